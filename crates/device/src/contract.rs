@@ -1,0 +1,101 @@
+//! What every simulated device does.
+
+use gordon_units::{Bytes, Ns};
+
+/// The unit of addressing: every offset and length is a multiple of it.
+pub const SECTOR: Bytes = Bytes(512);
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Op {
+    /// Read the range.
+    Read,
+    /// Write the range.
+    Write,
+    /// Forget the range: its old content is no longer needed.
+    Trim,
+    /// Make every write acknowledged before durable. Has no range.
+    Flush,
+}
+
+/// One request to a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Request {
+    /// What to do.
+    pub op: Op,
+    /// Where it starts.
+    pub offset: Bytes,
+    /// How long it is; more than zero, but for a flush.
+    pub len: Bytes,
+}
+
+/// A request is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Completion {
+    /// The number the request was submitted under.
+    pub id: u64,
+    /// When it was acknowledged.
+    pub at: Ns,
+}
+
+/// How long the power-drawing parts of a device were at work since it was made, summed over like
+/// parts (two disks busy for a second: two seconds). Reads and writes are apart because a disk
+/// draws different power for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Storage parts (disk drives, flash dies) reading: positioning and transfer from the medium.
+    pub read: Ns,
+    /// Storage parts writing, or erasing.
+    pub write: Ns,
+    /// The controller and its memory at work, where they are parts of their own (flash).
+    pub controller: Ns,
+}
+
+/// A storage device on a virtual clock.
+///
+/// The device moves only when it is asked to: [`next_event`](Self::next_event) says when it will
+/// next do something by itself, [`step`](Self::step) lets it. A user that owns several devices, or
+/// has requests of its own to send, always takes the earliest.
+pub trait Device {
+    /// Bytes it exports, a multiple of [`SECTOR`].
+    fn capacity(&self) -> Bytes;
+
+    /// Hands in `request` at `at` under the number `id`, which comes back in its [`Completion`].
+    ///
+    /// # Panics
+    /// Where `at` lies before a time already stepped to or past the next event, the range is
+    /// empty, not aligned to [`SECTOR`] or ends beyond the capacity: callers check their input.
+    fn submit(&mut self, at: Ns, id: u64, request: Request);
+
+    /// When the device next does something by itself, be it a completion or work in the
+    /// background (write-back, garbage collection). `None`: it is quiescent.
+    fn next_event(&self) -> Option<Ns>;
+
+    /// Carries out the next event (one, or all of its instant) and appends what it completed.
+    fn step(&mut self, completed: &mut Vec<Completion>);
+
+    /// What its parts have done so far.
+    fn usage(&self) -> Usage;
+}
+
+impl<D: Device + ?Sized> Device for Box<D> {
+    fn capacity(&self) -> Bytes {
+        (**self).capacity()
+    }
+
+    fn submit(&mut self, at: Ns, id: u64, request: Request) {
+        (**self).submit(at, id, request);
+    }
+
+    fn next_event(&self) -> Option<Ns> {
+        (**self).next_event()
+    }
+
+    fn step(&mut self, completed: &mut Vec<Completion>) {
+        (**self).step(completed);
+    }
+
+    fn usage(&self) -> Usage {
+        (**self).usage()
+    }
+}

@@ -1,0 +1,7 @@
+//! Simulated storage devices. One contract: a request goes in at a time, a completion comes out
+//! at a time ([`Device`]). Behind it: flash ([`ssd`]), a hard disk ([`disk`]), a stripe of either
+//! ([`stripe`]).
+
+mod contract;
+
+pub use contract::{Completion, Device, Op, Request, SECTOR, Usage};

@@ -1,0 +1,155 @@
+//! Physical quantities: power, energy, frequency, voltage.
+
+use crate::parse::{self, ParseError};
+use crate::whole::Ns;
+use core::fmt;
+use core::iter::Sum;
+use core::ops::{Add, AddAssign, Div, Mul, Sub};
+use core::str::FromStr;
+
+macro_rules! float {
+    ($(#[$doc:meta])* $name:ident, $units:expr, $known:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+        #[repr(transparent)]
+        pub struct $name(pub f64);
+
+        impl Add for $name {
+            type Output = Self;
+            #[inline]
+            fn add(self, other: Self) -> Self {
+                Self(self.0 + other.0)
+            }
+        }
+
+        impl AddAssign for $name {
+            #[inline]
+            fn add_assign(&mut self, other: Self) {
+                self.0 += other.0;
+            }
+        }
+
+        impl Sub for $name {
+            type Output = Self;
+            #[inline]
+            fn sub(self, other: Self) -> Self {
+                Self(self.0 - other.0)
+            }
+        }
+
+        impl Mul<f64> for $name {
+            type Output = Self;
+            #[inline]
+            fn mul(self, times: f64) -> Self {
+                Self(self.0 * times)
+            }
+        }
+
+        /// A ratio of two like quantities is a number.
+        impl Div for $name {
+            type Output = f64;
+            #[inline]
+            fn div(self, other: Self) -> f64 {
+                self.0 / other.0
+            }
+        }
+
+        impl Sum for $name {
+            fn sum<I: Iterator<Item = Self>>(items: I) -> Self {
+                items.fold(Self(0.0), Add::add)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = ParseError;
+            fn from_str(text: &str) -> Result<Self, ParseError> {
+                parse::float(text, $units, $known).map(Self)
+            }
+        }
+
+        impl fmt::Display for $name {
+            /// With the largest prefix that leaves at least one before the point.
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                prefixed(self.0, $units, f)
+            }
+        }
+    };
+}
+
+/// Prints `value` in the largest of `units` (sorted, smallest first) that is not larger than it.
+/// A given precision is kept: `{:.1}` of 2.4e9 Hz is `2.4GHz`.
+fn prefixed(value: f64, units: &[(&str, f64)], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    // The slack keeps 0.999999999999 of a unit, left by arithmetic, from printing as 1000 of the
+    // one below.
+    let fits = |scale: f64| value >= scale * (1.0 - 1e-9);
+    let base = units.iter().position(|u| u.1 >= 1.0).unwrap_or(0);
+    let at = match units.iter().rposition(|u| fits(u.1)) {
+        Some(at) => at,
+        None if value > 0.0 => 0,
+        None => base,
+    };
+    let (unit, scale) = units[at];
+    let shown = if scale < 1.0 { value * (1.0 / scale) } else { value / scale };
+    match f.precision() {
+        Some(digits) => write!(f, "{shown:.digits$}{unit}"),
+        None => write!(f, "{shown}{unit}"),
+    }
+}
+
+float!(
+    /// Power.
+    Watts,
+    &[("uW", 1e-6), ("mW", 1e-3), ("W", 1.0), ("kW", 1e3), ("MW", 1e6)],
+    "uW, mW, W, kW, MW"
+);
+float!(
+    /// Energy.
+    Joules,
+    &[("uJ", 1e-6), ("mJ", 1e-3), ("J", 1.0), ("kJ", 1e3), ("MJ", 1e6)],
+    "uJ, mJ, J, kJ, MJ"
+);
+float!(
+    /// Frequency; of a bus, transfers a second on each of its lines.
+    Hertz,
+    &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)],
+    "Hz, kHz, MHz, GHz"
+);
+float!(
+    /// Voltage.
+    Volts,
+    &[("mV", 1e-3), ("V", 1.0)],
+    "mV, V"
+);
+
+impl Mul<Ns> for Watts {
+    type Output = Joules;
+    #[inline]
+    fn mul(self, time: Ns) -> Joules {
+        Joules(self.0 * time.as_secs())
+    }
+}
+
+impl Mul<Watts> for Ns {
+    type Output = Joules;
+    #[inline]
+    fn mul(self, power: Watts) -> Joules {
+        power * self
+    }
+}
+
+impl Div<Ns> for Joules {
+    type Output = Watts;
+    /// Average power.
+    #[inline]
+    fn div(self, time: Ns) -> Watts {
+        Watts(self.0 / time.as_secs())
+    }
+}
+
+impl Joules {
+    /// Energy of `power` held for `secs` seconds.
+    #[inline]
+    pub fn of(power: Watts, secs: f64) -> Self {
+        Self(power.0 * secs)
+    }
+}

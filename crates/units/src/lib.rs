@@ -1,0 +1,19 @@
+//! Quantities as types, with only the arithmetic that means something.
+//!
+//! Whole quantities ([`Ns`], [`Bytes`]) are integers and exact; physical ones ([`Watts`],
+//! [`Joules`], [`Hertz`], [`Volts`]) are floats. Each parses from and prints as text that carries
+//! its unit: `64KiB`, `1.5GB`, `25us`, `2.4GHz`, `19W`. Decimal prefixes are powers of ten, `Ki`,
+//! `Mi`, ... powers of two. No I/O, no allocation, no dependency (`serde` is optional).
+#![no_std]
+
+mod float;
+mod ids;
+mod parse;
+#[cfg(feature = "serde")]
+mod text_serde;
+mod whole;
+
+pub use float::{Hertz, Joules, Volts, Watts};
+pub use ids::{BlockId, Lpn, Ppn};
+pub use parse::ParseError;
+pub use whole::{Bytes, Ns};

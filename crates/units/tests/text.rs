@@ -1,0 +1,72 @@
+//! Does a quantity's text say what it is, and come back as itself?
+
+use gordon_units::{Bytes, Hertz, Joules, Ns, ParseError, Watts};
+use proptest::prelude::*;
+
+#[test]
+fn the_texts_people_write() {
+    assert_eq!("64KiB".parse(), Ok(Bytes(65_536)));
+    assert_eq!("1.5GB".parse(), Ok(Bytes(1_500_000_000)));
+    assert_eq!("512".parse(), Ok(Bytes(512)));
+    assert_eq!("1 TiB".parse(), Ok(Bytes(1 << 40)));
+    assert_eq!("25us".parse(), Ok(Ns(25_000)));
+    assert_eq!("0.1s".parse(), Ok(Ns(100_000_000)));
+    assert_eq!("2.4GHz".parse(), Ok(Hertz(2.4e9)));
+    assert_eq!("19W".parse(), Ok(Watts(19.0)));
+    assert_eq!("3mW".parse(), Ok(Watts(0.003)));
+    assert_eq!("1.2kJ".parse(), Ok(Joules(1200.0)));
+}
+
+#[test]
+fn the_texts_programs_print() {
+    for (bytes, text) in [
+        (0, "0B"),
+        (65_536, "64KiB"),
+        (65_537, "65537B"),
+        (1_500_000_000, "1.5GB"),
+        (256_000_000_000, "256GB"),
+        (274_877_906_944, "256GiB"),
+    ] {
+        assert_eq!(Bytes(bytes).to_string(), text);
+    }
+    for (ns, text) in [(0, "0ns"), (25_000, "25us"), (1_500_000, "1.5ms"), (1_000_000_000, "1s")] {
+        assert_eq!(Ns(ns).to_string(), text);
+    }
+    assert_eq!(Watts(0.003).to_string(), "3mW");
+    assert_eq!(Watts(20.8).to_string(), "20.8W");
+    assert_eq!(Watts(0.0).to_string(), "0W");
+    assert_eq!(format!("{:.1}", Hertz(2.4e9)), "2.4GHz");
+}
+
+#[test]
+fn bad_text_says_why() {
+    assert_eq!("fast".parse::<Ns>(), Err(ParseError::Number));
+    assert_eq!("1.2.3s".parse::<Ns>(), Err(ParseError::Number));
+    assert_eq!("-4KiB".parse::<Bytes>(), Err(ParseError::Number));
+    assert!(matches!("4 furlongs".parse::<Ns>(), Err(ParseError::Unit(_))));
+    assert!(matches!("25".parse::<Ns>(), Err(ParseError::Unit(_))), "a time needs its unit");
+    assert_eq!("0.5B".parse::<Bytes>(), Err(ParseError::Fraction("bytes")));
+    assert_eq!("99999PB".parse::<Bytes>(), Err(ParseError::Range));
+}
+
+#[test]
+fn energy_is_power_times_time() {
+    assert_eq!(Watts(2.0) * Ns(1_500_000_000), Joules(3.0));
+    assert_eq!(Joules(3.0) / Ns(1_500_000_000), Watts(2.0));
+    assert_eq!(Bytes(4096).time_at(Bytes(1_000_000_000)), Ns(4096));
+    assert_eq!(Bytes(1).time_at(Bytes(3_000_000_000)), Ns(1), "rounded up");
+}
+
+proptest! {
+    #[test]
+    fn whole_quantities_come_back(n: u64) {
+        prop_assert_eq!(Bytes(n).to_string().parse(), Ok(Bytes(n)));
+        prop_assert_eq!(Ns(n).to_string().parse(), Ok(Ns(n)));
+    }
+
+    #[test]
+    fn physical_quantities_come_back(x in 0.0f64..1e12) {
+        let back: Watts = Watts(x).to_string().parse().unwrap();
+        prop_assert!((back.0 - x).abs() <= x * 4e-16, "{} -> {}", x, back.0);
+    }
+}
