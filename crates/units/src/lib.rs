@@ -6,9 +6,14 @@
 //! `Mi`, ... powers of two. No I/O, no allocation, no dependency (`serde` is optional).
 #![no_std]
 
+#[cfg(feature = "serde")]
+extern crate alloc;
+
 mod float;
 mod ids;
 mod parse;
+#[cfg(feature = "serde")]
+mod sourced;
 #[cfg(feature = "serde")]
 mod text_serde;
 mod whole;
@@ -16,4 +21,6 @@ mod whole;
 pub use float::{Hertz, Joules, Volts, Watts};
 pub use ids::{BlockId, Lpn, Ppn};
 pub use parse::ParseError;
+#[cfg(feature = "serde")]
+pub use sourced::{Source, Sourced};
 pub use whole::{Bytes, Ns};

@@ -1,0 +1,36 @@
+//! Does a value in a config keep its address, and does a bad one say why?
+
+use gordon_units::{Ns, Source, Sourced};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Chip {
+    read: Sourced<Ns>,
+    planes: Sourced<u32>,
+}
+
+#[test]
+fn values_come_bare_or_with_an_address() {
+    let chip: Chip =
+        toml::from_str("read = { value = '25us', source = 'Table 1' }\nplanes = 2").unwrap();
+    assert_eq!(chip.read.value, Ns(25_000));
+    assert_eq!(chip.read.source, Source::Published("Table 1".into()));
+    assert_eq!(*chip.planes, 2);
+    assert_eq!(chip.planes.source, Source::Given);
+    let again: Chip = toml::from_str(&toml::to_string(&chip).unwrap()).unwrap();
+    assert_eq!((again.read, again.planes), (chip.read, chip.planes));
+}
+
+#[test]
+fn bad_values_say_why() {
+    let fails = |text: &str| toml::from_str::<Chip>(text).unwrap_err().to_string();
+    assert!(fails("read = '25 parsecs'\nplanes = 2").contains("unknown unit"));
+    assert!(fails("read = 25\nplanes = 2").contains("quantity with its unit"));
+    assert!(
+        fails("read = '1us'\nplanes = { value = 1, source = 'x', assumed = 'y' }")
+            .contains("not both")
+    );
+    assert!(fails("read = '1us'\nplanes = { value = 1, sauce = 'x' }").contains("unknown field"));
+    assert!(fails("read = '1us'\nplanes = -1").contains("invalid value"));
+}
