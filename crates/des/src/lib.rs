@@ -2,7 +2,7 @@
 //!
 //! [`Events`] hands out events by (time, order of scheduling), so the same inputs give the same
 //! run on any machine. [`Timeline`] is a resource that serves one user at a time, first come first
-//! served: a bus, a host link. Time is [`Ns`], whole nanoseconds on a virtual clock.
+//! served: a bus, a host link. Time is `Ns`, whole nanoseconds on a virtual clock.
 
 mod events;
 mod timeline;

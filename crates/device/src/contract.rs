@@ -67,6 +67,12 @@ pub trait Device {
     /// empty, not aligned to [`SECTOR`] or ends beyond the capacity: callers check their input.
     fn submit(&mut self, at: Ns, id: u64, request: Request);
 
+    /// Says that the range holds data from before the simulation starts. Only a device with a map
+    /// cares. Comes before the first request.
+    fn preload(&mut self, offset: Bytes, len: Bytes) {
+        let _ = (offset, len);
+    }
+
     /// When the device next does something by itself, be it a completion or work in the
     /// background (write-back, garbage collection). `None`: it is quiescent.
     fn next_event(&self) -> Option<Ns>;
@@ -85,6 +91,10 @@ impl<D: Device + ?Sized> Device for Box<D> {
 
     fn submit(&mut self, at: Ns, id: u64, request: Request) {
         (**self).submit(at, id, request);
+    }
+
+    fn preload(&mut self, offset: Bytes, len: Bytes) {
+        (**self).preload(offset, len);
     }
 
     fn next_event(&self) -> Option<Ns> {

@@ -1,1 +1,34 @@
-//! ftl
+//! Gordon's flash translation layer (section 4.2.2 of the paper) as a state machine.
+//!
+//! [`Ftl::handle`] takes what happened ([`Input`]), [`Ftl::poll`] hands out what is to be done
+//! ([`Action`]); see there for the contract. It sees no bytes, only buffer handles; no
+//! time, only order. So one and the same layer is simulated, tested and holds data.
+//!
+//! No files, clocks or threads; `no_std`.
+#![no_std]
+
+extern crate alloc;
+
+mod blocks;
+mod check;
+mod config;
+mod dispatch;
+mod done;
+mod flush;
+mod gc;
+mod host;
+mod io;
+mod machine;
+mod packed;
+mod place;
+mod preload;
+mod stats;
+mod table;
+mod units;
+
+pub use check::Inconsistency;
+pub use config::{Config, ConfigError, Victim};
+pub use io::{Action, Host, Input, Piece, RequestId};
+pub use machine::Ftl;
+pub use preload::NoRoom;
+pub use stats::Stats;

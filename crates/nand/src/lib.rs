@@ -1,1 +1,22 @@
-//! nand
+//! What a NAND flash array is: its shape ([`Geometry`], [`Shape`], [`Layout`]), its speed
+//! ([`Timing`]), what can be asked of it ([`FlashOp`]) and the rules it obeys ([`Array`], a model
+//! that refuses what a chip would not do right).
+//!
+//! No files, clocks or threads; `no_std`.
+#![no_std]
+
+extern crate alloc;
+
+mod array;
+mod error;
+mod geometry;
+mod layout;
+mod op;
+mod timing;
+
+pub use array::{Array, Refusal};
+pub use error::GeometryError;
+pub use geometry::Geometry;
+pub use layout::{LaneId, Layout, Shape};
+pub use op::{Buf, FlashOp, Holds, Oob};
+pub use timing::Timing;

@@ -1,1 +1,10 @@
-//! testkit
+//! For tests: drives the translation layer over the strict array with real contents ([`Rig`]), and
+//! holds every answer against a model of what a disk would say ([`Model`]).
+
+mod model;
+mod random;
+mod rig;
+
+pub use model::Model;
+pub use random::Random;
+pub use rig::{Request, Rig};

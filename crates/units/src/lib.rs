@@ -13,6 +13,8 @@ mod float;
 mod ids;
 mod parse;
 #[cfg(feature = "serde")]
+mod schema;
+#[cfg(feature = "serde")]
 mod sourced;
 #[cfg(feature = "serde")]
 mod text_serde;

@@ -1,0 +1,66 @@
+//! The map against everything that must agree with it.
+
+use crate::blocks::State;
+use crate::machine::Ftl;
+use alloc::vec;
+use core::fmt;
+use gordon_units::{BlockId, Lpn, Ppn};
+
+/// Two tables disagree: a bug.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inconsistency {
+    /// The map points to a page that was programmed with another logical page, or never.
+    Written(Lpn, Ppn),
+    /// A block's valid count is not the number of its mapped pages.
+    Valid {
+        /// The block.
+        block: BlockId,
+        /// Its count.
+        counted: u32,
+        /// Its mapped pages.
+        mapped: u32,
+    },
+    /// A free block has mapped pages.
+    Free(BlockId),
+}
+
+impl fmt::Display for Inconsistency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Written(lpn, ppn) => {
+                write!(f, "page {lpn} is mapped to {ppn}, which holds something else")
+            }
+            Self::Valid { block, counted, mapped } => {
+                write!(f, "block {block} counts {counted} valid pages and has {mapped}")
+            }
+            Self::Free(block) => write!(f, "free block {block} has mapped pages"),
+        }
+    }
+}
+
+impl core::error::Error for Inconsistency {}
+
+impl Ftl {
+    /// Holds the map against the pages written, the valid counts and the states of the blocks.
+    /// That no two logical pages share a physical one follows: each was written with one.
+    pub fn check(&self) -> Result<(), Inconsistency> {
+        let mut mapped = vec![0u32; self.layout.blocks() as usize];
+        for lpn in (0..self.config.exported).map(Lpn) {
+            let Some(ppn) = self.lookup(lpn) else { continue };
+            if self.written.get(ppn.0) != lpn.0 + 1 || self.layout.page_of(ppn) >= self.data_pages {
+                return Err(Inconsistency::Written(lpn, ppn));
+            }
+            mapped[self.layout.block_of(ppn).index()] += 1;
+        }
+        for (block, mapped) in (0..).map(BlockId).zip(mapped) {
+            let counted = self.blocks.valid(block);
+            if counted != mapped {
+                return Err(Inconsistency::Valid { block, counted, mapped });
+            }
+            if mapped > 0 && self.blocks.state(block) == State::Free {
+                return Err(Inconsistency::Free(block));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! A table of small numbers in as few bits as the largest needs: the map of an array of 2^22
+//! super-pages takes 22 bits an entry, not 32.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Numbers from 0 to a maximum, all 0 at first.
+#[derive(Clone, Debug)]
+pub(crate) struct Packed {
+    bytes: Vec<u8>,
+    bits: usize,
+    mask: u64,
+}
+
+impl Packed {
+    pub fn new(len: u32, max: u32) -> Self {
+        let bits = (32 - max.leading_zeros()).max(1) as usize;
+        // An entry is read as the 8 bytes from its first; at most 7 + 32 bits of them are used.
+        let bytes = vec![0; (len as usize * bits).div_ceil(8) + 8];
+        Self { bytes, bits, mask: (1 << bits) - 1 }
+    }
+
+    #[inline]
+    fn word(&self, byte: usize) -> u64 {
+        let bytes = self.bytes[byte..byte + 8].try_into().expect("8 bytes are 8 bytes");
+        u64::from_le_bytes(bytes)
+    }
+
+    #[inline]
+    pub fn get(&self, index: u32) -> u32 {
+        let bit = index as usize * self.bits;
+        // The mask leaves at most 32 bits.
+        #[allow(clippy::cast_possible_truncation)]
+        {
+            ((self.word(bit / 8) >> (bit % 8)) & self.mask) as u32
+        }
+    }
+
+    #[inline]
+    pub fn set(&mut self, index: u32, value: u32) {
+        let bit = index as usize * self.bits;
+        let (byte, shift) = (bit / 8, bit % 8);
+        let word = self.word(byte) & !(self.mask << shift) | u64::from(value) << shift;
+        self.bytes[byte..byte + 8].copy_from_slice(&word.to_le_bytes());
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> u64 {
+        self.bytes.capacity() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_do_not_touch_each_other() {
+        for max in [1, 2, 255, 256, (1 << 22) - 1, (1 << 27) - 1, u32::MAX] {
+            let mut table = Packed::new(100, max);
+            let value = |i: u32| i.wrapping_mul(2_654_435_761) & (table.mask as u32);
+            let values: Vec<u32> = (0..100).map(value).collect();
+            for &i in &[99, 0, 50] {
+                table.set(i, max);
+            }
+            for i in (0..100).rev() {
+                table.set(i, values[i as usize]);
+            }
+            assert!((0..100).all(|i| table.get(i) == values[i as usize]), "max {max}");
+        }
+    }
+}

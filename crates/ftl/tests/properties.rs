@@ -1,0 +1,171 @@
+//! Any sequence of requests, on small arrays, with operations ending in any order: what
+//! `gordon_testkit::Rig` checks holds.
+
+use gordon_ftl::Config;
+use gordon_nand::{Geometry, Layout, Shape};
+use gordon_testkit::{Random, Request, Rig};
+use gordon_units::Lpn;
+use proptest::prelude::*;
+
+const SECTORS: u32 = 4;
+
+/// `lanes` lanes of one die, with `sets` plane sets.
+fn layout(lanes: u32, sets: u32, blocks: u32, pages: u32) -> Layout {
+    let geometry = Geometry {
+        buses: 1,
+        packages_per_bus: 1,
+        dies_per_package: lanes,
+        planes_per_die: sets,
+        blocks_per_plane: blocks,
+        pages_per_block: pages,
+        page_bytes: 512 * SECTORS,
+        oob_bytes: 16,
+    };
+    let shape = Shape { buses: 1, dies_per_bus: 1, planes: 1 };
+    Layout::new(geometry, shape).expect("a small array")
+}
+
+/// A request before it is fitted to a capacity: kind, place and length in 1/65536.
+#[derive(Clone, Debug)]
+struct Draft {
+    kind: u8,
+    place: u16,
+    len: u16,
+    steps: u8,
+}
+
+impl Draft {
+    fn fit(&self, pages: u32) -> Request {
+        let sectors = u64::from(pages) * u64::from(SECTORS);
+        let scale = |x: u16, limit: u64| (u64::from(x) * limit) >> 16;
+        let lpn = scale(self.place, u64::from(pages));
+        // Most requests are about a page long; some are aligned to pages.
+        let (first, most) = match self.kind % 3 {
+            0 => (lpn * u64::from(SECTORS), u64::from(SECTORS)),
+            _ => (scale(self.place, sectors), 3 * u64::from(SECTORS)),
+        };
+        let len = match self.kind % 3 {
+            0 => most,
+            _ => 1 + scale(self.len, most),
+        };
+        let len = len.min(sectors - first);
+        match self.kind {
+            0..60 => Request::Read { first, len },
+            60..230 => Request::Write { first, len },
+            230..245 => Request::Trim(Lpn(u32::try_from(lpn).expect("small"))),
+            _ => Request::Flush,
+        }
+    }
+}
+
+fn drafts(most: usize) -> impl Strategy<Value = Vec<Draft>> {
+    let draft = (any::<u8>(), any::<u16>(), any::<u16>(), 0u8..6)
+        .prop_map(|(kind, place, len, steps)| Draft { kind, place, len, steps });
+    proptest::collection::vec(draft, 1..most)
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    layout: Layout,
+    config: Config,
+    /// Part of the most that can be exported, in 1/256; 256 is all of it.
+    fill: bool,
+    seed: u64,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let sizes = (1u32..5, 1u32..3, 4u32..10, 2u32..7);
+    let knobs = (1u32..5, any::<bool>(), any::<bool>(), 1u32..4, 0u32..3, 0u32..4);
+    (sizes, knobs, any::<bool>(), 1u64..257, any::<u64>()).prop_filter_map(
+        "no room for a page",
+        |((lanes, sets, blocks, pages), knobs, fill, part, seed)| {
+            let (write_points, bypass, combine, reserve, low, idle) = knobs;
+            let layout = layout(lanes, sets, blocks, pages);
+            let mut config = Config::new(&layout, 1, SECTORS);
+            (config.write_points, config.bypass, config.combine) = (write_points, bypass, combine);
+            config.reserve = reserve;
+            config.low_water = reserve + low;
+            config.idle_water = config.low_water + idle;
+            // A third of the cases export all that can be.
+            let most = config.most_exported(&layout);
+            let exported = if seed % 3 == 0 { most } else { most * part / 256 };
+            config.exported = u32::try_from(exported).expect("small");
+            config.validate(&layout).ok()?;
+            Some(Case { layout, config, fill, seed })
+        },
+    )
+}
+
+fn run(case: &Case, drafts: &[Draft]) -> Rig {
+    let mut rig = Rig::new(case.layout, case.config, case.seed);
+    if case.fill {
+        rig.preload((0..case.config.exported).map(Lpn));
+    }
+    for draft in drafts {
+        rig.submit(draft.fit(case.config.exported));
+        for _ in 0..draft.steps {
+            if !rig.step() {
+                rig.idle();
+            }
+        }
+    }
+    rig.settle();
+    rig
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn every_read_is_right_and_everything_ends(case in cases(), drafts in drafts(300)) {
+        run(&case, &drafts);
+    }
+
+    #[test]
+    fn same_inputs_same_run(case in cases(), drafts in drafts(60)) {
+        let (one, two) = (run(&case, &drafts), run(&case, &drafts));
+        prop_assert_eq!(one.ftl.stats(), two.ftl.stats());
+    }
+}
+
+/// All that can be exported is written, then overwritten many times: garbage
+/// collection must go on for ever. Every shape of the smallest arrays.
+#[test]
+fn full_devices_go_on() {
+    let (mut shapes, mut erased) = (0, 0);
+    for lanes in 1..4 {
+        for (blocks, pages) in [(5, 2), (6, 3), (8, 5), (12, 9)] {
+            for write_points in 1..4 {
+                for reserve in 1..3 {
+                    let layout = layout(lanes, 1, blocks, pages);
+                    let mut config = Config::new(&layout, 1, SECTORS);
+                    config.write_points = write_points;
+                    (config.reserve, config.low_water) = (reserve, reserve);
+                    config.exported = u32::try_from(config.most_exported(&layout)).expect("small");
+                    if config.validate(&layout).is_err() {
+                        continue;
+                    }
+                    shapes += 1;
+                    let mut rig = Rig::new(layout, config, u64::from(lanes * 100 + blocks));
+                    let mut random = Random::new(7);
+                    for round in 0..24 {
+                        // In order, then at random; with short queues, and with all at once.
+                        let most = [1, 4, 30, usize::MAX][round % 4];
+                        for page in 0..config.exported as usize {
+                            let any = random.below(config.exported as usize);
+                            let page = if round < 4 { page } else { any } as u64;
+                            let (first, len) = (page * u64::from(SECTORS), u64::from(SECTORS));
+                            rig.submit(Request::Write { first, len });
+                            while rig.pending() > most && rig.step() {}
+                        }
+                    }
+                    rig.settle();
+                    erased += u32::from(rig.ftl.stats().erases > 0);
+                }
+            }
+        }
+    }
+    assert!(shapes > 30, "only {shapes} shapes were possible");
+    // The smallest export a page or two, which fill their array slowly.
+    assert!(erased > 25, "only {erased} of {shapes} were filled");
+}

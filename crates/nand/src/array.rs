@@ -1,0 +1,145 @@
+//! The rules, as a model that is stricter than a chip.
+//!
+//! A chip asked for the impossible gives wrong data, sometimes; this array refuses. It programs
+//! only erased pages, those of a block in order, never in a bad block; pages not programmed since
+//! the last erase read as garbage, not as zeros or ones. Blocks leave the factory erased.
+//!
+//! The content of a page is any `T`: bytes for a store, a word per sector for a test. It keeps all
+//! of it in memory: for small arrays.
+
+use crate::{Layout, Oob};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use gordon_units::{BlockId, Ppn};
+
+/// Why the array refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The page is programmed already: erase its block first.
+    NotErased(Ppn),
+    /// The pages of a block are programmed in order.
+    OutOfOrder {
+        /// The page asked for.
+        ppn: Ppn,
+        /// The page that is next in its block.
+        next: Ppn,
+    },
+    /// The block is bad.
+    Bad(BlockId),
+    /// No such page.
+    NoPage(Ppn),
+    /// No such block.
+    NoBlock(BlockId),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotErased(ppn) => {
+                write!(f, "page {ppn} is programmed already; erase its block first")
+            }
+            Self::OutOfOrder { ppn, next } => write!(
+                f,
+                "page {ppn} is out of order; page {next} of this block is to be programmed next"
+            ),
+            Self::Bad(block) => write!(f, "block {block} is bad; take another"),
+            Self::NoPage(ppn) => write!(f, "the array has no page {ppn}"),
+            Self::NoBlock(block) => write!(f, "the array has no block {block}"),
+        }
+    }
+}
+
+impl core::error::Error for Refusal {}
+
+#[derive(Clone, Debug)]
+struct Block {
+    /// Pages programmed since the last erase.
+    next: u32,
+    erases: u32,
+    bad: bool,
+}
+
+/// An array with contents `T` that holds its users to the rules.
+#[derive(Clone, Debug)]
+pub struct Array<T> {
+    layout: Layout,
+    blocks: Vec<Block>,
+    pages: Vec<Option<(Oob, T)>>,
+    garbage: T,
+}
+
+impl<T: Clone> Array<T> {
+    /// A new array; pages not programmed read as `garbage`.
+    pub fn new(layout: Layout, garbage: T) -> Self {
+        let block = Block { next: 0, erases: 0, bad: false };
+        Self {
+            blocks: vec![block; layout.blocks() as usize],
+            pages: vec![None; layout.pages() as usize],
+            layout,
+            garbage,
+        }
+    }
+
+    /// How it is laid out.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Content of a page, and what is beside it if it is programmed.
+    pub fn read(&self, ppn: Ppn) -> Result<(&T, Option<Oob>), Refusal> {
+        match self.pages.get(ppn.index()).ok_or(Refusal::NoPage(ppn))? {
+            Some((oob, content)) => Ok((content, Some(*oob))),
+            None => Ok((&self.garbage, None)),
+        }
+    }
+
+    /// Programs a page.
+    pub fn program(&mut self, ppn: Ppn, oob: Oob, content: T) -> Result<(), Refusal> {
+        if ppn.index() >= self.pages.len() {
+            return Err(Refusal::NoPage(ppn));
+        }
+        let id = self.layout.block_of(ppn);
+        let block = &mut self.blocks[id.index()];
+        if block.bad {
+            return Err(Refusal::Bad(id));
+        }
+        let page = self.layout.page_of(ppn);
+        if page < block.next {
+            return Err(Refusal::NotErased(ppn));
+        }
+        if page > block.next {
+            return Err(Refusal::OutOfOrder { ppn, next: self.layout.ppn(id, block.next) });
+        }
+        block.next += 1;
+        self.pages[ppn.index()] = Some((oob, content));
+        Ok(())
+    }
+
+    /// Erases a block.
+    pub fn erase(&mut self, id: BlockId) -> Result<(), Refusal> {
+        let block = self.blocks.get_mut(id.index()).ok_or(Refusal::NoBlock(id))?;
+        if block.bad {
+            return Err(Refusal::Bad(id));
+        }
+        block.next = 0;
+        block.erases += 1;
+        let first = self.layout.ppn(id, 0).index();
+        self.pages[first..first + self.layout.pages_per_block() as usize].fill(None);
+        Ok(())
+    }
+
+    /// Takes a block out of service; its pages can still be read.
+    pub fn mark_bad(&mut self, id: BlockId) -> Result<(), Refusal> {
+        self.blocks.get_mut(id.index()).ok_or(Refusal::NoBlock(id))?.bad = true;
+        Ok(())
+    }
+
+    /// How often a block was erased.
+    ///
+    /// # Panics
+    /// Where the array has no such block.
+    pub fn erases(&self, id: BlockId) -> u32 {
+        self.blocks[id.index()].erases
+    }
+}

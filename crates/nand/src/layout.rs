@@ -1,0 +1,194 @@
+//! The logical organisation laid over the array: super-pages, super-blocks and lanes.
+//!
+//! A super-page is one page in each plane of a rectangle of dies (Figure 3 of the Gordon paper:
+//! striped over buses is *horizontal*, over the dies of a bus *vertical*, over both *2-D*). The
+//! rectangles tile the array; each is a [lane](LaneId): dies that always work together, one
+//! operation at a time, in parallel with the other lanes. 64 KiB super-pages over 4 buses x 4 dies
+//! x 2 planes leave the paper's array 4 lanes: its "four operations proceed in parallel". Where a
+//! super-page has fewer planes than the die, several sets of planes share a lane and contend for
+//! its dies (each is a group of super-blocks of its own).
+//!
+//! Numbers: super-block `(set * blocks_per_plane + row) * lanes + lane`, and super-page
+//! `block * pages_per_block + page`.
+
+use crate::{Geometry, GeometryError};
+use gordon_units::{BlockId, Bytes, Ppn};
+
+/// A rectangle of dies that always work together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LaneId(pub u32);
+
+impl LaneId {
+    /// The number as an index into a table.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Over what a super-page is striped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// Buses.
+    pub buses: u32,
+    /// Dies on each of these buses.
+    pub dies_per_bus: u32,
+    /// Planes of each of these dies.
+    pub planes: u32,
+}
+
+impl Shape {
+    /// The shape of a super-page of `size`: over buses first (horizontal), then over planes, which
+    /// cost no parallelism between lanes, then over the dies of a bus (vertical).
+    pub fn of_size(size: Bytes, geometry: &Geometry) -> Result<Self, GeometryError> {
+        geometry.validate()?;
+        let page = u64::from(geometry.page_bytes);
+        let refuse = || GeometryError::NoShape {
+            bytes: size.0,
+            page: geometry.page_bytes,
+            largest: page * u64::from(geometry.dies()) * u64::from(geometry.planes_per_die),
+        };
+        if size.0 == 0 || !size.0.is_multiple_of(page) {
+            return Err(refuse());
+        }
+        let mut left = size.0 / page;
+        let mut take = |most: u32| {
+            let part = gcd(left, u64::from(most));
+            left /= part;
+            // At most `most`.
+            #[allow(clippy::cast_possible_truncation)]
+            {
+                part as u32
+            }
+        };
+        let shape = Self {
+            buses: take(geometry.buses),
+            planes: take(geometry.planes_per_die),
+            dies_per_bus: take(geometry.dies_per_bus()),
+        };
+        if left == 1 { Ok(shape) } else { Err(refuse()) }
+    }
+
+    /// Physical pages in one super-page.
+    pub const fn pages(&self) -> u32 {
+        self.buses * self.dies_per_bus * self.planes
+    }
+}
+
+fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// A geometry with super-pages laid over it: all sizes the layers above need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    geometry: Geometry,
+    shape: Shape,
+    lanes: u32,
+    lanes_per_bus_group: u32,
+    blocks: u32,
+}
+
+impl Layout {
+    /// Lays super-pages of `shape` over `geometry`.
+    pub fn new(geometry: Geometry, shape: Shape) -> Result<Self, GeometryError> {
+        geometry.validate()?;
+        for (part, whole, what) in [
+            (shape.buses, geometry.buses, "buses"),
+            (shape.dies_per_bus, geometry.dies_per_bus(), "dies per bus"),
+            (shape.planes, geometry.planes_per_die, "planes"),
+        ] {
+            if part == 0 || !whole.is_multiple_of(part) {
+                return Err(GeometryError::Indivisible { what, part, whole });
+            }
+        }
+        let lanes_per_bus_group = geometry.dies_per_bus() / shape.dies_per_bus;
+        let lanes = geometry.buses / shape.buses * lanes_per_bus_group;
+        let sets = geometry.planes_per_die / shape.planes;
+        let blocks = u64::from(lanes) * u64::from(sets) * u64::from(geometry.blocks_per_plane);
+        let pages = blocks.saturating_mul(u64::from(geometry.pages_per_block));
+        if pages >= u64::from(u32::MAX) {
+            return Err(GeometryError::TooMany(pages));
+        }
+        // `blocks <= pages`, which fits.
+        #[allow(clippy::cast_possible_truncation)]
+        Ok(Self { geometry, shape, lanes, lanes_per_bus_group, blocks: blocks as u32 })
+    }
+
+    /// The physical array below.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Over what a super-page is striped.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// How many operations can proceed in parallel.
+    pub fn lanes(&self) -> u32 {
+        self.lanes
+    }
+
+    /// Groups of buses that carry a super-page together; lanes of one group share them.
+    pub fn bus_groups(&self) -> u32 {
+        self.lanes / self.lanes_per_bus_group
+    }
+
+    /// The group of buses that `lane` hangs on.
+    pub fn bus_group(&self, lane: LaneId) -> usize {
+        (lane.0 / self.lanes_per_bus_group) as usize
+    }
+
+    /// Dies of one lane.
+    pub fn dies_per_lane(&self) -> u32 {
+        self.shape.buses * self.shape.dies_per_bus
+    }
+
+    /// Super-blocks in all.
+    pub fn blocks(&self) -> u32 {
+        self.blocks
+    }
+
+    /// Super-pages of one super-block.
+    pub fn pages_per_block(&self) -> u32 {
+        self.geometry.pages_per_block
+    }
+
+    /// Super-pages in all.
+    pub fn pages(&self) -> u32 {
+        self.blocks * self.geometry.pages_per_block
+    }
+
+    /// Data bytes of one super-page.
+    pub fn page_bytes(&self) -> Bytes {
+        Bytes(u64::from(self.geometry.page_bytes)) * u64::from(self.shape.pages())
+    }
+
+    /// The lane a super-block lies on.
+    #[inline]
+    pub fn lane_of(&self, block: BlockId) -> LaneId {
+        LaneId(block.0 % self.lanes)
+    }
+
+    /// The super-block a super-page lies in.
+    #[inline]
+    pub fn block_of(&self, ppn: Ppn) -> BlockId {
+        BlockId(ppn.0 / self.geometry.pages_per_block)
+    }
+
+    /// Which page of its super-block a super-page is.
+    #[inline]
+    pub fn page_of(&self, ppn: Ppn) -> u32 {
+        ppn.0 % self.geometry.pages_per_block
+    }
+
+    /// The super-page `page` of `block`.
+    #[inline]
+    pub fn ppn(&self, block: BlockId, page: u32) -> Ppn {
+        Ppn(block.0 * self.geometry.pages_per_block + page)
+    }
+}
