@@ -2,6 +2,10 @@
 //! at a time ([`Device`]). Behind it: flash ([`ssd`]), a hard disk ([`disk`]), a stripe of either
 //! ([`stripe`]).
 
+mod check;
 mod contract;
+pub mod disk;
+pub mod ssd;
+pub mod stripe;
 
 pub use contract::{Completion, Device, Op, Request, SECTOR, Usage};

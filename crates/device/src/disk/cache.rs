@@ -1,0 +1,292 @@
+//! The memory on board: segments of read data, and written data on its way to the medium.
+//!
+//! Both hold ranges of sectors, not bytes. [`Segments`] is replaced least recently used first;
+//! [`Dirty`] merges ranges that touch or overlap, so that what was written in pieces goes to the
+//! medium in one operation. A sector in both is current in both: the drive updates a segment when
+//! it is written to.
+
+use super::mechanics::Target;
+use super::schedule::Candidate;
+use gordon_units::Ns;
+
+/// One run of sectors that can be read from memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    start: u64,
+    end: u64,
+    /// How far the host has read; what lies beyond was read ahead.
+    asked: u64,
+    /// When it was last of use; zero: first to be replaced.
+    used: u64,
+}
+
+impl Segment {
+    /// Where it ends.
+    #[inline]
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Whether it holds a sector.
+    #[inline]
+    pub fn holds(&self, at: u64) -> bool {
+        self.start <= at && at < self.end
+    }
+}
+
+/// Read data.
+#[derive(Clone, Debug)]
+pub struct Segments {
+    segments: Vec<Segment>,
+    /// Sectors that one can hold.
+    capacity: u64,
+    uses: u64,
+}
+
+impl Segments {
+    /// `count` segments of `capacity` sectors.
+    pub fn new(count: u32, capacity: u64) -> Self {
+        let empty = Segment { start: 0, end: 0, asked: 0, used: 0 };
+        Self { segments: (0..count).map(|_| empty).collect(), capacity, uses: 0 }
+    }
+
+    /// The segment at `index`.
+    #[inline]
+    pub fn get(&self, index: usize) -> &Segment {
+        &self.segments[index]
+    }
+
+    /// The segment that holds `at` and most beyond.
+    #[inline]
+    pub fn find(&self, at: u64) -> Option<usize> {
+        let holding = self.segments.iter().enumerate().filter(|(_, s)| s.holds(at));
+        holding.max_by_key(|(_, s)| s.end).map(|(i, _)| i)
+    }
+
+    /// The host reads up to `to` from the segment: it is of use, and whether any of that had been
+    /// read ahead.
+    pub fn ask(&mut self, index: usize, to: u64) -> bool {
+        self.uses += 1;
+        let segment = &mut self.segments[index];
+        segment.used = self.uses;
+        let to = to.min(segment.end);
+        let ahead = to > segment.asked;
+        segment.asked = segment.asked.max(to);
+        ahead
+    }
+
+    /// The segment to read into from `start` on: one that ends there, else the one to replace.
+    pub fn open(&mut self, start: u64) -> usize {
+        self.uses += 1;
+        let index = self.segments.iter().position(|s| s.end == start && s.start < s.end);
+        let index = index.unwrap_or_else(|| self.replace(start));
+        self.segments[index].used = self.uses;
+        index
+    }
+
+    /// The segment now reaches to `end`.
+    #[inline]
+    pub fn fill(&mut self, index: usize, end: u64) {
+        let segment = &mut self.segments[index];
+        if end > segment.end {
+            segment.end = end;
+            segment.start = segment.start.max(end.saturating_sub(self.capacity));
+        }
+    }
+
+    /// Data just written to the medium stays readable, but is the first to make room.
+    pub fn keep(&mut self, start: u64, end: u64) {
+        let index = self.segments.iter().position(|s| s.end == start && s.start < s.end);
+        let index = index.unwrap_or_else(|| self.replace(start));
+        self.fill(index, end);
+        self.segments[index].asked = end;
+    }
+
+    /// Empties the least recently used segment.
+    fn replace(&mut self, start: u64) -> usize {
+        let oldest = self.segments.iter().enumerate().min_by_key(|(_, s)| s.used);
+        let index = oldest.map(|(i, _)| i).expect("there is at least one segment");
+        self.segments[index] = Segment { start, end: start, asked: start, used: 0 };
+        index
+    }
+}
+
+/// A run of written sectors that are not on the medium yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    end: u64,
+    /// Begins with its first sector.
+    candidate: Candidate,
+}
+
+impl Extent {
+    /// Its first sector.
+    #[inline]
+    pub fn start(&self) -> u64 {
+        self.candidate.lba
+    }
+}
+
+impl AsRef<Candidate> for Extent {
+    fn as_ref(&self) -> &Candidate {
+        &self.candidate
+    }
+}
+
+/// Written data on its way to the medium.
+#[derive(Clone, Debug, Default)]
+pub struct Dirty {
+    /// In order, neither overlapping nor touching.
+    extents: Vec<Extent>,
+    sectors: u64,
+}
+
+impl Dirty {
+    /// What is to be written, by address.
+    pub fn extents(&self) -> &[Extent] {
+        &self.extents
+    }
+
+    /// Sectors in all.
+    pub fn sectors(&self) -> u64 {
+        self.sectors
+    }
+
+    /// Where the run of dirty sectors that holds `at` ends.
+    #[inline]
+    pub fn reach(&self, at: u64) -> Option<u64> {
+        let i = self.extents.partition_point(|e| e.start() <= at);
+        let extent = self.extents[..i].last()?;
+        (at < extent.end).then_some(extent.end)
+    }
+
+    /// Whether a range overlaps or touches what is there: adding it makes no new extent.
+    pub fn touches(&self, start: u64, end: u64) -> bool {
+        let i = self.extents.partition_point(|e| e.end < start);
+        self.extents.get(i).is_some_and(|e| e.start() <= end)
+    }
+
+    /// Adds a range; `target` says where a sector lies.
+    pub fn add(&mut self, start: u64, end: u64, since: Ns, target: impl FnOnce(u64) -> Target) {
+        let first = self.extents.partition_point(|e| e.end < start);
+        let beyond = self.extents.partition_point(|e| e.start() <= end);
+        let merged = &self.extents[first..beyond];
+        let Some((head, tail)) = merged.first().zip(merged.last()) else {
+            let candidate = Candidate { lba: start, target: target(start), since };
+            self.extents.insert(first, Extent { end, candidate });
+            self.sectors += end - start;
+            return;
+        };
+        let before: u64 = merged.iter().map(|e| e.end - e.start()).sum();
+        let since = merged.iter().map(|e| e.candidate.since).min().unwrap_or(since).min(since);
+        let at = if start < head.start() { target(start) } else { head.candidate.target };
+        let (start, end) = (start.min(head.start()), end.max(tail.end));
+        let candidate = Candidate { lba: start, target: at, since };
+        self.extents[first] = Extent { end, candidate };
+        self.extents.drain(first + 1..beyond);
+        self.sectors = self.sectors - before + (end - start);
+    }
+
+    /// Takes up to `most` sectors off the front of an extent.
+    pub fn take(
+        &mut self,
+        index: usize,
+        most: u64,
+        target: impl FnOnce(u64) -> Target,
+    ) -> (u64, u64) {
+        let extent = &mut self.extents[index];
+        let start = extent.start();
+        let end = extent.end.min(start + most);
+        self.sectors -= end - start;
+        if end == extent.end {
+            self.extents.remove(index);
+        } else {
+            extent.candidate.lba = end;
+            extent.candidate.target = target(end);
+        }
+        (start, end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::mechanics::Head;
+    use proptest::prelude::*;
+
+    fn at(lba: u64) -> Target {
+        Target { track: Head::default(), angle: lba }
+    }
+
+    #[test]
+    fn ranges_that_touch_or_overlap_become_one() {
+        let mut dirty = Dirty::default();
+        for (start, end, since) in [(10, 20, 5), (30, 40, 1), (20, 25, 9), (24, 31, 7)] {
+            dirty.add(start, end, Ns(since), at);
+        }
+        let [extent] = dirty.extents() else { panic!("{dirty:?}") };
+        assert_eq!((extent.start(), extent.end, extent.candidate.since), (10, 40, Ns(1)));
+        assert_eq!((dirty.sectors(), extent.candidate.target.angle), (30, 10));
+        assert!(dirty.touches(40, 50) && dirty.touches(0, 10) && !dirty.touches(41, 50));
+        assert_eq!(dirty.take(0, 12, at), (10, 22));
+        assert_eq!((dirty.reach(21), dirty.reach(22), dirty.reach(40)), (None, Some(40), None));
+        assert_eq!(dirty.extents()[0].candidate.target.angle, 22);
+        assert_eq!(dirty.take(0, 100, at), (22, 40));
+        assert_eq!((dirty.sectors(), dirty.extents().len()), (0, 0));
+    }
+
+    #[test]
+    fn the_least_recently_used_segment_makes_room_written_data_first() {
+        let mut segments = Segments::new(3, 100);
+        for start in [1000, 2000] {
+            let i = segments.open(start);
+            segments.fill(i, start + 50);
+        }
+        segments.keep(3000, 3010);
+        assert!(segments.find(3005).is_some());
+        assert!(!segments.ask(segments.find(3005).unwrap(), 3010), "written, not read ahead");
+        segments.keep(4000, 4010); // in place of segment 1000: 3000 was of use since
+        assert!(segments.find(1000).is_none() && segments.find(2000).is_some());
+        segments.keep(5000, 5010); // in place of 4000, which never was
+        assert!(segments.find(4000).is_none() && segments.find(3000).is_some());
+    }
+
+    #[test]
+    fn a_full_segment_slides() {
+        let mut segments = Segments::new(1, 100);
+        let i = segments.open(0);
+        segments.fill(i, 150);
+        assert_eq!((segments.find(49), segments.find(50)), (None, Some(i)));
+        assert_eq!(segments.open(150), i, "a read that continues it grows it");
+        assert!(segments.ask(i, 120) && !segments.ask(i, 110) && segments.ask(i, 130));
+    }
+
+    proptest! {
+        #[test]
+        fn dirty_is_the_set_of_written_sectors(
+            ops in prop::collection::vec((0u64..200, 1u64..30, prop::bool::weighted(0.3)), 1..60)
+        ) {
+            let mut dirty = Dirty::default();
+            let mut model = [false; 256];
+            for (start, len, take) in ops {
+                if take && !dirty.extents().is_empty() {
+                    let index = usize::try_from(start).unwrap() % dirty.extents().len();
+                    let (from, to) = dirty.take(index, len, at);
+                    (from..to).for_each(|s| model[usize::try_from(s).unwrap()] = false);
+                } else {
+                    dirty.add(start, start + len, Ns(0), at);
+                    (start..start + len).for_each(|s| model[usize::try_from(s).unwrap()] = true);
+                }
+                for s in 0..256u64 {
+                    let is = dirty.reach(s).is_some();
+                    prop_assert_eq!(is, model[usize::try_from(s).unwrap()], "sector {}", s);
+                }
+                let count = model.iter().filter(|&&m| m).count();
+                prop_assert_eq!(dirty.sectors(), u64::try_from(count).unwrap());
+                let apart = dirty.extents().windows(2).all(|w| w[0].end < w[1].start());
+                prop_assert!(apart, "{:?}", dirty);
+                prop_assert!(dirty.extents().iter().all(|e| e.candidate.target.angle == e.start()));
+            }
+        }
+    }
+}

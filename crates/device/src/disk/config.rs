@@ -1,0 +1,277 @@
+//! What a hard disk is made of, as a person writes it down: every number with its source.
+//!
+//! [`Config`] is what was typed; [`Disk::new`](super::Disk::new) works out what will run (zones,
+//! seek curves) and says what contradicts itself.
+
+use super::Mechanics;
+use gordon_units::{Bytes, Ns, Sourced, Watts};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A hard disk.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// One line about the part.
+    pub summary: String,
+    /// Discs, heads, tracks, sectors.
+    pub geometry: GeometryConfig,
+    /// How long the arm takes.
+    pub seek: SeekConfig,
+    /// The way to the host.
+    pub interface: InterfaceConfig,
+    /// The memory on board.
+    pub cache: CacheConfig,
+    /// How the next mechanical operation is chosen.
+    pub scheduler: SchedulerConfig,
+    /// What it draws. The simulated disk counts time at work; power is applied by its users.
+    pub power: PowerConfig,
+}
+
+/// Discs, heads, tracks, sectors.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GeometryConfig {
+    /// Sectors of 512 bytes it exports.
+    pub sectors: Sourced<u64>,
+    /// Recording surfaces.
+    pub heads: Sourced<u32>,
+    /// Revolutions a minute.
+    pub rpm: Sourced<u32>,
+    /// How long after a track's last sector the first of the next track of its cylinder comes by.
+    pub track_skew: Sourced<Ns>,
+    /// The same from a cylinder's last track to the next cylinder.
+    pub cylinder_skew: Sourced<Ns>,
+    /// Sectors a track, from the outside in.
+    pub zones: Zones,
+}
+
+/// Bands of cylinders with the same number of sectors a track.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Zones {
+    /// As measured or published, outermost first.
+    Table(Vec<ZoneConfig>),
+    /// Worked out: zones of equally many cylinders whose sectors a track fall linearly.
+    Linear(LinearZones),
+}
+
+/// One zone of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ZoneConfig {
+    /// Cylinders in it.
+    pub cylinders: u32,
+    /// Sectors on each of its tracks.
+    pub sectors_per_track: u32,
+}
+
+/// Zones from the rates of the outermost and the innermost track.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinearZones {
+    /// Number of zones.
+    pub count: Sourced<u32>,
+    /// Sustained transfer rate of the outermost zone in bytes a second, track and cylinder
+    /// switches included.
+    pub outer_rate_per_s: Sourced<Bytes>,
+    /// Sectors on an innermost track for each on an outermost.
+    pub inner_to_outer: Sourced<f64>,
+}
+
+/// How long the arm takes.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SeekConfig {
+    /// From one surface to another of the same cylinder, until it can be read.
+    pub head_switch: Sourced<Ns>,
+    /// Until the new track can be read.
+    pub read: SeekTimes,
+    /// Until it can be written: the head must settle closer to the track's middle. A head switch
+    /// before a write takes as much longer as the write's track-to-track seek.
+    pub write: SeekTimes,
+}
+
+/// The three seek times that data sheets print.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SeekTimes {
+    /// To the neighbouring cylinder.
+    pub track_to_track: Sourced<Ns>,
+    /// Mean over all pairs of different cylinders.
+    pub average: Sourced<Ns>,
+    /// From the first cylinder to the last.
+    pub full_stroke: Sourced<Ns>,
+}
+
+/// The way to the host.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InterfaceConfig {
+    /// Bytes a second.
+    pub rate_per_s: Sourced<Bytes>,
+    /// The controller's work on each command, one at a time.
+    pub overhead: Sourced<Ns>,
+    /// Commands the drive holds at once; more wait at the host.
+    pub queue_depth: Sourced<u32>,
+}
+
+/// The memory on board.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CacheConfig {
+    /// All of it.
+    pub size: Sourced<Bytes>,
+    /// The part that may hold written data not yet on the medium. The rest is for reads.
+    pub write_limit: Sourced<Bytes>,
+    /// Separate pieces of such data it can keep track of.
+    pub write_extents: Sourced<u32>,
+    /// Segments that the part for reads is divided into.
+    pub segments: Sourced<u32>,
+    /// How far beyond a read the head goes on reading.
+    pub read_ahead: Sourced<Bytes>,
+    /// The most that is written to the medium in one operation.
+    pub destage: Sourced<Bytes>,
+}
+
+/// How the next mechanical operation is chosen.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SchedulerConfig {
+    /// Positioning time that a second of waiting makes up for, in seconds. Zero: none, and an
+    /// operation far from the others may wait for ever.
+    pub ageing: Sourced<f64>,
+}
+
+/// What it draws.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PowerConfig {
+    /// Spinning, arm at rest.
+    pub idle: Sourced<Watts>,
+    /// While the mechanism reads.
+    pub read: Sourced<Watts>,
+    /// While it writes.
+    pub write: Sourced<Watts>,
+}
+
+/// A config that no disk can be built from.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// Not TOML, an unknown key, a value of the wrong kind.
+    #[error("disk config: {0}")]
+    Parse(String),
+    /// A value that cannot be.
+    #[error("disk config: {key} is {value}\n  try: {must}")]
+    Value {
+        /// The key, dotted.
+        key: &'static str,
+        /// The value found.
+        value: String,
+        /// What it must be.
+        must: String,
+    },
+    /// The zones do not add up to the capacity.
+    #[error(
+        "disk config: geometry.zones hold {held} sectors, geometry.sectors is {stated}\n  \
+         try: zones that hold as many, and less than a cylinder more"
+    )]
+    Capacity {
+        /// Sectors in the zones.
+        held: u64,
+        /// Sectors it should export.
+        stated: u64,
+    },
+    /// A longer seek would be faster.
+    #[error(
+        "disk config: the curve through the three times of {key} falls over {from} to {to} \
+         cylinders\n  try: move the average towards {hint}"
+    )]
+    SeekFalls {
+        /// The table of the three times.
+        key: &'static str,
+        /// Where the fall begins.
+        from: u32,
+        /// The longest seek, or the distance at which the curve rises again.
+        to: u32,
+        /// An average that fits the other two times.
+        hint: Ns,
+    },
+}
+
+impl Config {
+    /// Reads a config from TOML and checks it.
+    ///
+    /// # Errors
+    /// Where the text is no such config, or no disk can be built from it.
+    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
+        let config: Self =
+            toml::from_str(text).map_err(|e| ConfigError::Parse(e.to_string().trim().into()))?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// Whether a disk can be built from it.
+    ///
+    /// # Errors
+    /// The first contradiction found.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        self.check().map(drop)
+    }
+
+    /// Checks it, which takes working out its mechanics.
+    pub(super) fn check(&self) -> Result<Mechanics, ConfigError> {
+        let mechanics = Mechanics::new(self)?;
+        let (link, cache, power) = (&self.interface, &self.cache, &self.power);
+        let sector = crate::SECTOR;
+
+        at_least("interface.rate_per_s", *link.rate_per_s, Bytes(1))?;
+        at_least("interface.queue_depth", *link.queue_depth, 1)?;
+        at_least("cache.write_limit", *cache.write_limit, sector)?;
+        at_least("cache.write_extents", *cache.write_extents, 1)?;
+        at_least("cache.segments", *cache.segments, 1)?;
+        at_least("cache.destage", *cache.destage, sector)?;
+        let segment = cache.size.saturating_sub(*cache.write_limit) / u64::from(*cache.segments);
+        at_least("what cache.size leaves for each segment", segment, sector)?;
+        at_most("cache.read_ahead", *cache.read_ahead, segment)?;
+        for (key, value) in [("idle", &power.idle), ("read", &power.read), ("write", &power.write)]
+        {
+            let least = if key == "idle" { 0.0 } else { power.idle.0 };
+            if !(value.0 >= least && value.0.is_finite()) {
+                let key = match key {
+                    "idle" => "power.idle",
+                    "read" => "power.read",
+                    _ => "power.write",
+                };
+                return Err(wrong(key, value.value, format!("at least {}", Watts(least))));
+            }
+        }
+        if !(*self.scheduler.ageing >= 0.0 && *self.scheduler.ageing <= 1000.0) {
+            return Err(wrong("scheduler.ageing", *self.scheduler.ageing, "from 0 to 1000".into()));
+        }
+        Ok(mechanics)
+    }
+}
+
+/// An error about one value.
+pub(super) fn wrong(key: &'static str, value: impl std::fmt::Display, must: String) -> ConfigError {
+    ConfigError::Value { key, value: value.to_string(), must }
+}
+
+/// Refuses a value below `least`.
+pub(super) fn at_least<T: PartialOrd + std::fmt::Display>(
+    key: &'static str,
+    value: T,
+    least: T,
+) -> Result<(), ConfigError> {
+    if value < least { Err(wrong(key, value, format!("at least {least}"))) } else { Ok(()) }
+}
+
+/// Refuses a value above `most`.
+pub(super) fn at_most<T: PartialOrd + std::fmt::Display>(
+    key: &'static str,
+    value: T,
+    most: T,
+) -> Result<(), ConfigError> {
+    if value > most { Err(wrong(key, value, format!("at most {most}"))) } else { Ok(()) }
+}

@@ -1,0 +1,208 @@
+//! The arm and the spindle: how long until a sector is under the head.
+//!
+//! The spindle turns for ever; at time t it stands at t modulo a revolution. Positioning is the
+//! seek (or the head switch, where the cylinder stays) and then the wait until the sector's angle
+//! comes by. Before a write both take the write's own, longer times.
+
+use super::config::{Config, ConfigError, at_least, wrong};
+use super::geometry::{Geometry, Place};
+use super::seek::{Distances, SeekCurve};
+use gordon_units::Ns;
+
+/// The track that the heads are on and the head in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Head {
+    /// From the outside in.
+    pub cylinder: u32,
+    /// The surface.
+    pub head: u32,
+}
+
+/// A sector to get to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Its track.
+    pub track: Head,
+    /// Where it begins, in nanoseconds of a revolution.
+    pub angle: u64,
+}
+
+/// What getting there takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Positioning {
+    /// Arm, head switch, settling.
+    pub seek: Ns,
+    /// Waiting for the sector.
+    pub rotation: Ns,
+}
+
+impl Positioning {
+    /// Both.
+    #[inline]
+    pub fn total(self) -> Ns {
+        self.seek + self.rotation
+    }
+}
+
+/// Geometry and seek curves.
+#[derive(Clone, Debug)]
+pub struct Mechanics {
+    geometry: Geometry,
+    read: SeekCurve,
+    write: SeekCurve,
+    head_switch: u64,
+    write_settle: u64,
+    revolution: u64,
+}
+
+impl Mechanics {
+    /// Works out zones and seek curves.
+    ///
+    /// # Errors
+    /// Where the config contradicts itself.
+    pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        let geometry = Geometry::new(config)?;
+        let seek = &config.seek;
+        let distances = Distances::new(geometry.cylinders())?;
+        let read = SeekCurve::new("seek.read", &seek.read, &distances)?;
+        let write = SeekCurve::new("seek.write", &seek.write, &distances)?;
+        let (first_read, first_write) = (*seek.read.track_to_track, *seek.write.track_to_track);
+        at_least("seek.write.track_to_track", first_write, first_read)?;
+        let write_settle = first_write - first_read;
+        let head_switch = *seek.head_switch;
+        // With a shorter skew every track would cost a revolution.
+        for (key, skew, least) in [
+            ("geometry.track_skew", *config.geometry.track_skew, head_switch + write_settle),
+            ("geometry.cylinder_skew", *config.geometry.cylinder_skew, first_write),
+        ] {
+            if skew < least {
+                let must = format!("at least {least}, what a write needs to get to the next track");
+                return Err(wrong(key, skew, must));
+            }
+        }
+        Ok(Self {
+            read,
+            write,
+            head_switch: head_switch.0,
+            write_settle: write_settle.0,
+            revolution: geometry.revolution().0,
+            geometry,
+        })
+    }
+
+    /// Where the sectors lie.
+    #[inline]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The seek alone, over `distance` cylinders.
+    pub fn seek(&self, distance: u32, write: bool) -> Ns {
+        Ns(if write { self.write.time(distance) } else { self.read.time(distance) })
+    }
+
+    /// What to aim for to begin at `place`.
+    #[inline]
+    pub fn target(&self, place: Place) -> Target {
+        let track = Head { cylinder: place.cylinder, head: place.head };
+        Target { track, angle: self.geometry.course(place) % self.revolution }
+    }
+
+    /// How long from `from` at time `at` until `to` begins to pass under its head.
+    #[inline]
+    pub fn position(&self, at: Ns, from: Head, to: Target, write: bool) -> Positioning {
+        self.position_at(self.angle(at), from, to, write)
+    }
+
+    /// Where the spindle stands at a time.
+    #[inline]
+    pub fn angle(&self, at: Ns) -> u64 {
+        at.0 % self.revolution
+    }
+
+    /// How long from `from`, the spindle at `angle`, until `to` begins to pass under its head.
+    #[inline(always)] // the scheduler's inner loop
+    pub fn position_at(&self, angle: u64, from: Head, to: Target, write: bool) -> Positioning {
+        let distance = from.cylinder.abs_diff(to.track.cylinder);
+        let switches = from.head != to.track.head;
+        let (curve, switch) = if write {
+            (&self.write, self.head_switch + self.write_settle)
+        } else {
+            (&self.read, self.head_switch)
+        };
+        // The head is switched while the arm moves.
+        let seek = curve.time(distance).max(if switches { switch } else { 0 });
+        // Of x and x - revolution, wrapping, the smaller is x modulo a revolution, if x is below
+        // two: no branch for the processor to guess wrong. A seek takes a revolution or two.
+        let wrap = |x: u64| x.min(x.wrapping_sub(self.revolution));
+        let mut arrival = wrap(wrap(angle + seek));
+        if arrival >= self.revolution {
+            arrival %= self.revolution;
+        }
+        let early = to.angle.wrapping_sub(arrival);
+        let rotation = early.min(early.wrapping_add(self.revolution));
+        Positioning { seek: Ns(seek), rotation: Ns(rotation) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{preset, small};
+    use super::*;
+
+    #[test]
+    fn positioning_by_hand() {
+        // 10 ms a revolution, 1000 sectors a track: 10 us a sector. Track-to-track 1 ms for reads,
+        // 1.5 for writes; head switch 1 ms; track skew 2 ms, cylinder skew 3 ms.
+        let m = Mechanics::new(&small()).unwrap();
+        let target = |lba| m.target(m.geometry().place(lba));
+        let at = |cylinder, head| Head { cylinder, head };
+        let us = |x: u64| Ns(x * 1000);
+        let is = |p: Positioning, seek, rotation| {
+            assert_eq!((p.seek, p.rotation), (us(seek), us(rotation)));
+        };
+        // Same track: sector 300 is at 3 ms; from 1 ms it takes 2, from 4 ms it takes 9.
+        is(m.position(us(1000), at(0, 0), target(300), false), 0, 2000);
+        is(m.position(us(4000), at(0, 0), target(300), true), 0, 9000);
+        // At the very instant the sector begins, nothing.
+        is(m.position(us(3000), at(0, 0), target(300), false), 0, 0);
+        // Other head: sector 1000 is sector 0 of head 1, at the skew of 2 ms. From 500 us the
+        // switch ends at 1.5 ms, for a write (settle 0.5 ms) at the very 2 ms.
+        is(m.position(us(500), at(0, 0), target(1000), false), 1000, 500);
+        is(m.position(us(500), at(0, 0), target(1000), true), 1500, 0);
+        // A write a microsecond later loses a revolution.
+        is(m.position(us(501), at(0, 0), target(1000), true), 1500, 9999);
+        // Next cylinder: sector 2000 begins at course 2 x 10 + 2 + 3 ms = angle 5 ms. From 7 ms
+        // the seek ends at 8 ms; 7 ms until 15 ms.
+        is(m.position(us(7000), at(0, 0), target(2000), false), 1000, 7000);
+    }
+
+    #[test]
+    fn rotation_takes_half_a_revolution_on_average() {
+        let m = Mechanics::new(&preset()).unwrap();
+        let to = m.target(m.geometry().place(1_000_000_000));
+        let samples = 10_007;
+        let waits = (0..samples).map(|i| {
+            let at = Ns(i * m.geometry().revolution().0 / samples);
+            m.position(at, to.track, to, false).rotation.0
+        });
+        let mean = waits.sum::<u64>() / samples;
+        // 60 s / 7200 / 2 = 4.1667 ms; the data sheet prints 4.16.
+        assert!(mean.abs_diff(4_166_667) < 1_000, "{mean}");
+    }
+
+    #[test]
+    fn skews_leave_time_for_a_write() {
+        let mut config = small();
+        config.geometry.track_skew = Ns(1_499_999).into();
+        let text = Mechanics::new(&config).unwrap_err().to_string();
+        assert!(
+            text.contains("geometry.track_skew is 1.499999ms") || text.contains("1499999ns"),
+            "{text}"
+        );
+        let mut config = small();
+        config.geometry.cylinder_skew = Ns(1_400_000).into();
+        let text = Mechanics::new(&config).unwrap_err().to_string();
+        assert!(text.contains("geometry.cylinder_skew"), "{text}");
+    }
+}

@@ -1,0 +1,417 @@
+//! A hard disk on the virtual clock, at a cost for each request, not for each sector.
+//!
+//! A command goes through four servers, each of which does one thing at a time:
+//!
+//! ```text
+//! host queue -> controller -> [cache, queue of reads] -> mechanism -> link -> host
+//!   (FIFO)      (overhead)    (memory: see `cache`)      (`mechanics`)  (interface rate)
+//! ```
+//!
+//! - **Commands.** The drive holds as many as its queue is deep (NCQ), the rest wait at the host. A
+//!   flush is no queued command: it waits until the drive is empty and nothing passes it (as ATA
+//!   has it). A trim is acknowledged and changes nothing.
+//! - **Reads** that lie wholly in memory go straight to the link. Others queue for the mechanism,
+//!   which takes them in the order of [`Sptf`]. Data goes to the host as it comes off the medium:
+//!   a read is done one sector's transfer after its last sector, or when the link is done.
+//! - **Read-ahead.** After a read the head goes on into the segment, over tracks and cylinders,
+//!   until the limit, or until there is other work: a read elsewhere, or a destage that the host
+//!   waits for. A read of what is still being fetched just waits for it. When the host gets near
+//!   the end of what was fetched and the mechanism has nothing to do, it fetches more.
+//! - **Writes** are acknowledged when they are in memory. They go to the medium when no read waits
+//!   and read-ahead is done, or beside the reads when memory is full or a flush waits.
+//! - **Usage.** `read` is the time the mechanism spends on reads and on reading ahead, positioning
+//!   included: the head reads, whether or not the host asked; any other work stops it. `write` is
+//!   that of destages. Both are charged when the operation ends.
+//!
+//! Not covered: defects and spare sectors, thermal recalibration, a write cache switched off,
+//! reading a track from the middle (zero-latency access), power states, what a power cut loses.
+
+mod cache;
+mod config;
+mod geometry;
+mod mechanics;
+mod reads;
+mod schedule;
+mod seek;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod writes;
+
+pub use config::{
+    CacheConfig, Config, ConfigError, GeometryConfig, InterfaceConfig, LinearZones, PowerConfig,
+    SchedulerConfig, SeekConfig, SeekTimes, ZoneConfig, Zones,
+};
+pub use geometry::{Geometry, Place, Zone};
+pub use mechanics::{Head, Mechanics, Positioning, Target};
+pub use schedule::{Candidate, Choice, Sptf, State};
+pub use seek::{Distances, SeekCurve};
+
+use crate::{Completion, Device, Op, Request, SECTOR, Usage};
+use cache::{Dirty, Segments};
+use gordon_des::Timeline;
+use gordon_units::{Bytes, Ns};
+use reads::{Read, Stream};
+use std::collections::VecDeque;
+use writes::Write;
+
+/// What the disk has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Requests completed.
+    pub requests: u64,
+    /// Reads answered from memory alone.
+    pub cache_hits: u64,
+    /// Reads that found at least some of their data read ahead, or the head on its way to it.
+    pub read_ahead_hits: u64,
+    /// Mechanical operations that began with a move of the arm.
+    pub seeks: u64,
+    /// Operations that wrote to the medium.
+    pub destages: u64,
+    /// Time in moves of the arm, head switches and settling.
+    pub seek_time: Ns,
+    /// Time waiting for the sector after that.
+    pub rotation_time: Ns,
+    /// Time reading and writing the medium, read-ahead included.
+    pub transfer_time: Ns,
+    /// Sectors written to the medium.
+    pub sectors_destaged: u64,
+}
+
+impl Stats {
+    /// Each counter with its name; times in nanoseconds.
+    pub fn counters(&self) -> [(&'static str, u64); 9] {
+        [
+            ("requests", self.requests),
+            ("cache_hits", self.cache_hits),
+            ("read_ahead_hits", self.read_ahead_hits),
+            ("seeks", self.seeks),
+            ("destages", self.destages),
+            ("seek_ns", self.seek_time.0),
+            ("rotation_ns", self.rotation_time.0),
+            ("transfer_ns", self.transfer_time.0),
+            ("sectors_destaged", self.sectors_destaged),
+        ]
+    }
+}
+
+/// A simulated hard disk.
+#[derive(Clone, Debug)]
+pub struct Disk {
+    mechanics: Mechanics,
+    policy: Sptf,
+    limits: Limits,
+    clock: Ns,
+
+    /// Requests that wait for a place in the drive's queue.
+    host: VecDeque<(u64, Request)>,
+    /// Commands in the drive.
+    held: u32,
+    controller: Timeline,
+    /// Commands in the controller's hands and when it is done with them.
+    arriving: VecDeque<(Ns, u64, Request)>,
+    link: Timeline,
+    transfers: VecDeque<(Ns, Transfer)>,
+
+    segments: Segments,
+    reads: Vec<Read>,
+    /// Writes that still wait for room, from `at` on.
+    writes: VecDeque<Write>,
+    dirty: Dirty,
+    /// Sectors, and pieces, on their way over the link into `dirty`.
+    inbound: (u64, u32),
+    flush: Option<u64>,
+
+    work: Work,
+    head: Head,
+    /// The sector at which the transfer that ends now would go on.
+    next: Option<u64>,
+    /// A seek that was begun ends even if it is no longer wanted.
+    arm_free: Ns,
+    usage: Usage,
+    stats: Stats,
+}
+
+/// The numbers of the config that are needed as it runs, in sectors.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    queue_depth: u32,
+    overhead: Ns,
+    rate_per_s: Bytes,
+    dirty: u64,
+    extents: usize,
+    read_ahead: u64,
+    destage: u64,
+}
+
+/// Something that crosses the link.
+#[derive(Clone, Copy, Debug)]
+enum Transfer {
+    /// The data of a read.
+    Out { id: u64 },
+    /// A piece of a write; the last acknowledges it.
+    In { start: u64, end: u64, acknowledges: Option<u64> },
+}
+
+/// What the mechanism is doing.
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    Idle,
+    /// Reading `stream` for a command.
+    Read {
+        read: Read,
+        stream: Stream,
+    },
+    /// Reading on for nobody in particular.
+    ReadAhead {
+        stream: Stream,
+    },
+    /// Writing sectors `start..end`.
+    Destage {
+        start: u64,
+        end: u64,
+        since: Ns,
+        begins: Ns,
+        ends: Ns,
+        last: Head,
+    },
+}
+
+impl Disk {
+    /// A disk at time zero, its memory empty, its head on the outermost track.
+    ///
+    /// # Errors
+    /// Where the config contradicts itself.
+    pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        let mechanics = config.check()?;
+        let (link, cache) = (&config.interface, &config.cache);
+        let sectors = |bytes: Bytes| bytes.0 / SECTOR.0;
+        let for_reads = sectors(*cache.size - *cache.write_limit);
+        Ok(Self {
+            mechanics,
+            policy: Sptf::new(*config.scheduler.ageing),
+            limits: Limits {
+                queue_depth: *link.queue_depth,
+                overhead: *link.overhead,
+                rate_per_s: *link.rate_per_s,
+                dirty: sectors(*cache.write_limit),
+                extents: *cache.write_extents as usize,
+                read_ahead: sectors(*cache.read_ahead),
+                destage: sectors(*cache.destage),
+            },
+            clock: Ns::ZERO,
+            host: VecDeque::new(),
+            held: 0,
+            controller: Timeline::default(),
+            arriving: VecDeque::new(),
+            link: Timeline::default(),
+            transfers: VecDeque::new(),
+            segments: Segments::new(*cache.segments, for_reads / u64::from(*cache.segments)),
+            reads: Vec::new(),
+            writes: VecDeque::new(),
+            dirty: Dirty::default(),
+            inbound: (0, 0),
+            flush: None,
+            work: Work::Idle,
+            head: Head::default(),
+            next: None,
+            arm_free: Ns::ZERO,
+            usage: Usage::default(),
+            stats: Stats::default(),
+        })
+    }
+
+    /// What it has done so far.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Its geometry and seek curves, worked out.
+    pub fn mechanics(&self) -> &Mechanics {
+        &self.mechanics
+    }
+
+    /// Takes commands from the host's queue while the drive has room.
+    fn accept(&mut self) {
+        while self.held < self.limits.queue_depth {
+            let Some(&(id, request)) = self.host.front() else { return };
+            let flushing = self.flush.is_some()
+                || self.arriving.back().is_some_and(|(.., last)| last.op == Op::Flush);
+            if flushing || (request.op == Op::Flush && self.held > 0) {
+                return;
+            }
+            self.host.pop_front();
+            self.held += 1;
+            let ready = self.controller.reserve(self.clock, self.limits.overhead);
+            self.arriving.push_back((ready, id, request));
+        }
+    }
+
+    /// The controller is done with a command.
+    fn begin(&mut self, id: u64, request: Request, completed: &mut Vec<Completion>) {
+        let start = request.offset.0 / SECTOR.0;
+        let end = start + request.len.0 / SECTOR.0;
+        match request.op {
+            Op::Read => self.begin_read(id, start, end),
+            Op::Write => {
+                self.writes.push_back(Write { id, at: start, end });
+                self.admit();
+            }
+            Op::Trim => self.complete(id, completed),
+            Op::Flush => {
+                self.flush = Some(id);
+                self.finish_flush(completed);
+            }
+        }
+    }
+
+    fn complete(&mut self, id: u64, completed: &mut Vec<Completion>) {
+        completed.push(Completion { id, at: self.clock });
+        self.stats.requests += 1;
+        self.held -= 1;
+        self.accept();
+    }
+
+    /// Completes a flush once nothing is dirty. Every write before it was acknowledged before it
+    /// was accepted, so none is on the link.
+    fn finish_flush(&mut self, completed: &mut Vec<Completion>) {
+        if self.dirty.sectors() == 0
+            && !matches!(self.work, Work::Destage { .. })
+            && let Some(id) = self.flush.take()
+        {
+            self.complete(id, completed);
+        }
+    }
+
+    fn target(&self, lba: u64) -> Target {
+        self.mechanics.target(self.mechanics.geometry().place(lba))
+    }
+
+    fn link_time(&self, sectors: u64) -> Ns {
+        (SECTOR * sectors).time_at(self.limits.rate_per_s)
+    }
+
+    /// Sends the head to `target`; says when it begins to pass.
+    fn position(&mut self, target: Target, write: bool) -> Ns {
+        let at = self.clock.max(self.arm_free);
+        let positioning = self.mechanics.position(at, self.head, target, write);
+        self.stats.seeks += u64::from(self.head.cylinder != target.track.cylinder);
+        self.stats.seek_time += positioning.seek;
+        self.stats.rotation_time += positioning.rotation;
+        self.arm_free = at + positioning.seek;
+        self.head = target.track;
+        at + positioning.total()
+    }
+
+    /// Gives the mechanism something to do, where it is free or can be freed.
+    fn dispatch(&mut self) {
+        let next = self.next.take();
+        match self.work {
+            Work::Idle => {}
+            Work::ReadAhead { stream } if !self.reads.is_empty() || self.must_destage() => {
+                self.stop_read_ahead(stream);
+            }
+            _ => return,
+        }
+        let choice = self.policy.choose(&State {
+            mechanics: &self.mechanics,
+            at: self.clock.max(self.arm_free),
+            head: self.head,
+            next,
+            reads: &self.reads,
+            destages: self.dirty.extents(),
+            destage_now: self.destage_now(),
+        });
+        match choice {
+            Some(Choice::Read(i)) => {
+                let read = self.reads.swap_remove(i);
+                let stream = self.stream(read.candidate.lba, read.end);
+                self.work = Work::Read { read, stream };
+            }
+            Some(Choice::Destage(i)) => self.destage(i),
+            None => {}
+        }
+    }
+
+    /// Whether there is something to destage for which the host waits.
+    fn must_destage(&self) -> bool {
+        self.destage_now() && self.dirty.sectors() > 0
+    }
+
+    fn finish_work(&mut self, completed: &mut Vec<Completion>) {
+        match self.work {
+            Work::Idle => unreachable!("idle work has no end"),
+            Work::Read { read, stream } => self.finish_read(read, stream),
+            Work::ReadAhead { stream } => {
+                self.account(stream);
+                self.head = stream.last;
+                self.segments.fill(stream.segment, stream.to);
+                self.work = Work::Idle;
+            }
+            Work::Destage { start, end, since, begins, last, .. } => {
+                self.usage.write += self.clock - since;
+                self.stats.transfer_time += self.clock - begins;
+                self.stats.destages += 1;
+                self.stats.sectors_destaged += end - start;
+                self.head = last;
+                self.next = Some(end);
+                self.work = Work::Idle;
+                self.segments.keep(start, end);
+                self.admit();
+                self.finish_flush(completed);
+            }
+        }
+    }
+
+    fn work_ends(&self) -> Ns {
+        match &self.work {
+            Work::Idle => Ns::MAX,
+            Work::Read { stream, .. } | Work::ReadAhead { stream } => stream.ends,
+            Work::Destage { ends, .. } => *ends,
+        }
+    }
+}
+
+impl Device for Disk {
+    fn capacity(&self) -> Bytes {
+        SECTOR * self.mechanics.geometry().sectors()
+    }
+
+    fn submit(&mut self, at: Ns, id: u64, request: Request) {
+        assert!(at >= self.clock, "request {id} at {at}, the disk is at {}", self.clock);
+        let next = self.next_event();
+        assert!(next.is_none_or(|next| at <= next), "request {id} at {at} is past an event");
+        crate::check::range(self.capacity(), id, &request);
+        self.clock = at;
+        self.host.push_back((id, request));
+        self.accept();
+    }
+
+    fn next_event(&self) -> Option<Ns> {
+        let transfer = self.transfers.front().map_or(Ns::MAX, |&(at, _)| at);
+        let arrival = self.arriving.front().map_or(Ns::MAX, |&(at, ..)| at);
+        let next = transfer.min(arrival).min(self.work_ends());
+        (next != Ns::MAX).then_some(next)
+    }
+
+    fn step(&mut self, completed: &mut Vec<Completion>) {
+        let Some(at) = self.next_event() else { return };
+        self.clock = at;
+        if let Some(&(done, transfer)) = self.transfers.front()
+            && done == at
+        {
+            self.transfers.pop_front();
+            self.finish_transfer(transfer, completed);
+        } else if self.work_ends() == at {
+            self.finish_work(completed);
+        } else if let Some((_, id, request)) = self.arriving.pop_front() {
+            self.begin(id, request, completed);
+        }
+        self.dispatch();
+    }
+
+    fn usage(&self) -> Usage {
+        self.usage
+    }
+}

@@ -1,0 +1,222 @@
+//! The way of a read: memory, queue, medium, link; and reading ahead.
+
+use super::mechanics::Head;
+use super::schedule::Candidate;
+use super::{Disk, Transfer, Work};
+use gordon_units::Ns;
+
+/// A read that waits for the medium.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Read {
+    pub(super) id: u64,
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// From the first sector that is missing in memory on.
+    pub(super) candidate: Candidate,
+}
+
+impl AsRef<Candidate> for Read {
+    fn as_ref(&self) -> &Candidate {
+        &self.candidate
+    }
+}
+
+/// The head reading into a segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stream {
+    pub(super) segment: usize,
+    /// The course of the first sector, and when it begins to pass under the head.
+    pub(super) course: u64,
+    pub(super) begins: Ns,
+    /// Up to which sector, and when that is reached.
+    pub(super) to: u64,
+    pub(super) ends: Ns,
+    /// The track of the last one.
+    pub(super) last: Head,
+    /// From when on the mechanism's time is not yet accounted for.
+    pub(super) since: Ns,
+}
+
+impl Disk {
+    pub(super) fn begin_read(&mut self, id: u64, start: u64, end: u64) {
+        self.fill();
+        let (missing, ahead) = self.in_memory(start, end);
+        if ahead {
+            self.stats.read_ahead_hits += 1;
+        }
+        if missing == end {
+            self.hit(id, start, end);
+            self.read_further(end);
+            return;
+        }
+        let target = self.target(missing);
+        let candidate = Candidate { lba: missing, target, since: self.clock };
+        let read = Read { id, start, end, candidate };
+        match self.work {
+            // The head is on its way there.
+            Work::ReadAhead { mut stream }
+                if missing >= self.segments.get(stream.segment).end() && missing <= stream.to =>
+            {
+                if !ahead {
+                    self.stats.read_ahead_hits += 1;
+                }
+                self.extend(&mut stream, end);
+                self.work = Work::Read { read, stream };
+            }
+            _ => self.reads.push(read),
+        }
+    }
+
+    /// Brings the segment that is being read into up to date.
+    pub(super) fn fill(&mut self) {
+        let (Work::Read { stream, .. } | Work::ReadAhead { stream }) = &self.work else { return };
+        if self.clock > stream.begins {
+            let course = stream.course + (self.clock - stream.begins).0;
+            let fetched = self.mechanics.geometry().sectors_before(course).min(stream.to);
+            self.segments.fill(stream.segment, fetched);
+        }
+    }
+
+    /// How far a range can be read from memory, and whether some of that was read ahead.
+    pub(super) fn in_memory(&mut self, start: u64, end: u64) -> (u64, bool) {
+        let (mut at, mut ahead) = (start, false);
+        while at < end {
+            let mut next = at;
+            if let Some(segment) = self.segments.find(at) {
+                ahead |= self.segments.ask(segment, end);
+                next = self.segments.get(segment).end();
+            }
+            if let Some(dirty) = self.dirty.reach(at) {
+                next = next.max(dirty);
+            }
+            if let Work::Destage { start, end, .. } = self.work
+                && (start..end).contains(&at)
+            {
+                next = next.max(end);
+            }
+            if next == at {
+                break;
+            }
+            at = next;
+        }
+        (at.min(end), ahead)
+    }
+
+    /// Sends a read's data, all of it in memory.
+    pub(super) fn hit(&mut self, id: u64, start: u64, end: u64) {
+        self.stats.cache_hits += 1;
+        let done = self.link.reserve(self.clock, self.link_time(end - start));
+        self.transfers.push_back((done, Transfer::Out { id }));
+    }
+
+    /// The host has read up to `end` from memory: when less than half the read-ahead lies beyond
+    /// it, more is fetched, if the mechanism has nothing else to do.
+    pub(super) fn read_further(&mut self, end: u64) {
+        let limit = (end + self.limits.read_ahead).min(self.mechanics.geometry().sectors());
+        let near = |to: u64| to < limit && limit - to > self.limits.read_ahead / 2;
+        match self.work {
+            // Reads from other segments leave the head to its own.
+            Work::ReadAhead { mut stream } if stream.to >= end && near(stream.to) => {
+                self.extend(&mut stream, limit);
+                self.work = Work::ReadAhead { stream };
+            }
+            Work::Idle if self.dirty.sectors() == 0 => {
+                let Some(segment) = self.segments.find(end - 1) else { return };
+                let from = self.segments.get(segment).end();
+                if near(from) {
+                    let stream = self.stream(from, limit);
+                    self.work = Work::ReadAhead { stream };
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Moves the end of what the head reads.
+    pub(super) fn extend(&self, stream: &mut Stream, to: u64) {
+        let geometry = self.mechanics.geometry();
+        let place = geometry.place(to - 1);
+        stream.to = to;
+        stream.ends = stream.begins + Ns(geometry.course_end(place) - stream.course);
+        stream.last = Head { cylinder: place.cylinder, head: place.head };
+    }
+
+    /// Positions the head and has it read `from..to`.
+    pub(super) fn stream(&mut self, from: u64, to: u64) -> Stream {
+        let place = self.mechanics.geometry().place(from);
+        let course = self.mechanics.geometry().course(place);
+        let begins = self.position(self.mechanics.target(place), false);
+        let segment = self.segments.open(from);
+        let (ends, last) = (begins, self.head);
+        let mut stream = Stream { segment, course, begins, to, ends, last, since: self.clock };
+        self.extend(&mut stream, to);
+        stream
+    }
+
+    /// The last sector of a read has come off the medium.
+    pub(super) fn finish_read(&mut self, read: Read, mut stream: Stream) {
+        self.account(stream);
+        self.head = stream.last;
+        self.next = Some(stream.to);
+        self.segments.fill(stream.segment, stream.to);
+        self.segments.ask(stream.segment, stream.to);
+
+        // The data went over the link as it came; the last sector is left to send.
+        let transfer = self.link_time(read.end - read.start);
+        let first = if read.candidate.lba > read.start {
+            read.candidate.since
+        } else {
+            read.candidate.since.max(stream.begins)
+        };
+        let last = (self.clock + self.link_time(1)).saturating_sub(transfer);
+        let done = self.link.reserve(first.max(last), transfer);
+        self.transfers.push_back((done, Transfer::Out { id: read.id }));
+
+        self.work = Work::Idle;
+        self.serve_waiting(stream.segment);
+        let limit = (stream.to + self.limits.read_ahead).min(self.mechanics.geometry().sectors());
+        if self.reads.is_empty() && !self.destage_now() && limit > stream.to {
+            stream.since = self.clock;
+            self.extend(&mut stream, limit);
+            self.work = Work::ReadAhead { stream };
+        }
+    }
+
+    /// Reads that queued while their data was being fetched.
+    pub(super) fn serve_waiting(&mut self, segment: usize) {
+        let mut i = 0;
+        while let Some(&Read { id, start, end, candidate }) = self.reads.get(i) {
+            let missing = candidate.lba;
+            i += 1;
+            if !self.segments.get(segment).holds(missing) {
+                continue;
+            }
+            let (reach, _) = self.in_memory(missing, end);
+            if reach == end {
+                i -= 1;
+                self.reads.remove(i);
+                self.hit(id, start, end);
+            } else {
+                let target = self.target(reach);
+                self.reads[i - 1].candidate = Candidate { lba: reach, target, ..candidate };
+            }
+        }
+    }
+
+    /// Ends a read-ahead where the head is now.
+    pub(super) fn stop_read_ahead(&mut self, stream: Stream) {
+        self.fill();
+        self.account(stream);
+        if self.clock >= stream.begins {
+            let next = self.segments.get(stream.segment).end().min(stream.to - 1);
+            self.head = self.target(next).track;
+        }
+        self.work = Work::Idle;
+    }
+
+    /// Charges for what a stream did since it was last charged.
+    pub(super) fn account(&mut self, stream: Stream) {
+        self.usage.read += self.clock - stream.since;
+        self.stats.transfer_time += self.clock.saturating_sub(stream.since.max(stream.begins));
+    }
+}

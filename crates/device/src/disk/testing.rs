@@ -1,0 +1,56 @@
+//! Disks for unit tests.
+
+use super::config::{
+    CacheConfig, Config, GeometryConfig, InterfaceConfig, PowerConfig, SchedulerConfig, SeekConfig,
+    SeekTimes, ZoneConfig, Zones,
+};
+use gordon_units::{Bytes, Ns, Watts};
+
+/// The preset of the Gordon paper's disk.
+pub fn preset() -> Config {
+    let text = include_str!("../../../../python/gordon/parts/disk/sata-7200-1tb.toml");
+    Config::from_toml(text).unwrap()
+}
+
+/// A disk for arithmetic by hand: 10 ms a revolution; 2 heads; 100 cylinders of 1000 sectors a
+/// track (10 us a sector) and 100 of 500 (20 us); track skew 2 ms, cylinder skew 3 ms; head switch
+/// 1 ms, settle 0.5 ms.
+pub fn small() -> Config {
+    let us = |x: u64| Ns(x * 1000).into();
+    let zone = |sectors_per_track| ZoneConfig { cylinders: 100, sectors_per_track };
+    Config {
+        summary: "small".into(),
+        geometry: GeometryConfig {
+            sectors: 300_000.into(),
+            heads: 2.into(),
+            rpm: 6000.into(),
+            track_skew: us(2000),
+            cylinder_skew: us(3000),
+            zones: Zones::Table(vec![zone(1000), zone(500)]),
+        },
+        seek: SeekConfig {
+            head_switch: us(1000),
+            read: SeekTimes { track_to_track: us(1000), average: us(5000), full_stroke: us(9000) },
+            write: SeekTimes { track_to_track: us(1500), average: us(5500), full_stroke: us(9500) },
+        },
+        interface: InterfaceConfig {
+            rate_per_s: Bytes(512_000_000).into(), // 1 us a sector
+            overhead: us(100),
+            queue_depth: 4.into(),
+        },
+        cache: CacheConfig {
+            size: Bytes(1 << 20).into(), // 2048 sectors
+            write_limit: Bytes(512 << 10).into(),
+            write_extents: 8.into(),
+            segments: 4.into(), // of 256 sectors
+            read_ahead: Bytes(100 * 512).into(),
+            destage: Bytes(64 << 10).into(),
+        },
+        scheduler: SchedulerConfig { ageing: 0.0.into() },
+        power: PowerConfig {
+            idle: Watts(1.0).into(),
+            read: Watts(2.0).into(),
+            write: Watts(3.0).into(),
+        },
+    }
+}

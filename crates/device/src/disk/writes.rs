@@ -1,0 +1,87 @@
+//! The way of a write: room, link, memory; then the medium, when nobody waits.
+
+use super::mechanics::Head;
+use super::{Disk, Transfer, Work};
+use crate::Completion;
+use gordon_units::Ns;
+
+/// A write goes over the link in pieces of this many sectors (1 MiB), so that one larger than the
+/// cache is taken in as room appears.
+const PIECE: u64 = 2048;
+
+/// A write that waits for room, from `at` on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Write {
+    pub(super) id: u64,
+    pub(super) at: u64,
+    pub(super) end: u64,
+}
+
+impl Disk {
+    /// Takes in writes for as long as there is room.
+    pub(super) fn admit(&mut self) {
+        while let Some(write) = self.writes.front_mut() {
+            let taken = match self.work {
+                Work::Destage { start, end, .. } => end - start,
+                _ => 0,
+            } + self.dirty.sectors()
+                + self.inbound.0;
+            let room = self.limits.dirty.saturating_sub(taken);
+            let len = (write.end - write.at).min(PIECE);
+            if room < len.min(self.limits.dirty) {
+                return;
+            }
+            let (start, end) = (write.at, write.at + len.min(room));
+            let extents = self.dirty.extents().len() + self.inbound.1 as usize;
+            if extents >= self.limits.extents && !self.dirty.touches(start, end) {
+                return;
+            }
+            write.at = end;
+            let acknowledges = (write.at == write.end).then_some(write.id);
+            if acknowledges.is_some() {
+                self.writes.pop_front();
+            }
+            self.inbound.0 += end - start;
+            self.inbound.1 += 1;
+            let done = self.link.reserve(self.clock, self.link_time(end - start));
+            self.transfers.push_back((done, Transfer::In { start, end, acknowledges }));
+        }
+    }
+
+    /// Whether the host waits for destages: memory is full, or a flush is pending.
+    pub(super) fn destage_now(&self) -> bool {
+        self.flush.is_some() || !self.writes.is_empty()
+    }
+
+    pub(super) fn finish_transfer(&mut self, transfer: Transfer, completed: &mut Vec<Completion>) {
+        match transfer {
+            Transfer::Out { id } => self.complete(id, completed),
+            Transfer::In { start, end, acknowledges } => {
+                self.inbound.0 -= end - start;
+                self.inbound.1 -= 1;
+                let mechanics = &self.mechanics;
+                let target = |lba| mechanics.target(mechanics.geometry().place(lba));
+                self.dirty.add(start, end, self.clock, target);
+                if let Some(id) = acknowledges {
+                    self.complete(id, completed);
+                }
+                self.admit();
+            }
+        }
+    }
+
+    pub(super) fn destage(&mut self, extent: usize) {
+        let since = self.clock;
+        let geometry = self.mechanics.geometry();
+        let place = geometry.place(self.dirty.extents()[extent].start());
+        let course = geometry.course(place);
+        let mechanics = &self.mechanics;
+        let target = |lba| mechanics.target(mechanics.geometry().place(lba));
+        let (start, end) = self.dirty.take(extent, self.limits.destage, target);
+        let begins = self.position(self.mechanics.target(place), true);
+        let place = self.mechanics.geometry().place(end - 1);
+        let ends = begins + Ns(self.mechanics.geometry().course_end(place) - course);
+        let last = Head { cylinder: place.cylinder, head: place.head };
+        self.work = Work::Destage { start, end, since, begins, ends, last };
+    }
+}

@@ -1,0 +1,124 @@
+//! What a flash device counts.
+
+use gordon_units::{Bytes, Ns};
+
+/// Counts since the device was made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SsdStats {
+    /// Of the translation layer: pieces, pages read and programmed by cause, erases, hits.
+    pub ftl: gordon_ftl::Stats,
+    /// How long each group of buses carried something.
+    pub bus_busy: Vec<Ns>,
+    /// How long each lane had an operation.
+    pub lane_busy: Vec<Ns>,
+    /// Events simulated.
+    pub events: u64,
+    /// Erases of the blocks.
+    pub wear: Wear,
+    /// What the lifetime follows from.
+    pub lifetime: Lifetime,
+    /// Memory of the translation layer's tables.
+    pub ftl_memory: Bytes,
+}
+
+impl SsdStats {
+    /// Pages programmed for each page of host data programmed: what garbage collection and
+    /// summaries add. `None` before the first.
+    pub fn write_amplification(&self) -> Option<f64> {
+        let host = self.ftl.host_programs;
+        (host > 0).then(|| ratio(self.ftl.programs(), host))
+    }
+}
+
+impl SsdStats {
+    /// The layer's counters with their names.
+    pub fn counters(&self) -> [(&'static str, u64); 14] {
+        let f = &self.ftl;
+        [
+            ("events", self.events),
+            ("host_reads", f.host_reads),
+            ("host_writes", f.host_writes),
+            ("host_programs", f.host_programs),
+            ("gc_programs", f.gc_programs),
+            ("summary_programs", f.summary_programs),
+            ("host_page_reads", f.host_page_reads),
+            ("merge_page_reads", f.merge_page_reads),
+            ("gc_page_reads", f.gc_page_reads),
+            ("erases", f.erases),
+            ("combined", f.combined),
+            ("bypassed", f.bypassed),
+            ("forwarded", f.forwarded),
+            ("preloaded", f.preloaded),
+        ]
+    }
+}
+
+/// How often the blocks were erased.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Wear {
+    /// The least worn block.
+    pub min: u32,
+    /// The most worn block.
+    pub max: u32,
+    /// The mean.
+    pub mean: f64,
+}
+
+impl Wear {
+    pub(super) fn of(erases: impl ExactSizeIterator<Item = u32> + Clone) -> Self {
+        let total: u64 = erases.clone().map(u64::from).sum();
+        Self {
+            min: erases.clone().min().unwrap_or(0),
+            max: erases.clone().max().unwrap_or(0),
+            mean: ratio(total, (erases.len() as u64).max(1)),
+        }
+    }
+}
+
+/// What the lifetime of the device follows from. A run is shorter than it takes to fill and erase
+/// the array once, so wear is reckoned from pages programmed: a block's worth of them costs an
+/// erase, sooner or later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lifetime {
+    /// Erases that a block lasts for.
+    pub erase_budget: u64,
+    /// Super-blocks.
+    pub blocks: u64,
+    /// Super-pages of one.
+    pub pages_per_block: u64,
+    /// Raw data bytes of one.
+    pub block_bytes: Bytes,
+    /// Super-pages programmed, for any cause.
+    pub programs: u64,
+}
+
+impl Lifetime {
+    /// Erases of super-blocks that the pages programmed cost.
+    pub fn erase_equivalents(&self) -> f64 {
+        ratio(self.programs, self.pages_per_block)
+    }
+
+    /// The part of all erases that is used up.
+    pub fn used(&self) -> f64 {
+        self.erase_equivalents() / ratio(self.blocks * self.erase_budget, 1)
+    }
+
+    /// Bytes that can be programmed before all erases are used up, with perfect wear levelling:
+    /// 25.6 PB in section 4.1 of the Gordon paper.
+    pub fn writable(&self) -> Bytes {
+        self.block_bytes * self.blocks * self.erase_budget
+    }
+
+    /// How long the device lasts where `elapsed` of the same is repeated for ever; `None` where
+    /// nothing was programmed.
+    pub fn years(&self, elapsed: Ns) -> Option<f64> {
+        const YEAR_S: f64 = 365.25 * 86_400.0;
+        (self.programs > 0).then(|| elapsed.as_secs() / self.used() / YEAR_S)
+    }
+}
+
+/// A ratio for reports.
+#[allow(clippy::cast_precision_loss)]
+fn ratio(a: u64, b: u64) -> f64 {
+    a as f64 / b as f64
+}

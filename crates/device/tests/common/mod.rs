@@ -1,0 +1,81 @@
+//! Drivers for the device tests.
+#![allow(dead_code)] // each test file uses some
+
+use gordon_device::disk::{Config, Disk};
+use gordon_device::{Completion, Device, Op, Request, SECTOR};
+use gordon_units::{Bytes, Ns};
+use std::sync::LazyLock;
+
+pub const PRESET: &str = include_str!("../../../../python/gordon/parts/disk/sata-7200-1tb.toml");
+
+pub fn preset() -> Config {
+    Config::from_toml(PRESET).expect("the preset is right")
+}
+
+/// The preset's disk, fresh.
+pub fn disk() -> Disk {
+    static FRESH: LazyLock<Disk> =
+        LazyLock::new(|| Disk::new(&preset()).expect("the preset is right"));
+    FRESH.clone()
+}
+
+pub fn sectors(op: Op, start: u64, count: u64) -> Request {
+    Request { op, offset: SECTOR * start, len: SECTOR * count }
+}
+
+pub const FLUSH: Request = Request { op: Op::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
+
+/// SplitMix64.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let mixed = u128::from(z ^ (z >> 31)) * u128::from(bound);
+        u64::try_from(mixed >> 64).expect("below the bound")
+    }
+}
+
+/// Keeps `depth` requests in the device until `count` are done; completions in their order.
+pub fn closed_loop(
+    device: &mut impl Device,
+    depth: usize,
+    count: usize,
+    mut next: impl FnMut(u64) -> Request,
+) -> Vec<Completion> {
+    let mut completed = Vec::new();
+    let (mut sent, mut seen) = (0, 0);
+    while sent < depth.min(count) {
+        device.submit(Ns::ZERO, sent as u64, next(sent as u64));
+        sent += 1;
+    }
+    while completed.len() < count {
+        device.step(&mut completed);
+        while seen < completed.len() {
+            if sent < count {
+                device.submit(completed[seen].at, sent as u64, next(sent as u64));
+                sent += 1;
+            }
+            seen += 1;
+        }
+    }
+    completed
+}
+
+/// Lets the device finish all it does by itself.
+pub fn drain(device: &mut impl Device) -> Vec<Completion> {
+    let mut completed = Vec::new();
+    while device.next_event().is_some() {
+        device.step(&mut completed);
+    }
+    completed
+}
+
+/// Within a share of the expected value?
+#[track_caller]
+pub fn near(what: &str, is: f64, expected: f64, share: f64) {
+    assert!((is / expected - 1.0).abs() <= share, "{what} is {is}, expected {expected}");
+}
