@@ -1,1 +1,27 @@
-//! trace
+//! Traces of real jobs: what a machine and a command did, interval by interval, and every request
+//! its block devices served.
+//!
+//! [`record`] makes one from a running command, [`TraceWriter`] from numbers, [`Trace`] reads it
+//! back. The format is described in `docs/TRACE.md`.
+
+mod capture;
+mod columns;
+mod error;
+mod manifest;
+mod model;
+mod profile;
+mod read;
+mod summary;
+mod write;
+
+pub use capture::{CaptureOptions, Outcome, Quiet, Watch, record};
+pub use columns::{Column, Columns, Kind};
+pub use error::TraceError;
+pub use manifest::{
+    BlockLog, Disk, End, FORMAT, Interface, Machine, Manifest, Part, Unavailable, VERSION,
+};
+pub use model::{BlockFlags, BlockIo, BlockOp, CommandSample, DiskSample, Sample};
+pub use profile::Profile;
+pub use read::{BlockReader, Trace};
+pub use summary::{BlockSummary, Latency, Requests, Series, Summary};
+pub use write::{BlockWriter, TraceWriter};

@@ -1,0 +1,92 @@
+//! Writes traces of made-up machines, for benchmarks of what reads them:
+//!
+//!     synthetic FOLDER NODES SECONDS REQUESTS
+//!
+//! REQUESTS in all, spread over the machines and their seconds: per second a burst of sequential
+//! 128 KiB reads or writes with 4 KiB random ones between, four outstanding, as data-intensive jobs
+//! on a file system look (Gordon, ASPLOS'09, section 4.2.2: half of the transfers small, most bytes
+//! in large ones). The same arguments give the same traces.
+
+use gordon_trace::{
+    BlockFlags, BlockIo, BlockOp, Columns, Kind, Machine, Manifest, Sample, TraceError, TraceWriter,
+};
+use gordon_units::{Bytes, Ns};
+use std::path::Path;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [folder, nodes, seconds, requests] = arguments.as_slice() else {
+        return Err("usage: synthetic FOLDER NODES SECONDS REQUESTS".into());
+    };
+    let (nodes, seconds, requests) =
+        (nodes.parse::<u64>()?, seconds.parse::<u64>()?, requests.parse::<u64>()?);
+    for node in 0..nodes {
+        let path = Path::new(folder).join(format!("node-{node:02}.trace"));
+        // Shares that add up to all requests.
+        let share = requests * (node + 1) / nodes - requests * node / nodes;
+        machine(&path, node, seconds, share)?;
+    }
+    Ok(())
+}
+
+/// A small generator with a seed (splitmix64): numbers look random and are the same each time.
+struct Stream(u64);
+
+impl Stream {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)) % end
+    }
+}
+
+fn machine(path: &Path, seed: u64, seconds: u64, requests: u64) -> Result<(), TraceError> {
+    let columns = Columns::all(Kind::Measured, "made up");
+    let mut writer = TraceWriter::create(path, &columns)?;
+    let mut random = Stream(seed);
+    let worker = writer.block().process("worker");
+    let mut stream = random.below(1 << 28) * 256;
+    for second in 0..seconds {
+        let start = Ns::SECOND * second;
+        let busy = 300 + random.below(700);
+        writer.sample(&Sample {
+            start,
+            span: Ns::SECOND,
+            cpu_per_core: vec![Ns(busy * 1_000_000)],
+            mhz_per_core: vec![2400],
+            instructions: busy * 3_000_000,
+            llc_misses: busy * 10_000,
+            memory: Bytes(1 << 30),
+            rx_bytes: Bytes(random.below(20_000_000)),
+            tx_bytes: Bytes(random.below(20_000_000)),
+            ..Sample::default()
+        })?;
+        let op = if random.below(3) < 2 { BlockOp::Write } else { BlockOp::Read };
+        let count = requests * (second + 1) / seconds - requests * second / seconds;
+        for nth in 0..count {
+            let small = nth % 2 == 1;
+            let sector = if small { random.below(1 << 25) * 8 } else { stream };
+            let sectors = if small { 8 } else { 256 };
+            if !small {
+                stream = (stream + 256) % (1 << 28);
+            }
+            let gap = 1_000_000_000 / count;
+            writer.block().push(BlockIo {
+                at: start + Ns(nth * gap),
+                device: 8 << 20,
+                sector,
+                sectors,
+                op,
+                flags: BlockFlags::default(),
+                pid: 1,
+                process: worker,
+                latency: Some(Ns(gap * 4)),
+            })?;
+        }
+    }
+    let command = vec!["made-up".to_owned(), seed.to_string()];
+    writer.finish(Manifest::new(command, Ns::SECOND, Machine::default()))?;
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! Names of things capture leaves in the kernel (a tracer instance, control groups), so that those
+//! of a process that was killed can be told and removed.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const PREFIX: &str = "gordon-";
+
+/// Process number and time of start, which together never come again, and a count within it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OwnName {
+    pid: u32,
+    /// In clock ticks since boot.
+    started: u64,
+    serial: u32,
+}
+
+impl OwnName {
+    pub(crate) fn current() -> Self {
+        static SERIAL: AtomicU32 = AtomicU32::new(0);
+        let pid = std::process::id();
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        Self { pid, started: started(pid).unwrap_or(0), serial }
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        let mut parts = name.strip_prefix(PREFIX)?.split('-');
+        let (pid, started, serial) = (parts.next()?, parts.next()?, parts.next()?);
+        Some(Self {
+            pid: pid.parse().ok()?,
+            started: started.parse().ok()?,
+            serial: serial.parse().ok()?,
+        })
+    }
+
+    fn is_alive(self) -> bool {
+        started(self.pid) == Some(self.started)
+    }
+}
+
+impl fmt::Display for OwnName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PREFIX}{}-{}-{}", self.pid, self.started, self.serial)
+    }
+}
+
+fn started(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold anything; the state follows it, the start is 19 further.
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+/// Removes the folders of `dir` that processes now gone have made. The kernel refuses to remove
+/// one that is in use, so one made under another process numbering stays.
+pub(crate) fn remove_stale(dir: &Path) {
+    let Ok(entries) = fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if name.to_str().and_then(OwnName::parse).is_some_and(|name| !name.is_alive()) {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_dead_left_goes() {
+        let dir = tempfile::tempdir().unwrap();
+        let alive = OwnName::current().to_string();
+        let keep = [alive.as_str(), "gordon", "gordon-x-1-0", "other-1-1-0"];
+        let reused = format!("gordon-{}-1-0", std::process::id());
+        for name in keep.iter().copied().chain(["gordon-4194999-5-0", &reused]) {
+            fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        remove_stale(dir.path());
+        let mut left: Vec<_> =
+            fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        left.sort();
+        let mut expected = keep.map(std::ffi::OsString::from);
+        expected.sort();
+        assert_eq!(left, expected);
+    }
+}

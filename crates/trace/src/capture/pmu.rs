@@ -1,0 +1,231 @@
+//! Instructions and last-level cache misses, from the processor's counters.
+//!
+//! A counter is believed only after it has counted a loop of known length: under a hypervisor some
+//! open well and count nothing. Counters of the machine are opened on each CPU; the command's are
+//! opened, switched off, on the thread that starts it, handed down to every process from there and
+//! switched on by its `exec`.
+
+use perf_event::events::{Event, Hardware};
+use perf_event::{Builder, Counter};
+use std::fs;
+use std::hint::black_box;
+use std::io;
+use std::path::Path;
+
+/// Turns of the loop that a counter is checked with.
+const TURNS: u64 = 200_000;
+/// A turn takes at least one instruction, and less than this even in an unoptimised build.
+const TURN: u64 = 500;
+
+/// One event: counted on all CPUs, or for the command.
+#[derive(Default)]
+pub(crate) struct Counters {
+    counters: Vec<Counter>,
+    scaled: bool,
+}
+
+/// What of the processor's counters can be had.
+#[derive(Default)]
+pub(crate) struct Pmu {
+    pub(crate) machine: Pair,
+    pub(crate) command: Pair,
+    /// What cannot be had, and why.
+    pub(crate) missing: Vec<(&'static str, String)>,
+}
+
+/// Instructions and misses.
+#[derive(Default)]
+pub(crate) struct Pair {
+    pub(crate) instructions: Option<Counters>,
+    pub(crate) misses: Option<Counters>,
+}
+
+impl Pmu {
+    /// Opens what there is. Call it on the thread that will start the command.
+    pub(crate) fn open(root: &Path) -> Self {
+        let mut pmu = Self::default();
+        if let Err(why) = check() {
+            pmu.missing.push(("instructions and LLC misses", why));
+            return pmu;
+        }
+        let cpus = cpus(
+            &fs::read_to_string(root.join("sys/devices/system/cpu/online")).unwrap_or_default(),
+        );
+        let mut open = |what, opened: io::Result<Counters>| match opened {
+            Ok(counters) => Some(counters),
+            Err(e) => {
+                let why = format!("{e}; root, or kernel.perf_event_paranoid=0, would help");
+                pmu.missing.push((what, why));
+                None
+            }
+        };
+        let machine = Pair {
+            instructions: open("instructions", Counters::machine(Hardware::INSTRUCTIONS, &cpus)),
+            misses: open("LLC misses", Counters::machine(Hardware::CACHE_MISSES, &cpus)),
+        };
+        let command = Pair {
+            instructions: open("command instructions", Counters::command(Hardware::INSTRUCTIONS)),
+            misses: open("command LLC misses", Counters::command(Hardware::CACHE_MISSES)),
+        };
+        (pmu.machine, pmu.command) = (machine, command);
+        pmu
+    }
+}
+
+impl Counters {
+    fn machine(event: impl Event + Clone, cpus: &[usize]) -> io::Result<Self> {
+        let open = |cpu: &usize| {
+            let mut builder = Builder::new(event.clone());
+            builder.any_pid().one_cpu(*cpu).include_kernel().include_hv();
+            let mut counter = builder.build()?;
+            counter.enable()?;
+            Ok(counter)
+        };
+        let counters = cpus.iter().map(open).collect::<io::Result<Vec<_>>>()?;
+        Ok(Self { counters, scaled: false })
+    }
+
+    /// For processes that this thread will start.
+    fn command(event: impl Event + Clone) -> io::Result<Self> {
+        let open = |kernel: bool| {
+            let mut builder = Builder::new(event.clone());
+            builder.inherit(true).enable_on_exec(true).exclude_kernel(!kernel);
+            builder.build()
+        };
+        // Users may count their own programs, but not the kernel in them.
+        let counter = open(true).or_else(|_| open(false))?;
+        Ok(Self { counters: vec![counter], scaled: false })
+    }
+
+    /// The count so far, scaled up where counters had to take turns.
+    pub(crate) fn read(&mut self) -> u64 {
+        let mut sum = 0;
+        for counter in &mut self.counters {
+            // A CPU that went off line keeps its count to itself.
+            let Ok(data) = counter.read_full() else { continue };
+            let time = |t: Option<std::time::Duration>| t.unwrap_or_default().as_nanos();
+            let (on, ran) = (time(data.time_enabled()), time(data.time_running()));
+            self.scaled |= ran < on;
+            sum += scale(data.count(), on, ran);
+        }
+        sum
+    }
+
+    /// Whether counters ever had to take turns.
+    pub(crate) fn is_scaled(&self) -> bool {
+        self.scaled
+    }
+}
+
+fn scale(count: u64, on: u128, ran: u128) -> u64 {
+    if ran == 0 || ran >= on {
+        return count;
+    }
+    u64::try_from(u128::from(count) * on / ran).unwrap_or(u64::MAX)
+}
+
+/// Checks the instruction counter against a loop, and one twice as long.
+fn check() -> Result<(), String> {
+    let failed = |e: io::Error| match e.kind() {
+        io::ErrorKind::NotFound => "the machine has no hardware counters".to_owned(),
+        io::ErrorKind::PermissionDenied => {
+            "perf is not permitted; root, or kernel.perf_event_paranoid=2, would help".to_owned()
+        }
+        _ => format!("the hardware counters cannot be opened: {e}"),
+    };
+    let mut counter = Builder::new(Hardware::INSTRUCTIONS).build().map_err(failed)?;
+    let mut counted = |turns| {
+        counter.reset()?;
+        counter.enable()?;
+        for turn in 0..turns {
+            black_box(turn);
+        }
+        counter.disable()?;
+        counter.read()
+    };
+    let (once, twice) = (counted(TURNS).map_err(failed)?, counted(2 * TURNS).map_err(failed)?);
+    if is_plausible(once, twice) {
+        return Ok(());
+    }
+    Err(format!(
+        "the hardware counters do not count: {once} instructions in {TURNS} turns of a loop, \
+         {twice} in twice as many"
+    ))
+}
+
+fn is_plausible(once: u64, twice: u64) -> bool {
+    (TURNS..TURNS * TURN).contains(&once) && (once * 3 / 2..once * 5 / 2).contains(&twice)
+}
+
+/// `0-3,8` is 0, 1, 2, 3 and 8.
+fn cpus(list: &str) -> Vec<usize> {
+    let mut cpus = Vec::new();
+    for range in list.trim().split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        if let (Ok(first), Ok(last)) = (first.parse::<usize>(), last.parse()) {
+            cpus.extend(first..=last);
+        }
+    }
+    cpus
+}
+
+#[cfg(test)]
+#[allow(clippy::print_stdout)]
+mod tests {
+    use super::*;
+    use perf_event::events::Software;
+
+    #[test]
+    fn counters_that_lie_are_found_out() {
+        assert!(is_plausible(TURNS * 4, TURNS * 8 + 100));
+        for (once, twice) in [(0, 0), (7, 14), (TURNS * 4, TURNS * 4), (u64::MAX / 8, u64::MAX / 4)]
+        {
+            assert!(!is_plausible(once, twice), "{once} {twice}");
+        }
+    }
+
+    #[test]
+    fn counts_taken_part_of_the_time_are_scaled() {
+        assert_eq!(scale(10, 100, 100), 10);
+        assert_eq!(scale(10, 100, 25), 40);
+        assert_eq!(scale(0, 100, 0), 0);
+    }
+
+    #[test]
+    fn lists_of_cpus() {
+        assert_eq!(cpus("0-3,8\n"), [0, 1, 2, 3, 8]);
+        assert_eq!(cpus("0\n"), [0]);
+        assert!(cpus("").is_empty());
+    }
+
+    /// Software events are everywhere: what is handed down and switched on by `exec` is counted,
+    /// grandchildren too, and what this thread does is not.
+    #[test]
+    fn the_command_and_its_children_are_counted() {
+        let Ok(mut counters) = Counters::command(Software::TASK_CLOCK) else {
+            println!("skipped: perf events are not permitted here");
+            return;
+        };
+        for turn in 0..20_000_000u64 {
+            black_box(turn);
+        }
+        assert_eq!(counters.read(), 0);
+        let burn = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+        let script = format!("sh -c '{burn}' & sh -c '{burn}' & wait; times");
+        let run = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+        assert!(run.status.success());
+        assert!(counters.read() > 10_000_000, "{} ns, {:?}", counters.read(), run.stdout);
+    }
+
+    #[test]
+    fn all_cpus_are_counted() {
+        let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
+        let Ok(mut counters) = Counters::machine(Software::CPU_CLOCK, &cpus(&online)) else {
+            println!("skipped: perf events of whole CPUs are not permitted here");
+            return;
+        };
+        assert_eq!(counters.counters.len(), cpus(&online).len());
+        let first = counters.read();
+        assert!(counters.read() > first);
+    }
+}

@@ -1,0 +1,168 @@
+//! The columns of each part of a trace: their names, units and types, and how each was obtained.
+
+use arrow_schema::{DataType, Field, Schema};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// How the numbers of a column were obtained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Counted.
+    Measured,
+    /// Counted part of the time and scaled to the whole.
+    Scaled,
+    /// Derived from another column with a stated rate.
+    Estimated,
+    /// Not known: null in the file.
+    Missing,
+}
+
+/// One column of a part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Column {
+    /// Its name in the file.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// How its numbers were obtained.
+    pub kind: Kind,
+    /// From where, with which rates, or why it is missing.
+    pub how: String,
+}
+
+/// The columns of the three parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Columns {
+    /// Of `activity.parquet`.
+    pub activity: Vec<Column>,
+    /// Of `disks.parquet`.
+    pub disks: Vec<Column>,
+    /// Of `block.parquet`.
+    pub block: Vec<Column>,
+}
+
+/// Name, unit, whether it may be null, and type: a number, or a list of one number per core.
+pub(crate) type Spec = (&'static str, &'static str, Type);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Type {
+    U8,
+    U32,
+    U64,
+    /// Null where not known.
+    MaybeU32,
+    /// Null where not known.
+    MaybeU64,
+    /// One per core, null as a whole where not known.
+    PerCore32,
+    /// One per core.
+    PerCore64,
+    Name,
+}
+
+use Type::{MaybeU32, MaybeU64, Name, PerCore32, PerCore64, U8, U32, U64};
+
+pub(crate) const ACTIVITY: &[Spec] = &[
+    ("t_ns", "ns", U64),
+    ("cpu_ns", "ns", PerCore64),
+    ("mhz", "MHz", PerCore32),
+    ("instructions", "instructions", MaybeU64),
+    ("llc_misses", "misses", MaybeU64),
+    ("memory_bytes", "bytes", MaybeU64),
+    ("rx_bytes", "bytes", MaybeU64),
+    ("rx_packets", "packets", MaybeU64),
+    ("tx_bytes", "bytes", MaybeU64),
+    ("tx_packets", "packets", MaybeU64),
+    ("command_cpu_ns", "ns", MaybeU64),
+    ("command_instructions", "instructions", MaybeU64),
+    ("command_llc_misses", "misses", MaybeU64),
+    ("command_memory_bytes", "bytes", MaybeU64),
+    ("command_read_bytes", "bytes", MaybeU64),
+    ("command_write_bytes", "bytes", MaybeU64),
+    ("command_processes", "processes", MaybeU32),
+];
+
+pub(crate) const DISKS: &[Spec] = &[
+    ("t_ns", "ns", U64),
+    ("device", "major << 20 | minor", U32),
+    ("reads", "requests", U64),
+    ("read_bytes", "bytes", U64),
+    ("writes", "requests", U64),
+    ("write_bytes", "bytes", U64),
+    ("discards", "requests", U64),
+    ("discard_bytes", "bytes", U64),
+    ("flushes", "requests", U64),
+    ("busy_ns", "ns", U64),
+];
+
+pub(crate) const BLOCK: &[Spec] = &[
+    ("time_ns", "ns", U64),
+    ("device", "major << 20 | minor", U32),
+    ("sector", "512 bytes", U64),
+    ("sectors", "512 bytes", U32),
+    ("op", "name", Name),
+    ("flags", "1 sync, 2 fua, 4 meta, 8 readahead, 16 preflush", U8),
+    ("pid", "process number", U32),
+    ("process", "name", Name),
+    ("latency_ns", "ns", MaybeU64),
+];
+
+impl Columns {
+    /// All columns, of one kind, obtained in one way.
+    pub fn all(kind: Kind, how: &str) -> Self {
+        let part = |specs: &[Spec]| {
+            specs
+                .iter()
+                .map(|(name, unit, _)| Column {
+                    name: (*name).to_owned(),
+                    unit: (*unit).to_owned(),
+                    kind,
+                    how: how.to_owned(),
+                })
+                .collect()
+        };
+        Self { activity: part(ACTIVITY), disks: part(DISKS), block: part(BLOCK) }
+    }
+
+    /// Says how `names` of the activity part were obtained.
+    pub(crate) fn set(&mut self, names: &[&str], kind: Kind, how: &str) {
+        for name in names {
+            let column = self.activity.iter_mut().find(|c| c.name == *name);
+            let column = column.expect("a column of the activity part");
+            column.kind = kind;
+            how.clone_into(&mut column.how);
+        }
+    }
+}
+
+impl Type {
+    fn arrow(self) -> (DataType, bool) {
+        let list = |item| DataType::List(Arc::new(Field::new("item", item, false)));
+        match self {
+            U8 => (DataType::UInt8, false),
+            U32 => (DataType::UInt32, false),
+            U64 => (DataType::UInt64, false),
+            MaybeU32 => (DataType::UInt32, true),
+            MaybeU64 => (DataType::UInt64, true),
+            PerCore32 => (list(DataType::UInt32), true),
+            PerCore64 => (list(DataType::UInt64), true),
+            Name => {
+                (DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8)), false)
+            }
+        }
+    }
+}
+
+/// The Arrow schema of a part.
+pub(crate) fn schema(specs: &[Spec]) -> Arc<Schema> {
+    Arc::new(Schema::new(
+        specs
+            .iter()
+            .map(|(name, _, ty)| {
+                let (ty, nullable) = ty.arrow();
+                Field::new(*name, ty, nullable)
+            })
+            .collect::<Vec<_>>(),
+    ))
+}

@@ -1,0 +1,289 @@
+//! What a trace says: one [`Sample`] per interval, one [`BlockIo`] per request.
+
+use gordon_units::{Bytes, Ns};
+
+/// What happened in one interval.
+///
+/// Counters hold the interval's share; `mhz_per_core`, `memory` and the command's `memory` and
+/// `processes` are gauges, as they stood at its end. What was not measured is zero here and
+/// [`Missing`](crate::Kind::Missing) in the manifest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// When the interval started, since the start of the trace.
+    pub start: Ns,
+    /// How long it was.
+    pub span: Ns,
+    /// Time each core was busy: user, nice, system and interrupts, not stolen or waiting for I/O.
+    pub cpu_per_core: Vec<Ns>,
+    /// Clock of each core.
+    pub mhz_per_core: Vec<u32>,
+    /// Instructions of all cores.
+    pub instructions: u64,
+    /// Last-level cache misses of all cores.
+    pub llc_misses: u64,
+    /// Memory in use: all of it but what the kernel says is available.
+    pub memory: Bytes,
+    /// Network bytes received.
+    pub rx_bytes: Bytes,
+    /// Network packets received.
+    pub rx_packets: u64,
+    /// Network bytes sent.
+    pub tx_bytes: Bytes,
+    /// Network packets sent.
+    pub tx_packets: u64,
+    /// Each block device that has counted anything yet, by number.
+    pub disks: Vec<DiskSample>,
+    /// The traced command and all it started.
+    pub command: CommandSample,
+}
+
+/// What one block device did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskSample {
+    /// Its number, `major << 20 | minor`.
+    pub device: u32,
+    /// Reads completed.
+    pub reads: u64,
+    /// Bytes they read.
+    pub read_bytes: Bytes,
+    /// Writes completed.
+    pub writes: u64,
+    /// Bytes they wrote.
+    pub write_bytes: Bytes,
+    /// Discards completed.
+    pub discards: u64,
+    /// Bytes they discarded.
+    pub discard_bytes: Bytes,
+    /// Flushes completed.
+    pub flushes: u64,
+    /// Time during which a request was in the device.
+    pub busy: Ns,
+}
+
+/// What the traced command's process tree did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommandSample {
+    /// CPU time.
+    pub cpu: Ns,
+    /// Instructions.
+    pub instructions: u64,
+    /// Last-level cache misses.
+    pub llc_misses: u64,
+    /// Memory charged to it (gauge).
+    pub memory: Bytes,
+    /// Bytes it had fetched from storage.
+    pub read_bytes: Bytes,
+    /// Bytes it dirtied that are to go to storage.
+    pub write_bytes: Bytes,
+    /// Processes alive (gauge).
+    pub processes: u32,
+}
+
+impl Sample {
+    /// CPU time of all cores.
+    pub fn cpu(&self) -> Ns {
+        self.cpu_per_core.iter().copied().sum()
+    }
+
+    /// When the interval ended.
+    pub fn end(&self) -> Ns {
+        self.start + self.span
+    }
+
+    /// Totals since the start, taken at `self`, less those taken at `earlier`.
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        let at = |list: &[Ns], core: usize| list.get(core).copied().unwrap_or(Ns::ZERO);
+        let mut before = earlier.disks.iter().peekable();
+        Self {
+            start: earlier.end(),
+            span: self.end().saturating_sub(earlier.end()),
+            cpu_per_core: (0..self.cpu_per_core.len())
+                .map(|c| self.cpu_per_core[c].saturating_sub(at(&earlier.cpu_per_core, c)))
+                .collect(),
+            mhz_per_core: self.mhz_per_core.clone(),
+            instructions: self.instructions.saturating_sub(earlier.instructions),
+            llc_misses: self.llc_misses.saturating_sub(earlier.llc_misses),
+            memory: self.memory,
+            rx_bytes: self.rx_bytes.saturating_sub(earlier.rx_bytes),
+            rx_packets: self.rx_packets.saturating_sub(earlier.rx_packets),
+            tx_bytes: self.tx_bytes.saturating_sub(earlier.tx_bytes),
+            tx_packets: self.tx_packets.saturating_sub(earlier.tx_packets),
+            // Both lists are sorted by device.
+            disks: self
+                .disks
+                .iter()
+                .map(|now| {
+                    while before.next_if(|d| d.device < now.device).is_some() {}
+                    match before.next_if(|d| d.device == now.device) {
+                        Some(then) => now.since(then),
+                        None => *now,
+                    }
+                })
+                .collect(),
+            command: CommandSample {
+                cpu: self.command.cpu.saturating_sub(earlier.command.cpu),
+                instructions: self
+                    .command
+                    .instructions
+                    .saturating_sub(earlier.command.instructions),
+                llc_misses: self.command.llc_misses.saturating_sub(earlier.command.llc_misses),
+                memory: self.command.memory,
+                read_bytes: self.command.read_bytes.saturating_sub(earlier.command.read_bytes),
+                write_bytes: self.command.write_bytes.saturating_sub(earlier.command.write_bytes),
+                processes: self.command.processes,
+            },
+        }
+    }
+
+    /// Adds an interval to totals; gauges are taken over.
+    pub(crate) fn add(&mut self, interval: &Self) {
+        self.span = interval.end();
+        let cores = self.cpu_per_core.len().max(interval.cpu_per_core.len());
+        self.cpu_per_core.resize(cores, Ns::ZERO);
+        for (total, busy) in self.cpu_per_core.iter_mut().zip(&interval.cpu_per_core) {
+            *total += *busy;
+        }
+        self.mhz_per_core.clone_from(&interval.mhz_per_core);
+        self.instructions += interval.instructions;
+        self.llc_misses += interval.llc_misses;
+        self.memory = interval.memory;
+        self.rx_bytes += interval.rx_bytes;
+        self.rx_packets += interval.rx_packets;
+        self.tx_bytes += interval.tx_bytes;
+        self.tx_packets += interval.tx_packets;
+        for disk in &interval.disks {
+            match self.disks.binary_search_by_key(&disk.device, |d| d.device) {
+                Ok(at) => self.disks[at].add(disk),
+                Err(at) => self.disks.insert(at, *disk),
+            }
+        }
+        let (total, more) = (&mut self.command, &interval.command);
+        total.cpu += more.cpu;
+        total.instructions += more.instructions;
+        total.llc_misses += more.llc_misses;
+        total.memory = more.memory;
+        total.read_bytes += more.read_bytes;
+        total.write_bytes += more.write_bytes;
+        total.processes = more.processes;
+    }
+}
+
+impl DiskSample {
+    /// Whether the device never did anything.
+    pub(crate) fn is_idle(&self) -> bool {
+        *self == Self { device: self.device, ..Self::default() }
+    }
+
+    pub(crate) fn since(&self, then: &Self) -> Self {
+        Self {
+            device: self.device,
+            reads: self.reads.saturating_sub(then.reads),
+            read_bytes: self.read_bytes.saturating_sub(then.read_bytes),
+            writes: self.writes.saturating_sub(then.writes),
+            write_bytes: self.write_bytes.saturating_sub(then.write_bytes),
+            discards: self.discards.saturating_sub(then.discards),
+            discard_bytes: self.discard_bytes.saturating_sub(then.discard_bytes),
+            flushes: self.flushes.saturating_sub(then.flushes),
+            busy: self.busy.saturating_sub(then.busy),
+        }
+    }
+
+    fn add(&mut self, more: &Self) {
+        self.reads += more.reads;
+        self.read_bytes += more.read_bytes;
+        self.writes += more.writes;
+        self.write_bytes += more.write_bytes;
+        self.discards += more.discards;
+        self.discard_bytes += more.discard_bytes;
+        self.flushes += more.flushes;
+        self.busy += more.busy;
+    }
+}
+
+/// One request to a block device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockIo {
+    /// When it was issued to the device, since the start of the trace.
+    pub at: Ns,
+    /// The device, `major << 20 | minor`.
+    pub device: u32,
+    /// Where it starts, in sectors of 512 bytes.
+    pub sector: u64,
+    /// How long it is, in sectors.
+    pub sectors: u32,
+    /// What it asks for.
+    pub op: BlockOp,
+    /// How it asks for it.
+    pub flags: BlockFlags,
+    /// The process that issued it: for buffered writes a worker of the kernel.
+    pub pid: u32,
+    /// Its name, as an index into the names of the reader or writer.
+    pub process: u32,
+    /// From issue to completion, if the completion was seen.
+    pub latency: Option<Ns>,
+}
+
+impl BlockIo {
+    /// Bytes read, written or discarded.
+    #[inline]
+    pub fn bytes(&self) -> Bytes {
+        Bytes(u64::from(self.sectors) * 512)
+    }
+}
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BlockOp {
+    /// Read sectors.
+    Read,
+    /// Write sectors.
+    Write,
+    /// Forget sectors.
+    Discard,
+    /// Make what was written durable.
+    Flush,
+}
+
+impl BlockOp {
+    pub(crate) const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Discard, Self::Flush];
+
+    /// Its name in the file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Discard => "discard",
+            Self::Flush => "flush",
+        }
+    }
+}
+
+/// How a request asks: a set of marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockFlags(pub u8);
+
+impl BlockFlags {
+    /// Someone waits for it.
+    pub const SYNC: Self = Self(1);
+    /// Durable before it completes.
+    pub const FUA: Self = Self(2);
+    /// A file system's own data.
+    pub const META: Self = Self(4);
+    /// Read ahead of a wish.
+    pub const READAHEAD: Self = Self(8);
+    /// A flush goes before it.
+    pub const PREFLUSH: Self = Self(16);
+
+    /// Whether all marks of `other` are set.
+    #[inline]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// With the marks of `other`.
+    #[inline]
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}

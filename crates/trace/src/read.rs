@@ -1,0 +1,413 @@
+//! Reads a trace back. Every byte is checked when it is opened, the sense of the rows as they are
+//! read.
+
+use crate::columns::{ACTIVITY, BLOCK, DISKS, Spec, schema};
+use crate::error::TraceError;
+use crate::manifest::{
+    ACTIVITY_FILE, BLOCK_FILE, BLOCK_LOG, DISKS_FILE, FORMAT, MANIFEST_FILE, Manifest, Part,
+    VERSION,
+};
+use crate::model::{BlockFlags, BlockIo, BlockOp, CommandSample, DiskSample, Sample};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, UInt8Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, PrimitiveArray, RecordBatch};
+use gordon_units::{Bytes, Ns};
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+
+/// Rows of a batch.
+const BATCH: usize = 1 << 13;
+
+/// A trace on disk.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    path: PathBuf,
+    manifest: Manifest,
+}
+
+impl Trace {
+    /// Opens the trace at `path`.
+    ///
+    /// # Errors
+    /// Where there is none, or it is not whole.
+    pub fn open(path: &Path) -> Result<Self, TraceError> {
+        let manifest = manifest(path)?;
+        for (file, specs) in [(ACTIVITY_FILE, ACTIVITY), (DISKS_FILE, DISKS), (BLOCK_FILE, BLOCK)] {
+            match manifest.part(file) {
+                Some(part) => check(path, part, specs)?,
+                None if file == BLOCK_FILE => {}
+                None => {
+                    let why = format!("it lists no {file}");
+                    return Err(TraceError::damaged(&path.join(MANIFEST_FILE), why));
+                }
+            }
+        }
+        Ok(Self { path: path.to_owned(), manifest })
+    }
+
+    /// Its folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it is.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The intervals, in order.
+    ///
+    /// # Errors
+    /// Where a file is damaged.
+    pub fn activity(&self) -> Result<Vec<Sample>, TraceError> {
+        let mut totals = self.totals()?;
+        self.disks(&mut totals)?;
+        Ok(totals.windows(2).map(|pair| pair[1].since(&pair[0])).collect())
+    }
+
+    /// The requests of the block devices, in order of issue.
+    ///
+    /// # Errors
+    /// Where the trace has none, or the file is damaged.
+    pub fn block(&self) -> Result<BlockReader, TraceError> {
+        let Some(part) = self.manifest.part(BLOCK_FILE) else {
+            let known = self.manifest.unavailable.iter().find(|u| u.what == BLOCK_LOG);
+            let why = known.map_or("capture made none".to_owned(), |u| u.why.clone());
+            return Err(TraceError::NoBlockLog { path: self.path.clone(), why });
+        };
+        let path = self.path.join(BLOCK_FILE);
+        let reader = batches(&path)?;
+        let (names, index) = (Vec::new(), HashMap::new());
+        Ok(BlockReader { path, reader, names, index, last: Ns::ZERO, rows: part.rows })
+    }
+
+    fn totals(&self) -> Result<Vec<Sample>, TraceError> {
+        let path = self.path.join(ACTIVITY_FILE);
+        let mut all: Vec<Sample> = Vec::new();
+        for batch in batches(&path)? {
+            let batch = batch.map_err(|e| TraceError::damaged(&path, e))?;
+            let u64s = |name| Numbers::<UInt64Type>::of(&batch, name);
+            let t = u64s("t_ns");
+            let [instructions, llc_misses, memory] =
+                ["instructions", "llc_misses", "memory_bytes"].map(u64s);
+            let net = ["rx_bytes", "rx_packets", "tx_bytes", "tx_packets"].map(u64s);
+            let command = [
+                "command_cpu_ns",
+                "command_instructions",
+                "command_llc_misses",
+                "command_memory_bytes",
+                "command_read_bytes",
+                "command_write_bytes",
+            ]
+            .map(u64s);
+            let processes = Numbers::<UInt32Type>::of(&batch, "command_processes");
+            for row in 0..batch.num_rows() {
+                let at = Ns(t.at(row));
+                if all.last().is_some_and(|last| at < last.end()) {
+                    return Err(TraceError::damaged(
+                        &path,
+                        format!("row {}: time runs back", all.len()),
+                    ));
+                }
+                all.push(Sample {
+                    start: Ns::ZERO,
+                    span: at,
+                    cpu_per_core: list::<UInt64Type>(&batch, "cpu_ns", row).map(Ns).collect(),
+                    mhz_per_core: list::<UInt32Type>(&batch, "mhz", row).collect(),
+                    instructions: instructions.at(row),
+                    llc_misses: llc_misses.at(row),
+                    memory: Bytes(memory.at(row)),
+                    rx_bytes: Bytes(net[0].at(row)),
+                    rx_packets: net[1].at(row),
+                    tx_bytes: Bytes(net[2].at(row)),
+                    tx_packets: net[3].at(row),
+                    disks: Vec::new(),
+                    command: CommandSample {
+                        cpu: Ns(command[0].at(row)),
+                        instructions: command[1].at(row),
+                        llc_misses: command[2].at(row),
+                        memory: Bytes(command[3].at(row)),
+                        read_bytes: Bytes(command[4].at(row)),
+                        write_bytes: Bytes(command[5].at(row)),
+                        processes: processes.at(row),
+                    },
+                });
+            }
+        }
+        Ok(all)
+    }
+
+    /// Adds the rows of each device to the totals of their time.
+    fn disks(&self, totals: &mut [Sample]) -> Result<(), TraceError> {
+        let path = self.path.join(DISKS_FILE);
+        let mut at = 0;
+        for batch in batches(&path)? {
+            let batch = batch.map_err(|e| TraceError::damaged(&path, e))?;
+            let u64s = |name| Numbers::<UInt64Type>::of(&batch, name);
+            let device = Numbers::<UInt32Type>::of(&batch, "device");
+            let t = u64s("t_ns");
+            let counts = ["reads", "writes", "discards", "flushes", "busy_ns"].map(u64s);
+            let bytes = ["read_bytes", "write_bytes", "discard_bytes"].map(u64s);
+            for row in 0..batch.num_rows() {
+                while totals.get(at).is_some_and(|s| s.end().0 < t.at(row)) {
+                    at += 1;
+                }
+                let Some(sample) = totals.get_mut(at).filter(|s| s.end().0 == t.at(row)) else {
+                    return Err(TraceError::damaged(
+                        &path,
+                        "its times are not those of the activity",
+                    ));
+                };
+                sample.disks.push(DiskSample {
+                    device: device.at(row),
+                    reads: counts[0].at(row),
+                    read_bytes: Bytes(bytes[0].at(row)),
+                    writes: counts[1].at(row),
+                    write_bytes: Bytes(bytes[1].at(row)),
+                    discards: counts[2].at(row),
+                    discard_bytes: Bytes(bytes[2].at(row)),
+                    flushes: counts[3].at(row),
+                    busy: Ns(counts[4].at(row)),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the manifest, and tells a trace from everything else.
+fn manifest(path: &Path) -> Result<Manifest, TraceError> {
+    let kind = match fs::metadata(path) {
+        Ok(kind) => kind,
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            return Err(TraceError::Missing(path.to_owned()));
+        }
+        Err(source) => return Err(TraceError::Read { path: path.to_owned(), source }),
+    };
+    if !kind.is_dir() {
+        return Err(TraceError::foreign(path, "it is a file, and a trace is a folder"));
+    }
+    let file = path.join(MANIFEST_FILE);
+    let text = match fs::read(&file) {
+        Ok(text) => text,
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            let empty = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
+            let partial =
+                path.file_name().is_some_and(|n| n.to_string_lossy().contains(".partial-"));
+            let why = match (partial, empty) {
+                (true, _) => "its capture was killed before it was whole",
+                (false, true) => "the folder is empty",
+                (false, false) => "it holds no manifest.json",
+            };
+            return Err(TraceError::foreign(path, why));
+        }
+        Err(source) => return Err(TraceError::Read { path: file, source }),
+    };
+    let value: serde_json::Value = serde_json::from_slice(&text).map_err(|e| match e.is_eof() {
+        true => TraceError::damaged(&file, "it is cut short"),
+        false => TraceError::foreign(path, format!("its manifest.json is not JSON: {e}")),
+    })?;
+    if value.get("format").and_then(|f| f.as_str()) != Some(FORMAT) {
+        return Err(TraceError::foreign(
+            path,
+            format!("its manifest.json does not say \"format\": \"{FORMAT}\""),
+        ));
+    }
+    let found = value.get("version").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    if found != u64::from(VERSION) {
+        let gordon = value.get("gordon").and_then(|g| g.as_str()).unwrap_or("unknown").to_owned();
+        return Err(TraceError::Version { path: path.to_owned(), found, known: VERSION, gordon });
+    }
+    serde_json::from_value(value).map_err(|e| TraceError::damaged(&file, e))
+}
+
+/// Checks size, bytes, rows and columns of a part against what the manifest and this version expect.
+fn check(folder: &Path, part: &Part, specs: &[Spec]) -> Result<(), TraceError> {
+    let path = folder.join(&part.file);
+    let size = match fs::metadata(&path) {
+        Ok(meta) => meta.len(),
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            return Err(TraceError::damaged(&path, "it is not there"));
+        }
+        Err(source) => return Err(TraceError::Read { path, source }),
+    };
+    if size != part.bytes {
+        let why = format!("it has {size} bytes where the manifest says {}", part.bytes);
+        return Err(TraceError::damaged(&path, why));
+    }
+    let sum = sum(&path).map_err(|source| TraceError::Read { path: path.clone(), source })?;
+    if sum != part.crc32 {
+        return Err(TraceError::damaged(&path, "its bytes have changed (CRC-32)"));
+    }
+    let builder = builder(&path)?;
+    let rows = builder.metadata().file_metadata().num_rows();
+    if u64::try_from(rows) != Ok(part.rows) {
+        let why = format!("it has {rows} rows where the manifest says {}", part.rows);
+        return Err(TraceError::damaged(&path, why));
+    }
+    for field in schema(specs).fields() {
+        let same = builder.schema().field_with_name(field.name()).is_ok_and(|found| {
+            found.data_type() == field.data_type() && (field.is_nullable() || !found.is_nullable())
+        });
+        if !same {
+            let why =
+                format!("its column {} is not there or not {}", field.name(), field.data_type());
+            return Err(TraceError::damaged(&path, why));
+        }
+    }
+    Ok(())
+}
+
+fn sum(path: &Path) -> io::Result<u32> {
+    let (mut file, mut sum) = (File::open(path)?, crc32fast::Hasher::new());
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(sum.finalize()),
+            len => sum.update(&buffer[..len]),
+        }
+    }
+}
+
+fn builder(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, TraceError> {
+    let file =
+        File::open(path).map_err(|source| TraceError::Read { path: path.to_owned(), source })?;
+    ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| TraceError::damaged(path, e))
+}
+
+fn batches(path: &Path) -> Result<ParquetRecordBatchReader, TraceError> {
+    builder(path)?.with_batch_size(BATCH).build().map_err(|e| TraceError::damaged(path, e))
+}
+
+/// A column of numbers; null reads as zero.
+struct Numbers<'a, T: ArrowPrimitiveType>(&'a PrimitiveArray<T>);
+
+impl<'a, T: ArrowPrimitiveType> Numbers<'a, T> {
+    fn of(batch: &'a RecordBatch, name: &str) -> Self {
+        let column = batch.column_by_name(name).expect("opening checked the columns");
+        Self(column.as_primitive())
+    }
+
+    fn at(&self, row: usize) -> T::Native {
+        if self.0.is_null(row) { T::Native::default() } else { self.0.value(row) }
+    }
+}
+
+/// A row of a column of lists; null reads as empty.
+fn list<T: ArrowPrimitiveType>(
+    batch: &RecordBatch,
+    name: &str,
+    row: usize,
+) -> impl Iterator<Item = T::Native> {
+    let column = batch.column_by_name(name).expect("opening checked the columns").as_list::<i32>();
+    let values = column.is_valid(row).then(|| column.value(row));
+    let len = values.as_ref().map_or(0, |v| v.len());
+    (0..len).map(move |i| {
+        values.as_ref().expect("only then is it not empty").as_primitive::<T>().value(i)
+    })
+}
+
+/// Hands out the requests of a trace in batches, in order of issue.
+pub struct BlockReader {
+    path: PathBuf,
+    reader: ParquetRecordBatchReader,
+    names: Vec<String>,
+    index: HashMap<String, u32>,
+    last: Ns,
+    rows: u64,
+}
+
+impl BlockReader {
+    /// Requests in the whole trace.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The process names met so far, by [`BlockIo::process`].
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Replaces the content of `batch` with the next requests; false at the end.
+    ///
+    /// # Errors
+    /// Where the file is damaged.
+    pub fn next_batch(&mut self, batch: &mut Vec<BlockIo>) -> Result<bool, TraceError> {
+        batch.clear();
+        let Some(rows) = self.reader.next() else { return Ok(false) };
+        let rows = rows.map_err(|e| TraceError::damaged(&self.path, e))?;
+        let u32s = |name| Numbers::<UInt32Type>::of(&rows, name).0.values();
+        let u64s = |name| Numbers::<UInt64Type>::of(&rows, name).0.values();
+        let (at, sector) = (u64s("time_ns"), u64s("sector"));
+        let [device, sectors, pid] = ["device", "sectors", "pid"].map(u32s);
+        let flags = Numbers::<UInt8Type>::of(&rows, "flags").0.values();
+        let latency = Numbers::<UInt64Type>::of(&rows, "latency_ns").0;
+        let (op_keys, op_names) = dictionary(&rows, "op");
+        let (process_keys, process_names) = dictionary(&rows, "process");
+        let ops =
+            op_names.iter().map(|name| BlockOp::ALL.into_iter().find(|op| op.name() == *name));
+        let ops: Vec<Option<BlockOp>> = ops.collect();
+        let processes: Vec<u32> = process_names.iter().map(|name| self.intern(name)).collect();
+        batch.reserve(rows.num_rows());
+        for row in 0..rows.num_rows() {
+            let at = Ns(at[row]);
+            if at < self.last {
+                return Err(TraceError::damaged(&self.path, "its rows are not in order of issue"));
+            }
+            self.last = at;
+            let Some(op) = ops[op_keys[row] as usize] else {
+                let why = format!("it has an unknown op `{}`", op_names[op_keys[row] as usize]);
+                return Err(TraceError::damaged(&self.path, why));
+            };
+            batch.push(BlockIo {
+                at,
+                device: device[row],
+                sector: sector[row],
+                sectors: sectors[row],
+                op,
+                flags: BlockFlags(flags[row]),
+                pid: pid[row],
+                process: processes[process_keys[row] as usize],
+                latency: latency.is_valid(row).then(|| Ns(latency.value(row))),
+            });
+        }
+        Ok(true)
+    }
+
+    fn intern(&mut self, name: &str) -> u32 {
+        if let Some(&known) = self.index.get(name) {
+            return known;
+        }
+        let number = u32::try_from(self.names.len()).expect("fewer names than rows");
+        self.names.push(name.to_owned());
+        self.index.insert(name.to_owned(), number);
+        number
+    }
+}
+
+impl Iterator for BlockReader {
+    type Item = Result<Vec<BlockIo>, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut batch = Vec::new();
+        match self.next_batch(&mut batch) {
+            Ok(true) => Some(Ok(batch)),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+/// The keys of a column of names, and the names.
+fn dictionary<'a>(batch: &'a RecordBatch, name: &str) -> (&'a [u32], Vec<&'a str>) {
+    let column = batch.column_by_name(name).expect("opening checked the columns");
+    let column = column.as_dictionary::<UInt32Type>();
+    let names = column.values().as_string::<i32>();
+    (
+        column.keys().values(),
+        (0..names.len()).map(|i| if names.is_null(i) { "" } else { names.value(i) }).collect(),
+    )
+}

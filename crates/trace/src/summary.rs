@@ -1,0 +1,192 @@
+//! What a trace holds, in figures that fit on a screen: [`Trace::summary`].
+
+use crate::columns::Kind;
+use crate::error::TraceError;
+use crate::manifest::{ACTIVITY_FILE, Manifest};
+use crate::model::{BlockOp, Sample};
+use crate::read::Trace;
+use hdrhistogram::Histogram;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The summary of a trace. The text of quantities is theirs; bare numbers have their unit in the
+/// key.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    /// Its folder.
+    pub path: String,
+    /// Its manifest, whole.
+    pub manifest: Manifest,
+    /// The job over time.
+    pub samples: Series,
+    /// How each column of the activity was obtained.
+    pub kinds: BTreeMap<String, Kind>,
+    /// The block log.
+    pub block: Option<BlockSummary>,
+    /// What to mind when reading the figures.
+    pub warnings: Vec<String>,
+}
+
+/// One entry per sample.
+#[derive(Debug, Default, Serialize)]
+pub struct Series {
+    start_s: Vec<f64>,
+    span_s: Vec<f64>,
+    cpu_s: Vec<f64>,
+    instructions: Vec<u64>,
+    llc_misses: Vec<u64>,
+    memory_bytes: Vec<u64>,
+    rx_bytes: Vec<u64>,
+    tx_bytes: Vec<u64>,
+    command_cpu_s: Vec<f64>,
+    command_memory_bytes: Vec<u64>,
+    disk_read_bytes: Vec<u64>,
+    disk_write_bytes: Vec<u64>,
+    disk_ios: Vec<u64>,
+}
+
+/// Requests of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Requests {
+    /// How many.
+    pub requests: u64,
+    /// Bytes they cover.
+    pub bytes: u64,
+}
+
+/// Times from issue to completion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Latency {
+    /// Average.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+    /// Longest.
+    pub max: f64,
+}
+
+/// The block log in figures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct BlockSummary {
+    /// Requests in all.
+    pub events: u64,
+    /// Events the kernel threw away.
+    pub lost: u64,
+    /// Reads.
+    pub read: Requests,
+    /// Writes.
+    pub write: Requests,
+    /// Discards.
+    pub discard: Requests,
+    /// Flushes.
+    pub flush: Requests,
+    /// Of reads and writes, in microseconds.
+    pub latency_us: Latency,
+}
+
+impl Trace {
+    /// Reads the trace through and sums it up. Requests to virtual devices are left out: they show
+    /// again in the devices below.
+    ///
+    /// # Errors
+    /// Where a file is damaged.
+    pub fn summary(&self) -> Result<Summary, TraceError> {
+        let manifest = self.manifest().clone();
+        let block = match self.block_summary() {
+            Ok(block) => Some(block),
+            Err(TraceError::NoBlockLog { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        let mut warnings: Vec<String> =
+            manifest.unavailable.iter().map(|u| format!("no {}: {}", u.what, u.why)).collect();
+        if let Some(lost @ 1..) = block.map(|b| b.lost) {
+            warnings.push(format!("block log: {lost} events lost by the kernel"));
+        }
+        let mut samples = Series::default();
+        for sample in self.activity()? {
+            samples.push(&sample, self);
+        }
+        Ok(Summary {
+            path: self.path().display().to_string(),
+            kinds: self.kinds(),
+            manifest,
+            samples,
+            block,
+            warnings,
+        })
+    }
+
+    /// How each column of the activity was obtained.
+    pub fn kinds(&self) -> BTreeMap<String, Kind> {
+        let activity = self.manifest().part(ACTIVITY_FILE);
+        activity.into_iter().flat_map(|p| &p.columns).map(|c| (c.name.clone(), c.kind)).collect()
+    }
+
+    /// Whether a device is made of other devices or of memory.
+    pub fn is_virtual(&self, device: u32) -> bool {
+        self.manifest().machine.disks.iter().any(|d| d.device == device && d.is_virtual)
+    }
+
+    fn block_summary(&self) -> Result<BlockSummary, TraceError> {
+        let mut summary =
+            BlockSummary { lost: self.manifest().lost_events(), ..Default::default() };
+        // Three digits from 1 ns to an hour.
+        let mut latencies =
+            Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3).expect("bounds are sane");
+        for batch in self.block()? {
+            for io in batch? {
+                if self.is_virtual(io.device) {
+                    continue;
+                }
+                summary.events += 1;
+                let of = match io.op {
+                    BlockOp::Read => &mut summary.read,
+                    BlockOp::Write => &mut summary.write,
+                    BlockOp::Discard => &mut summary.discard,
+                    BlockOp::Flush => &mut summary.flush,
+                };
+                of.requests += 1;
+                of.bytes += io.bytes().0;
+                if let (BlockOp::Read | BlockOp::Write, Some(latency)) = (io.op, io.latency) {
+                    latencies.saturating_record(latency.0);
+                }
+            }
+        }
+        #[allow(clippy::cast_precision_loss)]
+        let us = |ns: u64| ns as f64 / 1e3;
+        let at = |q| us(latencies.value_at_quantile(q));
+        if !latencies.is_empty() {
+            summary.latency_us = Latency {
+                mean: latencies.mean() / 1e3,
+                p50: at(0.5),
+                p99: at(0.99),
+                p999: at(0.999),
+                max: us(latencies.max()),
+            };
+        }
+        Ok(summary)
+    }
+}
+
+impl Series {
+    fn push(&mut self, sample: &Sample, trace: &Trace) {
+        self.start_s.push(sample.start.as_secs());
+        self.span_s.push(sample.span.as_secs());
+        self.cpu_s.push(sample.cpu().as_secs());
+        self.instructions.push(sample.instructions);
+        self.llc_misses.push(sample.llc_misses);
+        self.memory_bytes.push(sample.memory.0);
+        self.rx_bytes.push(sample.rx_bytes.0);
+        self.tx_bytes.push(sample.tx_bytes.0);
+        self.command_cpu_s.push(sample.command.cpu.as_secs());
+        self.command_memory_bytes.push(sample.command.memory.0);
+        let disks = || sample.disks.iter().filter(|d| !trace.is_virtual(d.device));
+        self.disk_read_bytes.push(disks().map(|d| d.read_bytes.0).sum());
+        self.disk_write_bytes.push(disks().map(|d| d.write_bytes.0).sum());
+        self.disk_ios.push(disks().map(|d| d.reads + d.writes + d.discards + d.flushes).sum());
+    }
+}

@@ -1,0 +1,424 @@
+//! Writes a trace: a folder beside its final place, renamed when it is whole.
+//!
+//! Memory is bounded: each part gathers the rows of one Parquet row group and hands them on.
+
+use crate::columns::{ACTIVITY, BLOCK, Column, Columns, DISKS, Kind, Spec, schema};
+use crate::error::TraceError;
+use crate::manifest::{ACTIVITY_FILE, BLOCK_FILE, DISKS_FILE, MANIFEST_FILE, Manifest, Part};
+use crate::model::{BlockIo, BlockOp, DiskSample, Sample};
+use arrow_array::builder::{ListBuilder, PrimitiveBuilder};
+use arrow_array::types::{ArrowPrimitiveType, UInt32Type, UInt64Type};
+use arrow_array::{
+    ArrayRef, DictionaryArray, RecordBatch, StringArray, UInt8Array, UInt32Array, UInt64Array,
+    new_null_array,
+};
+use arrow_schema::{Field, Schema};
+use gordon_units::Ns;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Rows of a row group, the most that is held in memory. A row of activity has an entry per core,
+/// so fewer of them are held.
+const ACTIVITY_ROWS: usize = 1 << 10;
+const DISKS_ROWS: usize = 1 << 13;
+const BLOCK_ROWS: usize = 1 << 16;
+
+/// Process names kept apart; further ones share one entry, so that names stay within bounds too.
+const NAMES: usize = 1 << 16;
+
+/// The folder of a trace while it is made; removed when dropped before [`Folder::commit`].
+pub(crate) struct Folder {
+    partial: PathBuf,
+    out: PathBuf,
+}
+
+impl Folder {
+    pub(crate) fn create(out: &Path) -> Result<Self, TraceError> {
+        if out.symlink_metadata().is_ok() {
+            return Err(TraceError::Exists(out.to_owned()));
+        }
+        let mut name = out.file_name().unwrap_or_default().to_owned();
+        if name.is_empty() {
+            let why = format!("`{}` names no folder to make", out.display());
+            return Err(TraceError::Option { option: "output", why });
+        }
+        name.push(format!(".partial-{}", std::process::id()));
+        let partial = out.with_file_name(name);
+        fs::create_dir(&partial).map_err(|e| match e.kind() {
+            // Of a process with our number, killed or in another container.
+            io::ErrorKind::AlreadyExists => TraceError::Exists(partial.clone()),
+            _ => TraceError::write(&partial, e),
+        })?;
+        Ok(Self { partial, out: out.to_owned() })
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.partial.join(name)
+    }
+
+    /// Adds the manifest and gives the folder its final name.
+    pub(crate) fn commit(self, manifest: &Manifest) -> Result<(), TraceError> {
+        let path = self.file(MANIFEST_FILE);
+        let mut text = serde_json::to_string_pretty(manifest).expect("a manifest is plain data");
+        text.push('\n');
+        let written = File::create(&path)
+            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
+        written.map_err(|e| TraceError::write(&path, e))?;
+        let renamed = renameat_with(CWD, &self.partial, CWD, &self.out, RenameFlags::NOREPLACE)
+            .or_else(|error| match error {
+                // A file system without that flag.
+                rustix::io::Errno::INVAL => rustix::fs::rename(&self.partial, &self.out),
+                other => Err(other),
+            });
+        match renamed {
+            Ok(()) => Ok(()),
+            Err(rustix::io::Errno::EXIST) => Err(TraceError::Exists(self.out.clone())),
+            Err(error) => Err(TraceError::write(&self.out, error.into())),
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // After the rename there is nothing here any more.
+        let _ = fs::remove_dir_all(&self.partial);
+    }
+}
+
+/// A file, and the check sum of what went into it.
+struct Summed {
+    file: File,
+    sum: crc32fast::Hasher,
+}
+
+impl io::Write for Summed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let len = self.file.write(bytes)?;
+        self.sum.update(&bytes[..len]);
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// One Parquet file: what a part has in common with the others.
+struct PartFile {
+    path: PathBuf,
+    name: &'static str,
+    writer: ArrowWriter<Summed>,
+    schema: Arc<Schema>,
+    columns: Vec<Column>,
+    rows: u64,
+}
+
+impl PartFile {
+    fn create(
+        folder: &Folder,
+        name: &'static str,
+        specs: &[Spec],
+        columns: Vec<Column>,
+        deltas: &[&str],
+    ) -> Result<Self, TraceError> {
+        let path = folder.file(name);
+        let file = File::create(&path).map_err(|e| TraceError::write(&path, e))?;
+        let file = Summed { file, sum: crc32fast::Hasher::new() };
+        let zstd = ZstdLevel::try_new(1).expect("zstd has a level 1");
+        let mut properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(zstd))
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_created_by(format!("gordon {}", env!("CARGO_PKG_VERSION")));
+        for column in deltas {
+            let column = ColumnPath::from(*column);
+            properties = properties
+                .set_column_dictionary_enabled(column.clone(), false)
+                .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+        }
+        let schema = schema(specs);
+        let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties.build()))
+            .map_err(|e| TraceError::parquet_write(&path, e))?;
+        Ok(Self { path, name, writer, schema, columns, rows: 0 })
+    }
+
+    /// Writes one row group. Columns that are missing become null.
+    fn group(&mut self, mut arrays: Vec<ArrayRef>) -> Result<(), TraceError> {
+        for (array, column) in arrays.iter_mut().zip(&self.columns) {
+            if column.kind == Kind::Missing {
+                *array = new_null_array(array.data_type(), array.len());
+            }
+        }
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays)
+            .expect("arrays are made after the schema");
+        self.rows += batch.num_rows() as u64;
+        self.writer
+            .write(&batch)
+            .and_then(|()| self.writer.flush())
+            .map_err(|e| TraceError::parquet_write(&self.path, e))
+    }
+
+    fn finish(mut self) -> Result<Part, TraceError> {
+        self.writer.finish().map_err(|e| TraceError::parquet_write(&self.path, e))?;
+        let Summed { file, sum } = self.writer.inner();
+        let size = file.sync_all().and_then(|()| file.metadata());
+        Ok(Part {
+            file: self.name.to_owned(),
+            rows: self.rows,
+            bytes: size.map_err(|e| TraceError::write(&self.path, e))?.len(),
+            crc32: sum.clone().finalize(),
+            columns: self.columns,
+        })
+    }
+}
+
+/// Writes `activity.parquet` and `disks.parquet`: totals since the start.
+pub(crate) struct ActivityWriter {
+    activity: PartFile,
+    disks: PartFile,
+    rows: Vec<Sample>,
+    disk_rows: usize,
+}
+
+impl ActivityWriter {
+    pub(crate) fn create(folder: &Folder, columns: &Columns) -> Result<Self, TraceError> {
+        let (activity, disks) = (columns.activity.clone(), columns.disks.clone());
+        Ok(Self {
+            activity: PartFile::create(folder, ACTIVITY_FILE, ACTIVITY, activity, &["t_ns"])?,
+            disks: PartFile::create(folder, DISKS_FILE, DISKS, disks, &["t_ns"])?,
+            rows: Vec::new(),
+            disk_rows: 0,
+        })
+    }
+
+    /// Adds a row of totals.
+    pub(crate) fn push(&mut self, totals: Sample) -> Result<(), TraceError> {
+        self.disk_rows += totals.disks.len();
+        self.rows.push(totals);
+        if self.rows.len() >= ACTIVITY_ROWS || self.disk_rows >= DISKS_ROWS {
+            self.group()?;
+        }
+        Ok(())
+    }
+
+    fn group(&mut self) -> Result<(), TraceError> {
+        let rows = std::mem::take(&mut self.rows);
+        self.disk_rows = 0;
+        let per_row = |value: fn(&Sample) -> u64| -> ArrayRef {
+            Arc::new(UInt64Array::from_iter_values(rows.iter().map(value)))
+        };
+        let cpu = rows.iter().map(|s| s.cpu_per_core.iter().map(|ns| ns.0));
+        let mhz = rows.iter().map(|s| s.mhz_per_core.iter().copied());
+        let processes = rows.iter().map(|s| s.command.processes);
+        self.activity.group(vec![
+            per_row(|s| s.end().0),
+            lists::<UInt64Type, _>(cpu),
+            lists::<UInt32Type, _>(mhz),
+            per_row(|s| s.instructions),
+            per_row(|s| s.llc_misses),
+            per_row(|s| s.memory.0),
+            per_row(|s| s.rx_bytes.0),
+            per_row(|s| s.rx_packets),
+            per_row(|s| s.tx_bytes.0),
+            per_row(|s| s.tx_packets),
+            per_row(|s| s.command.cpu.0),
+            per_row(|s| s.command.instructions),
+            per_row(|s| s.command.llc_misses),
+            per_row(|s| s.command.memory.0),
+            per_row(|s| s.command.read_bytes.0),
+            per_row(|s| s.command.write_bytes.0),
+            Arc::new(UInt32Array::from_iter_values(processes)),
+        ])?;
+        let disks: Vec<(Ns, DiskSample)> =
+            rows.iter().flat_map(|s| s.disks.iter().map(|d| (s.end(), *d))).collect();
+        if disks.is_empty() {
+            return Ok(());
+        }
+        let per_disk = |value: fn(&DiskSample) -> u64| -> ArrayRef {
+            Arc::new(UInt64Array::from_iter_values(disks.iter().map(|(_, d)| value(d))))
+        };
+        self.disks.group(vec![
+            Arc::new(UInt64Array::from_iter_values(disks.iter().map(|(t, _)| t.0))),
+            Arc::new(UInt32Array::from_iter_values(disks.iter().map(|(_, d)| d.device))),
+            per_disk(|d| d.reads),
+            per_disk(|d| d.read_bytes.0),
+            per_disk(|d| d.writes),
+            per_disk(|d| d.write_bytes.0),
+            per_disk(|d| d.discards),
+            per_disk(|d| d.discard_bytes.0),
+            per_disk(|d| d.flushes),
+            per_disk(|d| d.busy.0),
+        ])
+    }
+
+    /// Writes what is left. `columns` are the final word on how each was obtained.
+    pub(crate) fn finish(mut self, columns: Option<Columns>) -> Result<[Part; 2], TraceError> {
+        if !self.rows.is_empty() {
+            self.group()?;
+        }
+        if let Some(columns) = columns {
+            (self.activity.columns, self.disks.columns) = (columns.activity, columns.disks);
+        }
+        Ok([self.activity.finish()?, self.disks.finish()?])
+    }
+}
+
+fn lists<T, I>(rows: impl Iterator<Item = I>) -> ArrayRef
+where
+    T: ArrowPrimitiveType,
+    I: Iterator<Item = T::Native>,
+{
+    let item = Field::new("item", T::DATA_TYPE, false);
+    let mut builder = ListBuilder::new(PrimitiveBuilder::<T>::new()).with_field(item);
+    for row in rows {
+        for value in row {
+            builder.values().append_value(value);
+        }
+        builder.append(true);
+    }
+    Arc::new(builder.finish())
+}
+
+/// Writes `block.parquet`, in order of issue.
+pub struct BlockWriter {
+    file: PartFile,
+    rows: Vec<BlockIo>,
+    names: Vec<String>,
+    index: HashMap<String, u32>,
+    last: Ns,
+}
+
+impl BlockWriter {
+    pub(crate) fn create(folder: &Folder, columns: Vec<Column>) -> Result<Self, TraceError> {
+        let deltas = ["time_ns", "sector", "latency_ns"];
+        let file = PartFile::create(folder, BLOCK_FILE, BLOCK, columns, &deltas)?;
+        let (rows, names, index) = (Vec::new(), Vec::new(), HashMap::new());
+        Ok(Self { file, rows, names, index, last: Ns::ZERO })
+    }
+
+    /// The number of a process name, for [`BlockIo::process`].
+    pub fn process(&mut self, name: &str) -> u32 {
+        if let Some(&known) = self.index.get(name) {
+            return known;
+        }
+        let name = if self.names.len() < NAMES - 1 { name } else { "(others)" };
+        if let Some(&known) = self.index.get(name) {
+            return known;
+        }
+        let number = u32::try_from(self.names.len()).expect("names are bounded");
+        self.names.push(name.to_owned());
+        self.index.insert(name.to_owned(), number);
+        number
+    }
+
+    /// Adds a request.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    ///
+    /// # Panics
+    /// Where it was issued before the last one, or its process has no name here.
+    pub fn push(&mut self, io: BlockIo) -> Result<(), TraceError> {
+        assert!(io.at >= self.last, "requests are written in order of issue");
+        assert!((io.process as usize) < self.names.len(), "the process has a name");
+        self.last = io.at;
+        self.rows.push(io);
+        if self.rows.len() >= BLOCK_ROWS { self.group() } else { Ok(()) }
+    }
+
+    fn group(&mut self) -> Result<(), TraceError> {
+        let rows = &self.rows;
+        let ops = StringArray::from_iter_values(BlockOp::ALL.iter().map(|op| op.name()));
+        let names = StringArray::from_iter_values(&self.names);
+        let named = |keys: UInt32Array, values: StringArray| -> ArrayRef {
+            let array = DictionaryArray::<UInt32Type>::try_new(keys, Arc::new(values));
+            Arc::new(array.expect("keys were handed out with the names"))
+        };
+        let numbers =
+            |value: fn(&BlockIo) -> u32| UInt32Array::from_iter_values(rows.iter().map(value));
+        let arrays: Vec<ArrayRef> = vec![
+            Arc::new(UInt64Array::from_iter_values(rows.iter().map(|io| io.at.0))),
+            Arc::new(numbers(|io| io.device)),
+            Arc::new(UInt64Array::from_iter_values(rows.iter().map(|io| io.sector))),
+            Arc::new(numbers(|io| io.sectors)),
+            named(numbers(|io| io.op as u32), ops),
+            Arc::new(UInt8Array::from_iter_values(rows.iter().map(|io| io.flags.0))),
+            Arc::new(numbers(|io| io.pid)),
+            named(numbers(|io| io.process), names),
+            Arc::new(UInt64Array::from_iter(rows.iter().map(|io| io.latency.map(|l| l.0)))),
+        ];
+        self.file.group(arrays)?;
+        self.rows.clear();
+        Ok(())
+    }
+
+    /// Writes what is left.
+    pub(crate) fn finish(mut self) -> Result<Part, TraceError> {
+        if !self.rows.is_empty() {
+            self.group()?;
+        }
+        self.file.finish()
+    }
+}
+
+/// Writes a trace from numbers: for tests, benches and generators.
+pub struct TraceWriter {
+    folder: Folder,
+    activity: ActivityWriter,
+    block: BlockWriter,
+    totals: Sample,
+}
+
+impl TraceWriter {
+    /// Starts a trace that will lie at `out`.
+    ///
+    /// # Errors
+    /// Where `out` exists, or its folder cannot be written.
+    pub fn create(out: &Path, columns: &Columns) -> Result<Self, TraceError> {
+        let folder = Folder::create(out)?;
+        let mut activity = ActivityWriter::create(&folder, columns)?;
+        activity.push(Sample::default())?;
+        let block = BlockWriter::create(&folder, columns.block.clone())?;
+        Ok(Self { folder, activity, block, totals: Sample::default() })
+    }
+
+    /// Adds an interval; it starts where the last one ended.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    ///
+    /// # Panics
+    /// Where it starts elsewhere.
+    pub fn sample(&mut self, interval: &Sample) -> Result<(), TraceError> {
+        assert_eq!(interval.start, self.totals.end(), "intervals follow each other");
+        self.totals.add(interval);
+        self.activity.push(self.totals.clone())
+    }
+
+    /// Where requests go.
+    pub fn block(&mut self) -> &mut BlockWriter {
+        &mut self.block
+    }
+
+    /// Completes the trace. The duration becomes the end of the last interval, unless one is set.
+    ///
+    /// # Errors
+    /// Where the files cannot be written.
+    pub fn finish(self, mut manifest: Manifest) -> Result<Manifest, TraceError> {
+        if manifest.duration == Ns::ZERO {
+            manifest.duration = self.totals.end();
+        }
+        manifest.parts = self.activity.finish(None)?.into();
+        manifest.parts.push(self.block.finish()?);
+        manifest.block.get_or_insert_default();
+        self.folder.commit(&manifest)?;
+        Ok(manifest)
+    }
+}

@@ -1,0 +1,78 @@
+//! Traces made from numbers.
+#![allow(clippy::unwrap_used, dead_code, missing_docs)]
+
+use gordon_trace::{
+    BlockFlags, BlockIo, BlockOp, Columns, CommandSample, DiskSample, Kind, Machine, Manifest,
+    Sample, TraceWriter,
+};
+use gordon_units::{Bytes, Ns};
+use std::path::Path;
+
+pub fn sample(i: u64) -> Sample {
+    let disk = |device| DiskSample {
+        device,
+        reads: i,
+        read_bytes: Bytes(i * 4096),
+        writes: 2,
+        write_bytes: Bytes(8192),
+        discards: 1,
+        discard_bytes: Bytes(512),
+        flushes: i % 2,
+        busy: Ns(i * 1000),
+    };
+    Sample {
+        start: Ns::SECOND * i,
+        span: Ns::SECOND,
+        cpu_per_core: vec![Ns(i * 7), Ns(1_000_000_000 - i)],
+        mhz_per_core: vec![1900, 800],
+        instructions: 1_000_000 + i,
+        llc_misses: 3000,
+        memory: Bytes(1 << 30),
+        rx_bytes: Bytes(i),
+        rx_packets: 1,
+        tx_bytes: Bytes(2 * i),
+        tx_packets: 2,
+        // The second device comes later, as a disk plugged in would.
+        disks: if i < 2 { vec![disk(8 << 20)] } else { vec![disk(8 << 20), disk(254 << 20)] },
+        command: CommandSample {
+            cpu: Ns(i * 5),
+            instructions: 10 * i,
+            llc_misses: i,
+            memory: Bytes(1 << 20),
+            read_bytes: Bytes(i * 4096),
+            write_bytes: Bytes(8192),
+            processes: 3,
+        },
+    }
+}
+
+pub fn io(i: u64, process: u32) -> BlockIo {
+    let op = [BlockOp::Read, BlockOp::Write, BlockOp::Discard, BlockOp::Flush][i as usize % 4];
+    BlockIo {
+        at: Ns(i * 1000),
+        device: 254 << 20,
+        sector: i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 30,
+        sectors: if op == BlockOp::Flush { 0 } else { 8 },
+        op,
+        flags: BlockFlags((i % 32) as u8),
+        pid: i as u32,
+        process,
+        latency: (!i.is_multiple_of(5)).then_some(Ns(i)),
+    }
+}
+
+/// A trace of `seconds` and `requests`.
+pub fn write(out: &Path, seconds: u64, requests: u64) -> Manifest {
+    let columns = Columns::all(Kind::Measured, "made up");
+    let mut writer = TraceWriter::create(out, &columns).unwrap();
+    for i in 0..seconds {
+        writer.sample(&sample(i)).unwrap();
+    }
+    let names = ["sort", "kworker/0:1H", "grep"];
+    for i in 0..requests {
+        let process = writer.block().process(names[i as usize % 3]);
+        writer.block().push(io(i, process)).unwrap();
+    }
+    let command = vec!["sort".to_owned(), "in".to_owned()];
+    writer.finish(Manifest::new(command, Ns::SECOND, Machine::default())).unwrap()
+}

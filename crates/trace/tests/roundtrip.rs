@@ -1,0 +1,145 @@
+//! What is written is what is read.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use gordon_trace::{
+    BlockIo, Column, Columns, DiskSample, End, Kind, Machine, Manifest, Sample, Trace, TraceWriter,
+};
+use gordon_units::{Bytes, Ns};
+use proptest::prelude::*;
+
+fn all(trace: &Trace) -> (Vec<BlockIo>, Vec<String>) {
+    let mut reader = trace.block().unwrap();
+    let (mut rows, mut batch) = (Vec::new(), Vec::new());
+    while reader.next_batch(&mut batch).unwrap() {
+        rows.extend_from_slice(&batch);
+    }
+    assert_eq!(reader.rows(), rows.len() as u64);
+    (rows, reader.names().to_vec())
+}
+
+#[test]
+fn samples_and_requests_come_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("a.trace");
+    // More requests than a row group holds, and more samples.
+    let (seconds, requests) = (1500, 150_000);
+    let manifest = common::write(&out, seconds, requests);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+
+    let trace = Trace::open(&out).unwrap();
+    assert_eq!(trace.manifest(), &manifest);
+    assert_eq!(manifest.duration, Ns::SECOND * seconds);
+    assert_eq!(manifest.part("block.parquet").unwrap().rows, requests);
+    assert_eq!(manifest.part("activity.parquet").unwrap().rows, seconds + 1);
+    assert_eq!(manifest.column("mhz").map(|c| c.unit.as_str()), Some("MHz"));
+
+    let samples = trace.activity().unwrap();
+    let expected: Vec<Sample> = (0..seconds).map(common::sample).collect();
+    assert_eq!(samples, expected);
+
+    let (rows, names) = all(&trace);
+    assert_eq!(names, ["sort", "kworker/0:1H", "grep"]);
+    for (i, row) in rows.iter().enumerate() {
+        assert_eq!(*row, common::io(i as u64, i as u32 % 3));
+    }
+    assert_eq!(trace.block().unwrap().map(|batch| batch.unwrap().len()).sum::<usize>(), 150_000);
+}
+
+#[test]
+fn an_empty_trace_is_a_trace() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("a.trace");
+    common::write(&out, 0, 0);
+    let trace = Trace::open(&out).unwrap();
+    assert_eq!(trace.activity().unwrap(), []);
+    assert_eq!(all(&trace), (vec![], vec![]));
+}
+
+#[test]
+fn missing_columns_are_null_and_read_as_zero() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("a.trace");
+    let mut columns = Columns::all(Kind::Measured, "");
+    for column in &mut columns.activity {
+        if ["instructions", "mhz"].contains(&column.name.as_str()) {
+            *column = Column { kind: Kind::Missing, how: "no counters".into(), ..column.clone() };
+        }
+    }
+    let mut writer = TraceWriter::create(&out, &columns).unwrap();
+    writer.sample(&common::sample(0)).unwrap();
+    writer.finish(Manifest::new(vec![], Ns::SECOND, Machine::default())).unwrap();
+    let trace = Trace::open(&out).unwrap();
+    let samples = trace.activity().unwrap();
+    assert_eq!((samples[0].instructions, samples[0].llc_misses), (0, 3000));
+    assert!(samples[0].mhz_per_core.is_empty());
+    assert_eq!(trace.manifest().column("instructions").unwrap().kind, Kind::Missing);
+}
+
+#[test]
+fn an_end_is_told_as_shells_tell_it() {
+    assert_eq!((End::Exited(3).status(), End::Signalled(2).status()), (3, 130));
+    assert_eq!(serde_json::to_string(&End::Signalled(2)).unwrap(), r#"{"signalled":2}"#);
+}
+
+#[test]
+#[should_panic(expected = "in order of issue")]
+fn requests_out_of_order_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let columns = Columns::all(Kind::Measured, "");
+    let mut writer = TraceWriter::create(&dir.path().join("a.trace"), &columns).unwrap();
+    let process = writer.block().process("a");
+    writer.block().push(common::io(5, process)).unwrap();
+    let _ = writer.block().push(common::io(4, process));
+}
+
+fn disks() -> impl Strategy<Value = Vec<DiskSample>> {
+    prop::collection::btree_map(0u32..5, 0u64..1000, 0..4).prop_map(|disks| {
+        let disk = |(device, n)| DiskSample {
+            device,
+            reads: n,
+            write_bytes: Bytes(n * 512),
+            ..DiskSample::default()
+        };
+        disks.into_iter().map(disk).collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Intervals of any lengths, devices coming and going: each counter comes back, and a device
+    /// once seen stays, with nothing done.
+    #[test]
+    fn any_intervals_come_back(spans in prop::collection::vec((1u64..1 << 40, 0u64..1 << 30, disks()), 0..20)) {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("a.trace");
+        let mut writer = TraceWriter::create(&out, &Columns::all(Kind::Measured, "")).unwrap();
+        let mut start = Ns::ZERO;
+        let mut intervals = Vec::new();
+        for (span, count, disks) in spans {
+            let interval = Sample {
+                start,
+                span: Ns(span),
+                cpu_per_core: vec![Ns(count)],
+                instructions: count,
+                memory: Bytes(count),
+                disks,
+                ..Sample::default()
+            };
+            start = interval.end();
+            writer.sample(&interval).unwrap();
+            intervals.push(interval);
+        }
+        writer.finish(Manifest::new(vec![], Ns::SECOND, Machine::default())).unwrap();
+        let read = Trace::open(&out).unwrap().activity().unwrap();
+        prop_assert_eq!(read.len(), intervals.len());
+        for (read, written) in read.iter().zip(&intervals) {
+            let active: Vec<_> = read.disks.iter().filter(|d| d.reads > 0).collect();
+            let expected: Vec<_> = written.disks.iter().filter(|d| d.reads > 0).collect();
+            prop_assert_eq!(active, expected);
+            prop_assert_eq!(&Sample { disks: vec![], ..read.clone() }, &Sample { disks: vec![], ..written.clone() });
+        }
+    }
+}
