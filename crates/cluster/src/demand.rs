@@ -1,0 +1,58 @@
+//! What a traced machine asked of its parts in each sample.
+
+use crate::config::{Cpu, Memory, Network};
+use gordon_trace::Sample;
+use gordon_units::{Hertz, Ns};
+
+/// What one sample of a trace asks for, whatever the node it runs on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Demand {
+    /// Instructions executed, on all processors.
+    pub instructions: f64,
+    /// Last-level cache misses.
+    pub llc_misses: f64,
+    /// Bytes received from the network.
+    pub received: f64,
+    /// Bytes sent.
+    pub sent: f64,
+}
+
+impl From<&Sample> for Demand {
+    #[allow(clippy::cast_precision_loss)]
+    fn from(sample: &Sample) -> Self {
+        Self {
+            instructions: sample.instructions as f64,
+            llc_misses: sample.llc_misses as f64,
+            received: sample.rx_bytes.0 as f64,
+            sent: sample.tx_bytes.0 as f64,
+        }
+    }
+}
+
+impl Demand {
+    /// Seconds of one processor at `clock`: instructions over instructions a second. Performance
+    /// scales linearly with the clock (section 5.3).
+    pub fn cpu_secs(&self, cpu: &Cpu, clock: Hertz) -> f64 {
+        self.instructions / (*cpu.ipc * clock.0)
+    }
+
+    /// Seconds the network link needs; both ways at once where it is duplex.
+    #[allow(clippy::cast_precision_loss)]
+    pub fn network_secs(&self, network: &Network) -> f64 {
+        let bytes =
+            if *network.duplex { self.received.max(self.sent) } else { self.received + self.sent };
+        bytes / network.bandwidth.0 as f64
+    }
+
+    /// Seconds the memory is busy with cache misses.
+    #[allow(clippy::cast_precision_loss)]
+    pub fn memory_secs(&self, memory: &Memory) -> f64 {
+        self.llc_misses * memory.line.0 as f64 / memory.bandwidth.0 as f64
+    }
+}
+
+/// Which sample an instant of the trace belongs to: the last that starts at or before it.
+/// `starts` holds the samples' starts in order.
+pub fn sample_at(starts: &[Ns], at: Ns) -> usize {
+    starts.partition_point(|start| *start <= at).saturating_sub(1)
+}

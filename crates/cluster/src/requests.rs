@@ -1,0 +1,137 @@
+//! The block requests of a traced machine's real devices: its log, or, where capture could have none, requests
+//! made up from each sample's counts.
+//!
+//! Made-up requests keep the number and the bytes of each device's reads and writes in each sample;
+//! what they lose is where. They are taken to be of equal size, and to follow each other: reads
+//! from the start of a made-up device, writes from its 128 GB on. A lower bound of a disk's time,
+//! and the report says so.
+
+use crate::error::ClusterError;
+use gordon_device::SECTOR;
+use gordon_trace::{BlockFlags, BlockIo, BlockOp, DiskSample, Sample, Trace, TraceError};
+use gordon_units::Ns;
+
+/// Where made-up writes start, in sectors; reads start at 0.
+const WRITES: u64 = 128_000_000_000 / SECTOR.0;
+/// Where both start over, in sectors past their start.
+const WRAP: u64 = 100_000_000_000 / SECTOR.0;
+
+/// A trace's requests, which can be read any number of times.
+#[derive(Debug)]
+pub struct Requests<'a> {
+    trace: &'a Trace,
+    samples: &'a [Sample],
+    logged: bool,
+}
+
+/// Some requests, in order of issue.
+pub type Batch = Result<Vec<BlockIo>, ClusterError>;
+
+impl<'a> Requests<'a> {
+    /// The requests of `trace`, whose samples are `samples`.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn of(trace: &'a Trace, samples: &'a [Sample]) -> Result<Self, ClusterError> {
+        let logged = match trace.block() {
+            Ok(_) => true,
+            Err(TraceError::NoBlockLog { .. }) => false,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Self { trace, samples, logged })
+    }
+
+    /// Whether they come from a log.
+    pub fn logged(&self) -> bool {
+        self.logged
+    }
+
+    /// All of them.
+    ///
+    /// # Errors
+    /// Where the log cannot be read.
+    pub fn batches(&self) -> Result<Box<dyn Iterator<Item = Batch> + 'a>, ClusterError> {
+        let trace = self.trace;
+        if self.logged {
+            return Ok(Box::new(trace.block()?.map(|batch| {
+                let mut batch = batch?;
+                batch.retain(|io| !trace.is_virtual(io.device));
+                Ok(batch)
+            })));
+        }
+        let mut ends = [0, WRITES];
+        let real = |disk: &&DiskSample| !trace.is_virtual(disk.device);
+        Ok(Box::new(self.samples.iter().map(move |sample| {
+            Ok(made_up(sample.start, sample.disks.iter().filter(real), &mut ends))
+        })))
+    }
+}
+
+/// Requests with the counts of `disks`; `ends` is where reads and writes go on.
+fn made_up<'a>(
+    at: Ns,
+    disks: impl Iterator<Item = &'a DiskSample>,
+    ends: &mut [u64; 2],
+) -> Vec<BlockIo> {
+    let request = |op, sector, sectors: u64| BlockIo {
+        at,
+        device: 0,
+        sector,
+        sectors: u32::try_from(sectors).unwrap_or(u32::MAX),
+        op,
+        flags: BlockFlags::default(),
+        pid: 0,
+        process: 0,
+        latency: None,
+    };
+    let mut requests = Vec::new();
+    for disk in disks {
+        for (which, op, count, bytes) in [
+            (0, BlockOp::Read, disk.reads, disk.read_bytes),
+            (1, BlockOp::Write, disk.writes, disk.write_bytes),
+        ] {
+            let sectors = bytes.0 / SECTOR.0;
+            for nth in 0..count.min(sectors) {
+                // Sizes differ by at most a sector and add up to all of them.
+                let size = sectors * (nth + 1) / count - sectors * nth / count;
+                let start = [0, WRITES][which];
+                if ends[which] + size > start + WRAP {
+                    ends[which] = start;
+                }
+                requests.push(request(op, ends[which], size));
+                ends[which] += size;
+            }
+        }
+        requests.extend((0..disk.flushes).map(|_| request(BlockOp::Flush, 0, 0)));
+    }
+    requests
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gordon_units::Bytes;
+
+    #[test]
+    fn made_up_requests_keep_counts_and_bytes() {
+        let disk = DiskSample {
+            reads: 3,
+            read_bytes: Bytes(512 * 100),
+            writes: 2,
+            write_bytes: Bytes(512 * 7),
+            flushes: 1,
+            ..DiskSample::default()
+        };
+        let mut ends = [0, WRITES];
+        let requests = made_up(Ns(7), [disk, disk].iter(), &mut ends);
+        let of = |op| requests.iter().filter(move |io| io.op == op);
+        assert_eq!(
+            of(BlockOp::Read).map(|io| io.sectors).collect::<Vec<_>>(),
+            [33, 33, 34, 33, 33, 34]
+        );
+        assert_eq!(of(BlockOp::Write).map(|io| u64::from(io.sectors)).sum::<u64>(), 14);
+        assert_eq!(of(BlockOp::Flush).count(), 2);
+        assert_eq!(ends, [200, WRITES + 14]);
+        assert!(requests.iter().all(|io| io.at == Ns(7)));
+    }
+}

@@ -1,0 +1,90 @@
+//! The shipped catalogue, and small traces.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use gordon_cluster::config::{Design, MemoryPer, NodeCommon, Overhead, Parts, Survey};
+use gordon_trace::{
+    BlockFlags, BlockIo, BlockOp, Columns, Kind, Machine, Manifest, Sample, TraceWriter,
+};
+use gordon_units::{Bytes, Ns, Sourced};
+use serde::de::DeserializeOwned;
+use std::path::Path;
+
+fn part<T: DeserializeOwned>(kind: &str, name: &str) -> T {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/gordon/parts");
+    let file = root.join(kind).join(name).with_added_extension("toml");
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    toml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
+}
+
+/// The parts of the paper's space, with an overhead of `ratio`.
+pub fn parts(ratio: f64) -> Parts {
+    let mut parts = Parts::default();
+    for name in ["atom", "core2"] {
+        parts.cpu.insert(name.into(), part("cpu", name));
+    }
+    parts.memory.insert("ddr2-2gib".into(), part("memory", "ddr2-2gib"));
+    parts.network.insert("ethernet-1gbps".into(), part("network", "ethernet-1gbps"));
+    parts.flash.insert("gordon-slc-256g".into(), part("flash", "gordon-slc-256g"));
+    parts.disk.insert("sata-7200-1tb".into(), part("disk", "sata-7200-1tb"));
+    let overhead =
+        Overhead { summary: String::new(), ratio: Some(Sourced::from(ratio)), anchors: vec![] };
+    parts.overhead.insert("test".into(), overhead);
+    parts
+}
+
+pub fn design(cpu: &str, clock: &str, cpus: u32, storage: &str, count: u32) -> Design {
+    Design {
+        id: format!("{cpu}-{clock}-x{cpus}-{storage}{count}"),
+        cpu: cpu.into(),
+        clock: clock.parse().unwrap(),
+        cpus,
+        storage: storage.into(),
+        count,
+    }
+}
+
+pub fn node() -> NodeCommon {
+    NodeCommon {
+        memory: "ddr2-2gib".into(),
+        memory_per: MemoryPer::Processor.into(),
+        network: "ethernet-1gbps".into(),
+        overhead: "test".into(),
+    }
+}
+
+pub fn survey(traces: Vec<String>, nodes: u32, designs: Vec<Design>) -> Survey {
+    Survey { traces, nodes, shift: 1.0.into(), seed: 1, designs, node: node(), parts: parts(1.25) }
+}
+
+/// A request of `sectors` sectors.
+pub fn io(at: Ns, op: BlockOp, sector: u64, sectors: u32, latency: Option<Ns>) -> BlockIo {
+    let flags = BlockFlags::default();
+    BlockIo { at, device: 8 << 20, sector, sectors, op, flags, pid: 1, process: 0, latency }
+}
+
+/// A sample of one second.
+pub fn sample(second: u64, instructions: u64, received: u64) -> Sample {
+    Sample {
+        start: Ns::SECOND * second,
+        span: Ns::SECOND,
+        cpu_per_core: vec![Ns::SECOND / 2],
+        mhz_per_core: vec![2400],
+        instructions,
+        llc_misses: instructions / 200,
+        rx_bytes: Bytes(received),
+        ..Sample::default()
+    }
+}
+
+/// Writes a trace.
+pub fn write(path: &Path, samples: &[Sample], requests: &[BlockIo]) {
+    let mut writer = TraceWriter::create(path, &Columns::all(Kind::Measured, "made up")).unwrap();
+    for sample in samples {
+        writer.sample(sample).unwrap();
+    }
+    writer.block().process("test");
+    for request in requests {
+        writer.block().push(*request).unwrap();
+    }
+    writer.finish(Manifest::new(vec!["test".into()], Ns::SECOND, Machine::default())).unwrap();
+}

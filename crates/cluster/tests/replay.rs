@@ -1,0 +1,174 @@
+//! Is the storage time of a sample that of its requests, at the trace's concurrency?
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{io, sample, write};
+use gordon_cluster::ClusterError;
+use gordon_cluster::replay::{AddressMap, Footprint, Replay, replay};
+use gordon_cluster::requests::Requests;
+use gordon_device::{Completion, Device, Op, Request, Usage};
+use gordon_trace::{BlockIo, BlockOp, Trace};
+use gordon_units::{Bytes, Ns};
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+const MS: Ns = Ns(1_000_000);
+
+/// Serves up to `width` requests at once, each in 1 ms, and logs what it was asked.
+struct Toy {
+    width: usize,
+    queue: VecDeque<u64>,
+    serving: VecDeque<(Ns, u64)>,
+    now: Ns,
+    busy: Ns,
+    log: Vec<Request>,
+    preloaded: Vec<(Bytes, Bytes)>,
+    deepest: usize,
+}
+
+impl Toy {
+    fn new(width: usize) -> Self {
+        Self {
+            width,
+            queue: VecDeque::new(),
+            serving: VecDeque::new(),
+            now: Ns::ZERO,
+            busy: Ns::ZERO,
+            log: Vec::new(),
+            preloaded: Vec::new(),
+            deepest: 0,
+        }
+    }
+
+    fn serve(&mut self) {
+        while self.serving.len() < self.width
+            && let Some(id) = self.queue.pop_front()
+        {
+            self.serving.push_back((self.now + MS, id));
+            self.busy += MS;
+        }
+    }
+}
+
+impl Device for Toy {
+    fn capacity(&self) -> Bytes {
+        Bytes(1 << 30)
+    }
+
+    fn submit(&mut self, at: Ns, id: u64, request: Request) {
+        self.now = at;
+        self.log.push(request);
+        self.queue.push_back(id);
+        self.deepest = self.deepest.max(self.queue.len() + self.serving.len());
+        self.serve();
+    }
+
+    fn preload(&mut self, offset: Bytes, len: Bytes) {
+        self.preloaded.push((offset, len));
+    }
+
+    fn next_event(&self) -> Option<Ns> {
+        self.serving.front().map(|(at, _)| *at)
+    }
+
+    fn step(&mut self, completed: &mut Vec<Completion>) {
+        if let Some((at, id)) = self.serving.pop_front() {
+            self.now = at;
+            completed.push(Completion { id, at });
+            self.serve();
+        }
+    }
+
+    fn usage(&self) -> Usage {
+        Usage { read: self.busy, ..Usage::default() }
+    }
+}
+
+fn run(requests: &[BlockIo], seconds: u64, device: &mut Toy) -> Result<Replay, ClusterError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.trace");
+    let samples: Vec<_> = (0..seconds).map(|s| sample(s, 0, 0)).collect();
+    write(&path, &samples, requests);
+    let trace = Trace::open(&path)?;
+    let samples = trace.activity()?;
+    let starts: Vec<Ns> = samples.iter().map(|s| s.start).collect();
+    let requests = Requests::of(&trace, &samples)?;
+    let footprint = Footprint::of(&requests)?;
+    let map = AddressMap::new(&footprint, device.capacity(), Path::new("t.trace"), "toy")?;
+    replay(&requests, &starts, &footprint, &map, device, &AtomicBool::new(false))
+}
+
+#[test]
+fn a_sample_costs_its_own_requests_without_think_time() {
+    let at = |ms| MS * ms;
+    let requests = [
+        io(at(0), BlockOp::Read, 0, 8, Some(Ns(5))),
+        io(at(900), BlockOp::Read, 8, 8, Some(Ns(5))),
+        io(at(2500), BlockOp::Write, 16, 8, Some(Ns(5))),
+    ];
+    let result = run(&requests, 4, &mut Toy::new(1)).unwrap();
+    let times: Vec<_> = result.costs.iter().map(|c| c.time).collect();
+    assert_eq!(times, [MS * 2, Ns::ZERO, MS, Ns::ZERO]);
+    assert_eq!(result.costs[0].usage.read, MS * 2);
+    assert_eq!((result.requests, result.simulated), (3, MS * 3));
+}
+
+#[test]
+fn the_traces_concurrency_is_kept() {
+    let four = |latency| {
+        let requests: Vec<_> =
+            (0..4).map(|i| io(MS * i, BlockOp::Read, i * 8, 8, latency)).collect();
+        let mut toy = Toy::new(8);
+        (run(&requests, 1, &mut toy).unwrap().simulated, toy.deepest)
+    };
+    assert_eq!(four(Some(Ns(10))), (MS * 4, 1), "one at a time in the trace");
+    assert_eq!(four(Some(Ns(1_500_000))), (MS * 2, 2), "each overlaps the one before it");
+    assert_eq!(four(Some(MS * 100)), (MS, 4), "all outstanding at once");
+    assert_eq!(four(None), (MS, 4), "unknown: as deep as a drive's queue");
+}
+
+#[test]
+fn what_is_read_is_preloaded_and_flushes_have_no_range() {
+    let requests = [
+        io(Ns(0), BlockOp::Flush, 0, 0, Some(Ns(1))),
+        io(Ns(1), BlockOp::Read, 4096, 8, Some(Ns(1))),
+        io(Ns(2), BlockOp::Write, 8192, 8, Some(Ns(1))),
+        io(Ns(3), BlockOp::Discard, 8192, 8, Some(Ns(1))),
+    ];
+    let mut toy = Toy::new(1);
+    run(&requests, 1, &mut toy).unwrap();
+    assert_eq!(toy.preloaded, [(Bytes(2 << 20), Bytes(1 << 20))]);
+    let ops: Vec<_> = toy.log.iter().map(|r| (r.op, r.offset.0, r.len.0)).collect();
+    let at = 8192 * 512;
+    assert_eq!(
+        ops,
+        [(Op::Flush, 0, 0), (Op::Read, at / 2, 4096), (Op::Write, at, 4096), (Op::Trim, at, 4096)]
+    );
+}
+
+#[test]
+fn addresses_past_the_end_move_together_in_order() {
+    let far = 10u64 << 30 >> 9; // 10 GiB, in sectors, on a device of 1 GiB
+    let requests = [
+        io(Ns(0), BlockOp::Write, far + 4096, 8, None),
+        io(Ns(1), BlockOp::Write, far, 8, None),
+        io(Ns(2), BlockOp::Write, 8, 8, None),
+        io(Ns(3), BlockOp::Discard, far / 2, 8, None), // nothing there
+        io(Ns(4), BlockOp::Write, far + 2040, 16, None), // over an extent's edge
+    ];
+    let mut toy = Toy::new(1);
+    run(&requests, 1, &mut toy).unwrap();
+    let offsets: Vec<_> = toy.log.iter().map(|r| r.offset.0).collect();
+    let mib = 1 << 20;
+    assert_eq!(offsets, [3 * mib, mib, 4096, mib + 2040 * 512]);
+}
+
+#[test]
+fn a_trace_larger_than_the_device_is_refused() {
+    let requests: Vec<_> =
+        (0..1025).map(|i| io(Ns(i), BlockOp::Write, (i * 2) << 11, 8, None)).collect();
+    let error = run(&requests, 1, &mut Toy::new(1)).unwrap_err();
+    assert!(error.to_string().contains("touches 1025MiB, more than the 1GiB of toy"), "{error}");
+}

@@ -1,0 +1,118 @@
+//! Does a whole survey hold together: identities, order, bad input, the same bytes twice?
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{design, io, sample, survey, write};
+use gordon_cluster::config::Survey;
+use gordon_cluster::report::SurveyReport;
+use gordon_cluster::survey::{Progress, run};
+use gordon_trace::{BlockIo, BlockOp};
+use gordon_units::Ns;
+use std::sync::atomic::Ordering;
+
+/// Ten seconds: reads, then CPU, then writes and a flush.
+fn job(folder: &std::path::Path, name: &str, seed: u64) -> String {
+    let path = folder.join(name);
+    let samples: Vec<_> = (0..10)
+        .map(|s| sample(s, if (3..7).contains(&s) { 4_000_000_000 } else { 200_000_000 }, 1000))
+        .collect();
+    let mut requests: Vec<BlockIo> = Vec::new();
+    for i in 0..3000u64 {
+        let second = if i < 1500 { i / 500 } else { 7 + (i - 1500) / 500 };
+        let at = Ns(second * 1_000_000_000 + i % 500 * 1_000_000);
+        let op = if i < 1500 { BlockOp::Read } else { BlockOp::Write };
+        let place = (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ seed) % 1000 * 2048 + i % 7 * 256;
+        requests.push(io(at, op, place, 256, Some(Ns(4_000_000))));
+    }
+    requests.push(io(Ns(9_900_000_000), BlockOp::Flush, 0, 0, Some(Ns(1000))));
+    write(&path, &samples, &requests);
+    path.display().to_string()
+}
+
+fn designs() -> Vec<gordon_cluster::config::Design> {
+    let mut designs = Vec::new();
+    for (storage, count) in [("gordon-slc-256g", 1), ("sata-7200-1tb", 1), ("sata-7200-1tb", 4)] {
+        for (cpu, clock, cpus) in
+            [("atom", "0.8GHz", 1), ("atom", "1.9GHz", 1), ("core2", "2.4GHz", 4)]
+        {
+            designs.push(design(cpu, clock, cpus, storage, count));
+        }
+    }
+    designs
+}
+
+fn answer(survey: &Survey) -> SurveyReport {
+    run(survey, &Progress::default()).unwrap()
+}
+
+#[test]
+fn the_figures_agree_with_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let traces = vec![job(folder.path(), "a", 1), job(folder.path(), "b", 2)];
+    let report = answer(&survey(traces, 5, designs()));
+    assert_eq!(report.designs.len(), 9);
+    for d in &report.designs {
+        for o in [&d.sync, &d.nosync] {
+            assert!(o.time_s > 0.0 && (o.power_w * o.time_s / o.energy_j - 1.0).abs() < 1e-9);
+            assert!((o.node_power_w * 5.0 / o.power_w - 1.0).abs() < 1e-9);
+            assert!(o.node_power_w <= d.max_node_power_w, "{}", d.id);
+        }
+        assert!(d.sync.time_s >= d.nosync.time_s && d.sync.energy_j >= d.nosync.energy_j);
+        assert!((d.energy_by_part_j.values().sum::<f64>() / d.sync.energy_j - 1.0).abs() < 1e-9);
+        assert!((d.limits.values().sum::<f64>() - 1.0).abs() < 1e-9);
+        assert_eq!(d.flash.is_some(), d.storage == "gordon-slc-256g");
+    }
+    let time = |id: usize| report.designs[id].nosync.time_s;
+    assert!(time(0) > time(1) && time(1) > time(2), "faster processors are not slower");
+    assert!(time(2) < time(8) && time(8) < time(5), "flash, four disks, one disk");
+    assert_eq!(report.storages.len(), 3);
+    assert!(report.storages.iter().all(|s| s.replays == 2 && s.requests == 6002));
+    let flash = report.designs[0].flash.unwrap();
+    assert!(flash.programs > 0 && flash.lifetime_years.unwrap() > 1.0);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = survey(vec![job(folder.path(), "a", 1)], 8, designs());
+    let bytes = || serde_json::to_string(&answer(&config)).unwrap();
+    assert_eq!(bytes(), bytes());
+}
+
+#[test]
+fn copies_of_one_trace_are_said_to_be_copies() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = vec![job(folder.path(), "a", 1)];
+    assert!(answer(&survey(one.clone(), 4, designs())).spread.unwrap().contains("copies"));
+    assert_eq!(answer(&survey(one, 1, designs())).spread, None);
+}
+
+#[test]
+fn bad_input_is_one_clear_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = job(folder.path(), "a", 1);
+    let refuse = |config: &Survey| run(config, &Progress::default()).unwrap_err().to_string();
+    let good = survey(vec![trace.clone()], 1, designs());
+    assert!(refuse(&Survey { nodes: 0, ..good.clone() }).starts_with("nodes: "));
+    assert!(refuse(&Survey { designs: vec![], ..good.clone() }).starts_with("designs: "));
+    assert!(
+        refuse(&survey(vec![trace.clone(), trace.clone()], 1, designs())).starts_with("traces: ")
+    );
+    assert!(refuse(&survey(vec!["/nonexistent".into()], 1, designs())).contains("does not exist"));
+    let mut overhead = good.clone();
+    overhead.parts.overhead.get_mut("test").unwrap().ratio = Some(0.5.into());
+    assert!(refuse(&overhead).contains("below 1"));
+    let mut slow = good.clone();
+    slow.parts.cpu.get_mut("atom").unwrap().ipc = 0.0.into();
+    assert!(refuse(&slow).contains("cpu `atom`: ipc: 0 is not above zero"));
+}
+
+#[test]
+fn a_stop_ends_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = survey(vec![job(folder.path(), "a", 1)], 1, designs());
+    let progress = Progress::default();
+    progress.stop.store(true, Ordering::Relaxed);
+    assert_eq!(run(&config, &progress).unwrap_err().to_string(), "interrupted");
+}

@@ -1,0 +1,55 @@
+//! `gordon._core`: convert, call with the interpreter released, convert. No logic.
+
+mod error;
+mod survey;
+mod trace;
+
+use error::{GordonError, raise};
+use gordon_cluster::parse;
+use gordon_units::{Bytes, Ns};
+use pyo3::prelude::*;
+
+/// The version of the core.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// `64KiB` to a number of bytes.
+#[pyfunction]
+fn parse_bytes(text: &str) -> PyResult<u64> {
+    text.parse::<Bytes>().map(|b| b.0).map_err(|e| raise(format!("`{text}`: {e}")))
+}
+
+/// `0.1s` to a number of nanoseconds.
+#[pyfunction]
+fn parse_ns(text: &str) -> PyResult<u64> {
+    text.parse::<Ns>().map(|t| t.0).map_err(|e| raise(format!("`{text}`: {e}")))
+}
+
+/// TOML of a kind to JSON, checked.
+#[pyfunction]
+fn load_toml(kind: &str, text: &str, origin: &str) -> PyResult<String> {
+    parse::toml_to_json(kind, text, origin).map_err(raise)
+}
+
+/// The JSON Schema of a kind.
+#[pyfunction]
+fn schema(kind: &str) -> PyResult<String> {
+    parse::schema(kind).map_err(raise)
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("GordonError", module.py().get_type::<GordonError>())?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_ns, module)?)?;
+    module.add_function(wrap_pyfunction!(load_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_record, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_summary, module)?)?;
+    module.add_function(wrap_pyfunction!(survey::survey, module)?)?;
+    module.add_function(wrap_pyfunction!(survey::node_power, module)?)?;
+    Ok(())
+}
