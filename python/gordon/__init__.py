@@ -1,0 +1,28 @@
+"""Gordon: trace a real job, simulate it on every node design, see the best node.
+
+    import gordon.survey
+    result = gordon.survey.run(["sort.trace"], nodes=32)
+    result["named"]["MaxE"], result["front"]
+
+The work is done by the Rust core, `gordon._core`; this package is what people use. Nothing is
+imported before it is asked for, so that `gordon --help` answers at once.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gordon._core import GordonError
+
+__all__ = ["GordonError", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "GordonError":
+        from gordon._core import GordonError
+
+        return GordonError
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("gordon")
+    raise AttributeError(f"module 'gordon' has no attribute {name!r}")

@@ -1,0 +1,23 @@
+"""The Rust core. Structures cross as JSON text; see `crates/py` for their keys."""
+
+from collections.abc import Callable
+
+class GordonError(Exception):
+    """What went wrong and where, and what to try: `args` is (message, hint), hint may be ''."""
+
+def version() -> str: ...
+def parse_bytes(text: str) -> int:
+    """`64KiB` -> 65536."""
+
+def parse_ns(text: str) -> int:
+    """`0.1s` -> 100000000."""
+
+def trace_record(
+    out: str, interval_ns: int, command: list[str], memory_bytes: int | None
+) -> str: ...
+def trace_summary(path: str) -> str: ...
+def load_toml(kind: str, text: str, origin: str) -> str: ...
+def schema(kind: str) -> str: ...
+def survey(config: str, tick: Callable[[int, int], None] | None) -> str: ...
+def node_power(config: str) -> tuple[float, float]:
+    """Idle and greatest watts of a node, without overhead."""

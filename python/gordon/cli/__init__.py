@@ -1,0 +1,164 @@
+"""The commands. Each is a file; it is imported when it is called, so `gordon --help` is quick.
+
+Data goes to stdout, everything else to stderr. Exit status: 0 done, 1 failed, 2 wrong usage, 130
+interrupted; `gordon trace` exits with the status of the command it traced.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+# Command: where it is, and what it does.
+COMMANDS = {
+    "trace": ("gordon.cli.trace:trace", "Trace a command while it runs, or show a trace."),
+    "survey": ("gordon.cli.survey:survey", "Simulate a traced job on every design of a space."),
+    "parts": ("gordon.cli.parts:parts", "List the catalogue of parts, or show one."),
+    "spaces": ("gordon.cli.spaces:spaces", "List the design spaces, or show one."),
+    "schema": ("gordon.cli.schema:schema", "Print the JSON Schema of a kind of file."),
+}
+
+
+class Lazy(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help) for name, (_, help) in COMMANDS.items()])
+
+
+class WithDefault(click.Group):
+    """A group that is a command too: what is none of its commands is given to the default one."""
+
+    default: str
+    takes_words = False  # whether the default command's own words may come first
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        known = {*self.commands, *ctx.help_option_names}
+        if not args or (args[0] not in known and (self.takes_words or args[0].startswith("-"))):
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        main = self.commands[self.default]
+        pieces = " ".join(main.collect_usage_pieces(ctx))
+        formatter.write_usage(ctx.command_path, pieces)
+        for name, command in self.commands.items():
+            if name != self.default:
+                pieces = " ".join(command.collect_usage_pieces(ctx))
+                formatter.write_usage(f"{ctx.command_path} {name}", pieces, "       ")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.commands[self.default].format_options(ctx, formatter)
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [
+                    (n, c.get_short_help_str(80))
+                    for n, c in self.commands.items()
+                    if n != self.default
+                ]
+            )
+
+
+def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        from gordon import __version__
+
+        click.echo(f"gordon {__version__}")
+        ctx.exit()
+
+
+@click.group(
+    cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Print the version.",
+)
+def gordon() -> None:
+    """Trace a real job, simulate it on every node design, see the best node.
+
+    \b
+    gordon trace -o sort.trace -- sort records.txt -o sorted.txt
+    gordon survey sort.trace --nodes 32 -o report.html
+    """
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Runs a command and exits; a failure is one line, and what to try, on stderr."""
+    try:
+        status = gordon.main(args, prog_name="gordon", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        status = error.exit_code
+    except click.ClickException as error:
+        say(error.format_message(), _help_of(getattr(error, "ctx", None)))
+        status = error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        status = 130
+    except BrokenPipeError:
+        # The reader of our output has left. Python would complain once more when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    except Exception as error:
+        if os.environ.get("GORDON_DEBUG"):
+            raise
+        say(*_told(error))
+        status = 1
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def say(what: str, hint: str = "", kind: str = "error") -> None:
+    """One message to the person, on stderr."""
+    click.echo(f"{kind}: {what}" + (f"\n  try: {hint}" if hint else ""), err=True)
+
+
+def _help_of(context: click.Context | None) -> str:
+    """Where the usage is explained; a default command's is with its group."""
+    if context is None:
+        return ""
+    group = context.parent
+    if (
+        group
+        and isinstance(group.command, WithDefault)
+        and group.command.default == context.info_name
+    ):
+        context = group
+    return f"{context.command_path} --help"
+
+
+def _told(error: Exception) -> tuple[str, str]:
+    """What happened and what to try."""
+    core: Any = sys.modules.get("gordon._core")
+    if core is not None and isinstance(error, core.GordonError):
+        what, hint = (*error.args, "", "")[:2]
+        return str(what), str(hint)
+    if isinstance(error, ImportError) and "_core" in str(error):
+        return (
+            "the Rust core of gordon is not built",
+            "`pip install .` in its folder, or `make build`",
+        )
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'gordon'}: {error.strerror}", ""
+    return (
+        f"a defect of gordon: {type(error).__name__}: {error}",
+        "GORDON_DEBUG=1 to see where, and report it",
+    )

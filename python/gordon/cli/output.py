@@ -1,0 +1,56 @@
+"""Files that a command writes: whole or not at all, and looked at before the work begins."""
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from gordon._core import GordonError
+
+STDOUT = "-"
+
+
+def check(*paths: str | None) -> None:
+    """The one error that can be told before the work: a folder that is not there, the same path
+    twice."""
+    given = [path for path in paths if path is not None]
+    for path in given:
+        if given.count(path) > 1:
+            raise GordonError(f"two outputs to {path}", "give each a path of its own")
+        if path == STDOUT:
+            continue
+        folder = Path(path).parent
+        if not folder.is_dir():
+            raise GordonError(f"cannot write {path}: no folder {folder}", f"mkdir -p {folder}")
+        if Path(path).is_dir():
+            raise GordonError(f"cannot write {path}: it is a folder", "name a file in it")
+        if not os.access(folder, os.W_OK):
+            raise GordonError(f"cannot write {path}: {folder} is not writable")
+
+
+def write(files: dict[str, str]) -> None:
+    """Writes text by path, `-` being stdout: all files beside their place first, then renamed."""
+    made: dict[Path, Path] = {}
+    try:
+        for path, text in files.items():
+            if path != STDOUT:
+                target = Path(path)
+                made[target] = target.with_name(f".{target.name}.partial-{os.getpid()}")
+                with made[target].open("w", encoding="utf-8") as file:
+                    file.write(text)
+                    file.flush()
+                    os.fsync(file.fileno())
+        for target, beside in made.items():
+            beside.replace(target)
+    except OSError as error:
+        raise GordonError(
+            f"cannot write {target}: {error.strerror or error}",
+            "free some space, or name another place",
+        ) from None
+    finally:
+        for beside in made.values():
+            with suppress(OSError):
+                beside.unlink()
+    if STDOUT in files:
+        sys.stdout.write(files[STDOUT])
+        sys.stdout.flush()

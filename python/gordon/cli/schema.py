@@ -1,0 +1,14 @@
+"""`gordon schema KIND`."""
+
+import click
+
+KINDS = ("space", "cpu", "memory", "network", "overhead", "flash", "disk")
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(KINDS))
+def schema(kind: str) -> None:
+    """Print the JSON Schema of a kind of TOML file; editors complete and check by it."""
+    from gordon import _core
+
+    click.echo(_core.schema(kind))

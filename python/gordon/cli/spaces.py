@@ -1,0 +1,42 @@
+"""`gordon spaces`, `gordon spaces show NAME`."""
+
+import click
+
+from gordon.cli import WithDefault
+
+
+class Spaces(WithDefault):
+    default = "list"
+
+
+@click.group(cls=Spaces)
+def spaces() -> None:
+    """The design spaces that come with gordon."""
+
+
+@spaces.command(name="list")
+def list_() -> None:
+    """List the spaces."""
+    from gordon.cli.terminal import Column, data
+    from gordon.survey import space
+
+    loaded = [space.load(name) for name in space.names()]
+    data().table(
+        [
+            Column("name", space.names()),
+            Column("designs", [str(len(space.expand(s))) for s in loaded], right=True),
+            Column("summary", [s["summary"] for s in loaded], wraps=True),
+        ]
+    )
+
+
+@spaces.command()
+@click.argument("name")
+def show(name: str) -> None:
+    """Print a space's file: a start for one of your own."""
+    from gordon.parts import unknown
+    from gordon.survey import space
+
+    if name not in space.names():
+        raise unknown("space", name, space.names())
+    click.echo(space.text(name), nl=False)

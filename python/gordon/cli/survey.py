@@ -1,0 +1,98 @@
+"""`gordon survey TRACE...`"""
+
+import json
+
+import click
+
+
+@click.command()
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@click.option(
+    "--space",
+    default="gordon-2009",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="The designs: a shipped space (`gordon spaces`) or a TOML file.",
+)
+@click.option(
+    "--nodes",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Nodes of the cluster.  [default: as many as traces; 32 for one trace]",
+)
+@click.option(
+    "--shift",
+    type=click.FloatRange(0, 1),
+    default=0.05,
+    show_default=True,
+    metavar="SHARE",
+    help="How far nodes that run copies of one trace are apart, as a share of its length: 0, in "
+    "step; 1, every phase runs at all times.",
+)
+@click.option(
+    "--set",
+    "set_values",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a value for this run: budget=200W, cpu.atom.ipc=0.6, node.network=...",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Of all that is random.",
+)
+@click.option("--all", "show_all", is_flag=True, help="Print every design, not only the best.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON (-: stdout).")
+@click.option("--csv", "csv_path", metavar="PATH", help="Write the designs as CSV (-: stdout).")
+@click.option("-o", "--out", metavar="PATH", help="Write the report, one HTML file.")
+def survey(
+    traces: tuple[str, ...],
+    space: str,
+    nodes: int | None,
+    shift: float,
+    set_values: tuple[str, ...],
+    seed: int,
+    show_all: bool,
+    json_path: str | None,
+    csv_path: str | None,
+    out: str | None,
+) -> None:
+    """Simulate a traced job on a cluster of every design of a space: which is fastest, which takes
+    the least energy, what limits each.
+
+    A TRACE is a folder that `gordon trace` made: one for each node, or fewer, spread over them.
+    """
+    from gordon.cli import output, terminal
+    from gordon.cli.survey_view import Progress, show
+    from gordon.survey import run
+    from gordon.survey.columns import to_csv
+
+    output.check(json_path, csv_path, out)
+    with Progress() as progress:
+        result = run(
+            traces,
+            space=space,
+            nodes=nodes,
+            shift=shift,
+            set_values=set_values,
+            seed=seed,
+            progress=progress.tick,
+        )
+    files = {}
+    if json_path is not None:
+        files[json_path] = json.dumps(result, indent=1) + "\n"
+    if csv_path is not None:
+        files[csv_path] = to_csv(result)
+    if out is not None:
+        from gordon.report.survey import render
+
+        files[out] = render(result)
+    output.write(files)
+    silent = output.STDOUT in files
+    show(terminal.messages() if silent else terminal.data(), result, show_all)
+    for path in files:
+        if path != output.STDOUT:
+            click.echo(f"wrote {path}", err=True)

@@ -1,0 +1,122 @@
+"""A survey's result for people: the best designs, and how they compare with the paper's."""
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+from gordon.cli import say
+from gordon.cli.terminal import Column, Output, messages
+from gordon.human import figures, short
+
+
+class Progress:
+    """A bar on stderr, where that is a terminal."""
+
+    def __init__(self) -> None:
+        console = messages()
+        self._bar = Bar(
+            TextColumn("replaying the traces on each storage"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("replays", total=None)
+
+    def __enter__(self) -> "Progress":
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def tick(self, done: int, total: int) -> None:
+        self._bar.update(self._task, completed=done, total=total or None)
+
+
+def show(console: Output, result: dict[str, Any], show_all: bool) -> None:
+    """The table, what it says in a few lines, and the warnings."""
+    rows = result["designs"]
+    shown = [r for r in rows if show_all or r["pareto"] or r["names"]]
+    shown.sort(key=lambda r: (r["sync"]["time_s"], r["sync"]["energy_j"]))
+    console.text(
+        f"{len(rows)} designs of {result['space']['name']}, {result['nodes']} nodes each; "
+        f"time and energy are sync, relative to {result['baseline']['id']}"
+    )
+    console.table(_table(result, shown))
+    if len(shown) < len(rows):
+        console.text(f"* on the Pareto front; {len(rows) - len(shown)} more designs with --all")
+    for line in _summary(result):
+        console.text(line)
+    for warning in result["warnings"]:
+        say(warning, kind="warning")
+
+
+def _table(result: dict[str, Any], shown: list[dict[str, Any]]) -> list[Column]:
+    def column(title: str, cell: Callable[[dict[str, Any]], str], **how: Any) -> Column:
+        return Column(title, [cell(row) for row in shown], **how)
+
+    disk = next((r for r in result["designs"] if "MaxE-disk" in r["names"]), None)
+    number: dict[str, Any] = {"right": True}
+    return [
+        column("  design", lambda r: ("* " if r["pareto"] else "  ") + r["id"]),
+        column("is", lambda r: " ".join(r["names"])),
+        column("time", lambda r: f"{figures(r['sync']['time_s'])} s", **number),
+        column("rel.", lambda r: figures(r["relative"]["time"]), spare=2, **number),
+        column("energy", lambda r: short(r["sync"]["energy_j"], "J"), **number),
+        column("rel.", lambda r: figures(r["relative"]["energy"]), spare=3, **number),
+        column("node", lambda r: f"{figures(r['sync']['node_power_w'])} W", **number),
+        column("perf/W", lambda r: _per_watt(r, disk), spare=1, **number),
+        column("limited by", lambda r: _limit(r["limits"], 0)),
+        column("then", lambda r: _limit(r["limits"], 1), spare=4),
+        column("flash life", _life, spare=5, **number),
+    ]
+
+
+def _per_watt(row: dict[str, Any], disk: dict[str, Any] | None) -> str:
+    return f"{figures(disk['sync']['energy_j'] / row['sync']['energy_j'])}x" if disk else ""
+
+
+def _limit(limits: dict[str, float], place: int) -> str:
+    """What limits most, or next, where that matters: `storage 30%`."""
+    top = sorted(limits.items(), key=lambda item: -item[1])
+    name, share = top[place] if place < len(top) else ("", 0)
+    return f"{name} {share:.0%}" if share >= 0.05 else ""
+
+
+def _life(row: dict[str, Any]) -> str:
+    """Nothing written, no end of life."""
+    years = row["flash"] and row["flash"]["lifetime_years"]
+    return "" if years is None else short(years, "years")
+
+
+def _summary(result: dict[str, Any]) -> list[str]:
+    lines = []
+    named = {name: row for row in result["designs"] for name in row["names"]}
+    paper = {r["paper_name"]: r["paper"] for r in result["table6"]["rows"] if r["paper"]}
+    if "MaxE-disk" in named:
+        gain = named["MaxE-disk"]["sync"]["energy_j"] / named["MaxE"]["sync"]["energy_j"]
+        theirs = paper["MaxE"]["sync"]["perf_per_watt_vs_maxe_disk"]
+        lines.append(
+            f"MaxE does {gain:.2f} times the best disk design's work per joule (paper: {theirs})"
+        )
+        gain = named["MinT-disk"]["sync"]["time_s"] / named["MinT"]["sync"]["time_s"]
+        theirs = paper["MinT"]["sync"]["speedup_vs_mint_disk"]
+        lines.append(
+            f"MinT is {gain:.2f} times as fast as the fastest disk design (paper: {theirs})"
+        )
+    if result["spread"]:
+        lines.append(result["spread"])
+    if result["space"]["over_budget"]:
+        over = len(result["space"]["over_budget"])
+        lines.append(f"{over} designs left out, over {result['space']['budget_w']:g} W a node")
+    if result["sensitivity"]["text"]:
+        lines.append(result["sensitivity"]["text"])
+    return lines

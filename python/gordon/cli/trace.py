@@ -1,0 +1,85 @@
+"""`gordon trace -o DIR -- CMD`, `gordon trace show DIR`."""
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from gordon.cli import WithDefault, say
+
+
+def _parsed_by(name: str) -> Callable[[click.Context, click.Parameter, str | None], int | None]:
+    """Text to a number by a function of the core."""
+
+    def parse(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+        from gordon import _core
+
+        if text is None:
+            return None
+        try:
+            number: int = getattr(_core, name)(text)
+        except _core.GordonError as error:
+            raise click.BadParameter(error.args[0], ctx, param) from None
+        return number
+
+    return parse
+
+
+class Trace(WithDefault):
+    default = "record"
+    takes_words = True
+
+
+@click.group(cls=Trace)
+def trace() -> None:
+    """Run a command and trace what the machine does meanwhile: processor, memory, network, disks,
+    every block I/O. The trace is a folder; the exit status is the command's.
+    """
+
+
+@trace.command(context_settings={"allow_interspersed_args": False})
+@click.option("-o", "--out", required=True, metavar="DIR", help="The trace's folder, made new.")
+@click.option(
+    "--interval",
+    default="1s",
+    show_default=True,
+    metavar="TIME",
+    callback=_parsed_by("parse_ns"),
+    help="Time of a sample, 0.1s or more.",
+)
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    callback=_parsed_by("parse_bytes"),
+    help="Give the command this much memory, page cache included.",
+)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
+def record(out: str, interval: int, memory: int | None, command: tuple[str, ...]) -> None:
+    """Run a command and trace what the machine does meanwhile."""
+    from gordon import _core
+
+    made: dict[str, Any] = json.loads(_core.trace_record(out, interval, list(command), memory))
+    for warning in made["warnings"]:
+        say(warning, kind="warning")
+    click.echo(f"traced to {out}", err=True)
+    sys.exit(made["exit_status"])
+
+
+@trace.command()
+@click.argument("folder", metavar="DIR")
+@click.option("--json", "json_path", metavar="PATH", help="Write the summary as JSON (-: stdout).")
+def show(folder: str, json_path: str | None) -> None:
+    """Show what a trace holds."""
+    from gordon import _core
+    from gordon.cli import output
+
+    output.check(json_path)
+    text = _core.trace_summary(folder)
+    if json_path is not None:
+        output.write({json_path: text if text.endswith("\n") else text + "\n"})
+    if json_path != output.STDOUT:
+        from gordon.cli.trace_view import show as view
+
+        view(json.loads(text))

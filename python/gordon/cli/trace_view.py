@@ -1,0 +1,118 @@
+"""A trace's summary for people."""
+
+from typing import Any
+
+from gordon.cli import say
+from gordon.cli.terminal import GAP, Column, data, width
+from gordon.human import duration, short
+
+BARS = " ▁▂▃▄▅▆▇█"
+BARS_LEAST, BARS_MOST = 10, 40
+BYTES, COUNT = "B", ""
+# Column, what it is, its unit; and that of its rate, where it is an amount of each sample and no
+# level.
+ROWS = (
+    ("cpu_s", "processor", "s", "cores"),
+    ("command_cpu_s", "processor, command", "s", "cores"),
+    ("instructions", "instructions", COUNT, "/s"),
+    ("llc_misses", "cache misses", COUNT, "/s"),
+    ("memory_bytes", "memory in use", BYTES, None),
+    ("command_memory_bytes", "memory, command", BYTES, None),
+    ("disk_read_bytes", "disks, read", BYTES, "B/s"),
+    ("disk_write_bytes", "disks, written", BYTES, "B/s"),
+    ("disk_ios", "disk I/Os", COUNT, "/s"),
+    ("rx_bytes", "network, received", BYTES, "B/s"),
+    ("tx_bytes", "network, sent", BYTES, "B/s"),
+)
+
+
+def show(summary: dict[str, Any]) -> None:
+    """The command and how it ended, each column over time, the block I/O."""
+    manifest, samples = summary["manifest"], summary["samples"]
+    console = data()
+    console.text(" ".join(manifest["command"]), style="bold")
+    console.text(", ".join(_facts(manifest, samples)))
+    rows: list[tuple[str, ...]] = []
+    rates: list[list[float]] = []
+    for key, what, unit, per in ROWS:
+        # Seconds here are nanoseconds in the trace's columns.
+        column = key[:-2] + "_ns" if key.endswith("_s") else key
+        kind = summary["kinds"].get(column, "measured")
+        row = None if kind == "missing" else _row(samples[key], samples["span_s"], unit, per)
+        rows.append((what, *row[0], kind) if row else (what, "", "", "", "missing"))
+        rates.append(row[1] if row else [])
+    titles = ("", "total", "mean", "max", "how known")
+    columns = [
+        Column(title, list(cells), right=title in titles[1:4])
+        for title, cells in zip(titles, zip(*rows, strict=True), strict=True)
+    ]
+    left = BARS_MOST if console.room is None else console.room - width(columns) - GAP
+    if left >= BARS_LEAST:
+        bars = [_bars(r, min(left, BARS_MOST)) for r in rates]
+        columns.append(Column("over time", bars))
+    console.table(columns)
+    console.text(_block(summary["block"]))
+    for warning in summary["warnings"]:
+        say(warning, kind="warning")
+
+
+def _facts(manifest: dict[str, Any], samples: dict[str, Any]) -> list[str]:
+    machine, end = manifest["machine"], manifest["end"]
+    count = len(samples["start_s"])
+    facts = [
+        f"{count} sample{'s' * (count != 1)}, one each {manifest['interval']}",
+        f"ran {duration(sum(samples['span_s']))}",
+        f"ended by signal {end['signalled']}"
+        if "signalled" in end
+        else f"exit status {end['exited']}",
+        f"{machine['cores']} cores of {machine['cpu_model'] or 'an unknown processor'}",
+    ]
+    if manifest["memory_limit"]:
+        facts.append(f"memory limited to {manifest['memory_limit']}")
+    return [*facts, f"Linux {machine['kernel']}"]
+
+
+def _row(
+    values: list[Any], spans: list[float], unit: str, per: str | None
+) -> tuple[tuple[str, str, str], list[float]] | None:
+    """Total, mean, most, as text; and the rate of each sample."""
+    known = [(v, s) for v, s in zip(values, spans, strict=False) if v is not None and s > 0]
+    if not known:
+        return None
+    rates = [v / s if per else v for v, s in known]
+    mean = sum(r * s for r, (_, s) in zip(rates, known, strict=True)) / sum(s for _, s in known)
+    total = short(sum(v for v, _ in known), unit) if per else ""
+    return (total, short(mean, per or unit), short(max(rates), per or unit)), rates
+
+
+def _bars(rates: list[float], room: int) -> str:
+    """The most of each stretch, as bars; a trace shorter than the room gets one bar a sample."""
+    if not rates:
+        return ""
+    count = min(room, len(rates))
+    step = len(rates) / count
+    most = [
+        max(rates[int(i * step) : max(int((i + 1) * step), int(i * step) + 1)])
+        for i in range(count)
+    ]
+    top = max(most)
+    return "".join(BARS[round(m / top * 8) if top > 0 else 0] for m in most).rstrip()
+
+
+def _block(block: dict[str, Any] | None) -> str:
+    if block is None:
+        return "block I/O: not traced"
+    parts = [f"{block['events']} requests"]
+    if block["lost"]:
+        parts.append(f"{block['lost']} events lost")
+    for op in ("read", "write", "discard", "flush"):
+        of = block[op]
+        if of["requests"]:
+            size = f", {short(of['bytes'], BYTES)}" if of["bytes"] else ""
+            parts.append(f"{op} {of['requests']}{size}")
+    latency = block["latency_us"]
+    parts.append(
+        f"latency {latency['mean']:.0f} us mean, {latency['p50']:.0f} median, "
+        f"{latency['p99']:.0f} p99, {latency['max']:.0f} max"
+    )
+    return "block I/O: " + "; ".join(parts)

@@ -1,0 +1,30 @@
+"""Numbers as people read them: few figures, a prefix, a unit."""
+
+
+def short(value: float, unit: str) -> str:
+    """A number short enough to read, with a decimal prefix: `12.3 GB`, `4.20 G`."""
+    for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= scale and unit != "s":
+            return f"{figures(value / scale)} {prefix}{unit}".rstrip()
+    return f"{figures(value)} {unit}".rstrip()
+
+
+def figures(value: float) -> str:
+    """Three significant figures, no exponent."""
+    size = abs(value)
+    if size >= 100 or value == 0:
+        return f"{value:.0f}"
+    if size >= 10:
+        return f"{value:.1f}"
+    if size >= 1:
+        return f"{value:.2f}"
+    return f"{value:#.3g}"
+
+
+def duration(seconds: float) -> str:
+    """`0.1 s`, `61.0 s`, `12 min 5 s`."""
+    if seconds < 120:
+        return f"{figures(seconds)} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return (f"{hours} h " if hours else "") + f"{minutes} min {rest} s"

@@ -1,0 +1,34 @@
+"""Numbers with a unit and a source, as the parts' TOML holds them.
+
+The core checks files before their texts come here: `2.4GHz`, `0.16W`, bare numbers, and
+`{ value = ..., source | assumed = "..." }` of either.
+"""
+
+import re
+from typing import Any
+
+from gordon._core import GordonError
+
+_PREFIX = {"": 1.0, "n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9}
+_QUANTITY = re.compile(r"\s*([0-9.]+)\s*([numkMG]?)(Hz|W|V)\s*")
+
+
+def value(field: Any) -> Any:
+    """The value of a field, without its source."""
+    return field["value"] if isinstance(field, dict) and "value" in field else field
+
+
+def number(field: Any) -> float:
+    """The field as a number of its base unit: hertz, watts, volts, or none."""
+    plain = value(field)
+    if isinstance(plain, int | float):
+        return float(plain)
+    match = _QUANTITY.fullmatch(plain) if isinstance(plain, str) else None
+    if match is None:
+        raise GordonError(
+            f"not a number of hertz, watts or volts: {plain!r}",
+            "a number and a unit, as in 2.4GHz or 19W",
+        )
+    scale = _PREFIX[match[2]]
+    # Dividing by a whole power of ten is exact where multiplying by its inverse is not.
+    return float(match[1]) * scale if scale >= 1 else float(match[1]) / round(1 / scale)

@@ -1,0 +1,219 @@
+// Draws the plots and sorts the table. The state that a link can carry is in the fragment:
+// #sort=KEY, #sort=-KEY (descending), &front=1 (only the front).
+"use strict";
+(() => {
+  const result = JSON.parse(document.getElementById("result").textContent);
+  const el = (id) => document.getElementById(id);
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+  // plotly.js can send a chart to its maker's server: never from here.
+  const offline = { responsive: true, displaylogo: false, showSendToCloud: false, plotlyServerURL: "" };
+  const config = { ...offline, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+  const still = { ...offline, displayModeBar: false };
+  const LIMITS = { cpu: "processor", storage: "storage", network: "network" };
+  const PARTS = {
+    cpu: ["processors", "cpu"], memory: ["memory", "memory"], storage: ["disks or flash", "storage"],
+    flash_controller: ["flash controller", "flash-controller"],
+    flash_memory: ["flash controller's memory", "flash-memory"], overhead: ["overhead", "overhead"],
+  };
+  const percent = (share) => (100 * share).toFixed(share < 0.1 ? 1 : 0) + " %";
+  const figures = (n) => n.toPrecision(3).includes("e") ? Math.round(n).toString() : n.toPrecision(3);
+
+  function layout(more) {
+    const axis = { gridcolor: colour("line"), zerolinecolor: colour("line"), linecolor: colour("line"), automargin: true };
+    const base = {
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: colour("ink"), size: 13, family: getComputedStyle(document.body).fontFamily },
+      margin: { l: 64, r: 16, t: 12, b: 52 }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 },
+      hoverlabel: { align: "left" }, modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("soft"), activecolor: colour("ink") },
+    };
+    const made = Object.assign(base, more);
+    made.xaxis = Object.assign({}, axis, more.xaxis);
+    made.yaxis = Object.assign({}, axis, more.yaxis);
+    return made;
+  }
+
+  function drawFront() {
+    const log = el("log").checked;
+    const designs = result.designs;
+    const cpus = [...new Set(designs.map((d) => d.cpu))];
+    const tones = ["cpu", "storage", "network", "flash-controller", "mixed"].map(colour);
+    const traces = [];
+    const byId = Object.fromEntries(designs.map((d) => [d.id, d]));
+    const front = result.front.map((id) => byId[id]);
+    traces.push({
+      x: front.map((d) => d.relative.time), y: front.map((d) => d.relative.energy), mode: "lines", name: "Pareto front",
+      line: { color: colour("soft"), width: 1.5, dash: "dot" }, hoverinfo: "skip",
+    });
+    for (const [i, cpu] of cpus.entries()) {
+      for (const kind of ["flash", "disk"]) {
+        const group = designs.filter((d) => d.cpu === cpu && d.storage_kind === kind);
+        if (!group.length) continue;
+        const tone = tones[i % tones.length];
+        traces.push({
+          x: group.map((d) => d.relative.time), y: group.map((d) => d.relative.energy), mode: "markers", name: cpu + ", " + kind,
+          marker: {
+            color: tone, symbol: kind === "flash" ? "circle" : "square-open", size: group.map((d) => 6 + 2.2 * Math.sqrt(d.cpus * 3)),
+            opacity: 0.9, line: { color: kind === "flash" ? colour("paper") : tone, width: kind === "flash" ? 1 : 1.8 },
+          },
+          customdata: group.map((d) => [
+            d.id, d.names.join(" "), figures(d.sync.time_s), figures(d.sync.energy_j / 1000), figures(d.sync.node_power_w),
+            Object.entries(d.limits).sort((a, b) => b[1] - a[1]).slice(0, 3).map(([k, v]) => k + " " + percent(v)).join(", "),
+          ]),
+          hovertemplate: "<b>%{customdata[0]}</b> %{customdata[1]}<br>time %{customdata[2]} s (%{x:.3g}×)<br>" +
+            "energy %{customdata[3]} kJ (%{y:.3g}×)<br>node %{customdata[4]} W<br>limited by %{customdata[5]}<extra></extra>",
+        });
+      }
+    }
+    const labels = {};
+    for (const d of designs) if (d.names.length) labels[d.id] = d;
+    const at = (v) => (log ? Math.log10(v) : v);
+    // Labels go where no design can be: the fastest to the left, the thriftiest down.
+    function away(d) {
+      const disk = d.storage_kind === "disk";
+      if (d.names[0].startsWith("MaxE")) return { ax: disk ? 28 : -28, ay: 32 };
+      if (d.names[0].startsWith("MinT")) return { ax: -28, ay: disk ? -30 : 30 };
+      return { ax: disk ? 28 : -28, ay: disk ? -30 : 30 };
+    }
+    const annotations = Object.values(labels).map((d) => ({
+      x: at(d.relative.time), y: at(d.relative.energy), text: d.names.join(", "), showarrow: true, arrowhead: 0, arrowwidth: 1,
+      arrowcolor: colour("soft"), ...away(d), font: { size: 12.5 },
+      bgcolor: colour("paper"), opacity: 0.85, borderpad: 1,
+    }));
+    const axis = (title) => ({ title: { text: title }, type: log ? "log" : "linear", rangemode: log ? "normal" : "tozero", dtick: log ? "D2" : undefined, tickformat: "~g" });
+    const base = result.baseline.id;
+    Plotly.react("plot-front", traces, layout({
+      xaxis: axis("run time, relative to " + base), yaxis: axis("energy, relative to " + base), annotations, hovermode: "closest",
+    }), config);
+  }
+
+  // The named designs, each once, those with several names under all of them.
+  function named() {
+    const order = ["MaxE", "MinT", "MinP", "MaxE-disk", "MinT-disk", "MinP-disk"];
+    const seen = new Map();
+    for (const name of order) {
+      const d = result.designs.find((d) => d.id === result.named[name]);
+      if (d) seen.set(d.id, { d, label: d.names.join(", ") + "  <br><span style='font-size:11px'>" + d.id + "  </span>" });
+    }
+    return [...seen.values()].reverse();
+  }
+
+  function drawBars(id, keys, value, name, tone, axis, hover) {
+    const rows = named();
+    const traces = keys.map((key) => ({
+      type: "bar", orientation: "h", name: name(key), y: rows.map((r) => r.label), x: rows.map((r) => value(r.d, key)),
+      marker: { color: tone(key), line: { color: colour("paper"), width: 1 } },
+      customdata: rows.map((r) => r.d.id), hovertemplate: "%{customdata}<br>" + name(key) + " " + hover + "<extra></extra>",
+    }));
+    el(id).style.height = 110 + 52 * rows.length + "px";
+    Plotly.react(id, traces, layout({
+      barmode: "stack", bargap: 0.35, xaxis: Object.assign({ rangemode: "tozero" }, axis), yaxis: { showgrid: false, ticks: "" },
+      margin: { l: 200, r: 30, t: 30, b: 46 }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, traceorder: "normal" },
+    }), still);
+  }
+
+  function drawLimits() {
+    const keys = [...new Set(named().flatMap((r) => Object.keys(r.d.limits)))];
+    keys.sort((a, b) => a.split("+").length - b.split("+").length || Object.keys(LIMITS).indexOf(a) - Object.keys(LIMITS).indexOf(b));
+    const words = (key) => key.split("+").map((k) => LIMITS[k] || k).join(" and ");
+    const tones = ["mixed", "flash-memory", "flash-controller", "overhead"];
+    const mixed = keys.filter((k) => !(k in LIMITS));
+    const tone = (key) => colour(key in LIMITS ? key : tones[mixed.indexOf(key) % tones.length]);
+    drawBars("plot-limits", keys, (d, k) => d.limits[k] || 0, words, tone, { tickformat: ".0%", range: [0, 1], title: { text: "share of execution time" } }, "%{x:.1%}");
+  }
+
+  function drawEnergy() {
+    const all = result.designs.find((d) => d.id === result.named["MaxE-disk"]);
+    const whole = all ? all.sync.energy_j : result.baseline.sync.energy_j;
+    const keys = Object.keys(PARTS).filter((k) => named().some((r) => r.d.energy_by_part_j[k] > 0));
+    drawBars("plot-energy", keys, (d, k) => (d.energy_by_part_j[k] || 0) / whole, (k) => PARTS[k][0], (k) => colour(PARTS[k][1]),
+      { title: { text: all ? "energy, relative to MaxE-disk" : "energy, relative to the baseline" } }, "%{x:.3f}");
+  }
+
+  function drawTime() {
+    const s = result.series;
+    const log = el("log-time").checked;
+    const tones = ["storage", "flash-controller", "mixed", "flash-memory", "overhead"].map(colour);
+    // The last sample is drawn as long as the one before it.
+    const n = s.start_s.length;
+    const x = [...s.start_s, n > 1 ? 2 * s.start_s[n - 1] - s.start_s[n - 2] : 1];
+    const line = (y, name, color) => ({ x, y: [...y, y[n - 1]], name, mode: "lines", line: { color, width: 1.6, shape: "hv" }, hovertemplate: "%{y:.3g} s<extra>" + name + "</extra>" });
+    const traces = [line(s.cpu_s, "processor", colour("cpu")), line(s.network_s, "network", colour("network"))];
+    Object.keys(s.storages).sort().forEach((id, i) => traces.push(line(s.storages[id], id, tones[i % tones.length])));
+    Plotly.react("plot-time", traces, layout({
+      xaxis: { title: { text: "time in the trace, s" }, rangemode: "tozero" },
+      yaxis: { title: { text: "seconds of work a sample" }, type: log ? "log" : "linear", rangemode: log ? "normal" : "tozero", tickformat: "~g", dtick: log ? "D2" : undefined }, hovermode: "x unified",
+    }), config);
+  }
+
+  function draw() {
+    drawFront();
+    drawLimits();
+    drawEnergy();
+    drawTime();
+  }
+
+  const table = el("table");
+  const rows = [...table.tBodies[0].rows];
+  const buttons = [...table.querySelectorAll("button[data-key]")];
+  const keys = buttons.map((b) => b.dataset.key);
+  const state = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+
+  function compare(key) {
+    return (a, b) => {
+      const [x, y] = [a.dataset[key], b.dataset[key]];
+      if (x === "" || y === "") return (x === "") - (y === "");
+      const [m, n] = [Number(x), Number(y)];
+      return Number.isNaN(m) || Number.isNaN(n) ? x.localeCompare(y) : m - n;
+    };
+  }
+
+  function show() {
+    const { sort = "", front } = state();
+    const down = sort.startsWith("-");
+    const key = down ? sort.slice(1) : sort;
+    for (const b of buttons) {
+      if (b.dataset.key === key) b.parentElement.setAttribute("aria-sort", down ? "descending" : "ascending");
+      else b.parentElement.removeAttribute("aria-sort");
+    }
+    let order = rows;
+    if (keys.includes(key)) {
+      const by = compare(key);
+      // Rows without a value stay last either way.
+      order = [...rows].sort((a, b) => (down && a.dataset[key] !== "" && b.dataset[key] !== "" ? by(b, a) : by(a, b)));
+    }
+    table.tBodies[0].append(...order);
+    const text = el("find").value.trim().toLowerCase();
+    el("only-front").checked = front === "1";
+    let shown = 0;
+    for (const row of rows) {
+      const fits = (front !== "1" || row.classList.contains("pareto")) && (row.dataset.id + " " + row.dataset.names).toLowerCase().includes(text);
+      row.hidden = !fits;
+      shown += fits;
+    }
+    el("count").textContent = shown === rows.length ? shown + " designs" : shown + " of " + rows.length + " designs";
+  }
+
+  function change(what) {
+    const next = Object.assign(state(), what);
+    for (const k of Object.keys(next)) if (!next[k] || !["sort", "front"].includes(k)) delete next[k];
+    history.replaceState(null, "", "#" + new URLSearchParams(next));
+    show();
+  }
+
+  // Better first: the first click on a figure of merit sorts it downwards.
+  for (const b of buttons) {
+    b.addEventListener("click", () => {
+      const key = b.dataset.key;
+      const first = ["perwatt", "life", "names"].includes(key) ? "-" + key : key;
+      const other = first === key ? "-" + key : key;
+      change({ sort: state().sort === first ? other : first });
+    });
+  }
+  el("only-front").addEventListener("change", (e) => change({ front: e.target.checked ? "1" : "" }));
+  el("find").addEventListener("input", show);
+  el("log").addEventListener("change", drawFront);
+  el("log-time").addEventListener("change", drawTime);
+  window.addEventListener("hashchange", show);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  show();
+  draw();
+})();

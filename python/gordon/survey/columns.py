@@ -1,0 +1,34 @@
+"""The designs of a result as flat rows: what `--csv` writes. The numbers are those of `--json`."""
+
+import csv
+import io
+from typing import Any
+
+
+def to_csv(result: dict[str, Any]) -> str:
+    """One line per design; nested keys are joined with `_`, with the unit last."""
+    rows = [_flat(design) for design in result["designs"]]
+    names: dict[str, None] = {}
+    for row in rows:
+        names.update(dict.fromkeys(row))
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(names), restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _flat(design: dict[str, Any]) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for key, field in design.items():
+        if isinstance(field, dict):
+            stem, unit = (key[:-2], "_j") if key.endswith("_j") else (key, "")
+            for inner, number in field.items():
+                row[f"{stem}_{inner}{unit}"] = number
+        elif isinstance(field, list):
+            row[key] = " ".join(map(str, field))
+        elif isinstance(field, bool):
+            row[key] = str(field).lower()
+        elif field is not None:
+            row[key] = field
+    return row

@@ -1,0 +1,36 @@
+"""Every number that a survey used, with its address, as rows: what the report prints."""
+
+from typing import Any
+
+
+def rows(used: dict[str, dict[str, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """One row per value: kind, part, key (dotted), value, and where it is from.
+
+    `origin` is `source` (published), `assumed` (with the reason) or `given` (no reason told).
+    """
+    return [
+        {"kind": kind, "part": name} | row
+        for kind, parts in used.items()
+        for name, part in sorted(parts.items())
+        for row in _flat(part, "")
+    ]
+
+
+def _flat(table: dict[str, Any], prefix: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for key, field in table.items():
+        path = prefix + key
+        if path == "summary" or field is None:
+            continue
+        if isinstance(field, dict) and "value" in field:
+            origin = next((o for o in ("source", "assumed") if o in field), "given")
+            why = field.get(origin, "")
+            found.append({"key": path, "value": field["value"], "origin": origin, "why": why})
+        elif isinstance(field, dict):
+            found += _flat(field, path + ".")
+        elif isinstance(field, list) and any(isinstance(f, dict) for f in field):
+            for i, item in enumerate(field):
+                found += _flat(item, f"{path}.{i + 1}.")
+        else:
+            found.append({"key": path, "value": field, "origin": "given", "why": ""})
+    return found

@@ -1,0 +1,20 @@
+"""The Pareto front: the designs that no other beats on run time and energy."""
+
+from collections.abc import Sequence
+
+
+def front(points: Sequence[tuple[float, float]]) -> list[bool]:
+    """Which points are on the front, least of both being best.
+
+    A point is off it when another is no worse on both and better on one; equal points are on it
+    together.
+    """
+    on = [False] * len(points)
+    best = float("inf")
+    order = sorted(range(len(points)), key=lambda i: points[i])
+    for position, i in enumerate(order):
+        equal = position > 0 and points[order[position - 1]] == points[i]
+        if (equal and on[order[position - 1]]) or points[i][1] < best:
+            on[i] = True
+            best = points[i][1]
+    return on

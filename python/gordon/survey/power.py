@@ -1,0 +1,50 @@
+"""What a node draws with all its parts idle and with all active, and the overhead ratio.
+
+The core has the power model; this asks it for what is fitted before a survey and explained after
+it. Beside its parts a node draws in a fixed ratio to them, which the Gordon paper does not print
+(section 5.2). It is fitted here to machines whose total is known: least squares of the relative
+error, so for parts s and totals t the ratio is sum(s/t) / sum((s/t)^2).
+"""
+
+import json
+from typing import Any
+
+from gordon import _core
+from gordon.parts import Catalogue, Part
+from gordon.quantity import number, value
+
+
+def fit(overhead: Part, parts: Catalogue) -> dict[str, Any]:
+    """The ratio of an overhead part: given, or fitted to its anchors; and of each anchor alone."""
+    alone = []
+    for anchor in overhead.get("anchors", []):
+        plain = {key: value(field) for key, field in anchor.items()}
+        drawn, total = node(plain, plain["memory"], parts)[1], number(plain["total"])
+        alone.append(
+            {"what": plain["what"], "parts_w": drawn, "total_w": total, "ratio": total / drawn}
+        )
+    given = overhead.get("ratio")
+    if given is not None:
+        return {"ratio": number(given), "field": given, "anchors": []}
+    shares = [a["parts_w"] / a["total_w"] for a in alone]
+    if not shares:
+        why = "none: the part gives neither a ratio nor anchors to fit it to"
+        return {"ratio": 1.0, "field": {"value": 1.0, "assumed": why}, "anchors": []}
+    ratio = max(sum(shares) / sum(s * s for s in shares), 1.0)
+    why = "fitted to " + " and ".join(
+        f"{a['what']} ({a['total_w']:g} W for {a['parts_w']:.4g} W of parts)" for a in alone
+    )
+    return {"ratio": ratio, "field": {"value": ratio, "assumed": why}, "anchors": alone}
+
+
+def node(design: dict[str, Any], memory: str, parts: Catalogue) -> tuple[float, float]:
+    """Idle and active watts of the parts of a node with one memory, without overhead."""
+    kind = parts.storage_kind(design["storage"])
+    made_of = {"cpu": design["cpu"], "memory": memory, kind: design["storage"]}
+    config = {
+        "design": {"id": design.get("what", "a node")}
+        | {key: design[key] for key in ("cpu", "clock", "cpus", "storage", "count")},
+        "node": {"memory": memory, "memory_per": "node", "network": "", "overhead": ""},
+        "parts": {k: {name: parts.get(k, name)} for k, name in made_of.items()},
+    }
+    return _core.node_power(json.dumps(config))

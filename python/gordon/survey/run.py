@@ -1,0 +1,186 @@
+"""A survey from traces to result: the space's designs go to the core, its figures come back named.
+
+    config: designs, parts, traces  ->  gordon._core.survey  ->  + front, named designs, figures
+    relative to the baseline, Table 6 beside ours, what the overhead ratio changes, every number
+    used with its source
+
+Nothing is written and nothing printed here; the result is a dict that is JSON as it is.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from os import PathLike, fspath
+from typing import Any
+
+from gordon import _core
+from gordon.parts import Catalogue
+from gordon.quantity import number
+from gordon.survey import named, parameters, pareto, power, settings, table6
+from gordon.survey import space as spaces
+
+NODES = 32  # of the paper's cluster, for a single trace
+SHIFT = 0.05
+_WHY_SHIFT = (
+    "nodes of one job are in the same phase, give or take some seconds; 0 marches them in step, "
+    "1 has every phase run at all times, the worst case for sync"
+)
+
+
+def run(
+    traces: Sequence[str | PathLike[str]],
+    *,
+    space: str = "gordon-2009",
+    nodes: int | None = None,
+    shift: float = SHIFT,
+    set_values: Sequence[str] = (),
+    seed: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """Surveys the traced job over a space of designs.
+
+    `traces` are trace folders, one per node, or fewer that are spread over the nodes. `nodes` is
+    the size of the cluster: as many as traces, 32 for one trace, unless given. Nodes that run
+    copies of one trace start it at samples up to `shift` of its length apart. `space` is a shipped
+    space or a TOML file, `set_values` are `KEY=VALUE` as of `--set`. `progress` is called
+    with (done, total) replays of traces on storages, total being 0 until it is known. Raises
+    `gordon.GordonError`, whose args are (what, what to try).
+    """
+    if not traces:
+        raise _core.GordonError(
+            "no trace to survey", "record one with `gordon trace -o DIR -- CMD`"
+        )
+    if nodes is None:
+        nodes = NODES if len(traces) == 1 else len(traces)
+    chosen = spaces.load(space)
+    parts = Catalogue(chosen.get("parts"))
+    settings.apply(list(set_values), chosen, parts)
+    designs = spaces.expand(chosen)
+    baseline = spaces.baseline(chosen, designs)
+    simulated = designs if baseline in designs else [*designs, baseline]
+    spaces.use(parts, chosen, simulated)
+
+    overhead_name = chosen["node"]["overhead"]
+    overhead = parts.get("overhead", overhead_name)
+    fitted = power.fit(overhead, parts)
+    # The core takes the ratio; the machines it was fitted to stay for the report.
+    ratio = {"summary": overhead["summary"], "ratio": fitted["field"]}
+    config = {
+        "traces": [fspath(trace) for trace in traces],
+        "nodes": nodes,
+        "shift": {"value": shift, "assumed": _WHY_SHIFT},
+        "seed": seed,
+        "designs": [asdict(design) for design in simulated],
+        "node": chosen["node"],
+        "parts": parts.used | {"overhead": {overhead_name: ratio}},
+    }
+    overhead["ratio"] = fitted["field"]
+    raw: dict[str, Any] = json.loads(_core.survey(json.dumps(config), progress))
+    return _result(raw, chosen, parts, designs, baseline, fitted)
+
+
+def _result(
+    raw: dict[str, Any],
+    chosen: dict[str, Any],
+    parts: Catalogue,
+    designs: list[spaces.Design],
+    baseline: spaces.Design,
+    fitted: dict[str, Any],
+) -> dict[str, Any]:
+    by_id = {row["id"]: row for row in raw["designs"]}
+    for row in raw["designs"]:
+        row["storage_kind"] = parts.storage_kind(row["storage"])
+    budget = number(chosen["budget"])
+    rows = [by_id[d.id] for d in designs if by_id[d.id]["max_node_power_w"] <= budget]
+    over = [d.id for d in designs if by_id[d.id]["max_node_power_w"] > budget]
+    if not rows:
+        least = min(row["max_node_power_w"] for row in raw["designs"])
+        raise _core.GordonError(
+            f"no design of the space `{chosen['name']}` stays under {budget:g} W a node",
+            f"--set budget={least + 1:.0f}W; the least that any takes is {least:.1f} W",
+        )
+    base = by_id[baseline.id]
+    on_front = pareto.front([(r["sync"]["time_s"], r["sync"]["energy_j"]) for r in rows])
+    for row, on in zip(rows, on_front, strict=True):
+        row["pareto"] = on
+        row["relative"] = {
+            what: row["sync"][key] / base["sync"][key]
+            for what, key in (("time", "time_s"), ("energy", "energy_j"))
+        }
+    names = named.named(rows)
+    for row in rows:
+        row["names"] = [name for name, id in names.items() if id == row["id"]]
+    front = [r["id"] for r in sorted(rows, key=named.time) if r["pareto"]]
+    sourced = {"budget": chosen["budget"], "memory_per": chosen["node"]["memory_per"]}
+    return {
+        "version": raw["version"],
+        "seed": raw["seed"],
+        "nodes": raw["nodes"],
+        "space": {
+            "name": chosen["name"],
+            "summary": chosen["summary"],
+            "budget_w": budget,
+            "designs": len(designs),
+            "over_budget": over,
+            "node": chosen["node"],
+        },
+        "traces": raw["traces"],
+        "spread": raw["spread"],
+        "baseline": {"id": baseline.id, "sync": base["sync"], "nosync": base["nosync"]},
+        "designs": rows,
+        "front": front,
+        "named": names,
+        "table6": table6.compare(rows, names),
+        "differences": table6.explain(raw, rows, names, parts, chosen["node"]),
+        "sensitivity": _sensitivity(fitted, rows, names, budget),
+        "storages": raw["storages"],
+        "series": raw["series"],
+        "parameters": parameters.rows({"space": {chosen["name"]: sourced}} | parts.used),
+        "assumptions": raw["assumptions"],
+        "warnings": raw["warnings"],
+    }
+
+
+def _sensitivity(
+    fitted: dict[str, Any], rows: list[dict[str, Any]], names: dict[str, str | None], budget: float
+) -> dict[str, Any]:
+    """What the overhead ratio of each anchor alone would change.
+
+    Overhead multiplies the power of all parts of all designs, so every watt and joule scales and
+    no comparison between designs moves; what can change is which designs the budget allows.
+    """
+    used = fitted["ratio"]
+    others = []
+    for anchor in fitted["anchors"]:
+        factor = anchor["ratio"] / used
+        others.append(
+            anchor
+            | {
+                "energy_factor": factor,
+                "over_budget": sum(r["max_node_power_w"] * factor > budget for r in rows),
+                "named": {
+                    name: {
+                        "node_power_w": row["sync"]["node_power_w"] * factor,
+                        "energy_j": row["sync"]["energy_j"] * factor,
+                    }
+                    for name, id in names.items()
+                    for row in rows
+                    if row["id"] == id
+                },
+            }
+        )
+    text = ""
+    if others:
+        alone = "; ".join(
+            f"by {o['what']} alone, {o['ratio']:.3f}, they would change by "
+            f"{o['energy_factor'] - 1:+.1%}"
+            for o in others
+        )
+        text = (
+            f"All powers and energies hold an overhead ratio of {used:.3f}, "
+            f"{fitted['field']['assumed']}: {alone}. It multiplies every design alike, so the "
+            "front, the named designs and all ratios between designs stay as they are"
+        )
+        out = [f"{o['over_budget']} by {o['what']}" for o in others if o["over_budget"]]
+        text += f", but designs would go over the budget: {', '.join(out)}." if out else "."
+    return {"parameter": "overhead ratio", "used": used, "alternatives": others, "text": text}

@@ -1,0 +1,118 @@
+"""A design space: a TOML file by name (shipped) or path, expanded to its grid of designs."""
+
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from gordon import _core
+from gordon.parts import Catalogue, unknown
+from gordon.quantity import number
+
+Space = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Design:
+    """One node: processors with one storage."""
+
+    id: str
+    cpu: str
+    clock: str
+    cpus: int
+    storage: str
+    count: int
+
+    @property
+    def key(self) -> tuple[str, float, int, str, int]:
+        """What makes it this design, whatever its name and however its clock is written."""
+        return (self.cpu, number(self.clock), self.cpus, self.storage, self.count)
+
+
+def names() -> list[str]:
+    """The shipped spaces."""
+    folder = files("gordon.survey") / "spaces"
+    return sorted(f.name[:-5] for f in folder.iterdir() if f.name.endswith(".toml"))
+
+
+def text(name: str) -> str:
+    """A shipped space's file as it is."""
+    return (files("gordon.survey") / "spaces" / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def load(space: str) -> Space:
+    """A space by the name of a shipped one, else from a file, checked by the core."""
+    if space in names():
+        content, origin = text(space), f"{space}.toml"
+    elif "/" in space or space.endswith(".toml") or Path(space).is_file():
+        try:
+            content, origin = Path(space).read_text(encoding="utf-8"), space
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "not a text file"
+            raise _core.GordonError(
+                f"cannot read the space {space}: {why}", "`gordon spaces` for the shipped ones"
+            ) from None
+    else:
+        raise unknown("space", space, names())
+    loaded: Space = json.loads(_core.load_toml("space", content, origin))
+    return loaded
+
+
+def expand(space: Space) -> list[Design]:
+    """Every processor choice with every storage choice, in the order of the file."""
+    designs = [
+        Design(
+            _name(p["part"], clock, cpus, _label(s, count)),
+            p["part"],
+            clock,
+            cpus,
+            s["part"],
+            count,
+        )
+        for p in space["processors"]
+        for clock in p["clocks"]
+        for cpus in p["counts"]
+        for s in space["storage"]
+        for count in s["counts"]
+    ]
+    if not designs:
+        raise _core.GordonError(
+            f"the space `{space['name']}` has no design",
+            "give processors at least one clock and count, and storage at least one count",
+        )
+    seen: set[str] = set()
+    for design in designs:
+        if design.id in seen:
+            raise _core.GordonError(
+                f"the space `{space['name']}` has two designs `{design.id}`",
+                "give each storage a label of its own, and list no choice twice",
+            )
+        seen.add(design.id)
+    return designs
+
+
+def baseline(space: Space, designs: list[Design]) -> Design:
+    """What times and energies are relative to: a design of the grid, or one beside it."""
+    b = space["baseline"]
+    beside = Design(_name(b["cpu"], b["clock"], b["cpus"], f"{b['storage']}-x{b['count']}"), **b)
+    return next((d for d in designs if d.key == beside.key), beside)
+
+
+def use(parts: Catalogue, space: Space, designs: list[Design]) -> None:
+    """Reads every part that the designs are made of; the first that is not there is the error."""
+    for kind in ("memory", "network", "overhead"):
+        parts.get(kind, space["node"][kind])
+    for design in designs:
+        parts.get("cpu", design.cpu)
+        parts.get(parts.storage_kind(design.storage), design.storage)
+
+
+def _name(cpu: str, clock: str, cpus: int, storage: str) -> str:
+    return f"{cpu}-{number(clock) / 1e9:g}GHz-x{cpus}-{storage}"
+
+
+def _label(storage: dict[str, Any], count: int) -> str:
+    """The count follows the label, unless one of it is all there is to choose."""
+    label: str = storage["label"]
+    return label if storage["counts"] == [1] else f"{label}{count}"

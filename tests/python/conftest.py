@@ -1,0 +1,84 @@
+"""A real trace, once a session; `gordon` run in this process."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+# Writes that reach the medium, then work for the processor; a text that is no markup.
+JOB = (
+    "dd if=/dev/urandom of=made bs=1M count=40 conv=fsync 2>/dev/null;"
+    " dd if=made bs=1M 2>/dev/null | gzip -6 >packed; sync packed; : [a-z].txt; exit 3"
+)
+
+
+class Ran(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+
+
+def gordon(folder: Path, *args: str) -> Ran:
+    """`gordon ARGS...` in a process of its own, working in `folder`."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "gordon", *args], cwd=folder, capture_output=True, text=True
+    )
+    return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+
+class Traced(NamedTuple):
+    folder: Path
+    ran: Ran
+
+
+@pytest.fixture(scope="session")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Traced:
+    """A short job, traced; whatever this machine allows to be captured of it."""
+    folder = tmp_path_factory.mktemp("traced")
+    args = ("trace", "-o", "job.trace", "--interval", "0.2s", "--", "sh", "-c", JOB)
+    return Traced(folder / "job.trace", gordon(folder, *args))
+
+
+@pytest.fixture
+def trace(traced: Traced, tmp_path: Path) -> str:
+    """The trace, to work on in this test's folder."""
+    assert traced.ran.status == 3, traced.ran.err
+    return str(shutil.copytree(traced.folder, tmp_path / "job.trace"))
+
+
+@pytest.fixture(scope="session")
+def surveyed(traced: Traced) -> str:
+    """The survey of the trace over the paper's space, as JSON."""
+    from gordon import survey
+
+    return json.dumps(survey.run([traced.folder]))
+
+
+@pytest.fixture
+def result(surveyed: str) -> dict[str, Any]:
+    """The same, for this test to change."""
+    copy: dict[str, Any] = json.loads(surveyed)
+    return copy
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs `gordon ARGS...` in this process."""
+
+    def call(*args: str) -> Ran:
+        from gordon.cli import main
+
+        with pytest.raises(SystemExit) as stopped:
+            main(list(args))
+        out, err = capsys.readouterr()
+        return Ran(int(stopped.value.code or 0), out, err)
+
+    return call

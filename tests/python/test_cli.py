@@ -1,0 +1,296 @@
+"""The commands: what they print where, how they end, what they leave behind."""
+
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from conftest import Run, Traced, gordon
+
+HEAVY = ("rich", "jinja2", "plotly", "gordon._core", "gordon.survey", "importlib.metadata")
+PYTHON = Path(__file__).parents[2] / "python"
+
+
+@pytest.mark.parametrize("args", [["--help"], ["survey", "--help"], ["trace", "--help"]])
+def test_help_imports_nothing_heavy(args: list[str]) -> None:
+    code = (
+        "import sys\nfrom gordon.cli import main\n"
+        f"try: main({args!r})\n"
+        "except SystemExit as end: print(end.code, *sys.modules)"
+    )
+    env = os.environ | {"PYTHONPATH": str(PYTHON)}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+    )
+    status, *modules = ran.stdout.splitlines()[-1].split()
+    assert status == "0"
+    assert ran.stdout.startswith("Usage: gordon")
+    assert [m for m in modules if m.startswith(HEAVY)] == []
+
+
+def test_trace_exits_with_the_commands_status(traced: Traced) -> None:
+    assert traced.ran.status == 3
+    assert traced.ran.out == ""
+    assert "traced to job.trace" in traced.ran.err
+    shown = gordon(traced.folder, "trace", "show", ".", "--json", "-")
+    summary = json.loads(shown.out)
+    assert summary["manifest"]["command"][:2] == ["sh", "-c"]
+    assert summary["manifest"]["interval"] == "200ms"
+    for missing in summary["manifest"]["unavailable"]:
+        assert missing["why"] in traced.ran.err
+
+
+def test_the_commands_own_options_are_left_to_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gordon import _core
+
+    calls: list[Any] = []
+
+    def record(*args: Any) -> str:
+        calls.append(args)
+        return '{"exit_status": 0, "warnings": []}'
+
+    monkeypatch.setattr(_core, "trace_record", record)
+    run("trace", "-o", "d", "--interval", "0.1s", "--memory", "2GiB", "--", "sort", "-n", "--help")
+    run("trace", "-o", "d", "sort", "-o", "x")
+    assert calls == [
+        ("d", 10**8, ["sort", "-n", "--help"], 2 * 2**30),
+        ("d", 10**9, ["sort", "-o", "x"], None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "what"),
+    [
+        (["trace", "-o", "d", "--", "no-such-command"], 1, "command not found: no-such-command"),
+        (["trace", "-o", "d", "--interval", "often", "--", "true"], 2, "'--interval': `often`"),
+        (["trace", "-o", "d", "--memory", "much", "--", "true"], 2, "'--memory': `much`"),
+        (["trace", "-o", "d"], 2, "try: gordon trace --help"),
+        (["trace", "--", "true"], 2, "Missing option '-o'"),
+        (["trace", "show", "missing"], 1, "no trace at missing"),
+        (["survey"], 2, "Missing argument 'TRACE...'"),
+        (["survey", "missing"], 1, "no trace at missing"),
+        (["survey", "."], 1, ". is not a gordon trace"),
+        (["survey", "x", "--nodes", "0"], 2, "--nodes"),
+        (["survey", "x", "--nodes", "many"], 2, "--nodes"),
+        (["survey", "x", "--shift", "1.5"], 2, "--shift"),
+        (["survey", "x", "-o", "no/such/folder/r.html"], 1, "no folder no/such/folder"),
+        (["survey", "x", "-o", "."], 1, "it is a folder"),
+        (["survey", "x", "--json", "a", "--csv", "a"], 1, "two outputs to a"),
+        (["parts", "show", "atum"], 1, "try: `atom`"),
+        (["spaces", "show", "x"], 1, "no space `x`"),
+        (["schema", "house"], 2, "house"),
+        (["no-such"], 2, "No such command"),
+    ],
+)
+def test_bad_input_is_one_clear_error(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    args: list[str],
+    status: int,
+    what: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = run(*args)
+    assert ran.status == status
+    assert ran.out == ""
+    assert what in ran.err
+    assert ran.err.startswith("error: ")
+    assert "Traceback" not in ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_defect_of_ours_is_no_traceback(
+    run: Run, trace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gordon import _core
+
+    monkeypatch.setattr(_core, "survey", lambda *_: "{}")
+    ran = run("survey", trace)
+    assert ran.status == 1
+    assert ran.err.startswith("error: a defect of gordon: KeyError")
+    assert "GORDON_DEBUG=1" in ran.err
+
+
+def test_interrupted_ends_with_130(
+    run: Run, trace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gordon import _core
+
+    def interrupted(*_: Any) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_core, "survey", interrupted)
+    assert run("survey", trace, "-o", str(tmp_path / "r.html")).status == 130
+    assert not (tmp_path / "r.html").exists()
+
+
+@pytest.mark.parametrize("args", [("parts",), ("survey", "."), ("schema", "cpu")])
+def test_without_the_core_it_says_how_to_build_it(tmp_path: Path, args: tuple[str, ...]) -> None:
+    source = shutil.ignore_patterns("*.so", "__pycache__")
+    shutil.copytree(PYTHON / "gordon", tmp_path / "gordon", ignore=source)
+    ran = gordon(tmp_path, *args)
+    assert ran.status == 1
+    assert ran.err.startswith("error: the Rust core of gordon is not built\n  try: ")
+
+
+def test_json_on_stdout_is_alone_there_and_is_the_librarys(
+    run: Run, trace: str, result: dict[str, Any]
+) -> None:
+    ran = run("survey", trace, "--json", "-")
+    assert ran.status == 0
+    printed = json.loads(ran.out)
+    for key in ("nodes", "seed", "designs", "named", "assumptions", "parameters"):
+        assert printed[key] == result[key]
+    assert "MaxE" in ran.err
+    for warning in printed["warnings"]:
+        assert f"warning: {warning}" in ran.err
+    shown = run("trace", "show", trace, "--json", "-")
+    assert json.loads(shown.out)["manifest"]["machine"]["kernel"]
+
+
+def test_json_and_csv_hold_the_same_numbers(run: Run, trace: str, tmp_path: Path) -> None:
+    a, b = tmp_path / "a.json", tmp_path / "b.csv"
+    assert run("survey", trace, "--json", str(a), "--csv", str(b)).status == 0
+    designs = json.loads(a.read_text())["designs"]
+    with b.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [r["id"] for r in rows] == [d["id"] for d in designs]
+    for row, design in zip(rows, designs, strict=True):
+        for model in ("sync", "nosync"):
+            for key, number in design[model].items():
+                assert float(row[f"{model}_{key}"]) == number
+        for part, joules in design["energy_by_part_j"].items():
+            assert float(row[f"energy_by_part_{part}_j"]) == joules
+        for limit in ("cpu", "storage", "network", "cpu+storage"):
+            assert float(row.get(f"limits_{limit}") or 0) == design["limits"].get(limit, 0)
+        assert row["pareto"] == str(design["pareto"]).lower()
+        assert row["names"].split() == design["names"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.json", "b.csv", "job.trace"]
+
+
+def test_same_seed_same_bytes(run: Run, trace: str, tmp_path: Path) -> None:
+    for name in ("1", "2"):
+        run("survey", trace, "--json", str(tmp_path / name), "-o", str(tmp_path / f"{name}.html"))
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+    assert (tmp_path / "1.html").read_bytes() == (tmp_path / "2.html").read_bytes()
+
+
+def test_a_full_disk_leaves_nothing_half_written(run: Run, trace: str, tmp_path: Path) -> None:
+    # A limit on the size of files stands for the full disk: the table fits, the report does not.
+    resource = pytest.importorskip("resource")
+    import signal
+
+    (tmp_path / "r.html").write_text("the last one")
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, old[1]))
+    try:
+        ran = run(
+            "survey", trace, "--json", str(tmp_path / "r.json"), "-o", str(tmp_path / "r.html")
+        )
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert ran.status == 1
+    assert "error: cannot write " in ran.err
+    assert "r.html: File too large" in ran.err
+    assert (tmp_path / "r.html").read_text() == "the last one"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["job.trace", "r.html"]
+
+
+def test_a_pipe_gets_the_whole_table(run: Run, trace: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = run("survey", trace, "--all").out.splitlines()
+    assert lines[1].split()[-2:] == ["flash", "life"]
+    assert sum("GHz-x" in line and " W " in line and " s " in line for line in lines) == 84
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_tables_fit_the_terminal(
+    run: Run, trace: str, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    for args in (["survey", trace], ["trace", "show", trace], ["parts"], ["spaces"]):
+        ran = run(*args)
+        text = re.sub(r"\x1b\[[0-9;]*m", "", ran.out)
+        assert text
+        assert "…" not in text
+        assert max(map(cell_len, text.splitlines())) <= columns, text
+
+
+def test_a_terminal_too_narrow_cuts_no_number(
+    run: Run, trace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    ran = run("survey", trace, "--all")
+    assert "…" not in ran.out
+    assert sum(" W " in line and " kJ " in line for line in ran.out.splitlines()) == 84
+
+
+def test_nodes_default_to_the_traces(run: Run, trace: str, tmp_path: Path) -> None:
+    from shutil import copytree
+
+    other = copytree(trace, tmp_path / "other")
+    ran = run("survey", trace, str(other), "--json", "-")
+    assert json.loads(ran.out)["nodes"] == 2
+    ran = run("survey", trace, "--nodes", "7", "--json", "-")
+    assert json.loads(ran.out)["nodes"] == 7
+
+
+def test_trace_show_tells_measured_from_estimated(run: Run, trace: str) -> None:
+    ran = run("trace", "show", trace, "--json", f"{trace}/../shown.json")
+    summary = json.loads((Path(trace).parent / "shown.json").read_text())
+    assert ran.out.startswith("sh -c dd if=/dev/urandom of=made")
+    assert "[a-z].txt" in ran.out
+    assert "exit status 3" in ran.out
+    lines = {line[:20].strip(): line for line in ran.out.splitlines()}
+    for what, column in {
+        "processor": "cpu_ns",
+        "instructions": "instructions",
+        "cache misses": "llc_misses",
+        "memory in use": "memory_bytes",
+        "network, sent": "tx_bytes",
+    }.items():
+        assert summary["kinds"][column] in lines[what].split(), lines[what]
+    if summary["block"] is None:
+        assert "block I/O: not traced" in ran.out
+    else:
+        assert f"block I/O: {summary['block']['events']} requests; " in ran.out
+        assert summary["block"]["write"]["bytes"] >= 40 * 2**20
+    for warning in summary["warnings"]:
+        assert f"warning: {warning}" in ran.err
+
+
+def test_parts_spaces_and_schemas_are_listed(run: Run) -> None:
+    listed = run("parts").out
+    assert "gordon-slc-256g" in listed
+    assert "Barracuda" in listed
+    assert "2.4W" in run("parts", "show", "atom").out
+    assert run("parts", "list").out == run("parts").out
+    assert "84" in run("spaces").out
+    assert "[[processors]]" in run("spaces", "show", "gordon-2009").out
+    assert json.loads(run("schema", "cpu").out)["title"] == "Cpu"
+
+
+def test_every_shipped_file_loads() -> None:
+    from gordon import parts
+    from gordon.survey import space
+
+    for kind in parts.KINDS:
+        assert parts.names(kind)
+        for name in parts.names(kind):
+            assert parts.load(kind, name)["summary"]
+    for name in space.names():
+        assert space.load(name)["name"] == name

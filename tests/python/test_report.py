@@ -1,0 +1,161 @@
+"""The report: one file, offline, the result's numbers; and, where there is a browser, as drawn."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1280,2000",
+    "--virtual-time-budget=20000",
+]
+
+
+class Document(HTMLParser):
+    """Start tags with their attributes, and the text of the rows of the designs table."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def rows(self) -> list[dict[str, str | None]]:
+        return [attrs for tag, attrs in self.tags if tag == "tr" and "data-id" in attrs]
+
+
+@pytest.fixture
+def page(result: dict[str, Any], tmp_path: Path) -> Path:
+    from gordon.report.survey import render
+
+    path = tmp_path / "report.html"
+    path.write_text(render(result), encoding="utf-8")
+    return path
+
+
+def loads(document: Document) -> list[str]:
+    """Everything that the page would fetch."""
+    places = [attrs.get("src") for tag, attrs in document.tags if tag != "a"]
+    places += [attrs.get("href") for tag, attrs in document.tags if tag == "link"]
+    return [place for place in places if place and not place.startswith(("data:", "blob:", "#"))]
+
+
+def test_it_is_one_file_with_the_results_numbers(page: Path, result: dict[str, Any]) -> None:
+    text = page.read_text(encoding="utf-8")
+    document = Document(text)
+    assert loads(document) == []
+    assert "default-src 'none'" in text
+    rows = document.rows()
+    assert [r["data-id"] for r in rows] == [d["id"] for d in result["designs"]]
+    for row, design in zip(rows, result["designs"], strict=True):
+        assert float(row["data-energy"] or 0) == design["sync"]["energy_j"]
+        assert float(row["data-time"] or 0) == design["sync"]["time_s"]
+    embedded = re.search(r'id="result">(.*?)</script>', text, re.DOTALL)
+    assert embedded
+    assert json.loads(embedded[1]) == result
+
+
+def test_text_of_others_cannot_become_markup(result: dict[str, Any]) -> None:
+    from gordon.report.survey import render
+
+    result["traces"][0]["command"] = ["</script><img src=x onerror=alert(1)>"]
+    text = render(result)
+    assert "<img src=x" not in text
+    assert Document(text).rows()
+
+
+def test_it_renders_without_disks_flash_or_warnings(trace: str, tmp_path: Path) -> None:
+    from gordon import survey
+    from gordon.report.survey import render
+    from gordon.survey import space
+
+    for drop in ("sata-7200-1tb", "gordon-slc-256g"):
+        text = space.text("gordon-2009")
+        head, *storages = text.split("[[storage]]")
+        kept = [s for s in storages if drop not in s]
+        (tmp_path / "own.toml").write_text("[[storage]]".join([head, *kept]))
+        result = survey.run([trace], space=str(tmp_path / "own.toml"))
+        result["warnings"] = []
+        html = render(result)
+        assert len(Document(html).rows()) == len(result["designs"]) < 84
+
+
+def test_flash_that_nothing_is_written_to_lasts(result: dict[str, Any]) -> None:
+    from gordon.cli.survey_view import show
+    from gordon.cli.terminal import data
+    from gordon.report.survey import render
+    from gordon.survey.columns import to_csv
+
+    for design in result["designs"]:
+        if design["flash"]:
+            design["flash"] |= {"write_amplification": None, "lifetime_years": None}
+    show(data(), result, show_all=True)
+    assert "None" not in to_csv(result)
+    rows = Document(render(result)).rows()
+    assert {row["data-life"] for row in rows} == {""}
+
+
+def test_without_plotly_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    import gordon.report.survey as report
+
+    monkeypatch.setattr(report, "find_spec", lambda _: None)
+    from gordon import GordonError
+
+    with pytest.raises(GordonError, match="no plotly") as raised:
+        report.plotly_js()
+    assert raised.value.args[1] == "pip install plotly"
+
+
+def drawn(page: Path, tmp_path: Path, fragment: str = "") -> str:
+    """The page's HTML after its script has run in the browser."""
+    ran = subprocess.run(
+        [
+            str(CHROMIUM),
+            *FLAGS,
+            f"--user-data-dir={tmp_path / 'chromium'}",
+            "--dump-dom",
+            page.as_uri() + fragment,
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    return ran.stdout
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="neither chromium nor google-chrome is installed")
+def test_the_browser_draws_and_sorts_it(page: Path, tmp_path: Path, result: dict[str, Any]) -> None:
+    text = drawn(page, tmp_path, "#sort=-energy")
+    document = Document(text)
+    assert loads(document) == []
+    assert sum(attrs.get("class") == "main-svg" for _, attrs in document.tags) >= 4
+    for plot in ("front", "limits", "energy", "time"):
+        assert f'id="plot-{plot}"' in text
+    marks = [attrs for _, attrs in document.tags if "point plotly" in (attrs.get("class") or "")]
+    assert len(marks) == 84
+    assert 'data-title="Reset axes"' in text
+    assert 'data-title="Share chart' not in text
+    energies = [float(row["data-energy"] or 0) for row in document.rows()]
+    assert len(energies) == 84
+    assert energies == sorted(energies, reverse=True)
+
+    text = drawn(page, tmp_path, "#sort=time&front=1")
+    shown = [row["data-id"] for row in Document(text).rows() if "hidden" not in row]
+    assert shown == result["front"]

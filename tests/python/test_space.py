@@ -1,0 +1,154 @@
+"""Spaces: Table 5's grid, names, bad files, settings."""
+
+from pathlib import Path
+
+import pytest
+
+from conftest import Run
+
+OWN = """
+name = "own"
+summary = "two designs, one part of its own"
+budget = "40W"
+baseline = { cpu = "atom", clock = "1900MHz", cpus = 1, storage = "sata-7200-1tb", count = 1 }
+node = { memory = "ddr2-2gib", memory_per = "node", network = "ethernet-1gbps", overhead = "none" }
+processors = [{ part = "atom", clocks = ["1.9GHz"], counts = [1] }]
+storage = [
+  { part = "gordon-slc-256g", label = "flash", counts = [1] },
+  { part = "sata-7200-1tb", label = "disk", counts = [1, 2] },
+]
+[parts.overhead.none]
+summary = "no overhead"
+ratio = { value = 1.0, assumed = "to see the parts alone" }
+"""
+
+
+def test_table_5_is_84_designs() -> None:
+    from gordon.survey import space
+
+    designs = space.expand(space.load("gordon-2009"))
+    assert len(designs) == 84 == len({d.id for d in designs})
+    ids = {d.id for d in designs}
+    assert {"atom-1.9GHz-x1-flash", "core2-2.4GHz-x4-disk1", "core2-0.6GHz-x2-disk4"} <= ids
+    assert sum(d.id.endswith("flash") for d in designs) == 7 * 3
+
+
+def test_baseline_is_found_however_its_clock_is_written(tmp_path: Path) -> None:
+    from gordon.survey import space
+
+    (tmp_path / "own.toml").write_text(OWN)
+    loaded = space.load(str(tmp_path / "own.toml"))
+    designs = space.expand(loaded)
+    assert [d.id for d in designs] == [f"atom-1.9GHz-x1-{s}" for s in ("flash", "disk1", "disk2")]
+    assert space.baseline(loaded, designs) is designs[1]
+
+
+def test_a_baseline_outside_the_space_is_simulated_but_not_a_design(
+    tmp_path: Path, trace: str
+) -> None:
+    from gordon import survey
+
+    text = OWN.replace(
+        'storage = "sata-7200-1tb", count = 1', 'storage = "sata-7200-1tb", count = 4'
+    )
+    (tmp_path / "own.toml").write_text(text.replace('"40W"', '"400W"'))
+    result = survey.run([trace], space=str(tmp_path / "own.toml"))
+    assert len(result["designs"]) == 3
+    assert result["baseline"]["id"] == "atom-1.9GHz-x1-sata-7200-1tb-x4"
+    assert result["baseline"]["id"] not in {d["id"] for d in result["designs"]}
+
+
+def test_designs_over_the_budget_are_left_out_and_told(tmp_path: Path, trace: str) -> None:
+    from gordon import survey
+
+    (tmp_path / "own.toml").write_text(OWN)
+    result = survey.run([trace], space=str(tmp_path / "own.toml"))
+    assert result["space"]["over_budget"] == ["atom-1.9GHz-x1-disk2"]
+    assert [d["id"] for d in result["designs"]] == ["atom-1.9GHz-x1-flash", "atom-1.9GHz-x1-disk1"]
+    assert "atom-1.9GHz-x1-disk2" not in result["named"].values()
+
+
+@pytest.mark.parametrize(
+    ("space", "what", "hint"),
+    [
+        ("gordon-2008", "no space `gordon-2008`", "try: `gordon-2009`"),
+        ("missing.toml", "cannot read the space missing.toml: No such file", "gordon spaces"),
+        ("unknown-key.toml", "unknown-key.toml, line 7: unknown field `procesors`", "`processors`"),
+        ("no-part.toml", "no cpu part `atomm`", "try: `atom`"),
+        ("twice.toml", "two designs `atom-1.9GHz-x1-disk1`", "label of its own"),
+        ("none.toml", "the space `own` has no design", "at least one"),
+        ("clock.toml", "clock.toml, line 7: `fast`: expected a number and a unit", ""),
+        ("poor.toml", "no design of the space `own` stays under 1 W", "--set budget="),
+        ("text.toml", "not a text file", ""),
+    ],
+)
+def test_bad_spaces_are_one_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run, trace: str, space: str, what: str,
+    hint: str,
+) -> None:  # fmt: skip
+    files = {
+        "unknown-key.toml": OWN.replace("processors", "procesors"),
+        "no-part.toml": OWN.replace('part = "atom"', 'part = "atomm"'),
+        "twice.toml": OWN.replace("counts = [1, 2]", "counts = [1, 2, 1]"),
+        "none.toml": OWN.replace('["1.9GHz"]', "[]"),
+        "clock.toml": OWN.replace('["1.9GHz"]', '["fast"]'),
+        "poor.toml": OWN.replace("40W", "1W"),
+    }
+    monkeypatch.chdir(tmp_path)
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "text.toml").write_bytes(b"\xff\xfe")
+    ran = run("survey", trace, "--space", space, "--json", "out.json")
+    assert ran.status == 1
+    assert ran.out == ""
+    assert ran.err.startswith("error: ")
+    assert what in ran.err
+    assert hint in ran.err
+    assert "Traceback" not in ran.err
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_settings_change_space_and_parts(trace: str) -> None:
+    from gordon import survey
+
+    plain = survey.run([trace])
+    changed = survey.run([trace], set_values=["cpu.atom.ipc=1.0", "budget=60W"])
+    slow, fast = (
+        next(d for d in r["designs"] if d["id"] == "atom-0.8GHz-x1-flash")["sync"]["time_s"]
+        for r in (plain, changed)
+    )
+    assert fast < 0.6 * slow
+    assert changed["space"]["over_budget"]
+    row = next(p for p in changed["parameters"] if (p["part"], p["key"]) == ("atom", "ipc"))
+    assert (row["value"], row["origin"]) == (1.0, "assumed")
+    assert "--set" in row["why"]
+
+
+def test_a_setting_may_add_a_key_that_the_schema_has(trace: str) -> None:
+    from gordon import survey
+
+    result = survey.run([trace], set_values=["overhead.gordon-2009.ratio=1.5"])
+    assert result["sensitivity"]["used"] == 1.5
+    assert result["sensitivity"]["text"] == ""
+
+
+@pytest.mark.parametrize(
+    ("setting", "what", "hint"),
+    [
+        ("budget", "--set budget: not KEY=VALUE", "cpu.atom.ipc=0.6"),
+        ("bugdet=3W", "`bugdet`", "try: `budget`"),
+        ("cpu.atum.ipc=1", "no cpu part `atum`", "try: `atom`"),
+        ("cpu.atom.icp=1", "key `icp`", "try: `ipc`"),
+        ("disk.sata-7200-1tb.pwer.idle=1W", "table `pwer`", "try: `power`"),
+        ("disk.sata-7200-1tb.power=1W", "not one value but a table", "one by one"),
+        ("budget=many", "not a number of hertz, watts or volts: 'many'", "19W"),
+        ("node.memory=ddr9", "no memory part `ddr9`", "ddr2-2gib"),
+    ],
+)
+def test_bad_settings_are_one_clear_error(
+    run: Run, trace: str, setting: str, what: str, hint: str
+) -> None:
+    ran = run("survey", trace, "--set", setting)
+    assert ran.status == 1
+    assert what in ran.err
+    assert hint in ran.err
