@@ -1,0 +1,46 @@
+# make demo   trace a real job, find its best node
+# make test   every test
+# make build  leaves .venv/bin/gordon
+# make lint   formatting and lints, all errors
+# make bench  speed and operation counts
+
+PYTHON ?= python3
+export PATH := $(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
+VENV := .venv/bin
+RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+
+.PHONY: demo test build lint bench clean
+build: .venv/built
+
+.venv/installed: pyproject.toml requirements.lock
+	scripts/need.sh
+	$(PYTHON) -m venv .venv
+	$(VENV)/pip install -q --disable-pip-version-check -r requirements.lock
+	touch $@
+
+.venv/built: .venv/installed $(RUST)
+	$(VENV)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+demo: build
+	$(VENV)/python demo/demo.py
+
+test: build
+	cargo test --workspace --locked
+	$(VENV)/python -m pytest tests/python
+
+lint: build
+	cargo fmt --check
+	cargo clippy --workspace --all-targets --locked
+	$(VENV)/ruff format --check .
+	$(VENV)/ruff check .
+	$(VENV)/mypy
+
+bench: build
+	$(VENV)/python bench/survey.py
+	cargo run -q --release -p gordon-device --example ssd_rate
+	cargo run -q --release -p gordon-device --example disk_rate
+	cargo run -q --release -p gordon-trace --example capture_cost
+
+clean:
+	rm -rf build target .venv

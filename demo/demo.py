@@ -1,0 +1,101 @@
+"""The main job on real input: trace a job nobody here wrote, find the node it should run on.
+
+Run by `make demo` from the repository's root, after the build.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import inputs
+
+ROOT = Path(__file__).resolve().parent.parent
+GORDON = Path(sys.executable).parent / "gordon"
+SEED = 1
+#: The paper's node.
+MEMORY = "2GiB"
+NODES = 32
+
+steps: list[tuple[str, float]] = []
+
+
+@contextmanager
+def step(what: str) -> Iterator[None]:
+    print(f"\n== {what}", flush=True)
+    start = time.monotonic()
+    yield
+    steps.append((what, time.monotonic() - start))
+
+
+def gordon(*arguments: str | Path) -> None:
+    status = subprocess.run([GORDON, *arguments], check=False).returncode
+    if status:
+        raise SystemExit(f"error: gordon {arguments[0]} failed with status {status}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--work", type=Path, default=ROOT / "build/demo", help="folder for data")
+    parser.add_argument("--records", type=int, default=20_000_000, help="100-byte records to sort")
+    arguments = parser.parse_args()
+    work: Path = arguments.work
+    need = arguments.records * inputs.RECORD * 3 + 1_000_000_000
+    data, out, trace, report = (
+        work / name for name in ("inputs", "outputs", "job.trace", "report.html")
+    )
+    data.mkdir(parents=True, exist_ok=True)
+    if shutil.disk_usage(work).free < need:
+        raise SystemExit(
+            f"error: {work} has {shutil.disk_usage(work).free / 1e9:.1f} GB free, "
+            f"the demo needs {need / 1e9:.1f} GB\n  try: --work DIR on another disk"
+        )
+
+    with step("make the inputs"):
+        inputs.make_records(data / "records.txt", arguments.records, SEED)
+        source = inputs.make_corpus(data / "corpus")
+        for name in ("records.txt", "corpus"):
+            print(f"  {inputs.size_of(data / name) / 1e9:.2f} GB  {data / name}")
+        print(f"  corpus: {source}")
+
+    with step("trace the job: sort, grep, gzip, sync"):
+        for folder in (out, trace):
+            shutil.rmtree(folder, ignore_errors=True)
+        out.mkdir()
+        print(f"  cold start: {inputs.evict(data)}", flush=True)
+        gordon("trace", "-o", trace, "--memory", MEMORY, "--", ROOT / "demo/job.sh", data, out)
+
+    with step("what the trace holds"):
+        gordon("trace", "show", trace, "--json", work / "trace.json")
+        block = json.loads((work / "trace.json").read_text())["block"]
+        written, output = block and block["write"]["bytes"], inputs.size_of(out)
+        if block is None:
+            print("  no block log on this machine: the write check is skipped")
+        elif written < output:
+            raise SystemExit(
+                f"error: the block log holds {written} bytes written, the job's output is {output}"
+            )
+        else:
+            print(
+                f"  block log: {written / 1e9:.2f} GB written for {output / 1e9:.2f} GB of output"
+            )
+        shutil.rmtree(out)
+
+    with step(f"survey {NODES}-node clusters"):
+        gordon("survey", trace, "--nodes", str(NODES), "-o", report, "--json", work / "survey.json")
+
+    print("\n== time of each step")
+    for what, seconds in steps:
+        print(f"  {seconds:7.1f} s  {what}")
+    print(f"\nreport: {report}")
+
+
+if __name__ == "__main__":
+    main()
