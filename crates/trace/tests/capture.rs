@@ -167,7 +167,7 @@ fn orphans_count() {
     let script = "(sh -c 'dd if=/dev/zero of=f bs=1M count=8 conv=fsync 2>/dev/null; touch done' &); \
                   while [ ! -e done ]; do sleep 0.05; done; sleep 0.2";
     let mut options = sh(dir.path(), script);
-    options.interval = Ns(50_000_000);
+    options.interval = Ns(100_000_000);
     let (_, trace) = run(&options);
     let samples = trace.activity().unwrap();
     assert!(sum(&samples, |s| s.command.write_bytes) >= Bytes(8 << 20));
@@ -348,6 +348,49 @@ fn without_root_it_goes_on_with_what_there_is() {
     let samples = trace.activity().unwrap();
     assert!(sum(&samples, |s| s.command.cpu) > Ns::ZERO);
     assert!(sum(&samples, |s| s.command.memory) > Bytes::ZERO);
+}
+
+/// tracefs can be read, but gives no instance: the events come through perf.
+#[test]
+fn a_tracer_that_is_read_only() {
+    let test = "a_tracer_that_is_read_only";
+    let dir = folder();
+    let script = format!(
+        "mount -t tracefs t /sys/kernel/tracing || exit 99
+         mount -o remount,bind,ro /sys/kernel/tracing || exit 99
+         exec {} {}",
+        program(dir.path()).display(),
+        PROGRAM.join(" "),
+    );
+    let out = dir.path().join("a.trace");
+    let command =
+        format!("cd {}; dd if=/dev/urandom of=f bs=1M count=8 conv=fsync", dir.path().display());
+    let mut unshare = Command::new("unshare");
+    unshare.args(["-m", "sh", "-c", &script]).env("GORDON_TEST_OUT", &out);
+    let output = match unshare.env("GORDON_TEST_SCRIPT", command).output() {
+        Ok(output) if output.status.code() == Some(0) => output,
+        Ok(output) if is_root() && ![1, 99].contains(&output.status.code().unwrap_or(0)) => {
+            panic!("{}", text(&output))
+        }
+        other => return println!("skipped: {test}: tracefs cannot be mounted: {other:?}"),
+    };
+    let trace = Trace::open(&out).unwrap();
+    let Some((rows, _)) = requests(&trace) else {
+        let why = trace.manifest().unavailable.iter().find(|u| u.what == "block log").unwrap();
+        // Both reasons are told.
+        assert!(why.why.contains("tracefs gives no instance: ") && why.why.contains("; perf "));
+        return println!("skipped: {test}: {}", why.why);
+    };
+    let part = trace.manifest().part("block.parquet").unwrap();
+    assert!(part.columns.iter().all(|c| c.how.contains(" of perf")), "{:?}", part.columns);
+    let writes = rows.iter().filter(|io| io.op == BlockOp::Write);
+    assert!(writes.map(BlockIo::bytes).sum::<Bytes>() >= Bytes(8 << 20));
+    // Some kernels keep completions from perf (docs/TRACE.md); each is told to be lost. Requests
+    // of others may be under way at the end.
+    let flushed = rows.iter().rposition(|io| io.op == BlockOp::Flush).expect("fsync flushes");
+    let untimed = rows[..flushed].iter().filter(|io| io.latency.is_none()).count() as u64;
+    let lost = trace.manifest().lost_events();
+    assert!(untimed <= lost, "{untimed} without latency, {lost} lost: {}", text(&output));
 }
 
 /// Captures `command` into a file system of `size` in memory and shows what is left in it.

@@ -39,7 +39,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use system::System;
 
 /// The shortest interval; reading all counters takes some tenths of a millisecond.
-const SHORTEST: Ns = Ns(10_000_000);
+const SHORTEST: Ns = Ns(100_000_000);
 
 /// What to capture.
 #[derive(Clone, Debug)]
@@ -113,7 +113,7 @@ pub struct Outcome {
 /// and a command that was started has ended.
 pub fn record(options: &CaptureOptions, watch: &mut dyn Watch) -> Result<Outcome, TraceError> {
     if options.interval < SHORTEST {
-        let why = format!("{} is too short; try 100ms or more", options.interval);
+        let why = format!("{} is too short; try {SHORTEST} or more", options.interval);
         return Err(TraceError::Option { option: "interval", why });
     }
     if options.command.is_empty() {
@@ -190,8 +190,13 @@ impl Capture {
         }
         let pmu = Pmu::open(root);
         describe(&mut columns, &system, &pmu, &options.profile, notes);
-        let source = match block::Source::open() {
-            Ok(source) => Some(source),
+        let source = match block::open() {
+            Ok(source) => {
+                for column in &mut columns.block {
+                    source.how().clone_into(&mut column.how);
+                }
+                Some(source)
+            }
             Err(why) => {
                 notes.unavailable(BLOCK_LOG, &why);
                 None
@@ -208,7 +213,10 @@ impl Capture {
         let start = monotonic();
         let first = system.start(start).map_err(|e| refused("machine counters", e))?;
         activity.push(first.clone())?;
-        let logger = writer.map(|(source, writer)| Logger::start(source, writer, start));
+        let logger = writer
+            .map(|(source, writer)| Logger::start(source, writer, start))
+            .transpose()
+            .map_err(|e| refused("the block log", e))?;
         command.start(&options.command)?;
         command.enter_group(notes, &mut columns);
         let memory_limit = options.memory.filter(|_| command.is_limited());
@@ -399,9 +407,6 @@ fn describe(
 ) {
     for column in &mut columns.disks {
         "/proc/diskstats".clone_into(&mut column.how);
-    }
-    for column in &mut columns.block {
-        "block_rq_issue and block_rq_complete of tracefs".clone_into(&mut column.how);
     }
     columns.set(&["t_ns"], Kind::Measured, "monotonic clock, since the start");
     columns.set(&["cpu_ns"], Kind::Measured, "/proc/stat: user, nice, system, irq, softirq");

@@ -48,9 +48,7 @@ impl Pmu {
             pmu.missing.push(("instructions and LLC misses", why));
             return pmu;
         }
-        let cpus = cpus(
-            &fs::read_to_string(root.join("sys/devices/system/cpu/online")).unwrap_or_default(),
-        );
+        let cpus = online(root);
         let mut open = |what, opened: io::Result<Counters>| match opened {
             Ok(counters) => Some(counters),
             Err(e) => {
@@ -157,6 +155,11 @@ fn is_plausible(once: u64, twice: u64) -> bool {
     (TURNS..TURNS * TURN).contains(&once) && (once * 3 / 2..once * 5 / 2).contains(&twice)
 }
 
+/// The CPUs that are on line.
+pub(crate) fn online(root: &Path) -> Vec<usize> {
+    cpus(&fs::read_to_string(root.join("sys/devices/system/cpu/online")).unwrap_or_default())
+}
+
 /// `0-3,8` is 0, 1, 2, 3 and 8.
 fn cpus(list: &str) -> Vec<usize> {
     let mut cpus = Vec::new();
@@ -219,12 +222,12 @@ mod tests {
 
     #[test]
     fn all_cpus_are_counted() {
-        let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
-        let Ok(mut counters) = Counters::machine(Software::CPU_CLOCK, &cpus(&online)) else {
+        let cpus = online(Path::new("/"));
+        let Ok(mut counters) = Counters::machine(Software::CPU_CLOCK, &cpus) else {
             println!("skipped: perf events of whole CPUs are not permitted here");
             return;
         };
-        assert_eq!(counters.counters.len(), cpus(&online).len());
+        assert_eq!(counters.counters.len(), cpus.len());
         let first = counters.read();
         assert!(counters.read() > first);
     }

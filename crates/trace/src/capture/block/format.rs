@@ -67,7 +67,6 @@ impl PageFormat {
 /// The layouts of the events of the block log.
 #[derive(Clone, Debug)]
 pub(crate) struct Formats {
-    pub(crate) page: PageFormat,
     issue: Layout,
     complete: Layout,
     requeue: Option<Layout>,
@@ -129,19 +128,19 @@ pub(crate) struct Event {
 }
 
 impl Formats {
-    /// From the `format` files of the events and `header_page`; requeue may not exist.
-    pub(crate) fn parse(
-        page: &str,
-        issue: &str,
-        complete: &str,
-        requeue: Option<&str>,
-    ) -> Option<Self> {
+    /// From the `format` files of the events; requeue may not exist.
+    pub(crate) fn parse(issue: &str, complete: &str, requeue: Option<&str>) -> Option<Self> {
         Some(Self {
-            page: PageFormat::parse(page)?,
             issue: Layout::of(issue)?,
             complete: Layout::of(complete)?,
             requeue: requeue.and_then(Layout::of),
         })
+    }
+
+    /// The numbers of the events, with the share of the buffers each needs: put back is rare.
+    pub(crate) fn events(&self) -> impl Iterator<Item = (u16, usize)> {
+        let requeue = self.requeue.map(|layout| (layout.id, 32));
+        [(self.issue.id, 2), (self.complete.id, 2)].into_iter().chain(requeue)
     }
 
     /// The event in `record`, if it is one of the block log and whole.

@@ -1,12 +1,13 @@
 //! Finds the completion of each issued request and hands requests out in order of issue.
 //!
 //! A request waits until it and all issued before it are done, were waited for long enough, or too
-//! many wait. Completions are matched by device, sector and operation, the oldest issue first.
+//! many wait. Completions are matched by device, sector and operation, the oldest issue first; the
+//! newest first where completions are lost often, as the older ones may be waiting for a lost one.
 
 use super::format::{Event, What};
 use crate::model::{BlockIo, BlockOp};
 use gordon_units::Ns;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Requests that may wait. 64 Ki are 5 MB.
 const WAITING: usize = 1 << 16;
@@ -35,9 +36,10 @@ pub(crate) struct Matcher {
     rows: VecDeque<Row>,
     /// The number of the first row.
     first: u64,
-    /// The latest pending request of each key.
-    newest: HashMap<Key, u64>,
+    /// The latest pending request of each key. Mostly few: a tree costs less than hashing.
+    newest: BTreeMap<Key, u64>,
     waiting: usize,
+    newest_first: bool,
     latest: Ns,
     pub(crate) without_latency: u64,
 }
@@ -47,16 +49,17 @@ fn key(io: &BlockIo) -> Key {
 }
 
 impl Matcher {
-    pub(crate) fn new() -> Self {
-        Self::with_room_for(WAITING)
+    pub(crate) fn new(newest_first: bool) -> Self {
+        Self { newest_first, ..Self::with_room_for(WAITING) }
     }
 
     fn with_room_for(waiting: usize) -> Self {
         Self {
             rows: VecDeque::new(),
             first: 0,
-            newest: HashMap::new(),
+            newest: BTreeMap::new(),
             waiting,
+            newest_first: false,
             latest: Ns::ZERO,
             without_latency: 0,
         }
@@ -80,12 +83,17 @@ impl Matcher {
         let key = (event.device, event.sector, op);
         let Some(&newest) = self.newest.get(&key) else { return };
         let (mut at, mut newer) = (newest, None);
-        while let Some(older) = self.row(at).older.filter(|older| *older >= self.first) {
-            (newer, at) = (Some(at), older);
+        let mut older = self.older(at);
+        while let Some(next) = older.filter(|_| !self.newest_first) {
+            (newer, at) = (Some(at), next);
+            older = self.older(at);
         }
-        match newer {
-            Some(newer) => self.row(newer).older = None,
-            None => {
+        match (newer, older) {
+            (Some(newer), _) => self.row(newer).older = None,
+            (None, Some(older)) => {
+                self.newest.insert(key, older);
+            }
+            (None, None) => {
                 self.newest.remove(&key);
             }
         }
@@ -97,6 +105,11 @@ impl Matcher {
                 row.state = State::Done;
             }
         }
+    }
+
+    /// The pending request with the same key issued before, if it still waits.
+    fn older(&mut self, number: u64) -> Option<u64> {
+        self.row(number).older.filter(|older| *older >= self.first)
     }
 
     fn row(&mut self, number: u64) -> &mut Row {
@@ -168,7 +181,7 @@ mod tests {
 
     #[test]
     fn out_in_order_of_issue_though_done_in_another() {
-        let mut m = Matcher::new();
+        let mut m = Matcher::new(false);
         m.issue(io(10, 100, BlockOp::Write));
         m.issue(io(11, 200, BlockOp::Read));
         m.end(&event(20, 200, What::Completed), BlockOp::Read);
@@ -183,7 +196,7 @@ mod tests {
 
     #[test]
     fn same_place_twice_completes_oldest_first() {
-        let mut m = Matcher::new();
+        let mut m = Matcher::new(false);
         for at in [1, 2, 3] {
             m.issue(io(at, 0, BlockOp::Flush));
         }
@@ -195,8 +208,23 @@ mod tests {
     }
 
     #[test]
+    fn where_completions_are_lost_the_newest_takes_one() {
+        let mut m = Matcher::new(true);
+        for at in [1, 2, 3] {
+            m.issue(io(at, 7, BlockOp::Write));
+        }
+        // Of the third and the second; that of the first was lost.
+        for at in [11, 22] {
+            m.end(&event(at, 7, What::Completed), BlockOp::Write);
+        }
+        let late = 1 + PATIENCE.0;
+        assert_eq!(out(&mut m, late), [(1, None), (2, Some(20)), (3, Some(8))]);
+        assert!(m.newest.is_empty());
+    }
+
+    #[test]
     fn a_request_put_back_counts_when_issued_again() {
-        let mut m = Matcher::new();
+        let mut m = Matcher::new(false);
         m.issue(io(1, 7, BlockOp::Read));
         m.end(&event(2, 7, What::Requeued), BlockOp::Read);
         m.issue(io(3, 7, BlockOp::Read));
@@ -206,7 +234,7 @@ mod tests {
 
     #[test]
     fn one_that_comes_late_is_not_out_of_order() {
-        let mut m = Matcher::new();
+        let mut m = Matcher::new(false);
         m.issue(io(10, 1, BlockOp::Read));
         m.issue(io(8, 2, BlockOp::Read));
         m.end(&event(20, 1, What::Completed), BlockOp::Read);

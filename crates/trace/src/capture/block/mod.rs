@@ -1,11 +1,12 @@
 //! The block log: every request of the machine's block devices, from the kernel's block events.
 //!
-//! The events come through a tracefs instance of our own, read page by page from each CPU's
-//! buffer, are merged by time, matched and written. All queues are bounded; what the kernel threw
-//! away before it was read is counted.
+//! The events come from the first source that the machine has, are merged by time, matched and
+//! written. All queues are bounded; what the kernel threw away before it was read is counted.
 
 mod format;
+mod instance;
 mod matcher;
+mod perf;
 mod ring;
 mod tracefs;
 
@@ -13,72 +14,89 @@ use crate::error::TraceError;
 use crate::manifest::{BlockLog, Part};
 use crate::model::BlockIo;
 use crate::write::BlockWriter;
-use format::{Event, Formats, What};
+use format::{Event, What};
 use gordon_units::Ns;
+use instance::Instance;
 use matcher::Matcher;
-use std::fs::File;
-use std::io::{ErrorKind, Read as _};
-use std::sync::atomic::{AtomicBool, Ordering};
+use perf::Perf;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use tracefs::Instance;
 
-/// Kernel buffers of all CPUs together, and of one. An event takes 65 bytes; at 60,000 requests a
-/// second on one CPU, 4 MiB hold half a second.
+/// Kernel buffers of all CPUs together, and of one. An event takes 65 bytes of tracefs, 104 of
+/// perf; at 60,000 requests a second on one CPU, 4 MiB hold half a second and a third.
 const BUFFERS_KB: usize = 64 << 10;
 const BUFFER_KB: std::ops::RangeInclusive<usize> = 1 << 10..=4 << 10;
-/// Between looks into the buffers.
+/// Between looks into the buffers, at least.
 const NAP: Duration = Duration::from_millis(50);
-/// Pages read from one CPU before the others have their turn, so that no more wait for merging.
-const PAGES_A_TURN: usize = 256;
+/// And at most, where the kernel says when one fills.
+const LONG_NAP: Duration = Duration::from_secs(1);
+/// How full a buffer is when it is said to be.
+const FULL_PERCENT: u32 = 25;
+/// A queue that is this many events ahead of the others waits for them.
+const AHEAD: usize = 1 << 14;
 /// An event younger than this may still be on its way into its buffer, on a CPU that is held up.
 const SETTLED: Ns = Ns(10_000_000);
 
-/// The kernel's side of the block log, ready to be read.
-pub(crate) struct Source {
-    cpus: Vec<Cpu>,
-    formats: Formats,
-    // Last: it is removed when nothing in it is open.
-    instance: Instance,
+fn buffer_kb(cpus: usize) -> usize {
+    (BUFFERS_KB / cpus.max(1)).clamp(*BUFFER_KB.start(), *BUFFER_KB.end())
 }
 
-struct Cpu {
-    pipe: File,
-    /// Read, not yet merged; in order of time.
-    events: std::collections::VecDeque<Event>,
-    drained: bool,
-}
-
-impl Source {
-    /// Turns the events on. The text says why they cannot be had.
-    pub(crate) fn open() -> Result<Self, String> {
-        let instance = Instance::create()?;
-        let formats = instance.formats()?;
-        let count = instance.cpus()?;
-        let kb = (BUFFERS_KB / count.len().max(1)).clamp(*BUFFER_KB.start(), *BUFFER_KB.end());
-        instance.start(kb)?;
-        let cpus = count.iter().map(|cpu| {
-            let pipe = instance.pipe(*cpu)?;
-            Ok(Cpu { pipe, events: std::collections::VecDeque::new(), drained: false })
-        });
-        let cpus = cpus.collect::<Result<Vec<_>, String>>()?;
-        Ok(Self { cpus, formats, instance })
+/// The kernel's side of the block log: events that are on, in queues that are each in order of
+/// time.
+pub(crate) trait Source: Send {
+    /// What the manifest calls it.
+    fn how(&self) -> &'static str;
+    /// How many queues it has, one or more for each CPU.
+    fn queues(&self) -> usize;
+    /// Moves what `queue` holds to the end of `events`, without waiting, until these are about
+    /// [`AHEAD`]; true if nothing was left.
+    fn read(&mut self, queue: usize, events: &mut Vec<Event>) -> bool;
+    /// What becomes readable when a buffer is [`FULL_PERCENT`] full; none: look often.
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        Vec::new()
     }
+    /// Whether completions get lost though there is room for them.
+    fn is_lossy(&self) -> bool {
+        false
+    }
+    /// How many events the kernel threw away; after all were read.
+    fn finish(&mut self) -> u64;
+}
+
+/// Turns the events on. The text says why they cannot be had.
+pub(crate) fn open() -> Result<Box<dyn Source>, String> {
+    let no_instance = match Instance::open() {
+        Ok(instance) => return Ok(Box::new(instance)),
+        Err(why) => why,
+    };
+    match Perf::open() {
+        Ok(perf) => Ok(Box::new(perf)),
+        Err(why) if why == no_instance => Err(why),
+        Err(why) => Err(format!("{no_instance}; {why}")),
+    }
+}
+
+/// Events of one queue of the source.
+#[derive(Default)]
+struct Lane {
+    /// Read, not yet merged; in order of time.
+    events: Vec<Event>,
+    drained: bool,
 }
 
 /// Reads the block log in a thread of its own.
 pub(crate) struct Logger {
-    shared: Arc<Shared>,
+    bounds: Arc<Mutex<Bounds>>,
+    /// Closed to end the thread.
+    stop: Option<PipeWriter>,
     thread: Option<JoinHandle<Logged>>,
 }
 
 type Logged = Result<(Part, BlockLog), TraceError>;
-
-struct Shared {
-    stop: AtomicBool,
-    bounds: Mutex<Bounds>,
-}
 
 /// The end of the trace is agreed on by both threads, so that no request behind it is kept.
 struct Bounds {
@@ -88,30 +106,36 @@ struct Bounds {
     kept: Ns,
 }
 
-impl Shared {
-    fn bounds(&self) -> MutexGuard<'_, Bounds> {
-        self.bounds.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock(bounds: &Mutex<Bounds>) -> MutexGuard<'_, Bounds> {
+    bounds.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Logger {
     /// Logs what is issued from `start` (on the monotonic clock) on.
-    pub(crate) fn start(source: Source, writer: BlockWriter, start: Ns) -> Self {
-        let bounds = Mutex::new(Bounds { end: Ns::MAX, kept: Ns::ZERO });
-        let shared = Arc::new(Shared { stop: AtomicBool::new(false), bounds });
+    pub(crate) fn start(
+        source: Box<dyn Source>,
+        writer: BlockWriter,
+        start: Ns,
+    ) -> io::Result<Self> {
+        let bounds = Arc::new(Mutex::new(Bounds { end: Ns::MAX, kept: Ns::ZERO }));
+        let (stopped, stop) = io::pipe()?;
+        let mut lanes = Vec::new();
+        lanes.resize_with(source.queues(), Lane::default);
+        let matcher = Matcher::new(source.is_lossy());
         let log = Log {
             source,
+            bounds: Arc::clone(&bounds),
+            stopped,
+            lanes,
             writer,
             start,
-            matcher: Matcher::new(),
+            matcher,
             tally: BlockLog::default(),
             process: ([0xff; 16], 0),
             merged: Vec::new(),
-            page: Vec::new(),
         };
-        let theirs = Arc::clone(&shared);
-        let thread = thread::spawn(move || log.run(&theirs));
-        Self { shared, thread: Some(thread) }
+        let thread = thread::spawn(move || log.run());
+        Ok(Self { bounds, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Whether it has ended by itself, which it does only in error.
@@ -122,7 +146,7 @@ impl Logger {
     /// Leaves out what is issued after `now` (on the monotonic clock), or a little later where
     /// later requests were kept already; says from when on.
     pub(crate) fn end(&self, now: Ns) -> Ns {
-        let mut bounds = self.shared.bounds();
+        let mut bounds = lock(&self.bounds);
         bounds.end = now.max(bounds.kept);
         bounds.end
     }
@@ -134,10 +158,8 @@ impl Logger {
     }
 
     fn stop(&mut self) -> Option<thread::Result<Logged>> {
-        self.shared.stop.store(true, Ordering::Release);
-        let thread = self.thread.take()?;
-        thread.thread().unpark();
-        Some(thread.join())
+        self.stop = None;
+        Some(self.thread.take()?.join())
     }
 }
 
@@ -149,7 +171,10 @@ impl Drop for Logger {
 }
 
 struct Log {
-    source: Source,
+    source: Box<dyn Source>,
+    bounds: Arc<Mutex<Bounds>>,
+    stopped: PipeReader,
+    lanes: Vec<Lane>,
     writer: BlockWriter,
     start: Ns,
     matcher: Matcher,
@@ -157,54 +182,79 @@ struct Log {
     /// The process of the last request, by its name in events and in the file.
     process: ([u8; 16], u32),
     merged: Vec<Event>,
-    page: Vec<u8>,
 }
 
 impl Log {
-    fn run(mut self, shared: &Shared) -> Logged {
-        while !shared.stop.load(Ordering::Acquire) {
-            self.turn(shared)?;
-            thread::park_timeout(NAP);
+    fn run(mut self) -> Logged {
+        loop {
+            let drained = self.turn()?;
+            if self.is_stopped_after(drained) {
+                break;
+            }
         }
         // Events of the last moment settle, and their completions arrive.
         thread::sleep(Duration::from_nanos(2 * SETTLED.0));
-        while !self.turn(shared)? {}
+        while !self.turn()? {}
         while let Some(io) = self.matcher.next(Ns::MAX) {
             self.writer.push(io)?;
         }
-        self.tally.lost_events = self.source.instance.lost(self.source.cpus.len());
+        self.tally.lost_events = self.source.finish();
         self.tally.without_latency = self.matcher.without_latency;
         Ok((self.writer.finish()?, self.tally))
     }
 
-    /// Reads what the CPUs have, up to a bound, and passes on what is in order. True if nothing is
-    /// left.
-    fn turn(&mut self, shared: &Shared) -> Result<bool, TraceError> {
-        let settled = super::monotonic().saturating_sub(SETTLED);
-        for cpu in &mut self.source.cpus {
-            cpu.read(&self.source.formats, &mut self.page);
+    /// Waits until there is enough to read, at once if more was left; says whether to stop.
+    fn is_stopped_after(&self, drained: bool) -> bool {
+        let stop = PollFd::from_borrowed_fd(self.stopped.as_fd(), PollFlags::IN);
+        let mut fds = vec![stop];
+        let wait = |fds: &mut [PollFd<'_>], time: Duration| {
+            let time = Timespec::try_from(time).expect("a second fits");
+            // Interrupted, it was a short nap.
+            let _ = poll(fds, Some(&time));
+            !fds[0].revents().is_empty()
+        };
+        if wait(&mut fds, if drained { NAP } else { Duration::ZERO }) {
+            return true;
         }
-        // Of a CPU that has more to give, only what is older than its last event is known whole.
-        let whole = self.source.cpus.iter().filter(|cpu| !cpu.drained);
-        let whole = whole.filter_map(|cpu| cpu.events.back()).map(|e| e.at).fold(settled, Ns::min);
-        for cpu in &mut self.source.cpus {
-            let ready = cpu.events.partition_point(|e| e.at <= whole);
-            self.merged.extend(cpu.events.drain(..ready));
+        // Kernels before 6.1 say that a buffer fills when it is not empty, hence the nap before.
+        fds.extend(
+            self.source.fds().into_iter().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
+        );
+        drained && fds.len() > 1 && wait(&mut fds, LONG_NAP)
+    }
+
+    /// Reads what the queues have, up to a bound, and passes on what is in order. True if nothing is
+    /// left.
+    fn turn(&mut self) -> Result<bool, TraceError> {
+        let settled = super::monotonic().saturating_sub(SETTLED);
+        for (queue, lane) in self.lanes.iter_mut().enumerate() {
+            lane.drained = self.source.read(queue, &mut lane.events);
+        }
+        // Of a queue that has more to give, only what is older than its last event is known whole.
+        let whole = self.lanes.iter().filter(|lane| !lane.drained);
+        let whole = whole.filter_map(|lane| lane.events.last()).map(|e| e.at);
+        let whole = whole.fold(settled, Ns::min);
+        for lane in &mut self.lanes {
+            let ready = lane.events.partition_point(|e| e.at <= whole);
+            self.merged.extend_from_slice(&lane.events[..ready]);
+            lane.events.drain(..ready);
         }
         let end = {
-            let mut bounds = shared.bounds();
+            let mut bounds = lock(&self.bounds);
             bounds.kept = whole.min(bounds.end);
             bounds.end
         };
         // At the same instant an issue goes before a completion.
         self.merged.sort_by_key(|e| (e.at, e.what));
-        for event in std::mem::take(&mut self.merged) {
+        let mut merged = std::mem::take(&mut self.merged);
+        for event in merged.drain(..) {
             self.take(&event, end);
         }
+        self.merged = merged;
         while let Some(io) = self.matcher.next(settled.saturating_sub(self.start)) {
             self.writer.push(io)?;
         }
-        Ok(self.source.cpus.iter().all(|cpu| cpu.drained))
+        Ok(self.lanes.iter().all(|lane| lane.drained))
     }
 
     fn take(&mut self, event: &Event, end: Ns) {
@@ -242,35 +292,7 @@ impl Log {
     }
 }
 
-impl Cpu {
-    fn read(&mut self, formats: &Formats, page: &mut Vec<u8>) {
-        page.resize(formats.page.page, 0);
-        for _ in 0..PAGES_A_TURN {
-            // One that is far ahead of the others waits for them.
-            if self.events.len() > PAGES_A_TURN * 64 {
-                self.drained = false;
-                return;
-            }
-            let len = match self.pipe.read(page) {
-                Ok(0) => break,
-                Ok(len) => len,
-                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
-                // Nothing there now, or the CPU has gone.
-                Err(_) => break,
-            };
-            // A page that is not understood is skipped as a whole: its events come out missing
-            // against the kernel's counters, which is better than events that never were.
-            let _ = ring::entries(&page[..len], formats.page, |at, record| {
-                self.events.extend(formats.event(at, record));
-            });
-            self.drained = false;
-            if len < page.len() {
-                break;
-            }
-        }
-        self.drained = true;
-    }
-}
-
+#[cfg(test)]
+mod live;
 #[cfg(test)]
 mod tests;

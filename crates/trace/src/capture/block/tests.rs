@@ -1,7 +1,7 @@
 //! The block log on a page that a machine (x86-64, Linux 6.18) recorded, against the kernel's own
 //! text of the same events.
 
-use super::format::{Event, Formats, What};
+use super::format::{Event, Formats, PageFormat, What};
 use super::ring;
 use crate::model::BlockOp;
 use gordon_units::Ns;
@@ -15,7 +15,7 @@ const TEXT: &str = include_str!("../../../tests/data/cpu.txt");
 
 fn recorded(formats: &Formats, page: &[u8]) -> Vec<Event> {
     let mut events = Vec::new();
-    let missed = ring::entries(page, formats.page, |at, record| {
+    let missed = ring::entries(page, PageFormat::parse(HEADER).unwrap(), |at, record| {
         events.push(formats.event(at, record).expect("the page holds block events alone"));
     });
     assert_eq!(missed, Ok(false));
@@ -44,7 +44,7 @@ fn text(line: &str) -> (u64, What, u32, u64, u32, String, u32, String) {
 
 #[test]
 fn a_recorded_page_is_read_as_the_kernel_reads_it() {
-    let formats = Formats::parse(HEADER, ISSUE, COMPLETE, Some(REQUEUE)).unwrap();
+    let formats = Formats::parse(ISSUE, COMPLETE, Some(REQUEUE)).unwrap();
     let events = recorded(&formats, PAGE);
     let lines: Vec<&str> = TEXT.lines().collect();
     assert_eq!(events.len(), lines.len());
@@ -75,9 +75,9 @@ fn a_recorded_page_is_read_as_the_kernel_reads_it() {
 
 #[test]
 fn a_cut_record_is_no_event() {
-    let formats = Formats::parse(HEADER, ISSUE, COMPLETE, None).unwrap();
+    let formats = Formats::parse(ISSUE, COMPLETE, None).unwrap();
     let mut whole = 0;
-    let _ = ring::entries(PAGE, formats.page, |at, record| {
+    let _ = ring::entries(PAGE, PageFormat::parse(HEADER).unwrap(), |at, record| {
         whole += u32::from(formats.event(at, record).is_some());
         assert_eq!(formats.event(at, &record[..40]), None);
         assert_eq!(formats.event(at, &[]), None);
