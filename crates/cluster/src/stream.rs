@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+/// CPU time of other processes is much from this part of all on: one of so many.
+const MUCH: u64 = 4;
+
 /// A trace, read.
 pub(crate) struct Stream {
     pub trace: Trace,
@@ -105,14 +108,33 @@ impl Stream {
         Ok((replay, matches!(map, AddressMap::Compact(_))))
     }
 
-    /// CPU time that other processes took and that of all, where theirs is much: a fifth and more.
-    /// The kernel's own work for the command (write-back, interrupts) counts with the others.
-    pub fn others(&self) -> Option<(Ns, Ns)> {
+    /// What the reader of a survey should know of the trace.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.footprint.requests == 0 {
+            notes.push("no block I/O in it; storage never limits".into());
+        } else if !self.logged {
+            notes.push(
+                "no block log; storage times come from each sample's counts, as if its requests \
+                 were of equal size and sequential: a lower bound for disks"
+                    .into(),
+            );
+        }
         let known = self.trace.kinds().get("command_cpu_ns") == Some(&Kind::Measured);
         let all: Ns = self.samples.iter().map(Sample::cpu).sum();
         let own: Ns = self.samples.iter().map(|s| s.command.cpu).sum();
+        // The kernel's own work for the command (write-back, interrupts) counts with the others.
         let others = all.saturating_sub(own);
-        (known && others * 5 > all).then_some((others, all))
+        if known && others * MUCH > all {
+            notes.push(format!(
+                "{:.0} % of the CPU time was not the command's; all of it is in the survey. Trace \
+                 on a machine with nothing else to do",
+                others.as_secs() / all.as_secs() * 100.0
+            ));
+        }
+        let missing = &self.trace.manifest().unavailable;
+        notes.extend(missing.iter().map(|missing| format!("no {}: {}", missing.what, missing.why)));
+        notes
     }
 
     pub fn report(&self) -> StreamReport {

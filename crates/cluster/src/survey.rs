@@ -189,29 +189,23 @@ fn spread_note(streams: &[Stream], nodes: &[Node], survey: &Survey) -> Option<St
 }
 
 fn warnings(streams: &[Stream], storages: &[(&str, u32)], replays: &[&[Replayed]]) -> Vec<String> {
-    let mut warnings = Vec::new();
+    // What is wrong, and with how many traces of which the first is named.
+    let mut notes: Vec<(String, &Stream, usize)> = Vec::new();
     for stream in streams {
-        let path = stream.path.display();
-        if stream.footprint.requests == 0 {
-            warnings.push(format!("{path}: no block I/O in it; storage never limits"));
-        } else if !stream.logged {
-            warnings.push(format!(
-                "{path}: no block log; storage times come from each sample's counts, as if its \
-                 requests were of equal size and sequential: a lower bound for disks"
-            ));
-        }
-        if let Some((others, all)) = stream.others() {
-            warnings.push(format!(
-                "{path}: {:.1} of {:.1} CPU seconds were not the command's; all are in the survey. \
-                 Trace on a machine with nothing else to do",
-                others.as_secs(),
-                all.as_secs()
-            ));
-        }
-        for missing in &stream.trace.manifest().unavailable {
-            warnings.push(format!("{path}: no {}: {}", missing.what, missing.why));
+        for text in stream.notes() {
+            match notes.iter_mut().find(|(known, ..)| *known == text) {
+                Some((.., count)) => *count += 1,
+                None => notes.push((text, stream, 1)),
+            }
         }
     }
+    let mut warnings: Vec<String> = notes
+        .into_iter()
+        .map(|(text, first, count)| match count {
+            1 => format!("{}: {text}", first.path.display()),
+            more => format!("{} and {} more: {text}", first.path.display(), more - 1),
+        })
+        .collect();
     for (&(name, count), replayed) in storages.iter().zip(replays) {
         if replayed.iter().any(|r| r.compacted) {
             warnings.push(format!(

@@ -8,7 +8,8 @@
 //! in large ones). The same arguments give the same traces.
 
 use gordon_trace::{
-    BlockFlags, BlockIo, BlockOp, Columns, Kind, Machine, Manifest, Sample, TraceError, TraceWriter,
+    BlockFlags, BlockIo, BlockOp, Columns, CommandSample, Kind, Machine, Manifest, Sample,
+    TraceError, TraceWriter,
 };
 use gordon_units::{Bytes, Ns};
 use std::path::Path;
@@ -47,7 +48,7 @@ fn machine(path: &Path, seed: u64, seconds: u64, requests: u64) -> Result<(), Tr
     let mut writer = TraceWriter::create(path, &columns)?;
     let mut random = Stream(seed);
     let worker = writer.block().process("worker");
-    let mut stream = random.below(1 << 28) * 256;
+    let mut stream = random.below(1 << 20) * 256;
     for second in 0..seconds {
         let start = Ns::SECOND * second;
         let busy = 300 + random.below(700);
@@ -61,6 +62,7 @@ fn machine(path: &Path, seed: u64, seconds: u64, requests: u64) -> Result<(), Tr
             memory: Bytes(1 << 30),
             rx_bytes: Bytes(random.below(20_000_000)),
             tx_bytes: Bytes(random.below(20_000_000)),
+            command: CommandSample { cpu: Ns(busy * 1_000_000), ..CommandSample::default() },
             ..Sample::default()
         })?;
         let op = if random.below(3) < 2 { BlockOp::Write } else { BlockOp::Read };
