@@ -40,10 +40,27 @@ pub(crate) fn check(survey: &Survey) -> Result<(), ClusterError> {
     for (name, cpu) in &survey.parts.cpu {
         sane(format!("cpu `{name}`: ipc"), *cpu.ipc)?;
         sane(format!("cpu `{name}`: clock_min"), cpu.clock_min.0)?;
-        sane(format!("cpu `{name}`: volt_max"), cpu.volt_max.0)?;
+        sane(format!("cpu `{name}`: volt_min"), cpu.volt_min.0)?;
         ordered(format!("cpu `{name}`: clock_min, clock_max"), cpu.clock_min.0, cpu.clock_max.0)?;
         ordered(format!("cpu `{name}`: volt_min, volt_max"), cpu.volt_min.0, cpu.volt_max.0)?;
         ordered(format!("cpu `{name}`: idle, active"), cpu.idle.0, cpu.active.0)?;
+    }
+    for (name, flash) in &survey.parts.flash {
+        let power = &flash.power;
+        for (unit, idle, active) in [
+            ("die", &power.die_idle, &power.die_active),
+            ("controller", &power.controller_idle, &power.controller_active),
+            ("dram", &power.dram_idle, &power.dram_active),
+        ] {
+            ordered(format!("flash `{name}`: {unit}_idle, {unit}_active"), idle.0, active.0)?;
+        }
+        for (key, time) in [
+            ("read", &flash.timing.read),
+            ("program", &flash.timing.program),
+            ("erase", &flash.timing.erase),
+        ] {
+            sane(format!("flash `{name}`: timing.{key}"), time.as_secs())?;
+        }
     }
     #[allow(clippy::cast_precision_loss)]
     for (name, memory) in &survey.parts.memory {

@@ -82,6 +82,9 @@ pub struct Busy {
     pub storage: Usage,
 }
 
+/// The most processors or storage devices of a node: more than any has.
+const MOST: u32 = 1024;
+
 /// The parts of a node and what they draw.
 #[derive(Clone, Debug)]
 pub struct NodePower {
@@ -90,10 +93,11 @@ pub struct NodePower {
     memories: u32,
     memory: Power,
     /// Disks, or flash dies.
-    storage_parts: u32,
+    storage_parts: f64,
     storage_idle: Watts,
     storage_read: Watts,
     storage_write: Watts,
+    flash_arrays: f64,
     flash_controller: Power,
     flash_memory: Power,
     overhead_ratio: f64,
@@ -153,10 +157,10 @@ impl NodePower {
             });
         }
         for (what, value) in [("cpus", design.cpus), ("count", design.count)] {
-            if value == 0 {
+            if !(1..=MOST).contains(&value) {
                 return Err(ClusterError::Impossible {
                     what: format!("design `{}`: {what}", design.id),
-                    why: "at least 1 is needed".into(),
+                    why: format!("{value} is not 1 to {MOST}"),
                 });
             }
         }
@@ -169,30 +173,25 @@ impl NodePower {
                 MemoryPer::Processor => design.cpus,
             },
             memory: Power { idle: *memory.idle, active: *memory.active },
-            storage_parts: design.count,
+            storage_parts: f64::from(design.count),
             storage_idle: Watts(0.0),
             storage_read: Watts(0.0),
             storage_write: Watts(0.0),
+            flash_arrays: 0.0,
             flash_controller: Power::default(),
             flash_memory: Power::default(),
             overhead_ratio,
         };
         if let Some(flash) = parts.flash.get(&design.storage) {
             let power = &flash.power;
-            let arrays = f64::from(design.count);
-            node.storage_parts = flash.dies() * design.count;
+            node.storage_parts = f64::from(flash.dies()) * f64::from(design.count);
             node.storage_idle = *power.die_idle;
             node.storage_read = *power.die_active;
             node.storage_write = *power.die_active;
-            // Usage sums the controllers of an array's stripe, so only idle power is multiplied.
-            node.flash_controller = Power {
-                idle: *power.controller_idle * arrays,
-                active: *power.controller_idle * (arrays - 1.0) + *power.controller_active,
-            };
-            node.flash_memory = Power {
-                idle: *power.dram_idle * arrays,
-                active: *power.dram_idle * (arrays - 1.0) + *power.dram_active,
-            };
+            node.flash_arrays = f64::from(design.count);
+            node.flash_controller =
+                Power { idle: *power.controller_idle, active: *power.controller_active };
+            node.flash_memory = Power { idle: *power.dram_idle, active: *power.dram_active };
         } else {
             let power = &part("storage", &parts.disk, &design.storage)?.power;
             node.storage_idle = *power.idle;
@@ -206,20 +205,20 @@ impl NodePower {
     /// asked to be busy for longer than there is time (memory has no say in a sample's length), it
     /// is busy all the time.
     pub fn energy(&self, secs: f64, busy: &Busy) -> Energy {
-        let all = |power: Power, parts: u32, busy: f64| {
-            let secs = secs * f64::from(parts);
+        let all = |power: Power, parts: f64, busy: f64| {
+            let secs = secs * parts;
             power.energy(secs, busy.min(secs))
         };
-        let storage = Joules::of(self.storage_idle, secs * f64::from(self.storage_parts))
+        let storage = Joules::of(self.storage_idle, secs * self.storage_parts)
             + (self.storage_read - self.storage_idle) * busy.storage.read
             + (self.storage_write - self.storage_idle) * busy.storage.write;
         let controller = busy.storage.controller.as_secs();
         let mut energy = Energy {
-            cpu: all(self.cpu, self.cpus, busy.cpu),
-            memory: all(self.memory, self.memories, busy.memory),
+            cpu: all(self.cpu, f64::from(self.cpus), busy.cpu),
+            memory: all(self.memory, f64::from(self.memories), busy.memory),
             storage,
-            flash_controller: self.flash_controller.energy(secs, controller),
-            flash_memory: self.flash_memory.energy(secs, controller),
+            flash_controller: all(self.flash_controller, self.flash_arrays, controller),
+            flash_memory: all(self.flash_memory, self.flash_arrays, controller),
             overhead: Joules(0.0),
         };
         energy.overhead = energy.total() * (self.overhead_ratio - 1.0);
@@ -230,9 +229,8 @@ impl NodePower {
     pub fn max(&self) -> Watts {
         let parts = self.cpu.active * f64::from(self.cpus)
             + self.memory.active * f64::from(self.memories)
-            + Watts(self.storage_read.0.max(self.storage_write.0)) * f64::from(self.storage_parts)
-            + self.flash_controller.active
-            + self.flash_memory.active;
+            + Watts(self.storage_read.0.max(self.storage_write.0)) * self.storage_parts
+            + (self.flash_controller.active + self.flash_memory.active) * self.flash_arrays;
         parts * self.overhead_ratio
     }
 

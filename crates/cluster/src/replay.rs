@@ -207,23 +207,33 @@ impl Player<'_> {
     }
 }
 
-fn request(io: &BlockIo, map: &AddressMap, capacity: Bytes) -> Option<Request> {
+/// The requests that `io` becomes: one, but for a discard on moved extents, of which each goes its
+/// own way and those that hold nothing are left out.
+fn requests_of(io: &BlockIo, map: &AddressMap, capacity: Bytes) -> Vec<Request> {
     let op = match io.op {
         BlockOp::Read => Op::Read,
         BlockOp::Write => Op::Write,
         BlockOp::Discard => Op::Trim,
         BlockOp::Flush => {
-            return Some(Request { op: Op::Flush, offset: Bytes::ZERO, len: Bytes::ZERO });
+            return vec![Request { op: Op::Flush, offset: Bytes::ZERO, len: Bytes::ZERO }];
         }
     };
     let (start, end) = range(io);
-    if start == end {
-        return None;
+    let piece = |start: u64, end: u64| {
+        let offset = map.place(io.device, start)?;
+        // A discard may reach past what the trace touches; what is past the end holds nothing.
+        let len = (end - start).min(capacity.0.checked_sub(offset)?);
+        (len > 0).then_some(Request { op, offset: Bytes(offset), len: Bytes(len) })
+    };
+    match (io.op, map) {
+        (BlockOp::Discard, AddressMap::Compact(ranks)) => ranks
+            .range((io.device, start / EXTENT)..(io.device, end.div_ceil(EXTENT)))
+            .filter_map(|(&(_, extent), _)| {
+                piece(start.max(extent * EXTENT), end.min((extent + 1) * EXTENT))
+            })
+            .collect(),
+        _ => piece(start, end).into_iter().collect(),
     }
-    let offset = map.place(io.device, start)?;
-    // A discard may reach past what the trace touches; what is past the end holds nothing.
-    let len = (end - start).min(capacity.0.checked_sub(offset)?);
-    (len > 0).then_some(Request { op, offset: Bytes(offset), len: Bytes(len) })
 }
 
 /// Replays `requests` on `device`, which is fresh but for what they read: that is preloaded.
@@ -264,7 +274,7 @@ pub fn replay(
                 (sample, began) = (at, player.now);
             }
             let depth = depths.next(io);
-            if let Some(request) = request(io, map, capacity) {
+            for request in requests_of(io, map, capacity) {
                 player.issue(request, depth);
             }
         }

@@ -157,12 +157,18 @@ fn addresses_past_the_end_move_together_in_order() {
         io(Ns(2), BlockOp::Write, 8, 8, None),
         io(Ns(3), BlockOp::Discard, far / 2, 8, None), // nothing there
         io(Ns(4), BlockOp::Write, far + 2040, 16, None), // over an extent's edge
+        io(Ns(5), BlockOp::Discard, 2048, (far + 4096) as u32, None), // from past the first on
     ];
     let mut toy = Toy::new(1);
     run(&requests, 1, &mut toy).unwrap();
-    let offsets: Vec<_> = toy.log.iter().map(|r| r.offset.0).collect();
     let mib = 1 << 20;
+    let (writes, trims): (Vec<&Request>, Vec<&Request>) =
+        toy.log.iter().partition(|r| r.op == Op::Write);
+    let offsets: Vec<_> = writes.iter().map(|r| r.offset.0).collect();
     assert_eq!(offsets, [3 * mib, mib, 4096, mib + 2040 * 512]);
+    // The first extent (rank 0) is not in the discard; of the others each is, in its place.
+    let trims: Vec<_> = trims.iter().map(|r| (r.offset.0, r.len.0)).collect();
+    assert_eq!(trims, [(mib, mib), (2 * mib, mib), (3 * mib, mib)]);
 }
 
 #[test]

@@ -279,3 +279,23 @@ proptest! {
         prop_assert_eq!((done, stats), (again.0, again.2));
     }
 }
+
+#[test]
+fn a_trim_of_everything_does_not_slow_the_writes_after_it() {
+    let mut ssd = device(&plain());
+    let mut clock = Ns(0);
+    let mut run = |ssd: &mut Ssd, requests: &[Request]| {
+        let start = clock;
+        for (id, &request) in (0..).zip(requests) {
+            ssd.submit(start, id, request);
+        }
+        clock = finish(ssd).iter().map(|c| c.at).max().expect("there were requests");
+        clock - start
+    };
+    let writes: Vec<_> = (1000..1400).map(|page| request(Op::Write, page, 0, 64)).collect();
+    let fresh = run(&mut ssd, &writes);
+    let all = Request { op: Op::Trim, offset: Bytes(0), len: ssd.capacity() };
+    run(&mut ssd, &[all]);
+    let after = run(&mut ssd, &writes);
+    assert!(after.0 * 9 <= fresh.0 * 10, "{after} after a trim, {fresh} before");
+}

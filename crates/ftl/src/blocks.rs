@@ -127,14 +127,19 @@ impl Blocks {
         let Reverse((_, id)) = self.free[lane.index()].pop().expect("the lane has a free block");
         self.free_blocks -= 1;
         self.open[lane.index()] += 1;
-        let sequence = self.next_sequence;
-        self.next_sequence += 1;
         let block = &mut self.blocks[id as usize];
         debug_assert_eq!((block.state, block.valid, block.pins), (State::Free, 0, 0));
         block.state = State::Open;
-        block.sequence = sequence;
         self.rank_lanes();
-        (BlockId(id), sequence)
+        (BlockId(id), self.renumber(BlockId(id)))
+    }
+
+    /// Gives an open block the next sequence number, for the pages it has yet to take.
+    pub fn renumber(&mut self, id: BlockId) -> u64 {
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        self.blocks[id.index()].sequence = sequence;
+        sequence
     }
 
     /// A full block leaves its write point.

@@ -142,9 +142,26 @@ impl Ftl {
     pub(crate) fn unmap(&mut self, lpn: Lpn) {
         if let Some(ppn) = self.lookup(lpn) {
             let sequence = self.blocks.sequence(self.layout.block_of(ppn));
-            self.trim_floor = self.trim_floor.max(sequence);
+            if sequence > self.trim_floor {
+                self.trim_floor = sequence;
+                self.renumber_points();
+            }
             self.map.set(lpn.0, 0);
             self.invalidate(ppn);
+        }
+    }
+
+    /// Lets every open block take pages that are not mapped: those below the trim floor get a new
+    /// number for the pages they have yet to take. Each page is programmed with the number of its
+    /// time, so what is there already keeps its age. Without this one trim of fresh data would
+    /// leave all new data to the one write point that has opened a block since.
+    fn renumber_points(&mut self) {
+        for point in &mut self.points {
+            if let Some(block) = point.block
+                && point.sequence < self.trim_floor
+            {
+                point.sequence = self.blocks.renumber(block);
+            }
         }
     }
 

@@ -39,10 +39,6 @@ impl Ftl {
             if self.lookup(lpn).is_some() {
                 continue;
             }
-            // Copies that a trim left behind must be older.
-            while self.points[point].sequence < self.trim_floor {
-                point = (point + 1) % self.points.len();
-            }
             if self.points[point].block.is_none() {
                 if self.blocks.free() <= self.config.reserve {
                     return Err(NoRoom { lpn });
