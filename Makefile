@@ -32,6 +32,7 @@ test: build
 lint: build
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --locked
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	$(VENV)/ruff format --check .
 	$(VENV)/ruff check .
 	$(VENV)/mypy

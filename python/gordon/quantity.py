@@ -18,16 +18,16 @@ def value(field: Any) -> Any:
     return field["value"] if isinstance(field, dict) and "value" in field else field
 
 
-def number(field: Any) -> float:
-    """The field as a number of its base unit: hertz, watts, volts, or none."""
+def number(field: Any, what: str = "a value") -> float:
+    """The field as a number of its base unit: hertz, watts, volts, or none; `what` it is."""
     plain = value(field)
     if isinstance(plain, int | float):
         return float(plain)
     match = _QUANTITY.fullmatch(plain) if isinstance(plain, str) else None
     if match is None:
         raise GordonError(
-            f"not a number of hertz, watts or volts: {plain!r}",
-            "a number and a unit, as in 2.4GHz or 19W",
+            f"{what}: {plain!r} is not a number, or none of hertz, watts or volts",
+            "a number above zero, with its unit where it has one, as in 2.4GHz or 19W",
         )
     scale = _PREFIX[match[2]]
     # Dividing by a whole power of ten is exact where multiplying by its inverse is not.

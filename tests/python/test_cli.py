@@ -294,3 +294,33 @@ def test_every_shipped_file_loads() -> None:
             assert parts.load(kind, name)["summary"]
     for name in space.names():
         assert space.load(name)["name"] == name
+
+
+def test_a_job_too_short_to_measure_is_said_to_be(run: Run, tmp_path: Path) -> None:
+    """`true` may take no tick of the CPU clock: a survey of it, or one clear error."""
+    assert run("trace", "-o", str(tmp_path / "t"), "--", "true").status == 0
+    ran = run("survey", str(tmp_path / "t"))
+    assert ran.status == 0 or (ran.status == 1 and "ask for no work" in ran.err), ran.err
+
+
+@pytest.mark.parametrize("memory", ["0", "1KiB"])
+def test_too_little_memory_is_refused(run: Run, tmp_path: Path, memory: str) -> None:
+    ran = run("trace", "-o", str(tmp_path / "t"), "--memory", memory, "--", "true")
+    assert (ran.status, list(tmp_path.iterdir())) == (2, [])
+    assert "--memory" in ran.err
+
+
+def test_more_traces_than_nodes_are_refused(run: Run, trace: str) -> None:
+    ran = run("survey", trace, trace, "--nodes", "1")
+    assert ran.status == 1
+    assert "2 traces for 1 nodes" in ran.err
+    assert "--nodes 2" in ran.err
+
+
+def test_a_huge_count_is_one_error(run: Run, trace: str, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    shown = run("spaces", "show", "gordon-2009").out
+    mine.write_text(shown.replace("counts = [1]", "counts = [4000000000]"))
+    ran = run("survey", trace, "--space", str(mine))
+    assert ran.status == 1
+    assert "is not 1 to 1024" in ran.err

@@ -141,7 +141,7 @@ def test_a_setting_may_add_a_key_that_the_schema_has(trace: str) -> None:
         ("cpu.atom.icp=1", "key `icp`", "try: `ipc`"),
         ("disk.sata-7200-1tb.pwer.idle=1W", "table `pwer`", "try: `power`"),
         ("disk.sata-7200-1tb.power=1W", "not one value but a table", "one by one"),
-        ("budget=many", "not a number of hertz, watts or volts: 'many'", "19W"),
+        ("budget=many", "budget: 'many' is not a number", "19W"),
         ("node.memory=ddr9", "no memory part `ddr9`", "ddr2-2gib"),
     ],
 )
@@ -152,3 +152,18 @@ def test_bad_settings_are_one_clear_error(
     assert ran.status == 1
     assert what in ran.err
     assert hint in ran.err
+
+
+def test_a_changed_part_moves_only_designs_that_have_it(trace: str) -> None:
+    """The overhead ratio stays fitted to the machines as they were."""
+    from gordon import survey
+
+    before = survey.run([trace])
+    change = "flash.gordon-slc-256g.power.die_active=0.4W"
+    after = survey.run([trace], set_values=[change])
+    for old, new in zip(before["designs"], after["designs"], strict=True):
+        if old["storage_kind"] == "disk":
+            assert new["sync"] == old["sync"]
+        else:
+            assert new["sync"]["energy_j"] > old["sync"]["energy_j"]
+            assert new["max_node_power_w"] > old["max_node_power_w"]

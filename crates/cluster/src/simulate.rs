@@ -68,7 +68,7 @@ impl Outcome {
 }
 
 /// A sample's component limits it if its time is at least this part of the sample's.
-const LIMITING: f64 = 0.95;
+pub const LIMITING: f64 = 0.95;
 
 /// Both bounds of a design, and what limits it.
 #[derive(Clone, Debug, Default, PartialEq)]

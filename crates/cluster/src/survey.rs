@@ -7,7 +7,7 @@ use crate::config::Survey;
 use crate::error::ClusterError;
 use crate::node::{Busy, NodePower, part};
 use crate::report::{Assumption, DesignReport, FlashReport, OutcomeReport, Series, SurveyReport};
-use crate::simulate::{Node, Outcome, SampleCost, by_part, simulate, spread};
+use crate::simulate::{LIMITING, Node, Outcome, SampleCost, by_part, simulate, spread};
 use crate::stream::{Replayed, Stream, storage_id, storage_report};
 use gordon_device::ssd;
 use gordon_device::stripe::CHUNK;
@@ -240,10 +240,15 @@ fn assumptions(survey: &Survey, ratio: f64) -> Vec<Assumption> {
         ),
         assumption(
             "storage.replay",
-            "no think time; as many outstanding as in the trace; drained at each sample's end"
+            "no think time; as many outstanding as in the trace; drained, read-ahead included, at each sample's end"
                 .into(),
             "the paper takes storage times from replayed block traces and does not say how they \
              were paced",
+        ),
+        assumption(
+            "limits",
+            format!("{:.0} % of a sample's time and more", LIMITING * 100.0),
+            "from when on a component counts as fully used (Figure 7's classes)",
         ),
         assumption(
             "storage.preload",

@@ -118,7 +118,10 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         # The reader of our output has left. Python would complain once more when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
-    except Exception as error:
+    except BaseException as error:
+        # A panic of the core is no Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         if os.environ.get("GORDON_DEBUG"):
             raise
         say(*_told(error))
@@ -145,7 +148,7 @@ def _help_of(context: click.Context | None) -> str:
     return f"{context.command_path} --help"
 
 
-def _told(error: Exception) -> tuple[str, str]:
+def _told(error: BaseException) -> tuple[str, str]:
     """What happened and what to try."""
     core: Any = sys.modules.get("gordon._core")
     if core is not None and isinstance(error, core.GordonError):

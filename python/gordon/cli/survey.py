@@ -42,7 +42,7 @@ import click
     default=1,
     show_default=True,
     metavar="N",
-    help="Of all that is random.",
+    help="Of what is random; nothing is yet.",
 )
 @click.option("--all", "show_all", is_flag=True, help="Print every design, not only the best.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON (-: stdout).")

@@ -27,6 +27,9 @@ def _parsed_by(name: str) -> Callable[[click.Context, click.Parameter, str | Non
     return parse
 
 
+LEAST_MEMORY = 1 << 20
+
+
 class Trace(WithDefault):
     default = "record"
     takes_words = True
@@ -58,6 +61,8 @@ def trace() -> None:
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def record(out: str, interval: int, memory: int | None, command: tuple[str, ...]) -> None:
     """Run a command and trace what the machine does meanwhile."""
+    if memory is not None and memory < LEAST_MEMORY:
+        raise click.BadParameter("no command runs in less than 1MiB", param_hint="--memory")
     from gordon import _core
 
     made: dict[str, Any] = json.loads(_core.trace_record(out, interval, list(command), memory))

@@ -1,6 +1,7 @@
 """The catalogue of parts: a TOML file per part, in a folder per kind; each number has a source."""
 
 import json
+from copy import deepcopy
 from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any
@@ -41,6 +42,16 @@ class Catalogue:
     def __init__(self, own: dict[str, dict[str, Part]] | None = None) -> None:
         self._own = own or {}
         self.used: dict[str, dict[str, Part]] = {kind: {} for kind in KINDS}
+
+    @classmethod
+    def shipped_first(cls, own: dict[str, dict[str, Part]] | None) -> "Catalogue":
+        """With a space's own parts only where nothing of their name is shipped, as copies."""
+        return cls(
+            {
+                kind: {name: deepcopy(p) for name, p in parts.items() if name not in names(kind)}
+                for kind, parts in (own or {}).items()
+            }
+        )
 
     def names(self, kind: str) -> list[str]:
         return sorted({*names(kind), *self._own.get(kind, {})})

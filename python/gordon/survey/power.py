@@ -25,12 +25,12 @@ def fit(overhead: Part, parts: Catalogue) -> dict[str, Any]:
         )
     given = overhead.get("ratio")
     if given is not None:
-        return {"ratio": number(given), "field": given, "anchors": []}
+        return {"ratio": number(given, "overhead ratio"), "field": given, "anchors": []}
     shares = [a["parts_w"] / a["total_w"] for a in alone]
     if not shares:
         why = "none: the part gives neither a ratio nor anchors to fit it to"
         return {"ratio": 1.0, "field": {"value": 1.0, "assumed": why}, "anchors": []}
-    ratio = max(sum(shares) / sum(s * s for s in shares), 1.0)
+    ratio = sum(shares) / sum(s * s for s in shares)
     why = "fitted to " + " and ".join(
         f"{a['what']} ({a['total_w']:g} W for {a['parts_w']:.4g} W of parts)" for a in alone
     )

@@ -52,8 +52,14 @@ def run(
         )
     if nodes is None:
         nodes = NODES if len(traces) == 1 else len(traces)
+    if len(traces) > nodes:
+        raise _core.GordonError(
+            f"{len(traces)} traces for {nodes} nodes: each needs a node", f"--nodes {len(traces)}"
+        )
     chosen = spaces.load(space)
     parts = Catalogue(chosen.get("parts"))
+    # What the overhead is fitted to stays what it was, whatever this run changes.
+    shipped = Catalogue.shipped_first(chosen.get("parts"))
     settings.apply(list(set_values), chosen, parts)
     designs = spaces.expand(chosen)
     baseline = spaces.baseline(chosen, designs)
@@ -62,7 +68,7 @@ def run(
 
     overhead_name = chosen["node"]["overhead"]
     overhead = parts.get("overhead", overhead_name)
-    fitted = power.fit(overhead, parts)
+    fitted = power.fit(overhead, shipped)
     # The core takes the ratio; the machines it was fitted to stay for the report.
     ratio = {"summary": overhead["summary"], "ratio": fitted["field"]}
     config = {
@@ -90,7 +96,7 @@ def _result(
     by_id = {row["id"]: row for row in raw["designs"]}
     for row in raw["designs"]:
         row["storage_kind"] = parts.storage_kind(row["storage"])
-    budget = number(chosen["budget"])
+    budget = number(chosen["budget"], "budget")
     rows = [by_id[d.id] for d in designs if by_id[d.id]["max_node_power_w"] <= budget]
     over = [d.id for d in designs if by_id[d.id]["max_node_power_w"] > budget]
     if not rows:
@@ -100,6 +106,11 @@ def _result(
             f"--set budget={least + 1:.0f}W; the least that any takes is {least:.1f} W",
         )
     base = by_id[baseline.id]
+    if min(row["sync"]["time_s"] for row in raw["designs"]) <= 0:
+        raise _core.GordonError(
+            "the traces ask for no work: no CPU time, network or block I/O to simulate",
+            "trace a longer job; CPU time is counted in ticks of 10 ms on many machines",
+        )
     on_front = pareto.front([(r["sync"]["time_s"], r["sync"]["energy_j"]) for r in rows])
     for row, on in zip(rows, on_front, strict=True):
         row["pareto"] = on
@@ -131,7 +142,7 @@ def _result(
         "front": front,
         "named": names,
         "table6": table6.compare(rows, names),
-        "differences": table6.explain(raw, rows, names, parts, chosen["node"]),
+        "differences": table6.explain(raw, rows, names, chosen["node"]),
         "sensitivity": _sensitivity(fitted, rows, names, budget),
         "storages": raw["storages"],
         "series": raw["series"],

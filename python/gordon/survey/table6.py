@@ -9,12 +9,13 @@ import json
 from importlib.resources import files
 from typing import Any
 
-from gordon.parts import Catalogue
-from gordon.quantity import value
+from gordon.parts import Catalogue, load
+from gordon.quantity import number, value
 from gordon.survey import power
 
 Row = dict[str, Any]
 MODELS = ("sync", "nosync")
+FLASH = "gordon-slc-256g"  # the paper's array
 
 
 def compare(designs: list[Row], named: dict[str, str | None]) -> dict[str, Any]:
@@ -55,8 +56,9 @@ def compare(designs: list[Row], named: dict[str, str | None]) -> dict[str, Any]:
 
 
 def _same(design: Row, row: Row) -> bool:
+    """Whether a design of ours is one of the paper's table: all of those have its flash array."""
     plain = all(design[key] == row[key] for key in ("cpu", "cpus"))
-    flash = design["storage_kind"] == "flash" and design["storage_count"] == 1
+    flash = (design["storage"], design["storage_count"]) == (FLASH, 1)
     return plain and flash and abs(design["ghz"] - row["ghz"]) < 1e-9
 
 
@@ -74,19 +76,17 @@ def _figures(design: Row, best_disk: dict[str, Row | None], model: str) -> Row:
     }
 
 
-def explain(
-    raw: Row, designs: list[Row], named: dict[str, str | None], parts: Catalogue, node: Row
-) -> list[str]:
+def explain(raw: Row, designs: list[Row], named: dict[str, str | None], node: Row) -> list[str]:
     """Why this survey's figures are not the paper's: what can be read off the result."""
     paper = json.loads((files("gordon.survey") / "table6.json").read_text(encoding="utf-8"))
     by_id = {d["id"]: d for d in designs}
     said = [_job(raw)]
     said += _same_choice(paper, by_id, named)
-    said += _floor(paper, designs, parts, node["memory"])
+    said += _floor(paper, designs)
     said += _processors(paper, designs, value(node["memory_per"]))
     said += _clock(paper, designs)
     said += _limits(by_id, named)
-    said += _nosync(by_id, named)
+    said += _nosync(paper, by_id, named)
     return said
 
 
@@ -130,7 +130,7 @@ def _same_choice(paper: Row, by_id: dict[str, Row], named: dict[str, str | None]
     return said
 
 
-def _floor(paper: Row, designs: list[Row], parts: Catalogue, memory: str) -> list[str]:
+def _floor(paper: Row, designs: list[Row]) -> list[str]:
     """The paper's average powers against what its own Table 3 says the parts draw idle."""
     below = []
     for row in paper["rows"]:
@@ -139,7 +139,7 @@ def _floor(paper: Row, designs: list[Row], parts: Catalogue, memory: str) -> lis
             continue
         plain = {"cpu": ours["cpu"], "clock": f"{ours['ghz']:g}GHz", "cpus": ours["cpus"]}
         plain |= {"storage": ours["storage"], "count": ours["storage_count"]}
-        idle = power.node(plain, memory, parts)[0]
+        idle = power.node(plain, "ddr2-2gib", Catalogue())[0]
         for model in MODELS:
             if row[model]["power_w"] < idle:
                 name = row["name"] or f"{row['cpus']} {row['cpu']} {row['ghz']:g} GHz"
@@ -181,8 +181,22 @@ def _clock(paper: Row, designs: list[Row]) -> list[str]:
     return [
         f"From 2.4 to 1.8 GHz a flash node of four Core 2 falls to {slow[0] / fast[0]:.2f} of its "
         f"power in the paper, here to {slow[1] / fast[1]:.2f}. By f v^2 its processors would fall "
-        f"to 0.52, so only what activity adds to their idle power is scaled by it here."
+        f"to {_f_v2('core2', 1.8e9, 2.4e9):.2f}, so only what activity "
+        "adds to their idle power is scaled by it here."
     ]
+
+
+def _f_v2(cpu: str, slow: float, fast: float) -> float:
+    """What f v^2 falls to between two clocks of a shipped processor."""
+    part = load("cpu", cpu)
+    low, high = number(part["clock_min"]), number(part["clock_max"])
+    volt_low, volt_high = number(part["volt_min"]), number(part["volt_max"])
+
+    def f_v2(clock: float) -> float:
+        volts = volt_low + (volt_high - volt_low) * (clock - low) / (high - low)
+        return clock * volts * volts
+
+    return f_v2(slow) / f_v2(fast)
 
 
 def _pair(
@@ -215,13 +229,16 @@ def _limits(by_id: dict[str, Row], named: dict[str, str | None]) -> list[str]:
     ]
 
 
-def _nosync(by_id: dict[str, Row], named: dict[str, str | None]) -> list[str]:
+def _nosync(paper: Row, by_id: dict[str, Row], named: dict[str, str | None]) -> list[str]:
     design = by_id.get(named["MaxE"] or "")
     if design is None:
         return []
     ours = design["nosync"]["node_power_w"] / design["sync"]["node_power_w"]
+    theirs = next(r for r in paper["rows"] if r["name"] == "MaxE")
+    sync, nosync = (theirs[model]["power_w"] for model in MODELS)
     return [
-        f"In the paper a MaxE node draws 2.32 W nosync, 0.48 of its 4.81 W sync: a node is "
+        f"In the paper a MaxE node draws {nosync:g} W nosync, {nosync / sync:.2f} of its "
+        f"{sync:g} W sync: a node is "
         f"off when its work is done, and theirs had unequal work. Here that ratio is {ours:.2f}"
         + (": the nodes have nearly equal work." if ours > 0.9 else ".")
     ]
