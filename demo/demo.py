@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import inputs
 
@@ -39,6 +40,18 @@ def gordon(*arguments: str | Path) -> None:
     status = subprocess.run([GORDON, *arguments], check=False).returncode
     if status:
         raise SystemExit(f"error: gordon {arguments[0]} failed with status {status}")
+
+
+def checked(block: dict[str, Any] | None, output: int) -> str:
+    """What the block log says of the job's output; the demo fails if it did not reach the disk."""
+    if block is None:
+        return "no block log on this machine: the write check is skipped"
+    written = block["write"]["bytes"]
+    if written < output:
+        raise SystemExit(
+            f"error: the block log holds {written} bytes written, the job's output is {output}"
+        )
+    return f"block log: {written / 1e9:.2f} GB written for {output / 1e9:.2f} GB of output"
 
 
 def main() -> None:
@@ -75,17 +88,7 @@ def main() -> None:
     with step("what the trace holds"):
         gordon("trace", "show", trace, "--json", work / "trace.json")
         block = json.loads((work / "trace.json").read_text())["block"]
-        written, output = block and block["write"]["bytes"], inputs.size_of(out)
-        if block is None:
-            print("  no block log on this machine: the write check is skipped")
-        elif written < output:
-            raise SystemExit(
-                f"error: the block log holds {written} bytes written, the job's output is {output}"
-            )
-        else:
-            print(
-                f"  block log: {written / 1e9:.2f} GB written for {output / 1e9:.2f} GB of output"
-            )
+        print("  " + checked(block, inputs.size_of(out)))
         shutil.rmtree(out)
 
     with step(f"survey {NODES}-node clusters"):

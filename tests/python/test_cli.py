@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -296,11 +297,24 @@ def test_every_shipped_file_loads() -> None:
         assert space.load(name)["name"] == name
 
 
-def test_a_job_too_short_to_measure_is_said_to_be(run: Run, tmp_path: Path) -> None:
-    """`true` may take no tick of the CPU clock: a survey of it, or one clear error."""
-    assert run("trace", "-o", str(tmp_path / "t"), "--", "true").status == 0
-    ran = run("survey", str(tmp_path / "t"))
-    assert ran.status == 0 or (ran.status == 1 and "ask for no work" in ran.err), ran.err
+def test_a_trace_that_asks_for_no_work_is_said_to(
+    run: Run, trace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`true` may take no tick of the CPU clock: every design would need no time."""
+    from gordon import _core
+
+    real = _core.survey
+
+    def idle(config: str, tick: Callable[[int, int], None] | None) -> str:
+        raw = json.loads(real(config, tick))
+        for design in raw["designs"]:
+            design["sync"] |= {"time_s": 0.0, "energy_j": 0.0}
+        return json.dumps(raw)
+
+    monkeypatch.setattr(_core, "survey", idle)
+    ran = run("survey", trace)
+    assert (ran.status, ran.out) == (1, "")
+    assert "error: the traces ask for no work" in ran.err
 
 
 @pytest.mark.parametrize("memory", ["0", "1KiB"])
