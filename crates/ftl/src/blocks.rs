@@ -1,9 +1,11 @@
 //! The super-blocks: their states, valid counts, wear and sequence numbers.
 //!
-//! Closed blocks stand in circular lists by valid count, oldest first, so the victim of a greedy
-//! collection is at hand. Free blocks stand in one heap per lane, least erased first (dynamic wear
-//! levelling).
+//! Free blocks stand in one heap per plane set of a lane, least erased first (dynamic wear
+//! levelling). Closed blocks stand in circular lists: by valid count, so that the victim of a
+//! greedy collection is at hand; in one by age; or, for policies that look at few or at all of
+//! them, in none.
 
+use crate::config::Victim;
 use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -19,10 +21,12 @@ pub(crate) enum State {
     Free,
     /// At a write point.
     Open,
-    /// Full, its summary programmed.
+    /// Full.
     Closed,
-    /// Full, being emptied or erased.
+    /// Being emptied or erased.
     Collecting,
+    /// Out of service.
+    Bad,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -34,31 +38,56 @@ struct Block {
     /// Reads in flight: it must not be erased.
     pins: u32,
     erases: u32,
-    /// Neighbours in the list of its valid count, while closed.
+    /// Neighbours in its list, while closed.
     next: u32,
     prev: u32,
     state: State,
+    /// A program failed: once it is empty, it is bad.
+    condemned: bool,
+}
+
+/// How closed blocks are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Listed {
+    ByValid,
+    ByAge,
+    Not,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
     blocks: Vec<Block>,
-    /// First closed block of each valid count.
+    listed: Listed,
+    /// First closed block of each list.
     heads: Vec<u32>,
-    /// No closed block has fewer valid pages.
+    /// No list before this one has a block.
     least: usize,
-    /// By lane: (erases, block).
+    lanes: u32,
+    /// By lane and plane set: (erases, block).
     free: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
     free_blocks: u32,
+    bad_blocks: u32,
     /// By lane: blocks at write points.
     open: Vec<u32>,
+    /// By lane and plane set.
+    open_in_set: Vec<u32>,
     next_sequence: u64,
-    /// The answer of `lane_to_open`, which only changes with whole blocks.
-    to_open: Option<LaneId>,
+    /// The answer of `to_open`, which only changes with whole blocks.
+    best: Option<u32>,
+    /// Closed blocks by erases, where static wear levelling asks; entries may be out of date.
+    levelled: Option<BinaryHeap<Reverse<(u32, u32)>>>,
+    most_erases: u32,
 }
 
 impl Blocks {
-    pub fn new(layout: &Layout) -> Self {
+    /// All free but those of `bad`; a block has up to `most_valid` valid pages.
+    pub fn new(
+        layout: &Layout,
+        victim: Victim,
+        most_valid: u32,
+        levels: bool,
+        bad: &[BlockId],
+    ) -> Self {
         let block = Block {
             sequence: 0,
             valid: 0,
@@ -67,23 +96,48 @@ impl Blocks {
             next: NONE,
             prev: NONE,
             state: State::Free,
+            condemned: false,
         };
-        let lanes = layout.lanes() as usize;
-        let of_lane = |lane: usize| {
-            let blocks = (0..layout.blocks()).skip(lane).step_by(lanes);
-            blocks.map(|id| Reverse((0, id))).collect()
+        let (lanes, sets) = (layout.lanes() as usize, layout.plane_sets() as usize);
+        let listed = match victim {
+            Victim::Greedy => Listed::ByValid,
+            Victim::Fifo => Listed::ByAge,
+            Victim::Random | Victim::DChoices(_) | Victim::CostBenefit => Listed::Not,
         };
+        let lists = if listed == Listed::ByValid { most_valid as usize + 1 } else { 1 };
+        let mut blocks = vec![block; layout.blocks() as usize];
+        for id in bad {
+            blocks[id.index()].state = State::Bad;
+        }
+        let group = layout.blocks() as usize / sets;
+        let of_set = |at: usize| {
+            let (set, lane) = (at / lanes, at % lanes);
+            let ids = (set * group + lane..(set + 1) * group).step_by(lanes);
+            let free = ids.filter(|&id| blocks[id].state == State::Free);
+            // Blocks are numbered in 32 bits.
+            #[allow(clippy::cast_possible_truncation)]
+            free.map(|id| Reverse((0, id as u32))).collect::<BinaryHeap<_>>()
+        };
+        let free: Vec<_> = (0..lanes * sets).map(of_set).collect();
+        let free_blocks = free.iter().map(BinaryHeap::len).sum::<usize>();
+        let free_blocks = u32::try_from(free_blocks).expect("blocks are numbered in 32 bits");
         let mut new = Self {
-            blocks: vec![block; layout.blocks() as usize],
-            heads: vec![NONE; layout.pages_per_block() as usize],
+            listed,
+            heads: vec![NONE; lists],
             least: 0,
-            free: (0..lanes).map(of_lane).collect(),
-            free_blocks: layout.blocks(),
+            lanes: layout.lanes(),
+            free,
+            free_blocks,
+            bad_blocks: layout.blocks() - free_blocks,
             open: vec![0; lanes],
+            open_in_set: vec![0; lanes * sets],
             next_sequence: 1,
-            to_open: None,
+            best: None,
+            levelled: levels.then(BinaryHeap::new),
+            most_erases: 0,
+            blocks,
         };
-        new.rank_lanes();
+        new.rank();
         new
     }
 
@@ -91,6 +145,20 @@ impl Blocks {
         self.free_blocks
     }
 
+    /// Blocks in service.
+    pub fn good(&self) -> u32 {
+        self.len() - self.bad_blocks
+    }
+
+    pub fn len(&self) -> u32 {
+        // Numbered in 32 bits.
+        #[allow(clippy::cast_possible_truncation)]
+        {
+            self.blocks.len() as u32
+        }
+    }
+
+    #[inline]
     pub fn valid(&self, id: BlockId) -> u32 {
         self.blocks[id.index()].valid
     }
@@ -104,34 +172,56 @@ impl Blocks {
         self.blocks[id.index()].sequence
     }
 
+    /// The number that the next block opened gets.
+    pub fn next_sequence(&self) -> u64 {
+        self.next_sequence
+    }
+
     pub fn state(&self, id: BlockId) -> State {
         self.blocks[id.index()].state
     }
 
-    /// The lane the next block is best taken from: held by the fewest write points, then with the
-    /// most free blocks, then the first. `None` where no block is free.
+    /// The lane the next block is best taken from, as [`open`](Self::open) does.
     #[inline]
     pub fn lane_to_open(&self) -> Option<LaneId> {
-        self.to_open
+        self.best.map(|at| LaneId(at % self.lanes))
     }
 
-    fn rank_lanes(&mut self) {
-        let lanes = (0..).map(LaneId).zip(self.free.iter().zip(&self.open));
-        let with_free = lanes.filter(|(_, (free, _))| !free.is_empty());
-        let best = with_free.min_by_key(|(_, (free, open))| (**open, Reverse(free.len())));
-        self.to_open = best.map(|(lane, _)| lane);
+    /// Finds the plane set to open the next block in: on the lane held by the fewest write points,
+    /// itself held by the fewest, with the most free blocks, the first.
+    fn rank(&mut self) {
+        let lanes = self.open.len();
+        let mut best = None;
+        for (at, free) in self.free.iter().enumerate() {
+            if !free.is_empty() {
+                let key = (self.open[at % lanes], self.open_in_set[at], Reverse(free.len()));
+                if best.is_none_or(|(_, least)| key < least) {
+                    best = Some((at, key));
+                }
+            }
+        }
+        self.best = best.map(|(at, _)| u32::try_from(at).expect("fewer sets than blocks"));
     }
 
-    /// Opens the least erased free block of `lane` under the next sequence number.
-    pub fn open(&mut self, lane: LaneId) -> (BlockId, u64) {
-        let Reverse((_, id)) = self.free[lane.index()].pop().expect("the lane has a free block");
+    fn set_of(&self, id: BlockId) -> usize {
+        let sets = self.free.len() / self.open.len();
+        let lane = id.0 % self.lanes;
+        id.index() / (self.blocks.len() / sets) * self.open.len() + lane as usize
+    }
+
+    /// Opens the least erased free block of the best plane set under the next sequence number.
+    pub fn open(&mut self) -> Option<(BlockId, LaneId, u64)> {
+        let at = self.best? as usize;
+        let Reverse((_, id)) = self.free[at].pop()?;
+        let lane = LaneId(id % self.lanes);
         self.free_blocks -= 1;
         self.open[lane.index()] += 1;
+        self.open_in_set[at] += 1;
         let block = &mut self.blocks[id as usize];
         debug_assert_eq!((block.state, block.valid, block.pins), (State::Free, 0, 0));
         block.state = State::Open;
-        self.rank_lanes();
-        (BlockId(id), self.renumber(BlockId(id)))
+        self.rank();
+        Some((BlockId(id), lane, self.renumber(BlockId(id))))
     }
 
     /// Gives an open block the next sequence number, for the pages it has yet to take.
@@ -143,13 +233,40 @@ impl Blocks {
     }
 
     /// A full block leaves its write point.
-    pub fn close(&mut self, id: BlockId, lane: LaneId) {
-        self.open[lane.index()] -= 1;
+    pub fn close(&mut self, id: BlockId) {
+        self.leave(id);
         let block = &mut self.blocks[id.index()];
-        debug_assert_eq!(block.state, State::Open);
         block.state = State::Closed;
+        let erases = block.erases;
         self.link(id.0);
-        self.rank_lanes();
+        if let Some(levelled) = &mut self.levelled {
+            levelled.push(Reverse((erases, id.0)));
+        }
+    }
+
+    /// A block at a write point whose program has failed: it is emptied, then bad.
+    pub fn condemn(&mut self, id: BlockId) {
+        self.leave(id);
+        let block = &mut self.blocks[id.index()];
+        block.state = State::Collecting;
+        block.condemned = true;
+    }
+
+    fn leave(&mut self, id: BlockId) {
+        debug_assert_eq!(self.blocks[id.index()].state, State::Open);
+        let set = self.set_of(id);
+        self.open[(id.0 % self.lanes) as usize] -= 1;
+        self.open_in_set[set] -= 1;
+        self.rank();
+    }
+
+    /// A block under collection holds what cannot be read: it stays as it is, out of service.
+    pub fn abandon(&mut self, id: BlockId) {
+        self.blocks[id.index()].condemned = true;
+    }
+
+    pub fn is_condemned(&self, id: BlockId) -> bool {
+        self.blocks[id.index()].condemned
     }
 
     /// Takes a closed block for collection.
@@ -160,32 +277,48 @@ impl Blocks {
     }
 
     /// An emptied block is erased.
-    pub fn erased(&mut self, id: BlockId, lane: LaneId) {
+    pub fn erased(&mut self, id: BlockId) {
         let block = &mut self.blocks[id.index()];
         debug_assert_eq!((block.state, block.valid, block.pins), (State::Collecting, 0, 0));
         block.state = State::Free;
         block.erases += 1;
-        self.free[lane.index()].push(Reverse((block.erases, id.0)));
+        let erases = block.erases;
+        self.most_erases = self.most_erases.max(erases);
+        let set = self.set_of(id);
+        self.free[set].push(Reverse((erases, id.0)));
         self.free_blocks += 1;
-        self.rank_lanes();
+        self.rank();
     }
 
-    /// The map points to one more page of an open block.
+    /// An emptied block is out of service.
+    pub fn retire(&mut self, id: BlockId) {
+        let block = &mut self.blocks[id.index()];
+        debug_assert_eq!((block.state, block.valid, block.pins), (State::Collecting, 0, 0));
+        block.state = State::Bad;
+        self.bad_blocks += 1;
+    }
+
+    /// The map points to more pages of a block that is open.
     #[inline]
-    pub fn add_valid(&mut self, id: BlockId) {
-        self.blocks[id.index()].valid += 1;
+    pub fn add_valid(&mut self, id: BlockId, pages: u32) {
+        self.blocks[id.index()].valid += pages;
     }
 
     /// The map points to one page less; true if the block can be erased now.
     #[inline]
     pub fn drop_valid(&mut self, id: BlockId) -> bool {
-        if self.blocks[id.index()].state == State::Closed {
-            self.unlink(id.0);
-            self.blocks[id.index()].valid -= 1;
-            self.link(id.0);
+        let block = &mut self.blocks[id.index()];
+        if block.state == State::Closed {
+            if self.listed == Listed::ByValid {
+                self.unlink(id.0);
+                self.blocks[id.index()].valid -= 1;
+                self.link(id.0);
+            } else {
+                block.valid -= 1;
+            }
             return false;
         }
-        self.blocks[id.index()].valid -= 1;
+        block.valid -= 1;
         self.is_empty(id)
     }
 
@@ -203,23 +336,56 @@ impl Blocks {
     }
 
     /// Whether a block under collection holds nothing that is still needed.
+    #[inline]
     pub fn is_empty(&self, id: BlockId) -> bool {
         let block = &self.blocks[id.index()];
         block.state == State::Collecting && block.valid == 0 && block.pins == 0
     }
 
-    /// The closed block with the fewest valid pages, the one longest so among equals.
-    pub fn least_valid(&self) -> Option<BlockId> {
+    /// The first closed block of the first list that has any: by valid count, the one with the
+    /// fewest valid pages and longest so; by age, the oldest.
+    pub fn first_listed(&self) -> Option<BlockId> {
         let head = self.heads[self.least..].iter().find(|&&head| head != NONE)?;
         Some(BlockId(*head))
     }
 
+    /// All closed blocks.
+    pub fn closed(&self) -> impl Iterator<Item = BlockId> {
+        let closed = |&(_, block): &(u32, &Block)| block.state == State::Closed;
+        (0..).zip(&self.blocks).filter(closed).map(|(id, _)| BlockId(id))
+    }
+
+    /// The closed block that was erased least, if it lags the most erased one by more than
+    /// `spread`.
+    pub fn laggard(&mut self, spread: u32) -> Option<BlockId> {
+        let levelled = self.levelled.as_mut()?;
+        while let Some(&Reverse((erases, id))) = levelled.peek() {
+            let block = &self.blocks[id as usize];
+            if block.state == State::Closed && block.erases == erases {
+                let lags = self.most_erases - erases > spread;
+                return lags.then_some(BlockId(id));
+            }
+            levelled.pop();
+        }
+        None
+    }
+
+    fn list_of(&self, id: u32) -> usize {
+        match self.listed {
+            Listed::ByValid => self.blocks[id as usize].valid as usize,
+            Listed::ByAge | Listed::Not => 0,
+        }
+    }
+
     fn link(&mut self, id: u32) {
-        let valid = self.blocks[id as usize].valid as usize;
-        let head = self.heads[valid];
+        if self.listed == Listed::Not {
+            return;
+        }
+        let list = self.list_of(id);
+        let head = self.heads[list];
         let (prev, next) = match head {
             NONE => {
-                self.heads[valid] = id;
+                self.heads[list] = id;
                 (id, id)
             }
             head => (self.blocks[head as usize].prev, head),
@@ -228,12 +394,16 @@ impl Blocks {
         self.blocks[next as usize].prev = id;
         let block = &mut self.blocks[id as usize];
         (block.prev, block.next) = (prev, next);
-        self.least = self.least.min(valid);
+        self.least = self.least.min(list);
     }
 
     fn unlink(&mut self, id: u32) {
-        let Block { prev, next, valid, .. } = self.blocks[id as usize];
-        let head = &mut self.heads[valid as usize];
+        if self.listed == Listed::Not {
+            return;
+        }
+        let list = self.list_of(id);
+        let Block { prev, next, .. } = self.blocks[id as usize];
+        let head = &mut self.heads[list];
         if next == id {
             *head = NONE;
             while self.least + 1 < self.heads.len() && self.heads[self.least] == NONE {
@@ -250,9 +420,9 @@ impl Blocks {
 
     /// Bytes of memory held.
     pub fn memory(&self) -> u64 {
-        let free: usize = self.free.iter().map(BinaryHeap::capacity).sum();
+        let heaps = self.free.iter().chain(&self.levelled).map(BinaryHeap::capacity);
         (self.blocks.capacity() * size_of::<Block>()
-            + free * size_of::<(u32, u32)>()
+            + heaps.sum::<usize>() * size_of::<(u32, u32)>()
             + self.heads.capacity() * 4) as u64
     }
 }

@@ -46,8 +46,9 @@ impl Ftl {
     pub fn check(&self) -> Result<(), Inconsistency> {
         let mut mapped = vec![0u32; self.layout.blocks() as usize];
         for lpn in (0..self.config.exported).map(Lpn) {
-            let Some(ppn) = self.lookup(lpn) else { continue };
-            if self.written.get(ppn.0) != lpn.0 + 1 || self.layout.page_of(ppn) >= self.data_pages {
+            let Some(psn) = self.map.get(lpn.0) else { continue };
+            let ppn = self.page_of(psn);
+            if self.map.written(psn) != Some(lpn.0) || self.layout.page_of(ppn) >= self.data_pages {
                 return Err(Inconsistency::Written(lpn, ppn));
             }
             mapped[self.layout.block_of(ppn).index()] += 1;

@@ -9,6 +9,14 @@ pub enum Victim {
     /// The one with the fewest valid pages.
     #[default]
     Greedy,
+    /// The one closed first.
+    Fifo,
+    /// Any.
+    Random,
+    /// Of so many taken at random, the one with the fewest valid pages.
+    DChoices(u32),
+    /// The one with the most to gain for what it costs, old ones first.
+    CostBenefit,
 }
 
 /// The knobs of the layer.
@@ -16,16 +24,28 @@ pub enum Victim {
 pub struct Config {
     /// Logical pages exported.
     pub exported: u32,
-    /// Sectors of one page.
+    /// Sectors of one logical page.
     pub sectors_per_page: u32,
+    /// Logical pages in one super-page.
+    pub slots: u32,
     /// Write points: blocks that are written at the same time. The paper has "one write point for
     /// each" lane.
     pub write_points: u32,
+    /// More write points, for the copies of garbage collection alone: what is copied has not
+    /// changed for long, and is kept apart from what the host writes (hot/cold separation). 0:
+    /// copies go to the host's write points.
+    pub copy_points: u32,
     /// Merge reads with pending reads of the page, and keep the last page read (the paper's
     /// bypassing).
     pub bypass: bool,
     /// Merge writes to a page that waits to be programmed (the paper's write combining).
     pub combine: bool,
+    /// The last page of each block tells the logical pages of the others (the paper's summary
+    /// page). Without it that is read from the out-of-band areas.
+    pub summary: bool,
+    /// Logical pages that may be acknowledged before they are programmed: a write buffer. Then a
+    /// super-page is programmed when it is full, at a flush, and in idle time.
+    pub write_buffer: u32,
     /// Free blocks that only garbage collection may use; the most blocks it collects at once.
     pub reserve: u32,
     /// Free blocks at which garbage collection starts.
@@ -34,6 +54,11 @@ pub struct Config {
     pub idle_water: u32,
     /// Which block it takes.
     pub victim: Victim,
+    /// Static wear levelling: how much more often the most erased block may have been erased than
+    /// the least erased one that holds data, before that one is emptied. 0: never.
+    pub wear_spread: u32,
+    /// Of the policies' random choices.
+    pub seed: u64,
 }
 
 /// Why a layer cannot be made.
@@ -57,6 +82,8 @@ pub enum ConfigError {
         /// The most that can be exported.
         most: u64,
     },
+    /// More logical pages in the array than 32-bit numbers can name.
+    TooMany(u64),
 }
 
 impl fmt::Display for ConfigError {
@@ -73,6 +100,11 @@ impl fmt::Display for ConfigError {
                 "exporting {exported} of {raw} data pages leaves garbage collection no room; \
                  export at most {most}, or use fewer write points or a smaller reserve"
             ),
+            Self::TooMany(pages) => write!(
+                f,
+                "{pages} mapping units are more than the 4294967295 that can be numbered; give a \
+                 larger super_page.unit"
+            ),
         }
     }
 }
@@ -80,32 +112,55 @@ impl fmt::Display for ConfigError {
 impl core::error::Error for ConfigError {}
 
 impl Config {
-    /// The paper's layer on `layout`: one write point a lane, bypassing and combining on.
+    /// The paper's layer on `layout`, with logical pages as large as super-pages: one write point
+    /// a lane, bypassing, combining and summaries on.
     pub fn new(layout: &Layout, exported: u32, sectors_per_page: u32) -> Self {
         let lanes = layout.lanes();
         Self {
             exported,
             sectors_per_page,
+            slots: 1,
             write_points: lanes,
+            copy_points: 0,
             bypass: true,
             combine: true,
+            summary: true,
+            write_buffer: 0,
             // One victim a lane, and one block for each write point to open while it is collected.
             reserve: lanes,
             low_water: 2 * lanes,
             idle_water: 4 * lanes,
             victim: Victim::Greedy,
+            wear_spread: 0,
+            seed: 0,
         }
     }
 
+    /// Super-pages of a block that hold data.
+    pub fn data_pages(&self, layout: &Layout) -> u32 {
+        layout.pages_per_block() - u32::from(self.summary)
+    }
+
+    /// Write points of either kind.
+    pub fn points(&self) -> u32 {
+        self.write_points.saturating_add(self.copy_points)
+    }
+
     /// The most logical pages that leave garbage collection room on `layout`.
-    ///
-    /// When `low_water + 1` blocks are free and every write point holds one, the others must hold
-    /// at least one stale page, so that there is always a block worth collecting until the mark is
-    /// passed.
     pub fn most_exported(&self, layout: &Layout) -> u64 {
-        let kept = u64::from(self.write_points) + u64::from(self.low_water) + 1;
-        let data_pages = u64::from(layout.pages_per_block() - 1);
-        (u64::from(layout.blocks()).saturating_sub(kept) * data_pages).saturating_sub(1)
+        self.most_on(layout.blocks(), self.data_pages(layout))
+    }
+
+    /// The most logical pages that leave garbage collection room on so many good blocks of
+    /// `data_pages` super-pages.
+    ///
+    /// When `low_water + 1` blocks are free and every write point holds one, one of the others must
+    /// have enough stale pages that its copies take fewer super-pages than it has, so that there is
+    /// always a block worth collecting until the mark is passed.
+    pub(crate) fn most_on(&self, blocks: u32, data_pages: u32) -> u64 {
+        let kept = u64::from(self.points()) + u64::from(self.low_water) + 1;
+        let worth = u64::from(data_pages - 1) * u64::from(self.slots) + 1;
+        (u64::from(blocks).saturating_sub(kept) * worth).saturating_sub(1)
     }
 
     /// Checks that a layer with these knobs can always go on.
@@ -113,6 +168,7 @@ impl Config {
         for (count, what) in [
             (self.exported, "exported"),
             (self.sectors_per_page, "sectors_per_page"),
+            (self.slots, "slots"),
             (self.write_points, "write_points"),
             (self.reserve, "reserve"),
         ] {
@@ -120,14 +176,21 @@ impl Config {
                 return Err(ConfigError::Zero(what));
             }
         }
+        if self.victim == Victim::DChoices(0) {
+            return Err(ConfigError::Zero("choices"));
+        }
+        let pages = u64::from(layout.pages()) * u64::from(self.slots);
+        if pages >= u64::from(u32::MAX) {
+            return Err(ConfigError::TooMany(pages));
+        }
         let Self { low_water, reserve, exported, .. } = *self;
         if low_water < reserve {
             return Err(ConfigError::LowWater { low_water, reserve });
         }
         let most = self.most_exported(layout);
         if u64::from(exported) > most {
-            let raw = u64::from(layout.blocks()) * u64::from(layout.pages_per_block() - 1);
-            return Err(ConfigError::NoRoom { exported, raw, most });
+            let raw = u64::from(layout.blocks()) * u64::from(self.data_pages(layout));
+            return Err(ConfigError::NoRoom { exported, raw: raw * u64::from(self.slots), most });
         }
         Ok(())
     }

@@ -1,42 +1,84 @@
-//! What follows when an operation is done.
+//! What follows when an operation is done, or has failed.
 
-use crate::io::{Action, Piece, RequestId};
+use crate::io::{Action, How, Piece, RequestId};
 use crate::machine::Ftl;
-use crate::place::Point;
-use crate::units::{Kind, State, Waiting};
-use gordon_nand::{Buf, FlashOp, Holds};
+use crate::units::{Kind, NONE, State, Waiting};
+use gordon_nand::{Buf, FlashOp};
 use gordon_units::{BlockId, Lpn, Ppn};
 
 impl Ftl {
+    #[inline]
     pub(crate) fn done(&mut self, op: FlashOp) {
         match op {
-            FlashOp::Read { ppn, buf } => {
-                let lane = self.lane_of(ppn);
-                self.load[lane.index()] -= 1;
-                self.read_done(ppn, buf.0);
+            FlashOp::Read { ppn, buf, .. } => {
+                self.points.drop_load(self.lane_of(ppn));
+                self.read_done(ppn, buf.0, false);
             }
-            FlashOp::Program { ppn, buf, oob } => {
-                let lane = self.lane_of(ppn);
-                self.load[lane.index()] -= 1;
-                match oob.holds {
-                    Holds::Data(lpn) => self.program_done(lpn, ppn, buf.0),
-                    Holds::Summary => self.summary_done(ppn, buf.0),
+            FlashOp::Program { ppn, buf } => {
+                self.points.drop_load(self.lane_of(ppn));
+                if self.units[buf.0].listed {
+                    self.program_done(ppn, buf.0);
+                } else {
+                    let point = self.units[buf.0].point as usize;
+                    self.units.remove(buf.0);
+                    self.points.release(point);
+                    self.close(point);
                 }
             }
-            FlashOp::Erase { block } => self.erase_done(block),
+            FlashOp::Erase { block } => {
+                self.points.drop_load(self.layout.lane_of(block));
+                self.stats.erases += 1;
+                self.blocks.erased(block);
+                self.collector.forget(block);
+            }
         }
     }
 
-    fn read_done(&mut self, ppn: Ppn, at: u32) {
-        debug_assert_eq!((self.units[at].state, self.units[at].ppn), (State::Reading, ppn.0));
+    pub(crate) fn failed(&mut self, op: FlashOp) {
+        match op {
+            FlashOp::Read { ppn, buf, .. } => {
+                self.points.drop_load(self.lane_of(ppn));
+                self.read_done(ppn, buf.0, true);
+            }
+            FlashOp::Program { ppn, buf } => {
+                self.points.drop_load(self.lane_of(ppn));
+                self.program_failed(ppn, buf.0);
+            }
+            FlashOp::Erase { block } => {
+                self.points.drop_load(self.layout.lane_of(block));
+                self.collector.forget(block);
+                self.retire(block);
+            }
+        }
+    }
+
+    fn read_done(&mut self, ppn: Ppn, head: u32, failed: bool) {
         let block = self.layout.block_of(ppn);
         if self.blocks.unpin(block) {
-            self.erase(block);
+            self.emptied(block);
+        }
+        let mut at = head;
+        while at != NONE {
+            debug_assert_eq!(self.units[at].state, State::Reading);
+            let next = core::mem::replace(&mut self.units[at].next, NONE);
+            if failed {
+                self.unreadable(at);
+            } else {
+                self.unit_read(at);
+            }
+            at = next;
+        }
+    }
+
+    fn unit_read(&mut self, at: u32) {
+        // What was written may have been acknowledged: readers see it.
+        for waiting in self.pieces.iter(self.units[at].taking) {
+            self.actions.push_back(Action::Fill(Buf(at), waiting.piece));
         }
         while let Some(Waiting { piece, .. }) = self.pieces.pop(&mut self.units[at].readers) {
-            self.give(at, piece);
+            self.give(at, piece, How::Flash);
         }
-        let unit = self.units[at];
+        let unit = &self.units[at];
         if unit.only_reads() {
             if unit.listed {
                 // The last page read stays, until another is read or it is written.
@@ -50,81 +92,224 @@ impl Ftl {
             }
             return;
         }
-        for waiting in self.pieces.iter(unit.taking) {
-            self.actions.push_back(Action::Fill(Buf(at), waiting.piece));
-        }
         self.units[at].state = State::Ready;
-        if unit.collects {
+        self.enqueue(at);
+    }
+
+    fn enqueue(&mut self, at: u32) {
+        if self.worn_out {
+            self.give_up(at);
+        } else if self.units[at].copies.is_some() {
             self.collector.ready.push_back(at);
         } else {
             self.ready.push_back(at);
         }
     }
 
-    fn program_done(&mut self, lpn: Lpn, ppn: Ppn, at: u32) {
-        let unit = self.units[at];
-        debug_assert_eq!((unit.state, unit.ppn, unit.lpn), (State::Programming, ppn.0, lpn.0));
-        let old = self.lookup(lpn);
-        self.map.set(lpn.0, ppn.0 + 1);
-        self.blocks.add_valid(self.layout.block_of(ppn));
-        if let Some(old) = old {
-            self.invalidate(old);
+    /// The data of a page cannot be had: nobody gets them, and nothing is merged with them. What
+    /// was to be copied stays where it is, in a block that is used no more.
+    fn unreadable(&mut self, at: u32) {
+        while let Some(Waiting { piece, .. }) = self.pieces.pop(&mut self.units[at].readers) {
+            self.refuse(piece.request);
         }
-        self.point_done(unit.point);
-        self.acknowledge(at);
-        if unit.collects {
-            self.units[at].collects = false;
+        let unit = self.units[at];
+        if unit.copies.is_some() {
+            self.collector.copies -= 1;
+            let block = self.block_of(unit.psn);
+            self.blocks.abandon(block);
+            self.collector.forget(block);
+        }
+        self.refuse_all(at);
+        if unit.listed {
+            self.end(at);
+        } else {
+            self.units.remove(at);
+        }
+    }
+
+    fn program_done(&mut self, ppn: Ppn, head: u32) {
+        let block = self.layout.block_of(ppn);
+        let point = self.units[head].point as usize;
+        let mut at = head;
+        while at != NONE {
+            let unit = &mut self.units[at];
+            debug_assert_eq!(unit.state, State::Programming);
+            let (lpn, psn, copies) = (unit.lpn, unit.psn, unit.copies.take());
+            let next = core::mem::replace(&mut unit.next, NONE);
+            let how = match () {
+                () if unit.stalls != self.stalls => How::Stalled,
+                () if unit.merged => How::Merge,
+                () => How::Flash,
+            };
+            let old = self.map.get(lpn);
+            self.map.set(lpn, psn);
+            self.blocks.add_valid(block, 1);
+            if let Some(old) = old {
+                self.invalidate(old);
+            }
+            if copies.is_some() {
+                self.collector.copies -= 1;
+                self.collector.programming -= 1;
+            }
+            self.acknowledge(at, how);
+            self.next_round(at);
+            at = next;
+        }
+        self.points.release(point);
+        if self.points.get(point).next == self.data_pages {
+            if self.config.summary {
+                self.program_summary(point);
+            } else {
+                self.close(point);
+            }
+        }
+    }
+
+    /// A full block leaves its write point.
+    fn close(&mut self, point: usize) {
+        let block = self.points.get(point).block.expect("a full write point has a block");
+        self.points.close(point);
+        self.blocks.close(block);
+    }
+
+    /// What was to be programmed goes elsewhere, and so does what the block holds.
+    fn program_failed(&mut self, ppn: Ppn, head: u32) {
+        let block = self.layout.block_of(ppn);
+        let point = self.units[head].point as usize;
+        let mut at = head;
+        while at != NONE {
+            let unit = &mut self.units[at];
+            let next = core::mem::replace(&mut unit.next, NONE);
+            unit.state = State::Ready;
+            if !unit.listed {
+                self.units.remove(at);
+            } else {
+                let copies = unit.copies.is_some();
+                self.collector.programming -= u32::from(copies);
+                if self.worn_out {
+                    self.give_up(at);
+                } else if copies {
+                    self.collector.ready.push_front(at);
+                } else {
+                    self.ready.push_front(at);
+                }
+            }
+            at = next;
+        }
+        self.points.release(point);
+        self.points.close(point);
+        self.blocks.condemn(block);
+        self.collector.doom(block);
+    }
+
+    /// Nothing needed is left in a block under collection.
+    pub(crate) fn emptied(&mut self, block: BlockId) {
+        if self.blocks.is_condemned(block) {
+            self.collector.forget(block);
+            self.retire(block);
+        } else {
+            self.points.add_load(self.layout.lane_of(block));
+            self.act(Action::Flash(FlashOp::Erase { block }));
+        }
+    }
+
+    /// A block is out of service. With too few left, so is the array, for writes.
+    fn retire(&mut self, block: BlockId) {
+        self.blocks.retire(block);
+        self.stats.grown_bad += 1;
+        let most = self.config.most_on(self.blocks.good(), self.data_pages);
+        if u64::from(self.config.exported) > most && !self.worn_out {
+            self.wear_out();
+        }
+    }
+
+    /// No more writes are taken.
+    pub(crate) fn wear_out(&mut self) {
+        self.worn_out = true;
+        let copies = core::mem::take(&mut self.collector.ready);
+        for at in core::mem::take(&mut self.ready).into_iter().chain(copies) {
+            self.give_up(at);
+        }
+        self.refuse_flushes();
+    }
+
+    /// There may be no place for a unit that is ready. What was acknowledged stays in the write
+    /// buffer, to be read.
+    fn give_up(&mut self, at: u32) {
+        if self.units[at].copies.take().is_some() {
             self.collector.copies -= 1;
         }
-        self.next_round(at);
+        self.refuse_rest(at);
+        if self.units[at].taking.is_empty() {
+            self.end(at);
+        } else {
+            self.ready.push_back(at);
+        }
+        self.refuse_flushes();
     }
 
-    /// A write point is free for its next page, be it the summary of its block.
-    fn point_done(&mut self, point: u32) {
-        self.points[point as usize].busy = false;
-        self.idle_points += 1;
-        if self.points[point as usize].next == self.data_pages {
-            self.program_summary(point);
+    /// Flushes cannot be promised any more.
+    pub(crate) fn refuse_flushes(&mut self) {
+        self.ack_flushes();
+        while let Some(request) = self.epochs.give_up() {
+            self.refuse(request);
         }
     }
 
-    fn summary_done(&mut self, ppn: Ppn, at: u32) {
-        let point = self.units[at].point;
-        let block = self.layout.block_of(ppn);
-        debug_assert_eq!(self.points[point as usize].block, Some(block));
-        self.blocks.close(block, self.layout.lane_of(block));
-        self.points[point as usize] = Point::CLOSED;
-        self.idle_points += 1;
-        self.units.remove(at);
-    }
-
-    fn erase_done(&mut self, block: BlockId) {
-        let lane = self.layout.lane_of(block);
-        self.load[lane.index()] -= 1;
-        self.stats.erases += 1;
-        self.blocks.erased(block, lane);
-        self.collector.forget(block);
+    /// Refuses the writes and trims of a unit that are not acknowledged.
+    fn refuse_rest(&mut self, at: u32) {
+        let mut kept = crate::units::Queue::EMPTY;
+        loop {
+            let unit = &mut self.units[at];
+            let taken = self.pieces.pop(&mut unit.taking);
+            let Some(waiting) = taken.or_else(|| self.pieces.pop(&mut unit.held)) else { break };
+            if waiting.acked {
+                self.pieces.hold(&mut kept, waiting);
+            } else {
+                self.refuse(waiting.piece.request);
+                self.epochs.leave(waiting.epoch);
+            }
+        }
+        self.units[at].taking = kept;
     }
 
     /// Acknowledges the writes that a unit has carried.
-    fn acknowledge(&mut self, at: u32) {
+    pub(crate) fn acknowledge(&mut self, at: u32, how: How) {
         while let Some(waiting) = self.pieces.pop(&mut self.units[at].taking) {
-            self.act(Action::Ack(waiting.piece.request));
+            if !waiting.acked {
+                self.act(Action::Ack(waiting.piece.request, how));
+            }
             self.epochs.leave(waiting.epoch);
         }
         self.ack_flushes();
     }
 
+    /// Refuses the writes and trims that a unit holds.
+    fn refuse_all(&mut self, at: u32) {
+        loop {
+            let unit = &mut self.units[at];
+            let taken = self.pieces.pop(&mut unit.taking);
+            let Some(waiting) = taken.or_else(|| self.pieces.pop(&mut unit.held)) else { return };
+            if !waiting.acked {
+                self.refuse(waiting.piece.request);
+            }
+            self.epochs.leave(waiting.epoch);
+        }
+    }
+
     /// What was held while a unit was programmed goes into its next program, or ends it.
     fn next_round(&mut self, at: u32) {
+        if self.worn_out {
+            self.refuse_all(at);
+            self.refuse_flushes();
+        }
         let lpn = self.units[at].lpn;
         let mut blank = false;
-        while let Some(Waiting { piece, kind, epoch, .. }) =
-            self.pieces.pop(&mut self.units[at].held)
-        {
+        while let Some(waiting) = self.pieces.pop(&mut self.units[at].held) {
+            let Waiting { piece, kind, epoch, .. } = waiting;
             if kind == Kind::Trim {
                 // The writes held before it need not be programmed: nobody can read them.
-                self.acknowledge(at);
+                self.acknowledge(at, How::Buffer);
                 self.unmap(Lpn(lpn));
                 self.acknowledge_trim(piece.request, epoch);
                 blank = true;
@@ -136,16 +321,16 @@ impl Ftl {
             self.act(Action::Fill(Buf(at), piece));
             let unit = &mut self.units[at];
             self.stats.combined += u64::from(!unit.taking.is_empty());
-            self.pieces.push(&mut unit.taking, piece, kind, epoch);
+            self.pieces.hold(&mut unit.taking, waiting);
             if !self.config.combine {
                 break;
             }
         }
         if self.units[at].taking.is_empty() {
-            self.table.remove(lpn);
-            self.units.remove(at);
+            self.end(at);
         } else {
-            self.units[at].state = State::Ready;
+            let unit = &mut self.units[at];
+            (unit.state, unit.merged, unit.stalls) = (State::Ready, false, self.stalls);
             self.ready.push_back(at);
         }
     }
@@ -155,7 +340,7 @@ impl Ftl {
     }
 
     fn acknowledge_trim(&mut self, request: RequestId, epoch: u32) {
-        self.act(Action::Ack(request));
+        self.act(Action::Ack(request, How::Flash));
         self.epochs.leave(epoch);
         self.ack_flushes();
     }

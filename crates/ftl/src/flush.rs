@@ -39,7 +39,10 @@ impl Epochs {
     /// A write of `epoch` is acknowledged.
     #[inline]
     pub fn leave(&mut self, epoch: u32) {
-        self.epochs[epoch.wrapping_sub(self.first) as usize].writes -= 1;
+        let at = epoch.wrapping_sub(self.first) as usize;
+        // One that was given up counts in the first.
+        let at = if at < self.epochs.len() { at } else { 0 };
+        self.epochs[at].writes -= 1;
     }
 
     /// The next flush that has nothing left to wait for.
@@ -53,6 +56,24 @@ impl Epochs {
         self.epochs.pop_front();
         self.first = self.first.wrapping_add(1);
         Some(flush)
+    }
+
+    /// Takes back the oldest flush that waits; what it waited for is waited for by the next.
+    pub fn give_up(&mut self) -> Option<RequestId> {
+        if self.epochs.len() == 1 {
+            return None;
+        }
+        let first = self.epochs.pop_front()?;
+        self.first = self.first.wrapping_add(1);
+        // Writes of epochs before the present ones count in the first.
+        self.epochs[0].writes += first.writes;
+        first.flush
+    }
+
+    /// Whether a flush waits.
+    #[inline]
+    pub fn is_flushing(&self) -> bool {
+        self.epochs.len() > 1
     }
 
     /// A flush comes in.

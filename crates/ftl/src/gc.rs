@@ -19,150 +19,271 @@
 //! it takes. [`Config::most_exported`](crate::Config::most_exported) leaves enough room that there
 //! is such a block until `low_water` is passed.
 
+mod cost_benefit;
+mod d_choices;
+mod fifo;
 mod greedy;
+mod random;
 
 use crate::blocks::Blocks;
 use crate::config::Victim;
-use crate::io::Action;
 use crate::machine::Ftl;
-use crate::units::{State, Unit};
+use crate::random::Random;
+use crate::units::{Cause, NONE, State, Unit};
 use alloc::collections::VecDeque;
+use alloc::vec;
 use alloc::vec::Vec;
-use gordon_nand::FlashOp;
 use gordon_units::{BlockId, Lpn, Ppn};
 
 /// A block under collection.
 #[derive(Clone, Copy, Debug)]
 struct Collection {
     block: BlockId,
-    /// The next page to look at.
+    /// The next super-page to look at.
     page: u32,
+    cause: Cause,
 }
 
 /// What is being collected.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Collector {
     active: Vec<Collection>,
-    /// Copies in flight.
+    /// Blocks to be emptied as soon as there is room: a program of theirs failed.
+    doomed: Vec<BlockId>,
+    /// Copies in flight, and how many of them are being programmed.
     pub copies: u32,
+    pub programming: u32,
     /// Copies that wait for a write point.
     pub ready: VecDeque<u32>,
+    random: Random,
+    /// Erases at the last time that wear was looked at.
+    levelled_at: u64,
 }
 
 impl Collector {
+    pub fn new(seed: u64) -> Self {
+        Self {
+            active: vec![],
+            doomed: vec![],
+            copies: 0,
+            programming: 0,
+            ready: VecDeque::new(),
+            random: Random(seed),
+            levelled_at: 0,
+        }
+    }
+
+    #[inline]
     pub fn is_active(&self) -> bool {
         !self.active.is_empty()
     }
 
     pub fn forget(&mut self, block: BlockId) {
         self.active.retain(|c| c.block != block);
+        self.doomed.retain(|&doomed| doomed != block);
+    }
+
+    pub fn doom(&mut self, block: BlockId) {
+        self.doomed.push(block);
     }
 }
 
-/// Asks the policy for a closed block.
-fn choose(policy: Victim, blocks: &Blocks) -> Option<BlockId> {
+/// Asks the policy for a closed block of up to `pages` logical pages.
+fn choose(policy: Victim, blocks: &Blocks, pages: u32, random: &mut Random) -> Option<BlockId> {
     match policy {
         Victim::Greedy => greedy::choose(blocks),
+        Victim::Fifo => fifo::choose(blocks),
+        Victim::Random => random::choose(blocks, random),
+        Victim::DChoices(choices) => d_choices::choose(blocks, choices, random),
+        Victim::CostBenefit => cost_benefit::choose(blocks, pages),
     }
 }
 
 impl Ftl {
     /// Starts collections where blocks run low, and copies in those under way.
+    #[inline]
     pub(crate) fn collect(&mut self) {
         let underway = |ftl: &Self| u32::try_from(ftl.collector.active.len()).unwrap_or(u32::MAX);
-        while self.blocks.free().saturating_add(underway(self)) <= self.config.low_water {
-            if !self.start(self.data_pages - 1) {
-                break;
-            }
+        if self.blocks.free().saturating_add(underway(self)) <= self.config.low_water {
+            self.collect_more();
+        }
+        if !self.collector.doomed.is_empty() {
+            self.empty_doomed();
+        }
+        if self.config.wear_spread > 0 {
+            self.level();
         }
         if self.collector.is_active() {
             self.copy();
         }
     }
 
+    fn collect_more(&mut self) {
+        if self.worn_out {
+            return;
+        }
+        let underway = |ftl: &Self| u32::try_from(ftl.collector.active.len()).unwrap_or(u32::MAX);
+        while self.blocks.free().saturating_add(underway(self)) <= self.config.low_water {
+            // Its copies must take fewer super-pages than it has.
+            let most = (self.data_pages - 1) * self.config.slots;
+            let Some(block) = self.victim().filter(|&block| self.blocks.valid(block) <= most)
+            else {
+                // The policy's choice gains nothing: take one that does.
+                let least = self.blocks.closed().min_by_key(|&block| self.blocks.valid(block));
+                match least.filter(|&block| self.blocks.valid(block) <= most) {
+                    Some(block) if self.start(block, Cause::Collection) => continue,
+                    _ => return,
+                }
+            };
+            if !self.start(block, Cause::Collection) {
+                return;
+            }
+        }
+    }
+
+    fn victim(&mut self) -> Option<BlockId> {
+        let pages = self.data_pages * self.config.slots;
+        choose(self.config.victim, &self.blocks, pages, &mut self.collector.random)
+    }
+
     /// In idle time goes on past the low-water mark, as long as a victim is at most half valid:
     /// otherwise waiting for more stale pages saves wear.
     pub(crate) fn collect_idle(&mut self) {
-        if !self.collector.is_active() && self.blocks.free() <= self.config.idle_water {
-            self.start(self.data_pages / 2);
+        let wanted = self.blocks.free() <= self.config.idle_water && !self.worn_out;
+        if wanted && !self.collector.is_active() {
+            let most = self.data_pages * self.config.slots / 2;
+            if let Some(block) = self.victim().filter(|&block| self.blocks.valid(block) <= most) {
+                self.start(block, Cause::Collection);
+            }
         }
     }
 
-    /// Starts collecting the block that the policy chooses, if it has at most `most` valid pages.
-    fn start(&mut self, most: u32) -> bool {
-        let Some(block) = choose(self.config.victim, &self.blocks) else {
-            return false;
-        };
-        let valid = self.blocks.valid(block);
-        let debt: u32 = self.collector.active.iter().map(|c| self.blocks.valid(c.block)).sum();
+    fn empty_doomed(&mut self) {
+        let block = self.collector.doomed[0];
+        if self.has_cover(block) {
+            self.collector.doomed.remove(0);
+            self.begin(block, Cause::Collection);
+        }
+    }
+
+    /// Static wear levelling: data that never change keep their block from being erased. When it
+    /// lags too far behind, it is emptied, and then used like any other. At most one block at a
+    /// time, and one for each four that are erased, so that the copies stay few.
+    fn level(&mut self) {
+        let due = self.stats.erases >= self.collector.levelled_at + 4;
+        if !due || self.collector.is_active() || self.worn_out {
+            return;
+        }
+        self.collector.levelled_at = self.stats.erases;
+        // Full of valid pages it gains nothing: there must be a block to spare.
+        if self.blocks.free() > self.config.reserve
+            && let Some(block) = self.blocks.laggard(self.config.wear_spread)
+        {
+            self.start(block, Cause::Levelling);
+        }
+    }
+
+    /// Whether all copies still to be placed, with those of `block`, are sure of a place.
+    fn has_cover(&self, block: BlockId) -> bool {
+        let pages = |block| self.blocks.valid(block).div_ceil(self.config.slots);
+        let debt: u32 = self.collector.active.iter().map(|c| pages(c.block)).sum();
         let cover = self.blocks.free().min(self.config.reserve) * self.data_pages;
-        if valid > most || debt + valid > cover {
+        pages(block) == 0 || debt + pages(block) <= cover
+    }
+
+    /// Starts emptying a closed block, if there is room for its copies.
+    fn start(&mut self, block: BlockId, cause: Cause) -> bool {
+        if !self.has_cover(block) {
             return false;
         }
         self.blocks.collect(block);
-        self.collector.active.push(Collection { block, page: 0 });
-        if self.blocks.is_empty(block) {
-            self.erase(block);
-        }
+        self.begin(block, cause);
         true
     }
 
-    /// Reads pages to be copied, two for each write point: one to program, one on its way.
+    fn begin(&mut self, block: BlockId, cause: Cause) {
+        match cause {
+            Cause::Collection => self.stats.collections += 1,
+            Cause::Levelling => self.stats.levelled += 1,
+        }
+        self.collector.active.push(Collection { block, page: 0, cause });
+        if self.blocks.is_empty(block) {
+            self.emptied(block);
+        }
+    }
+
+    /// Reads pages to be copied, two super-pages for each write point: one to program, one on its
+    /// way.
     fn copy(&mut self) {
-        for at in 0..self.collector.active.len() {
-            while self.collector.copies < 2 * self.config.write_points {
-                let Collection { block, page } = self.collector.active[at];
+        let most = 2 * self.config.points() * self.config.slots;
+        let mut at = 0;
+        while at < self.collector.active.len() {
+            while self.collector.copies < most {
+                let Collection { block, page, cause } = self.collector.active[at];
                 if page == self.data_pages {
                     break;
                 }
                 self.collector.active[at].page += 1;
-                self.copy_page(self.layout.ppn(block, page));
+                self.copy_page(self.layout.ppn(block, page), cause);
             }
+            at += 1;
         }
     }
 
-    fn copy_page(&mut self, ppn: Ppn) {
-        let lpn = Lpn(self.written.get(ppn.0) - 1);
-        if self.lookup(lpn) != Some(ppn) {
-            return;
-        }
-        if let Some(at) = self.table.get(lpn.0) {
-            let unit = &mut self.units[at];
-            if unit.only_reads() {
-                self.unlist(at);
+    /// Reads what is valid of a super-page.
+    fn copy_page(&mut self, ppn: Ppn, cause: Cause) {
+        let (mut head, mut last, mut slots) = (NONE, NONE, 0);
+        for slot in 0..self.config.slots {
+            let psn = self.slot(ppn, slot);
+            let Some(lpn) = self.map.written(psn) else { continue };
+            if self.map.get(lpn) != Some(psn) || !self.wants_copy(lpn, psn, cause) {
+                continue;
+            }
+            let mut unit = Unit::new(lpn, State::Reading);
+            (unit.copies, unit.psn, unit.stalls) = (Some(cause), psn, self.stalls);
+            self.collector.copies += 1;
+            let at = if let Some(at) = self.cached_unit(Lpn(lpn)) {
+                // Its content is at hand; and writes that join the copy would make it stale.
+                self.cached = None;
+                self.units[at] = Unit { state: State::Ready, ..unit };
+                self.collector.ready.push_back(at);
+                at
             } else {
-                debug_assert!(!unit.collects, "page {ppn} is looked at once");
-                if unit.state == State::Programming {
-                    return;
+                self.stats.gc_page_reads += 1;
+                let at = self.units.add(unit);
+                if slots > 0 {
+                    self.units[last].next = at;
+                } else {
+                    head = at;
                 }
-                unit.collects = true;
-                self.collector.copies += 1;
-                if unit.state == State::Ready {
-                    self.ready.retain(|&ready| ready != at);
-                    self.collector.ready.push_back(at);
-                }
-                return;
-            }
+                (last, slots) = (at, slots + 1);
+                at
+            };
+            self.table.insert(lpn, at);
         }
-        let mut unit = Unit::new(lpn.0, State::Reading);
-        unit.collects = true;
-        self.collector.copies += 1;
-        let at = if let Some(at) = self.cached_unit(lpn) {
-            // Its content is at hand; and writes that join the copy would make it stale.
-            self.cached = None;
-            self.units[at] = Unit { state: State::Ready, ..unit };
-            self.collector.ready.push_back(at);
-            at
-        } else {
-            self.stats.gc_page_reads += 1;
-            self.read_page(ppn, unit)
-        };
-        self.table.insert(lpn.0, at);
+        if slots > 0 {
+            self.read_pages(head, slots);
+        }
     }
 
-    /// Erases a block that holds nothing needed.
-    pub(crate) fn erase(&mut self, block: BlockId) {
-        self.load[self.layout.lane_of(block).index()] += 1;
-        self.act(Action::Flash(FlashOp::Erase { block }));
+    /// Whether a valid page needs a copy of its own: a unit that has work with it may stand for it.
+    fn wants_copy(&mut self, lpn: u32, psn: u32, cause: Cause) -> bool {
+        let Some(at) = self.table.get(lpn) else { return true };
+        let unit = &mut self.units[at];
+        if unit.only_reads() {
+            self.unlist(at);
+            return true;
+        }
+        debug_assert!(unit.copies.is_none(), "slot {psn} is looked at once");
+        if unit.state != State::Programming {
+            unit.copies = Some(cause);
+            let ready = unit.state == State::Ready;
+            self.collector.copies += 1;
+            if ready {
+                self.ready.retain(|&ready| ready != at);
+                self.collector.ready.push_back(at);
+            }
+        }
+        false
     }
 }

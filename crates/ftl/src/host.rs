@@ -1,75 +1,110 @@
 //! What the host asks for.
 
-use crate::io::{Action, Host, Piece, RequestId};
+use crate::io::{Action, Extent, Host, How, Piece, RequestId};
 use crate::machine::Ftl;
-use crate::units::{Kind, State, Unit};
+use crate::units::{Kind, NONE, State, Unit, Waiting};
 use gordon_nand::Buf;
 use gordon_units::Lpn;
 
 impl Ftl {
+    #[inline]
     pub(crate) fn host(&mut self, host: Host) {
         match host {
-            Host::Read(piece) => self.read(piece),
-            Host::Write(piece) => self.write(piece),
+            Host::Read(extent) => self.read(extent),
+            Host::Write(extent) if self.worn_out => {
+                let pieces = extent.count(self.config.sectors_per_page);
+                (0..pieces).for_each(|_| self.refuse(extent.request));
+            }
+            Host::Write(extent) => self.write(extent),
+            Host::Trim(request, _) if self.worn_out => self.refuse(request),
             Host::Trim(request, lpn) => self.trim(request, lpn),
             Host::Flush(request) => {
                 self.stats.flushes += 1;
                 self.epochs.flush(request);
-                self.ack_flushes();
+                if self.worn_out {
+                    self.refuse_flushes();
+                } else {
+                    self.ack_flushes();
+                }
             }
         }
     }
 
-    fn expect_inside(&self, piece: Piece) {
-        let end = piece.start.checked_add(piece.len);
-        let inside = piece.len > 0 && end.is_some_and(|end| end <= self.config.sectors_per_page);
-        assert!(inside && piece.lpn.0 < self.config.exported, "no such piece: {piece:?}");
+    fn expect_inside(&self, extent: Extent) {
+        let end = extent.first.checked_add(extent.sectors);
+        let all = u64::from(self.config.exported) * u64::from(self.config.sectors_per_page);
+        let inside = extent.sectors > 0 && end.is_some_and(|end| end <= all);
+        assert!(inside, "no such range: {extent:?}");
     }
 
-    fn read(&mut self, piece: Piece) {
-        self.expect_inside(piece);
-        self.stats.host_reads += 1;
-        let lpn = piece.lpn;
-        if let Some(at) = self.table.get(lpn.0) {
-            let unit = &mut self.units[at];
-            if unit.state == State::Reading {
-                self.pieces.push(&mut unit.readers, piece, Kind::Read, 0);
+    fn read(&mut self, extent: Extent) {
+        self.expect_inside(extent);
+        // Pages of the request that lie in one super-page are read together.
+        let (mut head, mut last, mut slots) = (NONE, NONE, 0);
+        for piece in extent.pieces(self.config.sectors_per_page) {
+            self.stats.host_reads += 1;
+            let lpn = piece.lpn;
+            if let Some(at) = self.table.get(lpn.0) {
+                let unit = &mut self.units[at];
+                if unit.state == State::Reading {
+                    self.pieces.push(&mut unit.readers, piece, Kind::Read, 0);
+                    self.stats.bypassed += 1;
+                } else {
+                    self.stats.forwarded += 1;
+                    self.give(at, piece, How::Buffer);
+                }
+            } else if let Some(at) = self.cached_unit(lpn) {
                 self.stats.bypassed += 1;
+                self.give(at, piece, How::Buffer);
+            } else if let Some(psn) = self.map.get(lpn.0) {
+                let mut unit = Unit::new(lpn.0, State::Reading);
+                (unit.listed, unit.psn) = (self.config.bypass, psn);
+                self.pieces.push(&mut unit.readers, piece, Kind::Read, 0);
+                self.stats.host_page_reads += 1;
+                let at = self.units.add(unit);
+                if self.config.bypass {
+                    self.table.insert(lpn.0, at);
+                }
+                if slots > 0 && self.page_of(self.units[last].psn) == self.page_of(psn) {
+                    self.units[last].next = at;
+                    slots += 1;
+                } else {
+                    if slots > 0 {
+                        self.read_pages(head, slots);
+                    }
+                    (head, slots) = (at, 1);
+                }
+                last = at;
             } else {
-                self.stats.forwarded += 1;
-                self.give(at, piece);
+                self.stats.unmapped_reads += 1;
+                self.act(Action::GiveZeros(piece));
+                self.act(Action::Ack(piece.request, How::Buffer));
             }
-        } else if let Some(at) = self.cached_unit(lpn) {
-            self.stats.bypassed += 1;
-            self.give(at, piece);
-        } else if let Some(ppn) = self.lookup(lpn) {
-            let mut unit = Unit::new(lpn.0, State::Reading);
-            unit.listed = self.config.bypass;
-            self.pieces.push(&mut unit.readers, piece, Kind::Read, 0);
-            self.stats.host_page_reads += 1;
-            let at = self.read_page(ppn, unit);
-            if self.config.bypass {
-                self.table.insert(lpn.0, at);
-            }
-        } else {
-            self.stats.unmapped_reads += 1;
-            self.act(Action::GiveZeros(piece));
-            self.act(Action::Ack(piece.request));
+        }
+        if slots > 0 {
+            self.read_pages(head, slots);
         }
     }
 
-    fn write(&mut self, piece: Piece) {
-        self.expect_inside(piece);
-        self.stats.host_writes += 1;
+    fn write(&mut self, extent: Extent) {
+        self.expect_inside(extent);
+        for piece in extent.pieces(self.config.sectors_per_page) {
+            self.stats.host_writes += 1;
+            self.write_piece(piece);
+        }
+    }
+
+    fn write_piece(&mut self, piece: Piece) {
         let epoch = self.epochs.enter();
         let (lpn, whole) = (piece.lpn, piece.len == self.config.sectors_per_page);
         if let Some(at) = self.table.get(lpn.0) {
-            let unit = &mut self.units[at];
+            let unit = &self.units[at];
             if unit.only_reads() {
                 if !whole {
                     // The read that is pending is the one this write needs.
                     self.stats.bypassed += 1;
-                    self.pieces.push(&mut unit.taking, piece, Kind::Write, epoch);
+                    self.units[at].merged = true;
+                    self.accept(at, piece, epoch);
                     return;
                 }
                 self.unlist(at);
@@ -77,32 +112,36 @@ impl Ftl {
                 || !unit.held.is_empty()
                 || !self.config.combine
             {
-                // A trim that is held must come first.
-                self.pieces.push(&mut unit.held, piece, Kind::Write, epoch);
+                // A trim that is held must come first. Reads are served from the buffer as it is,
+                // so what is held is not acknowledged yet.
+                self.pieces.push(&mut self.units[at].held, piece, Kind::Write, epoch);
                 return;
             } else {
                 self.stats.combined += 1;
-                self.pieces.push(&mut unit.taking, piece, Kind::Write, epoch);
-                if unit.state == State::Ready {
+                let ready = unit.state == State::Ready;
+                self.accept(at, piece, epoch);
+                if ready {
                     self.act(Action::Fill(Buf(at), piece));
                 }
                 return;
             }
         }
         let mut unit = Unit::new(lpn.0, State::Ready);
-        self.pieces.push(&mut unit.taking, piece, Kind::Write, epoch);
+        unit.stalls = self.stalls;
         let cached = self.cached_unit(lpn);
-        let at = match (cached, self.lookup(lpn)) {
+        let at = match (cached, self.map.get(lpn.0)) {
             (Some(at), _) => {
                 self.stats.bypassed += u64::from(!whole);
                 self.cached = None;
                 self.units[at] = unit;
                 at
             }
-            (None, Some(ppn)) if !whole => {
+            (None, Some(psn)) if !whole => {
                 self.stats.merge_page_reads += 1;
-                unit.state = State::Reading;
-                self.read_page(ppn, unit)
+                (unit.state, unit.psn, unit.merged) = (State::Reading, psn, true);
+                let at = self.units.add(unit);
+                self.read_pages(at, 1);
+                at
             }
             (None, mapped) => {
                 let at = self.units.add(unit);
@@ -113,41 +152,70 @@ impl Ftl {
             }
         };
         self.table.insert(lpn.0, at);
+        self.accept(at, piece, epoch);
         if self.units[at].state == State::Ready {
             self.act(Action::Fill(Buf(at), piece));
             self.ready.push_back(at);
         }
     }
 
+    /// A unit takes in a written piece; where the write buffer has room for it, it is acknowledged.
+    #[inline]
+    fn accept(&mut self, at: u32, piece: Piece, epoch: u32) {
+        let unit = &mut self.units[at];
+        if !unit.buffered && self.buffered < self.config.write_buffer {
+            unit.buffered = true;
+            self.buffered += 1;
+        }
+        let acked = unit.buffered;
+        let waiting = Waiting { piece, kind: Kind::Write, epoch, acked, next: NONE };
+        self.pieces.hold(&mut unit.taking, waiting);
+        if acked {
+            self.stats.buffered += 1;
+            self.act(Action::Ack(piece.request, How::Buffer));
+        }
+    }
+
     fn trim(&mut self, request: RequestId, lpn: Lpn) {
-        let piece = Piece { request, lpn, start: 0, len: self.config.sectors_per_page };
-        self.expect_inside(piece);
+        let len = self.config.sectors_per_page;
+        let first = u64::from(lpn.0) * u64::from(len);
+        self.expect_inside(Extent { request, first, sectors: u64::from(len) });
+        let piece = Piece { request, lpn, start: 0, len };
         self.stats.trims += 1;
         if let Some(at) = self.table.get(lpn.0) {
-            if !self.units[at].only_reads() {
-                let epoch = self.epochs.enter();
-                self.pieces.push(&mut self.units[at].held, piece, Kind::Trim, epoch);
-                return;
+            let unit = &self.units[at];
+            if !unit.only_reads() {
+                let waits = unit.state == State::Ready && unit.held.is_empty();
+                if !(waits && unit.buffered && unit.copies.is_none()) {
+                    let epoch = self.epochs.enter();
+                    self.pieces.push(&mut self.units[at].held, piece, Kind::Trim, epoch);
+                    return;
+                }
+                // Nobody can read what waits in the write buffer any more.
+                self.ready.retain(|&ready| ready != at);
+                self.acknowledge(at, How::Buffer);
+                self.end(at);
+            } else {
+                self.unlist(at);
             }
-            self.unlist(at);
         }
         if let Some(at) = self.cached_unit(lpn) {
             self.cached = None;
             self.units.remove(at);
         }
         self.unmap(lpn);
-        self.act(Action::Ack(request));
+        self.act(Action::Ack(request, How::Buffer));
     }
 
     pub(crate) fn unmap(&mut self, lpn: Lpn) {
-        if let Some(ppn) = self.lookup(lpn) {
-            let sequence = self.blocks.sequence(self.layout.block_of(ppn));
+        if let Some(psn) = self.map.get(lpn.0) {
+            let sequence = self.blocks.sequence(self.block_of(psn));
             if sequence > self.trim_floor {
                 self.trim_floor = sequence;
                 self.renumber_points();
             }
-            self.map.set(lpn.0, 0);
-            self.invalidate(ppn);
+            self.map.clear(lpn.0);
+            self.invalidate(psn);
         }
     }
 
@@ -156,15 +224,18 @@ impl Ftl {
     /// time, so what is there already keeps its age. Without this one trim of fresh data would
     /// leave all new data to the one write point that has opened a block since.
     fn renumber_points(&mut self) {
-        for point in &mut self.points {
+        for at in 0..self.points.len() {
+            let point = self.points.get(at);
             if let Some(block) = point.block
                 && point.sequence < self.trim_floor
             {
-                point.sequence = self.blocks.renumber(block);
+                let sequence = self.blocks.renumber(block);
+                self.points.renumber(at, sequence);
             }
         }
     }
 
+    #[inline]
     pub(crate) fn cached_unit(&self, lpn: Lpn) -> Option<u32> {
         self.cached.filter(|&at| self.units[at].lpn == lpn.0)
     }
@@ -175,14 +246,29 @@ impl Ftl {
         self.units[at].listed = false;
     }
 
-    pub(crate) fn give(&mut self, at: u32, piece: Piece) {
-        self.act(Action::Give(Buf(at), piece));
-        self.act(Action::Ack(piece.request));
+    /// Nothing is left to do for a unit.
+    pub(crate) fn end(&mut self, at: u32) {
+        let unit = &self.units[at];
+        self.buffered -= u32::from(unit.buffered);
+        self.table.remove(unit.lpn);
+        self.units.remove(at);
     }
 
+    #[inline]
+    pub(crate) fn give(&mut self, at: u32, piece: Piece, how: How) {
+        self.act(Action::Give(Buf(at), piece));
+        self.act(Action::Ack(piece.request, how));
+    }
+
+    pub(crate) fn refuse(&mut self, request: RequestId) {
+        self.stats.refused += 1;
+        self.act(Action::Refuse(request));
+    }
+
+    #[inline]
     pub(crate) fn ack_flushes(&mut self) {
         while let Some(request) = self.epochs.flushed() {
-            self.act(Action::Ack(request));
+            self.act(Action::Ack(request, How::Flash));
         }
     }
 }

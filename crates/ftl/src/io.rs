@@ -7,6 +7,51 @@ use gordon_units::{BlockId, Lpn};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId(pub u32);
 
+/// A range of sectors that a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Extent {
+    /// Of which request.
+    pub request: RequestId,
+    /// The first sector.
+    pub first: u64,
+    /// How many; at least one.
+    pub sectors: u64,
+}
+
+impl Extent {
+    /// Its parts in logical pages of `per_page` sectors.
+    ///
+    /// # Panics
+    /// Where a page number does not fit: drivers check requests against the capacity.
+    pub fn pieces(self, per_page: u32) -> impl Iterator<Item = Piece> {
+        let page = u64::from(per_page);
+        let (mut lpn, start) = (self.first / page, self.first % page);
+        let (mut start, mut left) = (start, self.sectors);
+        core::iter::from_fn(move || {
+            if left == 0 {
+                return None;
+            }
+            let len = (page - start).min(left);
+            // Start and length are at most `per_page`.
+            #[allow(clippy::cast_possible_truncation)]
+            let piece = Piece {
+                request: self.request,
+                lpn: Lpn(u32::try_from(lpn).expect("within the capacity")),
+                start: start as u32,
+                len: len as u32,
+            };
+            (lpn, start, left) = (lpn + 1, 0, left - len);
+            Some(piece)
+        })
+    }
+
+    /// How many parts that are.
+    pub fn count(self, per_page: u32) -> u64 {
+        let page = u64::from(per_page);
+        (self.first % page + self.sectors).div_ceil(page)
+    }
+}
+
 /// The part of a request that lies in one logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Piece {
@@ -20,43 +65,16 @@ pub struct Piece {
     pub len: u32,
 }
 
-impl Piece {
-    /// Cuts `sectors` sectors from `first` into pieces, for pages of `per_page` sectors.
-    ///
-    /// # Panics
-    /// Where a page number does not fit: drivers check requests against the capacity.
-    pub fn cut(
-        request: RequestId,
-        first: u64,
-        sectors: u64,
-        per_page: u32,
-    ) -> impl Iterator<Item = Self> {
-        let (mut at, end, page) = (first, first + sectors, u64::from(per_page));
-        core::iter::from_fn(move || {
-            if at == end {
-                return None;
-            }
-            let lpn = Lpn(u32::try_from(at / page).expect("within the capacity"));
-            let start = at % page;
-            let len = (page - start).min(end - at);
-            at += len;
-            // Both are at most `per_page`.
-            #[allow(clippy::cast_possible_truncation)]
-            Some(Self { request, lpn, start: start as u32, len: len as u32 })
-        })
-    }
-}
-
 /// What a host asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
-    /// Read a piece.
-    Read(Piece),
-    /// Write a piece.
-    Write(Piece),
+    /// Read a range.
+    Read(Extent),
+    /// Write a range.
+    Write(Extent),
     /// Forget a whole logical page: it reads as zeros. (A driver drops trims of less.)
     Trim(RequestId, Lpn),
-    /// Acknowledge when every write and trim handed in before is acknowledged, and so programmed.
+    /// Acknowledge when every write and trim handed in before is programmed.
     Flush(RequestId),
 }
 
@@ -67,15 +85,31 @@ pub enum Input {
     Host(Host),
     /// An operation handed out is done.
     Done(FlashOp),
+    /// An operation handed out has failed: a program or an erase, which makes its block bad, or a
+    /// read whose data cannot be had.
+    Failed(FlashOp),
     /// The driver has nothing to do: a time for work in the background.
     Idle,
+}
+
+/// How a piece of a request was served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum How {
+    /// From a buffer: it waited for no operation.
+    Buffer,
+    /// By an operation of its own, or one it shares.
+    Flash,
+    /// A write of part of a page, the rest of which had to be read.
+    Merge,
+    /// A write that had to wait until garbage collection had made room.
+    Stalled,
 }
 
 /// What the driver is to do, in the order handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Start an operation, and hand in [`Input::Done`] when it is done. Operations may end in any
-    /// order.
+    /// order. [`Ftl::parts`](crate::Ftl::parts) says which buffers a read fills or a program takes.
     Flash(FlashOp),
     /// Fill the whole buffer with zeros.
     Zero(Buf),
@@ -88,8 +122,22 @@ pub enum Action {
     /// The data of a read piece are zeros: its page is not mapped.
     GiveZeros(Piece),
     /// A piece, trim or flush of this request is done; one for each that was handed in. For a
-    /// write: the data are programmed.
-    Ack(RequestId),
+    /// write without a write buffer: the data are programmed.
+    Ack(RequestId, How),
+    /// As [`Ack`](Self::Ack), but it was not done: the array is worn out and takes no more
+    /// writes, or the data cannot be read.
+    Refuse(RequestId),
     /// Nothing until the next input.
     Wait,
+}
+
+/// A logical page's part of a flash operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Which slot of the super-page.
+    pub slot: u32,
+    /// The logical page; of a summary, none.
+    pub lpn: Option<Lpn>,
+    /// Its buffer.
+    pub buf: Buf,
 }

@@ -4,16 +4,14 @@ use crate::blocks::Blocks;
 use crate::config::{Config, ConfigError};
 use crate::flush::Epochs;
 use crate::gc::Collector;
-use crate::io::{Action, Input};
-use crate::packed::Packed;
-use crate::place::Point;
+use crate::io::{Action, Input, Part};
+use crate::map::Map;
+use crate::place::Points;
 use crate::stats::Stats;
 use crate::table::Table;
-use crate::units::{Pieces, Unit, Units};
+use crate::units::{NONE, Pieces, State, Units};
 use alloc::collections::VecDeque;
-use alloc::vec;
-use alloc::vec::Vec;
-use gordon_nand::{Buf, FlashOp, LaneId, Layout};
+use gordon_nand::{Buf, FlashOp, Holds, LaneId, Layout, Oob};
 use gordon_units::{BlockId, Lpn, Ppn};
 
 /// A page-mapped translation layer.
@@ -21,39 +19,37 @@ use gordon_units::{BlockId, Lpn, Ppn};
 /// A driver hands in what happened with [`handle`](Self::handle), and after each carries out what
 /// [`poll`](Self::poll) hands out, in order, until it says [`Action::Wait`].
 ///
-/// How it works: each logical page with work in flight has one *unit*, a page-sized buffer. A
+/// How it works: each logical page with work in flight has one *unit*, a buffer of its size. A
 /// write of a whole page fills the buffer; one of a part reads the page first, and fills over it.
-/// A full buffer waits for a write point, is programmed, and only then is the map changed and the
-/// write acknowledged. Writes that come while it waits join it (write combining), writes that
-/// come while it is programmed are held and go into the page's next program. Reads of a page with
-/// a unit are served from its buffer. So at most one program of a logical page is in flight, and
-/// each goes to a block with a sequence number not below that of the page's last copy: on the
-/// array, the copy in the latest place is the freshest.
+/// A full buffer waits for a write point, is programmed together with others that fit into the same
+/// super-page, and only then is the map changed and the write acknowledged. Writes that come while
+/// it waits join it (write combining), writes that come while it is programmed are held and go into
+/// the page's next program. Reads of a page with a unit are served from its buffer. So at most one
+/// program of a logical page is in flight, and each goes to a block with a sequence number not
+/// below that of the page's last copy: on the array, the copy in the latest place is the freshest.
 ///
-/// Not modelled yet: recovery, durable trims, failing operations and bad blocks, static wear
-/// levelling, hot and cold separation, mapping units below the super-page.
+/// Where an operation fails, its block is emptied and taken out of service; where too few blocks
+/// are left for what is exported, the layer takes no more writes.
+///
+/// Not modelled yet: recovery, durable trims.
 #[derive(Clone, Debug)]
 pub struct Ftl {
     pub(crate) layout: Layout,
     pub(crate) config: Config,
-    /// Pages of a block that hold data: all but the summary page.
+    /// Super-pages of a block that hold data.
     pub(crate) data_pages: u32,
-    /// Logical to physical page; 0: not mapped, else the page + 1.
-    pub(crate) map: Packed,
-    /// What each physical page was last programmed with: 0, or the logical page + 1. This is the
-    /// content of the summary pages. It is never cleared: a page is valid if the map points back.
-    pub(crate) written: Packed,
+    pub(crate) map: Map,
     pub(crate) blocks: Blocks,
-    pub(crate) points: Vec<Point>,
-    /// Write points without a program in flight.
-    pub(crate) idle_points: u32,
-    /// By lane: operations in flight.
-    pub(crate) load: Vec<u32>,
+    pub(crate) points: Points,
     pub(crate) units: Units,
     pub(crate) pieces: Pieces,
     pub(crate) table: Table,
     /// Units of the host that wait for a write point.
     pub(crate) ready: VecDeque<u32>,
+    /// Units of the write buffer.
+    pub(crate) buffered: u32,
+    /// The write buffer is written out, be its super-pages full or not.
+    pub(crate) draining: bool,
     pub(crate) collector: Collector,
     /// The unit that holds the last page read.
     pub(crate) cached: Option<u32>,
@@ -61,6 +57,11 @@ pub struct Ftl {
     /// The highest sequence number of a block that held a trimmed page. Trims leave no mark on
     /// the array, so a page not mapped may have copies in blocks up to this number.
     pub(crate) trim_floor: u64,
+    /// How often the host had to stop for garbage collection.
+    pub(crate) stalls: u32,
+    pub(crate) stalled: bool,
+    /// Too few good blocks are left.
+    pub(crate) worn_out: bool,
     pub(crate) actions: VecDeque<Action>,
     pub(crate) stats: Stats,
 }
@@ -68,24 +69,39 @@ pub struct Ftl {
 impl Ftl {
     /// A layer on an erased array.
     pub fn new(layout: Layout, config: Config) -> Result<Self, ConfigError> {
+        Self::with_bad(layout, config, &[])
+    }
+
+    /// A layer on an erased array that has bad blocks.
+    pub fn with_bad(layout: Layout, config: Config, bad: &[BlockId]) -> Result<Self, ConfigError> {
         config.validate(&layout)?;
+        let data_pages = config.data_pages(&layout);
+        let most_valid = data_pages * config.slots;
+        let levels = config.wear_spread > 0;
+        let blocks = Blocks::new(&layout, config.victim, most_valid, levels, bad);
+        let most = config.most_on(blocks.good(), data_pages);
+        if u64::from(config.exported) > most {
+            let raw = u64::from(blocks.good()) * u64::from(most_valid);
+            return Err(ConfigError::NoRoom { exported: config.exported, raw, most });
+        }
         Ok(Self {
-            data_pages: layout.pages_per_block() - 1,
-            // The last page of the array is a summary page, so no entry exceeds its number.
-            map: Packed::new(config.exported, layout.pages() - 1),
-            written: Packed::new(layout.pages(), config.exported),
-            blocks: Blocks::new(&layout),
-            points: vec![Point::CLOSED; config.write_points as usize],
-            idle_points: config.write_points,
-            load: vec![0; layout.lanes() as usize],
+            data_pages,
+            map: Map::new(config.exported, layout.pages() * config.slots),
+            blocks,
+            points: Points::new(config.write_points, config.copy_points, layout.lanes()),
             units: Units::default(),
             pieces: Pieces::default(),
             table: Table::new(),
             ready: VecDeque::new(),
-            collector: Collector::default(),
+            buffered: 0,
+            draining: false,
+            collector: Collector::new(config.seed),
             cached: None,
             epochs: Epochs::new(),
             trim_floor: 0,
+            stalls: 0,
+            stalled: false,
+            worn_out: false,
             actions: VecDeque::new(),
             stats: Stats::default(),
             layout,
@@ -96,14 +112,15 @@ impl Ftl {
     /// Takes in what happened.
     ///
     /// # Panics
-    /// Where a piece lies outside the exported pages or its page, or an operation is done that was
-    /// not handed out: drivers check their input.
+    /// Where a range lies outside the exported pages, or an operation is done that was not handed
+    /// out: drivers check their input.
     #[inline]
     pub fn handle(&mut self, input: Input) {
         match input {
             Input::Host(host) => self.host(host),
             Input::Done(op) => self.done(op),
-            Input::Idle => self.collect_idle(),
+            Input::Failed(op) => self.failed(op),
+            Input::Idle => self.idle(),
         }
         self.advance();
     }
@@ -114,20 +131,45 @@ impl Ftl {
         self.actions.pop_front().unwrap_or(Action::Wait)
     }
 
-    /// Where a logical page is.
-    #[inline]
-    pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
-        match self.map.get(lpn.0) {
-            0 => None,
-            place => Some(Ppn(place - 1)),
-        }
+    /// What a read or program in flight is made of: a part for each logical page.
+    pub fn parts(&self, buf: Buf) -> impl Iterator<Item = Part> {
+        let mut at = buf.0;
+        core::iter::from_fn(move || {
+            if at == NONE {
+                return None;
+            }
+            let unit = &self.units[at];
+            let summary = unit.state == State::Programming && !unit.listed;
+            let part = Part {
+                slot: unit.psn - self.slot(self.page_of(unit.psn), 0),
+                lpn: (!summary).then_some(Lpn(unit.lpn)),
+                buf: Buf(at),
+            };
+            at = unit.next;
+            Some(part)
+        })
     }
 
-    /// The logical page of each data page of `block`, as its summary page records it.
-    pub fn summary(&self, block: BlockId) -> impl Iterator<Item = Lpn> {
-        let first = self.layout.ppn(block, 0).0;
-        // Summaries are written when every data page is.
-        (first..first + self.data_pages).map(|ppn| Lpn(self.written.get(ppn).wrapping_sub(1)))
+    /// What goes beside the data of a program in flight.
+    pub fn oob(&self, buf: Buf) -> Oob {
+        let unit = &self.units[buf.0];
+        let holds = if unit.listed { Holds::Data } else { Holds::Summary };
+        Oob { holds, sequence: unit.sequence }
+    }
+
+    /// Where a logical page is: its super-page and the slot in it.
+    #[inline]
+    pub fn lookup(&self, lpn: Lpn) -> Option<(Ppn, u32)> {
+        let psn = self.map.get(lpn.0)?;
+        let ppn = self.page_of(psn);
+        Some((ppn, psn - self.slot(ppn, 0)))
+    }
+
+    /// The logical page in each slot of each data page of `block`, as its summary page records it.
+    pub fn summary(&self, block: BlockId) -> impl Iterator<Item = Option<Lpn>> {
+        let first = self.slot(self.layout.ppn(block, 0), 0);
+        let end = first + self.data_pages * self.config.slots;
+        (first..end).map(|psn| self.map.written(psn).map(Lpn))
     }
 
     /// The array it runs on.
@@ -141,6 +183,7 @@ impl Ftl {
     }
 
     /// What it counted.
+    #[inline]
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
@@ -150,19 +193,37 @@ impl Ftl {
         self.blocks.free()
     }
 
+    /// Blocks in service.
+    pub fn good_blocks(&self) -> u32 {
+        self.blocks.good()
+    }
+
+    /// Whether so many blocks have gone bad that it takes no more writes.
+    pub fn is_worn_out(&self) -> bool {
+        self.worn_out
+    }
+
     /// How often a block was erased.
     pub fn erases(&self, block: BlockId) -> u32 {
         self.blocks.erases(block)
     }
 
+    /// Whether an operation on `block` serves garbage collection or wear levelling: the block is
+    /// being emptied.
+    #[inline]
+    pub fn is_collecting(&self, block: BlockId) -> bool {
+        self.blocks.state(block) == crate::blocks::State::Collecting
+    }
+
     /// Whether work is in flight or waits.
+    #[inline]
     pub fn is_busy(&self) -> bool {
         self.units.len() > usize::from(self.cached.is_some()) || self.collector.is_active()
     }
 
     /// Bytes of memory that map, summaries and block table hold.
     pub fn memory(&self) -> u64 {
-        self.map.memory() + self.written.memory() + self.blocks.memory()
+        self.map.memory() + self.blocks.memory()
     }
 
     /// Moves everything on that can move.
@@ -170,9 +231,21 @@ impl Ftl {
         loop {
             self.collect();
             if !self.dispatch() {
-                return;
+                break;
             }
         }
+        // Failed programs may have used up the reserve.
+        if self.points.in_flight() == 0 && !self.worn_out {
+            let host_stands = self.stalled && !self.ready.is_empty();
+            if host_stands || !self.collector.ready.is_empty() {
+                self.wear_out();
+            }
+        }
+    }
+
+    fn idle(&mut self) {
+        self.draining |= self.buffered > 0;
+        self.collect_idle();
     }
 
     #[inline]
@@ -185,21 +258,32 @@ impl Ftl {
         self.layout.lane_of(self.layout.block_of(ppn))
     }
 
-    /// Starts reading `ppn` into the buffer of a new unit.
-    pub(crate) fn read_page(&mut self, ppn: Ppn, unit: Unit) -> u32 {
-        let at = self.units.add(Unit { ppn: ppn.0, ..unit });
+    /// Starts reading the slots of one super-page into a chain of units, the first of which is
+    /// `head`.
+    pub(crate) fn read_pages(&mut self, head: u32, slots: u32) {
+        let ppn = self.page_of(self.units[head].psn);
         let block = self.layout.block_of(ppn);
         self.blocks.pin(block);
-        self.load[self.layout.lane_of(block).index()] += 1;
-        self.act(Action::Flash(FlashOp::Read { ppn, buf: Buf(at) }));
-        at
+        self.points.add_load(self.layout.lane_of(block));
+        self.stats.read_operations += 1;
+        self.act(Action::Flash(FlashOp::Read { ppn, slots, buf: Buf(head) }));
     }
 
-    /// The page that `ppn` held is mapped no more.
-    pub(crate) fn invalidate(&mut self, ppn: Ppn) {
-        let block = self.layout.block_of(ppn);
+    /// The page that the slot held is mapped no more.
+    #[inline]
+    pub(crate) fn invalidate(&mut self, psn: u32) {
+        let block = self.block_of(psn);
         if self.blocks.drop_valid(block) {
-            self.erase(block);
+            self.emptied(block);
+        }
+    }
+
+    /// The highest sequence number that a copy of the page may have on the array.
+    #[inline]
+    pub(crate) fn floor_of(&self, lpn: u32) -> u64 {
+        match self.map.get(lpn) {
+            Some(psn) => self.blocks.sequence(self.block_of(psn)),
+            None => self.trim_floor,
         }
     }
 }

@@ -2,10 +2,10 @@
 //! had been written before in the order given, spread over the write points.
 
 use crate::machine::Ftl;
-use crate::place::Point;
+use crate::place::Kind;
 use core::fmt;
-use gordon_nand::{Buf, FlashOp, Holds, Oob};
-use gordon_units::Lpn;
+use gordon_nand::{Holds, Oob};
+use gordon_units::{Lpn, Ppn};
 
 /// The pages do not fit beside what was written before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,52 +22,78 @@ impl fmt::Display for NoRoom {
 
 impl core::error::Error for NoRoom {}
 
+/// A super-page that was programmed before the run: what goes beside its data, and the logical
+/// page in each slot.
+pub type Placed<'a> = dyn FnMut(Ppn, Oob, &[Option<Lpn>]) + 'a;
+
 impl Ftl {
-    /// Maps each of `lpns` that is not mapped. `placed` sees the programs that would have put them
-    /// there (their buffers mean nothing), for drivers that keep contents.
+    /// Maps each of `lpns` that is not mapped. `placed` sees the super-pages that hold them, for
+    /// drivers that keep contents.
     ///
     /// # Panics
     /// Where work is in flight, or a page lies outside the exported ones.
     pub fn preload(
         &mut self,
         lpns: impl IntoIterator<Item = Lpn>,
-        mut placed: impl FnMut(FlashOp),
+        placed: &mut Placed<'_>,
     ) -> Result<(), NoRoom> {
         assert!(!self.is_busy(), "pages are loaded when no work is in flight");
+        let slots = self.config.slots as usize;
+        let mut page: alloc::vec::Vec<Option<Lpn>> = alloc::vec::Vec::with_capacity(slots);
+        let hosts = self.config.write_points as usize;
         let mut point = 0;
-        for lpn in lpns {
-            if self.lookup(lpn).is_some() {
-                continue;
+        let mut lpns = lpns.into_iter();
+        loop {
+            let lpn = lpns.find(|lpn| self.map.get(lpn.0).is_none());
+            page.extend(lpn.map(Some));
+            if page.len() == slots || (lpn.is_none() && !page.is_empty()) {
+                self.place(point, &page, placed)?;
+                page.clear();
+                point = (point + 1) % hosts;
             }
-            if self.points[point].block.is_none() {
-                if self.blocks.free() <= self.config.reserve {
-                    return Err(NoRoom { lpn });
-                }
-                self.open(point);
+            if lpn.is_none() {
+                return Ok(());
             }
-            let Point { block, lane, sequence, next, .. } = self.points[point];
-            let block = block.expect("opened above");
-            let ppn = self.layout.ppn(block, next);
-            placed(FlashOp::Program {
-                ppn,
-                buf: Buf(0),
-                oob: Oob { holds: Holds::Data(lpn), sequence },
-            });
-            self.map.set(lpn.0, ppn.0 + 1);
-            self.written.set(ppn.0, lpn.0 + 1);
-            self.blocks.add_valid(block);
-            self.stats.preloaded += 1;
-            self.points[point].next += 1;
-            if self.points[point].next == self.data_pages {
-                placed(FlashOp::Program {
-                    ppn: self.layout.ppn(block, self.data_pages),
-                    buf: Buf(0),
-                    oob: Oob { holds: Holds::Summary, sequence },
-                });
-                self.blocks.close(block, lane);
-                self.points[point] = Point::CLOSED;
+        }
+    }
+
+    /// Puts a super-page at a write point.
+    fn place(
+        &mut self,
+        at: usize,
+        lpns: &[Option<Lpn>],
+        placed: &mut Placed<'_>,
+    ) -> Result<(), NoRoom> {
+        debug_assert_eq!(self.points.get(at).kind, Kind::Host);
+        if self.points.get(at).block.is_none() {
+            let room = self.blocks.free() > self.config.reserve;
+            if !room || !self.open(at) {
+                let lpn = lpns.iter().flatten().next().copied().unwrap_or(Lpn(0));
+                return Err(NoRoom { lpn });
             }
-            point = (point + 1) % self.points.len();
+        }
+        let point = *self.points.get(at);
+        let block = point.block.expect("opened above");
+        let ppn = self.layout.ppn(block, point.next);
+        placed(ppn, Oob { holds: Holds::Data, sequence: point.sequence }, lpns);
+        let mut slots = lpns.iter();
+        for psn in self.slot(ppn, 0)..self.slot(ppn, self.config.slots) {
+            let lpn = slots.next().copied().flatten();
+            self.map.write(psn, lpn.map(|lpn| lpn.0));
+            if let Some(lpn) = lpn {
+                self.map.set(lpn.0, psn);
+                self.blocks.add_valid(block, 1);
+                self.stats.preloaded += 1;
+            }
+        }
+        self.points.skip_to(at, point.next + 1);
+        if point.next + 1 == self.data_pages {
+            if self.config.summary {
+                let ppn = self.layout.ppn(block, self.data_pages);
+                placed(ppn, Oob { holds: Holds::Summary, sequence: point.sequence }, &[]);
+            }
+            self.points.close(at);
+            self.blocks.close(block);
         }
         Ok(())
     }

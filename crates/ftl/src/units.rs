@@ -1,10 +1,11 @@
-//! Work in flight: units (a page-sized buffer and what is to happen to it) and the pieces of
+//! Work in flight: units (a buffer of a logical page and what is to happen to it) and the pieces of
 //! requests that wait on them. Both live in pools, so the hot path allocates nothing.
 
 use crate::io::Piece;
 use alloc::vec::Vec;
 
-const NONE: u32 = u32::MAX;
+/// No unit, no piece.
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// Pieces in the order they came, linked through the pool.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +38,9 @@ pub(crate) struct Waiting {
     pub kind: Kind,
     /// The flush epoch it belongs to, for writes and trims.
     pub epoch: u32,
-    next: u32,
+    /// It was acknowledged when it came into the write buffer.
+    pub acked: bool,
+    pub next: u32,
 }
 
 /// The pool of waiting pieces.
@@ -48,8 +51,14 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
+    #[inline]
     pub fn push(&mut self, queue: &mut Queue, piece: Piece, kind: Kind, epoch: u32) {
-        let waiting = Waiting { piece, kind, epoch, next: NONE };
+        self.hold(queue, Waiting { piece, kind, epoch, acked: false, next: NONE });
+    }
+
+    #[inline]
+    pub fn hold(&mut self, queue: &mut Queue, waiting: Waiting) {
+        let waiting = Waiting { next: NONE, ..waiting };
         let at = match self.free.pop() {
             Some(at) => {
                 self.pool[at as usize] = waiting;
@@ -67,6 +76,7 @@ impl Pieces {
         queue.tail = at;
     }
 
+    #[inline]
     pub fn pop(&mut self, queue: &mut Queue) -> Option<Waiting> {
         if queue.head == NONE {
             return None;
@@ -104,20 +114,38 @@ pub(crate) enum State {
     Cached,
 }
 
-/// A page-sized buffer and what is to happen to it. At most one unit of a logical page is in the
-/// table, so at most one program of a logical page is in flight.
+/// Why a page is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Its block has to be freed.
+    Collection,
+    /// Its block was erased too seldom.
+    Levelling,
+}
+
+/// A buffer of a logical page and what is to happen to it. At most one unit of a logical page is
+/// in the table, so at most one program of a logical page is in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unit {
     pub lpn: u32,
     pub state: State,
     /// In the table: later requests for the page find it.
     pub listed: bool,
-    /// Stands for a garbage collection copy: may use the reserve.
-    pub collects: bool,
-    /// Reading: the page read, pinned. Programming: the page programmed.
-    pub ppn: u32,
-    /// Programming: the write point.
+    /// Stands for a copy: may use the reserve.
+    pub copies: Option<Cause>,
+    /// A write that covered part of the page, so that the rest was read.
+    pub merged: bool,
+    /// Part of the write buffer.
+    pub buffered: bool,
+    /// Reading: the slot read, in a block pinned. Programming: the slot programmed.
+    pub psn: u32,
+    /// The next unit of the same operation; `NONE`: the last.
+    pub next: u32,
+    /// The first unit of a program: its write point, and the sequence number of its page.
     pub point: u32,
+    pub sequence: u64,
+    /// How often the host had been stopped when the unit was made.
+    pub stalls: u32,
     /// Reads to be given its content once it is read.
     pub readers: Queue,
     /// Writes whose data its next (or present) program carries.
@@ -132,9 +160,14 @@ impl Unit {
             lpn,
             state,
             listed: true,
-            collects: false,
-            ppn: 0,
+            copies: None,
+            merged: false,
+            buffered: false,
+            psn: 0,
+            next: NONE,
             point: 0,
+            sequence: 0,
+            stalls: 0,
             readers: Queue::EMPTY,
             taking: Queue::EMPTY,
             held: Queue::EMPTY,
@@ -142,8 +175,9 @@ impl Unit {
     }
 
     /// A read and nothing else.
+    #[inline]
     pub fn only_reads(&self) -> bool {
-        self.state == State::Reading && self.taking.is_empty() && !self.collects
+        self.state == State::Reading && self.taking.is_empty() && self.copies.is_none()
     }
 }
 
@@ -155,6 +189,7 @@ pub(crate) struct Units {
 }
 
 impl Units {
+    #[inline]
     pub fn add(&mut self, unit: Unit) -> u32 {
         match self.free.pop() {
             Some(at) => {

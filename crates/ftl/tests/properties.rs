@@ -1,7 +1,7 @@
 //! Any sequence of requests, on small arrays, with operations ending in any order: what
 //! `gordon_testkit::Rig` checks holds.
 
-use gordon_ftl::Config;
+use gordon_ftl::{Config, Victim};
 use gordon_nand::{Geometry, Layout, Shape};
 use gordon_testkit::{Random, Request, Rig};
 use gordon_units::Lpn;
@@ -64,40 +64,60 @@ fn drafts(most: usize) -> impl Strategy<Value = Vec<Draft>> {
     proptest::collection::vec(draft, 1..most)
 }
 
+const POLICIES: [Victim; 5] =
+    [Victim::Greedy, Victim::Fifo, Victim::Random, Victim::DChoices(2), Victim::CostBenefit];
+
 #[derive(Clone, Debug)]
 struct Case {
     layout: Layout,
     config: Config,
-    /// Part of the most that can be exported, in 1/256; 256 is all of it.
     fill: bool,
+    faults: usize,
     seed: u64,
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let sizes = (1u32..5, 1u32..3, 4u32..10, 2u32..7);
-    let knobs = (1u32..5, any::<bool>(), any::<bool>(), 1u32..4, 0u32..3, 0u32..4);
-    (sizes, knobs, any::<bool>(), 1u64..257, any::<u64>()).prop_filter_map(
+    let sizes = (1u32..5, 1u32..3, 4u32..10, 2u32..7, 1u32..5);
+    let points = (1u32..5, 0u32..3, 1u32..4, 0u32..3, 0u32..4);
+    let knobs = (any::<[bool; 3]>(), 0usize..5, 0u32..20, 0u32..4);
+    let rest = (any::<bool>(), 1u64..257, any::<u64>(), 0usize..3);
+    (sizes, points, knobs, rest).prop_filter_map(
         "no room for a page",
-        |((lanes, sets, blocks, pages), knobs, fill, part, seed)| {
-            let (write_points, bypass, combine, reserve, low, idle) = knobs;
+        |((lanes, sets, blocks, pages, slots), points, knobs, (fill, part, seed, faulty))| {
+            let (write_points, copy_points, reserve, low, idle) = points;
+            let ([bypass, combine, summary], policy, write_buffer, wear_spread) = knobs;
             let layout = layout(lanes, sets, blocks, pages);
-            let mut config = Config::new(&layout, 1, SECTORS);
-            (config.write_points, config.bypass, config.combine) = (write_points, bypass, combine);
-            config.reserve = reserve;
-            config.low_water = reserve + low;
-            config.idle_water = config.low_water + idle;
+            let mut config = Config {
+                slots,
+                write_points,
+                copy_points,
+                bypass,
+                combine,
+                summary,
+                // Half of the cases have no write buffer.
+                write_buffer: write_buffer.saturating_sub(10),
+                reserve,
+                low_water: reserve + low,
+                idle_water: reserve + low + idle,
+                victim: POLICIES[policy],
+                wear_spread,
+                seed,
+                ..Config::new(&layout, 1, SECTORS)
+            };
             // A third of the cases export all that can be.
             let most = config.most_exported(&layout);
             let exported = if seed % 3 == 0 { most } else { most * part / 256 };
             config.exported = u32::try_from(exported).expect("small");
             config.validate(&layout).ok()?;
-            Some(Case { layout, config, fill, seed })
+            let faults = if faulty == 0 { 20 } else { 0 };
+            Some(Case { layout, config, fill, faults, seed })
         },
     )
 }
 
 fn run(case: &Case, drafts: &[Draft]) -> Rig {
     let mut rig = Rig::new(case.layout, case.config, case.seed);
+    rig.faults = case.faults;
     if case.fill {
         rig.preload((0..case.config.exported).map(Lpn));
     }
@@ -114,7 +134,7 @@ fn run(case: &Case, drafts: &[Draft]) -> Rig {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn every_read_is_right_and_everything_ends(case in cases(), drafts in drafts(300)) {
@@ -132,7 +152,7 @@ proptest! {
 /// collection must go on for ever. Every shape of the smallest arrays.
 #[test]
 fn full_devices_go_on() {
-    let (mut shapes, mut erased) = (0, 0);
+    let (mut shapes, mut erased) = (0usize, 0);
     for lanes in 1..4 {
         for (blocks, pages) in [(5, 2), (6, 3), (8, 5), (12, 9)] {
             for write_points in 1..4 {
@@ -141,6 +161,11 @@ fn full_devices_go_on() {
                     let mut config = Config::new(&layout, 1, SECTORS);
                     config.write_points = write_points;
                     (config.reserve, config.low_water) = (reserve, reserve);
+                    // Each policy, kinds of write points, and sizes of logical pages take turns.
+                    config.victim = POLICIES[shapes % 5];
+                    config.copy_points = u32::try_from(shapes % 2).expect("0 or 1");
+                    config.slots = 1 + u32::try_from(shapes % 3).expect("small");
+                    config.summary = shapes % 4 < 2;
                     config.exported = u32::try_from(config.most_exported(&layout)).expect("small");
                     if config.validate(&layout).is_err() {
                         continue;

@@ -3,7 +3,7 @@
 //! FIFO(alpha) solves A = 1 / (1 - exp(-alpha / A)) and greedy is FIFO(k alpha) / k with
 //! k = 1 + 1 / (2 b) (Desnoyers, SYSTOR'12). The summary page adds a page to each b.
 
-use gordon_ftl::{Action, Config, Ftl, Host, Input, Piece, RequestId};
+use gordon_ftl::{Action, Config, Extent, Ftl, Host, Input, RequestId};
 use gordon_nand::{Geometry, Layout, Shape};
 use gordon_testkit::Random;
 use gordon_units::Lpn;
@@ -43,13 +43,13 @@ fn greedy_is_as_theory_says() {
         // One block is open and one free: the others are closed.
         config.exported = (f64::from((blocks - 2) * data_pages) * rho) as u32;
         let mut ftl = Ftl::new(layout, config).unwrap();
-        ftl.preload((0..config.exported).map(Lpn), |_| ()).unwrap();
+        ftl.preload((0..config.exported).map(Lpn), &mut |_, _, _| ()).unwrap();
         let mut random = Random::new(3);
         let mut write = |ftl: &mut Ftl, writes: u32| {
             for _ in 0..writes {
-                let lpn = Lpn(random.below(config.exported as usize) as u32);
-                let piece = Piece { request: RequestId(0), lpn, start: 0, len: 1 };
-                ftl.handle(Input::Host(Host::Write(piece)));
+                let first = random.below(config.exported as usize) as u64;
+                let extent = Extent { request: RequestId(0), first, sectors: 1 };
+                ftl.handle(Input::Host(Host::Write(extent)));
                 loop {
                     match ftl.poll() {
                         Action::Flash(op) => ftl.handle(Input::Done(op)),

@@ -90,6 +90,41 @@ pub struct Layout {
     lanes: u32,
     lanes_per_bus_group: u32,
     blocks: u32,
+    by_block: Divisor,
+    by_lane: Divisor,
+}
+
+/// Division by a number known early, as a multiplication (Granlund and Montgomery, PLDI'94): the
+/// sums of every operation need several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Divisor {
+    by: u32,
+    factor: u64,
+    shift: u32,
+}
+
+impl Divisor {
+    /// `by` is not zero.
+    fn new(by: u32) -> Self {
+        let shift = 32 - (by - 1).leading_zeros();
+        let factor = ((1u64 << 32) * ((1u64 << shift) - u64::from(by))) / u64::from(by) + 1;
+        Self { by, factor, shift }
+    }
+
+    #[inline]
+    fn divide(self, n: u32) -> u32 {
+        let high = (u64::from(n) * self.factor) >> 32;
+        // At most `n`.
+        #[allow(clippy::cast_possible_truncation)]
+        {
+            ((high + u64::from(n)) >> self.shift) as u32
+        }
+    }
+
+    #[inline]
+    fn remainder(self, n: u32) -> u32 {
+        n - self.divide(n) * self.by
+    }
 }
 
 impl Layout {
@@ -115,7 +150,15 @@ impl Layout {
         }
         // `blocks <= pages`, which fits.
         #[allow(clippy::cast_possible_truncation)]
-        Ok(Self { geometry, shape, lanes, lanes_per_bus_group, blocks: blocks as u32 })
+        Ok(Self {
+            geometry,
+            shape,
+            lanes,
+            lanes_per_bus_group,
+            blocks: blocks as u32,
+            by_block: Divisor::new(geometry.pages_per_block),
+            by_lane: Divisor::new(lanes),
+        })
     }
 
     /// The physical array below.
@@ -168,27 +211,52 @@ impl Layout {
         Bytes(u64::from(self.geometry.page_bytes)) * u64::from(self.shape.pages())
     }
 
+    /// Sets of planes that share the dies of a lane.
+    pub fn plane_sets(&self) -> u32 {
+        self.geometry.planes_per_die / self.shape.planes
+    }
+
+    /// Which set of planes of its lane a super-block lies in.
+    pub fn plane_set_of(&self, block: BlockId) -> u32 {
+        block.0 / self.lanes / self.geometry.blocks_per_plane
+    }
+
     /// The lane a super-block lies on.
     #[inline]
     pub fn lane_of(&self, block: BlockId) -> LaneId {
-        LaneId(block.0 % self.lanes)
+        LaneId(self.by_lane.remainder(block.0))
     }
 
     /// The super-block a super-page lies in.
     #[inline]
     pub fn block_of(&self, ppn: Ppn) -> BlockId {
-        BlockId(ppn.0 / self.geometry.pages_per_block)
+        BlockId(self.by_block.divide(ppn.0))
     }
 
     /// Which page of its super-block a super-page is.
     #[inline]
     pub fn page_of(&self, ppn: Ppn) -> u32 {
-        ppn.0 % self.geometry.pages_per_block
+        self.by_block.remainder(ppn.0)
     }
 
     /// The super-page `page` of `block`.
     #[inline]
     pub fn ppn(&self, block: BlockId, page: u32) -> Ppn {
         Ppn(block.0 * self.geometry.pages_per_block + page)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_multiplication_divides() {
+        for by in (1..300).chain([1 << 16, (1 << 31) - 1, 1 << 31, u32::MAX]) {
+            let divisor = Divisor::new(by);
+            for n in (0..1000).chain([by - 1, by, u32::MAX / 2, u32::MAX - 1, u32::MAX]) {
+                assert_eq!((divisor.divide(n), divisor.remainder(n)), (n / by, n % by), "{n}/{by}");
+            }
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! What can be asked of the array.
 
-use gordon_units::{BlockId, Lpn, Ppn};
+use gordon_units::{BlockId, Ppn};
 
-/// A page-sized buffer of whoever carries operations out; the layers that issue them see only this
-/// handle. Handles are small: they index a table.
+/// A buffer of whoever carries operations out; the layers that issue them see only this handle.
+/// Handles are small: they index a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Buf(pub u32);
 
@@ -18,29 +18,32 @@ impl Buf {
 /// What a programmed page holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Holds {
-    /// Data of a logical page.
-    Data(Lpn),
-    /// The logical page of every other page of its block (section 4.2.2 of the Gordon paper).
+    /// Data of logical pages.
+    Data,
+    /// The logical pages of every other page of its block (section 4.2.2 of the Gordon paper).
     Summary,
 }
 
-/// What is stored beside the data of a page.
+/// What is stored beside the data of a page, but for the logical pages of its slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Oob {
     /// What the page holds.
     pub holds: Holds,
-    /// The sequence number of its block: of two copies of a logical page, the one in the block
-    /// with the higher number is the fresher; in one block, the one in the later page.
+    /// The sequence number of its block at that time: of two copies of a logical page, the one
+    /// with the higher number is the fresher; of equal ones, that in the later page, and there in
+    /// the later slot.
     pub sequence: u64,
 }
 
 /// One operation on a super-page or super-block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FlashOp {
-    /// Read a page into a buffer.
+    /// Read a page; some of its slots (parts of a logical page's size) cross the bus.
     Read {
         /// Where from.
         ppn: Ppn,
+        /// How many slots.
+        slots: u32,
         /// Where to.
         buf: Buf,
     },
@@ -50,8 +53,6 @@ pub enum FlashOp {
         ppn: Ppn,
         /// Where from.
         buf: Buf,
-        /// What goes beside the data.
-        oob: Oob,
     },
     /// Erase a block.
     Erase {

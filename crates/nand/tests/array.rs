@@ -1,7 +1,7 @@
 //! The model refuses what a chip would not do right.
 
 use gordon_nand::{Array, Geometry, Holds, Layout, Oob, Refusal, Shape};
-use gordon_units::{BlockId, Lpn, Ppn};
+use gordon_units::{BlockId, Ppn};
 
 fn array() -> Array<u32> {
     let geometry = Geometry {
@@ -18,7 +18,7 @@ fn array() -> Array<u32> {
     Array::new(Layout::new(geometry, shape).expect("a small array"), 0xdead_beef)
 }
 
-const OOB: Oob = Oob { holds: Holds::Data(Lpn(7)), sequence: 1 };
+const OOB: Oob = Oob { holds: Holds::Data, sequence: 1 };
 
 #[test]
 fn erase_before_program_and_pages_in_order() {

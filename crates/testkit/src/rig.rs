@@ -1,11 +1,11 @@
 //! The layer over the strict array, with contents.
 //!
-//! Operations end in random order, and each takes effect at a random end of its flight. Every
-//! answer is held against the [`Model`]; everything the array refuses, and every broken promise of
-//! the layer, is a panic.
+//! Operations end in random order, each takes effect at a random end of its flight, and programs and
+//! erases fail if they are told to. Every answer is held against the [`Model`]; everything the
+//! array refuses, and every broken promise of the layer, is a panic.
 
 use crate::{Model, Random};
-use gordon_ftl::{Action, Config, Ftl, Host, Input, Piece, RequestId};
+use gordon_ftl::{Action, Config, Extent, Ftl, Host, Input, Piece, RequestId};
 use gordon_nand::{Array, Buf, FlashOp, Holds, Layout};
 use gordon_units::{BlockId, Lpn, Ppn};
 
@@ -47,6 +47,16 @@ struct Open {
     floors: Vec<u32>,
     /// Of a flush: the changes it waits for.
     before: Vec<u32>,
+    /// Some of it was refused.
+    refused: bool,
+}
+
+/// The content of a super-page.
+#[derive(Clone, Debug)]
+struct Page {
+    /// The logical page in each slot.
+    lpns: Vec<Option<Lpn>>,
+    sectors: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +64,7 @@ struct Flying {
     op: FlashOp,
     /// Took effect when it was issued.
     early: bool,
+    fails: bool,
 }
 
 /// A layer, its array, its driver and the model.
@@ -61,13 +72,17 @@ struct Flying {
 pub struct Rig {
     /// The layer.
     pub ftl: Ftl,
-    array: Array<Vec<u32>>,
+    array: Array<Page>,
     bufs: Vec<Vec<u32>>,
     flying: Vec<Flying>,
     open: Vec<Option<Open>>,
+    /// By request: its change, which a write buffer may place after it is acknowledged.
+    changes: Vec<u32>,
     model: Model,
     random: Random,
     trimmed: bool,
+    /// How many of 1000 programs and erases fail.
+    pub faults: usize,
 }
 
 impl Rig {
@@ -77,15 +92,21 @@ impl Rig {
     /// Where the configuration is refused.
     pub fn new(layout: Layout, config: Config, seed: u64) -> Self {
         let per_page = config.sectors_per_page;
+        let garbage = Page {
+            lpns: vec![None; config.slots as usize],
+            sectors: vec![GARBAGE; (per_page * config.slots) as usize],
+        };
         Self {
             ftl: Ftl::new(layout, config).unwrap_or_else(|e| panic!("{e}")),
-            array: Array::new(layout, vec![GARBAGE; per_page as usize]),
+            array: Array::new(layout, garbage),
             bufs: vec![],
             flying: vec![],
             open: vec![],
+            changes: vec![],
             model: Model::new(u64::from(config.exported) * u64::from(per_page)),
             random: Random::new(seed),
             trimmed: false,
+            faults: 0,
         }
     }
 
@@ -93,55 +114,60 @@ impl Rig {
     pub fn preload(&mut self, lpns: impl IntoIterator<Item = Lpn>) {
         let per_page = u64::from(self.ftl.config().sectors_per_page);
         let Self { ftl, array, model, .. } = self;
-        let placed = |op: FlashOp| {
-            let FlashOp::Program { ppn, oob, .. } = op else { panic!("{op:?} at loading") };
-            let content = match oob.holds {
-                Holds::Data(lpn) => {
+        let slots = ftl.config().slots as usize;
+        let mut placed = |ppn: Ppn, oob, lpns: &[Option<Lpn>]| {
+            let mut page = Page { lpns: lpns.to_vec(), sectors: vec![] };
+            page.lpns.resize(slots, None);
+            for lpn in &page.lpns {
+                let change = lpn.map_or(GARBAGE, |lpn| {
                     let change = model.accept(u64::from(lpn.0) * per_page, per_page, false);
                     model.acknowledge(change);
-                    vec![change; usize::try_from(per_page).expect("small pages")]
-                }
-                Holds::Summary => vec![],
-            };
-            array.program(ppn, oob, content).unwrap_or_else(|e| panic!("{e}"));
+                    change
+                });
+                page.sectors.extend((0..per_page).map(|_| change));
+            }
+            array.program(ppn, oob, page).unwrap_or_else(|e| panic!("{e}"));
         };
-        ftl.preload(lpns, placed).unwrap_or_else(|e| panic!("{e}"));
+        ftl.preload(lpns, &mut placed).unwrap_or_else(|e| panic!("{e}"));
     }
 
     /// Hands in a request.
     pub fn submit(&mut self, request: Request) {
-        let mut open = Open { request, left: 1, change: 0, floors: vec![], before: vec![] };
+        let mut open =
+            Open { request, left: 1, change: 0, floors: vec![], before: vec![], refused: false };
         let id = self.open.len();
         let tag = RequestId(u32::try_from(id).expect("few requests"));
         let per_page = self.ftl.config().sectors_per_page;
-        let cut = |first, len| Piece::cut(tag, first, len, per_page);
-        let inputs: Vec<Host> = match request {
+        let extent = |first, len| Extent { request: tag, first, sectors: len };
+        let input = match request {
             Request::Read { first, len } => {
                 open.floors = self.model.floors(first, len);
-                cut(first, len).map(Host::Read).collect()
+                Host::Read(extent(first, len))
             }
             Request::Write { first, len } => {
                 open.change = self.model.accept(first, len, false);
-                cut(first, len).map(Host::Write).collect()
+                Host::Write(extent(first, len))
             }
             Request::Trim(lpn) => {
                 self.trimmed = true;
                 let first = u64::from(lpn.0) * u64::from(per_page);
                 open.change = self.model.accept(first, u64::from(per_page), true);
-                vec![Host::Trim(tag, lpn)]
+                Host::Trim(tag, lpn)
             }
             Request::Flush => {
                 let open_ones = self.open.iter().flatten();
                 open.before = open_ones.map(|o| o.change).filter(|&change| change > 0).collect();
-                vec![Host::Flush(tag)]
+                open.floors = self.model.floors(0, self.model.sectors());
+                Host::Flush(tag)
             }
         };
-        open.left = inputs.len();
-        self.open.push(Some(open));
-        for input in inputs {
-            self.ftl.handle(Input::Host(input));
-            self.carry_out();
+        if let Host::Read(extent) | Host::Write(extent) = input {
+            open.left = usize::try_from(extent.count(per_page)).expect("a small request");
         }
+        self.changes.push(open.change);
+        self.open.push(Some(open));
+        self.ftl.handle(Input::Host(input));
+        self.carry_out();
     }
 
     /// Ends one operation, chosen at random; false if none is in flight.
@@ -150,7 +176,18 @@ impl Rig {
             return false;
         }
         let at = self.random.below(self.flying.len());
-        let Flying { op, early } = self.flying.swap_remove(at);
+        let Flying { op, early, fails } = self.flying.swap_remove(at);
+        if fails {
+            let block = match op {
+                FlashOp::Program { ppn, .. } => self.ftl.layout().block_of(ppn),
+                FlashOp::Erase { block } => block,
+                FlashOp::Read { .. } => panic!("reads do not fail here"),
+            };
+            self.array.mark_bad(block).unwrap_or_else(|e| panic!("{e}"));
+            self.ftl.handle(Input::Failed(op));
+            self.carry_out();
+            return true;
+        }
         if !early {
             self.effect(op);
         }
@@ -169,11 +206,21 @@ impl Rig {
     /// where the freshest copy of each page is.
     pub fn settle(&mut self) {
         while self.step() {}
+        while self.ftl.is_busy() {
+            // A write buffer is written out.
+            self.idle();
+            assert!(self.step() || self.ftl.is_worn_out(), "stuck: {:#?}", self.ftl);
+            while self.step() {}
+            if self.ftl.is_worn_out() {
+                break;
+            }
+        }
+        assert!(!self.ftl.is_worn_out() || self.faults > 0, "worn out: {:#?}", self.ftl);
         let stuck: Vec<_> = self.open.iter().flatten().map(|o| o.request).collect();
         assert!(stuck.is_empty(), "never acknowledged: {stuck:?}; {:?}", self.ftl.stats());
-        assert!(!self.ftl.is_busy(), "the layer waits for something");
         self.ftl.check().unwrap_or_else(|e| panic!("{e}"));
         self.open.clear();
+        self.changes.clear();
         self.check_contents();
         self.check_freshest();
     }
@@ -189,15 +236,17 @@ impl Rig {
             match self.ftl.poll() {
                 Action::Wait => return,
                 Action::Flash(op) => {
-                    let early = self.random.below(2) == 0;
+                    let may_fail = !matches!(op, FlashOp::Read { .. });
+                    let fails = may_fail && self.random.below(1000) < self.faults;
+                    let early = !fails && self.random.below(2) == 0;
                     if early {
                         self.effect(op);
                     }
-                    self.flying.push(Flying { op, early });
+                    self.flying.push(Flying { op, early, fails });
                 }
                 Action::Zero(buf) => self.buf(buf).fill(0),
                 Action::Fill(buf, piece) => {
-                    let change = self.request(piece.request).change;
+                    let change = self.changes[piece.request.0 as usize];
                     self.part(buf, piece).fill(change);
                 }
                 Action::Summarize(buf, block) => self.summarize(buf, block),
@@ -206,7 +255,8 @@ impl Rig {
                     self.give(piece, &values);
                 }
                 Action::GiveZeros(piece) => self.give(piece, &vec![0; piece.len as usize]),
-                Action::Ack(request) => self.acknowledge(request),
+                Action::Ack(request, _) => self.acknowledge(request, false),
+                Action::Refuse(request) => self.acknowledge(request, true),
             }
         }
     }
@@ -214,15 +264,34 @@ impl Rig {
     /// Lets an operation take effect on the array.
     fn effect(&mut self, op: FlashOp) {
         match op {
-            FlashOp::Read { ppn, buf } => {
-                let (content, oob) = self.array.read(ppn).unwrap_or_else(|e| panic!("{e}"));
+            FlashOp::Read { ppn, buf, slots } => {
+                let (page, oob) = self.array.read(ppn).unwrap_or_else(|e| panic!("{e}"));
                 assert!(oob.is_some(), "page {ppn} was read, which is not programmed");
-                let content = content.clone();
-                *self.buf(buf) = content;
+                let page = page.clone();
+                let parts: Vec<_> = self.ftl.parts(buf).collect();
+                assert_eq!(parts.len(), slots as usize);
+                for part in parts {
+                    assert_eq!(page.lpns[part.slot as usize], part.lpn, "{op:?}, {part:?}");
+                    let content = self.slot(&page, part.slot).to_vec();
+                    *self.buf(part.buf) = content;
+                }
             }
-            FlashOp::Program { ppn, buf, oob } => {
-                let content = self.buf(buf).clone();
-                self.array.program(ppn, oob, content).unwrap_or_else(|e| panic!("{e}"));
+            FlashOp::Program { ppn, buf } => {
+                let (slots, per_page) =
+                    (self.ftl.config().slots, self.ftl.config().sectors_per_page);
+                let parts: Vec<_> = self.ftl.parts(buf).collect();
+                let mut page = Page {
+                    lpns: vec![None; slots as usize],
+                    sectors: vec![GARBAGE; (slots * per_page) as usize],
+                };
+                for part in parts {
+                    let at = (part.slot * per_page) as usize;
+                    let content = self.buf(part.buf).clone();
+                    page.sectors[at..at + per_page as usize].copy_from_slice(&content);
+                    page.lpns[part.slot as usize] = part.lpn;
+                }
+                let oob = self.ftl.oob(buf);
+                self.array.program(ppn, oob, page).unwrap_or_else(|e| panic!("{e}"));
             }
             FlashOp::Erase { block } => {
                 self.array.erase(block).unwrap_or_else(|e| panic!("{e}"));
@@ -235,10 +304,12 @@ impl Rig {
         if self.bufs.len() <= buf.index() {
             self.bufs.resize(buf.index() + 1, vec![GARBAGE; per_page]);
         }
-        let content = &mut self.bufs[buf.index()];
-        // A summary may have another length.
-        content.resize(per_page, GARBAGE);
-        content
+        &mut self.bufs[buf.index()]
+    }
+
+    fn slot<'a>(&self, page: &'a Page, slot: u32) -> &'a [u32] {
+        let per_page = self.ftl.config().sectors_per_page as usize;
+        &page.sectors[slot as usize * per_page..][..per_page]
     }
 
     fn part(&mut self, buf: Buf, piece: Piece) -> &mut [u32] {
@@ -253,10 +324,12 @@ impl Rig {
     /// The summary must say what is beside the data.
     fn summarize(&mut self, buf: Buf, block: BlockId) {
         let layout = *self.ftl.layout();
-        for (page, lpn) in (0..).zip(self.ftl.summary(block)) {
-            let (_, oob) =
-                self.array.read(layout.ppn(block, page)).unwrap_or_else(|e| panic!("{e}"));
-            assert_eq!(oob.map(|oob| oob.holds), Some(Holds::Data(lpn)), "block {block}.{page}");
+        let slots = self.ftl.config().slots;
+        for (at, lpn) in (0..).zip(self.ftl.summary(block)) {
+            let ppn = layout.ppn(block, at / slots);
+            let (page, oob) = self.array.read(ppn).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(oob.map(|oob| oob.holds), Some(Holds::Data), "block {block}.{at}");
+            assert_eq!(page.lpns[(at % slots) as usize], lpn, "block {block}.{at}");
         }
         self.buf(buf).fill(GARBAGE);
     }
@@ -277,14 +350,19 @@ impl Rig {
         }
     }
 
-    fn acknowledge(&mut self, id: RequestId) {
+    fn acknowledge(&mut self, id: RequestId, refused: bool) {
         let slot = &mut self.open[id.0 as usize];
         let open = slot.as_mut().unwrap_or_else(|| panic!("{id:?} is acknowledged too often"));
+        assert!(!refused || self.ftl.is_worn_out(), "{id:?} is refused");
+        open.refused |= refused;
         open.left -= 1;
         if open.left > 0 {
             return;
         }
         let open = slot.take().expect("it is there");
+        if open.refused {
+            return;
+        }
         if open.change > 0 {
             self.model.acknowledge(open.change);
         }
@@ -292,19 +370,40 @@ impl Rig {
             let waits = self.open.iter().flatten().any(|o| o.change == change);
             assert!(!waits, "flushed before change {change} was acknowledged");
         }
+        if open.request == Request::Flush && !self.ftl.is_worn_out() {
+            for (sector, floor) in (0..).zip(open.floors) {
+                let value = self.on_array(sector);
+                assert!(
+                    self.model.allows(sector, floor, value),
+                    "sector {sector} holds {value} after a flush, acknowledged before was {floor}"
+                );
+            }
+        }
     }
 
-    /// Every sector, straight from the array.
-    fn check_contents(&self) {
+    /// What a sector holds, straight from the array.
+    fn on_array(&self, sector: u64) -> u32 {
         let per_page = u64::from(self.ftl.config().sectors_per_page);
+        let lpn = Lpn(u32::try_from(sector / per_page).expect("a small disk"));
+        let within = usize::try_from(sector % per_page).expect("a small page");
+        self.ftl.lookup(lpn).map_or(0, |(ppn, slot)| {
+            let (page, _) = self.array.read(ppn).unwrap_or_else(|e| panic!("{e}"));
+            self.slot(page, slot)[within]
+        })
+    }
+
+    /// Every sector is as the model says, or, where a write may have been refused, allows.
+    fn check_contents(&self) {
         for sector in 0..self.model.sectors() {
-            let lpn = Lpn(u32::try_from(sector / per_page).expect("a small disk"));
-            let within = usize::try_from(sector % per_page).expect("a small page");
-            let value = self
-                .ftl
-                .lookup(lpn)
-                .map_or(0, |ppn| self.array.read(ppn).unwrap_or_else(|e| panic!("{e}")).0[within]);
-            assert_eq!(value, self.model.last(sector), "sector {sector}");
+            let value = self.on_array(sector);
+            if self.ftl.is_worn_out() && self.ftl.config().write_buffer > 0 {
+                // Some of it is in the write buffer for good.
+            } else if self.ftl.is_worn_out() {
+                let floor = self.model.floors(sector, 1)[0];
+                assert!(self.model.allows(sector, floor, value), "sector {sector}: {value}");
+            } else {
+                assert_eq!(value, self.model.last(sector), "sector {sector}");
+            }
         }
     }
 
@@ -313,20 +412,25 @@ impl Rig {
     /// leave no mark there, so pages not mapped are not looked at.
     fn check_freshest(&self) {
         let exported = self.ftl.config().exported as usize;
-        let mut freshest: Vec<Option<(u64, Ppn)>> = vec![None; exported];
+        let mut freshest: Vec<Option<(u64, Ppn, u32)>> = vec![None; exported];
         for ppn in (0..self.ftl.layout().pages()).map(Ppn) {
-            let (_, oob) = self.array.read(ppn).unwrap_or_else(|e| panic!("{e}"));
+            let (page, oob) = self.array.read(ppn).unwrap_or_else(|e| panic!("{e}"));
             if let Some(oob) = oob
-                && let Holds::Data(lpn) = oob.holds
+                && oob.holds == Holds::Data
             {
-                let copy = Some((oob.sequence, ppn));
-                freshest[lpn.index()] = freshest[lpn.index()].max(copy);
+                for (slot, lpn) in (0..).zip(&page.lpns) {
+                    if let Some(lpn) = lpn {
+                        let copy = Some((oob.sequence, ppn, slot));
+                        freshest[lpn.index()] = freshest[lpn.index()].max(copy);
+                    }
+                }
             }
         }
         for (lpn, copy) in (0..).map(Lpn).zip(freshest) {
             let mapped = self.ftl.lookup(lpn);
             if mapped.is_some() || !self.trimmed {
-                assert_eq!(mapped, copy.map(|(_, ppn)| ppn), "the freshest copy of page {lpn}");
+                let copy = copy.map(|(_, ppn, slot)| (ppn, slot));
+                assert_eq!(mapped, copy, "the freshest copy of page {lpn}");
             }
         }
     }

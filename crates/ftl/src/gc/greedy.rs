@@ -4,5 +4,5 @@ use crate::blocks::Blocks;
 use gordon_units::BlockId;
 
 pub(super) fn choose(blocks: &Blocks) -> Option<BlockId> {
-    blocks.least_valid()
+    blocks.first_listed()
 }

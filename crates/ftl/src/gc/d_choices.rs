@@ -1,0 +1,12 @@
+//! Of a few blocks taken at random, the one with the fewest valid pages (Van Houdt,
+//! SIGMETRICS'13): nearly greedy with no lists to keep.
+
+use super::random;
+use crate::blocks::Blocks;
+use crate::random::Random;
+use gordon_units::BlockId;
+
+pub(super) fn choose(blocks: &Blocks, choices: u32, random: &mut Random) -> Option<BlockId> {
+    let drawn = (0..choices).filter_map(|_| random::choose(blocks, random));
+    drawn.min_by_key(|&block| blocks.valid(block))
+}

@@ -1,0 +1,19 @@
+//! Any closed block.
+
+use crate::blocks::{Blocks, State};
+use crate::random::Random;
+use gordon_units::BlockId;
+
+/// Draws before the next closed block after the last draw is taken: where collection has to run,
+/// nearly all blocks are closed.
+const DRAWS: u32 = 64;
+
+pub(super) fn choose(blocks: &Blocks, random: &mut Random) -> Option<BlockId> {
+    let is_closed = |id: &BlockId| blocks.state(*id) == State::Closed;
+    let mut draw = || BlockId(random.below(blocks.len()));
+    if let Some(block) = (0..DRAWS).map(|_| draw()).find(is_closed) {
+        return Some(block);
+    }
+    let from = draw().0;
+    (from..blocks.len()).chain(0..from).map(BlockId).find(is_closed)
+}

@@ -1,0 +1,96 @@
+//! Where each logical page is, and what each slot of the array was last programmed with.
+//!
+//! Slots are numbered through the array: slot `s` of super-page `p` is `p * slots + s`. Both tables
+//! are packed: of an array of 2^26 slots they take 26 bits an entry.
+
+use crate::machine::Ftl;
+use crate::packed::Packed;
+use crate::units::NONE;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Map {
+    /// Logical page to slot; 0: not mapped, or mapped to slot 0.
+    places: Packed,
+    /// The logical page that is mapped to slot 0, which saves the table a bit an entry.
+    first: u32,
+    /// By slot: 0, or the logical page + 1. This is the content of the summary pages. It is never
+    /// cleared: a slot is valid if the logical page is mapped there.
+    written: Packed,
+}
+
+impl Map {
+    pub fn new(exported: u32, slots: u32) -> Self {
+        Self {
+            places: Packed::new(exported, slots - 1),
+            first: NONE,
+            written: Packed::new(slots, exported),
+        }
+    }
+
+    #[inline]
+    pub fn get(&self, lpn: u32) -> Option<u32> {
+        match self.places.get(lpn) {
+            0 if self.first != lpn => None,
+            psn => Some(psn),
+        }
+    }
+
+    #[inline]
+    pub fn set(&mut self, lpn: u32, psn: u32) {
+        self.forget_first(lpn, psn);
+        self.places.set(lpn, psn);
+    }
+
+    pub fn clear(&mut self, lpn: u32) {
+        self.forget_first(lpn, 1);
+        self.places.set(lpn, 0);
+    }
+
+    #[inline]
+    fn forget_first(&mut self, lpn: u32, psn: u32) {
+        if psn == 0 {
+            self.first = lpn;
+        } else if self.first == lpn {
+            self.first = NONE;
+        }
+    }
+
+    /// What a slot was last programmed with.
+    #[inline]
+    pub fn written(&self, psn: u32) -> Option<u32> {
+        self.written.get(psn).checked_sub(1)
+    }
+
+    #[inline]
+    pub fn write(&mut self, psn: u32, lpn: Option<u32>) {
+        self.written.set(psn, lpn.map_or(0, |lpn| lpn + 1));
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> u64 {
+        self.places.memory() + self.written.memory()
+    }
+}
+
+impl Ftl {
+    /// The slot after which the slots of a super-page start.
+    #[inline]
+    pub(crate) fn slot(&self, ppn: gordon_units::Ppn, slot: u32) -> u32 {
+        ppn.0 * self.config.slots + slot
+    }
+
+    /// The super-page of a slot.
+    #[inline]
+    pub(crate) fn page_of(&self, psn: u32) -> gordon_units::Ppn {
+        gordon_units::Ppn(match self.config.slots {
+            1 => psn,
+            slots => psn / slots,
+        })
+    }
+
+    /// The block of a slot.
+    #[inline]
+    pub(crate) fn block_of(&self, psn: u32) -> gordon_units::BlockId {
+        self.layout.block_of(self.page_of(psn))
+    }
+}
