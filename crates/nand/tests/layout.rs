@@ -1,6 +1,6 @@
 //! Sizes and numbers of the paper's array.
 
-use gordon_nand::{Geometry, GeometryError, LaneId, Layout, Shape, Timing};
+use gordon_nand::{Geometry, GeometryError, LaneId, Layout, Modes, Shape, Times, Timing};
 use gordon_units::{BlockId, Bytes, Hertz, Ns, Ppn};
 
 /// Section 4.2.1 and Table 1, SLC.
@@ -72,15 +72,24 @@ fn impossible_arrays_are_refused() {
 #[test]
 fn a_page_on_the_bus() {
     let mut timing = Timing {
-        read: Ns(25_000),
-        program: Ns(200_000),
+        read: Ns(25_000).into(),
+        program: Ns(200_000).into(),
         erase: Ns(2_000_000),
         bus_bits: 16,
         bus_rate: Hertz(133e6),
         command: Ns(100),
+        modes: Modes::default(),
     };
     // 2080 bytes at 2 bytes x 133 MHz = 266 MB/s: 7819.55 ns, rounded up, and the command.
     assert_eq!(timing.transfer(Bytes(2080)), Ns(7_820 + 100));
     timing.bus_bits = 12;
     assert_eq!(timing.validate(), Err(GeometryError::Bus));
+}
+
+#[test]
+fn the_pages_of_a_block_go_round_the_types() {
+    let times = Times::new([50, 70, 90].map(Ns)).unwrap();
+    assert_eq!([0, 1, 2, 3, 383].map(|page| times.of(page).0), [50, 70, 90, 50, 90]);
+    assert_eq!(Times::from(Ns(25)).of(77), Ns(25));
+    assert_eq!(Times::new([]), None);
 }
