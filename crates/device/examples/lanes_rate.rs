@@ -57,7 +57,7 @@ fn run(array: Geometry, modes: Modes, load: &Load, depth: u32, operations: u64) 
         // A linear congruential generator (Knuth's MMIX): its high bits are good enough here.
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let (high, low) = (state >> 32, (state >> 16) & 0xffff);
-        let kind = match low % 100 {
+        let kind = match (low * 100) >> 16 {
             k if k < load.erases => Kind::Erase,
             k if k < load.erases + load.reads => Kind::Read,
             _ => Kind::Program,

@@ -20,8 +20,9 @@ pub(super) struct Costs {
     pub read: Times,
     pub program: Times,
     pub erase: Ns,
-    /// By slots moved.
+    /// By slots moved, and for all of them.
     pub shares: Vec<Share>,
+    pub whole: Share,
     /// Command cycles of one erase on the bus.
     pub commands: Ns,
 }
@@ -34,14 +35,9 @@ impl Costs {
             program: timing.program.clone(),
             erase: timing.erase,
             shares: (0..=slots).map(|share| Share::of(share, slots, layout, timing)).collect(),
+            whole: Share::of(slots, slots, layout, timing),
             commands: timing.command * u64::from(shape.planes * shape.dies_per_bus),
         }
-    }
-
-    /// The whole super-page.
-    #[inline]
-    pub fn whole(&self) -> Share {
-        self.shares[self.shares.len() - 1]
     }
 }
 

@@ -3,7 +3,7 @@
 use super::queue::{NONE, Node, Queue};
 use super::work::{Done, Kind, Work};
 use super::{OVERTAKINGS, Shared, join};
-use gordon_units::Ns;
+use gordon_units::{BlockId, Ns};
 
 /// What a lane's event to come ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,59 +22,70 @@ enum Stage {
 
 /// Works carried out together; mostly one.
 #[derive(Clone, Copy, Debug)]
-struct Batch {
-    /// The list of those not done.
-    head: u32,
-    kind: Kind,
+pub(super) struct Batch {
+    /// The first of those not done, and the list of the others.
+    pub work: Work,
+    pub rest: u32,
+    started: Ns,
+    /// While the first waited, background work was served.
+    behind: bool,
     /// One of them is background work or an erase.
     background: bool,
-    started: Ns,
 }
+
+const NOTHING: Work =
+    Work { block: BlockId(0), page: 0, share: 0, tag: 0, kind: Kind::Read, background: false };
 
 impl Batch {
-    const NONE: Self = Self { head: NONE, kind: Kind::Read, background: false, started: Ns::ZERO };
+    const NONE: Self =
+        Self { work: NOTHING, rest: NONE, started: Ns::ZERO, behind: false, background: false };
 }
 
+/// What every work touches comes first, so that it lies together.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Lane {
-    bus: usize,
+    bus: u32,
     stage: Stage,
+    /// Is there a batch behind the front?
+    has_back: bool,
     /// What is served.
     front: Batch,
-    /// With a cache register: what is served behind it, and when that is sensed or loaded.
-    back: Batch,
-    back_at: Ns,
-    /// When the data on the bus of the work now sending have crossed.
-    cursor: Ns,
     /// What waits: all in the first, or where reads go first, these there and others in the second.
     queues: [Queue; 2],
-    /// Reads that overtook, since something else was served or nothing else waited.
-    overtakings: u32,
-    tickets: u32,
     /// Batches of background work started, and of these the ones being served.
     background: u32,
     in_service: u32,
     /// Up to when `busy` counts.
     since: Ns,
     busy: Ns,
+    /// When the data on the bus of the work now sending have crossed.
+    cursor: Ns,
+    /// Reads that overtook, since something else was served or nothing else waited.
+    overtakings: u32,
+    tickets: u32,
+    /// With a cache register: what is served behind the front, and when it is sensed or loaded.
+    back: Batch,
+    back_at: Ns,
 }
 
 impl Lane {
-    pub fn new(bus: usize) -> Self {
+    pub fn new(bus: u32) -> Self {
         Self {
             bus,
             stage: Stage::Idle,
+            has_back: false,
             front: Batch::NONE,
-            back: Batch::NONE,
-            back_at: Ns::ZERO,
-            cursor: Ns::ZERO,
             queues: [Queue::EMPTY; 2],
-            overtakings: 0,
-            tickets: 0,
             background: 0,
             in_service: 0,
             since: Ns::ZERO,
             busy: Ns::ZERO,
+            cursor: Ns::ZERO,
+            overtakings: 0,
+            tickets: 0,
+            back: Batch::NONE,
+            back_at: Ns::ZERO,
         }
     }
 
@@ -86,34 +97,39 @@ impl Lane {
     #[inline]
     pub fn accept(&mut self, s: &mut Shared, now: Ns, work: Work) -> Option<Ns> {
         assert!((work.share as usize) < s.costs.shares.len(), "{work:?}: more slots than there are");
+        let stats = &mut s.kinds[work.kind.index()];
+        stats.issued += 1;
+        if self.stage != Stage::Idle {
+            self.queue(s, now, work);
+            return None;
+        }
+        self.since = now;
+        self.front = self.batch(s, now, work, false, NONE);
+        Some(self.begin(s, now))
+    }
+
+    /// The lane is busy.
+    #[inline]
+    fn queue(&mut self, s: &mut Shared, now: Ns, work: Work) {
         let kind = work.kind.index();
-        s.kinds[kind].issued += 1;
-        s.waiting[kind] += 1;
         s.waited[kind] = s.waited[kind].wrapping_sub(now.0);
+        s.waiting[kind] += 1;
         let ticket = self.tickets;
         self.tickets = ticket.wrapping_add(1);
         let background = self.background.wrapping_sub(self.in_service);
         let at = s.pool.put(Node { work, next: NONE, ticket, background });
-        if self.stage == Stage::Idle {
-            self.since = now;
-            let batch = self.single(s, now, at);
-            return Some(self.begin(s, now, batch));
-        }
         let queue = usize::from(s.modes.read_first && work.kind != Kind::Read);
         self.queues[queue].push(&mut s.pool, at);
         let ahead = match self.stage {
             Stage::Sending => s.modes.cache_read,
-            Stage::Working => s.modes.cache_program && self.front.kind == Kind::Program,
+            Stage::Working => s.modes.cache_program && self.front.work.kind == Kind::Program,
             _ => false,
         };
         if ahead {
             self.ahead(s, now);
         }
         // Still the last that waits?
-        if self.queues[queue].last() == Some(at) {
-            s.kinds[kind].queued += 1;
-        }
-        None
+        s.kinds[kind].queued += u64::from(self.queues[queue].last() == Some(at));
     }
 
     /// The lane's event happens: what it ends, and when the next one is.
@@ -124,84 +140,88 @@ impl Lane {
             Stage::Loading => return (None, Some(self.work(s, now))),
             Stage::Idle | Stage::Sending | Stage::Working => {}
         }
-        let Node { work, next, background, .. } = s.pool.take(self.front.head);
-        self.front.head = next;
+        let Batch { work, rest, started, behind, background } = self.front;
         let stats = &mut s.kinds[work.kind.index()];
         stats.done += 1;
-        stats.served += now - self.front.started;
-        let done = Done { work, behind_background: background == 1 };
-        if next != NONE {
-            if self.stage == Stage::Sending {
-                self.cursor += s.costs.shares[s.pool.at(next).work.share as usize].bus;
-                return (Some(done), Some(self.cursor));
-            }
-            return (Some(done), Some(now));
+        stats.served += now - started;
+        let done = Some(Done { work, behind_background: behind });
+        if rest != NONE {
+            return (done, Some(self.shift(s, now)));
         }
         self.busy += now - self.since;
         self.since = now;
-        self.in_service -= u32::from(self.front.background);
-        let next = if self.back.head == NONE {
-            self.next(s, now).map(|batch| self.begin(s, now, batch))
+        self.in_service -= u32::from(background);
+        let next = if self.has_back {
+            Some(self.promote(s, now))
+        } else if let Some(queue) = self.choose(s) {
+            self.front = self.form(s, now, queue);
+            Some(self.begin(s, now))
         } else {
-            self.front = self.back;
-            self.back = Batch::NONE;
-            Some(match (self.front.kind, self.back_at <= now) {
-                (Kind::Read, true) => self.send(s, now),
-                (_, true) => self.work(s, now),
-                (Kind::Read, false) => self.wait_in(Stage::Sensing),
-                (_, false) => self.wait_in(Stage::Loading),
-            })
-        };
-        if next.is_none() {
             self.stage = Stage::Idle;
+            None
+        };
+        (done, next)
+    }
+
+    /// The first of a batch is done, and the next is to come.
+    #[cold]
+    fn shift(&mut self, s: &mut Shared, now: Ns) -> Ns {
+        let Node { work, next, background, .. } = s.pool.take(self.front.rest);
+        self.front = Batch { work, rest: next, behind: background == 1, ..self.front };
+        if self.stage != Stage::Sending {
+            return now;
         }
-        (Some(done), next)
+        self.cursor += s.costs.shares[work.share as usize].bus;
+        self.cursor
     }
 
-    /// The batch behind has come to the front before it was sensed or loaded.
-    fn wait_in(&mut self, stage: Stage) -> Ns {
-        self.stage = stage;
-        self.back_at
+    /// The batch behind comes to the front; when its next event happens.
+    #[cold]
+    fn promote(&mut self, s: &mut Shared, now: Ns) -> Ns {
+        self.front = self.back;
+        self.has_back = false;
+        let ready = self.back_at <= now;
+        match self.front.work.kind {
+            Kind::Read if ready => self.send(s, now),
+            _ if ready => self.work(s, now),
+            kind => {
+                self.stage = if kind == Kind::Read { Stage::Sensing } else { Stage::Loading };
+                self.back_at
+            }
+        }
     }
 
-    /// Serves a batch from its start; when its first event happens.
+    /// Serves the front from its start; when its first event happens.
     #[inline]
-    fn begin(&mut self, s: &mut Shared, now: Ns, batch: Batch) -> Ns {
-        self.front = batch;
-        match batch.kind {
+    fn begin(&mut self, s: &mut Shared, now: Ns) -> Ns {
+        let (kind, page) = (self.front.work.kind, self.front.work.page);
+        let alone = self.front.rest == NONE;
+        match kind {
             Kind::Read => {
                 self.stage = Stage::Sensing;
-                now + s.sensing(batch.head)
+                now + if alone { s.costs.read.of(page) } else { s.sensing(&self.front) }
             }
             Kind::Program if s.modes.cache_program => {
                 self.stage = Stage::Loading;
-                self.reserve(s, now, batch)
+                s.reserve(now, &self.front, self.bus)
             }
             Kind::Program => {
                 self.stage = Stage::Working;
-                self.reserve(s, now, batch) + s.programming(batch.head)
+                s.reserve(now, &self.front, self.bus) + s.costs.program.of(page)
             }
             Kind::Erase => {
                 self.stage = Stage::Working;
-                self.reserve(s, now, batch) + s.costs.erase
+                s.reserve(now, &self.front, self.bus) + s.costs.erase
             }
         }
-    }
-
-    /// The bus for all of a batch, asked for now; when it is free again.
-    #[inline]
-    fn reserve(&self, s: &mut Shared, now: Ns, batch: Batch) -> Ns {
-        let span = s.on_bus(batch.head);
-        s.buses[self.bus].reserve(now, span)
     }
 
     /// The front is sensed, and its data are to cross the bus; when the first have.
     #[inline]
     fn send(&mut self, s: &mut Shared, now: Ns) -> Ns {
-        let head = self.front.head;
-        let first = s.costs.shares[s.pool.at(head).work.share as usize].bus;
-        let all = s.on_bus(head);
-        self.cursor = s.buses[self.bus].reserve(now, all) - all + first;
+        let first = s.costs.shares[self.front.work.share as usize].bus;
+        let all = s.on_bus(&self.front);
+        self.cursor = s.buses[self.bus as usize].reserve(now, all) - all + first;
         self.stage = Stage::Sending;
         if s.modes.cache_read {
             self.ahead(s, now);
@@ -210,46 +230,43 @@ impl Lane {
     }
 
     /// The front's data are in the dies, which program; when they have.
+    #[cold]
     fn work(&mut self, s: &mut Shared, now: Ns) -> Ns {
         self.stage = Stage::Working;
-        let done = now + s.programming(self.front.head);
+        // A batch of programs is of one page number.
+        let done = now + s.costs.program.of(self.front.work.page);
         self.ahead(s, now);
         done
     }
 
     /// With a cache register, starts the next batch behind the front, if it is of its kind.
+    #[cold]
     fn ahead(&mut self, s: &mut Shared, now: Ns) {
-        if self.back.head != NONE {
+        if self.has_back {
             return;
         }
         let Some(queue) = self.choose(s) else { return };
-        if s.pool.at(self.queues[queue].head).work.kind != self.front.kind {
+        if s.pool.at(self.queues[queue].head).work.kind != self.front.work.kind {
             return;
         }
         self.back = self.form(s, now, queue);
-        self.back_at = match self.back.kind {
-            Kind::Read => now + s.sensing(self.back.head),
-            _ => self.reserve(s, now, self.back),
+        self.has_back = true;
+        self.back_at = match self.back.work.kind {
+            Kind::Read => now + s.sensing(&self.back),
+            _ => s.reserve(now, &self.back, self.bus),
         };
     }
 
-    /// The next batch, if anything waits.
-    #[inline]
-    fn next(&mut self, s: &mut Shared, now: Ns) -> Option<Batch> {
-        let queue = self.choose(s)?;
-        Some(self.form(s, now, queue))
-    }
-
-    /// The queue whose first is next.
+    /// The queue whose first is next, if anything waits.
     #[inline]
     fn choose(&self, s: &Shared) -> Option<usize> {
-        match self.queues.map(|queue| queue.head) {
-            [NONE, NONE] => None,
-            [_, NONE] => Some(0),
-            [NONE, _] => Some(1),
-            [_, _] if self.overtakings < OVERTAKINGS => Some(0),
-            [read, other] => {
-                // Fewer than 2^31 wait, so the sign of the difference tells which came first.
+        match (self.queues[0].head, self.queues[1].head) {
+            (NONE, NONE) => None,
+            (_, NONE) => Some(0),
+            (NONE, _) => Some(1),
+            (_, _) if self.overtakings < OVERTAKINGS => Some(0),
+            (read, other) => {
+                // Fewer than 2^31 wait, so the difference tells which came first.
                 let age = s.pool.at(read).ticket.wrapping_sub(s.pool.at(other).ticket);
                 Some(usize::from(age < 1 << 31))
             }
@@ -262,68 +279,46 @@ impl Lane {
         let others = self.queues[1].head != NONE;
         self.overtakings = if queue == 0 && others { self.overtakings + 1 } else { 0 };
         let head = self.queues[queue].unlink(&mut s.pool, NONE);
-        if s.modes.multi_plane && self.queues[queue].head != NONE {
-            return self.gather(s, now, head, queue);
-        }
-        self.single(s, now, head)
+        let Node { work, background, .. } = s.pool.take(head);
+        let started = self.background;
+        let behind = s.start(now, work, background, started);
+        let gathers = s.modes.multi_plane && self.queues[queue].head != NONE;
+        let rest = if gathers { self.gather(s, now, work, queue) } else { NONE };
+        self.batch(s, now, work, behind, rest)
     }
 
-    /// A batch of one.
+    /// The list of the works of a queue that can join `first`.
     #[inline]
-    fn single(&mut self, s: &mut Shared, now: Ns, at: u32) -> Batch {
-        s.pool.at_mut(at).next = NONE;
-        let started = self.background;
-        self.mark(s, now, at, started);
-        self.batch(s, now, at)
-    }
-
-    /// A batch of `head` and the works of a queue that can join it.
-    fn gather(&mut self, s: &mut Shared, now: Ns, head: u32, queue: usize) -> Batch {
-        let first = s.pool.at(head).work;
-        let started = self.background;
-        s.pool.at_mut(head).next = NONE;
-        self.mark(s, now, head, started);
-        let (mut seen, mut last, mut before) = (s.set(first.block), head, NONE);
+    fn gather(&mut self, s: &mut Shared, now: Ns, first: Work, queue: usize) -> u32 {
+        let (mut seen, mut list, mut before) = (s.set(first.block), Queue::EMPTY, NONE);
         let mut at = self.queues[queue].head;
         while at != NONE && seen != s.sets {
-            let Node { work, next, .. } = *s.pool.at(at);
+            let Node { work, next, background, .. } = *s.pool.at(at);
             let set = s.set(work.block);
             // Only the first of each set of planes may come before others.
-            let joins = seen & set == 0 && join(s.modes, first, work);
-            seen |= set;
-            if joins {
+            if seen & set == 0 && join(s.modes, first, work) {
                 self.queues[queue].unlink(&mut s.pool, before);
-                s.pool.at_mut(last).next = at;
-                s.pool.at_mut(at).next = NONE;
-                self.mark(s, now, at, started);
-                s.kinds[work.kind.index()].joined += if last == head { 2 } else { 1 };
-                last = at;
+                let behind = s.start(now, work, background, self.background);
+                s.pool.at_mut(at).background = u32::from(behind);
+                s.kinds[work.kind.index()].joined += if list.head == NONE { 2 } else { 1 };
+                list.push(&mut s.pool, at);
             } else {
                 before = at;
             }
+            seen |= set;
             at = next;
         }
-        self.batch(s, now, head)
+        list.head
     }
 
-    /// A work starts, when so many batches of background work had started before.
+    /// A batch that starts now.
     #[inline]
-    fn mark(&mut self, s: &mut Shared, now: Ns, at: u32, started: u32) {
-        let node = s.pool.at_mut(at);
-        let behind = node.background != started;
-        node.background = u32::from(behind);
-        let kind = node.work.kind.index();
-        s.kinds[kind].behind_background += u64::from(behind);
-        s.waiting[kind] -= 1;
-        s.waited[kind] = s.waited[kind].wrapping_add(now.0);
-    }
-
-    /// The batch of a list.
-    #[inline]
-    fn batch(&mut self, s: &mut Shared, now: Ns, head: u32) -> Batch {
-        let background = s.charge(head);
-        self.background = self.background.wrapping_add(u32::from(background));
-        self.in_service += u32::from(background);
-        Batch { head, kind: s.pool.at(head).work.kind, background, started: now }
+    fn batch(&mut self, s: &mut Shared, now: Ns, work: Work, behind: bool, rest: u32) -> Batch {
+        let mut batch = Batch { work, rest, started: now, behind, background: work.background };
+        batch.background |= work.kind == Kind::Erase || s.list(rest).any(|work| work.background);
+        s.charge(&batch);
+        self.background = self.background.wrapping_add(u32::from(batch.background));
+        self.in_service += u32::from(batch.background);
+        batch
     }
 }

@@ -45,11 +45,11 @@ mod work;
 
 pub use work::{Done, Kind, KindStats, LaneStats, Work};
 
-use cost::Costs;
+use cost::{Costs, Share};
 use gordon_des::{Agenda, Timeline};
 use gordon_nand::{LaneId, Layout, Modes, Timing};
 use gordon_units::{BlockId, Ns};
-use lane::Lane;
+use lane::{Batch, Lane};
 use queue::{NONE, Pool};
 
 /// How often in a row reads overtake what waits for their lane.
@@ -103,7 +103,18 @@ impl Shared {
         1 << (block.0 / self.set_blocks % 64)
     }
 
-    /// A batch's works.
+    /// A work that waited starts; was background work served meanwhile? So many batches had been
+    /// served to the end when it came, and so many have been started.
+    #[inline]
+    fn start(&mut self, now: Ns, work: Work, before: u32, started: u32) -> bool {
+        let kind = work.kind.index();
+        self.waiting[kind] -= 1;
+        self.waited[kind] = self.waited[kind].wrapping_add(now.0);
+        self.kinds[kind].behind_background += u64::from(before != started);
+        before != started
+    }
+
+    /// The works of a list.
     #[inline]
     fn list(&self, head: u32) -> impl Iterator<Item = &Work> {
         let mut at = head;
@@ -116,47 +127,54 @@ impl Shared {
 
     /// How long the dies sense for a batch of reads.
     #[inline]
-    fn sensing(&self, head: u32) -> Ns {
-        self.list(head).map(|work| self.costs.read.of(work.page)).max().unwrap_or_default()
+    fn sensing(&self, batch: &Batch) -> Ns {
+        let first = self.costs.read.of(batch.work.page);
+        self.list(batch.rest).map(|work| self.costs.read.of(work.page)).fold(first, Ns::max)
     }
 
-    /// How long the dies program a batch: it is of one page number.
+    /// How long a work takes the bus.
     #[inline]
-    fn programming(&self, head: u32) -> Ns {
-        self.costs.program.of(self.pool.at(head).work.page)
+    fn one_on_bus(&self, work: &Work) -> Ns {
+        match work.kind {
+            Kind::Read => self.costs.shares[work.share as usize].bus,
+            Kind::Program => self.costs.whole.bus,
+            Kind::Erase => self.costs.commands,
+        }
     }
 
     /// How long a batch takes the bus.
     #[inline]
-    fn on_bus(&self, head: u32) -> Ns {
-        let one = |work: &Work| match work.kind {
-            Kind::Read => self.costs.shares[work.share as usize].bus,
-            Kind::Program => self.costs.whole().bus,
-            Kind::Erase => self.costs.commands,
-        };
-        self.list(head).map(one).sum()
+    fn on_bus(&self, batch: &Batch) -> Ns {
+        let others: Ns = self.list(batch.rest).map(|work| self.one_on_bus(work)).sum();
+        self.one_on_bus(&batch.work) + others
     }
 
-    /// Counts the die time of a batch; says whether any of it is background work or an erase.
+    /// The bus for all of a batch, asked for now; when it is free again.
     #[inline]
-    fn charge(&mut self, head: u32) -> bool {
-        let kind = self.pool.at(head).work.kind;
-        let (mut background, mut dies, mut on_bus) = (kind == Kind::Erase, 0, Ns::ZERO);
-        for work in self.list(head) {
-            let share = match kind {
-                Kind::Read => self.costs.shares[work.share as usize],
-                _ => self.costs.whole(),
-            };
-            background |= work.background;
-            dies = dies.max(share.dies);
-            on_bus += share.dies_on_bus;
+    fn reserve(&mut self, now: Ns, batch: &Batch, bus: u32) -> Ns {
+        let span = self.on_bus(batch);
+        self.buses[bus as usize].reserve(now, span)
+    }
+
+    /// Counts the die time of a batch.
+    #[inline]
+    fn charge(&mut self, batch: &Batch) {
+        let share = |work: &Work| match work.kind {
+            Kind::Read => self.costs.shares[work.share as usize],
+            _ => self.costs.whole,
+        };
+        let Share { mut dies, mut dies_on_bus, .. } = share(&batch.work);
+        for work in self.list(batch.rest) {
+            dies = dies.max(share(work).dies);
+            dies_on_bus += share(work).dies_on_bus;
         }
-        match kind {
-            Kind::Read => self.die_read += self.sensing(head) * dies + on_bus,
-            Kind::Program => self.die_write += self.programming(head) * dies + on_bus,
+        match batch.work.kind {
+            Kind::Read => self.die_read += self.sensing(batch) * dies + dies_on_bus,
+            Kind::Program => {
+                self.die_write += self.costs.program.of(batch.work.page) * dies + dies_on_bus;
+            }
             Kind::Erase => self.die_write += self.costs.erase * dies,
         }
-        background
     }
 }
 
@@ -169,7 +187,10 @@ impl Lanes {
         assert!(slots > 0, "a super-page has at least one slot");
         let sets = layout.geometry().planes_per_die / layout.shape().planes;
         let modes = Modes { multi_plane: timing.modes.multi_plane && sets > 1, ..timing.modes };
-        let lanes = (0..layout.lanes()).map(|lane| Lane::new(layout.bus_group(LaneId(lane))));
+        // Fewer groups than lanes.
+        #[allow(clippy::cast_possible_truncation)]
+        let bus = |lane| layout.bus_group(LaneId(lane)) as u32;
+        let lanes = (0..layout.lanes()).map(|lane| Lane::new(bus(lane)));
         Self {
             agenda: Agenda::new(layout.lanes() as usize),
             lanes: lanes.collect(),

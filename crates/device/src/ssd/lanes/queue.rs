@@ -13,8 +13,8 @@ pub(super) struct Node {
     pub next: u32,
     /// The order of issue, to be compared within a lane.
     pub ticket: u32,
-    /// While it waits: how many batches of background work had been served to the end by its lane
-    /// when it came. Then: 1 where one was served while it waited, 0 otherwise.
+    /// While it waits: how many batches of background work its lane had served to the end when it
+    /// came. When it has started: 1 where one was served while it waited, 0 otherwise.
     pub background: u32,
 }
 
