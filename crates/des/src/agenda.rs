@@ -12,8 +12,9 @@
 
 use gordon_units::Ns;
 
-/// Places of a group.
-const WIDTH: usize = 4;
+/// Places of a group, as a power of two.
+const WIDTH_BITS: u32 = 3;
+const WIDTH: usize = 1 << WIDTH_BITS;
 /// Where nothing is planned: later than any event.
 const NEVER: u64 = u64::MAX;
 /// Orders of planning for each slot, between two renumberings, as a power of two: more would leave
@@ -23,18 +24,25 @@ const ORDERS: u32 = 5;
 /// Events to come, one a slot, earliest first; those of one instant in the order they were planned.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// Level by level from the top: group `k > 0` hangs on place `(k - 1) % WIDTH` of group
-    /// `(k - 1) / WIDTH`. The last level holds the slots.
+    /// Group 1 is the top; group `k > 1` hangs on place `k % WIDTH` of group `k / WIDTH`. So each
+    /// level starts at a power of [`WIDTH`]; the last holds the slots.
     groups: Vec<[u64; WIDTH]>,
     /// The first group of the last level.
     leaves: usize,
+    /// The first key, and its whole time.
     first: u64,
+    first_at: Ns,
     /// By slot: the whole time of its event.
     at: Vec<Ns>,
-    slot_bits: u32,
-    order_bits: u32,
+    /// Where the order and the time are in a key, and the time that is far.
+    order_shift: u32,
+    time_shift: u32,
+    far: u64,
     base: Ns,
+    /// The next number in the order of planning, and how many there are.
     order: u64,
+    orders: u64,
+    /// Events planned before the last renumbering.
     planned: u64,
 }
 
@@ -45,21 +53,25 @@ impl Agenda {
     /// Where `slots` exceed 2^24.
     pub fn new(slots: usize) -> Self {
         assert!(slots <= 1 << 24, "{slots} slots; at most 2^24 have numbers");
-        let (mut leaves, mut level) = (0, 1);
-        while level * WIDTH < slots {
-            leaves += level;
-            level *= WIDTH;
+        let mut leaves = 1;
+        while leaves * WIDTH < slots {
+            leaves *= WIDTH;
         }
-        let slot_bits = slots.next_power_of_two().trailing_zeros();
+        let order_shift = slots.next_power_of_two().trailing_zeros();
+        let time_shift = 2 * order_shift + ORDERS;
         Self {
             groups: vec![[NEVER; WIDTH]; leaves + slots.div_ceil(WIDTH).max(1)],
             leaves,
             first: NEVER,
+            first_at: Ns::MAX,
             at: vec![Ns::ZERO; slots],
-            slot_bits,
-            order_bits: slot_bits + ORDERS,
+            order_shift,
+            time_shift,
+            // One below all ones, which are in NEVER alone.
+            far: (NEVER >> time_shift) - 1,
             base: Ns::ZERO,
             order: 0,
+            orders: 1 << (order_shift + ORDERS),
             planned: 0,
         }
     }
@@ -67,22 +79,18 @@ impl Agenda {
     /// When and where the next event happens.
     #[inline]
     pub fn next(&self) -> Option<(Ns, usize)> {
-        if self.first == NEVER {
-            return None;
-        }
-        let slot = self.slot(self.first);
-        Some((self.at[slot], slot))
+        (self.first != NEVER).then(|| (self.first_at, self.slot(self.first)))
     }
 
     /// When the next event happens.
     #[inline]
     pub fn next_at(&self) -> Option<Ns> {
-        self.next().map(|(at, _)| at)
+        (self.first != NEVER).then_some(self.first_at)
     }
 
     /// How many events were ever planned.
     pub fn planned(&self) -> u64 {
-        self.planned
+        self.planned + self.order
     }
 
     #[inline]
@@ -90,27 +98,20 @@ impl Agenda {
         // At most 24 bits.
         #[allow(clippy::cast_possible_truncation)]
         {
-            (key & ((1 << self.slot_bits) - 1)) as usize
+            (key & ((1 << self.order_shift) - 1)) as usize
         }
     }
 
-    /// Where the time is in a key, and the time that is far.
+    /// The key of an event that is planned now.
     #[inline]
-    fn time(&self) -> (u32, u64) {
-        let shift = self.slot_bits + self.order_bits;
-        // One below all ones: those are only in NEVER.
-        (shift, (NEVER >> shift) - 1)
-    }
-
-    /// The next number in the order of planning, with the slot; the key but for the time.
-    #[inline]
-    fn number(&mut self, slot: usize, at: Ns) -> u64 {
-        let (shift, far) = self.time();
+    fn key(&mut self, slot: usize, at: Ns) -> u64 {
+        if self.order == self.orders {
+            self.renumber(at);
+        }
         self.at[slot] = at;
-        let since = (at.0 - self.base.0).min(far);
-        let key = since << shift | self.order << self.slot_bits | slot as u64;
+        let since = (at.0 - self.base.0).min(self.far);
+        let key = since << self.time_shift | self.order << self.order_shift | slot as u64;
         self.order += 1;
-        self.planned += 1;
         key
     }
 
@@ -121,20 +122,21 @@ impl Agenda {
             // The base was moved to an event far off, and now one comes before it.
             self.renumber(at);
         }
-        let key = self.number(slot, at);
+        let key = self.key(slot, at);
         let (mut group, mut place) = (self.leaves + slot / WIDTH, slot % WIDTH);
         debug_assert_eq!(self.groups[group][place], NEVER, "slot {slot} has an event already");
         self.groups[group][place] = key;
-        while group > 0 {
-            (group, place) = ((group - 1) / WIDTH, (group - 1) % WIDTH);
+        while group > 1 {
+            (group, place) = (group / WIDTH, group % WIDTH);
             let earliest = &mut self.groups[group][place];
             if *earliest < key {
-                return self.renumber_if_due();
+                return;
             }
             *earliest = key;
         }
-        self.first = self.first.min(key);
-        self.renumber_if_due();
+        if key < self.first {
+            self.set_first(key);
+        }
     }
 
     /// Takes the next event away, and plans another for its slot where one is given.
@@ -146,28 +148,38 @@ impl Agenda {
         assert!(self.first != NEVER, "an event is planned");
         let slot = self.slot(self.first);
         let mut key = match then {
-            Some(at) => self.number(slot, at),
+            Some(at) => self.key(slot, at),
             None => NEVER,
         };
         let (mut group, mut place) = (self.leaves + slot / WIDTH, slot % WIDTH);
         loop {
             let p = &mut self.groups[group];
             p[place] = key;
-            key = p[0].min(p[1]).min(p[2].min(p[3]));
-            if group == 0 {
+            // By halves: short chains of comparisons, none of them a branch.
+            let (a, b) = (p[0].min(p[1]), p[2].min(p[3]));
+            let (c, d) = (p[4].min(p[5]), p[6].min(p[7]));
+            key = a.min(b).min(c.min(d));
+            if group <= 1 {
                 break;
             }
-            (group, place) = ((group - 1) / WIDTH, (group - 1) % WIDTH);
+            (group, place) = (group / WIDTH, group % WIDTH);
         }
-        self.first = key;
-        self.renumber_if_due();
+        self.set_first(key);
     }
 
     #[inline]
-    fn renumber_if_due(&mut self) {
-        let (shift, far) = self.time();
-        let is_far = self.first >> shift == far;
-        if is_far || self.order >> self.order_bits > 0 {
+    fn set_first(&mut self, key: u64) {
+        self.first = key;
+        if key >> self.time_shift >= self.far {
+            return self.first_is_far();
+        }
+        self.first_at = self.at[self.slot(key)];
+    }
+
+    /// There is no next event, or one whose time does not fit a key.
+    #[cold]
+    fn first_is_far(&mut self) {
+        if self.first != NEVER {
             self.renumber(Ns::MAX);
         }
     }
@@ -181,24 +193,25 @@ impl Agenda {
         // By time, then by the order so far, which in equal times alone is the order of keys.
         keys.sort_unstable_by_key(|&key| (self.at[self.slot(key)], key));
         self.groups.fill([NEVER; WIDTH]);
-        self.first = NEVER;
-        (self.order, self.base) = (0, keys.first().map_or(base, |&k| self.at[self.slot(k)].min(base)));
-        let planned = self.planned;
-        for key in keys {
+        self.planned += self.order;
+        self.order = 0;
+        self.base = keys.first().map_or(base, |&first| self.at[self.slot(first)].min(base));
+        let count = keys.len() as u64;
+        for (order, key) in keys.into_iter().enumerate() {
             let slot = self.slot(key);
-            let key = self.number(slot, self.at[slot]);
+            let key = self.key(slot, self.at[slot]);
             let (mut group, mut place) = (self.leaves + slot / WIDTH, slot % WIDTH);
-            loop {
+            while group > 0 {
                 let earliest = &mut self.groups[group][place];
                 *earliest = key.min(*earliest);
-                if group == 0 {
-                    break;
-                }
-                (group, place) = ((group - 1) / WIDTH, (group - 1) % WIDTH);
+                (group, place) = (group / WIDTH, group % WIDTH);
             }
-            self.first = self.first.min(key);
+            if order == 0 {
+                (self.first, self.first_at) = (key, self.at[slot]);
+            }
         }
-        self.planned = planned;
+        // Those were planned before.
+        self.planned -= count;
     }
 }
 

@@ -1,7 +1,7 @@
 //! How fast the array is simulated: operations for each second of processor time, events included,
 //! with nothing above the lanes.
 //!
-//!     cargo run --release -p gordon-device --example lanes_rate [OPERATIONS]
+//!     cargo run --release -p gordon-device --example lanes_rate [OPERATIONS [LOAD]]
 #![allow(clippy::print_stdout)]
 
 use gordon_device::ssd::{Kind, Lanes, Work};
@@ -95,16 +95,20 @@ fn run(array: Geometry, modes: Modes, load: &Load, depth: u32, operations: u64) 
 
 fn main() {
     let operations = std::env::args().nth(1).map_or(20_000_000, |n| n.parse().expect("a number"));
+    let only = std::env::args().nth(2).unwrap_or_default();
     let loads = [
         Load { name: "programs", reads: 0, erases: 0 },
         Load { name: "reads", reads: 100, erases: 0 },
         Load { name: "half reads, 2 % erases", reads: 50, erases: 2 },
     ];
     for (packages, depth) in [(4, 32), (4, 128), (16, 128)] {
-        for load in &loads {
+        for load in loads.iter().filter(|load| load.name.starts_with(&only)) {
             let array = Geometry { packages_per_bus: packages, ..ARRAY };
             run(array, Modes { multi_plane: true, ..Modes::default() }, load, depth, operations);
         }
+    }
+    if !only.is_empty() {
+        return;
     }
     let all = Modes {
         multi_plane: true,

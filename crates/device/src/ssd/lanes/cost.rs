@@ -23,8 +23,8 @@ pub(super) struct Costs {
     /// By slots moved, and for all of them.
     pub shares: Vec<Share>,
     pub whole: Share,
-    /// Command cycles of one erase on the bus.
-    pub commands: Ns,
+    /// Command cycles of one erase; they take a die no time.
+    pub commands: Share,
 }
 
 impl Costs {
@@ -36,7 +36,11 @@ impl Costs {
             erase: timing.erase,
             shares: (0..=slots).map(|share| Share::of(share, slots, layout, timing)).collect(),
             whole: Share::of(slots, slots, layout, timing),
-            commands: timing.command * u64::from(shape.planes * shape.dies_per_bus),
+            commands: Share {
+                bus: timing.command * u64::from(shape.planes * shape.dies_per_bus),
+                dies: u64::from(layout.dies_per_lane()),
+                dies_on_bus: Ns::ZERO,
+            },
         }
     }
 }

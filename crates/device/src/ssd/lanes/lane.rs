@@ -2,7 +2,7 @@
 
 use super::queue::{NONE, Node, Queue};
 use super::work::{Done, Kind, Work};
-use super::{OVERTAKINGS, Shared, join};
+use super::{OVERTAKINGS, Shared, count, join};
 use gordon_units::{BlockId, Ns};
 
 /// What a lane's event to come ends.
@@ -97,14 +97,13 @@ impl Lane {
     #[inline]
     pub fn accept(&mut self, s: &mut Shared, now: Ns, work: Work) -> Option<Ns> {
         assert!((work.share as usize) < s.costs.shares.len(), "{work:?}: more slots than there are");
-        let stats = &mut s.kinds[work.kind.index()];
-        stats.issued += 1;
+        count(&mut s.kinds[work.kind.index()].issued, true);
         if self.stage != Stage::Idle {
             self.queue(s, now, work);
             return None;
         }
         self.since = now;
-        self.front = self.batch(s, now, work, false, NONE);
+        self.front = self.one(s, now, work, false);
         Some(self.begin(s, now))
     }
 
@@ -113,7 +112,7 @@ impl Lane {
     fn queue(&mut self, s: &mut Shared, now: Ns, work: Work) {
         let kind = work.kind.index();
         s.waited[kind] = s.waited[kind].wrapping_sub(now.0);
-        s.waiting[kind] += 1;
+        count(&mut s.waiting[kind], true);
         let ticket = self.tickets;
         self.tickets = ticket.wrapping_add(1);
         let background = self.background.wrapping_sub(self.in_service);
@@ -129,7 +128,7 @@ impl Lane {
             self.ahead(s, now);
         }
         // Still the last that waits?
-        s.kinds[kind].queued += u64::from(self.queues[queue].last() == Some(at));
+        count(&mut s.kinds[kind].queued, self.queues[queue].last() == Some(at));
     }
 
     /// The lane's event happens: what it ends, and when the next one is.
@@ -142,7 +141,7 @@ impl Lane {
         }
         let Batch { work, rest, started, behind, background } = self.front;
         let stats = &mut s.kinds[work.kind.index()];
-        stats.done += 1;
+        count(&mut stats.done, true);
         stats.served += now - started;
         let done = Some(Done { work, behind_background: behind });
         if rest != NONE {
@@ -150,17 +149,16 @@ impl Lane {
         }
         self.busy += now - self.since;
         self.since = now;
-        self.in_service -= u32::from(background);
-        let next = if self.has_back {
-            Some(self.promote(s, now))
-        } else if let Some(queue) = self.choose(s) {
-            self.front = self.form(s, now, queue);
-            Some(self.begin(s, now))
-        } else {
+        self.in_service = self.in_service.wrapping_sub(u32::from(background));
+        if self.has_back {
+            return (done, Some(self.promote(s, now)));
+        }
+        let Some(queue) = self.choose(s) else {
             self.stage = Stage::Idle;
-            None
+            return (done, None);
         };
-        (done, next)
+        self.front = self.form(s, now, queue);
+        (done, Some(self.begin(s, now)))
     }
 
     /// The first of a batch is done, and the next is to come.
@@ -195,11 +193,10 @@ impl Lane {
     #[inline]
     fn begin(&mut self, s: &mut Shared, now: Ns) -> Ns {
         let (kind, page) = (self.front.work.kind, self.front.work.page);
-        let alone = self.front.rest == NONE;
         match kind {
             Kind::Read => {
                 self.stage = Stage::Sensing;
-                now + if alone { s.costs.read.of(page) } else { s.sensing(&self.front) }
+                now + s.sensing(&self.front)
             }
             Kind::Program if s.modes.cache_program => {
                 self.stage = Stage::Loading;
@@ -280,11 +277,14 @@ impl Lane {
         self.overtakings = if queue == 0 && others { self.overtakings + 1 } else { 0 };
         let head = self.queues[queue].unlink(&mut s.pool, NONE);
         let Node { work, background, .. } = s.pool.take(head);
-        let started = self.background;
-        let behind = s.start(now, work, background, started);
-        let gathers = s.modes.multi_plane && self.queues[queue].head != NONE;
-        let rest = if gathers { self.gather(s, now, work, queue) } else { NONE };
-        self.batch(s, now, work, behind, rest)
+        let behind = s.start(now, work, background, self.background);
+        if s.modes.multi_plane && self.queues[queue].head != NONE {
+            let rest = self.gather(s, now, work, queue);
+            if rest != NONE {
+                return self.many(s, now, work, behind, rest);
+            }
+        }
+        self.one(s, now, work, behind)
     }
 
     /// The list of the works of a queue that can join `first`.
@@ -311,14 +311,37 @@ impl Lane {
         list.head
     }
 
-    /// A batch that starts now.
+    /// A batch of one that starts now.
     #[inline]
-    fn batch(&mut self, s: &mut Shared, now: Ns, work: Work, behind: bool, rest: u32) -> Batch {
-        let mut batch = Batch { work, rest, started: now, behind, background: work.background };
-        batch.background |= work.kind == Kind::Erase || s.list(rest).any(|work| work.background);
-        s.charge(&batch);
-        self.background = self.background.wrapping_add(u32::from(batch.background));
-        self.in_service += u32::from(batch.background);
-        batch
+    fn one(&mut self, s: &mut Shared, now: Ns, work: Work, behind: bool) -> Batch {
+        let background = work.background || work.kind == Kind::Erase;
+        self.serve(background);
+        let share = s.share(&work);
+        s.charge(&work, s.cells(&work) * share.dies, share.dies_on_bus);
+        Batch { work, rest: NONE, started: now, behind, background }
+    }
+
+    /// A batch of several that starts now.
+    #[cold]
+    fn many(&mut self, s: &mut Shared, now: Ns, work: Work, behind: bool, rest: u32) -> Batch {
+        let first = s.share(&work);
+        let (mut dies, mut on_bus) = (first.dies, first.dies_on_bus);
+        let (mut background, mut cells) = (work.background || work.kind == Kind::Erase, s.cells(&work));
+        for work in s.list(rest) {
+            background |= work.background;
+            cells = cells.max(s.cells(work));
+            dies = dies.max(s.share(work).dies);
+            on_bus += s.share(work).dies_on_bus;
+        }
+        self.serve(background);
+        s.charge(&work, cells * dies, on_bus);
+        Batch { work, rest, started: now, behind, background }
+    }
+
+    /// A batch starts; background work is counted.
+    #[inline]
+    fn serve(&mut self, background: bool) {
+        self.background = self.background.wrapping_add(u32::from(background));
+        self.in_service = self.in_service.wrapping_add(u32::from(background));
     }
 }

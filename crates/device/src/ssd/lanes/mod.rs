@@ -108,9 +108,9 @@ impl Shared {
     #[inline]
     fn start(&mut self, now: Ns, work: Work, before: u32, started: u32) -> bool {
         let kind = work.kind.index();
-        self.waiting[kind] -= 1;
+        self.waiting[kind] = self.waiting[kind].wrapping_sub(1);
         self.waited[kind] = self.waited[kind].wrapping_add(now.0);
-        self.kinds[kind].behind_background += u64::from(before != started);
+        count(&mut self.kinds[kind].behind_background, before != started);
         before != started
     }
 
@@ -125,28 +125,44 @@ impl Shared {
         })
     }
 
+    /// How long the dies work at a work alone.
+    #[inline]
+    fn cells(&self, work: &Work) -> Ns {
+        match work.kind {
+            Kind::Read => self.costs.read.of(work.page),
+            Kind::Program => self.costs.program.of(work.page),
+            Kind::Erase => self.costs.erase,
+        }
+    }
+
+    /// What a work moves; an erase takes all dies.
+    #[inline]
+    fn share(&self, work: &Work) -> Share {
+        match work.kind {
+            Kind::Read => self.costs.shares[work.share as usize],
+            Kind::Program => self.costs.whole,
+            Kind::Erase => self.costs.commands,
+        }
+    }
+
     /// How long the dies sense for a batch of reads.
     #[inline]
     fn sensing(&self, batch: &Batch) -> Ns {
-        let first = self.costs.read.of(batch.work.page);
-        self.list(batch.rest).map(|work| self.costs.read.of(work.page)).fold(first, Ns::max)
-    }
-
-    /// How long a work takes the bus.
-    #[inline]
-    fn one_on_bus(&self, work: &Work) -> Ns {
-        match work.kind {
-            Kind::Read => self.costs.shares[work.share as usize].bus,
-            Kind::Program => self.costs.whole.bus,
-            Kind::Erase => self.costs.commands,
+        let mut longest = self.costs.read.of(batch.work.page);
+        if batch.rest != NONE {
+            longest = self.list(batch.rest).map(|work| self.cells(work)).fold(longest, Ns::max);
         }
+        longest
     }
 
     /// How long a batch takes the bus.
     #[inline]
     fn on_bus(&self, batch: &Batch) -> Ns {
-        let others: Ns = self.list(batch.rest).map(|work| self.one_on_bus(work)).sum();
-        self.one_on_bus(&batch.work) + others
+        let mut all = self.share(&batch.work).bus;
+        if batch.rest != NONE {
+            all += self.list(batch.rest).map(|work| self.share(work).bus).sum();
+        }
+        all
     }
 
     /// The bus for all of a batch, asked for now; when it is free again.
@@ -156,26 +172,21 @@ impl Shared {
         self.buses[bus as usize].reserve(now, span)
     }
 
-    /// Counts the die time of a batch.
+    /// Counts die time.
     #[inline]
-    fn charge(&mut self, batch: &Batch) {
-        let share = |work: &Work| match work.kind {
-            Kind::Read => self.costs.shares[work.share as usize],
-            _ => self.costs.whole,
-        };
-        let Share { mut dies, mut dies_on_bus, .. } = share(&batch.work);
-        for work in self.list(batch.rest) {
-            dies = dies.max(share(work).dies);
-            dies_on_bus += share(work).dies_on_bus;
-        }
-        match batch.work.kind {
-            Kind::Read => self.die_read += self.sensing(batch) * dies + dies_on_bus,
-            Kind::Program => {
-                self.die_write += self.costs.program.of(batch.work.page) * dies + dies_on_bus;
-            }
-            Kind::Erase => self.die_write += self.costs.erase * dies,
+    fn charge(&mut self, work: &Work, cells: Ns, on_bus: Ns) {
+        if work.kind == Kind::Read {
+            self.die_read += cells + on_bus;
+        } else {
+            self.die_write += cells + on_bus;
         }
     }
+}
+
+/// Counts up where `yes`. (2^64 are never reached.)
+#[inline]
+fn count(counter: &mut u64, yes: bool) {
+    *counter = counter.wrapping_add(u64::from(yes));
 }
 
 impl Lanes {
@@ -220,7 +231,7 @@ impl Lanes {
     #[inline]
     pub fn issue(&mut self, now: Ns, work: Work) {
         assert!(now >= self.now, "a work of {now}, when it is {} already", self.now);
-        assert!(self.next_at().is_none_or(|next| next >= now), "an event lies before {now}");
+        assert!(self.agenda.next_at().is_none_or(|next| next >= now), "an event lies before {now}");
         self.now = now;
         let lane = self.layout.lane_of(work.block).index();
         if let Some(at) = self.lanes[lane].accept(&mut self.shared, now, work) {
