@@ -34,7 +34,8 @@ pub struct Agenda {
     first_at: Ns,
     /// By slot: the whole time of its event.
     at: Vec<Ns>,
-    /// Where the order and the time are in a key, and the time that is far.
+    /// Where the slot, the order and the time are in a key, and the time that is far.
+    slot_mask: u64,
     order_shift: u32,
     time_shift: u32,
     far: u64,
@@ -65,6 +66,7 @@ impl Agenda {
             first: NEVER,
             first_at: Ns::MAX,
             at: vec![Ns::ZERO; slots],
+            slot_mask: (1 << order_shift) - 1,
             order_shift,
             time_shift,
             // One below all ones, which are in NEVER alone.
@@ -98,12 +100,12 @@ impl Agenda {
         // At most 24 bits.
         #[allow(clippy::cast_possible_truncation)]
         {
-            (key & ((1 << self.order_shift) - 1)) as usize
+            (key & self.slot_mask) as usize
         }
     }
 
     /// The key of an event that is planned now.
-    #[inline]
+    #[inline(always)]
     fn key(&mut self, slot: usize, at: Ns) -> u64 {
         if self.order == self.orders {
             self.renumber(at);
@@ -111,7 +113,8 @@ impl Agenda {
         self.at[slot] = at;
         let since = (at.0 - self.base.0).min(self.far);
         let key = since << self.time_shift | self.order << self.order_shift | slot as u64;
-        self.order += 1;
+        // Up to `orders`.
+        self.order = self.order.wrapping_add(1);
         key
     }
 

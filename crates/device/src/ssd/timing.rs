@@ -100,7 +100,9 @@ impl<'de> Visitor<'de> for OneOrList {
     type Value = PageTimes;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a time in quotes, such as \"50us\", or a list of times, one for each type of page")
+        f.write_str(
+            "a time in quotes, such as \"50us\", or a list of times, one for each type of page",
+        )
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<PageTimes, E> {

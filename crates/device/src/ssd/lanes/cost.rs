@@ -1,6 +1,6 @@
 //! What operations cost: bus time and die time, from the timing table and the shape of a super-page.
 
-use gordon_nand::{Layout, Timing, Times};
+use gordon_nand::{Layout, Times, Timing};
 use gordon_units::{Bytes, Ns};
 
 /// What it costs to move part of a super-page.

@@ -96,15 +96,17 @@ impl Lane {
     /// Takes a work; the time of the lane's next event where there was none.
     #[inline]
     pub fn accept(&mut self, s: &mut Shared, now: Ns, work: Work) -> Option<Ns> {
-        assert!((work.share as usize) < s.costs.shares.len(), "{work:?}: more slots than there are");
+        assert!(
+            (work.share as usize) < s.costs.shares.len(),
+            "{work:?}: more slots than there are"
+        );
         count(&mut s.kinds[work.kind.index()].issued, true);
         if self.stage != Stage::Idle {
             self.queue(s, now, work);
             return None;
         }
         self.since = now;
-        self.front = self.one(s, now, work, false);
-        Some(self.begin(s, now))
+        Some(self.begin(s, now, work, false))
     }
 
     /// The lane is busy.
@@ -157,8 +159,14 @@ impl Lane {
             self.stage = Stage::Idle;
             return (done, None);
         };
-        self.front = self.form(s, now, queue);
-        (done, Some(self.begin(s, now)))
+        let (work, behind) = self.pop(s, now, queue);
+        if s.modes.multi_plane && self.queues[queue].head != NONE {
+            let rest = self.gather(s, now, work, queue);
+            if rest != NONE {
+                return (done, Some(self.begin_many(s, now, work, behind, rest)));
+            }
+        }
+        (done, Some(self.begin(s, now, work, behind)))
     }
 
     /// The first of a batch is done, and the next is to come.
@@ -189,11 +197,44 @@ impl Lane {
         }
     }
 
-    /// Serves the front from its start; when its first event happens.
-    #[inline]
-    fn begin(&mut self, s: &mut Shared, now: Ns) -> Ns {
-        let (kind, page) = (self.front.work.kind, self.front.work.page);
-        match kind {
+    /// Serves a work from its start; when its first event happens.
+    #[inline(always)]
+    fn begin(&mut self, s: &mut Shared, now: Ns, work: Work, behind: bool) -> Ns {
+        let bus = &mut s.buses[self.bus as usize];
+        let mut background = work.background;
+        let next = match work.kind {
+            Kind::Read => {
+                let (cells, share) =
+                    (s.costs.read.of(work.page), s.costs.shares[work.share as usize]);
+                s.die_read += cells * share.dies + share.dies_on_bus;
+                self.stage = Stage::Sensing;
+                now + cells
+            }
+            Kind::Program => {
+                let (cells, whole) = (s.costs.program.of(work.page), s.costs.whole);
+                s.die_write += cells * whole.dies + whole.dies_on_bus;
+                let loaded = bus.reserve(now, whole.bus);
+                let cache = s.modes.cache_program;
+                self.stage = if cache { Stage::Loading } else { Stage::Working };
+                if cache { loaded } else { loaded + cells }
+            }
+            Kind::Erase => {
+                background = true;
+                s.die_write += s.costs.erase * s.costs.whole.dies;
+                self.stage = Stage::Working;
+                bus.reserve(now, s.costs.commands.bus) + s.costs.erase
+            }
+        };
+        self.serve(background);
+        self.front = Batch { work, rest: NONE, started: now, behind, background };
+        next
+    }
+
+    /// Serves works that were gathered from their start; when their first event happens.
+    #[cold]
+    fn begin_many(&mut self, s: &mut Shared, now: Ns, work: Work, behind: bool, rest: u32) -> Ns {
+        self.front = self.batch(s, now, work, behind, rest);
+        match work.kind {
             Kind::Read => {
                 self.stage = Stage::Sensing;
                 now + s.sensing(&self.front)
@@ -202,13 +243,9 @@ impl Lane {
                 self.stage = Stage::Loading;
                 s.reserve(now, &self.front, self.bus)
             }
-            Kind::Program => {
+            Kind::Program | Kind::Erase => {
                 self.stage = Stage::Working;
-                s.reserve(now, &self.front, self.bus) + s.costs.program.of(page)
-            }
-            Kind::Erase => {
-                self.stage = Stage::Working;
-                s.reserve(now, &self.front, self.bus) + s.costs.erase
+                s.reserve(now, &self.front, self.bus) + s.cells(&work)
             }
         }
     }
@@ -246,7 +283,9 @@ impl Lane {
         if s.pool.at(self.queues[queue].head).work.kind != self.front.work.kind {
             return;
         }
-        self.back = self.form(s, now, queue);
+        let (work, behind) = self.pop(s, now, queue);
+        let rest = if s.modes.multi_plane { self.gather(s, now, work, queue) } else { NONE };
+        self.back = self.batch(s, now, work, behind, rest);
         self.has_back = true;
         self.back_at = match self.back.work.kind {
             Kind::Read => now + s.sensing(&self.back),
@@ -270,21 +309,15 @@ impl Lane {
         }
     }
 
-    /// Takes the first of a queue, and what can join it.
-    #[inline]
-    fn form(&mut self, s: &mut Shared, now: Ns, queue: usize) -> Batch {
+    /// Takes the first of a queue, which starts; was background work served while it waited?
+    #[inline(always)]
+    fn pop(&mut self, s: &mut Shared, now: Ns, queue: usize) -> (Work, bool) {
         let others = self.queues[1].head != NONE;
         self.overtakings = if queue == 0 && others { self.overtakings + 1 } else { 0 };
         let head = self.queues[queue].unlink(&mut s.pool, NONE);
         let Node { work, background, .. } = s.pool.take(head);
         let behind = s.start(now, work, background, self.background);
-        if s.modes.multi_plane && self.queues[queue].head != NONE {
-            let rest = self.gather(s, now, work, queue);
-            if rest != NONE {
-                return self.many(s, now, work, behind, rest);
-            }
-        }
-        self.one(s, now, work, behind)
+        (work, behind)
     }
 
     /// The list of the works of a queue that can join `first`.
@@ -311,22 +344,13 @@ impl Lane {
         list.head
     }
 
-    /// A batch of one that starts now.
-    #[inline]
-    fn one(&mut self, s: &mut Shared, now: Ns, work: Work, behind: bool) -> Batch {
-        let background = work.background || work.kind == Kind::Erase;
-        self.serve(background);
-        let share = s.share(&work);
-        s.charge(&work, s.cells(&work) * share.dies, share.dies_on_bus);
-        Batch { work, rest: NONE, started: now, behind, background }
-    }
-
-    /// A batch of several that starts now.
+    /// A batch that starts now.
     #[cold]
-    fn many(&mut self, s: &mut Shared, now: Ns, work: Work, behind: bool, rest: u32) -> Batch {
+    fn batch(&mut self, s: &mut Shared, now: Ns, work: Work, behind: bool, rest: u32) -> Batch {
         let first = s.share(&work);
         let (mut dies, mut on_bus) = (first.dies, first.dies_on_bus);
-        let (mut background, mut cells) = (work.background || work.kind == Kind::Erase, s.cells(&work));
+        let (mut background, mut cells) =
+            (work.background || work.kind == Kind::Erase, s.cells(&work));
         for work in s.list(rest) {
             background |= work.background;
             cells = cells.max(s.cells(work));
