@@ -93,3 +93,34 @@ fn the_pages_of_a_block_go_round_the_types() {
     assert_eq!(Times::from(Ns(25)).of(77), Ns(25));
     assert_eq!(Times::new([]), None);
 }
+
+#[test]
+fn rates_of_buses_old_and_new() {
+    // Bytes over (rate x lines / 8), rounded up to a nanosecond.
+    let cases = [
+        // Asynchronous, 8 and 16 bits: 2112 bytes at 40, 80, 266 and 800 MB/s.
+        (8, 40e6, 2112, 52_800),
+        (16, 40e6, 2112, 26_400),
+        (16, 133e6, 2112, 7_940),
+        (16, 400e6, 2112, 2_640),
+        // Toggle DDR 2.0, ONFI 4.0, 4.2, 5.0 and 5.1: 18,336 bytes.
+        (8, 533e6, 18_336, 34_402),
+        (8, 800e6, 18_336, 22_920),
+        (8, 1600e6, 18_336, 11_460),
+        (8, 2400e6, 18_336, 7_640),
+        (8, 3600e6, 18_336, 5_094),
+    ];
+    for (bus_bits, rate, bytes, expected) in cases {
+        let timing = Timing {
+            read: Ns(1).into(),
+            program: Ns(1).into(),
+            erase: Ns(1),
+            bus_bits,
+            bus_rate: Hertz(rate),
+            command: Ns(0),
+            modes: Modes::default(),
+        };
+        assert_eq!(timing.validate(), Ok(()));
+        assert_eq!(timing.transfer(Bytes(bytes)), Ns(expected), "{bus_bits} bits at {rate}");
+    }
+}
