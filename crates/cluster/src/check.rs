@@ -55,9 +55,9 @@ pub(crate) fn check(survey: &Survey) -> Result<(), ClusterError> {
             ordered(format!("flash `{name}`: {unit}_idle, {unit}_active"), idle.0, active.0)?;
         }
         for (key, time) in [
-            ("read", &flash.timing.read),
-            ("program", &flash.timing.program),
-            ("erase", &flash.timing.erase),
+            ("read", flash.timing.read.longest()),
+            ("program", flash.timing.program.longest()),
+            ("erase", *flash.timing.erase),
         ] {
             sane(format!("flash `{name}`: timing.{key}"), time.as_secs())?;
         }

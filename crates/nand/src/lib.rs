@@ -19,4 +19,4 @@ pub use error::GeometryError;
 pub use geometry::Geometry;
 pub use layout::{LaneId, Layout, Shape};
 pub use op::{Buf, FlashOp, Holds, Oob};
-pub use timing::Timing;
+pub use timing::{Modes, Times, Timing};

@@ -1,6 +1,6 @@
 //! Sizes and numbers of the paper's array.
 
-use gordon_nand::{Geometry, GeometryError, LaneId, Layout, Shape, Timing};
+use gordon_nand::{Geometry, GeometryError, LaneId, Layout, Modes, Shape, Times, Timing};
 use gordon_units::{BlockId, Bytes, Hertz, Ns, Ppn};
 
 /// Section 4.2.1 and Table 1, SLC.
@@ -72,15 +72,55 @@ fn impossible_arrays_are_refused() {
 #[test]
 fn a_page_on_the_bus() {
     let mut timing = Timing {
-        read: Ns(25_000),
-        program: Ns(200_000),
+        read: Ns(25_000).into(),
+        program: Ns(200_000).into(),
         erase: Ns(2_000_000),
         bus_bits: 16,
         bus_rate: Hertz(133e6),
         command: Ns(100),
+        modes: Modes::default(),
     };
     // 2080 bytes at 2 bytes x 133 MHz = 266 MB/s: 7819.55 ns, rounded up, and the command.
     assert_eq!(timing.transfer(Bytes(2080)), Ns(7_820 + 100));
     timing.bus_bits = 12;
     assert_eq!(timing.validate(), Err(GeometryError::Bus));
+}
+
+#[test]
+fn the_pages_of_a_block_go_round_the_types() {
+    let times = Times::new([50, 70, 90].map(Ns)).unwrap();
+    assert_eq!([0, 1, 2, 3, 383].map(|page| times.of(page).0), [50, 70, 90, 50, 90]);
+    assert_eq!(Times::from(Ns(25)).of(77), Ns(25));
+    assert_eq!(Times::new([]), None);
+}
+
+#[test]
+fn rates_of_buses_old_and_new() {
+    // Bytes over (rate x lines / 8), rounded up to a nanosecond.
+    let cases = [
+        // Asynchronous, 8 and 16 bits: 2112 bytes at 40, 80, 266 and 800 MB/s.
+        (8, 40e6, 2112, 52_800),
+        (16, 40e6, 2112, 26_400),
+        (16, 133e6, 2112, 7_940),
+        (16, 400e6, 2112, 2_640),
+        // Toggle DDR 2.0, ONFI 4.0, 4.2, 5.0 and 5.1: 18,336 bytes.
+        (8, 533e6, 18_336, 34_402),
+        (8, 800e6, 18_336, 22_920),
+        (8, 1600e6, 18_336, 11_460),
+        (8, 2400e6, 18_336, 7_640),
+        (8, 3600e6, 18_336, 5_094),
+    ];
+    for (bus_bits, rate, bytes, expected) in cases {
+        let timing = Timing {
+            read: Ns(1).into(),
+            program: Ns(1).into(),
+            erase: Ns(1),
+            bus_bits,
+            bus_rate: Hertz(rate),
+            command: Ns(0),
+            modes: Modes::default(),
+        };
+        assert_eq!(timing.validate(), Ok(()));
+        assert_eq!(timing.transfer(Bytes(bytes)), Ns(expected), "{bus_bits} bits at {rate}");
+    }
 }

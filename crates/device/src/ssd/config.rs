@@ -1,9 +1,10 @@
 //! A flash device on paper: what its TOML says, and whether it can exist.
 
+use super::timing::TimingConfig;
 use crate::SECTOR;
 use gordon_ftl::{Config, ConfigError, Victim};
 use gordon_nand::{Geometry, GeometryError, Layout, Shape, Timing};
-use gordon_units::{Bytes, Hertz, Ns, Sourced, Watts};
+use gordon_units::{Bytes, Sourced, Watts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -51,24 +52,6 @@ pub struct GeometryConfig {
     pub page: Sourced<Bytes>,
     /// Out-of-band data of one page.
     pub oob: Sourced<Bytes>,
-}
-
-/// The timing table.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TimingConfig {
-    /// Cells to page register.
-    pub read: Sourced<Ns>,
-    /// Page register to cells.
-    pub program: Sourced<Ns>,
-    /// Erasing a block.
-    pub erase: Sourced<Ns>,
-    /// Data lines of a bus.
-    pub bus_bits: Sourced<u32>,
-    /// Transfers a second on each.
-    pub bus_rate: Sourced<Hertz>,
-    /// Bus time of command, address and status cycles, for each physical page.
-    pub command: Sourced<Ns>,
 }
 
 /// The super-pages.
@@ -240,15 +223,7 @@ impl SsdConfig {
         if capacity > raw {
             return Err(too_much);
         }
-        let t = &self.timing;
-        let timing = Timing {
-            read: *t.read,
-            program: *t.program,
-            erase: *t.erase,
-            bus_bits: *t.bus_bits,
-            bus_rate: *t.bus_rate,
-            command: *t.command,
-        };
+        let timing = self.timing.resolve();
         timing.validate()?;
         // At most 2^19 bytes a physical page, and 2^36 of these in a super-page.
         let sectors = u32::try_from(page.0 / SECTOR.0).map_err(|_| SsdError::Page("page"))?;

@@ -11,29 +11,20 @@
 mod config;
 mod lanes;
 mod stats;
+mod timing;
 
 pub use config::{
     Endurance, FtlConfig, GeometryConfig, Power, ShapeConfig, SsdConfig, SsdError, SuperPage,
-    TimingConfig,
 };
+pub use lanes::{Done, Kind, KindStats, LaneStats, Lanes, OVERTAKINGS, Work};
 pub use stats::{Lifetime, SsdStats, Wear};
+pub use timing::{PageTimes, TimingConfig};
 
 use crate::{Completion, Device, Op, Request, SECTOR, Usage};
 use gordon_des::Events;
 use gordon_ftl::{Action, Ftl, Host, Input, Piece, RequestId};
-use gordon_nand::{FlashOp, LaneId};
+use gordon_nand::FlashOp;
 use gordon_units::{BlockId, Bytes, Lpn, Ns};
-use lanes::{Lanes, Next};
-
-#[derive(Clone, Copy, Debug)]
-enum Event {
-    /// The pages a lane reads are in the registers of its dies.
-    Sensed(LaneId),
-    /// The operation of a lane is done.
-    Done(LaneId),
-    /// A request that needed no operation completes.
-    Completed(u64),
-}
 
 /// A request not yet complete.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +43,11 @@ pub struct Ssd {
     erase_budget: u64,
     ftl: Ftl,
     lanes: Lanes,
-    events: Events<Event>,
+    /// Operations on the lanes, by tag, and the tags to be used again.
+    ops: Vec<FlashOp>,
+    free_ops: Vec<u32>,
+    /// Requests that needed no operation complete.
+    events: Events<u64>,
     open: Vec<Open>,
     /// Places of `open` to be used again.
     free: Vec<u32>,
@@ -75,7 +70,9 @@ impl Ssd {
             sectors_per_page: ftl.sectors_per_page,
             erase_budget: *config.endurance.erase_budget,
             ftl: Ftl::new(layout, ftl)?,
-            lanes: Lanes::new(layout, &timing),
+            lanes: Lanes::new(layout, &timing, 1),
+            ops: Vec::new(),
+            free_ops: Vec::new(),
             events: Events::default(),
             open: Vec::new(),
             free: Vec::new(),
@@ -88,12 +85,12 @@ impl Ssd {
 
     /// What it counted.
     pub fn stats(&self) -> SsdStats {
-        let layout = self.ftl.layout();
+        let (layout, lanes) = (self.ftl.layout(), self.lanes.stats());
         SsdStats {
             ftl: *self.ftl.stats(),
-            bus_busy: self.lanes.bus_busy(),
-            lane_busy: self.lanes.lane_busy(),
-            events: self.events.scheduled(),
+            bus_busy: lanes.bus_busy,
+            lane_busy: lanes.lane_busy,
+            events: lanes.events + self.events.scheduled(),
             wear: Wear::of((0..layout.blocks()).map(|id| self.ftl.erases(BlockId(id)))),
             lifetime: Lifetime {
                 erase_budget: self.erase_budget,
@@ -151,16 +148,22 @@ impl Ssd {
             self.active_since = now;
         }
         self.in_flight += 1;
-        let (lane, next) = self.lanes.issue(now, op);
-        self.expect(lane, next);
-    }
-
-    fn expect(&mut self, lane: LaneId, next: Option<Next>) {
-        match next {
-            None => {}
-            Some(Next::Sensed(at)) => self.events.schedule(at, Event::Sensed(lane)),
-            Some(Next::Done(at)) => self.events.schedule(at, Event::Done(lane)),
-        }
+        let layout = self.ftl.layout();
+        let (kind, block, page) = match op {
+            FlashOp::Read { ppn, .. } => (Kind::Read, layout.block_of(ppn), layout.page_of(ppn)),
+            FlashOp::Program { ppn, .. } => {
+                (Kind::Program, layout.block_of(ppn), layout.page_of(ppn))
+            }
+            FlashOp::Erase { block } => (Kind::Erase, block, 0),
+        };
+        let tag = if let Some(tag) = self.free_ops.pop() {
+            self.ops[tag as usize] = op;
+            tag
+        } else {
+            self.ops.push(op);
+            u32::try_from(self.ops.len() - 1).expect("fewer than 2^32 operations in flight")
+        };
+        self.lanes.issue(now, Work { block, page, share: 1, tag, kind, background: false });
     }
 
     /// The time with any operation in flight.
@@ -202,7 +205,7 @@ impl Device for Ssd {
             Op::Flush => 1,
         };
         if left == 0 {
-            self.events.schedule(at, Event::Completed(id));
+            self.events.schedule(at, id);
             return;
         }
         let left = u32::try_from(left).expect("fewer than 2^32 pages");
@@ -219,7 +222,7 @@ impl Device for Ssd {
         }
         // Completions come out of `step`.
         for id in self.completed.drain(..) {
-            self.events.schedule(at, Event::Completed(id));
+            self.events.schedule(at, id);
         }
     }
 
@@ -233,27 +236,27 @@ impl Device for Ssd {
     }
 
     fn next_event(&self) -> Option<Ns> {
-        self.events.next_at()
+        [self.lanes.next_at(), self.events.next_at()].into_iter().flatten().min()
     }
 
     fn step(&mut self, completed: &mut Vec<Completion>) {
-        let Some((now, event)) = self.events.pop() else { return };
-        match event {
-            Event::Completed(id) => completed.push(Completion { id, at: now }),
-            Event::Sensed(lane) => {
-                let next = self.lanes.sensed(now, lane);
-                self.expect(lane, Some(next));
+        // At one instant the lanes come first.
+        let lanes = self.lanes.next_at();
+        if lanes.is_some_and(|at| self.events.next_at().is_none_or(|other| at <= other)) {
+            let (now, done) = self.lanes.step();
+            self.events.advance_to(now);
+            let Some(done) = done else { return };
+            let op = self.ops[done.work.tag as usize];
+            self.free_ops.push(done.work.tag);
+            self.in_flight -= 1;
+            if self.in_flight == 0 {
+                self.active += now - self.active_since;
             }
-            Event::Done(lane) => {
-                let (op, next) = self.lanes.done(now, lane);
-                self.expect(lane, next);
-                self.in_flight -= 1;
-                if self.in_flight == 0 {
-                    self.active += now - self.active_since;
-                }
-                self.feed(Input::Done(op));
-                completed.extend(self.completed.drain(..).map(|id| Completion { id, at: now }));
-            }
+            self.feed(Input::Done(op));
+            completed.extend(self.completed.drain(..).map(|id| Completion { id, at: now }));
+        } else {
+            let Some((at, id)) = self.events.pop() else { return };
+            completed.push(Completion { id, at });
         }
         if self.in_flight == 0 && self.open.len() == self.free.len() {
             self.feed(Input::Idle);

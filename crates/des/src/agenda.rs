@@ -1,0 +1,279 @@
+//! At most one event to come for each of a fixed number of slots.
+//!
+//! Where each part of a machine waits for one thing at a time, a general queue does too much. Here
+//! each slot has a place of its own in a tree of groups of [`WIDTH`]; a group's earliest event is
+//! copied to its place in the group above, and the earliest of all stands at the root. To plan an
+//! event is a comparison or two, for it is rarely the next; to replace the next event is one pass
+//! from its group to the root, always of the same length, with nothing to guess for the processor.
+//!
+//! A key is one word: the time since a base, the order of planning since the last renumbering, the
+//! slot. Times too far off for their bits are *far*, all equal but for the order; when the next event
+//! is one of them, and when the numbers are used up, the base moves and all keys are made anew.
+
+use gordon_units::Ns;
+
+/// Places of a group, as a power of two.
+const WIDTH_BITS: u32 = 3;
+const WIDTH: usize = 1 << WIDTH_BITS;
+/// Where nothing is planned: later than any event.
+const NEVER: u64 = u64::MAX;
+/// Orders of planning for each slot, between two renumberings, as a power of two: more would leave
+/// fewer bits for the time.
+const ORDERS: u32 = 5;
+
+/// Events to come, one a slot, earliest first; those of one instant in the order they were planned.
+#[derive(Clone, Debug)]
+pub struct Agenda {
+    /// Group 1 is the top; group `k > 1` hangs on place `k % WIDTH` of group `k / WIDTH`. So each
+    /// level starts at a power of [`WIDTH`]; the last holds the slots.
+    groups: Vec<[u64; WIDTH]>,
+    /// The first group of the last level.
+    leaves: usize,
+    /// The first key, and its whole time.
+    first: u64,
+    first_at: Ns,
+    /// By slot: the whole time of its event.
+    at: Vec<Ns>,
+    /// Where the slot, the order and the time are in a key, and the time that is far.
+    slot_mask: u64,
+    order_shift: u32,
+    time_shift: u32,
+    far: u64,
+    base: Ns,
+    /// The next number in the order of planning, and how many there are.
+    order: u64,
+    orders: u64,
+    /// Events planned before the last renumbering.
+    planned: u64,
+}
+
+impl Agenda {
+    /// Nothing planned for any of `slots`.
+    ///
+    /// # Panics
+    /// Where `slots` exceed 2^24.
+    pub fn new(slots: usize) -> Self {
+        assert!(slots <= 1 << 24, "{slots} slots; at most 2^24 have numbers");
+        let mut leaves = 1;
+        while leaves * WIDTH < slots {
+            leaves *= WIDTH;
+        }
+        let order_shift = slots.next_power_of_two().trailing_zeros();
+        let time_shift = 2 * order_shift + ORDERS;
+        Self {
+            groups: vec![[NEVER; WIDTH]; leaves + slots.div_ceil(WIDTH).max(1)],
+            leaves,
+            first: NEVER,
+            first_at: Ns::MAX,
+            at: vec![Ns::ZERO; slots],
+            slot_mask: (1 << order_shift) - 1,
+            order_shift,
+            time_shift,
+            // One below all ones, which are in NEVER alone.
+            far: (NEVER >> time_shift) - 1,
+            base: Ns::ZERO,
+            order: 0,
+            orders: 1 << (order_shift + ORDERS),
+            planned: 0,
+        }
+    }
+
+    /// When and where the next event happens.
+    #[inline]
+    pub fn next(&self) -> Option<(Ns, usize)> {
+        (self.first != NEVER).then(|| (self.first_at, self.slot(self.first)))
+    }
+
+    /// When the next event happens.
+    #[inline]
+    pub fn next_at(&self) -> Option<Ns> {
+        (self.first != NEVER).then_some(self.first_at)
+    }
+
+    /// How many events were ever planned.
+    pub fn planned(&self) -> u64 {
+        self.planned + self.order
+    }
+
+    #[inline]
+    fn slot(&self, key: u64) -> usize {
+        // At most 24 bits.
+        #[allow(clippy::cast_possible_truncation)]
+        {
+            (key & self.slot_mask) as usize
+        }
+    }
+
+    /// The key of an event that is planned now.
+    #[inline(always)]
+    fn key(&mut self, slot: usize, at: Ns) -> u64 {
+        if self.order == self.orders {
+            self.renumber(at);
+        }
+        self.at[slot] = at;
+        let since = (at.0 - self.base.0).min(self.far);
+        let key = since << self.time_shift | self.order << self.order_shift | slot as u64;
+        // Up to `orders`.
+        self.order = self.order.wrapping_add(1);
+        key
+    }
+
+    /// Plans an event for a slot that has none.
+    #[inline]
+    pub fn plan(&mut self, slot: usize, at: Ns) {
+        if at < self.base {
+            // The base was moved to an event far off, and now one comes before it.
+            self.renumber(at);
+        }
+        let key = self.key(slot, at);
+        let (mut group, mut place) = (self.leaves + slot / WIDTH, slot % WIDTH);
+        debug_assert_eq!(self.groups[group][place], NEVER, "slot {slot} has an event already");
+        self.groups[group][place] = key;
+        while group > 1 {
+            (group, place) = (group / WIDTH, group % WIDTH);
+            let earliest = &mut self.groups[group][place];
+            if *earliest < key {
+                return;
+            }
+            *earliest = key;
+        }
+        if key < self.first {
+            self.set_first(key);
+        }
+    }
+
+    /// Takes the next event away, and plans another for its slot where one is given.
+    ///
+    /// # Panics
+    /// Where nothing is planned.
+    #[inline]
+    pub fn replace(&mut self, then: Option<Ns>) {
+        assert!(self.first != NEVER, "an event is planned");
+        let slot = self.slot(self.first);
+        let mut key = match then {
+            Some(at) => self.key(slot, at),
+            None => NEVER,
+        };
+        let (mut group, mut place) = (self.leaves + slot / WIDTH, slot % WIDTH);
+        loop {
+            let p = &mut self.groups[group];
+            p[place] = key;
+            // By halves: short chains of comparisons, none of them a branch.
+            let (a, b) = (p[0].min(p[1]), p[2].min(p[3]));
+            let (c, d) = (p[4].min(p[5]), p[6].min(p[7]));
+            key = a.min(b).min(c.min(d));
+            if group <= 1 {
+                break;
+            }
+            (group, place) = (group / WIDTH, group % WIDTH);
+        }
+        self.set_first(key);
+    }
+
+    #[inline]
+    fn set_first(&mut self, key: u64) {
+        self.first = key;
+        if key >> self.time_shift >= self.far {
+            return self.first_is_far();
+        }
+        self.first_at = self.at[self.slot(key)];
+    }
+
+    /// There is no next event, or one whose time does not fit a key.
+    #[cold]
+    fn first_is_far(&mut self) {
+        if self.first != NEVER {
+            self.renumber(Ns::MAX);
+        }
+    }
+
+    /// Makes all keys anew: the base is the time of the next event or the one given, whichever is
+    /// earlier; the order starts at 0.
+    #[cold]
+    fn renumber(&mut self, base: Ns) {
+        let leaves = self.groups[self.leaves..].as_flattened();
+        let mut keys: Vec<u64> = leaves.iter().copied().filter(|&key| key != NEVER).collect();
+        // By time, then by the order so far, which in equal times alone is the order of keys.
+        keys.sort_unstable_by_key(|&key| (self.at[self.slot(key)], key));
+        self.groups.fill([NEVER; WIDTH]);
+        self.planned += self.order;
+        self.order = 0;
+        self.base = keys.first().map_or(base, |&first| self.at[self.slot(first)].min(base));
+        let count = keys.len() as u64;
+        for (order, key) in keys.into_iter().enumerate() {
+            let slot = self.slot(key);
+            let key = self.key(slot, self.at[slot]);
+            let (mut group, mut place) = (self.leaves + slot / WIDTH, slot % WIDTH);
+            while group > 0 {
+                let earliest = &mut self.groups[group][place];
+                *earliest = key.min(*earliest);
+                (group, place) = (group / WIDTH, group % WIDTH);
+            }
+            if order == 0 {
+                (self.first, self.first_at) = (key, self.at[slot]);
+            }
+        }
+        // Those were planned before.
+        self.planned -= count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Events;
+
+    #[test]
+    fn events_come_by_time_then_by_order_of_planning() {
+        let mut agenda = Agenda::new(3);
+        assert_eq!(agenda.next(), None);
+        agenda.plan(2, Ns(30));
+        agenda.plan(0, Ns(30));
+        agenda.plan(1, Ns(20));
+        assert_eq!(agenda.next(), Some((Ns(20), 1)));
+        agenda.replace(Some(Ns(30)));
+        for slot in [2, 0, 1] {
+            assert_eq!(agenda.next(), Some((Ns(30), slot)));
+            agenda.replace(None);
+        }
+        assert_eq!((agenda.next_at(), agenda.planned()), (None, 4));
+    }
+
+    /// Against the general queue: as many slots as make one level, two, three and more; events near,
+    /// at one instant, and so far off that their times do not fit a key.
+    #[test]
+    fn it_agrees_with_the_general_queue() {
+        for slots in [1, 2, 4, 5, 16, 17, 64, 65, 512, 700] {
+            let (mut agenda, mut events) = (Agenda::new(slots), Events::default());
+            let mut planned = vec![false; slots];
+            let mut state = 7u64;
+            let mut draw = move |below: u64| {
+                // A linear congruential generator (Knuth's MMIX), its high bits.
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 33) % below
+            };
+            for _ in 0..20_000 {
+                let far = if draw(100) == 0 { 1 << (20 + draw(40)) } else { 0 };
+                let now = events.now();
+                // The clock ends somewhere.
+                let wait = Ns(draw(50) + if now.0 < 1 << 62 { far } else { 0 });
+                let slot = draw(slots as u64) as usize;
+                if !planned[slot] && draw(2) == 0 {
+                    agenda.plan(slot, now + wait);
+                    events.schedule(now + wait, slot);
+                    planned[slot] = true;
+                } else if let Some((at, slot)) = events.pop() {
+                    assert_eq!(agenda.next(), Some((at, slot)));
+                    let then = (draw(3) > 0).then_some(at + wait);
+                    agenda.replace(then);
+                    planned[slot] = then.is_some();
+                    if let Some(then) = then {
+                        events.schedule(then, slot);
+                    }
+                }
+                assert_eq!(agenda.next_at(), events.next_at());
+            }
+            assert_eq!(agenda.planned(), events.scheduled());
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What operations cost: bus time and die time, from the timing table and the shape of a super-page.
+
+use gordon_nand::{Layout, Times, Timing};
+use gordon_units::{Bytes, Ns};
+
+/// What it costs to move part of a super-page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    /// Time on the bus that carries the most.
+    pub bus: Ns,
+    /// Dies that hold any of it.
+    pub dies: u64,
+    /// Time on the buses, summed over dies.
+    pub dies_on_bus: Ns,
+}
+
+/// All costs of one array.
+#[derive(Clone, Debug)]
+pub(super) struct Costs {
+    pub read: Times,
+    pub program: Times,
+    pub erase: Ns,
+    /// By slots moved, and for all of them.
+    pub shares: Vec<Share>,
+    pub whole: Share,
+    /// Command cycles of one erase; they take a die no time.
+    pub commands: Share,
+}
+
+impl Costs {
+    pub fn new(layout: &Layout, timing: &Timing, slots: u32) -> Self {
+        let shape = layout.shape();
+        Self {
+            read: timing.read.clone(),
+            program: timing.program.clone(),
+            erase: timing.erase,
+            shares: (0..=slots).map(|share| Share::of(share, slots, layout, timing)).collect(),
+            whole: Share::of(slots, slots, layout, timing),
+            commands: Share {
+                bus: timing.command * u64::from(shape.planes * shape.dies_per_bus),
+                dies: u64::from(layout.dies_per_lane()),
+                dies_on_bus: Ns::ZERO,
+            },
+        }
+    }
+}
+
+impl Share {
+    /// Slots lie one after the other in the super-page, and its physical pages go over the buses
+    /// first, then over the planes of a die, then over the dies of a bus. Each page that is touched
+    /// costs its command cycles; of the last one only what is asked for crosses, with its part of
+    /// the out-of-band bytes.
+    fn of(share: u32, slots: u32, layout: &Layout, timing: &Timing) -> Self {
+        let (geometry, shape) = (layout.geometry(), layout.shape());
+        let page = u64::from(geometry.page_bytes);
+        let with_oob = page + u64::from(geometry.oob_bytes);
+        // Bytes of data, rounded up where slots do not divide the super-page.
+        let bytes = (layout.page_bytes().0 * u64::from(share)).div_ceil(u64::from(slots));
+        let (pages, rest) = (bytes / page, bytes % page);
+        let whole = timing.transfer(Bytes(with_oob));
+        let part = match rest {
+            0 => Ns::ZERO,
+            _ => timing.transfer(Bytes((rest * with_oob).div_ceil(page))),
+        };
+        let buses = u64::from(shape.buses);
+        // Whole pages take turns over the buses, and the part goes to the bus after the last one.
+        let bus = match pages % buses {
+            0 => whole * (pages / buses) + part,
+            _ => whole * (pages / buses + 1),
+        };
+        let touched = pages + u64::from(rest > 0);
+        let column = buses * u64::from(shape.planes);
+        let dies = touched / column * buses + (touched % column).min(buses);
+        Self { bus, dies, dies_on_bus: whole * pages + part }
+    }
+}

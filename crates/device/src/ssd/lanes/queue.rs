@@ -1,0 +1,115 @@
+//! Works that wait or are served: lists in one pool, so that issuing allocates nothing.
+
+use super::work::Work;
+
+/// The end of a list.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A work and what is known of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node {
+    pub work: Work,
+    /// The next in its list.
+    pub next: u32,
+    /// The order of issue, to be compared within a lane.
+    pub ticket: u32,
+    /// While it waits: how many batches of background work its lane had served to the end when it
+    /// came. When it has started: 1 where one was served while it waited, 0 otherwise.
+    pub background: u32,
+}
+
+/// Places for nodes; those given back are used again first.
+#[derive(Clone, Debug)]
+pub(super) struct Pool {
+    nodes: Vec<Node>,
+    free: u32,
+}
+
+impl Pool {
+    pub fn new() -> Self {
+        Self { nodes: Vec::new(), free: NONE }
+    }
+
+    #[inline]
+    pub fn put(&mut self, node: Node) -> u32 {
+        let at = self.free;
+        if at == NONE {
+            return self.grow(node);
+        }
+        let place = &mut self.nodes[at as usize];
+        self.free = place.next;
+        *place = node;
+        at
+    }
+
+    #[cold]
+    fn grow(&mut self, node: Node) -> u32 {
+        self.nodes.push(node);
+        u32::try_from(self.nodes.len() - 1).ok().filter(|&at| at != NONE).expect("fewer than 2^32")
+    }
+
+    /// Takes a node out and gives its place back.
+    #[inline]
+    pub fn take(&mut self, at: u32) -> Node {
+        let free = self.free;
+        let place = &mut self.nodes[at as usize];
+        let node = *place;
+        place.next = free;
+        self.free = at;
+        node
+    }
+
+    #[inline]
+    pub fn at(&self, at: u32) -> &Node {
+        &self.nodes[at as usize]
+    }
+
+    #[inline]
+    pub fn at_mut(&mut self, at: u32) -> &mut Node {
+        &mut self.nodes[at as usize]
+    }
+}
+
+/// A list, first in first out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Queue {
+    pub head: u32,
+    tail: u32,
+}
+
+impl Queue {
+    pub const EMPTY: Self = Self { head: NONE, tail: NONE };
+
+    #[inline]
+    pub fn push(&mut self, pool: &mut Pool, at: u32) {
+        pool.at_mut(at).next = NONE;
+        if self.head == NONE {
+            self.head = at;
+        } else {
+            pool.at_mut(self.tail).next = at;
+        }
+        self.tail = at;
+    }
+
+    /// The node that was pushed last, where it still waits.
+    #[inline]
+    pub fn last(&self) -> Option<u32> {
+        (self.head != NONE).then_some(self.tail)
+    }
+
+    /// Takes out the node after `before`, or the first where that is [`NONE`].
+    #[inline]
+    pub fn unlink(&mut self, pool: &mut Pool, before: u32) -> u32 {
+        let at = if before == NONE { self.head } else { pool.at(before).next };
+        let next = pool.at(at).next;
+        if before == NONE {
+            self.head = next;
+        } else {
+            pool.at_mut(before).next = next;
+        }
+        if next == NONE {
+            self.tail = before;
+        }
+        at
+    }
+}

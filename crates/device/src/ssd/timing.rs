@@ -1,0 +1,141 @@
+//! The `[timing]` of a flash device.
+
+use gordon_nand::{Modes, Times, Timing};
+use gordon_units::{Hertz, Ns, Sourced};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+
+/// The timing table.
+///
+/// Read and program times may be lists, one for each type of page: page i of a block has type i mod
+/// their number (TLC: lower, middle, upper).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TimingConfig {
+    /// Cells to page register; a list has a time for each type of page.
+    pub read: Sourced<PageTimes>,
+    /// Page register to cells; a list has a time for each type of page.
+    pub program: Sourced<PageTimes>,
+    /// Erasing a block.
+    pub erase: Sourced<Ns>,
+    /// Data lines of a bus.
+    pub bus_bits: Sourced<u32>,
+    /// Transfers a second on each.
+    pub bus_rate: Sourced<Hertz>,
+    /// Bus time of command, address and status cycles, for each physical page.
+    pub command: Sourced<Ns>,
+    /// Waiting operations of one kind on different planes of the same dies, at the same page of
+    /// their blocks, are carried out together; on, as in all chips with planes. It matters where
+    /// super-pages have fewer planes than the dies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multi_plane: Option<Sourced<bool>>,
+    /// Reads need not be of the same page for that; off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub independent_reads: Option<Sourced<bool>>,
+    /// The dies sense the next page while the data of the last one cross the bus; off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<Sourced<bool>>,
+    /// The data of the next page cross the bus while the dies program the last one; off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_program: Option<Sourced<bool>>,
+    /// Reads overtake programs and erases that wait for the same dies, up to 16 in a row; off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_first: Option<Sourced<bool>>,
+}
+
+impl TimingConfig {
+    /// The timing table of the simulated array.
+    pub fn resolve(&self) -> Timing {
+        let on = |knob: &Option<Sourced<bool>>| knob.as_ref().is_some_and(|on| **on);
+        Timing {
+            read: self.read.0.clone(),
+            program: self.program.0.clone(),
+            erase: *self.erase,
+            bus_bits: *self.bus_bits,
+            bus_rate: *self.bus_rate,
+            command: *self.command,
+            modes: Modes {
+                multi_plane: self.multi_plane.as_ref().is_none_or(|on| **on),
+                independent_reads: on(&self.independent_reads),
+                cache_read: on(&self.cache_read),
+                cache_program: on(&self.cache_program),
+                read_first: on(&self.read_first),
+            },
+        }
+    }
+}
+
+/// The time of an operation by type of page, in text one time or a list of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageTimes(pub Times);
+
+impl PageTimes {
+    /// The longest of them.
+    pub fn longest(&self) -> Ns {
+        self.0.types().iter().copied().max().unwrap_or_default()
+    }
+}
+
+impl From<Ns> for PageTimes {
+    fn from(time: Ns) -> Self {
+        Self(time.into())
+    }
+}
+
+impl Serialize for PageTimes {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self.0.types() {
+            [one] => one.serialize(s),
+            all => all.serialize(s),
+        }
+    }
+}
+
+struct OneOrList;
+
+impl<'de> Visitor<'de> for OneOrList {
+    type Value = PageTimes;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "a time in quotes, such as \"50us\", or a list of times, one for each type of page",
+        )
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<PageTimes, E> {
+        let time: Ns = text.parse().map_err(|e| E::custom(format_args!("`{text}`: {e}")))?;
+        Ok(time.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<PageTimes, A::Error> {
+        let mut times = Vec::new();
+        while let Some(time) = seq.next_element::<Ns>()? {
+            times.push(time);
+        }
+        let none = "a list of no times; give one for each type of page";
+        Times::new(times).map(PageTimes).ok_or_else(|| A::Error::custom(none))
+    }
+}
+
+impl<'de> Deserialize<'de> for PageTimes {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        d.deserialize_any(OneOrList)
+    }
+}
+
+impl JsonSchema for PageTimes {
+    fn schema_name() -> Cow<'static, str> {
+        "PageTimes".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let time = generator.subschema_for::<Ns>();
+        json_schema!({
+            "description": "A time, or one for each type of page.",
+            "anyOf": [time, { "type": "array", "items": time, "minItems": 1 }],
+        })
+    }
+}
