@@ -1,5 +1,5 @@
 //! What a NAND flash array is: its shape ([`Geometry`], [`Shape`], [`Layout`]), its speed
-//! ([`Timing`]), what can be asked of it ([`FlashOp`]) and the rules it obeys ([`Array`], a model
+//! ([`Timing`]), how long it lasts ([`Endurance`]), what can be asked of it ([`FlashOp`]) and the rules it obeys ([`Array`], a model
 //! that refuses what a chip would not do right).
 //!
 //! No files, clocks or threads; `no_std`.
@@ -8,6 +8,7 @@
 extern crate alloc;
 
 mod array;
+mod endurance;
 mod error;
 mod geometry;
 mod layout;
@@ -15,6 +16,7 @@ mod op;
 mod timing;
 
 pub use array::{Array, Refusal};
+pub use endurance::{BLOCK_SURVIVAL, Endurance, EnduranceError};
 pub use error::GeometryError;
 pub use geometry::Geometry;
 pub use layout::{LaneId, Layout, Shape};
