@@ -13,6 +13,7 @@ mod error;
 mod geometry;
 mod layout;
 mod op;
+mod table;
 mod timing;
 
 pub use array::{Array, Refusal};
@@ -21,4 +22,5 @@ pub use error::GeometryError;
 pub use geometry::Geometry;
 pub use layout::{LaneId, Layout, Shape};
 pub use op::{Buf, FlashOp, Holds, Oob};
+pub use table::{LBA_ENTRY, lba_table, smallest_super_page};
 pub use timing::Timing;
