@@ -1,6 +1,6 @@
 //! What a NAND flash array is: its shape ([`Geometry`], [`Shape`], [`Layout`]), its speed
-//! ([`Timing`]), what can be asked of it ([`FlashOp`]) and the rules it obeys ([`Array`], a model
-//! that refuses what a chip would not do right).
+//! ([`Timing`]), how long it lasts ([`Endurance`]), what can be asked of it ([`FlashOp`]) and the
+//! rules it obeys ([`Array`], a model that refuses what a chip would not do right).
 //!
 //! No files, clocks or threads; `no_std`.
 #![no_std]
@@ -8,15 +8,19 @@
 extern crate alloc;
 
 mod array;
+mod endurance;
 mod error;
 mod geometry;
 mod layout;
 mod op;
+mod table;
 mod timing;
 
 pub use array::{Array, Refusal};
+pub use endurance::{BLOCK_SURVIVAL, Endurance, EnduranceError};
 pub use error::GeometryError;
 pub use geometry::Geometry;
 pub use layout::{LaneId, Layout, Shape};
 pub use op::{Buf, FlashOp, Holds, Oob};
+pub use table::{LBA_ENTRY, lba_table, smallest_super_page};
 pub use timing::{Modes, Times, Timing};

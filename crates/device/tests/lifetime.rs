@@ -1,0 +1,39 @@
+//! How long the paper's array lasts, beside what section 4.1 of the Gordon paper says: "it is
+//! possible to write 25.6PB"; "the peak program bandwidth for a node is 900MB/s, so wear out could,
+//! in theory, occur in one year".
+
+use gordon_device::ssd::{Lifetime, Ssd, SsdConfig};
+use gordon_units::{Bytes, Ns};
+
+fn slc() -> SsdConfig {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/gordon/parts/flash/");
+    let text = std::fs::read_to_string(format!("{root}gordon-slc-256g.toml")).expect("is there");
+    toml::from_str(&text).expect("is valid")
+}
+
+fn lifetime() -> Lifetime {
+    Ssd::new(&slc()).expect("possible").stats().lifetime
+}
+
+#[test]
+fn the_papers_25_6_petabytes_are_the_exported_bytes_times_the_erases() {
+    let (config, lifetime) = (slc(), lifetime());
+    // 256 * 10^9 B x 100,000 erases.
+    assert_eq!(*config.capacity * *config.endurance.erase_budget, Bytes(25_600_000_000_000_000));
+    // All of the array, 256 GiB raw, takes 7.4 % more: 27.49 PB.
+    assert_eq!(lifetime.writable(), Bytes(274_877_906_944 * 100_000));
+}
+
+#[test]
+fn at_900_mb_a_second_it_lasts_about_a_year() {
+    const PAGE: u64 = 64 << 10;
+    // A thousand seconds of it.
+    let programs = 900_000_000 * 1000 / PAGE;
+    let years = Lifetime { programs, ..lifetime() }.years(Ns(1_000_000_000_000));
+    let years = years.expect("something was programmed");
+    // 27.49 PB / 900 MB/s / 31,557,600 s; from the paper's 25.6 PB it is 0.90.
+    assert!((years - 0.9678).abs() < 1e-4, "{years}");
+    // With a write amplification of 2 it is half of that.
+    let twice = Lifetime { programs: 2 * programs, ..lifetime() }.years(Ns(1_000_000_000_000));
+    assert!((twice.expect("programmed") - years / 2.0).abs() < 1e-9);
+}

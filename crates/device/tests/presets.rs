@@ -1,0 +1,100 @@
+//! The catalogue's flash arrays as texts: does each number have an address, and do the numbers fit
+//! together? What the texts mean is `ssd/config.rs`'s to check.
+
+use gordon_units::Bytes;
+use std::path::Path;
+use toml::{Table, Value};
+
+fn presets() -> Vec<(String, Table)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/gordon/parts/flash");
+    let files = std::fs::read_dir(root).expect("the catalogue is there");
+    let mut files: Vec<_> = files.map(|file| file.expect("readable").path()).collect();
+    files.sort();
+    let read = |path: &Path| {
+        let name = path.file_stem().expect("named").to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(path).expect("readable");
+        let table = text.parse().unwrap_or_else(|e| panic!("{name}: {e}"));
+        (name, table)
+    };
+    files.iter().filter(|f| f.extension().is_some_and(|e| e == "toml")).map(|f| read(f)).collect()
+}
+
+/// Every sourced value below `table`, with its path.
+fn leaves<'a>(table: &'a Table, path: &str, found: &mut Vec<(String, &'a Table)>) {
+    for (key, value) in table {
+        let path = format!("{path}.{key}");
+        match value {
+            Value::Table(leaf) if leaf.contains_key("value") => found.push((path, leaf)),
+            Value::Table(inner) => leaves(inner, &path, found),
+            _ => {}
+        }
+    }
+}
+
+fn value<'a>(preset: &'a Table, section: &str, key: &str) -> &'a Value {
+    &preset[section][key]["value"]
+}
+
+fn bytes(value: &Value) -> u64 {
+    let bytes: Bytes = value.as_str().expect("a text").parse().expect("bytes");
+    bytes.0
+}
+
+/// `1234567` as `1,234,567`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[test]
+fn every_number_has_one_address() {
+    let presets = presets();
+    assert!(presets.len() >= 6, "{}", presets.len());
+    for (name, preset) in &presets {
+        assert!(preset["summary"].as_str().is_some_and(|s| !s.is_empty()), "{name}");
+        let mut found = Vec::new();
+        leaves(preset, name, &mut found);
+        assert!(found.len() > 20, "{name}: {}", found.len());
+        for (path, leaf) in found {
+            let texts: Vec<_> = ["source", "assumed"].iter().filter_map(|k| leaf.get(*k)).collect();
+            assert_eq!((texts.len(), leaf.len()), (1, 2), "{path}");
+            assert!(texts[0].as_str().is_some_and(|text| text.len() > 5), "{path}");
+        }
+    }
+}
+
+#[test]
+fn the_numbers_fit_together() {
+    for (name, preset) in presets() {
+        let count = |key| {
+            let count = value(&preset, "geometry", key).as_integer().expect("a whole number");
+            u64::try_from(count).expect("positive")
+        };
+        let page = bytes(value(&preset, "geometry", "page"));
+        let dies = count("buses") * count("packages_per_bus") * count("dies_per_package");
+        let blocks = dies * count("planes_per_die") * count("blocks_per_plane");
+        let raw = blocks * count("pages_per_block") * page;
+        let exported = bytes(&preset["capacity"]["value"]);
+        assert!(exported < raw && exported * 2 > raw, "{name}: {exported} of {raw}");
+        // The arithmetic stands beside the capacity; the paper's arrays are 256 and 512 GiB.
+        let text = preset["capacity"].get("source").or(preset["capacity"].get("assumed"));
+        let text = text.and_then(Value::as_str).expect("an address");
+        assert!(name.starts_with("gordon-") || text.contains(&grouped(raw)), "{name}: {raw}");
+        assert!(!name.starts_with("gordon-") || raw.is_multiple_of(256 << 30), "{name}: {raw}");
+        // A super-page is a rectangle of pages, and the mapping unit divides it.
+        let super_page = bytes(value(&preset, "super_page", "size"));
+        let pages = dies * count("planes_per_die");
+        assert!((pages * page).is_multiple_of(super_page), "{name}");
+        assert!(super_page.is_multiple_of(page), "{name}");
+        if let Some(unit) = preset["super_page"].get("unit") {
+            assert!(super_page.is_multiple_of(bytes(&unit["value"])), "{name}");
+        }
+    }
+}
