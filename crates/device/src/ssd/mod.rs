@@ -18,7 +18,7 @@ pub use config::{
 };
 pub use stats::{Lifetime, SsdStats, Wear};
 
-use crate::{Completion, Device, Op, Request, SECTOR, Usage};
+use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
 use gordon_des::Events;
 use gordon_ftl::{Action, Ftl, Host, Input, Piece, RequestId};
 use gordon_nand::{FlashOp, LaneId};
@@ -239,7 +239,9 @@ impl Device for Ssd {
     fn step(&mut self, completed: &mut Vec<Completion>) {
         let Some((now, event)) = self.events.pop() else { return };
         match event {
-            Event::Completed(id) => completed.push(Completion { id, at: now }),
+            Event::Completed(id) => {
+                completed.push(Completion { id, at: now, cause: Cause::Medium });
+            }
             Event::Sensed(lane) => {
                 let next = self.lanes.sensed(now, lane);
                 self.expect(lane, Some(next));
@@ -252,7 +254,8 @@ impl Device for Ssd {
                     self.active += now - self.active_since;
                 }
                 self.feed(Input::Done(op));
-                completed.extend(self.completed.drain(..).map(|id| Completion { id, at: now }));
+                let done = |id| Completion { id, at: now, cause: Cause::Medium };
+                completed.extend(self.completed.drain(..).map(done));
             }
         }
         if self.in_flight == 0 && self.open.len() == self.free.len() {
