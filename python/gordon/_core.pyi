@@ -1,6 +1,7 @@
 """The Rust core. Structures cross as JSON text; see `crates/py` for their keys."""
 
 from collections.abc import Callable
+from typing import final
 
 class GordonError(Exception):
     """What went wrong and where, and what to try: `args` is (message, hint), hint may be ''."""
@@ -21,3 +22,25 @@ def schema(kind: str) -> str: ...
 def survey(config: str, tick: Callable[[int, int], None] | None) -> str: ...
 def node_power(config: str) -> tuple[float, float]:
     """Idle and greatest watts of a node, without overhead."""
+@final
+class FlashTable:
+    """Columns for anything that takes Arrow's PyCapsule interface: pyarrow, polars, duckdb ..."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __len__(self) -> int: ...
+
+@final
+class FlashResult:
+    """What a run on a simulated flash device comes to."""
+
+    def json(self) -> str: ...
+    def tables(self) -> list[str]: ...
+    def table(self, name: str) -> FlashTable: ...
+
+def flash_run(config: str, tick: Callable[[int, int], None] | None = None) -> FlashResult: ...
+def flash_run_all(
+    configs: list[str], tick: Callable[[int, int], None] | None = None
+) -> list[FlashResult]:
+    """One device a core; results in the order of the configs."""
+
+def flash_wa(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...

@@ -18,9 +18,10 @@ ARROWS: dict[str, set[str]] = {
     "ftl": {"nand", "units"},
     "trace": {"units"},
     "device": {"des", "ftl", "nand", "units"},
-    "cluster": {"device", "trace", "units"},
+    "replay": {"device", "ftl", "nand", "trace", "units"},
+    "cluster": {"device", "replay", "trace", "units"},
     "testkit": {"ftl", "nand", "units"},
-    "py": {"cluster", "device", "trace", "units"},
+    "py": {"cluster", "device", "replay", "trace", "units"},
 }
 
 #: Rooms without files, sockets, clocks and threads: they do not even link the standard library.

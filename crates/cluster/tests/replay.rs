@@ -7,7 +7,7 @@ use common::{io, sample, write};
 use gordon_cluster::ClusterError;
 use gordon_cluster::replay::{AddressMap, Footprint, Replay, replay};
 use gordon_cluster::requests::Requests;
-use gordon_device::{Completion, Device, Op, Request, Usage};
+use gordon_device::{Cause, Completion, Device, Op, Request, Usage};
 use gordon_trace::{BlockIo, BlockOp, Trace};
 use gordon_units::{Bytes, Ns};
 use std::collections::VecDeque;
@@ -76,7 +76,7 @@ impl Device for Toy {
     fn step(&mut self, completed: &mut Vec<Completion>) {
         if let Some((at, id)) = self.serving.pop_front() {
             self.now = at;
-            completed.push(Completion { id, at });
+            completed.push(Completion { id, at, cause: Cause::Medium, failed: false });
             self.serve();
         }
     }

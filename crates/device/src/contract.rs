@@ -29,6 +29,20 @@ pub struct Request {
     pub len: Bytes,
 }
 
+/// What a request had to wait for; of several, the last here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// No operation of the medium: a cache, a buffer, or nothing to do.
+    Buffer,
+    /// Operations of the medium for the request itself.
+    #[default]
+    Medium,
+    /// A page that had to be read because the request writes part of it.
+    Merge,
+    /// Garbage collection.
+    Collection,
+}
+
 /// A request is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Completion {
@@ -36,6 +50,10 @@ pub struct Completion {
     pub id: u64,
     /// When it was acknowledged.
     pub at: Ns,
+    /// What it waited for.
+    pub cause: Cause,
+    /// It was not done: the device is worn out, or the data cannot be read.
+    pub failed: bool,
 }
 
 /// How long the power-drawing parts of a device were at work since it was made, summed over like

@@ -8,4 +8,4 @@ pub mod disk;
 pub mod ssd;
 pub mod stripe;
 
-pub use contract::{Completion, Device, Op, Request, SECTOR, Usage};
+pub use contract::{Cause, Completion, Device, Op, Request, SECTOR, Usage};

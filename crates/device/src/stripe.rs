@@ -6,7 +6,7 @@
 //!
 //! Not covered: redundancy; bytes of a member beyond the smallest one's whole chunks are unused.
 
-use crate::{Completion, Device, Op, Request, SECTOR, Usage};
+use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
 use gordon_units::{Bytes, Ns};
 
 /// The chunk size that most striping software starts with.
@@ -30,6 +30,9 @@ pub struct Stripe<D> {
 struct InParts {
     id: u64,
     left: usize,
+    /// The last of what its parts waited for.
+    cause: Cause,
+    failed: bool,
 }
 
 /// Devices that cannot be striped.
@@ -111,9 +114,9 @@ impl<D: Device> Device for Stripe<D> {
             }
         }
         if place == self.requests.len() {
-            self.requests.push(InParts { id, left });
+            self.requests.push(InParts { id, left, cause: Cause::Buffer, failed: false });
         } else {
-            self.requests[place] = InParts { id, left };
+            self.requests[place] = InParts { id, left, cause: Cause::Buffer, failed: false };
         }
     }
 
@@ -140,9 +143,12 @@ impl<D: Device> Device for Stripe<D> {
             let place = usize::try_from(part.id).expect("an index of ours");
             let request = &mut self.requests[place];
             request.left -= 1;
+            request.cause = request.cause.max(part.cause);
+            request.failed |= part.failed;
             // Members step in the order of time: the last part is the latest.
             if request.left == 0 {
-                completed.push(Completion { id: request.id, at: part.at });
+                let InParts { id, cause, failed, .. } = *request;
+                completed.push(Completion { id, at: part.at, cause, failed });
                 self.unused.push(place);
             }
         }

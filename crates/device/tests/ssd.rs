@@ -4,7 +4,7 @@
 //! super-page's share of 8 pages 62,560 ns. A read senses for 25,000 ns, a program takes 200,000.
 
 use gordon_device::ssd::{Ssd, SsdConfig};
-use gordon_device::{Completion, Device, Op, Request, Usage};
+use gordon_device::{Cause, Completion, Device, Op, Request, Usage};
 use gordon_units::{Bytes, Ns};
 use proptest::prelude::*;
 
@@ -142,7 +142,10 @@ fn what_needs_no_flash_completes_at_once() {
     let again = [request(Op::Read, 5, 0, 8)];
     assert_eq!(times(&mut ssd, &again), [READ + STREAM]);
     ssd.submit(Ns(1_000_000), 9, again[0]);
-    assert_eq!(finish(&mut ssd), [Completion { id: 9, at: Ns(1_000_000) }]);
+    assert_eq!(
+        finish(&mut ssd),
+        [Completion { id: 9, at: Ns(1_000_000), cause: Cause::Medium, failed: false }]
+    );
     // A trim of 1.5 pages takes one; then it reads as zeros, at once.
     ssd.submit(Ns(1_000_000), 10, request(Op::Trim, 5, 0, 96));
     ssd.submit(Ns(1_000_000), 11, request(Op::Read, 5, 0, 64));

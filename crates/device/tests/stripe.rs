@@ -4,7 +4,7 @@ mod common;
 
 use common::{FLUSH, Random, closed_loop, disk, drain, near, sectors};
 use gordon_device::stripe::{CHUNK, Stripe, StripeError};
-use gordon_device::{Completion, Device, Op, Request, SECTOR, Usage};
+use gordon_device::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
 use gordon_units::{Bytes, Ns};
 use proptest::prelude::*;
 
@@ -30,7 +30,12 @@ impl Device for Recorder {
         assert!(request.op == Op::Flush || request.len > Bytes::ZERO);
         assert!(request.offset + request.len <= self.capacity);
         self.requests.push(request);
-        self.pending.push(Completion { id, at: at + Ns(1000) });
+        self.pending.push(Completion {
+            id,
+            at: at + Ns(1000),
+            cause: Cause::Medium,
+            failed: false,
+        });
     }
     fn next_event(&self) -> Option<Ns> {
         self.pending.first().map(|c| c.at)
@@ -90,7 +95,10 @@ fn neighbouring_chunks_become_one_request_a_member() {
     let request =
         Request { op: Op::Write, offset: Bytes(4096 + 2048), len: Bytes(2048 + 3 * 4096 + 2048) };
     stripe.submit(Ns(5), 77, request);
-    assert_eq!(drain(&mut stripe), [Completion { id: 77, at: Ns(1005) }]);
+    assert_eq!(
+        drain(&mut stripe),
+        [Completion { id: 77, at: Ns(1005), cause: Cause::Medium, failed: false }]
+    );
     let part = |offset, len| Request { op: Op::Write, offset: Bytes(offset), len: Bytes(len) };
     assert_eq!(stripe.members()[0].requests, [part(4096, 8192)]);
     assert_eq!(stripe.members()[1].requests, [part(2048, 8192)]);
@@ -147,7 +155,8 @@ proptest! {
                     .flat_map(|r| r.offset.0 / 512..(r.offset.0 + r.len.0) / 512).collect();
                 prop_assert_eq!(&sent, expected);
             }
-            prop_assert_eq!(drain(&mut stripe), [Completion { id: i as u64, at: at + Ns(1000) }]);
+            let done = Completion { id: i as u64, at: at + Ns(1000), cause: Cause::Medium, failed: false };
+            prop_assert_eq!(drain(&mut stripe), [done]);
         }
     }
 }

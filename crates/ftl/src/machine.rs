@@ -208,11 +208,10 @@ impl Ftl {
         self.blocks.erases(block)
     }
 
-    /// Whether an operation on `block` serves garbage collection or wear levelling: the block is
-    /// being emptied.
+    /// Whether a read or program in flight serves garbage collection or wear levelling.
     #[inline]
-    pub fn is_collecting(&self, block: BlockId) -> bool {
-        self.blocks.state(block) == crate::blocks::State::Collecting
+    pub fn is_copy(&self, buf: Buf) -> bool {
+        self.units[buf.0].copies.is_some()
     }
 
     /// Whether work is in flight or waits.

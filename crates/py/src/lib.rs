@@ -1,8 +1,10 @@
 //! `gordon._core`: convert, call with the interpreter released, convert. No logic.
 
 mod error;
+mod flash;
 mod survey;
 mod trace;
+mod watch;
 
 use error::{GordonError, raise};
 use gordon_cluster::parse;
@@ -49,6 +51,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_record, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_summary, module)?)?;
+    module.add_class::<flash::FlashResult>()?;
+    module.add_class::<flash::FlashTable>()?;
+    module.add_function(wrap_pyfunction!(flash::flash_run, module)?)?;
+    module.add_function(wrap_pyfunction!(flash::flash_run_all, module)?)?;
+    module.add_function(wrap_pyfunction!(flash::flash_wa, module)?)?;
     module.add_function(wrap_pyfunction!(survey::survey, module)?)?;
     module.add_function(wrap_pyfunction!(survey::node_power, module)?)?;
     Ok(())

@@ -1,16 +1,12 @@
 //! A survey, with progress and Ctrl-C.
 
 use crate::error::raise;
+use crate::watch::watched;
 use gordon_cluster::node::NodePower;
 use gordon_cluster::survey::{Progress, run};
 use gordon_cluster::{config, parse};
 use pyo3::prelude::*;
 use std::sync::atomic::Ordering;
-use std::thread;
-use std::time::Duration;
-
-/// How often the interpreter looks for Ctrl-C and progress is told.
-const TICK: Duration = Duration::from_millis(100);
 
 /// Runs the survey that `config` (JSON) describes and returns its report (JSON). `tick(done,
 /// total)` is called a few times a second, between looks for Ctrl-C, never by the workers.
@@ -27,30 +23,9 @@ pub fn survey(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -> P
         }
         Ok(())
     };
-    let waiting = thread::current();
-    thread::scope(|scope| {
-        let worker = scope.spawn(|| {
-            let result = run(&survey, &progress);
-            waiting.unpark();
-            result
-        });
-        let mut watched = Ok(());
-        while !worker.is_finished() {
-            py.detach(|| thread::park_timeout(TICK));
-            if let Err(stop) = py.check_signals().and_then(|()| tell(&tick)) {
-                progress.stop.store(true, Ordering::Relaxed);
-                watched = Err(stop);
-                break;
-            }
-        }
-        let result = py.detach(|| worker.join());
-        watched.and_then(|()| tell(&tick))?;
-        match result {
-            Ok(Ok(report)) => serde_json::to_string(&report).map_err(raise),
-            Ok(Err(error)) => Err(raise(error)),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
+    let stop = || progress.stop.store(true, Ordering::Relaxed);
+    let report = watched(py, || run(&survey, &progress), || tell(&tick), stop)?.map_err(raise)?;
+    serde_json::to_string(&report).map_err(raise)
 }
 
 /// Idle and greatest watts of a node, without overhead. `config` (JSON) has `design`, `node` and

@@ -48,7 +48,7 @@ pub use mechanics::{Head, Mechanics, Positioning, Target};
 pub use schedule::{Candidate, Choice, Sptf, State};
 pub use seek::{Distances, SeekCurve};
 
-use crate::{Completion, Device, Op, Request, SECTOR, Usage};
+use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
 use cache::{Dirty, Segments};
 use gordon_des::Timeline;
 use gordon_units::{Bytes, Ns};
@@ -149,9 +149,9 @@ struct Limits {
 #[derive(Clone, Copy, Debug)]
 enum Transfer {
     /// The data of a read.
-    Out { id: u64 },
+    Out { id: u64, cause: Cause },
     /// A piece of a write; the last acknowledges it.
-    In { start: u64, end: u64, acknowledges: Option<u64> },
+    In { start: u64, end: u64, acknowledges: Option<(u64, Cause)> },
 }
 
 /// What the mechanism is doing.
@@ -255,19 +255,19 @@ impl Disk {
         match request.op {
             Op::Read => self.begin_read(id, start, end),
             Op::Write => {
-                self.writes.push_back(Write { id, at: start, end });
+                self.writes.push_back(Write { id, at: start, end, since: self.clock });
                 self.admit();
             }
-            Op::Trim => self.complete(id, completed),
+            Op::Trim => self.complete(id, Cause::Buffer, completed),
             Op::Flush => {
                 self.flush = Some(id);
-                self.finish_flush(completed);
+                self.finish_flush(Cause::Buffer, completed);
             }
         }
     }
 
-    fn complete(&mut self, id: u64, completed: &mut Vec<Completion>) {
-        completed.push(Completion { id, at: self.clock });
+    fn complete(&mut self, id: u64, cause: Cause, completed: &mut Vec<Completion>) {
+        completed.push(Completion { id, at: self.clock, cause, failed: false });
         self.stats.requests += 1;
         self.held -= 1;
         self.accept();
@@ -275,12 +275,12 @@ impl Disk {
 
     /// Completes a flush once nothing is dirty. Every write before it was acknowledged before it
     /// was accepted, so none is on the link.
-    fn finish_flush(&mut self, completed: &mut Vec<Completion>) {
+    fn finish_flush(&mut self, cause: Cause, completed: &mut Vec<Completion>) {
         if self.dirty.sectors() == 0
             && !matches!(self.work, Work::Destage { .. })
             && let Some(id) = self.flush.take()
         {
-            self.complete(id, completed);
+            self.complete(id, cause, completed);
         }
     }
 
@@ -359,7 +359,7 @@ impl Disk {
                 self.work = Work::Idle;
                 self.segments.keep(start, end);
                 self.admit();
-                self.finish_flush(completed);
+                self.finish_flush(Cause::Medium, completed);
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::mechanics::Head;
 use super::schedule::Candidate;
 use super::{Disk, Transfer, Work};
+use crate::Cause;
 use gordon_units::Ns;
 
 /// A read that waits for the medium.
@@ -45,7 +46,7 @@ impl Disk {
             self.stats.read_ahead_hits += 1;
         }
         if missing == end {
-            self.hit(id, start, end);
+            self.hit(id, start, end, Cause::Buffer);
             self.read_further(end);
             return;
         }
@@ -103,10 +104,10 @@ impl Disk {
     }
 
     /// Sends a read's data, all of it in memory.
-    pub(super) fn hit(&mut self, id: u64, start: u64, end: u64) {
+    pub(super) fn hit(&mut self, id: u64, start: u64, end: u64, cause: Cause) {
         self.stats.cache_hits += 1;
         let done = self.link.reserve(self.clock, self.link_time(end - start));
-        self.transfers.push_back((done, Transfer::Out { id }));
+        self.transfers.push_back((done, Transfer::Out { id, cause }));
     }
 
     /// The host has read up to `end` from memory: when less than half the read-ahead lies beyond
@@ -170,7 +171,7 @@ impl Disk {
         };
         let last = (self.clock + self.link_time(1)).saturating_sub(transfer);
         let done = self.link.reserve(first.max(last), transfer);
-        self.transfers.push_back((done, Transfer::Out { id: read.id }));
+        self.transfers.push_back((done, Transfer::Out { id: read.id, cause: Cause::Medium }));
 
         self.work = Work::Idle;
         self.serve_waiting(stream.segment);
@@ -195,7 +196,7 @@ impl Disk {
             if reach == end {
                 i -= 1;
                 self.reads.remove(i);
-                self.hit(id, start, end);
+                self.hit(id, start, end, Cause::Medium);
             } else {
                 let target = self.target(reach);
                 self.reads[i - 1].candidate = Candidate { lba: reach, target, ..candidate };

@@ -2,7 +2,7 @@
 
 use super::mechanics::Head;
 use super::{Disk, Transfer, Work};
-use crate::Completion;
+use crate::{Cause, Completion};
 use gordon_units::Ns;
 
 /// A write goes over the link in pieces of this many sectors (1 MiB), so that one larger than the
@@ -15,6 +15,8 @@ pub(super) struct Write {
     pub(super) id: u64,
     pub(super) at: u64,
     pub(super) end: u64,
+    /// When it came.
+    pub(super) since: Ns,
 }
 
 impl Disk {
@@ -37,7 +39,9 @@ impl Disk {
                 return;
             }
             write.at = end;
-            let acknowledges = (write.at == write.end).then_some(write.id);
+            // One that found no room waited for a destage.
+            let cause = if write.since == self.clock { Cause::Buffer } else { Cause::Medium };
+            let acknowledges = (write.at == write.end).then_some((write.id, cause));
             if acknowledges.is_some() {
                 self.writes.pop_front();
             }
@@ -55,15 +59,15 @@ impl Disk {
 
     pub(super) fn finish_transfer(&mut self, transfer: Transfer, completed: &mut Vec<Completion>) {
         match transfer {
-            Transfer::Out { id } => self.complete(id, completed),
+            Transfer::Out { id, cause } => self.complete(id, cause, completed),
             Transfer::In { start, end, acknowledges } => {
                 self.inbound.0 -= end - start;
                 self.inbound.1 -= 1;
                 let mechanics = &self.mechanics;
                 let target = |lba| mechanics.target(mechanics.geometry().place(lba));
                 self.dirty.add(start, end, self.clock, target);
-                if let Some(id) = acknowledges {
-                    self.complete(id, completed);
+                if let Some((id, cause)) = acknowledges {
+                    self.complete(id, cause, completed);
                 }
                 self.admit();
             }

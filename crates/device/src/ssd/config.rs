@@ -3,8 +3,12 @@
 use super::timing::TimingConfig;
 use crate::SECTOR;
 use gordon_ftl::{Config, ConfigError, Victim};
-use gordon_nand::{Geometry, GeometryError, Layout, Shape, Timing};
-use gordon_units::{Bytes, Sourced, Watts};
+use gordon_nand::{
+    BLOCK_SURVIVAL, Endurance, EnduranceError, Geometry, GeometryError, Layout, Shape, Timing,
+};
+use gordon_units::{BlockId, Bytes, Ns, Sourced, Watts};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -26,8 +30,11 @@ pub struct SsdConfig {
     /// The translation layer.
     #[serde(default)]
     pub ftl: FtlConfig,
+    /// Between it and the host.
+    #[serde(default, skip_serializing_if = "HostLink::is_empty")]
+    pub host: HostLink,
     /// How long it lasts.
-    pub endurance: Endurance,
+    pub endurance: EnduranceConfig,
     /// What it draws.
     pub power: Power,
 }
@@ -63,6 +70,9 @@ pub struct SuperPage {
     /// Over what it is striped; without it, over buses, then planes, then the dies of a bus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<ShapeConfig>,
+    /// What is mapped as one: the size of a logical page; without it, the super-page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Sourced<Bytes>>,
 }
 
 /// The rectangle of dies that a super-page is striped over.
@@ -100,14 +110,88 @@ pub struct FtlConfig {
     /// Free blocks up to which it goes on in idle time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_water: Option<Sourced<u32>>,
+    /// Write points for copies of garbage collection alone; 0: they share the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copy_points: Option<Sourced<u32>>,
+    /// Which block garbage collection takes; greedy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub victim: Option<Sourced<Policy>>,
+    /// With victim d-choices: how many blocks are looked at; 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choices: Option<Sourced<u32>>,
+    /// A summary page in each block; on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Sourced<bool>>,
+    /// Memory in which writes are acknowledged before they are programmed; none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_buffer: Option<Sourced<Bytes>>,
+    /// Static wear levelling: how much more often the most erased block may have been erased than
+    /// the least erased one that holds data; 0: as much as may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wear_spread: Option<Sourced<u32>>,
+}
+
+/// Which block garbage collection takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// The one with the fewest valid pages.
+    #[default]
+    Greedy,
+    /// The one closed first.
+    Fifo,
+    /// Any.
+    Random,
+    /// Of some taken at random, the one with the fewest valid pages.
+    DChoices,
+    /// The one with the most to gain for what it costs, old ones first.
+    CostBenefit,
+}
+
+impl Policy {
+    /// The policy; `choices` is how many blocks the fourth looks at.
+    pub fn victim(self, choices: u32) -> Victim {
+        match self {
+            Self::Greedy => Victim::Greedy,
+            Self::Fifo => Victim::Fifo,
+            Self::Random => Victim::Random,
+            Self::DChoices => Victim::DChoices(choices),
+            Self::CostBenefit => Victim::CostBenefit,
+        }
+    }
+}
+
+/// What lies between the host and the controller. What is left out takes no time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HostLink {
+    /// Bytes a second that the link carries, one request after the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<Sourced<Bytes>>,
+    /// Time that the link and the controller add to each request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Sourced<Ns>>,
+}
+
+impl HostLink {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// How long the array lasts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Endurance {
-    /// Erases that a block lasts for.
+pub struct EnduranceConfig {
+    /// Erases that a block is rated for.
     pub erase_budget: Sourced<u64>,
+    /// How much blocks differ: relative standard deviation of the erases they last for, of which
+    /// the rating is the low end; 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Sourced<f64>>,
+    /// The part of the blocks that is bad from the start; none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factory_bad: Option<Sourced<f64>>,
 }
 
 /// What the parts draw.
@@ -129,7 +213,7 @@ pub struct Power {
 }
 
 /// Why a flash device cannot exist.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Error)]
 pub enum SsdError {
     /// The array or its super-pages.
     #[error("flash array: {0}")]
@@ -159,15 +243,42 @@ pub enum SsdError {
     /// A page is larger than any.
     #[error("geometry.{0}: more than 512KiB; give the size of one page")]
     Page(&'static str),
-    /// The erase budget is zero.
-    #[error("endurance.erase_budget: 0 erases; give at least 1")]
-    Endurance,
+    /// The erase budgets cannot be.
+    #[error("endurance: {0}")]
+    Endurance(#[from] EnduranceError),
+    /// Not a part of the blocks.
+    #[error("endurance.factory_bad: {0} is not a part of the blocks; give 0.02 for 2 %")]
+    FactoryBad(String),
+    /// The mapping unit does not divide the super-page.
+    #[error(
+        "super_page.unit: {unit} does not divide super-pages of {size} into whole sectors; give \
+         a divisor that is a multiple of {SECTOR}"
+    )]
+    Unit {
+        /// The unit.
+        unit: Bytes,
+        /// The super-page.
+        size: Bytes,
+    },
+    /// The host link carries nothing.
+    #[error("host.link: 0 bytes a second; leave it out for a link that takes no time")]
+    Link,
+}
+
+/// What the parts of a device are made from.
+#[derive(Clone, Debug)]
+pub(super) struct Resolved {
+    pub layout: Layout,
+    pub ftl: Config,
+    pub timing: Timing,
+    pub endurance: Endurance,
+    pub bad: Vec<BlockId>,
 }
 
 impl SsdConfig {
     /// Checks that the device can exist.
     pub fn validate(&self) -> Result<(), SsdError> {
-        self.resolve().map(|_| ())
+        self.resolve(0).map(|_| ())
     }
 
     /// Dies of the array: the parts that draw [`Power::die_idle`].
@@ -206,37 +317,85 @@ impl SsdConfig {
         if shape == size { Ok(layout) } else { Err(SsdError::Shape { shape, size }) }
     }
 
-    /// What the parts of the device are made from.
-    pub(super) fn resolve(&self) -> Result<(Layout, Config, Timing), SsdError> {
+    /// The same device with another capacity: its planes get as many blocks as keep the part that
+    /// is over-provisioned.
+    pub fn with_capacity(mut self, capacity: Bytes) -> Self {
+        let (old, blocks) = (u128::from(self.capacity.0), &mut self.geometry.blocks_per_plane);
+        let scaled = (u128::from(**blocks) * u128::from(capacity.0)).div_ceil(old.max(1));
+        *blocks = u32::try_from(scaled).unwrap_or(u32::MAX).max(1).into();
+        self.capacity = capacity.into();
+        self
+    }
+
+    /// Checks the numbers, and makes of them what the parts of the device are made from. Bad
+    /// blocks and random choices follow from the seed.
+    pub(super) fn resolve(&self, seed: u64) -> Result<Resolved, SsdError> {
         let capacity = *self.capacity;
         if capacity == Bytes::ZERO || !capacity.0.is_multiple_of(SECTOR.0) {
             return Err(SsdError::Capacity(capacity));
         }
-        if *self.endurance.erase_budget == 0 {
-            return Err(SsdError::Endurance);
+        let e = &self.endurance;
+        let spread = e.spread.as_ref().map_or(0.0, |spread| **spread);
+        let endurance = Endurance::new(*e.erase_budget, spread, BLOCK_SURVIVAL)?;
+        let factory_bad = e.factory_bad.as_ref().map_or(0.0, |part| **part);
+        if !(0.0..1.0).contains(&factory_bad) {
+            return Err(SsdError::FactoryBad(factory_bad.to_string()));
+        }
+        if self.host.link.as_ref().is_some_and(|link| **link == Bytes::ZERO) {
+            return Err(SsdError::Link);
         }
         let layout = self.layout()?;
-        let page = layout.page_bytes();
+        let size = layout.page_bytes();
+        let unit = self.super_page.unit.as_ref().map_or(size, |unit| **unit);
+        let fits = unit.0 > 0 && unit.0.is_multiple_of(SECTOR.0) && size.0.is_multiple_of(unit.0);
+        if !fits {
+            return Err(SsdError::Unit { unit, size });
+        }
         let raw = layout.geometry().capacity();
         let too_much = SsdError::Raw { exported: capacity, raw };
-        let exported = u32::try_from(capacity.0.div_ceil(page.0)).map_err(|_| too_much.clone())?;
+        let exported = u32::try_from(capacity.0.div_ceil(unit.0)).map_err(|_| too_much.clone())?;
         if capacity > raw {
             return Err(too_much);
         }
         let timing = self.timing.resolve();
         timing.validate()?;
         // At most 2^19 bytes a physical page, and 2^36 of these in a super-page.
-        let sectors = u32::try_from(page.0 / SECTOR.0).map_err(|_| SsdError::Page("page"))?;
-        let mut ftl = Config { victim: Victim::Greedy, ..Config::new(&layout, exported, sectors) };
-        set(&mut ftl.write_points, self.ftl.write_points.as_ref());
-        set(&mut ftl.bypass, self.ftl.bypass.as_ref());
-        set(&mut ftl.combine, self.ftl.combine.as_ref());
-        set(&mut ftl.reserve, self.ftl.reserve.as_ref());
-        set(&mut ftl.low_water, self.ftl.low_water.as_ref());
-        set(&mut ftl.idle_water, self.ftl.idle_water.as_ref());
+        let sectors = u32::try_from(unit.0 / SECTOR.0).map_err(|_| SsdError::Page("page"))?;
+        let mut ftl = Config::new(&layout, exported, sectors);
+        ftl.slots = u32::try_from(size.0 / unit.0).map_err(|_| SsdError::Page("page"))?;
+        ftl.seed = seed;
+        let knobs = &self.ftl;
+        set(&mut ftl.write_points, knobs.write_points.as_ref());
+        set(&mut ftl.copy_points, knobs.copy_points.as_ref());
+        set(&mut ftl.bypass, knobs.bypass.as_ref());
+        set(&mut ftl.combine, knobs.combine.as_ref());
+        set(&mut ftl.summary, knobs.summary.as_ref());
+        set(&mut ftl.reserve, knobs.reserve.as_ref());
+        set(&mut ftl.low_water, knobs.low_water.as_ref());
+        set(&mut ftl.idle_water, knobs.idle_water.as_ref());
+        set(&mut ftl.wear_spread, knobs.wear_spread.as_ref());
+        let choices = knobs.choices.as_ref().map_or(2, |choices| **choices);
+        ftl.victim =
+            knobs.victim.as_ref().map(|policy| **policy).unwrap_or_default().victim(choices);
+        let buffer = knobs.write_buffer.as_ref().map_or(0, |buffer| buffer.0 / unit.0);
+        ftl.write_buffer = u32::try_from(buffer).unwrap_or(u32::MAX);
         ftl.validate(&layout)?;
-        Ok((layout, ftl, timing))
+        let bad = bad_blocks(&layout, factory_bad, seed);
+        Ok(Resolved { layout, ftl, timing, endurance, bad })
     }
+}
+
+/// Super-blocks with a physical block that is bad from the start.
+fn bad_blocks(layout: &Layout, part: f64, seed: u64) -> Vec<BlockId> {
+    if part == 0.0 {
+        return Vec::new();
+    }
+    let good = (1.0 - part).powf(f64::from(layout.shape().pages()));
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    // 53 bits make a number below 1.
+    #[allow(clippy::cast_precision_loss)]
+    let mut draw = move || (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+    (0..layout.blocks()).map(BlockId).filter(|_| draw() >= good).collect()
 }
 
 fn set<T: Copy>(knob: &mut T, given: Option<&Sourced<T>>) {

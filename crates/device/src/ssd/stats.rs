@@ -1,5 +1,6 @@
 //! What a flash device counts.
 
+use super::LaneStats;
 use gordon_units::{Bytes, Ns};
 
 /// Counts since the device was made.
@@ -13,6 +14,8 @@ pub struct SsdStats {
     pub lane_busy: Vec<Ns>,
     /// Events simulated.
     pub events: u64,
+    /// Operations by kind, and how they waited.
+    pub lanes: LaneStats,
     /// Erases of the blocks.
     pub wear: Wear,
     /// What the lifetime follows from.

@@ -1,0 +1,335 @@
+//! The steady state of uniform random overwrites, made at once: the map as it would be after
+//! writing for long.
+//!
+//! All blocks but those of write points and `low_water` free ones are closed. How many valid pages
+//! each has follows from the policy, with N closed blocks of b pages and L mapped pages:
+//!
+//! - greedy: a block loses pages one by one, at a rate in proportion to what it has, until it is
+//!   the least: there are `c / v` blocks of v pages each, from b down to some least v.
+//! - FIFO: after a fraction x of its life a page is still valid with probability
+//!   `exp(-x alpha / A)`, where `A = 1 / (1 - exp(-alpha / A))` and `alpha = N b / L`
+//!   (Desnoyers, SYSTOR'12).
+//! - random and d-choices: the flow of blocks past v pages equals what is collected below:
+//!   `n(v+1) (v+1) / L = c (1 - (1 - F(v))^d)` (the mean field of Van Houdt, SIGMETRICS'13).
+//! - cost-benefit: as greedy, which it is nearly under uniform writes.
+//!
+//! Older blocks have fewer. Which pages are where is a random permutation.
+
+use crate::config::Victim;
+use crate::machine::Ftl;
+use crate::random::{Random, mix};
+use alloc::vec;
+use alloc::vec::Vec;
+use gordon_units::Lpn;
+
+impl Ftl {
+    /// Maps the pages below `first` and those of `more` (in order, none of them below `first`) in
+    /// the steady state of uniform random overwrites, free blocks at the mark where garbage
+    /// collection starts.
+    ///
+    /// # Panics
+    /// Where the layer is not new, or a page lies outside the exported ones.
+    pub fn precondition(&mut self, first: u32, more: &[Lpn], seed: u64) {
+        let new = self.stats.preloaded == 0 && self.stats.program_operations == 0;
+        assert!(new && !self.is_busy(), "preconditioning is for a new device");
+        let last = more.last().map_or(first, |lpn| lpn.0 + 1);
+        assert!(last <= self.config.exported, "page {last} is not exported");
+        let pages = first + u32::try_from(more.len()).expect("fewer than are exported");
+        if pages == 0 {
+            return;
+        }
+        let per_block = self.data_pages * self.config.slots;
+        let points = self.config.points();
+        let closed = self.blocks.free() - points - self.config.low_water;
+        // Write points are part of the way through their blocks, each at another place.
+        let step = |at: u32| {
+            let share = u64::from(self.data_pages) * u64::from(at) / u64::from(points);
+            u32::try_from(share).expect("pages of a block")
+        };
+        let fills: Vec<u32> = (0..points).map(step).collect();
+        let slots = self.config.slots;
+        let open: u64 = fills.iter().map(|&fill| u64::from(fill) * u64::from(slots)).sum();
+        let in_closed = u64::from(pages).saturating_sub(open);
+        let mut random = Random(seed ^ 0x70C0_D171_0000_0000);
+        let valid = valid_counts(self.config.victim, closed, per_block, in_closed, &mut random);
+        let mut order = Permutation::new(pages, random.next());
+        let mut lpn = move || {
+            order.next().map(|at| if at < first { at } else { more[(at - first) as usize].0 })
+        };
+        for valid in valid {
+            let (block, _, _) = self.blocks.open().expect("counted above");
+            let start = self.slot(self.layout.ppn(block, 0), 0);
+            let (mut left, mut wanted) = (per_block, valid);
+            for psn in start..start + per_block {
+                // Any set of slots is as likely as any other.
+                if random.below(left) < wanted {
+                    wanted -= 1;
+                    self.map_fresh(lpn().expect("as many as are valid"), psn);
+                }
+                left -= 1;
+            }
+            self.blocks.add_valid(block, valid);
+            self.blocks.close(block);
+        }
+        for (at, fill) in fills.into_iter().enumerate() {
+            let opened = self.open(at);
+            debug_assert!(opened, "counted above");
+            let block = self.points.get(at).block.expect("just opened");
+            let start = self.slot(self.layout.ppn(block, 0), 0);
+            let mut valid = 0;
+            for psn in start..start + fill * slots {
+                let Some(lpn) = lpn() else { break };
+                self.map_fresh(lpn, psn);
+                valid += 1;
+            }
+            self.blocks.add_valid(block, valid);
+            self.points.skip_to(at, fill);
+        }
+        self.stats.preloaded += u64::from(pages);
+    }
+
+    #[inline]
+    fn map_fresh(&mut self, lpn: u32, psn: u32) {
+        self.map.set(lpn, psn);
+        self.map.write(psn, Some(lpn));
+    }
+}
+
+/// Valid pages of each of `blocks` blocks of `most` pages, the oldest first; they sum to `pages`.
+fn valid_counts(
+    victim: Victim,
+    blocks: u32,
+    most: u32,
+    pages: u64,
+    random: &mut Random,
+) -> Vec<u32> {
+    let mean = ratio(pages, u64::from(blocks));
+    let mut counts = match victim {
+        Victim::Fifo => fifo(blocks, most, mean, random),
+        Victim::Greedy | Victim::CostBenefit => by_quantile(&greedy(most, mean), blocks),
+        Victim::Random => by_quantile(&choices(1, most, mean), blocks),
+        Victim::DChoices(choices_) => by_quantile(&choices(choices_, most, mean), blocks),
+    };
+    // Rounding is spread over all blocks.
+    let sum: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+    let more = pages > sum;
+    let mut off = pages.abs_diff(sum);
+    while off > 0 {
+        let room = |count: u32| if more { count < most } else { count > 0 };
+        let able = counts.iter().filter(|&&count| room(count)).count() as u64;
+        let every = able.div_ceil(off).max(1);
+        let mut seen = 0;
+        for count in counts.iter_mut().filter(|count| room(**count)) {
+            if seen % every == 0 && off > 0 {
+                *count = if more { *count + 1 } else { *count - 1 };
+                off -= 1;
+            }
+            seen += 1;
+        }
+    }
+    counts
+}
+
+/// The part of the blocks with each count of valid pages, from 0 to `most`.
+fn greedy(most: u32, mean: f64) -> Vec<f64> {
+    let mut parts = vec![0.0; most as usize + 1];
+    // Blocks of 1/v from `least` up: their mean is (most - least + 1) / (H(most) - H(least - 1)),
+    // which falls with `least`.
+    let (mut harmonic, mut least) = (0.0, most + 1);
+    while least > 1 {
+        let next = harmonic + 1.0 / f64::from(least - 1);
+        if f64::from(most - least + 2) / next < mean {
+            break;
+        }
+        (harmonic, least) = (next, least - 1);
+    }
+    if least > most {
+        parts[most as usize] = 1.0;
+        return parts;
+    }
+    for count in least..=most {
+        parts[count as usize] = 1.0 / f64::from(count) / harmonic;
+    }
+    // The rest has one page less, or none: what makes the mean right.
+    let now = f64::from(most - least + 1) / harmonic;
+    let below = f64::from(least - 1);
+    let part = ((now - mean) / (now - below)).clamp(0.0, 1.0);
+    for part_ in &mut parts {
+        *part_ *= 1.0 - part;
+    }
+    parts[least as usize - 1] += part;
+    parts
+}
+
+/// As [`greedy`], where the least of so many blocks taken at random is collected.
+fn choices(choices: u32, most: u32, mean: f64) -> Vec<f64> {
+    // For `rate` = c L / N, block collections per page's life, the parts follow from that of
+    // count 0, which must make them sum to 1. A greater rate goes with a higher mean.
+    let fill = |rate: f64, none: f64| -> (Vec<f64>, f64) {
+        let mut parts = vec![0.0; most as usize + 1];
+        let mut sum = none;
+        parts[0] = none;
+        for count in 0..most {
+            let below = 1.0 - libm::pow(1.0 - sum.min(1.0), f64::from(choices));
+            let next = rate / f64::from(count + 1) * below;
+            parts[count as usize + 1] = next;
+            sum += next;
+        }
+        (parts, sum)
+    };
+    let of_rate = |rate: f64| {
+        let (mut low, mut high) = (-700.0, 0.0);
+        for _ in 0..60 {
+            let middle = (low + high) / 2.0;
+            if fill(rate, libm::exp(middle)).1 > 1.0 { high = middle } else { low = middle }
+        }
+        fill(rate, libm::exp(low)).0
+    };
+    let mean_of = |parts: &[f64]| -> f64 {
+        let sum: f64 = parts.iter().sum();
+        parts.iter().enumerate().map(|(count, part)| ratio(count as u64, 1) * part).sum::<f64>()
+            / sum
+    };
+    let (mut low, mut high) = (1e-6, 1e6);
+    for _ in 0..50 {
+        let middle = libm::sqrt(low * high);
+        if mean_of(&of_rate(middle)) > mean { high = middle } else { low = middle }
+    }
+    of_rate(libm::sqrt(low * high))
+}
+
+/// Counts whose numbers are in the proportion of `parts`.
+fn by_quantile(parts: &[f64], blocks: u32) -> Vec<u32> {
+    let sum: f64 = parts.iter().sum();
+    let mut counts = Vec::with_capacity(blocks as usize);
+    let mut below = 0.0;
+    for (count, part) in (0..).zip(parts) {
+        below += part / sum * f64::from(blocks);
+        while f64::from(u32::try_from(counts.len()).unwrap_or(u32::MAX)) + 0.5 < below
+            && counts.len() < blocks as usize
+        {
+            counts.push(count);
+        }
+    }
+    let last = u32::try_from(parts.len() - 1).expect("pages of a block");
+    counts.resize(blocks as usize, last);
+    counts
+}
+
+fn fifo(blocks: u32, most: u32, mean: f64, random: &mut Random) -> Vec<u32> {
+    let alpha = f64::from(most) / mean;
+    let a = (0..10_000).fold(2.0, |a: f64, _| 1.0 / (1.0 - libm::exp(-alpha / a)));
+    let count = |at: u32| {
+        let life = 1.0 - (f64::from(at) + 0.5) / f64::from(blocks);
+        let valid = libm::exp(-life * alpha / a) * 4_294_967_296.0;
+        // Between 0 and 2^32.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let valid = valid as u64;
+        let drawn = (0..most).filter(|_| random.next() >> 32 < valid).count();
+        u32::try_from(drawn).expect("pages of a block")
+    };
+    (0..blocks).map(count).collect()
+}
+
+/// A ratio of counts, as far as 53 bits go.
+#[allow(clippy::cast_precision_loss)]
+fn ratio(a: u64, b: u64) -> f64 {
+    a as f64 / b as f64
+}
+
+/// The numbers below a limit, each once, in an order that a key shuffles: a Feistel network over a
+/// rectangle of about as many places, in additions. Nothing is stored.
+struct Permutation {
+    limit: u32,
+    width: u32,
+    height: u32,
+    key: u64,
+    x: u32,
+    y: u32,
+}
+
+impl Permutation {
+    fn new(limit: u32, key: u64) -> Self {
+        let width = limit.isqrt().max(1);
+        Self { limit, width, height: limit.div_ceil(width), key, x: 0, y: 0 }
+    }
+
+    #[inline]
+    fn shuffle(&self, mut x: u32, mut y: u32) -> (u32, u32) {
+        // The high half of a product with `limit` is below it.
+        #[allow(clippy::cast_possible_truncation)]
+        let spread = |value: u32, round: u64, limit: u32| {
+            let hash = mix(u64::from(value) ^ self.key.rotate_left(round as u32 * 16)) >> 32;
+            ((hash * u64::from(limit)) >> 32) as u32
+        };
+        let add = |a: u32, b: u32, limit: u32| {
+            let sum = a + b;
+            if sum >= limit { sum - limit } else { sum }
+        };
+        for round in 0..2 {
+            x = add(x, spread(y, 2 * round, self.width), self.width);
+            y = add(y, spread(x, 2 * round + 1, self.height), self.height);
+        }
+        (x, y)
+    }
+}
+
+impl Iterator for Permutation {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        loop {
+            if self.x == self.width {
+                return None;
+            }
+            let (x, y) = self.shuffle(self.x, self.y);
+            self.y += 1;
+            if self.y == self.height {
+                (self.x, self.y) = (self.x + 1, 0);
+            }
+            let place = u64::from(x) * u64::from(self.height) + u64::from(y);
+            if place < u64::from(self.limit) {
+                // Below a 32-bit limit.
+                #[allow(clippy::cast_possible_truncation)]
+                return Some(place as u32);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_permutation_has_each_number_once() {
+        for limit in [1, 2, 3, 7, 100, 4097] {
+            let mut numbers: Vec<u32> = Permutation::new(limit, 5).collect();
+            let runs = numbers.windows(2).filter(|pair| pair[0] + 1 == pair[1]).count();
+            assert!(limit < 100 || runs < 20, "{runs} neighbours of {limit} stayed together");
+            numbers.sort_unstable();
+            assert!(numbers.into_iter().eq(0..limit), "{limit}");
+        }
+    }
+
+    #[test]
+    fn counts_sum_and_spread_as_they_should() {
+        let all = [Victim::Greedy, Victim::Fifo, Victim::Random, Victim::DChoices(4)];
+        for victim in all {
+            for part in [0.01, 0.3, 0.7, 0.95, 1.0] {
+                let pages = (f64::from(1000 * 64) * part) as u64;
+                let counts = valid_counts(victim, 1000, 64, pages, &mut Random(1));
+                let sum: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+                assert_eq!((counts.len(), sum), (1000, pages), "{victim:?}, {part}");
+                assert!(counts.iter().all(|&count| count <= 64));
+            }
+        }
+        // Greedy at rho 0.8 collects at 1 - 1 / 2.599 of 64 pages: 39.4.
+        let counts = valid_counts(Victim::Greedy, 10_000, 64, 512_000, &mut Random(1));
+        assert!((38..=40).contains(&counts[0]), "{}", counts[0]);
+        // A random victim is as full as the mean of all.
+        let counts = valid_counts(Victim::Random, 10_000, 64, 512_000, &mut Random(1));
+        assert!(counts[0] < 10 && counts[9_999] == 64, "{} to {}", counts[0], counts[9_999]);
+    }
+}

@@ -1,0 +1,39 @@
+//! Long work on a thread of its own, with progress and Ctrl-C.
+
+use pyo3::prelude::*;
+use std::thread;
+use std::time::Duration;
+
+/// How often the interpreter looks for Ctrl-C and progress is told.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Runs `work` with the interpreter released. `tell` is called a few times a second, between looks
+/// for Ctrl-C, and once at the end; where it or Ctrl-C raises, `stop` is called and the error
+/// raised when the work has ended.
+pub fn watched<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send,
+    mut tell: impl FnMut() -> PyResult<()>,
+    stop: impl FnOnce(),
+) -> PyResult<T> {
+    let waiting = thread::current();
+    thread::scope(|scope| {
+        let worker = scope.spawn(move || {
+            let result = work();
+            waiting.unpark();
+            result
+        });
+        let mut watched = Ok(());
+        while !worker.is_finished() {
+            py.detach(|| thread::park_timeout(TICK));
+            if let Err(error) = py.check_signals().and_then(|()| tell()) {
+                stop();
+                watched = Err(error);
+                break;
+            }
+        }
+        let result = py.detach(|| worker.join());
+        watched.and_then(|()| tell())?;
+        Ok(result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}

@@ -1,0 +1,192 @@
+//! What a run is told: a device, a load, a host. JSON, built by a program from parsed files and
+//! overrides.
+
+use crate::ReplayError;
+use crate::host::{Pacing, Rules};
+use crate::load::Bench;
+use gordon_device::SECTOR;
+use gordon_device::ssd::SsdConfig;
+use gordon_units::Bytes;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunConfig {
+    /// The flash device.
+    pub device: SsdConfig,
+    /// Another capacity than the device's: its planes get as many blocks as keep the part that is
+    /// over-provisioned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Bytes>,
+    /// What it is asked for.
+    pub load: LoadConfig,
+    /// How.
+    #[serde(default)]
+    pub host: HostConfig,
+    /// The part of the exported capacity that is mapped before the run, in the steady state of
+    /// random overwrites; without it the device is new.
+    #[serde(default)]
+    pub precondition: Option<f64>,
+    /// Every random number follows from it.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// A Parquet file for a row for each request.
+    #[serde(default)]
+    pub requests_out: Option<PathBuf>,
+}
+
+fn one<T: From<bool>>() -> T {
+    T::from(true)
+}
+
+/// Where requests come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadConfig {
+    /// A trace.
+    Trace(TraceLoad),
+    /// A pattern.
+    Bench(Bench),
+}
+
+/// A trace to replay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceLoad {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Only requests to this device of it.
+    #[serde(default)]
+    pub device: Option<u32>,
+    /// How many times over.
+    #[serde(default = "one")]
+    pub repeat: u32,
+}
+
+/// How the host paces requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacingKind {
+    /// At the load's times.
+    Arrival,
+    /// A constant number outstanding.
+    Closed,
+    /// The load's gaps after completions.
+    Gaps,
+}
+
+/// What becomes of addresses past the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fit {
+    /// An error.
+    #[default]
+    Error,
+    /// They are taken modulo the capacity.
+    Wrap,
+}
+
+/// Which queue a request of a trace goes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueBy {
+    /// There is one.
+    #[default]
+    One,
+    /// One for each device of the trace, in the order in which they come.
+    Device,
+    /// One for each process.
+    Process,
+}
+
+/// The host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct HostConfig {
+    /// How requests are paced. Left out: a trace and a pattern with `every` at their times,
+    /// other patterns in a closed loop.
+    pub pacing: Option<PacingKind>,
+    /// Arrivals: 2 is twice as fast as the load's own times.
+    pub speed: f64,
+    /// The most requests at the device. Left out: 32 in a closed loop, 1 with gaps, no limit for
+    /// arrivals.
+    pub queue_depth: Option<u32>,
+    /// The most bytes of one device request.
+    pub split: Option<Bytes>,
+    /// What becomes of addresses past the end.
+    pub fit: Fit,
+    /// Which queue a request of a trace goes to.
+    pub queue_by: QueueBy,
+    /// Requests that a queue issues in its turn, by queue; 1 for each that is not named.
+    pub weights: Vec<u32>,
+}
+
+impl Default for HostConfig {
+    fn default() -> Self {
+        Self {
+            pacing: None,
+            speed: 1.0,
+            queue_depth: None,
+            split: None,
+            fit: Fit::Error,
+            queue_by: QueueBy::One,
+            weights: Vec::new(),
+        }
+    }
+}
+
+/// Queues at most: more than any drive has for a host.
+const QUEUES: usize = 1024;
+
+impl HostConfig {
+    /// The rules for a load of so many `queues`, which brings times of its own or not.
+    ///
+    /// # Errors
+    /// A value that cannot be.
+    pub fn resolve(&self, timed: bool, queues: usize) -> Result<Rules, ReplayError> {
+        let wrong = |key: &str, why: String, hint: &str| {
+            Err(ReplayError::impossible(&format!("host.{key}"), why, hint))
+        };
+        if !(self.speed.is_finite() && self.speed > 0.0) {
+            return wrong("speed", format!("{} is not above 0", self.speed), "1, or 2 for twice");
+        }
+        if self.queue_depth == Some(0) {
+            return wrong("queue_depth", "0 lets no request out".into(), "at least 1");
+        }
+        if let Some(split) = self.split
+            && (split == Bytes::ZERO || !split.0.is_multiple_of(SECTOR.0))
+        {
+            let why = format!("{split} is not a positive multiple of {SECTOR}");
+            return wrong("split", why, "128KiB");
+        }
+        if self.weights.contains(&0) {
+            return wrong("weights", "a queue of weight 0 never issues".into(), "at least 1");
+        }
+        let queues = queues.max(self.weights.len()).max(1);
+        if queues > QUEUES {
+            let why = format!("{queues} queues, more than {QUEUES}");
+            return wrong("queue_by", why, "`device`, or one queue");
+        }
+        let default = if timed { PacingKind::Arrival } else { PacingKind::Closed };
+        let (pacing, depth) = match self.pacing.unwrap_or(default) {
+            PacingKind::Arrival => (Pacing::Arrival { speed: self.speed }, u32::MAX),
+            PacingKind::Closed => (Pacing::Closed, 32),
+            PacingKind::Gaps => (Pacing::Gaps, 1),
+        };
+        if self.speed != 1.0 && !matches!(pacing, Pacing::Arrival { .. }) {
+            let why = "times of the load are not used, so they cannot be scaled".into();
+            return wrong("speed", why, "leave it out, or pace by arrival");
+        }
+        let mut weights = self.weights.clone();
+        weights.resize(queues, 1);
+        Ok(Rules {
+            pacing,
+            depth: self.queue_depth.unwrap_or(depth),
+            split: self.split,
+            wrap: self.fit == Fit::Wrap,
+            weights,
+        })
+    }
+}

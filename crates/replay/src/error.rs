@@ -1,0 +1,92 @@
+use crate::parse::ConfigError;
+use gordon_device::ssd::SsdError;
+use gordon_trace::TraceError;
+use gordon_units::{Bytes, Ns};
+use std::path::PathBuf;
+
+/// Why a run ends without a result. The text has the hint on its own line.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The config is not one.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A value that cannot be, or that contradicts another.
+    #[error("{what}: {why}\n  try: {hint}")]
+    Impossible {
+        /// Which value.
+        what: String,
+        /// What is wrong with it.
+        why: String,
+        /// What to try.
+        hint: String,
+    },
+    /// The flash device cannot exist.
+    #[error("{0}\n  try: `gordon flash show NAME` prints a preset; --set KEY=VALUE mends it")]
+    Ssd(#[from] SsdError),
+    /// The translation layer cannot exist.
+    #[error("flash translation layer: {0}\n  try: fewer logical pages, or more blocks")]
+    Ftl(#[from] gordon_ftl::ConfigError),
+    /// A trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A request reaches past the end of the device.
+    #[error(
+        "request {number} (from 1) ends at byte {end}, the device at {capacity}\n  \
+         try: a larger device, or --fit wrap, which takes addresses modulo the capacity"
+    )]
+    Past {
+        /// Its number in the load.
+        number: u64,
+        /// Where it ends, in bytes.
+        end: u64,
+        /// What the device exports.
+        capacity: Bytes,
+    },
+    /// A request is larger than the device.
+    #[error("request {number} (from 1) of {len} is larger than the device of {capacity}")]
+    Larger {
+        /// Its number in the load.
+        number: u64,
+        /// Its length.
+        len: Bytes,
+        /// What the device exports.
+        capacity: Bytes,
+    },
+    /// A request comes before its predecessor.
+    #[error(
+        "request {number} (from 1) comes at {at}, its predecessor at {before}\n  \
+         try: sort the trace by time, or --closed-loop, which takes no times from it"
+    )]
+    Backwards {
+        /// Its number in the load.
+        number: u64,
+        /// When it comes.
+        at: Ns,
+        /// When the one before it does.
+        before: Ns,
+    },
+    /// The load has no request.
+    #[error("{0} holds no request to replay")]
+    NoRequests(String),
+    /// The device's map cannot be prepared.
+    #[error("preconditioning: {0}")]
+    Precondition(String),
+    /// A result cannot be written.
+    #[error("{path}: {why}", path = path.display())]
+    Output {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl ReplayError {
+    /// A value that cannot be.
+    pub fn impossible(what: &str, why: impl ToString, hint: &str) -> Self {
+        Self::Impossible { what: what.into(), why: why.to_string(), hint: hint.into() }
+    }
+}

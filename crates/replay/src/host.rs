@@ -1,0 +1,506 @@
+//! The host: hands a load's requests to a device, and sees them complete.
+//!
+//! How requests are paced:
+//! - [`Pacing::Arrival`]: each arrives at the load's own time, divided by a speed. It is issued at
+//!   once, or where a queue depth is given, when fewer are at the device; its latency counts from
+//!   its arrival.
+//! - [`Pacing::Closed`]: times are ignored; as many requests are at the device as the queue depth
+//!   says, the next is issued at the instant one completes.
+//! - [`Pacing::Gaps`]: each of `depth` users issues its next request a gap after its last one
+//!   completed, the gap that the load measured after that one.
+//!
+//! A request is one of the host's; where the device takes only so many bytes at once it is split,
+//! all parts are issued at one instant, and it completes with the last of them. Ranges are aligned
+//! out to sectors. The queue depth counts host requests.
+//!
+//! Requests of several queues take turns by weight (`queues.rs`). In a closed loop
+//! the load is read ahead until each queue has something that waits, [`WINDOW`] requests at most:
+//! a queue with less to do further ahead than that counts as empty.
+//!
+//! Not covered: the time the host itself takes; requests of one host that wait for each other.
+
+use crate::ReplayError;
+use crate::queues::Queues;
+use crate::run::Progress;
+use crate::source::{Feed, Source, Timed};
+use gordon_device::{Cause, Completion, Device, Op, Request, SECTOR};
+use gordon_units::{Bytes, Ns};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::atomic::Ordering;
+
+/// Requests that a closed loop of several queues reads ahead at most.
+pub const WINDOW: usize = 4096;
+
+/// When requests are issued.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pacing {
+    /// At their own times, divided by `speed`.
+    Arrival {
+        /// 2: twice as fast as in the load.
+        speed: f64,
+    },
+    /// As others complete.
+    Closed,
+    /// A measured gap after others complete.
+    Gaps,
+}
+
+/// What the host does with the load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rules {
+    /// When requests are issued.
+    pub pacing: Pacing,
+    /// The most host requests at the device.
+    pub depth: u32,
+    /// The most bytes of one device request; a multiple of [`SECTOR`].
+    pub split: Option<Bytes>,
+    /// Take addresses past the end modulo the capacity.
+    pub wrap: bool,
+    /// One for each queue, none of them zero.
+    pub weights: Vec<u32>,
+}
+
+/// A host request that has completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// Its number in the load, from 0.
+    pub number: u64,
+    /// When it came.
+    pub arrived: Ns,
+    /// When it went to the device.
+    pub issued: Ns,
+    /// When the last of its parts completed.
+    pub completed: Ns,
+    /// What it asked for.
+    pub op: Op,
+    /// First byte, as the load has it.
+    pub offset: u64,
+    /// Bytes, as the load has them.
+    pub len: u64,
+    /// The queue it went through.
+    pub queue: u32,
+    /// What it waited for.
+    pub cause: Cause,
+    /// The device refused it, or part of it.
+    pub failed: bool,
+}
+
+/// Watches a run. Calls come in the order of virtual time.
+pub trait Observer<D> {
+    /// A request came; it counts as outstanding until it completes.
+    fn arrived(&mut self, device: &D, at: Ns);
+
+    /// A request completed.
+    ///
+    /// # Errors
+    /// Where it cannot be noted down: the run ends.
+    fn completed(&mut self, device: &D, done: &Done) -> Result<(), ReplayError>;
+}
+
+/// How a run went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Host requests that completed.
+    pub requests: u64,
+    /// Of these, requests that the device refused: it is worn out.
+    pub failed: u64,
+    /// Requests of no bytes, left out.
+    pub empty: u64,
+    /// Requests to the device.
+    pub device_requests: u64,
+    /// From the first arrival to the last completion.
+    pub simulated: Ns,
+}
+
+/// A host request at the device.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    number: u64,
+    arrived: Ns,
+    issued: Ns,
+    gap: Ns,
+    offset: u64,
+    len: u64,
+    /// Parts to come.
+    left: u32,
+    queue: u32,
+    op: Op,
+    cause: Cause,
+    failed: bool,
+}
+
+/// A request that waits for room at the device.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    number: u64,
+    arrived: Ns,
+    request: Timed,
+}
+
+struct Host<'a, D, O> {
+    device: &'a mut D,
+    observer: &'a mut O,
+    depth: usize,
+    split: u64,
+    wrap: bool,
+    capacity: u64,
+    now: Ns,
+    open: Vec<Open>,
+    free: Vec<u32>,
+    completed: Vec<Completion>,
+    /// When each user of [`Pacing::Gaps`] issues next.
+    users: Option<BinaryHeap<Reverse<Ns>>>,
+    /// Requests taken from the load.
+    taken: u64,
+    outcome: Outcome,
+}
+
+/// Drives `device`, fresh or prepared at time zero, with all of `source`. The first request
+/// arrives at time zero. Background work that goes on after the last completion is left undone.
+///
+/// # Errors
+/// Where the load cannot be read or does not fit the device, the observer fails, or the stop flag
+/// of `progress` is set.
+///
+/// # Panics
+/// Where the rules hold a zero.
+pub fn drive<D: Device, S: Source, O: Observer<D>>(
+    device: &mut D,
+    source: S,
+    rules: &Rules,
+    observer: &mut O,
+    progress: &Progress,
+) -> Result<Outcome, ReplayError> {
+    assert!(rules.depth > 0, "a queue depth of 0");
+    let split = rules.split.map_or(u64::MAX - SECTOR.0 + 1, |split| split.0);
+    assert!(split > 0 && split.is_multiple_of(SECTOR.0), "split of {split} bytes");
+    let mut host = Host {
+        capacity: device.capacity().0,
+        device,
+        observer,
+        depth: rules.depth as usize,
+        split,
+        wrap: rules.wrap,
+        now: Ns::ZERO,
+        open: Vec::new(),
+        free: Vec::new(),
+        completed: Vec::new(),
+        users: None,
+        taken: 0,
+        outcome: Outcome::default(),
+    };
+    let mut load = Load { feed: Feed::new(source), progress, counted: 0 };
+    let weights = rules.weights.clone();
+    match rules.pacing {
+        Pacing::Arrival { speed } => host.arrivals(&mut load, Queues::new(weights), speed)?,
+        Pacing::Closed if weights.len() == 1 => host.closed(&mut load)?,
+        Pacing::Closed => host.closed_queues(&mut load, Queues::new(weights))?,
+        Pacing::Gaps => host.gaps(&mut load)?,
+    }
+    host.outcome.simulated = host.now;
+    Ok(host.outcome)
+}
+
+/// The load, watched by another thread.
+struct Load<'a, S> {
+    feed: Feed<S>,
+    progress: &'a Progress,
+    /// Requests that the progress counts.
+    counted: u64,
+}
+
+impl<S: Source> Load<'_, S> {
+    /// The next request; `number` of them were taken before.
+    #[inline]
+    fn next(&mut self, number: u64) -> Result<Option<Timed>, ReplayError> {
+        let request = self.peek(number)?;
+        self.feed.advance();
+        Ok(request)
+    }
+
+    #[inline]
+    fn peek(&mut self, number: u64) -> Result<Option<Timed>, ReplayError> {
+        if self.feed.at_border() {
+            self.progress.done.fetch_add(number - self.counted, Ordering::Relaxed);
+            self.counted = number;
+            if self.progress.stop.load(Ordering::Relaxed) {
+                return Err(ReplayError::Interrupted);
+            }
+        }
+        Ok(self.feed.peek()?.copied())
+    }
+}
+
+impl<D: Device, O: Observer<D>> Host<'_, D, O> {
+    /// Requests at the device.
+    #[inline]
+    fn outstanding(&self) -> usize {
+        self.open.len() - self.free.len()
+    }
+
+    fn arrivals<S: Source>(
+        &mut self,
+        load: &mut Load<'_, S>,
+        mut queues: Queues<Waiting>,
+        speed: f64,
+    ) -> Result<(), ReplayError> {
+        let (mut first, mut before) = (None, Ns::ZERO);
+        loop {
+            let next = load.peek(self.taken)?;
+            let event = self.device.next_event();
+            let arrival = next.map(|request| {
+                let first = *first.get_or_insert(request.at);
+                (request, scaled(request.at.saturating_sub(first), speed))
+            });
+            match (arrival, event) {
+                (Some((request, at)), event) if event.is_none_or(|event| at <= event) => {
+                    if request.at < before {
+                        let number = self.taken + 1;
+                        return Err(ReplayError::Backwards { number, at: request.at, before });
+                    }
+                    before = request.at;
+                    load.feed.advance();
+                    self.now = at;
+                    self.observer.arrived(self.device, at);
+                    let number = self.taken;
+                    self.taken += 1;
+                    let queue = request.queue as usize % queues.count();
+                    queues.push(queue, Waiting { number, arrived: at, request });
+                }
+                (None, _) if self.outstanding() == 0 => return Ok(()),
+                (_, Some(event)) => self.step(event)?,
+                (_, None) => panic!("a quiescent device owes {} requests", self.outstanding()),
+            }
+            while self.outstanding() < self.depth
+                && let Some(waiting) = queues.pop()
+            {
+                self.issue(waiting)?;
+            }
+        }
+    }
+
+    fn closed<S: Source>(&mut self, load: &mut Load<'_, S>) -> Result<(), ReplayError> {
+        loop {
+            while self.outstanding() < self.depth
+                && let Some(request) = load.next(self.taken)?
+            {
+                self.take(request)?;
+            }
+            if !self.step_next()? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn closed_queues<S: Source>(
+        &mut self,
+        load: &mut Load<'_, S>,
+        mut queues: Queues<Timed>,
+    ) -> Result<(), ReplayError> {
+        let mut read = 0;
+        loop {
+            while self.outstanding() < self.depth {
+                while queues.any_empty()
+                    && queues.waiting() < WINDOW
+                    && let Some(request) = load.next(read)?
+                {
+                    read += 1;
+                    queues.push(request.queue as usize % queues.count(), request);
+                }
+                let Some(request) = queues.pop() else { break };
+                self.take(request)?;
+            }
+            if !self.step_next()? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn gaps<S: Source>(&mut self, load: &mut Load<'_, S>) -> Result<(), ReplayError> {
+        // More users than requests at any time would only wait.
+        self.users = Some((0..self.depth.min(WINDOW)).map(|_| Reverse(Ns::ZERO)).collect());
+        loop {
+            let next = load.peek(self.taken)?;
+            let free = self.users.as_ref().and_then(BinaryHeap::peek).map(|user| user.0);
+            match (next, free, self.device.next_event()) {
+                (Some(request), Some(at), event) if event.is_none_or(|event| at <= event) => {
+                    if let Some(users) = &mut self.users {
+                        users.pop();
+                    }
+                    load.feed.advance();
+                    self.now = at;
+                    self.take(request)?;
+                }
+                (None, ..) if self.outstanding() == 0 => return Ok(()),
+                (.., Some(event)) => self.step(event)?,
+                (.., None) => panic!("a quiescent device owes {} requests", self.outstanding()),
+            }
+        }
+    }
+
+    /// Issues a request that arrives now.
+    #[inline]
+    fn take(&mut self, request: Timed) -> Result<(), ReplayError> {
+        let number = self.taken;
+        self.taken += 1;
+        self.observer.arrived(self.device, self.now);
+        self.issue(Waiting { number, arrived: self.now, request })
+    }
+
+    #[inline]
+    fn issue(&mut self, waiting: Waiting) -> Result<(), ReplayError> {
+        let Waiting { number, arrived, request } = waiting;
+        let Timed { op, offset, len, gap, queue, .. } = request;
+        let open = Open {
+            number,
+            arrived,
+            issued: self.now,
+            gap,
+            offset,
+            len,
+            left: 1,
+            queue,
+            op,
+            cause: Cause::Buffer,
+            failed: false,
+        };
+        if op == Op::Flush {
+            let place = self.claim(open);
+            self.submit(place, 0, 0);
+            return Ok(());
+        }
+        let (start, len) = self.range(number, &request)?;
+        if len == 0 {
+            // Nothing to ask of a device: done as it comes.
+            self.outcome.empty += 1;
+            return self.close(open, self.now);
+        }
+        let before_end = len.min(self.capacity - start);
+        if before_end == len && len <= self.split {
+            let place = self.claim(open);
+            self.submit(place, start, len);
+            return Ok(());
+        }
+        self.issue_parts(open, [(start, before_end), (0, len - before_end)])
+    }
+
+    /// Splits the ranges, of which the second may be empty.
+    #[cold]
+    fn issue_parts(&mut self, mut open: Open, ranges: [(u64, u64); 2]) -> Result<(), ReplayError> {
+        let parts: u64 = ranges.iter().map(|(_, len)| len.div_ceil(self.split)).sum();
+        open.left = u32::try_from(parts).map_err(|_| {
+            let why = format!("request {} becomes {parts} parts", open.number + 1);
+            ReplayError::impossible("split", why, "a larger split")
+        })?;
+        let place = self.claim(open);
+        for (mut start, mut len) in ranges {
+            while len > 0 {
+                let part = len.min(self.split);
+                self.submit(place, start, part);
+                start += part;
+                len -= part;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a request starts and how long it is, in whole sectors; it may go round the end.
+    #[inline]
+    fn range(&self, number: u64, request: &Timed) -> Result<(u64, u64), ReplayError> {
+        let number = number + 1;
+        let Timed { offset, len, .. } = *request;
+        if len == 0 {
+            return Ok((0, 0));
+        }
+        let start = offset - offset % SECTOR.0;
+        let end = offset.checked_add(len).and_then(|end| end.checked_next_multiple_of(SECTOR.0));
+        match end {
+            Some(end) if end <= self.capacity => Ok((start, end - start)),
+            Some(end) if self.wrap && end - start <= self.capacity => {
+                Ok((start % self.capacity, end - start))
+            }
+            Some(_) if self.wrap => {
+                let capacity = Bytes(self.capacity);
+                Err(ReplayError::Larger { number, len: Bytes(len), capacity })
+            }
+            end => {
+                let (end, capacity) = (end.unwrap_or(u64::MAX), Bytes(self.capacity));
+                Err(ReplayError::Past { number, end, capacity })
+            }
+        }
+    }
+
+    #[inline]
+    fn claim(&mut self, open: Open) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.open[place as usize] = open;
+            return place;
+        }
+        self.open.push(open);
+        u32::try_from(self.open.len() - 1).expect("fewer than 2^32 requests are outstanding")
+    }
+
+    #[inline]
+    fn submit(&mut self, place: u32, start: u64, len: u64) {
+        self.outcome.device_requests += 1;
+        let op = self.open[place as usize].op;
+        let request = Request { op, offset: Bytes(start), len: Bytes(len) };
+        self.device.submit(self.now, place.into(), request);
+    }
+
+    /// Lets the device do its next thing; false: nothing is outstanding.
+    #[inline]
+    fn step_next(&mut self) -> Result<bool, ReplayError> {
+        if self.outstanding() == 0 {
+            return Ok(false);
+        }
+        let event = self.device.next_event();
+        self.step(event.expect("a quiescent device owes no completions"))?;
+        Ok(true)
+    }
+
+    #[inline]
+    fn step(&mut self, at: Ns) -> Result<(), ReplayError> {
+        self.now = at;
+        let mut completed = std::mem::take(&mut self.completed);
+        self.device.step(&mut completed);
+        for Completion { id, at, cause, failed } in completed.drain(..) {
+            // The device has only numbers of ours.
+            #[allow(clippy::cast_possible_truncation)]
+            let place = id as u32;
+            let open = &mut self.open[place as usize];
+            open.left -= 1;
+            open.cause = open.cause.max(cause);
+            open.failed |= failed;
+            if open.left == 0 {
+                let open = *open;
+                self.free.push(place);
+                self.close(open, at)?;
+            }
+        }
+        self.completed = completed;
+        Ok(())
+    }
+
+    #[inline]
+    fn close(&mut self, open: Open, at: Ns) -> Result<(), ReplayError> {
+        let Open { number, arrived, issued, gap, offset, len, queue, op, cause, failed, .. } = open;
+        self.outcome.requests += 1;
+        self.outcome.failed += u64::from(failed);
+        if let Some(users) = &mut self.users {
+            users.push(Reverse(at + gap));
+        }
+        let completed = at;
+        let done =
+            Done { number, arrived, issued, completed, op, offset, len, queue, cause, failed };
+        self.observer.completed(self.device, &done)
+    }
+}
+
+/// `at` at `speed` times the speed, to the nearest nanosecond.
+#[inline]
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn scaled(at: Ns, speed: f64) -> Ns {
+    if speed == 1.0 { at } else { Ns((at.0 as f64 / speed + 0.5) as u64) }
+}

@@ -1,0 +1,22 @@
+//! One simulated device, one load, the results.
+//!
+//! A [`source::Source`] hands out requests: a trace ([`trace`]) or a pattern ([`load`]). The
+//! [`host`] drives a device with them, [`results`] sees each request complete. [`run`] puts them
+//! together from a config and answers with one report and its tables; [`wa`] asks the translation
+//! layer alone for its write amplification. [`parse`] reads configs, with errors that help.
+
+pub mod config;
+mod error;
+pub mod footprint;
+pub mod host;
+pub mod load;
+pub mod parse;
+mod queues;
+pub mod random;
+pub mod results;
+pub mod run;
+pub mod source;
+pub mod trace;
+pub mod wa;
+
+pub use error::ReplayError;

@@ -1,0 +1,332 @@
+//! Synthetic loads, without a trace.
+//!
+//! Addresses are multiples of the request size within the span. Random ones are uniform, or with
+//! `zipf` by the popularity of the place; sequential ones go round. All are drawn from seeded
+//! streams: the same config gives the same requests.
+
+mod zipf;
+
+use crate::ReplayError;
+use crate::random::{Component, Random};
+use crate::source::{BATCH, Source, Timed};
+use gordon_device::{Op, SECTOR};
+use gordon_units::{Bytes, Ns};
+use serde::{Deserialize, Serialize};
+use zipf::Zipf;
+
+/// What a synthetic load asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// Writes at uniform random places.
+    RandomWrite,
+    /// Reads at uniform random places.
+    RandomRead,
+    /// Writes one after the other.
+    SequentialWrite,
+    /// Reads one after the other.
+    SequentialRead,
+    /// Reads and writes at uniform random places.
+    Mixed,
+    /// Most writes go to a small part of the span, its first.
+    HotCold,
+    /// The i-th most popular place is asked for in proportion to i^-s; popular places are spread.
+    Zipf,
+    /// Section 4.2.2 of the Gordon paper: "an 8 KB access aligned on a 128 KB boundary followed
+    /// immediately by a 120 KB access" to the rest of the same 128 KiB.
+    GordonPair,
+}
+
+/// Read or write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// Read.
+    #[default]
+    Read,
+    /// Write.
+    Write,
+}
+
+/// In which order places come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// At random.
+    #[default]
+    Random,
+    /// One after the other.
+    Sequential,
+}
+
+/// A synthetic load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bench {
+    /// What it asks for.
+    pub pattern: Pattern,
+    /// Bytes of a request; 4 KiB. Not for `gordon-pair`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
+    /// Requests.
+    pub requests: u64,
+    /// Bytes it runs over, from address 0; all that the device exports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<Bytes>,
+    /// Part of the requests that read: `mixed` (0.7), `hot-cold` and `zipf` (0).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_share: Option<f64>,
+    /// `hot-cold`: the part of the span that is hot; 0.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hot_space: Option<f64>,
+    /// `hot-cold`: the part of the requests that go there; 0.9.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hot_share: Option<f64>,
+    /// `zipf`: the exponent s; 0.99.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exponent: Option<f64>,
+    /// `gordon-pair`: reads or writes; reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub way: Option<Way>,
+    /// `gordon-pair`: in which order the regions come; at random.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
+    /// The queues that the requests go to in turn; 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queues: Option<u32>,
+    /// Time between arrivals, for an open loop; without it the load is a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Ns>,
+}
+
+/// The paper's region, and its first access.
+const REGION: u64 = 128 << 10;
+const HEAD: u64 = 8 << 10;
+
+fn wrong(key: &str, why: impl ToString, hint: &str) -> ReplayError {
+    ReplayError::impossible(&format!("bench.{key}"), why, hint)
+}
+
+impl Bench {
+    /// The load on a device of `capacity`, drawn under `seed`.
+    ///
+    /// # Errors
+    /// A value that cannot be, or a knob of another pattern.
+    pub fn resolve(&self, capacity: Bytes, seed: u64) -> Result<Load, ReplayError> {
+        let is = |patterns: &[Pattern]| patterns.contains(&self.pattern);
+        let pair = is(&[Pattern::GordonPair]);
+        for (key, given, used) in [
+            ("size", self.size.is_some(), !pair),
+            (
+                "read_share",
+                self.read_share.is_some(),
+                is(&[Pattern::Mixed, Pattern::HotCold, Pattern::Zipf]),
+            ),
+            ("hot_space", self.hot_space.is_some(), is(&[Pattern::HotCold])),
+            ("hot_share", self.hot_share.is_some(), is(&[Pattern::HotCold])),
+            ("exponent", self.exponent.is_some(), is(&[Pattern::Zipf])),
+            ("way", self.way.is_some(), pair),
+            ("order", self.order.is_some(), pair),
+        ] {
+            if given && !used {
+                let why = "the pattern has no use for it";
+                return Err(wrong(key, why, "leave it out, or take another pattern"));
+            }
+        }
+        for (key, share) in [
+            ("read_share", self.read_share),
+            ("hot_space", self.hot_space),
+            ("hot_share", self.hot_share),
+        ] {
+            if let Some(share) = share.filter(|share| !(0.0..=1.0).contains(share)) {
+                return Err(wrong(key, format!("{share} is not a part"), "a number from 0 to 1"));
+            }
+        }
+        if self.requests == 0 {
+            return Err(wrong("requests", "0 requests measure nothing", "at least 1"));
+        }
+        let size = if pair { Bytes(REGION) } else { self.size.unwrap_or(Bytes(4096)) };
+        if size == Bytes::ZERO || !size.0.is_multiple_of(SECTOR.0) {
+            let why = format!("{size} is not a positive multiple of {SECTOR}");
+            return Err(wrong("size", why, "4KiB"));
+        }
+        let span = self.span.unwrap_or(capacity);
+        if span > capacity {
+            let why = format!("{span} is more than the device's {capacity}");
+            return Err(wrong("span", why, "a smaller span, or a larger device"));
+        }
+        let places = span.0 / size.0;
+        if places == 0 {
+            let why = format!("{span} has no room for a request of {size}");
+            return Err(wrong("span", why, "a larger span, or smaller requests"));
+        }
+        let order = match self.pattern {
+            Pattern::SequentialRead | Pattern::SequentialWrite => Order::Sequential,
+            Pattern::GordonPair => self.order.unwrap_or_default(),
+            _ => Order::Random,
+        };
+        let places = match self.pattern {
+            Pattern::HotCold => {
+                hot_cold(places, self.hot_space.unwrap_or(0.1), self.hot_share.unwrap_or(0.9))?
+            }
+            Pattern::Zipf => {
+                let exponent = self.exponent.unwrap_or(0.99);
+                if !(exponent > 0.0 && exponent <= 10.0) {
+                    let why = format!("{exponent} is not in (0, 10]");
+                    return Err(wrong("exponent", why, "0.99"));
+                }
+                Places::Zipf(Zipf::new(places, exponent))
+            }
+            _ if order == Order::Sequential => Places::Sequential { places, next: 0 },
+            _ => Places::Uniform { places },
+        };
+        let reads = match self.pattern {
+            Pattern::RandomRead | Pattern::SequentialRead => 1.0,
+            Pattern::RandomWrite | Pattern::SequentialWrite => 0.0,
+            Pattern::Mixed => self.read_share.unwrap_or(0.7),
+            Pattern::HotCold | Pattern::Zipf => self.read_share.unwrap_or(0.0),
+            Pattern::GordonPair => match self.way.unwrap_or_default() {
+                Way::Read => 1.0,
+                Way::Write => 0.0,
+            },
+        };
+        let queues = self.queues.unwrap_or(1);
+        if queues == 0 {
+            return Err(wrong("queues", "no queue to issue from", "at least 1"));
+        }
+        Ok(Load {
+            pair,
+            size: size.0,
+            places,
+            reads,
+            queues,
+            every: self.every.unwrap_or_default(),
+            left: self.requests,
+            taken: 0,
+            tail: None,
+            address: Random::new(seed, Component::Address),
+            choice: Random::new(seed, Component::Choice),
+        })
+    }
+}
+
+/// Splits `places` into hot and cold.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn hot_cold(places: u64, space: f64, share: f64) -> Result<Places, ReplayError> {
+    let hot = (places as f64 * space + 0.5) as u64;
+    if hot == 0 || hot >= places {
+        let why = format!("{hot} of {places} places are hot");
+        return Err(wrong("hot_space", why, "a part that leaves some hot and some cold places"));
+    }
+    Ok(Places::HotCold { places, hot, share })
+}
+
+/// Where requests go.
+#[derive(Clone, Debug)]
+enum Places {
+    Uniform { places: u64 },
+    Sequential { places: u64, next: u64 },
+    HotCold { places: u64, hot: u64, share: f64 },
+    Zipf(Zipf),
+}
+
+impl Places {
+    #[inline]
+    fn draw(&mut self, address: &mut Random, choice: &mut Random) -> u64 {
+        match self {
+            Self::Uniform { places } => address.below(*places),
+            Self::Sequential { places, next } => {
+                let place = *next;
+                *next = if place + 1 == *places { 0 } else { place + 1 };
+                place
+            }
+            Self::HotCold { places, hot, share } => {
+                if choice.chance(*share) {
+                    address.below(*hot)
+                } else {
+                    *hot + address.below(*places - *hot)
+                }
+            }
+            Self::Zipf(zipf) => zipf.draw(address),
+        }
+    }
+
+    fn count(&self) -> u64 {
+        match self {
+            Self::Uniform { places }
+            | Self::Sequential { places, .. }
+            | Self::HotCold { places, .. } => *places,
+            Self::Zipf(zipf) => zipf.places(),
+        }
+    }
+}
+
+/// A synthetic load, being drawn.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Requests come in the paper's pairs.
+    pair: bool,
+    size: u64,
+    places: Places,
+    /// Part of the requests that read.
+    reads: f64,
+    queues: u32,
+    every: Ns,
+    left: u64,
+    taken: u64,
+    /// The other access of a pair.
+    tail: Option<Timed>,
+    address: Random,
+    choice: Random,
+}
+
+impl Load {
+    /// How many bytes, from address 0 on, must hold data before it starts: what it may read.
+    pub fn preloaded(&self) -> Bytes {
+        if self.reads == 0.0 {
+            return Bytes::ZERO;
+        }
+        let places = match self.places {
+            // No further than it gets.
+            Places::Sequential { places, .. } => {
+                let accesses = if self.pair { self.left.div_ceil(2) } else { self.left };
+                places.min(accesses)
+            }
+            _ => self.places.count(),
+        };
+        Bytes(places * self.size)
+    }
+
+    #[inline]
+    fn next(&mut self) -> Timed {
+        let (at, queue) = (self.every * self.taken, self.taken % u64::from(self.queues));
+        self.taken += 1;
+        #[allow(clippy::cast_possible_truncation)] // below `queues`
+        let queue = queue as u32;
+        if let Some(tail) = self.tail.take() {
+            return Timed { at, queue, ..tail };
+        }
+        let offset = self.places.draw(&mut self.address, &mut self.choice) * self.size;
+        let read = self.reads == 1.0 || (self.reads > 0.0 && self.choice.chance(self.reads));
+        let op = if read { Op::Read } else { Op::Write };
+        let request = Timed { at, gap: Ns::ZERO, offset, len: self.size, op, queue };
+        if !self.pair {
+            return request;
+        }
+        self.tail = Some(Timed { offset: offset + HEAD, len: REGION - HEAD, ..request });
+        Timed { len: HEAD, ..request }
+    }
+}
+
+impl Source for Load {
+    fn next_batch(&mut self, batch: &mut Vec<Timed>) -> Result<(), ReplayError> {
+        batch.clear();
+        let count = self.left.min(BATCH as u64);
+        self.left -= count;
+        batch.extend((0..count).map(|_| self.next()));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

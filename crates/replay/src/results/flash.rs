@@ -1,0 +1,256 @@
+//! What a flash device did in a run, and what it used.
+//!
+//! Energy is that of section 5.2 of the Gordon paper, `idle x (1 - activity) + active x activity`
+//! for each part: dies, the controller, its memory (Table 3), from the first arrival to the last
+//! completion. The controller and its memory are at work while any operation is under way.
+//!
+//! Lifetime is that of section 4.1: every block erased as often as it can be, at the rate of
+//! pages programmed in this run, with perfect wear levelling.
+
+use super::share;
+use gordon_device::Device;
+use gordon_device::ssd::{Ssd, SsdConfig, Wear};
+use gordon_units::{BlockId, Joules, Ns, Watts};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Bytes of an entry of the paper's LBA table: section 4.2.2's 512 MB for 256 GB in pages of 2 KB.
+const LBA_ENTRY: u64 = 4;
+
+/// The flash part of a report. Pages are logical pages, the units of the map; a super-page has one
+/// or more.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlashReport {
+    /// Pages programmed, for any cause, for each programmed with host data; none where nothing
+    /// was programmed.
+    pub write_amplification: Option<f64>,
+    /// Its parts.
+    pub write_amplification_by_cause: BTreeMap<&'static str, f64>,
+    /// Bytes programmed, for any cause, for each written by the host: small writes program whole
+    /// pages, combined ones less than they write.
+    pub write_amplification_bytes: Option<f64>,
+    /// Super-blocks erased.
+    pub erases: u64,
+    /// Pages read and programmed, by cause.
+    pub pages: Pages,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// Super-pages read and programmed: operations of the array.
+    pub operations: Operations,
+    /// Blocks emptied by garbage collection.
+    pub collections: u64,
+    /// Blocks emptied by static wear levelling.
+    pub levelled: u64,
+    /// Blocks that have gone bad.
+    pub grown_bad: u64,
+    /// So many that the device takes no more writes.
+    pub worn_out: bool,
+    /// Pieces of requests refused because of that.
+    pub refused: u64,
+    /// Written pieces acknowledged from the write buffer.
+    pub buffered: u64,
+    /// Pieces of writes that went into the program of another.
+    pub combined: u64,
+    /// Pieces of reads that shared a pending read or found the last page read.
+    pub bypassed: u64,
+    /// Pieces of reads served from a page that waits to be, or is being, programmed.
+    pub forwarded: u64,
+    /// Pieces of reads of pages that are not mapped: zeros.
+    pub unmapped_reads: u64,
+    /// Logical pages trimmed.
+    pub trims: u64,
+    /// Pages that held data before the run.
+    pub preloaded_pages: u64,
+    /// How busy it was.
+    pub utilisation: Utilisation,
+    /// Erases of the super-blocks since the device was new.
+    pub wear: WearReport,
+    /// Joules of all parts.
+    pub energy_j: f64,
+    /// Joules by part; they sum to `energy_j`.
+    pub energy_by_part_j: BTreeMap<&'static str, f64>,
+    /// How long the array lasts at this rate; none where nothing was programmed.
+    pub lifetime_years: Option<f64>,
+    /// Bytes that can be programmed before every block's erases are used up.
+    pub lifetime_writes_bytes: u64,
+    /// Memory of the simulated layer's tables, in this program.
+    pub map_memory_bytes: u64,
+    /// The paper's LBA table for the exported pages: 4 bytes each.
+    pub lba_table_bytes: u64,
+    /// Events simulated.
+    pub events: u64,
+}
+
+/// Operations of the array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Operations {
+    /// Super-pages read, or parts of one.
+    pub read: u64,
+    /// Super-pages programmed.
+    pub program: u64,
+    /// Super-blocks erased.
+    pub erase: u64,
+}
+
+/// Pages read and programmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Pages {
+    /// Read for the host.
+    pub host_read: u64,
+    /// Programmed with host data.
+    pub host_program: u64,
+    /// Read to be copied by garbage collection.
+    pub gc_read: u64,
+    /// Programmed with these copies.
+    pub gc_program: u64,
+    /// Read because a write covers only part of them.
+    pub merge_read: u64,
+    /// Programmed with copies made by static wear levelling.
+    pub wear_program: u64,
+    /// Programmed with summaries of blocks.
+    pub summary_program: u64,
+    /// Programmed with nothing, because a super-page was not full.
+    pub padding: u64,
+}
+
+/// The part of the run that things were busy for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Utilisation {
+    /// Groups of buses that work as one, each.
+    pub buses: Vec<Option<f64>>,
+    /// Their mean.
+    pub bus: Option<f64>,
+    /// Dies: reading.
+    pub die_read: Option<f64>,
+    /// Dies: programming and erasing.
+    pub die_write: Option<f64>,
+    /// Dies: both.
+    pub die: Option<f64>,
+    /// Some operation was under way.
+    pub controller: Option<f64>,
+}
+
+/// Erases of the super-blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WearReport {
+    /// The least worn.
+    pub min_erases: u32,
+    /// The most worn.
+    pub max_erases: u32,
+    /// The mean.
+    pub mean_erases: f64,
+    /// Erases that each lasts for.
+    pub erase_budget: u64,
+}
+
+impl FlashReport {
+    /// What `ssd`, made of `config`, did in a run of `simulated` in which the host wrote `written`
+    /// bytes.
+    pub fn of(ssd: &Ssd, config: &SsdConfig, simulated: Ns, written: u64) -> Self {
+        let (stats, usage) = (ssd.stats(), ssd.usage());
+        let (ftl, lifetime) = (&stats.ftl, &stats.lifetime);
+        let host = ftl.host_programs;
+        let page_bytes = ssd.page_bytes().0;
+        let by_cause = [
+            ("host", host),
+            ("gc", ftl.gc_programs),
+            ("wear_levelling", ftl.wear_programs),
+            ("summary", ftl.summary_programs),
+            ("padding", ftl.padded),
+        ];
+        let dies = u64::from(config.dies());
+        let busy = |time: Ns, parts: u64| share(time.0, simulated.0 * parts);
+        let buses: Vec<_> = stats.bus_busy.iter().map(|time| busy(*time, 1)).collect();
+        let energy = energy(config, simulated, usage.read + usage.write, usage.controller);
+        let Wear { min, max, mean } = stats.wear;
+        Self {
+            write_amplification: share(ftl.programs(), host),
+            write_amplification_by_cause: by_cause
+                .iter()
+                .filter_map(|&(cause, pages)| Some((cause, share(pages, host)?)))
+                .collect(),
+            write_amplification_bytes: share(ftl.programs() * page_bytes, written),
+            erases: ftl.erases,
+            pages: Pages {
+                host_read: ftl.host_page_reads,
+                host_program: host,
+                gc_read: ftl.gc_page_reads,
+                gc_program: ftl.gc_programs,
+                merge_read: ftl.merge_page_reads,
+                wear_program: ftl.wear_programs,
+                summary_program: ftl.summary_programs,
+                padding: ftl.padded,
+            },
+            page_bytes,
+            operations: Operations {
+                read: ftl.read_operations,
+                program: ftl.program_operations,
+                erase: ftl.erases,
+            },
+            collections: ftl.collections,
+            levelled: ftl.levelled,
+            grown_bad: ftl.grown_bad,
+            worn_out: ssd.ftl().is_worn_out(),
+            refused: ftl.refused,
+            buffered: ftl.buffered,
+            combined: ftl.combined,
+            bypassed: ftl.bypassed,
+            forwarded: ftl.forwarded,
+            unmapped_reads: ftl.unmapped_reads,
+            trims: ftl.trims,
+            preloaded_pages: ftl.preloaded,
+            utilisation: Utilisation {
+                bus: busy(stats.bus_busy.iter().copied().sum(), stats.bus_busy.len() as u64),
+                buses,
+                die_read: busy(usage.read, dies),
+                die_write: busy(usage.write, dies),
+                die: busy(usage.read + usage.write, dies),
+                controller: busy(usage.controller, 1),
+            },
+            wear: WearReport {
+                min_erases: min,
+                max_erases: max,
+                mean_erases: mean,
+                erase_budget: lifetime.erase_budget,
+            },
+            energy_j: energy.values().sum(),
+            energy_by_part_j: energy,
+            lifetime_years: (simulated > Ns::ZERO).then(|| lifetime.years(simulated)).flatten(),
+            lifetime_writes_bytes: lifetime.writable().0,
+            map_memory_bytes: stats.ftl_memory.0,
+            lba_table_bytes: ssd.capacity().0.div_ceil(page_bytes) * LBA_ENTRY,
+            events: stats.events,
+        }
+    }
+}
+
+/// Joules by part. Where operations under way at the end make dies busy for longer than there is
+/// time, they are busy all the time.
+fn energy(
+    config: &SsdConfig,
+    simulated: Ns,
+    dies_busy: Ns,
+    controller: Ns,
+) -> BTreeMap<&'static str, f64> {
+    let power = &config.power;
+    let dies = u64::from(config.dies());
+    let die_time = simulated * dies;
+    let part = |idle: Watts, active: Watts| -> Joules {
+        idle * simulated + (active - idle) * controller.min(simulated)
+    };
+    BTreeMap::from([
+        ("dies_idle", (*power.die_idle * die_time).0),
+        ("dies_active", ((*power.die_active - *power.die_idle) * dies_busy.min(die_time)).0),
+        ("controller", part(*power.controller_idle, *power.controller_active).0),
+        ("dram", part(*power.dram_idle, *power.dram_active).0),
+    ])
+}
+
+/// How many super-blocks were erased so many times: erases, blocks.
+pub fn erase_histogram(ssd: &Ssd) -> BTreeMap<u32, u64> {
+    let mut histogram = BTreeMap::new();
+    for block in 0..ssd.ftl().layout().blocks() {
+        *histogram.entry(ssd.ftl().erases(BlockId(block))).or_default() += 1;
+    }
+    histogram
+}

@@ -1,0 +1,121 @@
+//! Every request of a run, in the order of completion, streamed to a Parquet file.
+
+use super::latency::{CAUSES, OPS};
+use crate::ReplayError;
+use crate::host::Done;
+use arrow_array::types::UInt8Type;
+use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, StringArray, UInt8Array};
+use arrow_array::{UInt32Array, UInt64Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Rows of one batch: what is kept in memory before it is compressed.
+const ROWS: usize = 1 << 16;
+
+/// Writes requests.
+pub struct RequestLog {
+    path: PathBuf,
+    writer: ArrowWriter<File>,
+    schema: SchemaRef,
+    rows: Vec<Done>,
+}
+
+impl std::fmt::Debug for RequestLog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RequestLog").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+fn names() -> DataType {
+    DataType::Dictionary(Box::new(DataType::UInt8), Box::new(DataType::Utf8))
+}
+
+fn schema() -> SchemaRef {
+    let field = |name: &str, of: DataType| Field::new(name, of, false);
+    Arc::new(Schema::new(vec![
+        field("request", DataType::UInt64),
+        field("arrived_ns", DataType::UInt64),
+        field("issued_ns", DataType::UInt64),
+        field("completed_ns", DataType::UInt64),
+        field("op", names()),
+        field("offset_bytes", DataType::UInt64),
+        field("length_bytes", DataType::UInt64),
+        field("queue", DataType::UInt32),
+        field("cause", names()),
+    ]))
+}
+
+impl RequestLog {
+    /// A log in a new file at `path`.
+    ///
+    /// # Errors
+    /// Where it cannot be made.
+    pub fn create(path: &Path) -> Result<Self, ReplayError> {
+        let failed = |why: String| ReplayError::Output { path: path.into(), why };
+        let file = File::create(path).map_err(|e| failed(e.to_string()))?;
+        let schema = schema();
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(Default::default()))
+            .set_max_row_group_row_count(Some(16 * ROWS))
+            .build();
+        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties))
+            .map_err(|e| failed(e.to_string()))?;
+        Ok(Self { path: path.into(), writer, schema, rows: Vec::with_capacity(ROWS) })
+    }
+
+    /// Adds a request.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    #[inline]
+    pub fn add(&mut self, done: &Done) -> Result<(), ReplayError> {
+        self.rows.push(*done);
+        if self.rows.len() == ROWS { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), ReplayError> {
+        let u64s = |value: fn(&Done) -> u64| -> ArrayRef {
+            Arc::new(UInt64Array::from_iter_values(self.rows.iter().map(value)))
+        };
+        let named = |key: fn(&Done) -> u8, of: [&'static str; 4]| -> ArrayRef {
+            let keys = UInt8Array::from_iter_values(self.rows.iter().map(key));
+            let values: ArrayRef = Arc::new(StringArray::from(of.to_vec()));
+            Arc::new(DictionaryArray::<UInt8Type>::new(keys, values))
+        };
+        let columns = vec![
+            u64s(|d| d.number),
+            u64s(|d| d.arrived.0),
+            u64s(|d| d.issued.0),
+            u64s(|d| d.completed.0),
+            named(|d| d.op as u8, OPS.map(|(_, name)| name)),
+            u64s(|d| d.offset),
+            u64s(|d| d.len),
+            Arc::new(UInt32Array::from_iter_values(self.rows.iter().map(|d| d.queue))),
+            named(|d| d.cause as u8, CAUSES.map(|(_, name)| name)),
+        ];
+        let batch = RecordBatch::try_new(self.schema.clone(), columns);
+        let batch = batch.expect("columns of one length, of the schema's types");
+        let written = self.writer.write(&batch);
+        self.rows.clear();
+        written.map_err(|e| self.failed(&e))
+    }
+
+    /// Writes what is left and closes the file.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn finish(mut self) -> Result<(), ReplayError> {
+        self.flush()?;
+        let closed = self.writer.finish();
+        closed.map(|_| ()).map_err(|e| self.failed(&e))
+    }
+
+    fn failed(&self, why: &impl ToString) -> ReplayError {
+        ReplayError::Output { path: self.path.clone(), why: why.to_string() }
+    }
+}

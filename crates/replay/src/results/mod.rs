@@ -1,0 +1,27 @@
+//! What a run comes to: latencies, what happened over time, what the device did and used.
+//!
+//! [`Recorder`] watches a run at a bounded cost in memory: histograms and a series of at most
+//! [`series::MOST`] intervals. [`report`] makes the summary of it, [`tables`] the columns.
+//!
+//! Every value is modelled: it comes from the simulated device, not from a real one.
+
+pub mod flash;
+pub mod latency;
+pub mod log;
+mod recorder;
+pub mod report;
+pub mod series;
+pub mod tables;
+
+pub use recorder::{Recorded, Recorder};
+
+/// A ratio for reports.
+#[allow(clippy::cast_precision_loss)]
+pub(crate) fn ratio(a: u64, b: u64) -> f64 {
+    a as f64 / b as f64
+}
+
+/// A ratio for reports, where there is something to divide by.
+pub(crate) fn share(a: u64, b: u64) -> Option<f64> {
+    (b > 0).then(|| ratio(a, b))
+}

@@ -1,0 +1,196 @@
+//! The summary of a run: one JSON object, keys in snake_case with their units. MB are 10^6 bytes.
+
+use super::flash::FlashReport;
+use super::latency::{CAUSES, Latency, LatencySummary, OPS};
+use super::recorder::Recorded;
+use super::series::Run;
+use super::{ratio, share};
+use crate::host::Outcome;
+use gordon_device::Op;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// What kind of values these are.
+    pub kind: &'static str,
+    /// Host requests that completed, before splitting.
+    pub requests: u64,
+    /// Requests of no bytes among them, which asked the device for nothing.
+    pub empty_requests: u64,
+    /// Requests to the device, after splitting.
+    pub device_requests: u64,
+    /// From the first arrival to the last completion.
+    pub simulated_s: f64,
+    /// Bytes read and written, in all.
+    pub bytes: u64,
+    /// Of reads and writes together; none where no time went by.
+    pub bandwidth_mb_s: Option<f64>,
+    /// Of all requests; none where no time went by.
+    pub iops: Option<f64>,
+    /// Reads.
+    pub read: OpReport,
+    /// Writes.
+    pub write: OpReport,
+    /// Trims.
+    pub trim: OpReport,
+    /// Flushes.
+    pub flush: OpReport,
+    /// Requests that had come and were not complete.
+    pub outstanding: Outstanding,
+    /// By queue, where there are several.
+    pub queues: Vec<QueueReport>,
+    /// What the device did.
+    #[serde(flatten)]
+    pub flash: FlashReport,
+    /// What the reader should know.
+    pub warnings: Vec<String>,
+    /// Where it comes from.
+    pub provenance: Provenance,
+}
+
+/// Requests of one operation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OpReport {
+    /// How many.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Over the whole run; none where no time went by.
+    pub bandwidth_mb_s: Option<f64>,
+    /// Over the whole run; none where no time went by.
+    pub iops: Option<f64>,
+    /// From arrival to completion.
+    pub latency_us: LatencySummary,
+    /// By what they waited for: `medium`, `buffer` (no operation of the medium), `merge` (a page
+    /// read because the write covers part of it), `collection` (garbage collection).
+    pub by_cause: BTreeMap<&'static str, CauseReport>,
+}
+
+/// Requests that waited for one thing.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CauseReport {
+    /// How many.
+    pub requests: u64,
+    /// From arrival to completion.
+    pub latency_us: LatencySummary,
+}
+
+/// Requests of one queue.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct QueueReport {
+    /// Its number.
+    pub queue: u32,
+    /// How many it issues in its turn.
+    pub weight: u32,
+    /// How many there were.
+    pub requests: u64,
+    /// From arrival to completion.
+    pub latency_us: LatencySummary,
+}
+
+/// Requests outstanding, over time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Outstanding {
+    /// The mean; none where no time went by.
+    pub mean: Option<f64>,
+    /// The most.
+    pub max: u64,
+}
+
+/// Where a result comes from: the same version, seed and inputs give the same bytes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Provenance {
+    /// Of the program.
+    pub version: &'static str,
+    /// Of all random numbers.
+    pub seed: u64,
+    /// What was asked for, device parameters included.
+    pub config: serde_json::Value,
+    /// The trace, if the load is one.
+    pub trace: Option<TraceProvenance>,
+}
+
+/// A trace that was replayed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TraceProvenance {
+    /// Requests in it, once through.
+    pub requests: u64,
+    /// CRC-32 of their times, operations and ranges, in hexadecimal digits.
+    pub crc32: String,
+}
+
+/// Bytes over a time, in 10^6 a second.
+pub(crate) fn mb_s(bytes: u64, ns: u64) -> Option<f64> {
+    share(bytes, ns).map(|per_ns| per_ns * 1e3)
+}
+
+/// Requests over a time, a second.
+pub(crate) fn per_s(count: u64, ns: u64) -> Option<f64> {
+    share(count, ns).map(|per_ns| per_ns * 1e9)
+}
+
+impl Report {
+    /// The summary of a run.
+    pub fn new(
+        outcome: &Outcome,
+        run: &Run,
+        recorded: &Recorded,
+        weights: &[u32],
+        flash: FlashReport,
+        warnings: Vec<String>,
+        provenance: Provenance,
+    ) -> Self {
+        let ns = outcome.simulated.0;
+        let one = |op: Op| {
+            let latency = recorded.latencies.of(op);
+            let bytes = recorded.bytes[op as usize];
+            let causes = CAUSES.iter().filter_map(|&(cause, name)| {
+                let latency = recorded.latencies.get(op, cause)?;
+                let latency_us = latency.summary();
+                Some((name, CauseReport { requests: latency.count(), latency_us }))
+            });
+            OpReport {
+                requests: latency.count(),
+                bytes,
+                bandwidth_mb_s: mb_s(bytes, ns),
+                iops: per_s(latency.count(), ns),
+                latency_us: latency.summary(),
+                by_cause: causes.collect(),
+            }
+        };
+        let [read, write, trim, flush] = OPS.map(|(op, _)| one(op));
+        let bytes = read.bytes + write.bytes;
+        #[allow(clippy::cast_precision_loss)]
+        let area = run.intervals.iter().map(|i| i.outstanding).sum::<u128>() as f64;
+        let queue = |(queue, (latency, weight)): (u32, (&Latency, &u32))| QueueReport {
+            queue,
+            weight: *weight,
+            requests: latency.count(),
+            latency_us: latency.summary(),
+        };
+        Self {
+            kind: "modelled: every value comes from the simulated device",
+            requests: outcome.requests,
+            empty_requests: outcome.empty,
+            device_requests: outcome.device_requests,
+            simulated_s: outcome.simulated.as_secs(),
+            bytes,
+            bandwidth_mb_s: mb_s(bytes, ns),
+            iops: per_s(outcome.requests, ns),
+            read,
+            write,
+            trim,
+            flush,
+            outstanding: Outstanding {
+                mean: (ns > 0).then(|| area / ratio(ns, 1)),
+                max: run.deepest,
+            },
+            queues: (0..).zip(recorded.queues.iter().zip(weights)).map(queue).collect(),
+            flash,
+            warnings,
+            provenance,
+        }
+    }
+}

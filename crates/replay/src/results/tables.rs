@@ -1,0 +1,105 @@
+//! The columns of a run: what happened over time, how latencies, depths and erases are spread.
+
+use super::flash::erase_histogram;
+use super::latency::{CAUSES, OPS};
+use super::recorder::Recorded;
+use super::report::{mb_s, per_s};
+use super::series::{Interval, Run};
+use super::share;
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
+use gordon_device::Op;
+use gordon_device::ssd::{Ssd, SsdConfig};
+use gordon_units::Ns;
+use std::sync::Arc;
+
+/// The tables of a run, by name.
+pub type Tables = Vec<(&'static str, RecordBatch)>;
+
+/// The tables there are.
+pub const NAMES: [&str; 4] = ["series", "latency", "outstanding", "erases"];
+
+/// All tables of a run on `ssd`, made of `config`.
+pub fn tables(run: &Run, recorded: &Recorded, ssd: &Ssd, config: &SsdConfig) -> Tables {
+    let batches = [series(run, config), latency(recorded), outstanding(run), erases(ssd)];
+    NAMES.into_iter().zip(batches).collect()
+}
+
+fn floats(values: impl Iterator<Item = Option<f64>>) -> ArrayRef {
+    Arc::new(values.collect::<Float64Array>())
+}
+
+fn counts(values: impl Iterator<Item = u64>) -> ArrayRef {
+    Arc::new(UInt64Array::from_iter_values(values))
+}
+
+fn batch(columns: Vec<(&'static str, ArrayRef)>) -> RecordBatch {
+    RecordBatch::try_from_iter(columns).expect("columns of one length")
+}
+
+/// One row for each interval. Rates are over the interval, the last of which may be short.
+fn series(run: &Run, config: &SsdConfig) -> RecordBatch {
+    let rows: Vec<(Ns, Ns, &Interval)> =
+        run.spans().zip(&run.intervals).map(|((start, len), i)| (start, len, i)).collect();
+    let column = |value: &dyn Fn(&Interval, Ns) -> Option<f64>| {
+        floats(rows.iter().map(|&(_, len, interval)| value(interval, len)))
+    };
+    let op = |op: Op| op as usize;
+    let dies = u64::from(config.dies());
+    let die = |time: Ns, len: Ns| share(time.0, len.0 * dies);
+    #[allow(clippy::cast_precision_loss)]
+    let over = |sum: u128, by: u64| (by > 0).then(|| sum as f64 / by as f64);
+    batch(vec![
+        ("start_s", floats(rows.iter().map(|(start, ..)| Some(start.as_secs())))),
+        ("length_s", floats(rows.iter().map(|(_, len, _)| Some(len.as_secs())))),
+        ("read_mb_s", column(&|i, len| mb_s(i.bytes[op(Op::Read)], len.0))),
+        ("write_mb_s", column(&|i, len| mb_s(i.bytes[op(Op::Write)], len.0))),
+        ("read_iops", column(&|i, len| per_s(i.requests[op(Op::Read)], len.0))),
+        ("write_iops", column(&|i, len| per_s(i.requests[op(Op::Write)], len.0))),
+        ("latency_mean_us", column(&|i, _| Some(over(i.latency, i.requests.iter().sum())? / 1e3))),
+        ("latency_max_us", column(&|i, _| Some(i.slowest.as_secs() * 1e6))),
+        ("outstanding", column(&|i, len| over(i.outstanding, len.0))),
+        ("die_read", column(&|i, len| die(i.device.usage.read, len))),
+        ("die_write", column(&|i, len| die(i.device.usage.write, len))),
+        ("controller", column(&|i, len| share(i.device.usage.controller.0, len.0))),
+        ("write_amplification", column(&|i, _| share(i.device.programs, i.device.host_programs))),
+        ("pages_programmed", counts(rows.iter().map(|(.., i)| i.device.programs))),
+        ("erases", counts(rows.iter().map(|(.., i)| i.device.erases))),
+    ])
+}
+
+/// One row for each bucket that holds something: requests by operation, cause and latency.
+fn latency(recorded: &Recorded) -> RecordBatch {
+    let mut rows = Vec::new();
+    for (op, op_name) in OPS {
+        for (cause, cause_name) in CAUSES {
+            if let Some(latency) = recorded.latencies.get(op, cause) {
+                rows.extend(latency.buckets().map(|bucket| (op_name, cause_name, bucket)));
+            }
+        }
+    }
+    batch(vec![
+        ("op", Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.0)))),
+        ("cause", Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.1)))),
+        ("from_ns", counts(rows.iter().map(|row| row.2.0))),
+        ("to_ns", counts(rows.iter().map(|row| row.2.1))),
+        ("requests", counts(rows.iter().map(|row| row.2.2))),
+    ])
+}
+
+/// For how long so many requests were outstanding.
+fn outstanding(run: &Run) -> RecordBatch {
+    let depths = || (0u64..).zip(run.depths.iter().copied()).filter(|(_, ns)| *ns > 0);
+    batch(vec![
+        ("outstanding", counts(depths().map(|(depth, _)| depth))),
+        ("time_s", floats(depths().map(|(_, ns)| Some(Ns(ns).as_secs())))),
+    ])
+}
+
+/// How many super-blocks were erased so many times.
+fn erases(ssd: &Ssd) -> RecordBatch {
+    let histogram = erase_histogram(ssd);
+    batch(vec![
+        ("erases", counts(histogram.keys().map(|erases| u64::from(*erases)))),
+        ("blocks", counts(histogram.values().copied())),
+    ])
+}

@@ -1,0 +1,114 @@
+//! A device with known service times, and ways to drive it.
+#![allow(clippy::unwrap_used, dead_code, missing_docs)] // each test file uses some
+
+use gordon_device::{Cause, Completion, Device, Op, Request, Usage};
+use gordon_replay::ReplayError;
+use gordon_replay::host::{Done, Observer, Outcome, Pacing, Rules, drive};
+use gordon_replay::results::series::Target;
+use gordon_replay::run::Progress;
+use gordon_replay::source::{Source, Timed};
+use gordon_units::{Bytes, Ns};
+
+/// Serves one request at a time, each in `fixed` and `per_byte` more for each byte; a write of
+/// more than 4 KiB says that it waited for garbage collection.
+#[derive(Clone, Debug)]
+pub struct Toy {
+    pub capacity: u64,
+    pub fixed: u64,
+    pub per_byte: u64,
+    pub free_at: Ns,
+    pub queue: Vec<(Ns, u64, Cause)>,
+    /// What was submitted, and when.
+    pub seen: Vec<(Ns, Request)>,
+    pub busy: Ns,
+}
+
+impl Toy {
+    pub fn new(fixed: u64, per_byte: u64) -> Self {
+        let (queue, seen, busy) = (Vec::new(), Vec::new(), Ns::ZERO);
+        Self { capacity: 1 << 20, fixed, per_byte, free_at: Ns::ZERO, queue, seen, busy }
+    }
+}
+
+impl Device for Toy {
+    fn capacity(&self) -> Bytes {
+        Bytes(self.capacity)
+    }
+
+    fn submit(&mut self, at: Ns, id: u64, request: Request) {
+        assert!(self.next_event().is_none_or(|event| at <= event), "{at} is past an event");
+        assert!(request.offset.0 + request.len.0 <= self.capacity);
+        let service = Ns(self.fixed + self.per_byte * request.len.0);
+        self.busy += service;
+        self.free_at = self.free_at.max(at) + service;
+        let cause = match request.op {
+            Op::Write if request.len.0 > 4096 => Cause::Collection,
+            _ => Cause::Medium,
+        };
+        self.queue.push((self.free_at, id, cause));
+        self.seen.push((at, request));
+    }
+
+    fn next_event(&self) -> Option<Ns> {
+        self.queue.first().map(|(at, ..)| *at)
+    }
+
+    fn step(&mut self, completed: &mut Vec<Completion>) {
+        let (at, id, cause) = self.queue.remove(0);
+        completed.push(Completion { id, at, cause, failed: false });
+    }
+
+    fn usage(&self) -> Usage {
+        Usage { write: self.busy, ..Usage::default() }
+    }
+}
+
+impl Target for Toy {}
+
+/// Requests given beforehand, in batches of seven.
+pub struct Given(pub std::vec::IntoIter<Timed>);
+
+pub fn given(requests: impl IntoIterator<Item = Timed>) -> Given {
+    Given(requests.into_iter().collect::<Vec<_>>().into_iter())
+}
+
+impl Source for Given {
+    fn next_batch(&mut self, batch: &mut Vec<Timed>) -> Result<(), ReplayError> {
+        batch.clear();
+        batch.extend(self.0.by_ref().take(7));
+        Ok(())
+    }
+}
+
+pub fn read(at: u64, offset: u64, len: u64) -> Timed {
+    Timed { at: Ns(at), gap: Ns::ZERO, offset, len, op: Op::Read, queue: 0 }
+}
+
+pub fn rules(pacing: Pacing, depth: u32) -> Rules {
+    Rules { pacing, depth, split: None, wrap: false, weights: vec![1] }
+}
+
+pub const OPEN: Pacing = Pacing::Arrival { speed: 1.0 };
+
+/// Keeps everything.
+#[derive(Default)]
+pub struct Keep(pub Vec<Done>);
+
+impl Observer<Toy> for Keep {
+    fn arrived(&mut self, _: &Toy, _: Ns) {}
+    fn completed(&mut self, _: &Toy, done: &Done) -> Result<(), ReplayError> {
+        self.0.push(*done);
+        Ok(())
+    }
+}
+
+/// Drives a toy and keeps what completes.
+pub fn play(
+    toy: &mut Toy,
+    requests: impl IntoIterator<Item = Timed>,
+    rules: &Rules,
+) -> Result<(Outcome, Vec<Done>), ReplayError> {
+    let mut keep = Keep::default();
+    let outcome = drive(toy, given(requests), rules, &mut keep, &Progress::default())?;
+    Ok((outcome, keep.0))
+}

@@ -1,0 +1,306 @@
+//! Whole runs on the paper's array: keys that others rely on, same bytes for the same seed.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt64Type};
+use gordon_replay::ReplayError;
+use gordon_replay::config::RunConfig;
+use gordon_replay::parse::{from_json, from_toml};
+use gordon_replay::run::{Progress, RunResult, run, run_all};
+use gordon_trace::{BlockFlags, BlockIo, BlockOp, Columns, Kind, Machine, Manifest, TraceWriter};
+use gordon_units::Ns;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+const SLC: &str = include_str!("../../../python/gordon/parts/flash/gordon-slc-256g.toml");
+
+/// The preset, shrunk to 256 MiB raw, 192 MiB exported.
+fn device() -> Value {
+    let mut device: Value = from_toml(SLC, "preset").unwrap();
+    device["geometry"]["blocks_per_plane"] = json!(16);
+    device["capacity"] = json!("192MiB");
+    device
+}
+
+fn config(load: Value, host: Value) -> RunConfig {
+    let config = json!({"device": device(), "load": load, "host": host, "seed": 7});
+    from_json(&config.to_string(), "run").unwrap()
+}
+
+fn bench(pattern: &str, size: &str, requests: u64) -> RunConfig {
+    let load = json!({"bench": {"pattern": pattern, "size": size, "requests": requests}});
+    config(load, json!({}))
+}
+
+fn go(config: &RunConfig) -> (RunResult, Value) {
+    let result = run(config, &Progress::default()).unwrap();
+    let report = serde_json::to_value(&result.report).unwrap();
+    (result, report)
+}
+
+#[test]
+fn the_keys_are_those_that_others_rely_on() {
+    let (_, report) = go(&bench("mixed", "64KiB", 5000));
+    for key in [
+        "requests",
+        "simulated_s",
+        "read",
+        "write",
+        "write_amplification",
+        "erases",
+        "pages",
+        "energy_j",
+        "lifetime_years",
+    ] {
+        assert!(!report[key].is_null(), "{key} in {report}");
+    }
+    for op in ["read", "write"] {
+        for key in ["requests", "bytes", "bandwidth_mb_s"] {
+            assert!(report[op][key].is_number(), "{op}.{key}");
+        }
+        for key in ["mean", "p50", "p99", "p999", "max"] {
+            assert!(report[op]["latency_us"][key].as_f64().unwrap() > 0.0, "{op}.{key}");
+        }
+    }
+    for key in ["host_read", "host_program", "gc_read", "gc_program"] {
+        assert!(report["pages"][key].is_number(), "pages.{key}");
+    }
+    assert_eq!(report["requests"], 5000);
+    let sum = |field: &str| -> u64 {
+        ["read", "write"].iter().map(|op| report[op][field].as_u64().unwrap()).sum()
+    };
+    assert_eq!((sum("requests"), sum("bytes")), (5000, 5000 * 65_536));
+    assert_eq!(report["unmapped_reads"], 0);
+    assert_eq!(report["provenance"]["seed"], 7);
+    assert!(report["provenance"]["config"]["device"]["geometry"]["buses"].is_object());
+}
+
+#[test]
+fn values_follow_from_each_other() {
+    let (_, report) = go(&bench("random-write", "64KiB", 20_000));
+    let number = |pointer: &str| report.pointer(pointer).unwrap().as_f64().unwrap();
+    let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-9, "{a}, {b}");
+    let seconds = number("/simulated_s");
+    close(number("/write/bandwidth_mb_s"), 20_000.0 * 65_536.0 / 1e6 / seconds);
+    close(number("/iops"), 20_000.0 / seconds);
+    // Little's law; a closed loop of 32.
+    let mean = number("/outstanding/mean");
+    close(mean, number("/write/latency_us/mean") * 1e-6 * number("/iops"));
+    assert!(mean > 31.9 && report["outstanding"]["max"] == 32, "{mean}");
+    let parts = |key: &str| -> f64 {
+        let parts = report[key].as_object().unwrap();
+        parts.values().map(|part| part.as_f64().unwrap()).sum()
+    };
+    close(parts("write_amplification_by_cause"), number("/write_amplification"));
+    close(parts("energy_by_part_j"), number("/energy_j"));
+    assert!(number("/write_amplification") > 1.1 && number("/erases") > 0.0);
+    // Requests of one page each: combined ones are written and not programmed.
+    let programmed = number("/pages/host_program");
+    assert!(programmed > 20_000.0 - number("/combined") - 1.0 && programmed <= 20_000.0);
+    let expected = number("/write_amplification") * programmed / 20_000.0;
+    close(number("/write_amplification_bytes"), expected);
+    // 64 dies at 3 mW.
+    close(number("/energy_by_part_j/dies_idle"), 64.0 * 0.003 * seconds);
+    let die = number("/utilisation/die");
+    close(number("/energy_by_part_j/dies_active"), 64.0 * (0.04 - 0.003) * seconds * die);
+    // 100,000 erases of every block, at this rate.
+    let programs = number("/pages/host_program")
+        + number("/pages/gc_program")
+        + number("/pages/summary_program");
+    let budget = 100_000.0 * 256.0 * 1024.0 * 1024.0 / 65_536.0;
+    close(number("/lifetime_years"), budget / (programs / seconds) / (365.25 * 86_400.0));
+}
+
+#[test]
+fn a_run_below_a_second_and_of_one_request_is_right() {
+    let (result, report) = go(&bench("random-write", "64KiB", 1));
+    let seconds = report["simulated_s"].as_f64().unwrap();
+    assert!(seconds > 200e-6 && seconds < 400e-6, "{seconds}");
+    let latency = report["write"]["latency_us"]["mean"].as_f64().unwrap();
+    assert!((latency * 1e-6 - seconds).abs() < 1e-12);
+    assert_eq!(report["write"]["latency_us"]["p50"], report["write"]["latency_us"]["max"]);
+    let rate = report["write"]["bandwidth_mb_s"].as_f64().unwrap();
+    assert!((rate - 0.065_536 / seconds).abs() < 1e-6);
+    assert_eq!(report["read"]["requests"], 0);
+    assert!(report["read"]["latency_us"]["mean"].is_null());
+    assert_eq!(result.tables[0].1.num_rows(), 1);
+}
+
+fn column(batch: &RecordBatch, name: &str) -> Vec<f64> {
+    let column = batch.column_by_name(name).unwrap();
+    match column.as_primitive_opt::<Float64Type>() {
+        Some(floats) => floats.iter().map(Option::unwrap_or_default).collect(),
+        None => {
+            let counts = column.as_primitive::<UInt64Type>().values();
+            counts.iter().map(|count| *count as f64).collect()
+        }
+    }
+}
+
+#[test]
+fn tables_sum_to_the_summary() {
+    let (result, report) = go(&bench("mixed", "16KiB", 20_000));
+    let table = |name: &str| &result.tables.iter().find(|(known, _)| *known == name).unwrap().1;
+    let series = table("series");
+    let lengths = column(series, "length_s");
+    let bytes: f64 =
+        column(series, "read_mb_s").iter().zip(&lengths).map(|(rate, s)| rate * s * 1e6).sum();
+    assert!((bytes / report["read"]["bytes"].as_f64().unwrap() - 1.0).abs() < 1e-9);
+    let erases: f64 = column(series, "erases").iter().sum();
+    assert_eq!(Some(erases), report["erases"].as_f64());
+    assert_eq!(column(table("latency"), "requests").iter().sum::<f64>(), 20_000.0);
+    let time: f64 = column(table("outstanding"), "time_s").iter().sum();
+    assert!((time - report["simulated_s"].as_f64().unwrap()).abs() < 1e-9);
+    let histogram = table("erases");
+    let pairs = column(histogram, "erases").into_iter().zip(column(histogram, "blocks"));
+    assert_eq!(pairs.map(|(erases, blocks)| erases * blocks).sum::<f64>(), erases);
+}
+
+/// Everything a run says, as text.
+fn bytes(result: &RunResult) -> String {
+    format!("{}{:?}", serde_json::to_string(&result.report).unwrap(), result.tables)
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
+    let configs: Vec<RunConfig> = ["random-write", "mixed", "zipf", "hot-cold", "random-read"]
+        .into_iter()
+        .map(|pattern| bench(pattern, "8KiB", 3000))
+        .collect();
+    let on = |threads: usize| -> Vec<String> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let results = pool.install(|| run_all(&configs, &Progress::default()));
+        results.into_iter().map(|result| bytes(&result.unwrap())).collect()
+    };
+    let (one, three) = (on(1), on(3));
+    assert_eq!(one, three);
+    let alone: Vec<String> = configs.iter().map(|c| bytes(&go(c).0)).collect();
+    assert_eq!(alone, one);
+    let other = RunConfig { seed: 8, ..configs[0].clone() };
+    assert_ne!(bytes(&go(&other).0), alone[0]);
+}
+
+/// A trace on disk of these requests: time in ns, op, sector, sectors, device.
+fn trace(folder: &Path, requests: &[(u64, BlockOp, u64, u32, u32)]) -> PathBuf {
+    let path = folder.join("made.trace");
+    let columns = Columns::all(Kind::Measured, "made up");
+    let mut writer = TraceWriter::create(&path, &columns).unwrap();
+    let process = writer.block().process("made");
+    for &(at, op, sector, sectors, device) in requests {
+        let (at, flags, pid, latency) = (Ns(at), BlockFlags::default(), device, None);
+        let io = BlockIo { at, device, sector, sectors, op, flags, pid, process, latency };
+        writer.block().push(io).unwrap();
+    }
+    writer.finish(Manifest::new(vec!["made".into()], Ns::SECOND, Machine::default())).unwrap();
+    path
+}
+
+/// The batches of a Parquet file.
+fn parquet(path: &Path) -> Vec<RecordBatch> {
+    let file = std::fs::File::open(path).unwrap();
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
+    reader.map(Result::unwrap).collect()
+}
+
+#[test]
+fn what_a_trace_reads_is_mapped_and_repetitions_follow() {
+    let folder = tempfile::tempdir().unwrap();
+    let requests: Vec<_> = (0..2000u64)
+        .map(|i| {
+            let op = [BlockOp::Read, BlockOp::Write, BlockOp::Discard][(i % 3) as usize];
+            (i * 1_000_000, op, i * 37 % 3000 * 8, 8, 5)
+        })
+        .collect();
+    let path = trace(folder.path(), &requests);
+    let out = folder.path().join("requests.parquet");
+    let load = json!({"trace": {"path": path, "repeat": 3}});
+    let mut config = config(load, json!({}));
+    config.requests_out = Some(out.clone());
+    let (_, report) = go(&config);
+    assert_eq!(report["requests"], 6000);
+    // Discards make pages unmapped again, so reads of the second time round may find nothing.
+    assert!(report["preloaded_pages"].as_u64().unwrap() > 0);
+    let seconds = report["simulated_s"].as_f64().unwrap();
+    assert!((seconds - 5.999).abs() < 0.01, "{seconds}");
+    assert_eq!(report["provenance"]["trace"]["requests"], 2000);
+    let rows = parquet(&out);
+    assert_eq!(rows.iter().map(RecordBatch::num_rows).sum::<usize>(), 6000);
+    let first = column(&rows[0], "arrived_ns");
+    let done = column(&rows[0], "completed_ns");
+    assert!(first.iter().zip(&done).all(|(a, b)| a <= b));
+    let mean: f64 = rows
+        .iter()
+        .flat_map(|b| column(b, "completed_ns").into_iter().zip(column(b, "arrived_ns")))
+        .map(|(done, arrived)| done - arrived)
+        .sum::<f64>()
+        / 6000.0;
+    let reported: f64 = ["read", "write", "trim"]
+        .iter()
+        .map(|op| {
+            let number = |p: &str| report[op].pointer(p).unwrap().as_f64().unwrap();
+            number("/requests") * number("/latency_us/mean")
+        })
+        .sum::<f64>()
+        / 6000.0;
+    assert!((mean / 1e3 / reported - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_trace_past_the_end_wraps_or_fails_and_devices_can_be_picked() {
+    let folder = tempfile::tempdir().unwrap();
+    let end = 192 << 11;
+    let path = trace(
+        folder.path(),
+        &[
+            (0, BlockOp::Write, 0, 8, 1),
+            (5, BlockOp::Read, end + 16, 8, 2),
+            (9, BlockOp::Write, 8, 8, 1),
+        ],
+    );
+    let with = |device: Option<u32>, host: Value| {
+        let mut load = json!({"trace": {"path": path}});
+        load["trace"]["device"] = json!(device);
+        run(&config(load, host), &Progress::default())
+    };
+    let error = with(None, json!({})).unwrap_err();
+    assert!(matches!(error, ReplayError::Past { number: 2, .. }), "{error}");
+    let wrapped = with(None, json!({"fit": "wrap", "queue_by": "device"})).unwrap().report;
+    assert_eq!((wrapped.requests, wrapped.flash.unmapped_reads), (3, 0));
+    assert_eq!(wrapped.queues.iter().map(|q| q.requests).collect::<Vec<_>>(), [2, 1]);
+    assert!(wrapped.warnings[0].contains("2 devices (1, 2)"), "{:?}", wrapped.warnings);
+    assert_eq!(with(Some(1), json!({})).unwrap().report.requests, 2);
+    let none = with(Some(9), json!({})).unwrap_err();
+    assert!(matches!(none, ReplayError::NoRequests(_)), "{none}");
+}
+
+#[test]
+fn bad_configs_name_the_key() {
+    let text = json!({"device": device(), "load": {"bench": {"pattern": "mixd", "requests": 1}}});
+    let error = from_json::<RunConfig>(&text.to_string(), "run").unwrap_err().to_string();
+    assert!(error.contains("load") && error.contains("`mixed`"), "{error}");
+    for (host, key) in [
+        (json!({"speed": 0.0}), "host.speed"),
+        (json!({"speed": 2.0}), "host.speed"),
+        (json!({"queue_depth": 0}), "host.queue_depth"),
+        (json!({"split": "100B"}), "host.split"),
+        (json!({"weights": [1, 0]}), "host.weights"),
+    ] {
+        let load = json!({"bench": {"pattern": "mixed", "requests": 10}});
+        let error = run(&config(load, host), &Progress::default()).unwrap_err().to_string();
+        assert!(error.starts_with(key) && error.contains("\n  try: "), "{error}");
+    }
+}
+
+#[test]
+fn progress_counts_and_a_stop_ends_it() {
+    let progress = Progress::default();
+    run(&bench("random-write", "4KiB", 5000), &progress).unwrap();
+    let [done, total] = [&progress.done, &progress.total].map(|n| n.load(Ordering::Relaxed));
+    assert_eq!((done, total), (5000, 5000));
+    progress.stop.store(true, Ordering::Relaxed);
+    let stopped = run(&bench("random-write", "4KiB", 5000), &progress);
+    assert!(matches!(stopped, Err(ReplayError::Interrupted)));
+}

@@ -1,0 +1,62 @@
+//! Write amplification of the simulated layer, against theory.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use gordon_replay::parse::from_json;
+use gordon_replay::run::Progress;
+use gordon_replay::wa::{WaConfig, WaReport, write_amplification};
+use serde_json::{Value, json};
+
+fn wa(config: Value) -> WaReport {
+    let config: WaConfig = from_json(&config.to_string(), "wa").unwrap();
+    write_amplification(&config, &Progress::default()).unwrap()
+}
+
+#[test]
+fn greedy_is_as_theory_says() {
+    for rho in [0.7, 0.8, 0.9] {
+        // Small arrays fall below theory: 1 % at 256 blocks.
+        let report = wa(json!({"rho": rho, "blocks": 512, "pages_per_block": 32}));
+        let off = report.write_amplification / report.theory.unwrap() - 1.0;
+        assert!(report.converged && (-0.012..0.005).contains(&off), "rho {rho}: {off}");
+        let pages = report.pages;
+        let amplification = 1.0 + pages.gc_program as f64 / pages.host_program as f64;
+        assert!((report.write_amplification - amplification).abs() < 1e-12);
+        assert_eq!(pages.host_program, 8 * 512 * 32);
+    }
+}
+
+#[test]
+fn hot_pages_amplify_more_where_they_are_not_kept_apart() {
+    let uniform = json!({"rho": 0.9, "blocks": 256, "pages_per_block": 32});
+    let mut hot = uniform.clone();
+    hot["hot_cold"] = json!({"space": 0.1, "share": 0.9});
+    let (uniform, hot) = (wa(uniform), wa(hot));
+    assert!(hot.write_amplification > 1.1 * uniform.write_amplification);
+    assert!(hot.theory.is_none() && uniform.theory.is_some());
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let run = |seed: u64| {
+        let config = json!({"rho": 0.8, "blocks": 64, "pages_per_block": 16, "seed": seed});
+        serde_json::to_string(&wa(config)).unwrap()
+    };
+    assert_eq!(run(3), run(3));
+    assert_ne!(run(3), run(4));
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    for (config, key) in [
+        (json!({"rho": 1.0}), "rho"),
+        (json!({"rho": 0.0}), "rho"),
+        (json!({"rho": 0.8, "blocks": 2}), "blocks"),
+        (json!({"rho": 0.8, "choices": 2}), "choices"),
+        (json!({"rho": 0.8, "hot_cold": {"space": 1.0, "share": 0.5}}), "hot_cold"),
+        (json!({"rho": 0.9999, "blocks": 16, "pages_per_block": 16}), "flash translation layer"),
+    ] {
+        let config: WaConfig = from_json(&config.to_string(), "wa").unwrap();
+        let error = write_amplification(&config, &Progress::default()).unwrap_err().to_string();
+        assert!(error.starts_with(key) && error.contains("\n  try: "), "{error}");
+    }
+}
