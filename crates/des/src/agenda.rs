@@ -32,8 +32,8 @@ pub struct Agenda {
     /// The first key, and its whole time.
     first: u64,
     first_at: Ns,
-    /// By slot: the whole time of its event.
-    at: Vec<Ns>,
+    /// By slot: the whole time of its event, where it is far.
+    far_at: Vec<Ns>,
     /// Where the slot, the order and the time are in a key, and the time that is far.
     slot_mask: u64,
     order_shift: u32,
@@ -65,7 +65,7 @@ impl Agenda {
             leaves,
             first: NEVER,
             first_at: Ns::MAX,
-            at: vec![Ns::ZERO; slots],
+            far_at: vec![Ns::ZERO; slots],
             slot_mask: (1 << order_shift) - 1,
             order_shift,
             time_shift,
@@ -110,12 +110,27 @@ impl Agenda {
         if self.order == self.orders {
             self.renumber(at);
         }
-        self.at[slot] = at;
-        let since = (at.0 - self.base.0).min(self.far);
+        let mut since = at.0 - self.base.0;
+        if since >= self.far {
+            since = self.is_far(slot, at);
+        }
         let key = since << self.time_shift | self.order << self.order_shift | slot as u64;
         // Up to `orders`.
         self.order = self.order.wrapping_add(1);
         key
+    }
+
+    #[cold]
+    fn is_far(&mut self, slot: usize, at: Ns) -> u64 {
+        self.far_at[slot] = at;
+        self.far
+    }
+
+    /// The whole time of an event.
+    #[inline]
+    fn at(&self, key: u64) -> Ns {
+        let since = key >> self.time_shift;
+        if since < self.far { self.base + Ns(since) } else { self.far_at[self.slot(key)] }
     }
 
     /// Plans an event for a slot that has none.
@@ -176,7 +191,7 @@ impl Agenda {
         if key >> self.time_shift >= self.far {
             return self.first_is_far();
         }
-        self.first_at = self.at[self.slot(key)];
+        self.first_at = self.base + Ns(key >> self.time_shift);
     }
 
     /// There is no next event, or one whose time does not fit a key.
@@ -192,17 +207,17 @@ impl Agenda {
     #[cold]
     fn renumber(&mut self, base: Ns) {
         let leaves = self.groups[self.leaves..].as_flattened();
-        let mut keys: Vec<u64> = leaves.iter().copied().filter(|&key| key != NEVER).collect();
+        let mut events: Vec<(Ns, u64)> =
+            (leaves.iter().filter(|&&key| key != NEVER)).map(|&key| (self.at(key), key)).collect();
         // By time, then by the order so far, which in equal times alone is the order of keys.
-        keys.sort_unstable_by_key(|&key| (self.at[self.slot(key)], key));
+        events.sort_unstable();
         self.groups.fill([NEVER; WIDTH]);
         self.planned += self.order;
         self.order = 0;
-        self.base = keys.first().map_or(base, |&first| self.at[self.slot(first)].min(base));
-        let count = keys.len() as u64;
-        for (order, key) in keys.into_iter().enumerate() {
+        self.base = events.first().map_or(base, |&(at, _)| at.min(base));
+        for (order, &(at, key)) in events.iter().enumerate() {
             let slot = self.slot(key);
-            let key = self.key(slot, self.at[slot]);
+            let key = self.key(slot, at);
             let (mut group, mut place) = (self.leaves + slot / WIDTH, slot % WIDTH);
             while group > 0 {
                 let earliest = &mut self.groups[group][place];
@@ -210,11 +225,11 @@ impl Agenda {
                 (group, place) = (group / WIDTH, group % WIDTH);
             }
             if order == 0 {
-                (self.first, self.first_at) = (key, self.at[slot]);
+                (self.first, self.first_at) = (key, at);
             }
         }
         // Those were planned before.
-        self.planned -= count;
+        self.planned -= events.len() as u64;
     }
 }
 
