@@ -108,16 +108,16 @@ impl Lines for Blkparse {
         };
         let (mut offset, mut len) = (0, 0);
         if op != BlockOp::Flush {
-            if !f.rest().first().is_some_and(u8::is_ascii_digit) {
-                // A command of the driver's own: its bytes, no place.
-                intake.other();
-                return Ok(Then::More);
-            }
             offset = f.sectors("sector")?;
             match f.word() {
                 b"+" => len = f.sectors("sectors")?,
                 // No sectors: `0 [process]`.
-                word if word.starts_with(b"[") || word.starts_with(b"(") => {}
+                word if word.starts_with(b"[") => {}
+                // The bytes of a command of the driver's own: `36 (12 00 ...) [process]`.
+                word if word.starts_with(b"(") => {
+                    intake.other();
+                    return Ok(Then::More);
+                }
                 other => return Err(Bad::field("sectors", other, "`+` and a number")),
             }
         }
