@@ -49,6 +49,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_record, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_summary, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(survey::survey, module)?)?;
     module.add_function(wrap_pyfunction!(survey::node_power, module)?)?;
     Ok(())

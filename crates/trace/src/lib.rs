@@ -21,7 +21,7 @@ pub use capture::{CaptureOptions, Outcome, Quiet, Watch, record};
 pub use columns::{Column, Columns, Kind};
 pub use error::TraceError;
 pub use manifest::{
-    BlockLog, Disk, End, FORMAT, Interface, Machine, Manifest, Part, Unavailable, VERSION,
+    BlockLog, Disk, End, FORMAT, Imported, Interface, Machine, Manifest, Part, Unavailable, VERSION,
 };
 pub use model::{BlockFlags, BlockIo, BlockOp, CommandSample, DiskSample, Sample};
 pub use profile::Profile;

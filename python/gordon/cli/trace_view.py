@@ -30,6 +30,11 @@ def show(summary: dict[str, Any]) -> None:
     """The command and how it ended, each column over time, the block I/O."""
     manifest, samples = summary["manifest"], summary["samples"]
     console = data()
+    if imported := manifest.get("imported"):
+        console.text(f"{imported['file']}, converted from {imported['format']}", style="bold")
+        console.text(f"block requests alone, over {manifest['duration']}")
+        console.text(_block(summary["block"]))
+        return
     console.text(" ".join(manifest["command"]), style="bold")
     console.text(", ".join(_facts(manifest, samples)))
     rows: list[tuple[str, ...]] = []

@@ -172,18 +172,9 @@ pub enum FormatError {
         /// The system's answer.
         source: io::Error,
     },
-    /// A request that the format to write cannot express.
-    #[error(
-        "cannot write request {number} as {format}: {why}\n  try: --to gordon, which keeps all of it"
-    )]
-    Inexpressible {
-        /// Which, counted from 1.
-        number: u64,
-        /// The format.
-        format: Format,
-        /// Why not.
-        why: String,
-    },
+    /// It was asked to stop.
+    #[error("stopped")]
+    Stopped,
     /// Our own format's.
     #[error(transparent)]
     Trace(#[from] TraceError),

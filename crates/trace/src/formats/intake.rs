@@ -3,11 +3,12 @@
 //! Its device is looked at, its ends are put on sectors, its time is counted from the first
 //! request's and held against the one before it.
 
-use super::error::Bad;
+use super::error::{Bad, FormatError};
 use crate::model::BlockOp;
 use gordon_units::{Bytes, Ns};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::str::FromStr;
 
 /// Requests that are looked ahead to put them in order of time.
 pub const WINDOW: usize = 1 << 16;
@@ -48,6 +49,20 @@ pub enum Order {
     /// Put them in order of time, looking [`WINDOW`] requests ahead; what is further out of order
     /// is an error.
     Sort,
+}
+
+impl FromStr for Order {
+    type Err = FormatError;
+    fn from_str(text: &str) -> Result<Self, FormatError> {
+        match text {
+            "strict" => Ok(Self::Strict),
+            "clamp" => Ok(Self::Clamp),
+            "sort" => Ok(Self::Sort),
+            _ => Err(FormatError::Option(format!(
+                "unknown order `{text}`\n  try: strict, clamp or sort"
+            ))),
+        }
+    }
 }
 
 /// What was read, and what was not handed out.

@@ -10,6 +10,7 @@
 mod ascii;
 mod blkparse;
 mod blktrace;
+mod convert;
 mod csv;
 mod detect;
 mod error;
@@ -20,7 +21,9 @@ mod intake;
 mod own;
 mod records;
 mod source;
+mod write;
 
+pub use convert::{Conversion, Line, convert};
 pub use error::{Bad, FormatError, Place};
 pub use intake::{Counts, Io, Order, WINDOW};
 
@@ -142,6 +145,11 @@ impl Format {
         }
     }
 
+    /// Whether its requests come with the time they took.
+    pub(crate) const fn has_latency(self) -> bool {
+        matches!(self, Self::Gordon | Self::Msr | Self::DisksimValidate | Self::Vscsi)
+    }
+
     fn names() -> String {
         Self::ALL.map(Self::name).join(", ")
     }
@@ -170,6 +178,20 @@ pub enum Event {
     Issue,
     /// C: the device has done it.
     Complete,
+}
+
+impl FromStr for Event {
+    type Err = FormatError;
+    fn from_str(text: &str) -> Result<Self, FormatError> {
+        match text {
+            "queue" | "Q" => Ok(Self::Queue),
+            "issue" | "D" => Ok(Self::Issue),
+            "complete" | "C" => Ok(Self::Complete),
+            _ => Err(FormatError::Option(format!(
+                "unknown event `{text}`\n  try: queue, issue or complete"
+            ))),
+        }
+    }
 }
 
 /// How to read a trace.
