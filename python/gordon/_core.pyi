@@ -20,10 +20,10 @@ def trace_formats() -> list[tuple[str, str, bool]]:
     """Name, what it is, whether it is written too, of each format of block traces."""
 
 def trace_convert(
-    input: str,
-    output: str,
+    source: str,
+    target: str,
     to: str,
-    source: str | None = None,
+    from_: str | None = None,
     *,
     skip_bad: bool = False,
     device: int | None = None,

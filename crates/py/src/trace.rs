@@ -51,16 +51,16 @@ pub fn trace_formats() -> Vec<(&'static str, &'static str, bool)> {
     Format::ALL.into_iter().map(|f| (f.name(), f.about(), f.is_written())).collect()
 }
 
-/// Converts the block trace `input` and says what is in it (JSON).
+/// Converts the block trace `source` and says what is in it (JSON).
 #[pyfunction]
-#[pyo3(signature = (input, output, to, source=None, *, skip_bad=false, device=None, order="strict", time_unit_ns=None, event=None))]
+#[pyo3(signature = (source, target, to, from_=None, *, skip_bad=false, device=None, order="strict", time_unit_ns=None, event=None))]
 #[allow(clippy::too_many_arguments)]
 pub fn trace_convert(
     py: Python<'_>,
-    input: PathBuf,
-    output: PathBuf,
+    source: PathBuf,
+    target: PathBuf,
     to: &str,
-    source: Option<&str>,
+    from_: Option<&str>,
     skip_bad: bool,
     device: Option<u32>,
     order: &str,
@@ -75,12 +75,12 @@ pub fn trace_convert(
         event: event.map(str::parse).transpose().map_err(raise)?,
     };
     let to: Format = to.parse().map_err(raise)?;
-    let from: Option<Format> = source.map(str::parse).transpose().map_err(raise)?;
+    let from: Option<Format> = from_.map(str::parse).transpose().map_err(raise)?;
     let stop = AtomicBool::new(false);
     let waiting = thread::current();
     thread::scope(|scope| {
         let worker = scope.spawn(|| {
-            let result = convert(&input, &output, from, to, &options, &stop);
+            let result = convert(&source, &target, from, to, &options, &stop);
             waiting.unpark();
             result
         });

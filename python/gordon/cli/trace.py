@@ -1,5 +1,4 @@
-"""`gordon trace -o DIR -- CMD`, `gordon trace show DIR`, `gordon trace convert IN OUT`, `gordon trace
-formats`."""
+"""`gordon trace -o DIR -- CMD`, and `gordon trace show`, `convert` and `formats`."""
 
 import json
 import sys

@@ -116,8 +116,9 @@ def _block(block: dict[str, Any] | None) -> str:
             size = f", {short(of['bytes'], BYTES)}" if of["bytes"] else ""
             parts.append(f"{op} {of['requests']}{size}")
     latency = block["latency_us"]
-    parts.append(
-        f"latency {latency['mean']:.0f} us mean, {latency['p50']:.0f} median, "
-        f"{latency['p99']:.0f} p99, {latency['max']:.0f} max"
-    )
+    if latency["max"]:
+        parts.append(
+            f"latency {latency['mean']:.0f} us mean, {latency['p50']:.0f} median, "
+            f"{latency['p99']:.0f} p99, {latency['max']:.0f} max"
+        )
     return "block I/O: " + "; ".join(parts)

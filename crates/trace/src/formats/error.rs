@@ -39,9 +39,9 @@ pub enum Bad {
     },
     /// A request is earlier than the one before it.
     Backwards {
-        /// Its time, since the first request.
-        at: Ns,
-        /// That of the one before it.
+        /// By how much.
+        by: Ns,
+        /// When the one before it was issued, since the first request.
         last: Ns,
     },
 }
@@ -81,8 +81,8 @@ impl fmt::Display for Bad {
             Self::Field { field, found, expected } => {
                 write!(f, "{field}: expected {expected}, found `{found}`")
             }
-            Self::Backwards { at, last } => {
-                write!(f, "time goes backwards: {at} after {last} (since the first request)")
+            Self::Backwards { by, last } => {
+                write!(f, "time goes backwards by {by}, {last} into the trace")
             }
         }
     }

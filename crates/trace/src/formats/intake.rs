@@ -212,7 +212,7 @@ impl Intake {
 
     #[cold]
     fn backwards(&self, time: u64, base: u64) -> Bad {
-        Bad::Backwards { at: Ns(time.saturating_sub(base)), last: Ns(self.last - base) }
+        Bad::Backwards { by: Ns(self.last - time), last: Ns(self.last - base) }
     }
 
     fn sort(&mut self, time: u64, io: Io) -> Result<(), Bad> {
