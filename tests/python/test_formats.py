@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import resource
 import shutil
 import struct
 import subprocess
@@ -265,19 +266,20 @@ def test_oracle_general_of_libcachesim(examples: Path, tmp_path: Path) -> None:
 
 
 def test_vscsi_of_libcachesim(examples: Path, tmp_path: Path) -> None:
-    """The same trace in three formats of that package: the binary one against its text."""
+    """The binary trace against that package's CSV of it: seconds, SCSI code, bytes, block."""
     held, as_mqsim = convert(tmp_path, examples / "cloudPhysicsIO.vscsi", "mqsim")
     assert (held["from"], held["requests"]) == ("vscsi", 113_872)
-    rows = (line.split() for line in as_mqsim.read_text().splitlines())
-    blocks = [words[2] for words in rows]
-    assert blocks == (examples / "cloudPhysicsIO.txt").read_text().split()
-    sizes = [
-        (words[3], words[4])
-        for words in (line.split(",") for line in (examples / "cloudPhysicsIO.csv").open())
+    lines = (examples / "cloudPhysicsIO.csv").read_text().splitlines()[1:]
+    codes = {"28": "1", "2a": "0"}
+    theirs = [
+        (codes[code], int(size), int(block))
+        for _, _, code, size, block in (line.split(",") for line in lines)
     ]
-    del sizes[0]
-    # Its text has other sizes for the trace's repeated blocks; places and operations agree.
-    assert [block.strip() for _, block in sizes] == blocks
+    ours = [
+        (op, int(sectors) * SECTOR, int(sector))
+        for _, _, sector, sectors, op in map(str.split, as_mqsim.read_text().splitlines())
+    ]
+    assert ours == theirs
 
 
 # The commands
@@ -352,3 +354,28 @@ def test_skip_bad_counts(run: Run, tmp_path: Path) -> None:
     assert (held["requests"], held["skipped"]) == (2, 2)
     assert "warning: 2 malformed skipped, the first: a, line 2: time" in ran.err
     assert (tmp_path / "b").read_text() == "0 0 8 8 1\n4 0 16 8 0\n"
+
+
+def test_a_trace_larger_than_memory() -> None:
+    """250 MB of text through a process that may have 200 MB of data."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_DATA, (200 << 20, 200 << 20))
+
+    command = [sys.executable, "-m", "gordon", "trace", "convert", "-", "-", "--to", "msr"]
+    chunk = b"5 0 123456789 64 1\n" * 300_000
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        preexec_fn=limit,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        for _ in range(45):
+            process.stdin.write(chunk)
+        process.stdin.close()
+        told = process.stderr.read().decode()
+    assert process.returncode == 0, told
+    assert told.endswith("13500000 requests from mqsim to msr: -\n")

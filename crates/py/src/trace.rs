@@ -45,10 +45,12 @@ pub fn trace_summary(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     json(&summary)
 }
 
-/// Name, what it is in a line, and whether it is written too, of each format of block traces.
+/// Name, what it is, what its reader is tested on, and whether it is written too, of each format of
+/// block traces.
 #[pyfunction]
-pub fn trace_formats() -> Vec<(&'static str, &'static str, bool)> {
-    Format::ALL.into_iter().map(|f| (f.name(), f.about(), f.is_written())).collect()
+pub fn trace_formats() -> Vec<(&'static str, &'static str, &'static str, bool)> {
+    let all = Format::ALL.into_iter();
+    all.map(|f| (f.name(), f.about(), f.tested_on(), f.is_written())).collect()
 }
 
 /// Converts the block trace `source` and says what is in it (JSON).

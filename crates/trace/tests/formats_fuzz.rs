@@ -52,19 +52,19 @@ fn good(format: Format) -> Vec<u8> {
         Format::Alibaba => "419,W,8792731648,16384,1577808144360767\n",
         Format::Tencent => "1538323200,12910952,128,0,1063\n",
         Format::Vscsi => {
-            let mut record = vec![0; 32];
+            let mut record = [0_u8; 32];
             record[4..6].copy_from_slice(&[0, 2]);
             record[12..16].copy_from_slice(&[0x2a, 0, 0, 1]);
             return record.repeat(4);
         }
         Format::OracleGeneral => {
-            let mut record = vec![0; 24];
+            let mut record = [0_u8; 24];
             record[13] = 2;
             record[16..24].fill(0xff);
             return record.repeat(4);
         }
         _ => {
-            let mut event = vec![0; 48];
+            let mut event = [0_u8; 48];
             event[..4].copy_from_slice(&[7, 0x74, 0x61, 0x65]);
             event[25] = 16;
             event[28..32].copy_from_slice(&[7, 0, 1, 0]);

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, missing_docs)]
 
 use gordon_trace::BlockOp;
-use gordon_trace::formats::{Counts, Format, Io, Options, detect, open};
+use gordon_trace::formats::{Counts, Format, Io, Options, Order, detect, open};
 use gordon_units::{Bytes, Ns};
 use std::path::{Path, PathBuf};
 
@@ -27,8 +27,15 @@ struct Read {
 
 /// Reads a file with its format told by content; nothing may be left out.
 fn read(path: &Path, format: Format) -> Read {
+    let read = read_with(path, format, &Options::default());
+    let requests = read.counts.requests;
+    assert_eq!(read.counts, Counts { requests, ..Counts::default() });
+    read
+}
+
+fn read_with(path: &Path, format: Format, options: &Options) -> Read {
     assert_eq!(detect(path).unwrap(), format);
-    let mut reader = open(path, None, &Options::default()).unwrap();
+    let mut reader = open(path, None, options).unwrap();
     assert_eq!(reader.format(), format);
     let mut all = Vec::new();
     let mut batch = Vec::new();
@@ -37,7 +44,6 @@ fn read(path: &Path, format: Format) -> Read {
     }
     let counts = reader.counts();
     assert_eq!(counts.requests, all.len() as u64);
-    assert_eq!(counts, Counts { requests: counts.requests, ..Counts::default() });
     assert!(all.is_sorted_by_key(|io| io.at));
     Read { all, counts }
 }
@@ -109,4 +115,64 @@ fn disksim_validate_barracuda() {
     let first = timed(io(0, BlockOp::Read, 2_992_396 * 512, 2048), 13_670_000, 35_942_000);
     let last = io(500_570_013_000, BlockOp::Read, 952_246_272, 4096);
     validation(&path, first, timed(last, 10_793_000, 37_120_000), 21_032_960, 11_390_976);
+}
+
+/// 1,000 lines of hm_0 that the repository ben-manes/caffeine had (commit b479ff7).
+#[test]
+fn msr_sample() {
+    let Some(path) = file("msr_sample", "block/msr-cambridge1-sample.csv") else { return };
+    let Read { all, counts } = read(&path, Format::Msr);
+    assert_eq!(counts.requests, 1000);
+    let latency = |io: Io, units: u64| Io { latency: Some(Ns(units * 100)), ..io };
+    assert_eq!(all[0], latency(io(0, BlockOp::Write, 9_056_014_336, 2048), 2833));
+    let last = all.last().unwrap();
+    assert_eq!((last.at, last.op), (Ns(127_233_494_100), BlockOp::Read));
+    assert_eq!((last.offset, last.len), (Bytes(11_946_549_248), Bytes(4096)));
+    assert_eq!(bytes(&all, BlockOp::Read), 6_108_672);
+    assert_eq!(bytes(&all, BlockOp::Write), 3_580_928);
+}
+
+/// 50,000 lines that the same repository had, unpacked. Their times are not in order.
+#[test]
+fn tencent_sample() {
+    let Some(path) = file("tencent_sample", "block/cloud_storage-sample.csv") else { return };
+    let mut strict = open(&path, None, &Options::default()).unwrap();
+    let error = strict.fill(&mut Vec::new()).unwrap_err().to_string();
+    assert!(error.contains("line 2: time goes backwards by 1s"), "{error}");
+    let sort = Options { order: Order::Sort, ..Options::default() };
+    let Read { all, counts } = read_with(&path, Format::Tencent, &sort);
+    assert_eq!((counts.requests, counts.clamped), (50_000, 0));
+    let first = Io { device: 1063, ..io(0, BlockOp::Read, 7_115_202_560, 65_536) };
+    let last = Io { device: 10_799, ..io(1_000_000_000, BlockOp::Write, 4_365_783_040, 65_536) };
+    assert_eq!((all[0], *all.last().unwrap()), (first, last));
+    assert_eq!(bytes(&all, BlockOp::Read), 646_755_328);
+    assert_eq!(bytes(&all, BlockOp::Write), 871_636_992);
+}
+
+/// DiskSim 4.0's `valid/ascii.trace`.
+#[test]
+fn disksim_ascii() {
+    let Some(path) = file("disksim_ascii", "disk/ascii.trace") else { return };
+    let Read { all, counts } = read(&path, Format::Disksim);
+    assert_eq!(counts.requests, 100_000);
+    let on = |device, io: Io| Io { device, ..io };
+    assert_eq!(all[0], on(30, io(0, BlockOp::Read, 0, 2560)));
+    let last = io(1_532_935_854_228, BlockOp::Read, 165_456_384, 512);
+    assert_eq!(*all.last().unwrap(), on(11, last));
+    assert_eq!(bytes(&all, BlockOp::Read), 412_875_264);
+    assert_eq!(bytes(&all, BlockOp::Write), 107_663_872);
+}
+
+/// `PBPA/Data/blktrace.txt` of Apress/block-trace-analysis-and-storage-system-optimization.
+#[test]
+fn blkparse_of_a_disk() {
+    let Some(path) = file("blkparse_of_a_disk", "block/apress-blktrace.txt") else { return };
+    let Read { all, counts } = read_with(&path, Format::Blkparse, &Options::default());
+    assert_eq!((counts.requests, counts.other_kinds, counts.empty), (170, 49_830, 0));
+    let sdb = |io: Io| Io { device: 8 << 20 | 16, ..io };
+    assert_eq!(all[0], sdb(io(0, BlockOp::Read, 739_658_580_992, 131_072)));
+    let last = sdb(io(9_352_872_706, BlockOp::Write, 998_853_813_248, 466_944));
+    assert_eq!(*all.last().unwrap(), last);
+    assert_eq!(bytes(&all, BlockOp::Read), 9_977_856);
+    assert_eq!(bytes(&all, BlockOp::Write), 31_252_480);
 }

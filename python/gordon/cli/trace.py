@@ -172,8 +172,9 @@ def formats() -> None:
     known = _core.trace_formats()
     data().table(
         [
-            Column("format", [name for name, _, _ in known]),
-            Column("written", ["yes" if written else "" for _, _, written in known]),
-            Column("what it is", [what for _, what, _ in known]),
+            Column("format", [name for name, *_ in known]),
+            Column("written", ["yes" if written else "" for *_, written in known]),
+            Column("tested on", [tested for _, _, tested, _ in known], spare=1),
+            Column("what it is", [what for _, what, *_ in known], wraps=True),
         ]
     )

@@ -134,6 +134,22 @@ impl Format {
         }
     }
 
+    /// What its reader is tested on; `docs/FORMATS.md` has the figures.
+    pub const fn tested_on(self) -> &'static str {
+        match self {
+            Self::Gordon => "its own traces",
+            Self::Blkparse | Self::Blktrace | Self::Fio => "its own tool",
+            Self::Spc | Self::Alibaba => "its definition alone",
+            Self::Vscsi => "real files (32 bytes)",
+            Self::Msr
+            | Self::Mqsim
+            | Self::Disksim
+            | Self::DisksimValidate
+            | Self::Tencent
+            | Self::OracleGeneral => "real files",
+        }
+    }
+
     /// The unit of its time stamps, where it has one.
     pub(crate) const fn unit(self) -> Ns {
         match self {
