@@ -322,6 +322,7 @@ def test_convert_through_pipes(tmp_path: Path) -> None:
         (["back", "o"], ["line 2: time goes backwards by 4ns", "--order sort"]),
         (["nothing", "o"], ["cannot open nothing"]),
         (["good", "o", "--from", "xyz"], ["unknown trace format `xyz`"]),
+        (["good", "o", "--from", "clf"], ["a trace of objects, not of blocks"]),
         (["good", "o", "--to", "vscsi"], ["read, not written"]),
         (["good", "o", "--device", "9"], ["no request of device 9"]),
         (["good", "o", "--time-unit", "1h"], ["between 1ns and 1s"]),
