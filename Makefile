@@ -42,6 +42,7 @@ bench: build
 	cargo run -q --release -p gordon-device --example ssd_rate
 	cargo run -q --release -p gordon-device --example disk_rate
 	cargo run -q --release -p gordon-trace --example capture_cost
+	cargo run -q --release -p gordon-trace --example formats_rate
 
 clean:
 	rm -rf build target .venv

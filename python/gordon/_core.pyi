@@ -17,6 +17,21 @@ def trace_record(
     out: str, interval_ns: int, command: list[str], memory_bytes: int | None
 ) -> str: ...
 def trace_summary(path: str) -> str: ...
+def trace_formats() -> list[tuple[str, str, str, bool]]:
+    """Name, what it is, what its reader is tested on, whether it is written too."""
+
+def trace_convert(
+    source: str,
+    target: str,
+    to: str,
+    from_: str | None = None,
+    *,
+    skip_bad: bool = False,
+    device: int | None = None,
+    order: str = "strict",
+    time_unit_ns: int | None = None,
+    event: str | None = None,
+) -> str: ...
 def load_toml(kind: str, text: str, origin: str) -> str: ...
 def schema(kind: str) -> str: ...
 def survey(config: str, tick: Callable[[int, int], None] | None) -> str: ...

@@ -56,6 +56,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(flash::flash_run, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_run_all, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_wa, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(survey::survey, module)?)?;
     module.add_function(wrap_pyfunction!(survey::node_power, module)?)?;
     Ok(())

@@ -14,7 +14,7 @@ pub enum Kind {
     Scaled,
     /// Derived from another column with a stated rate.
     Estimated,
-    /// Not known: null in the file.
+    /// Not known: null in the file; zero or an empty name where the column has no null.
     Missing,
 }
 
@@ -123,6 +123,23 @@ impl Columns {
                 .collect()
         };
         Self { activity: part(ACTIVITY), disks: part(DISKS), block: part(BLOCK) }
+    }
+
+    /// The columns of the block log of a converted trace.
+    pub(crate) fn converted(from: &str, has_latency: bool) -> Vec<Column> {
+        let mut columns = Self::all(Kind::Measured, &format!("converted from {from}")).block;
+        for column in &mut columns {
+            let missing = match column.name.as_str() {
+                "flags" | "pid" | "process" => true,
+                "latency_ns" => !has_latency,
+                _ => false,
+            };
+            if missing {
+                column.kind = Kind::Missing;
+                column.how = format!("not taken from {from}");
+            }
+        }
+        columns
     }
 
     /// Says how `names` of the activity part were obtained.

@@ -46,6 +46,14 @@ pub enum TraceError {
         /// Why capture had none.
         why: String,
     },
+    /// The trace holds the block log alone.
+    #[error("{path} holds block requests alone, converted from {format}: nothing of processors, memory and network\n  try: gordon flash replay {path}, or trace the job itself with `gordon trace`", path = .path.display())]
+    BlockLogOnly {
+        /// The trace.
+        path: PathBuf,
+        /// The format they come from.
+        format: String,
+    },
     /// The place for a new trace is taken.
     #[error("{path} exists already\n  try: another name, or remove it first", path = .0.display())]
     Exists(PathBuf),

@@ -53,6 +53,19 @@ pub struct Manifest {
     pub block: Option<BlockLog>,
     /// CPU time that capture itself used, within the machine's.
     pub capture_cpu: Ns,
+    /// Where the requests come from, if they were not captured but converted: such a trace holds
+    /// the block log alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
+}
+
+/// Where converted requests come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Imported {
+    /// The format.
+    pub format: String,
+    /// The file's name, without its folder.
+    pub file: String,
 }
 
 /// How a command ended.
@@ -180,6 +193,7 @@ impl Manifest {
             unavailable: Vec::new(),
             block: None,
             capture_cpu: Ns::ZERO,
+            imported: None,
         }
     }
 

@@ -39,6 +39,8 @@ impl Trace {
             match manifest.part(file) {
                 Some(part) => check(path, part, specs)?,
                 None if file == BLOCK_FILE => {}
+                // A converted trace has the block log alone.
+                None if manifest.imported.is_some() => {}
                 None => {
                     let why = format!("it lists no {file}");
                     return Err(TraceError::damaged(&path.join(MANIFEST_FILE), why));
@@ -61,8 +63,14 @@ impl Trace {
     /// The intervals, in order.
     ///
     /// # Errors
-    /// Where a file is damaged.
+    /// Where a file is damaged, or the trace was converted and holds the block log alone.
     pub fn activity(&self) -> Result<Vec<Sample>, TraceError> {
+        if let Some(imported) = &self.manifest.imported
+            && self.manifest.part(ACTIVITY_FILE).is_none()
+        {
+            let (path, format) = (self.path.clone(), imported.format.clone());
+            return Err(TraceError::BlockLogOnly { path, format });
+        }
         let mut totals = self.totals()?;
         self.disks(&mut totals)?;
         Ok(totals.windows(2).map(|pair| pair[1].since(&pair[0])).collect())

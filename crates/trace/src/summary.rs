@@ -107,8 +107,10 @@ impl Trace {
             warnings.push(format!("block log: {lost} events lost by the kernel"));
         }
         let mut samples = Series::default();
-        for sample in self.activity()? {
-            samples.push(&sample, self);
+        match self.activity() {
+            Ok(all) => all.iter().for_each(|sample| samples.push(sample, self)),
+            Err(TraceError::BlockLogOnly { .. }) => {}
+            Err(error) => return Err(error),
         }
         Ok(Summary {
             path: self.path().display().to_string(),

@@ -149,10 +149,11 @@ impl PartFile {
         Ok(Self { path, name, writer, schema, columns, rows: 0 })
     }
 
-    /// Writes one row group. Columns that are missing become null.
+    /// Writes one row group. Columns that are missing become null where they may be.
     fn group(&mut self, mut arrays: Vec<ArrayRef>) -> Result<(), TraceError> {
-        for (array, column) in arrays.iter_mut().zip(&self.columns) {
-            if column.kind == Kind::Missing {
+        let fields = self.schema.fields().iter();
+        for ((array, column), field) in arrays.iter_mut().zip(&self.columns).zip(fields) {
+            if column.kind == Kind::Missing && field.is_nullable() {
                 *array = new_null_array(array.data_type(), array.len());
             }
         }
@@ -365,6 +366,32 @@ impl BlockWriter {
             self.group()?;
         }
         self.file.finish()
+    }
+}
+
+/// Writes a trace that holds a block log alone.
+pub(crate) struct BlockLogWriter {
+    folder: Folder,
+    block: BlockWriter,
+}
+
+impl BlockLogWriter {
+    pub fn create(out: &Path, columns: Vec<Column>) -> Result<Self, TraceError> {
+        let folder = Folder::create(out)?;
+        let block = BlockWriter::create(&folder, columns)?;
+        Ok(Self { folder, block })
+    }
+
+    pub fn block(&mut self) -> &mut BlockWriter {
+        &mut self.block
+    }
+
+    /// Completes the trace; it lasted from its first request to its last.
+    pub fn finish(self, mut manifest: Manifest) -> Result<(), TraceError> {
+        manifest.duration = self.block.last;
+        manifest.parts = vec![self.block.finish()?];
+        manifest.block.get_or_insert_default();
+        self.folder.commit(&manifest)
     }
 }
 

@@ -1,4 +1,4 @@
-"""`gordon trace -o DIR -- CMD`, `gordon trace show DIR`."""
+"""`gordon trace -o DIR -- CMD`, and `gordon trace show`, `convert` and `formats`."""
 
 import json
 import sys
@@ -88,3 +88,93 @@ def show(folder: str, json_path: str | None) -> None:
         from gordon.cli.trace_view import show as view
 
         view(json.loads(text))
+
+
+@trace.command()
+@click.argument("source", metavar="IN")
+@click.argument("target", metavar="OUT")
+@click.option("--from", "from_", metavar="F", help="Format of IN; else its content tells it.")
+@click.option(
+    "--to",
+    default="gordon",
+    show_default=True,
+    metavar="F",
+    help="Format of OUT. OUT.gz and OUT.zst are compressed.",
+)
+@click.option("--device", type=int, metavar="N", help="Only requests of this device.")
+@click.option(
+    "--order",
+    default="strict",
+    show_default=True,
+    type=click.Choice(["strict", "clamp", "sort"]),
+    help="Where time goes backwards: an error; keep the file's order; put in order of time.",
+)
+@click.option(
+    "--time-unit",
+    metavar="TIME",
+    callback=_parsed_by("parse_ns"),
+    help="Unit of IN's time stamps, if not the format's.",
+)
+@click.option(
+    "--event",
+    type=click.Choice(["queue", "issue", "complete"]),
+    help="Event that counts in blkparse and blktrace traces; issue if there are any.",
+)
+@click.option("--skip-bad", is_flag=True, help="Leave out malformed lines, and count them.")
+@click.option("--json", "json_path", metavar="PATH", help="Write what IN holds (-: stdout).")
+def convert(
+    source: str,
+    target: str,
+    from_: str | None,
+    to: str,
+    device: int | None,
+    order: str,
+    time_unit: int | None,
+    event: str | None,
+    skip_bad: bool,
+    json_path: str | None,
+) -> None:
+    """Convert a block trace: from any format that is read to one that is written.
+
+    IN may be compressed (.gz, .zst); - is stdin or stdout. `gordon trace formats` lists the
+    formats.
+    """
+    from gordon import _core
+    from gordon.cli import output
+
+    output.check(json_path, target if json_path == output.STDOUT == target else None)
+    text = _core.trace_convert(
+        source,
+        target,
+        to,
+        from_,
+        skip_bad=skip_bad,
+        device=device,
+        order=order,
+        time_unit_ns=time_unit,
+        event=event,
+    )
+    done: dict[str, Any] = json.loads(text)
+    for warning in done["warnings"]:
+        say(warning, kind="warning")
+    if json_path is not None:
+        output.write({json_path: text + "\n"})
+    written = done["requests"] - done["not_written"]
+    click.echo(f"{written} requests from {done['from']} to {done['to']}: {target}", err=True)
+
+
+@trace.command()
+def formats() -> None:
+    """List the formats of block traces."""
+    from gordon import _core
+    from gordon.cli.terminal import Column, data
+
+    known = _core.trace_formats()
+    data().table(
+        [
+            Column("format", [name for name, *_ in known]),
+            Column("written", ["yes" if written else "" for *_, written in known]),
+            Column("tested on", [tested for _, _, tested, _ in known], spare=1),
+            Column("what it is", [what for _, what, *_ in known], wraps=True),
+        ]
+    )

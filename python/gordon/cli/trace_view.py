@@ -30,6 +30,11 @@ def show(summary: dict[str, Any]) -> None:
     """The command and how it ended, each column over time, the block I/O."""
     manifest, samples = summary["manifest"], summary["samples"]
     console = data()
+    if imported := manifest.get("imported"):
+        console.text(f"{imported['file']}, converted from {imported['format']}", style="bold")
+        console.text(f"block requests alone, over {manifest['duration']}")
+        console.text(_block(summary["block"]))
+        return
     console.text(" ".join(manifest["command"]), style="bold")
     console.text(", ".join(_facts(manifest, samples)))
     rows: list[tuple[str, ...]] = []
@@ -111,8 +116,9 @@ def _block(block: dict[str, Any] | None) -> str:
             size = f", {short(of['bytes'], BYTES)}" if of["bytes"] else ""
             parts.append(f"{op} {of['requests']}{size}")
     latency = block["latency_us"]
-    parts.append(
-        f"latency {latency['mean']:.0f} us mean, {latency['p50']:.0f} median, "
-        f"{latency['p99']:.0f} p99, {latency['max']:.0f} max"
-    )
+    if latency["max"]:
+        parts.append(
+            f"latency {latency['mean']:.0f} us mean, {latency['p50']:.0f} median, "
+            f"{latency['p99']:.0f} p99, {latency['max']:.0f} max"
+        )
     return "block I/O: " + "; ".join(parts)

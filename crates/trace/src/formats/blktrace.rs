@@ -1,0 +1,318 @@
+//! Binary events of the kernel's block tracer.
+//!
+//! Events of 48 bytes (`struct blk_io_trace`, include/uapi/linux/blktrace_api.h, version 7) with as
+//! many bytes of their own behind each as it says, in the byte order of the traced machine. blktrace
+//! writes a file for each CPU, `NAME.blktrace.N`: all of them are read and merged, whichever one is
+//! named, and so are they where only `NAME` is. One stream of all CPUs (`blkparse -d`, `blktrace -o -`)
+//! is read as it is. One event of each request counts, by default D (issue).
+//!
+//! Not covered: version 8 events (`struct blk_io_trace2`, Linux 6.19 and later).
+
+use super::error::{Bad, FormatError, Place};
+use super::input::Input;
+use super::intake::{Intake, Raw};
+use super::source::Source;
+use super::{Event, Format, Skip, detect};
+use crate::model::BlockOp;
+use std::path::{Path, PathBuf};
+
+const SIZE: usize = 48;
+const MAGIC: u32 = 0x6561_7400;
+const VERSION: u8 = 7;
+const MOST_CPUS: u32 = 1 << 14;
+
+// The lower half of an action: what happened.
+const QUEUE: u32 = 1;
+const ISSUE: u32 = 7;
+const COMPLETE: u32 = 8;
+// The upper half: to what kind of request.
+const WRITE: u32 = 1 << 17;
+const FLUSH: u32 = 1 << 18;
+const DRIVERS_OWN: u32 = 1 << 25;
+const NOTE: u32 = 1 << 26;
+const DISCARD: u32 = 1 << 29;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    time: u64,
+    sector: u64,
+    bytes: u32,
+    action: u32,
+    device: u32,
+    own: u16,
+}
+
+/// The events of one file.
+struct Stream {
+    input: Input,
+    path: PathBuf,
+    big_endian: bool,
+    number: u64,
+    /// The next request, with the time it goes by.
+    next: Option<Entry>,
+}
+
+/// Merges the files of a trace by time.
+pub(super) struct Blktrace {
+    streams: Vec<Stream>,
+    action: u32,
+}
+
+/// Whether bytes start as an event does, and if so whether its byte order is the large one.
+pub(super) fn byte_order(head: &[u8]) -> Option<bool> {
+    let magic = head.first_chunk::<4>()?;
+    match (u32::from_le_bytes(*magic) & !0xff, u32::from_be_bytes(*magic) & !0xff) {
+        (MAGIC, _) => Some(false),
+        (_, MAGIC) => Some(true),
+        _ => None,
+    }
+}
+
+/// The files of a trace of which `path` is one, or the stem.
+fn files(path: &Path) -> Vec<PathBuf> {
+    let text = path.to_string_lossy();
+    let stem = match text.rsplit_once(".blktrace.") {
+        Some((stem, cpu)) if cpu.parse::<u32>().is_ok() => stem.to_owned(),
+        _ if path.is_file() => return vec![path.to_owned()],
+        _ => text.clone().into_owned(),
+    };
+    let name = |cpu: u32| PathBuf::from(format!("{stem}.blktrace.{cpu}"));
+    let found: Vec<PathBuf> = (0..MOST_CPUS).map(name).filter(|p| p.is_file()).collect();
+    if found.is_empty() { vec![path.to_owned()] } else { found }
+}
+
+/// Whether `path` is no file itself but the stem of a trace's files.
+pub(super) fn is_stem(path: &Path) -> bool {
+    !path.exists() && files(path).first().is_some_and(|first| first != path)
+}
+
+impl Blktrace {
+    /// Opens all files of the trace.
+    pub fn open(path: &Path, event: Option<Event>) -> Result<Self, FormatError> {
+        if path.as_os_str() == "-" {
+            let input = super::open_input(path)?;
+            return Self::one(path, input, event);
+        }
+        let streams = files(path).into_iter().map(|path| {
+            let source = super::open_input(&path)?;
+            Ok((path, source))
+        });
+        Self::new(streams.collect::<Result<_, FormatError>>()?, event)
+    }
+
+    /// Reads one stream.
+    pub fn one(path: &Path, input: Input, event: Option<Event>) -> Result<Self, FormatError> {
+        Self::new(vec![(path.to_owned(), input)], event)
+    }
+
+    fn new(files: Vec<(PathBuf, Input)>, event: Option<Event>) -> Result<Self, FormatError> {
+        let mut streams = Vec::with_capacity(files.len());
+        let mut seen = [false; 3];
+        for (path, mut input) in files {
+            input.want(detect::HEAD).map_err(|source| FormatError::Read {
+                path: path.clone(),
+                place: Place::Record(0, 0),
+                source,
+            })?;
+            // A CPU may have had no event.
+            let big_endian = byte_order(input.bytes()).unwrap_or(false);
+            actions(input.bytes(), big_endian, &mut seen);
+            streams.push(Stream { input, path, big_endian, number: 0, next: None });
+        }
+        let action = match (event, seen) {
+            (Some(Event::Queue), _) | (None, [true, false, _]) => QUEUE,
+            (Some(Event::Complete), _) | (None, [false, false, true]) => COMPLETE,
+            (Some(Event::Issue), _) | (None, _) => ISSUE,
+        };
+        Ok(Self { streams, action })
+    }
+}
+
+/// Marks which of queue, issue and complete are among the first events.
+fn actions(mut head: &[u8], big_endian: bool, seen: &mut [bool; 3]) {
+    while let Some(bytes) = head.get(..SIZE) {
+        if byte_order(bytes) != Some(big_endian) {
+            return;
+        }
+        let entry = entry(bytes, big_endian);
+        if entry.action & (NOTE | DRIVERS_OWN) == 0 {
+            match entry.action & 0xffff {
+                QUEUE => seen[0] = true,
+                ISSUE => seen[1] = true,
+                COMPLETE => seen[2] = true,
+                _ => {}
+            }
+        }
+        head = head.get(SIZE + usize::from(entry.own)..).unwrap_or_default();
+    }
+}
+
+#[inline]
+fn entry(b: &[u8], big_endian: bool) -> Entry {
+    #[inline]
+    fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+        bytes[at..at + N].try_into().expect("a slice of N bytes")
+    }
+    let u32_at = |at| match big_endian {
+        true => u32::from_be_bytes(array(b, at)),
+        false => u32::from_le_bytes(array(b, at)),
+    };
+    let u64_at = |at| match big_endian {
+        true => u64::from_be_bytes(array(b, at)),
+        false => u64::from_le_bytes(array(b, at)),
+    };
+    let own = match big_endian {
+        true => u16::from_be_bytes(array(b, 46)),
+        false => u16::from_le_bytes(array(b, 46)),
+    };
+    Entry {
+        time: u64_at(8),
+        sector: u64_at(16),
+        bytes: u32_at(24),
+        action: u32_at(28),
+        device: u32_at(36),
+        own,
+    }
+}
+
+impl Entry {
+    /// What it asks for.
+    ///
+    /// The kernel marks discards as writes too, and flushes without data as reads; writes of zeroes
+    /// and resets of zones look like writes.
+    fn op(&self) -> Option<BlockOp> {
+        if self.action & DRIVERS_OWN != 0 {
+            return None;
+        }
+        Some(if self.action & DISCARD != 0 {
+            BlockOp::Discard
+        } else if self.bytes == 0 && self.action & FLUSH != 0 {
+            BlockOp::Flush
+        } else if self.action & WRITE != 0 {
+            BlockOp::Write
+        } else {
+            BlockOp::Read
+        })
+    }
+}
+
+impl Stream {
+    fn place(&self) -> Place {
+        Place::Record(self.number, self.input.position())
+    }
+
+    fn bad(&self, field: &'static str, found: &[u8], expected: &'static str) -> FormatError {
+        let place = Place::Record(self.number + 1, self.input.position());
+        let bad = Bad::field(field, found, expected);
+        FormatError::Bad { path: self.path.clone(), place, format: Format::Blktrace, bad }
+    }
+
+    /// Reads on to the next event that counts; `None` at the end.
+    fn advance(
+        &mut self,
+        action: u32,
+        intake: &mut Intake,
+        skip: &mut Skip,
+    ) -> Result<Option<Entry>, FormatError> {
+        loop {
+            if !self.at_hand(SIZE)? {
+                let left = self.input.bytes().len();
+                if left == 0 {
+                    return Ok(None);
+                }
+                return self.cut(left, intake, skip);
+            }
+            let bytes = &self.input.bytes()[..SIZE];
+            if byte_order(bytes) != Some(self.big_endian) {
+                let found = format!("{:02x?}", &bytes[..4]);
+                let expected = "the magic number of an event, 0x65617407";
+                return Err(self.bad("magic", found.as_bytes(), expected));
+            }
+            let version = if self.big_endian { bytes[3] } else { bytes[0] };
+            if version != VERSION {
+                return Err(FormatError::Unsupported {
+                    path: self.path.clone(),
+                    what: format!("events of version {version}; version {VERSION} is read"),
+                    hint: "blkparse of the machine that traced it, and --format blkparse",
+                });
+            }
+            let entry = entry(bytes, self.big_endian);
+            if !self.at_hand(SIZE + usize::from(entry.own))? {
+                return self.cut(self.input.bytes().len(), intake, skip);
+            }
+            self.input.advance(SIZE + usize::from(entry.own));
+            self.number += 1;
+            if entry.action & NOTE != 0 || entry.action & 0xffff != action {
+                intake.other();
+                continue;
+            }
+            return Ok(Some(entry));
+        }
+    }
+
+    /// Whether `len` bytes are at hand, or could be got.
+    #[inline]
+    fn at_hand(&mut self, len: usize) -> Result<bool, FormatError> {
+        if self.input.bytes().len() >= len {
+            return Ok(true);
+        }
+        let place = self.place();
+        let got = self.input.want(len);
+        got.map_err(|source| FormatError::Read { path: self.path.clone(), place, source })?;
+        Ok(self.input.bytes().len() >= len)
+    }
+
+    /// An event that the end of the file cuts.
+    fn cut(
+        &mut self,
+        left: usize,
+        intake: &mut Intake,
+        skip: &mut Skip,
+    ) -> Result<Option<Entry>, FormatError> {
+        let place = Place::Record(self.number + 1, self.input.position());
+        let found = format!("{left} bytes at the end");
+        let bad = Bad::field("event", found.as_bytes(), "48 bytes and those it announces");
+        skip.bad(&self.path, place, Format::Blktrace, bad, intake)?;
+        self.input.advance(left);
+        Ok(None)
+    }
+}
+
+impl Source for Blktrace {
+    fn fill(
+        &mut self,
+        intake: &mut Intake,
+        skip: &mut Skip,
+        want: usize,
+    ) -> Result<bool, FormatError> {
+        // The first call: an event of each.
+        if self.streams.iter().all(|s| s.number == 0 && s.next.is_none()) {
+            for stream in &mut self.streams {
+                stream.next = stream.advance(self.action, intake, skip)?;
+            }
+        }
+        // Requests may be held back for sorting: count those taken, not those handed out.
+        for _ in 0..want {
+            let first = self.streams.iter_mut().filter(|s| s.next.is_some());
+            let Some(stream) = first.min_by_key(|s| s.next.map(|e| e.time)) else {
+                return Ok(false);
+            };
+            let Some(entry) = stream.next.take() else { return Ok(false) };
+            stream.next = stream.advance(self.action, intake, skip)?;
+            let Some(op) = entry.op() else {
+                intake.other();
+                continue;
+            };
+            let (mut offset, mut len) = (entry.sector.saturating_mul(512), u64::from(entry.bytes));
+            if op == BlockOp::Flush {
+                (offset, len) = (0, 0);
+            }
+            let (time, device) = (entry.time, entry.device);
+            let raw = Raw { time, op, device, offset, len, latency: None, gap: None };
+            if let Err(bad) = intake.take(raw) {
+                skip.bad(&stream.path, stream.place(), Format::Blktrace, bad, intake)?;
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,185 @@
+//! What can go wrong with a block trace of any format: what, where, and what to try.
+
+use super::Format;
+use crate::error::TraceError;
+use gordon_units::Ns;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Where in a file something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A line, counted from 1, of the text as it is after decompression.
+    Line(u64),
+    /// A record, counted from 1, and the byte it starts at, after decompression.
+    Record(u64, u64),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Record(record, byte) => write!(f, "record {record} (byte {byte})"),
+        }
+    }
+}
+
+/// What is wrong with one line or record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bad {
+    /// A field is not what it should be.
+    Field {
+        /// Which.
+        field: &'static str,
+        /// What is there.
+        found: String,
+        /// What should be.
+        expected: &'static str,
+    },
+    /// A request is earlier than the one before it.
+    Backwards {
+        /// By how much.
+        by: Ns,
+        /// When the one before it was issued, since the first request.
+        last: Ns,
+    },
+}
+
+impl Bad {
+    /// A field that is not what it should be; long content is cut.
+    #[cold]
+    pub(super) fn field(field: &'static str, found: &[u8], expected: &'static str) -> Self {
+        const SHOWN: usize = 40;
+        let cut = &found[..found.len().min(SHOWN)];
+        let mut text: String =
+            String::from_utf8_lossy(cut).chars().flat_map(char::escape_debug).collect();
+        if found.len() > SHOWN {
+            text.push_str("...");
+        }
+        Self::Field { field, found: text, expected }
+    }
+
+    /// What to try.
+    fn hint(&self) -> &'static str {
+        match self {
+            Self::Field { .. } => "--skip-bad to leave out what is malformed and count it",
+            Self::Backwards { .. } => {
+                "--order sort if only neighbours are out of order, --order clamp to keep the file's \
+                 order, or --skip-bad to leave such requests out"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Bad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Field { field, found, expected } if found.is_empty() => {
+                write!(f, "{field}: expected {expected}, found nothing")
+            }
+            Self::Field { field, found, expected } => {
+                write!(f, "{field}: expected {expected}, found `{found}`")
+            }
+            Self::Backwards { by, last } => {
+                write!(f, "time goes backwards by {by}, {last} into the trace")
+            }
+        }
+    }
+}
+
+/// An error in reading or writing a block trace. The text has the hint on its own line.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FormatError {
+    /// The file cannot be opened.
+    #[error("cannot open {path}: {source}\n  try: check the name, and who may read it", path = .path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The file cannot be read to its end.
+    #[error("cannot read {path} after {place}: {source}\n  try: a fresh copy of it; it may be cut short or damaged", path = .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The last line or record that was whole.
+        place: Place,
+        /// The system's or the decompressor's answer.
+        source: io::Error,
+    },
+    /// A line or record is malformed.
+    #[error("{path}, {place}: {bad} (format {format})\n  try: {hint}", path = .path.display(), hint = .bad.hint())]
+    Bad {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        place: Place,
+        /// As which format it was read.
+        format: Format,
+        /// What is wrong.
+        bad: Bad,
+    },
+    /// The content is of no known format.
+    #[error("{path} is of no known trace format: {why}\n  try: --format with one of {names}", names = Format::names(), path = .path.display())]
+    Unknown {
+        /// The file.
+        path: PathBuf,
+        /// What speaks against the formats.
+        why: String,
+    },
+    /// The content fits several formats.
+    #[error("{path} may be of format {fits}\n  try: --format with the right one", fits = list(.fits), path = .path.display())]
+    Ambiguous {
+        /// The file.
+        path: PathBuf,
+        /// Those it fits.
+        fits: Vec<Format>,
+    },
+    /// No format has this name.
+    #[error("unknown trace format `{0}`\n  try: one of {names}", names = Format::names())]
+    Name(String),
+    /// The file is of a version or kind that is not read.
+    #[error("{path}: {what}\n  try: {hint}", path = .path.display())]
+    Unsupported {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        what: String,
+        /// What to do instead.
+        hint: &'static str,
+    },
+    /// The trace holds no request that was asked for.
+    #[error("{path} holds no request{why}\n  try: {hint}", path = .path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+        /// Why, where something was left out.
+        why: String,
+        /// What to try.
+        hint: &'static str,
+    },
+    /// An option makes no sense.
+    #[error("{0}")]
+    Option(String),
+    /// The file cannot be written.
+    #[error("cannot write {path}: {source}\n  try: a folder that exists, is yours and has room", path = .path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// It was asked to stop.
+    #[error("stopped")]
+    Stopped,
+    /// Our own format's.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+}
+
+fn list(formats: &[Format]) -> String {
+    formats.iter().map(|f| f.name()).collect::<Vec<_>>().join(" or ")
+}

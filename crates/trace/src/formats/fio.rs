@@ -1,0 +1,98 @@
+//! fio's I/O log: what `--write_iolog` writes and `--read_iolog` reads.
+//!
+//! Version 2 (fio 1.17 and later) has no times but `wait` lines, in microseconds; version 3 (fio 3.31
+//! and later) has microseconds since the start on each line. As fio's HOWTO has it, "Trace file
+//! format v2" and "v3".
+
+use super::error::Bad;
+use super::fields::{BLANK, Fields};
+use super::intake::{Intake, Raw};
+use super::source::{Lines, Then};
+use crate::model::BlockOp;
+use gordon_units::Ns;
+
+/// How a log starts.
+pub(super) const V2: &[u8] = b"fio version 2 iolog";
+/// How a log starts.
+pub(super) const V3: &[u8] = b"fio version 3 iolog";
+const MOST_FILES: usize = 1 << 16;
+
+/// Reads the lines; each file is a device, in order of appearance.
+pub(super) struct Fio {
+    unit: Ns,
+    version: u8,
+    /// The time waited for so far (version 2).
+    clock: u64,
+    files: Vec<Box<[u8]>>,
+}
+
+impl Fio {
+    pub fn new(unit: Ns) -> Self {
+        Self { unit, version: 0, clock: 0, files: Vec::new() }
+    }
+
+    #[inline]
+    fn device(&mut self, name: &[u8]) -> Result<u32, Bad> {
+        // Logs have few files, and mostly one.
+        let number = match self.files.iter().position(|file| **file == *name) {
+            Some(known) => known,
+            None if self.files.len() < MOST_FILES => {
+                self.files.push(name.into());
+                self.files.len() - 1
+            }
+            None => return Err(Bad::field("file name", name, "one of at most 65,536 files")),
+        };
+        Ok(u32::try_from(number).expect("files are bounded"))
+    }
+}
+
+impl Lines for Fio {
+    #[inline]
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<Then, Bad> {
+        if self.version == 0 {
+            self.version = match line {
+                V2 => 2,
+                V3 => 3,
+                other => {
+                    let expected = "`fio version 2 iolog` or `fio version 3 iolog`";
+                    return Err(Bad::field("first line", other, expected));
+                }
+            };
+            return Ok(Then::More);
+        }
+        let mut f = Fields::<BLANK>::new(line);
+        let time = if self.version == 3 { f.time("timestamp", self.unit)? } else { self.clock };
+        let name = f.word();
+        let op = match f.word() {
+            b"read" => BlockOp::Read,
+            b"write" => BlockOp::Write,
+            b"trim" => BlockOp::Discard,
+            b"sync" | b"datasync" => BlockOp::Flush,
+            b"add" | b"open" | b"close" => {
+                self.device(name)?;
+                intake.other();
+                return Ok(Then::More);
+            }
+            b"wait" if self.version == 2 => {
+                let wait = f.time("wait", self.unit)?;
+                self.clock = self.clock.saturating_add(wait);
+                return Ok(Then::More);
+            }
+            other => {
+                let expected =
+                    "read, write, trim, sync, datasync, add, open, close (version 2: wait)";
+                return Err(Bad::field("action", other, expected));
+            }
+        };
+        let device = self.device(name)?;
+        let (mut offset, mut len) = (f.number("offset")?, f.number("length")?);
+        if !f.is_done() {
+            return Err(Bad::field("columns", f.rest(), "the end of the line"));
+        }
+        if op == BlockOp::Flush {
+            (offset, len) = (0, 0);
+        }
+        intake.take(Raw { time, op, device, offset, len, latency: None, gap: None })?;
+        Ok(Then::More)
+    }
+}

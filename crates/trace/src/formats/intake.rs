@@ -1,0 +1,249 @@
+//! What becomes of a request once its fields are read: the same for every format.
+//!
+//! Its device is looked at, its ends are put on sectors, its time is counted from the first
+//! request's and held against the one before it.
+
+use super::error::{Bad, FormatError};
+use crate::model::BlockOp;
+use gordon_units::{Bytes, Ns};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::str::FromStr;
+
+/// Requests that are looked ahead to put them in order of time.
+pub const WINDOW: usize = 1 << 16;
+
+const SECTOR: u64 = 512;
+/// Nothing lies beyond: no device is that large, and sums stay within 64 bits.
+const END: u64 = 1 << 62;
+
+/// One request of a block trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Io {
+    /// When it was issued, since the first request handed out.
+    pub at: Ns,
+    /// What it asks for.
+    pub op: BlockOp,
+    /// The device: a number of the trace's own; `major << 20 | minor` of Linux' traces.
+    pub device: u32,
+    /// Where it starts: a multiple of 512 bytes.
+    pub offset: Bytes,
+    /// How long it is: a multiple of 512 bytes, zero only of a flush.
+    pub len: Bytes,
+    /// From issue to completion on the traced machine, where the format has it. Never an input of
+    /// a simulation.
+    pub latency: Option<Ns>,
+    /// From its completion to the issue of the next request, where the format has it: replay in
+    /// closed loop waits so long.
+    pub gap: Option<Ns>,
+}
+
+/// What to do with requests that are earlier than the one before them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The first one is an error.
+    #[default]
+    Strict,
+    /// Keep the file's order: such a request gets the time of the one before it, and is counted.
+    Clamp,
+    /// Put them in order of time, looking [`WINDOW`] requests ahead; what is further out of order
+    /// is an error.
+    Sort,
+}
+
+impl FromStr for Order {
+    type Err = FormatError;
+    fn from_str(text: &str) -> Result<Self, FormatError> {
+        match text {
+            "strict" => Ok(Self::Strict),
+            "clamp" => Ok(Self::Clamp),
+            "sort" => Ok(Self::Sort),
+            _ => Err(FormatError::Option(format!(
+                "unknown order `{text}`\n  try: strict, clamp or sort"
+            ))),
+        }
+    }
+}
+
+/// What was read, and what was not handed out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Requests handed out.
+    pub requests: u64,
+    /// Malformed lines or records that were skipped ([`Options::skip_bad`](super::Options)).
+    pub skipped: u64,
+    /// Requests for other devices than the one asked for, and for virtual ones (our own format).
+    pub other_devices: u64,
+    /// Entries that are no read, write, discard or flush, or not the event that is taken.
+    pub other_kinds: u64,
+    /// Reads, writes and discards of no bytes, left out.
+    pub empty: u64,
+    /// Requests that did not start or end on a sector, and were extended to it.
+    pub aligned: u64,
+    /// Requests that were given a later time ([`Order::Clamp`]).
+    pub clamped: u64,
+}
+
+/// A request as the trace has it: bytes, and nanoseconds on a clock of the trace's own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Raw {
+    pub time: u64,
+    pub op: BlockOp,
+    pub device: u32,
+    pub offset: u64,
+    pub len: u64,
+    pub latency: Option<Ns>,
+    pub gap: Option<Ns>,
+}
+
+/// Takes requests and gathers those to hand out.
+pub(super) struct Intake {
+    pub out: Vec<Io>,
+    pub counts: Counts,
+    device: Option<u32>,
+    order: Order,
+    /// Time of the first request.
+    base: Option<u64>,
+    /// Time of the last one handed out.
+    last: u64,
+    ahead: BinaryHeap<Reverse<Ahead>>,
+    sequence: u64,
+}
+
+struct Ahead {
+    time: u64,
+    sequence: u64,
+    io: Io,
+}
+
+impl Ord for Ahead {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.time, self.sequence).cmp(&(other.time, other.sequence))
+    }
+}
+impl PartialOrd for Ahead {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl PartialEq for Ahead {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+impl Eq for Ahead {}
+
+impl Intake {
+    pub fn new(device: Option<u32>, order: Order) -> Self {
+        Self {
+            out: Vec::new(),
+            counts: Counts::default(),
+            device,
+            order,
+            base: None,
+            last: 0,
+            ahead: BinaryHeap::new(),
+            sequence: 0,
+        }
+    }
+
+    /// Takes a request.
+    #[inline]
+    pub fn take(&mut self, raw: Raw) -> Result<(), Bad> {
+        if self.device.is_some_and(|device| device != raw.device) {
+            self.counts.other_devices += 1;
+            return Ok(());
+        }
+        if raw.len == 0 && raw.op != BlockOp::Flush {
+            self.counts.empty += 1;
+            return Ok(());
+        }
+        let Some(mut end) = raw.offset.checked_add(raw.len).filter(|&end| end <= END) else {
+            return Err(too_far(raw));
+        };
+        let mut offset = raw.offset;
+        if !(offset | end).is_multiple_of(SECTOR) {
+            offset -= offset % SECTOR;
+            end = end.next_multiple_of(SECTOR);
+            self.counts.aligned += 1;
+        }
+        let io = Io {
+            at: Ns::ZERO,
+            op: raw.op,
+            device: raw.device,
+            offset: Bytes(offset),
+            len: Bytes(end - offset),
+            latency: raw.latency,
+            gap: raw.gap,
+        };
+        if self.order == Order::Sort {
+            return self.sort(raw.time, io);
+        }
+        self.hand_out(raw.time, io)
+    }
+
+    /// An entry that moves no data.
+    #[inline]
+    pub fn other(&mut self) {
+        self.counts.other_kinds += 1;
+    }
+
+    #[inline]
+    fn hand_out(&mut self, time: u64, mut io: Io) -> Result<(), Bad> {
+        let base = match self.base {
+            Some(base) => base,
+            None => {
+                self.last = time;
+                *self.base.insert(time)
+            }
+        };
+        if time >= self.last {
+            self.last = time;
+        } else if self.order == Order::Clamp {
+            self.counts.clamped += 1;
+        } else {
+            return Err(self.backwards(time, base));
+        }
+        io.at = Ns(self.last - base);
+        self.out.push(io);
+        self.counts.requests += 1;
+        Ok(())
+    }
+
+    #[cold]
+    fn backwards(&self, time: u64, base: u64) -> Bad {
+        Bad::Backwards { by: Ns(self.last - time), last: Ns(self.last - base) }
+    }
+
+    fn sort(&mut self, time: u64, io: Io) -> Result<(), Bad> {
+        if let Some(base) = self.base
+            && time < self.last
+        {
+            return Err(self.backwards(time, base));
+        }
+        self.sequence += 1;
+        self.ahead.push(Reverse(Ahead { time, sequence: self.sequence, io }));
+        if self.ahead.len() > WINDOW { self.release() } else { Ok(()) }
+    }
+
+    fn release(&mut self) -> Result<(), Bad> {
+        match self.ahead.pop() {
+            Some(Reverse(first)) => self.hand_out(first.time, first.io),
+            None => Ok(()),
+        }
+    }
+
+    /// Hands out what was held back for sorting.
+    pub fn finish(&mut self) -> Result<(), Bad> {
+        while !self.ahead.is_empty() {
+            self.release()?;
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn too_far(raw: Raw) -> Bad {
+    let found = format!("{} + {}", raw.offset, raw.len);
+    Bad::field("offset and length", found.as_bytes(), "an end within 2^62 bytes")
+}

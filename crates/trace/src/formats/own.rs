@@ -1,0 +1,64 @@
+//! Our own traces: the block log of a `gordon trace` folder.
+//!
+//! Requests to virtual devices (loop, device mapper, RAID) show again in the devices below and are
+//! left out, unless one is asked for by its number.
+
+use super::error::{FormatError, Place};
+use super::intake::{Intake, Raw};
+use super::source::Source;
+use super::{Format, Skip};
+use crate::model::BlockIo;
+use crate::read::{BlockReader, Trace};
+use std::path::{Path, PathBuf};
+
+/// Reads the block log.
+pub(super) struct Own {
+    reader: BlockReader,
+    batch: Vec<BlockIo>,
+    left_out: Vec<u32>,
+    path: PathBuf,
+    number: u64,
+}
+
+impl Own {
+    pub fn open(path: &Path, device: Option<u32>) -> Result<Self, FormatError> {
+        let trace = Trace::open(path)?;
+        let disks = &trace.manifest().machine.disks;
+        let left_out = disks.iter().filter(|d| d.is_virtual && device != Some(d.device));
+        let left_out = left_out.map(|d| d.device).collect();
+        let reader = trace.block()?;
+        Ok(Self { reader, batch: Vec::new(), left_out, path: path.to_owned(), number: 0 })
+    }
+}
+
+impl Source for Own {
+    fn fill(
+        &mut self,
+        intake: &mut Intake,
+        skip: &mut Skip,
+        _want: usize,
+    ) -> Result<bool, FormatError> {
+        let more = self.reader.next_batch(&mut self.batch)?;
+        for io in &self.batch {
+            self.number += 1;
+            if self.left_out.contains(&io.device) {
+                intake.counts.other_devices += 1;
+                continue;
+            }
+            let raw = Raw {
+                time: io.at.0,
+                op: io.op,
+                device: io.device,
+                offset: io.sector.saturating_mul(512),
+                len: io.bytes().0,
+                latency: io.latency,
+                gap: None,
+            };
+            if let Err(bad) = intake.take(raw) {
+                let found = Place::Record(self.number, 0);
+                skip.bad(&self.path, found, Format::Gordon, bad, intake)?;
+            }
+        }
+        Ok(more)
+    }
+}

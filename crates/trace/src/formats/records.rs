@@ -1,0 +1,176 @@
+//! Records of one size, little-endian: vscsi and oracleGeneral.
+
+use super::error::Bad;
+use super::intake::{Intake, Raw};
+use super::source::Records;
+use crate::model::BlockOp;
+use gordon_units::Ns;
+
+const SECTOR: u64 = 512;
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(array(bytes, at))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(array(bytes, at))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(array(bytes, at))
+}
+
+#[inline]
+fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    bytes[at..at + N].try_into().expect("a slice of N bytes")
+}
+
+/// Version 1, 32 bytes: number, length, scatter-gather entries (u32 each), SCSI operation code,
+/// version (u16 each), block, microseconds (u64 each).
+pub(super) struct Vscsi1(pub Ns);
+/// Version 2, 40 bytes: operation code, version (u16), number, length, entries (u32), block,
+/// microseconds, response time in microseconds (u64).
+pub(super) struct Vscsi2(pub Ns);
+
+/// SCSI operation codes (SPC-4, SBC-3) that move data.
+#[inline]
+fn scsi(code: u16) -> Option<BlockOp> {
+    match code {
+        // READ (6), (10), (12), (16).
+        0x08 | 0x28 | 0xa8 | 0x88 => Some(BlockOp::Read),
+        // WRITE (6), (10), (12), (16); WRITE AND VERIFY (10), (12), (16).
+        0x0a | 0x2a | 0xaa | 0x8a | 0x2e | 0xae | 0x8e => Some(BlockOp::Write),
+        // SYNCHRONIZE CACHE (10), (16).
+        0x35 | 0x91 => Some(BlockOp::Flush),
+        _ => None,
+    }
+}
+
+struct Scsi {
+    code: u16,
+    version: u16,
+    len: u32,
+    block: u64,
+    time: u64,
+    response: Option<u64>,
+}
+
+#[inline]
+fn take(scsi_io: &Scsi, want: u8, unit: Ns, intake: &mut Intake) -> Result<(), Bad> {
+    // The version is in the upper byte.
+    if scsi_io.version >> 8 != u16::from(want) {
+        let found = format!("{:#06x}", scsi_io.version);
+        return Err(Bad::field("version", found.as_bytes(), "that of the first record"));
+    }
+    let Some(op) = scsi(scsi_io.code) else {
+        intake.other();
+        return Ok(());
+    };
+    let Some(mut offset) = scsi_io.block.checked_mul(SECTOR) else {
+        return Err(Bad::field("block", scsi_io.block.to_string().as_bytes(), "less than 2^55"));
+    };
+    let mut len = u64::from(scsi_io.len);
+    if op == BlockOp::Flush {
+        (offset, len) = (0, 0);
+    }
+    let Some(time) = scsi_io.time.checked_mul(unit.0) else {
+        let found = scsi_io.time.to_string();
+        return Err(Bad::field("time", found.as_bytes(), "a time below 584 years"));
+    };
+    let latency = scsi_io.response.and_then(|r| r.checked_mul(unit.0)).map(Ns);
+    intake.take(Raw { time, op, device: 0, offset, len, latency, gap: None })
+}
+
+impl Records for Vscsi1 {
+    const SIZE: usize = 32;
+    const EXPECTED: &'static str = "a record of 32 bytes";
+
+    #[inline]
+    fn record(&mut self, b: &[u8], intake: &mut Intake) -> Result<(), Bad> {
+        let io = Scsi {
+            len: u32_at(b, 4),
+            code: u16_at(b, 12),
+            version: u16_at(b, 14),
+            block: u64_at(b, 16),
+            time: u64_at(b, 24),
+            response: None,
+        };
+        take(&io, 1, self.0, intake)
+    }
+}
+
+impl Records for Vscsi2 {
+    const SIZE: usize = 40;
+    const EXPECTED: &'static str = "a record of 40 bytes";
+
+    #[inline]
+    fn record(&mut self, b: &[u8], intake: &mut Intake) -> Result<(), Bad> {
+        let io = Scsi {
+            code: u16_at(b, 0),
+            version: u16_at(b, 2),
+            len: u32_at(b, 8),
+            block: u64_at(b, 16),
+            time: u64_at(b, 24),
+            response: Some(u64_at(b, 32)),
+        };
+        take(&io, 2, self.0, intake)
+    }
+}
+
+/// Which version the first records are of, if they all are: at least one, at most 64 are looked at.
+pub(super) fn vscsi_version(head: &[u8]) -> Option<u8> {
+    let all = |size, code_at, version: u16| {
+        let mut records = head.chunks_exact(size).take(64).peekable();
+        records.peek().is_some()
+            && records.all(|b| u16_at(b, code_at + 2) >> 8 == version && u16_at(b, code_at) < 0x100)
+    };
+    match (all(Vscsi1::SIZE, 12, 1), all(Vscsi2::SIZE, 0, 2)) {
+        (true, false) => Some(1),
+        (false, true) => Some(2),
+        _ => None,
+    }
+}
+
+/// 24 bytes: seconds (u32), object (u64), bytes (u32), number of the object's next request or -1
+/// (i64). It does not tell reads from writes: all are taken as reads. Block traces have the block's
+/// number as object.
+///
+/// As `oracleGeneralBin.h` of libCacheSim has it.
+pub(super) struct OracleGeneral(pub Ns);
+
+impl Records for OracleGeneral {
+    const SIZE: usize = 24;
+    const EXPECTED: &'static str = "a record of 24 bytes";
+
+    #[inline]
+    fn record(&mut self, b: &[u8], intake: &mut Intake) -> Result<(), Bad> {
+        // A u32 of seconds fits in 64 bits of nanoseconds.
+        let time = u64::from(u32_at(b, 0)) * self.0.0;
+        let object = u64_at(b, 4);
+        let Some(offset) = object.checked_mul(SECTOR) else {
+            let expected = "a block below 2^55; this may be a trace of objects, not of blocks";
+            return Err(Bad::field("object", object.to_string().as_bytes(), expected));
+        };
+        let len = u64::from(u32_at(b, 12));
+        let op = BlockOp::Read;
+        intake.take(Raw { time, op, device: 0, offset, len, latency: None, gap: None })
+    }
+}
+
+/// Whether the first records make sense as oracleGeneral: times that do not go back, sizes, and next
+/// requests that lie ahead.
+pub(super) fn is_oracle_general(head: &[u8]) -> bool {
+    let mut last = 0;
+    let mut count = 0_i64;
+    for b in head.chunks_exact(OracleGeneral::SIZE).take(256) {
+        let (time, size) = (u32_at(b, 0), u32_at(b, 12));
+        let next = u64_at(b, 16).cast_signed();
+        let ahead = next == -1 || next == i64::MAX || next > count;
+        if time < last || size == 0 || size > 1 << 30 || !ahead {
+            return false;
+        }
+        (last, count) = (time, count + 1);
+    }
+    // One record says too little.
+    count >= 2
+}

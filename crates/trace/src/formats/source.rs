@@ -1,0 +1,196 @@
+//! The two shapes of a trace file: lines of text, and records of one size.
+
+use super::error::{Bad, FormatError, Place};
+use super::input::Input;
+use super::intake::Intake;
+use super::{Format, Skip};
+use std::path::{Path, PathBuf};
+
+/// Something requests come from.
+pub(super) trait Source: Send {
+    /// Reads on until some `want` requests are in `intake`, or the end; false at the end.
+    fn fill(
+        &mut self,
+        intake: &mut Intake,
+        skip: &mut Skip,
+        want: usize,
+    ) -> Result<bool, FormatError>;
+}
+
+/// Whether there is more of interest in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    /// Yes.
+    More,
+    /// No: what follows is no part of the trace.
+    End,
+}
+
+/// A format of lines.
+pub(super) trait Lines: Send {
+    /// How a first line starts, in lower case, that only names the columns.
+    const HEADER: &[&str] = &[];
+
+    /// Reads one line that is not blank, without its end.
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<Then, Bad>;
+}
+
+/// Reads a format of lines.
+pub(super) struct Text<L> {
+    pub lines: L,
+    input: Input,
+    path: PathBuf,
+    format: Format,
+    number: u64,
+    ended: bool,
+}
+
+impl<L: Lines> Text<L> {
+    pub fn new(lines: L, input: Input, path: &Path, format: Format) -> Self {
+        Self { lines, input, path: path.to_owned(), format, number: 0, ended: false }
+    }
+
+    /// One line; its number is `self.number`.
+    #[inline]
+    fn line(
+        &mut self,
+        len: usize,
+        intake: &mut Intake,
+        skip: &mut Skip,
+    ) -> Result<Then, FormatError> {
+        self.number += 1;
+        let line = trimmed(&self.input.bytes()[..len]);
+        if line.is_empty() {
+            return Ok(Then::More);
+        }
+        let bad = match self.lines.line(line, intake) {
+            Ok(then) => return Ok(then),
+            Err(bad) => bad,
+        };
+        if self.number == 1 && is_header(L::HEADER, line) {
+            return Ok(Then::More);
+        }
+        let place = Place::Line(self.number);
+        skip.bad(&self.path, place, self.format, bad, intake).map(|()| Then::More)
+    }
+}
+
+/// Whether a line only names columns.
+pub(super) fn is_header(headers: &[&str], line: &[u8]) -> bool {
+    headers
+        .iter()
+        .any(|h| line.len() >= h.len() && line[..h.len()].eq_ignore_ascii_case(h.as_bytes()))
+}
+
+/// A line without blanks at its end, a carriage return being one.
+#[inline]
+pub(super) fn trimmed(mut line: &[u8]) -> &[u8] {
+    while let [rest @ .., b' ' | b'\t' | b'\r'] = line {
+        line = rest;
+    }
+    line
+}
+
+impl<L: Lines> Source for Text<L> {
+    fn fill(
+        &mut self,
+        intake: &mut Intake,
+        skip: &mut Skip,
+        want: usize,
+    ) -> Result<bool, FormatError> {
+        while !self.ended && intake.out.len() < want {
+            if let Some(len) = memchr::memchr(b'\n', self.input.bytes()) {
+                self.ended = self.line(len, intake, skip)? == Then::End;
+                self.input.advance(len + 1);
+                continue;
+            }
+            let more = self.input.more().map_err(|source| FormatError::Read {
+                path: self.path.clone(),
+                place: Place::Line(self.number),
+                source,
+            })?;
+            if !more {
+                // The last line may lack its end.
+                let len = self.input.bytes().len();
+                self.line(len, intake, skip)?;
+                self.input.advance(len);
+                self.ended = true;
+            }
+        }
+        Ok(!self.ended)
+    }
+}
+
+/// A format of records of one size.
+pub(super) trait Records: Send {
+    /// Bytes of a record.
+    const SIZE: usize;
+
+    /// What is expected where fewer bytes are left.
+    const EXPECTED: &'static str;
+
+    /// Reads one record: `SIZE` bytes.
+    fn record(&mut self, bytes: &[u8], intake: &mut Intake) -> Result<(), Bad>;
+}
+
+/// Reads a format of records.
+pub(super) struct Binary<R> {
+    pub records: R,
+    input: Input,
+    path: PathBuf,
+    format: Format,
+    number: u64,
+    ended: bool,
+}
+
+impl<R: Records> Binary<R> {
+    pub fn new(records: R, input: Input, path: &Path, format: Format) -> Self {
+        Self { records, input, path: path.to_owned(), format, number: 0, ended: false }
+    }
+}
+
+impl<R: Records> Source for Binary<R> {
+    fn fill(
+        &mut self,
+        intake: &mut Intake,
+        skip: &mut Skip,
+        want: usize,
+    ) -> Result<bool, FormatError> {
+        while !self.ended && intake.out.len() < want {
+            let bytes = self.input.bytes();
+            let whole = bytes.len() / R::SIZE;
+            let count = whole.min(want - intake.out.len());
+            for i in 0..count {
+                let record = &self.input.bytes()[i * R::SIZE..][..R::SIZE];
+                self.number += 1;
+                if let Err(bad) = self.records.record(record, intake) {
+                    let byte = self.input.position() + (i * R::SIZE) as u64;
+                    let place = Place::Record(self.number, byte);
+                    skip.bad(&self.path, place, self.format, bad, intake)?;
+                }
+            }
+            self.input.advance(count * R::SIZE);
+            if count > 0 {
+                continue;
+            }
+            let place = Place::Record(self.number, self.input.position());
+            let more = self.input.more();
+            let more = more.map_err(|source| FormatError::Read {
+                path: self.path.clone(),
+                place,
+                source,
+            })?;
+            if !more {
+                self.ended = true;
+                let left = self.input.bytes().len();
+                if left > 0 {
+                    let place = Place::Record(self.number + 1, self.input.position());
+                    let found = format!("{left} bytes at the end");
+                    let bad = Bad::field("record", found.as_bytes(), R::EXPECTED);
+                    skip.bad(&self.path, place, self.format, bad, intake)?;
+                }
+            }
+        }
+        Ok(!self.ended)
+    }
+}

@@ -1,0 +1,289 @@
+//! Block traces as files of other formats, and as our own.
+//!
+//! A file is written beside its place and renamed when it is whole; `.gz` and `.zst` at the end of its
+//! name compress it; `-` is standard output.
+
+use super::error::FormatError;
+use super::intake::Io;
+use super::{Format, fio};
+use crate::columns::Columns;
+use crate::manifest::{Imported, Machine, Manifest, Unavailable};
+use crate::model::{BlockFlags, BlockIo, BlockOp};
+use crate::write::BlockLogWriter;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use gordon_units::Ns;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+const BUFFER: usize = 1 << 18;
+/// Lines gathered before they are written.
+const CHUNK: usize = 1 << 16;
+/// 1970 as Windows counts time: units of 100 ns since 1601.
+const UNIX_AS_FILE_TIME: u64 = 116_444_736_000_000_000;
+
+/// Writes one trace.
+pub(super) enum Writer {
+    Own { log: Box<BlockLogWriter>, imported: Imported, process: u32 },
+    Text(Box<Text>),
+}
+
+/// A text format's file.
+pub(super) struct Text {
+    format: Format,
+    out: Out,
+    path: PathBuf,
+    /// Where it lies until it is whole; removed when dropped before that.
+    partial: Option<PathBuf>,
+    chunk: Vec<u8>,
+    /// The devices written so far (fio).
+    devices: Vec<u32>,
+    last: Ns,
+}
+
+enum Out {
+    Plain(Box<dyn Write + Send>),
+    Gzip(GzEncoder<Box<dyn Write + Send>>),
+    Zstd(zstd::Encoder<'static, Box<dyn Write + Send>>),
+}
+
+impl Out {
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Plain(out) => out.write_all(bytes),
+            Self::Gzip(out) => out.write_all(bytes),
+            Self::Zstd(out) => out.write_all(bytes),
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        let mut out = match self {
+            Self::Plain(out) => out,
+            Self::Gzip(out) => out.finish()?,
+            Self::Zstd(out) => out.finish()?,
+        };
+        out.flush()
+    }
+}
+
+impl Format {
+    /// Whether [`convert`](super::convert) writes it.
+    pub const fn is_written(self) -> bool {
+        matches!(
+            self,
+            Self::Gordon
+                | Self::Fio
+                | Self::Msr
+                | Self::Mqsim
+                | Self::Disksim
+                | Self::Spc
+                | Self::Alibaba
+        )
+    }
+
+    /// Whether it has a word for `op`.
+    pub(super) const fn has(self, op: BlockOp) -> bool {
+        match self {
+            Self::Gordon | Self::Fio => true,
+            _ => matches!(op, BlockOp::Read | BlockOp::Write),
+        }
+    }
+}
+
+impl Writer {
+    pub fn create(
+        path: &Path,
+        format: Format,
+        from: Format,
+        input: &Path,
+    ) -> Result<Self, FormatError> {
+        if format != Format::Gordon {
+            return Text::create(path, format).map(|text| Self::Text(Box::new(text)));
+        }
+        let columns = Columns::converted(from.name(), from.has_latency());
+        let mut log = BlockLogWriter::create(path, columns)?;
+        let process = log.block().process("");
+        let name = input.file_name().unwrap_or_default();
+        let imported =
+            Imported { format: from.name().to_owned(), file: name.to_string_lossy().into_owned() };
+        Ok(Self::Own { log: Box::new(log), imported, process })
+    }
+
+    /// Writes a request that the format has a word for.
+    pub fn push(&mut self, io: &Io) -> Result<(), FormatError> {
+        match self {
+            Self::Text(text) => text.push(io),
+            Self::Own { log, process, .. } => {
+                let sectors = u32::try_from(io.len.0 / 512).map_err(|_| {
+                    let why = "a request of 2 TiB or more does not fit in our own format\n  try: \
+                               --to mqsim, or --skip-bad";
+                    FormatError::Option(why.to_owned())
+                })?;
+                log.block().push(BlockIo {
+                    at: io.at,
+                    device: io.device,
+                    sector: io.offset.0 / 512,
+                    sectors,
+                    op: io.op,
+                    flags: BlockFlags::default(),
+                    pid: 0,
+                    process: *process,
+                    latency: io.latency,
+                })?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Completes the trace.
+    pub fn finish(self) -> Result<(), FormatError> {
+        match self {
+            Self::Text(text) => text.finish(),
+            Self::Own { log, imported, .. } => {
+                let command = vec![format!("(converted from {})", imported.file)];
+                let mut manifest = Manifest::new(command, Ns::ZERO, Machine::default());
+                let why =
+                    format!("converted from {}, which has block requests alone", imported.format);
+                manifest.unavailable.push(Unavailable { what: "activity".to_owned(), why });
+                manifest.imported = Some(imported);
+                log.finish(manifest)?;
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Text {
+    fn create(path: &Path, format: Format) -> Result<Self, FormatError> {
+        let failed = |source| FormatError::Write { path: path.to_owned(), source };
+        let (raw, partial): (Box<dyn Write + Send>, _) = if path.as_os_str() == "-" {
+            (Box::new(BufWriter::with_capacity(BUFFER, io::stdout())), None)
+        } else {
+            if path.symlink_metadata().is_ok() {
+                return Err(crate::error::TraceError::Exists(path.to_owned()).into());
+            }
+            let mut name = path.file_name().unwrap_or_default().to_owned();
+            name.push(format!(".partial-{}", std::process::id()));
+            let partial = path.with_file_name(name);
+            let file = File::create(&partial).map_err(failed)?;
+            (Box::new(BufWriter::with_capacity(BUFFER, file)), Some(partial))
+        };
+        let out = match path.extension().and_then(|e| e.to_str()) {
+            Some("gz") => Out::Gzip(GzEncoder::new(raw, Compression::fast())),
+            Some("zst") => Out::Zstd(zstd::Encoder::new(raw, 1).map_err(failed)?),
+            _ => Out::Plain(raw),
+        };
+        let mut chunk = Vec::with_capacity(CHUNK + 256);
+        match format {
+            Format::Fio => {
+                chunk.extend_from_slice(fio::V3);
+                chunk.push(b'\n');
+            }
+            Format::Msr => {
+                chunk.extend_from_slice(
+                    b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n",
+                );
+            }
+            _ => {}
+        }
+        let (path, devices, last) = (path.to_owned(), Vec::new(), Ns::ZERO);
+        Ok(Self { format, out, path, partial, chunk, devices, last })
+    }
+
+    fn push(&mut self, io: &Io) -> Result<(), FormatError> {
+        self.line(io);
+        if self.chunk.len() >= CHUNK { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> Result<(), FormatError> {
+        let written = self.out.write_all(&self.chunk);
+        self.chunk.clear();
+        written.map_err(|source| FormatError::Write { path: self.path.clone(), source })
+    }
+
+    /// Adds the line of a request.
+    fn line(&mut self, io: &Io) {
+        let (at, device, offset, len) = (io.at.0, io.device, io.offset.0, io.len.0);
+        let (sector, sectors, read) = (offset / 512, len / 512, io.op == BlockOp::Read);
+        let letter = if read { 'R' } else { 'W' };
+        if self.format == Format::Fio && !self.devices.contains(&device) {
+            self.devices.push(device);
+            for action in ["add", "open"] {
+                self.text(format_args!("{} {} {action}\n", at / 1000, fio_name(device)));
+            }
+        }
+        self.last = io.at;
+        match self.format {
+            Format::Fio => {
+                let action = match io.op {
+                    BlockOp::Read => "read",
+                    BlockOp::Write => "write",
+                    BlockOp::Discard => "trim",
+                    BlockOp::Flush => "sync",
+                };
+                let name = fio_name(device);
+                self.text(format_args!("{} {name} {action} {offset} {len}\n", at / 1000));
+            }
+            Format::Msr => {
+                let time = UNIX_AS_FILE_TIME.saturating_add(at / 100);
+                let (word, response) =
+                    (if read { "Read" } else { "Write" }, io.latency.map_or(0, |l| l.0 / 100));
+                self.text(format_args!(
+                    "{time},gordon,{device},{word},{offset},{len},{response}\n"
+                ));
+            }
+            Format::Disksim => {
+                let (ms, ns, flags) = (at / 1_000_000, at % 1_000_000, u8::from(read));
+                self.text(format_args!("{ms}.{ns:06} {device} {sector} {sectors} {flags}\n"));
+            }
+            Format::Spc => {
+                let (s, ns) = (at / 1_000_000_000, at % 1_000_000_000);
+                self.text(format_args!("{device},{sector},{len},{letter},{s}.{ns:09}\n"));
+            }
+            Format::Alibaba => {
+                self.text(format_args!("{device},{letter},{offset},{len},{}\n", at / 1000));
+            }
+            // MQSim's; others are refused when the writer is made.
+            _ => {
+                let kind = u8::from(read);
+                self.text(format_args!("{at} {device} {sector} {sectors} {kind}\n"));
+            }
+        }
+    }
+
+    fn text(&mut self, text: std::fmt::Arguments<'_>) {
+        self.chunk.write_fmt(text).expect("memory takes any text");
+    }
+
+    fn finish(mut self) -> Result<(), FormatError> {
+        if self.format == Format::Fio {
+            for device in std::mem::take(&mut self.devices) {
+                self.text(format_args!("{} {} close\n", self.last.0 / 1000, fio_name(device)));
+            }
+        }
+        self.write()?;
+        let empty = Out::Plain(Box::new(io::sink()));
+        let finished = std::mem::replace(&mut self.out, empty).finish();
+        let renamed = finished.and_then(|()| match self.partial.take() {
+            Some(partial) => fs::rename(&partial, &self.path).inspect_err(|_| {
+                let _ = fs::remove_file(&partial);
+            }),
+            None => Ok(()),
+        });
+        renamed.map_err(|source| FormatError::Write { path: self.path.clone(), source })
+    }
+}
+
+impl Drop for Text {
+    fn drop(&mut self) {
+        if let Some(partial) = &self.partial {
+            let _ = fs::remove_file(partial);
+        }
+    }
+}
+
+/// The file that stands for a device.
+fn fio_name(device: u32) -> String {
+    format!("/dev/gordon-{device}")
+}

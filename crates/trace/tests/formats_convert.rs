@@ -1,0 +1,176 @@
+//! From one format to another and back: what both have words for stays as it was.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use gordon_trace::formats::{Conversion, Format, FormatError, Io, Options, convert, detect, open};
+use gordon_trace::{BlockOp, Kind, Trace, TraceError};
+use gordon_units::{Bytes, Ns};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+fn run(input: &Path, output: &Path, to: Format) -> Result<Conversion, FormatError> {
+    convert(input, output, None, to, &Options::default(), &AtomicBool::new(false))
+}
+
+fn all(path: &Path) -> Vec<Io> {
+    open(path, None, &Options::default()).unwrap().flat_map(Result::unwrap).collect()
+}
+
+/// How finely a format counts time.
+fn grain(format: Format) -> u64 {
+    match format {
+        Format::Fio | Format::Alibaba => 1000,
+        Format::Msr => 100,
+        _ => 1,
+    }
+}
+
+const WRITTEN: [Format; 7] = [
+    Format::Gordon,
+    Format::Fio,
+    Format::Msr,
+    Format::Mqsim,
+    Format::Disksim,
+    Format::Spc,
+    Format::Alibaba,
+];
+
+/// Reads and writes of one device, every one at a time of its own.
+fn original(folder: &Path) -> std::path::PathBuf {
+    let path = folder.join("a.mqsim");
+    let line = |i: u64| format!("{} 0 {} {} {}\n", i * 1_234_567, i * 977, 1 + i % 300, i % 3 % 2);
+    fs::write(&path, (0..10_000).map(line).collect::<String>()).unwrap();
+    path
+}
+
+#[test]
+fn round_trips() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = original(folder.path());
+    let expected = all(&source);
+    for format in WRITTEN {
+        for ending in ["", ".gz", ".zst"] {
+            if format == Format::Gordon && !ending.is_empty() {
+                continue;
+            }
+            let path = folder.path().join(format!("{format}{ending}"));
+            let made = run(&source, &path, format).unwrap();
+            assert_eq!((made.from, made.to), ("mqsim", format.name()));
+            assert_eq!((made.requests, made.not_written), (10_000, 0));
+            assert_eq!(made.warnings, Vec::<String>::new());
+            assert_eq!(detect(&path).unwrap(), format);
+            let grain = grain(format);
+            let rounded: Vec<Io> = expected
+                .iter()
+                .map(|io| Io {
+                    at: Ns(io.at.0 / grain * grain),
+                    latency: (format == Format::Msr).then_some(Ns::ZERO),
+                    ..*io
+                })
+                .collect();
+            assert_eq!(all(&path), rounded, "{format}");
+            // And back.
+            let back = folder.path().join(format!("{format}{ending}.back"));
+            run(&path, &back, Format::Mqsim).unwrap();
+            if grain == 1 {
+                assert_eq!(fs::read(&back).unwrap(), fs::read(&source).unwrap(), "{format}");
+            }
+        }
+    }
+    let left: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().contains("partial")), "{left:?}");
+}
+
+#[test]
+fn formats_not_written() {
+    assert_eq!(Format::ALL.into_iter().filter(|f| f.is_written()).collect::<Vec<_>>(), WRITTEN);
+    let folder = tempfile::tempdir().unwrap();
+    let source = original(folder.path());
+    let error = run(&source, &folder.path().join("x"), Format::Vscsi).unwrap_err().to_string();
+    assert!(error.contains("read, not written") && error.contains("mqsim"), "{error}");
+}
+
+#[test]
+fn captured_to_text_and_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (own, text, back) =
+        (folder.path().join("a"), folder.path().join("a.log"), folder.path().join("b"));
+    common::write(&own, 3, 10_000);
+    let expected = all(&own);
+    let made = run(&own, &text, Format::Fio).unwrap();
+    assert_eq!((made.read.requests, made.flush.requests, made.not_written), (2500, 2500, 0));
+    assert!(made.warnings[0].contains("latencies are lost"), "{:?}", made.warnings);
+    assert_eq!(run(&text, &back, Format::Gordon).unwrap().requests, 10_000);
+    let as_fio = |io: &Io| {
+        let flush = io.op == BlockOp::Flush;
+        Io {
+            // fio's log has files, not device numbers, and flushes of no place.
+            device: 0,
+            offset: if flush { Bytes::ZERO } else { io.offset },
+            latency: None,
+            ..*io
+        }
+    };
+    assert_eq!(all(&back), expected.iter().map(as_fio).collect::<Vec<_>>());
+    // Formats without a word for them leave them out, and say so.
+    let made = run(&own, &folder.path().join("a.spc"), Format::Spc).unwrap();
+    assert_eq!((made.requests, made.not_written), (10_000, 5000));
+    assert!(made.warnings[0].contains("5000 discards and flushes left out"), "{:?}", made.warnings);
+}
+
+/// A converted trace is a whole one of our own, and says that it has requests alone.
+#[test]
+fn converted_is_a_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.trace");
+    run(&original(folder.path()), &path, Format::Gordon).unwrap();
+    let trace = Trace::open(&path).unwrap();
+    let imported = trace.manifest().imported.clone().unwrap();
+    assert_eq!((imported.format.as_str(), imported.file.as_str()), ("mqsim", "a.mqsim"));
+    assert_eq!(trace.manifest().duration, Ns(9_999 * 1_234_567));
+    let error = trace.activity().unwrap_err();
+    assert!(matches!(error, TraceError::BlockLogOnly { .. }));
+    assert!(error.to_string().contains("nothing of processors"), "{error}");
+    let summary = trace.summary().unwrap();
+    assert_eq!(summary.block.unwrap().events, 10_000);
+    assert!(summary.warnings[0].contains("no activity: converted from mqsim"));
+    let columns = &trace.manifest().parts[0].columns;
+    let kind = |name: &str| columns.iter().find(|c| c.name == name).unwrap().kind;
+    assert_eq!(
+        (kind("pid"), kind("sector"), kind("latency_ns")),
+        (Kind::Missing, Kind::Measured, Kind::Missing)
+    );
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bad, out) = (folder.path().join("bad"), folder.path().join("out"));
+    let mut text = String::new();
+    for i in 0..20_000 {
+        text += &format!("{i} 0 8 8 1\n");
+    }
+    fs::write(&bad, text + "x\n").unwrap();
+    for to in WRITTEN {
+        let error = run(&bad, &out, to).unwrap_err().to_string();
+        assert!(error.contains("line 20001"), "{error}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+    fs::write(&out, "mine").unwrap();
+    let source = original(folder.path());
+    for to in [Format::Gordon, Format::Mqsim] {
+        assert!(run(&source, &out, to).unwrap_err().to_string().contains("exists already"));
+        assert_eq!(fs::read(&out).unwrap(), b"mine");
+    }
+    let nowhere = folder.path().join("no/such/folder");
+    assert!(
+        run(&source, &nowhere, Format::Mqsim).unwrap_err().to_string().contains("cannot write")
+    );
+    let stopped = AtomicBool::new(true);
+    let next = folder.path().join("next");
+    let result = convert(&source, &next, None, Format::Mqsim, &Options::default(), &stopped);
+    assert!(matches!(result, Err(FormatError::Stopped)) && !next.exists());
+}

@@ -1,0 +1,121 @@
+//! Whatever the bytes are: an answer or an error, never a panic, and never more than the file holds.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use gordon_trace::formats::{Format, FormatError, Io, Options, Order, detect, open};
+use proptest::prelude::*;
+use std::fs;
+use std::path::Path;
+
+fn read(path: &Path, format: Option<Format>, options: &Options) -> Result<Vec<Io>, FormatError> {
+    let mut reader = open(path, format, options)?;
+    let (mut all, mut batch) = (Vec::new(), Vec::new());
+    while reader.fill(&mut batch)? {
+        all.extend_from_slice(&batch);
+    }
+    Ok(all)
+}
+
+/// Every way to read the bytes; what comes out is in order, and on sectors.
+fn every_way(bytes: &[u8]) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace");
+    fs::write(&path, bytes).unwrap();
+    let _ = detect(&path);
+    for format in Format::ALL.map(Some).into_iter().chain([None]) {
+        for order in [Order::Strict, Order::Clamp, Order::Sort] {
+            for skip_bad in [false, true] {
+                let options = Options { skip_bad, order, ..Options::default() };
+                match read(&path, format, &options) {
+                    Ok(all) => {
+                        assert!(!all.is_empty() && all.len() <= bytes.len());
+                        assert!(all.is_sorted_by_key(|io| io.at));
+                        let sectors = |io: &Io| (io.offset.0 | io.len.0).is_multiple_of(512);
+                        assert!(all.iter().all(sectors));
+                    }
+                    Err(error) => assert!(error.to_string().contains("\n  try: "), "{error}"),
+                }
+            }
+        }
+    }
+}
+
+/// A good file of each format, to damage.
+fn good(format: Format) -> Vec<u8> {
+    let text = match format {
+        Format::Blkparse => "  8,0    3        8     0.000007000   697  D  WS 223490 + 8 [jbd2]\n",
+        Format::Fio => "fio version 3 iolog\n1 /f add\n2 /f read 0 512\n5 /f write 512 512\n",
+        Format::Msr => "128166372003061629,src1,1,Read,383496192,32768,113736\n",
+        Format::Mqsim => "11413000 0 657728 16 1\n",
+        Format::Disksim => "0.500000 0 100 8 1\n",
+        Format::DisksimValidate => "R Hit    1975456   4  15362.00000  56074.00000\n",
+        Format::Spc => "0,20941264,8192,W,0.551706\n",
+        Format::Alibaba => "419,W,8792731648,16384,1577808144360767\n",
+        Format::Tencent => "1538323200,12910952,128,0,1063\n",
+        Format::Vscsi => {
+            let mut record = [0_u8; 32];
+            record[4..6].copy_from_slice(&[0, 2]);
+            record[12..16].copy_from_slice(&[0x2a, 0, 0, 1]);
+            return record.repeat(4);
+        }
+        Format::OracleGeneral => {
+            let mut record = [0_u8; 24];
+            record[13] = 2;
+            record[16..24].fill(0xff);
+            return record.repeat(4);
+        }
+        _ => {
+            let mut event = [0_u8; 48];
+            event[..4].copy_from_slice(&[7, 0x74, 0x61, 0x65]);
+            event[25] = 16;
+            event[28..32].copy_from_slice(&[7, 0, 1, 0]);
+            return event.repeat(4);
+        }
+    };
+    text.repeat(if format == Format::Fio { 1 } else { 4 }).into_bytes()
+}
+
+#[test]
+fn the_good_files_are_good() {
+    let folder = tempfile::tempdir().unwrap();
+    for format in Format::ALL.into_iter().filter(|f| *f != Format::Gordon) {
+        let path = folder.path().join(format.name());
+        fs::write(&path, good(format)).unwrap();
+        assert_eq!(detect(&path).unwrap(), format);
+        let many = if format == Format::Fio { 2 } else { 4 };
+        assert_eq!(read(&path, None, &Options::default()).unwrap().len(), many, "{format}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        every_way(&bytes);
+    }
+
+    #[test]
+    fn random_text(text in "([0-9RWrwQDC.,+ \\t:/-]{0,40}\\r?\\n){0,8}") {
+        every_way(text.as_bytes());
+    }
+
+    #[test]
+    fn damaged(
+        which in 1..Format::ALL.len(),
+        cut in 0..300_usize,
+        changes in prop::collection::vec((0..300_usize, any::<u8>()), 0..4),
+        packed in 0..3,
+    ) {
+        let mut bytes = good(Format::ALL[which]);
+        bytes.truncate(cut.max(1));
+        for (at, byte) in &changes {
+            let len = bytes.len();
+            bytes[at % len] = *byte;
+        }
+        if packed == 1 {
+            bytes = zstd::encode_all(&bytes[..], 1).unwrap();
+            bytes.truncate(cut.max(1));
+        }
+        every_way(&bytes);
+    }
+}

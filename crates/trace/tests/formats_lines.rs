@@ -1,0 +1,462 @@
+//! Each format on a few lines typed after its definition, and what is malformed: one clear error
+//! each, with file, place and field.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use gordon_trace::BlockOp::{self, Discard, Flush, Read, Write};
+use gordon_trace::formats::{
+    Counts, Event, Format, FormatError, Io, Options, Order, Reader, detect, open,
+};
+use gordon_units::{Bytes, Ns};
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+struct Case {
+    _dir: tempfile::TempDir,
+    path: PathBuf,
+}
+
+fn case(content: impl AsRef<[u8]>) -> Case {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("trace");
+    fs::write(&path, content).unwrap();
+    Case { _dir: dir, path }
+}
+
+fn all(reader: &mut Reader) -> Result<Vec<Io>, FormatError> {
+    let (mut all, mut batch) = (Vec::new(), Vec::new());
+    while reader.fill(&mut batch)? {
+        all.extend_from_slice(&batch);
+    }
+    Ok(all)
+}
+
+fn with(path: &Path, options: &Options) -> (Vec<Io>, Counts) {
+    let mut reader = open(path, None, options).unwrap();
+    let all = all(&mut reader).unwrap();
+    (all, reader.counts())
+}
+
+/// Told by content, read whole: (ns, op, device, offset, length).
+fn reads(format: Format, content: impl AsRef<[u8]>, expected: &[(u64, BlockOp, u32, u64, u64)]) {
+    let case = case(content);
+    assert_eq!(detect(&case.path).unwrap(), format);
+    let (all, _) = with(&case.path, &Options::default());
+    let brief: Vec<_> =
+        all.iter().map(|io| (io.at.0, io.op, io.device, io.offset.0, io.len.0)).collect();
+    assert_eq!(brief, expected);
+}
+
+/// The error's text names the file, says all of `what`, and has a hint on its own line.
+fn refused(format: Option<Format>, content: impl AsRef<[u8]>, what: &[&str]) -> FormatError {
+    let case = case(content);
+    let result = open(&case.path, format, &Options::default()).and_then(|mut r| all(&mut r));
+    let error = result.expect_err("the content is bad");
+    let text = error.to_string();
+    assert!(text.contains(&case.path.display().to_string()), "{text}");
+    for what in what {
+        assert!(text.contains(what), "`{what}` in: {text}");
+    }
+    assert!(text.lines().nth(1).is_some_and(|hint| hint.starts_with("  try: ")), "{text}");
+    error
+}
+
+const S: u64 = 1_000_000_000;
+
+#[test]
+fn mqsim() {
+    let text = "11413000 0 657728 16 1\r\n\n12000000\t3 8 1 0";
+    reads(
+        Format::Mqsim,
+        text,
+        &[(0, Read, 0, 657_728 * 512, 8192), (587_000, Write, 3, 4096, 512)],
+    );
+}
+
+#[test]
+fn disksim() {
+    let text = "0.500000 0 100 8 1\n2.25 1 7 16 0\n3 0 1 1 0x40000001\n";
+    let last = (2_500_000, Read, 0, 512, 512);
+    let second = (1_750_000, Write, 1, 7 * 512, 8192);
+    reads(Format::Disksim, text, &[(0, Read, 0, 51_200, 4096), second, last]);
+}
+
+#[test]
+fn disksim_validate() {
+    let text = "R Hit    1975456   4  15362.00000  56074.00000\nW Miss 8 4 3024.5 27896\n";
+    let case = case(text);
+    assert_eq!(detect(&case.path).unwrap(), Format::DisksimValidate);
+    let (all, _) = with(&case.path, &Options::default());
+    assert_eq!(all[1].at, Ns(71_436_000));
+    assert_eq!((all[1].latency, all[1].gap), (Some(Ns(3_024_500)), Some(Ns(27_896_000))));
+}
+
+#[test]
+fn msr() {
+    let text = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\
+                128166372003061629,src1,1,Read,383496192,32768,113736\n\
+                128166372016382155,src1,1,write, 512, 1024, 7\n";
+    let expected = [(0, Read, 1, 383_496_192, 32_768), (1_332_052_600, Write, 1, 512, 1024)];
+    reads(Format::Msr, text, &expected);
+    let case = case(text);
+    assert_eq!(with(&case.path, &Options::default()).0[0].latency, Some(Ns(11_373_600)));
+}
+
+/// The specification's own example but for its last, misprinted line.
+#[test]
+fn spc() {
+    let text = "0,20941264,8192,W,0.551706,Alpha/NT\n0,20939840,8192,W,0.554041\n\
+                1,3436288,15872,w,1.250720,0x123,5.99,test\n0,7695360,4096,R,2.346628\n";
+    let first = (0, Write, 0, 20_941_264 * 512, 8192);
+    let second = (2_335_000, Write, 0, 20_939_840 * 512, 8192);
+    let third = (699_014_000, Write, 1, 3_436_288 * 512, 15_872);
+    let last = (1_794_922_000, Read, 0, 7_695_360 * 512, 4096);
+    reads(Format::Spc, text, &[first, second, third, last]);
+}
+
+#[test]
+fn alibaba() {
+    let text = "device_id,opcode,offset,length,timestamp\n\
+                419,W,8792731648,16384,1577808144360767\n725,R,59110326272,360448,1577808144360813\n";
+    let first = (0, Write, 419, 8_792_731_648, 16_384);
+    reads(Format::Alibaba, text, &[first, (46_000, Read, 725, 59_110_326_272, 360_448)]);
+}
+
+#[test]
+fn tencent() {
+    let text = "1538323200,12910952,128,0,1063\n1538323201,6338688,8,1,1627\n";
+    let first = (0, Read, 1063, 12_910_952 * 512, 65_536);
+    reads(Format::Tencent, text, &[first, (S, Write, 1627, 6_338_688 * 512, 4096)]);
+}
+
+#[test]
+fn fio_2() {
+    let text = "fio version 2 iolog\n/dev/a add\n/dev/b add\n/dev/a open\n/dev/a read 4096 512\n\
+                /dev/a wait 250 0\n/dev/b write 0 8192\n/dev/b sync 0 0\n/dev/b trim 512 512\n\
+                /dev/a close\n";
+    let case = case(text);
+    let (_, counts) = with(&case.path, &Options::default());
+    assert_eq!(counts.other_kinds, 4);
+    let b = 250_000;
+    let expected = [
+        (0, Read, 0, 4096, 512),
+        (b, Write, 1, 0, 8192),
+        (b, Flush, 1, 0, 0),
+        (b, Discard, 1, 512, 512),
+    ];
+    reads(Format::Fio, text, &expected);
+}
+
+#[test]
+fn fio_3() {
+    let text = "fio version 3 iolog\n20 /f add\n235 /f open\n239 /f read 61440 4096\n\
+                412 /f write 774144 4096\n415 /f datasync 0 0\n500 /f close\n";
+    let write = (173_000, Write, 0, 774_144, 4096);
+    let flush = (176_000, Flush, 0, 0, 0);
+    reads(Format::Fio, text, &[(0, Read, 0, 61_440, 4096), write, flush]);
+}
+
+const BLKPARSE: &str = "  8,0    3        1     0.000000000   697  Q  WS 223490 + 8 [kjournald]
+  8,0    3        2     0.000001829   697  G  WS 223490 + 8 [kjournald]
+  8,0    3        3     0.000002197   697  P   N [kjournald]
+  8,0    3        7     0.000005500   697  U   N [kjournald] 1
+  8,0    3        8     0.000007000   697  D  WS 223490 + 8 [kjournald]
+  8,0    1        9     0.000008000     0  m   N cfq697S / complete
+  8,0    1        9     0.000009000   698  A   R 100 + 8 <- (8,1) 37
+  8,0    1       10     0.000010000     0  D  FN [kworker/1:0]
+  8,0    1       11     0.000011000     0  D   R 36 (12 00 00 00 24 00) [hald]
+  8,0    1       12     0.000012000     0  D   N 0 [hald]
+253,16   1       13     1.000007000   699  D   D 2048 + 16 [fstrim]
+253,16   1       14     1.000008000   699  D RSM 7 + 1 [x y]
+  8,0    3       15     1.000009000     0  C  WS 223490 + 8 [0]
+CPU3 (sda):
+ Reads Queued:           0,        0KiB\t Writes Queued:           1,        4KiB
+";
+
+#[test]
+fn blkparse() {
+    let (sda, vdb) = (8 << 20, 253 << 20 | 16);
+    let issued = [
+        (0, Write, sda, 223_490 * 512, 4096),
+        (3_000, Flush, sda, 0, 0),
+        (S, Discard, vdb, 2048 * 512, 8192),
+        (S + 1_000, Read, vdb, 7 * 512, 512),
+    ];
+    reads(Format::Blkparse, BLKPARSE, &issued);
+    let case = case(BLKPARSE);
+    let by = |event| with(&case.path, &Options { event: Some(event), ..Options::default() }).0;
+    assert_eq!((by(Event::Queue).len(), by(Event::Complete).len()), (1, 1));
+    let (of, counts) = with(&case.path, &Options { device: Some(vdb), ..Options::default() });
+    assert_eq!((of.len(), counts.other_devices, counts.empty), (2, 2, 0));
+}
+
+/// Without issues, as of a device mapper, queueing counts.
+#[test]
+fn blkparse_without_issues() {
+    let text: String = BLKPARSE
+        .lines()
+        .filter(|l| !l.contains("  D ") && !l.contains(" D RSM"))
+        .fold(String::new(), |text, line| text + line + "\n");
+    reads(Format::Blkparse, text, &[(0, Write, 8 << 20, 223_490 * 512, 4096)]);
+}
+
+fn event(time: u64, sector: u64, bytes: u32, action: u32, own: &[u8], big: bool) -> Vec<u8> {
+    let mut out = Vec::new();
+    macro_rules! put {
+        ($($value:expr),*) => {
+            $(out.extend(if big { $value.to_be_bytes().to_vec() } else { $value.to_le_bytes().to_vec() });)*
+        };
+    }
+    put!(0x6561_7407_u32, 1_u32, time, sector, bytes, action, 42_u32, 8_u32 << 20, 0_u32);
+    put!(0_u16, u16::try_from(own.len()).unwrap());
+    out.extend(own);
+    out
+}
+
+#[test]
+fn blktrace() {
+    let (read, write, flush, issue) = (1_u32 << 16, 1 << 17, 1 << 18, 7);
+    let (note, discard) = (1_u32 << 26, 1 << 29);
+    for big in [false, true] {
+        let mut bytes = event(0, 0, 0, note, b"fio\0", big);
+        bytes.extend(event(90, 8, 4096, read | 1, &[], big));
+        bytes.extend(event(100, 8, 4096, read | issue, &[], big));
+        bytes.extend(event(150, 16, 512, write | issue, b"own bytes", big));
+        bytes.extend(event(160, 0, 0, read | flush | issue, &[], big));
+        bytes.extend(event(170, 32, 1024, write | discard | issue, &[], big));
+        bytes.extend(event(180, 8, 4096, read | 8, &[], big));
+        let sda = 8 << 20;
+        let expected = [
+            (0, Read, sda, 4096, 4096),
+            (50, Write, sda, 8192, 512),
+            (60, Flush, sda, 0, 0),
+            (70, Discard, sda, 16_384, 1024),
+        ];
+        reads(Format::Blktrace, &bytes, &expected);
+        let cut = &bytes[..bytes.len() - 5];
+        refused(None, cut, &["record 7", "43 bytes at the end", "48 bytes"]);
+        let mut later = bytes.clone();
+        later[if big { 3 } else { 0 }] = 8;
+        refused(None, &later, &["events of version 8"]);
+        let mut odd = bytes.clone();
+        odd[54] = 9;
+        refused(None, &odd, &["record 2 (byte 52)", "magic"]);
+    }
+}
+
+/// A file for each CPU: all are read, whichever is named, and also where only the stem is.
+#[test]
+fn blktrace_per_cpu() {
+    let dir = tempfile::tempdir().unwrap();
+    let issue = |time, sector| event(time, sector, 512, 1 << 16 | 7, &[], false);
+    fs::write(dir.path().join("sda.blktrace.0"), [issue(10, 1), issue(40, 4)].concat()).unwrap();
+    fs::write(dir.path().join("sda.blktrace.1"), b"").unwrap();
+    // Events of one CPU may be a little out of order.
+    fs::write(dir.path().join("sda.blktrace.12"), [issue(30, 3), issue(20, 2)].concat()).unwrap();
+    for name in ["sda.blktrace.0", "sda.blktrace.12", "sda"] {
+        let path = dir.path().join(name);
+        assert_eq!(detect(&path).unwrap(), Format::Blktrace);
+        let (all, _) = with(&path, &Options::default());
+        let brief: Vec<_> = all.iter().map(|io| (io.at.0, io.offset.0 / 512)).collect();
+        assert_eq!(brief, [(0, 1), (10, 2), (20, 3), (30, 4)]);
+    }
+}
+
+fn vscsi_1(time: u64, block: u64, len: u32, code: u16) -> Vec<u8> {
+    let parts: [&[u8]; 7] = [
+        &7_u32.to_le_bytes(),
+        &len.to_le_bytes(),
+        &1_u32.to_le_bytes(),
+        &code.to_le_bytes(),
+        &0x100_u16.to_le_bytes(),
+        &block.to_le_bytes(),
+        &time.to_le_bytes(),
+    ];
+    parts.concat()
+}
+
+#[test]
+fn vscsi() {
+    // WRITE (10), TEST UNIT READY, READ (16), SYNCHRONIZE CACHE (10).
+    let records = [
+        vscsi_1(5, 100, 512, 0x2a),
+        vscsi_1(6, 0, 0, 0),
+        vscsi_1(8, 50, 4096, 0x88),
+        vscsi_1(9, 1, 512, 0x35),
+    ];
+    let expected =
+        [(0, Write, 0, 51_200, 512), (3_000, Read, 0, 25_600, 4096), (4_000, Flush, 0, 0, 0)];
+    reads(Format::Vscsi, records.concat(), &expected);
+    let mut cut = records.concat();
+    cut.truncate(120);
+    refused(None, &cut, &["record 4 (byte 96)", "24 bytes at the end", "32 bytes"]);
+    let mut odd = records.concat();
+    odd[64 + 15] = 9;
+    refused(Some(Format::Vscsi), &odd, &["record 3 (byte 64)", "version", "0x0900"]);
+}
+
+fn oracle(time: u32, object: u64, len: u32, next: i64) -> Vec<u8> {
+    let parts: [&[u8]; 4] =
+        [&time.to_le_bytes(), &object.to_le_bytes(), &len.to_le_bytes(), &next.to_le_bytes()];
+    parts.concat()
+}
+
+#[test]
+fn oracle_general() {
+    let records = [oracle(7, 10, 512, 3), oracle(7, 11, 4096, -1), oracle(9, 10, 512, -1)];
+    let expected = [(0, Read, 0, 5120, 512), (0, Read, 0, 5632, 4096), (2 * S, Read, 0, 5120, 512)];
+    reads(Format::OracleGeneral, records.concat(), &expected);
+    let objects = [oracle(7, 10, 512, -1), oracle(7, u64::MAX, 512, -1)].concat();
+    refused(None, objects, &["record 2 (byte 24)", "object", "not of blocks"]);
+}
+
+#[test]
+fn gordon() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.trace");
+    common::write(&path, 3, 20_000);
+    assert_eq!(detect(&path).unwrap(), Format::Gordon);
+    let (all, counts) = with(&path, &Options::default());
+    assert_eq!((all.len(), counts.requests), (20_000, 20_000));
+    for (i, io) in (0..).zip(&all) {
+        let own = common::io(i, 0);
+        assert_eq!((io.at, io.op, io.device), (own.at, own.op, own.device));
+        assert_eq!((io.offset, io.len), (Bytes(own.sector * 512), own.bytes()));
+        assert_eq!(io.latency, own.latency);
+    }
+}
+
+#[test]
+fn malformed_lines() {
+    let good = "10 0 8 8 1\n";
+    let at = |bad: &str, what: &[&str]| {
+        let what = [&["line 3", "format mqsim"], what].concat();
+        refused(None, format!("{good}{good}{bad}\n{good}{good}"), &what);
+    };
+    at("11 0 x 8 1", &["sector", "found `x`"]);
+    at("11 0 8 8 2", &["type", "0 (write) or 1 (read)", "found `2`"]);
+    at("11 0 8 8", &["type", "found nothing"]);
+    at("11 0 8 8 1 1", &["columns", "the end of the line", "found `1`"]);
+    at("-1 0 8 8 1", &["time", "found `-1`"]);
+    at("11 0 18446744073709551615 8 1", &["sector", "2^55"]);
+    at("11 0 18014398509481984 8 1", &["offset and length", "2^62"]);
+    at("11 4294967296 8 8 1", &["device", "2^32"]);
+    at("9 0 8 8 1", &["time goes backwards", "--order"]);
+    refused(None, "1,R,0,512,5\n1,R,0,512,5\n1,X,0,512,6\n", &["line 3", "opcode", "found `X`"]);
+    refused(None, "0,1,512,R,0.1\n0,1,512,R,0.1\n0,1,512,R,-5\n", &["line 3", "timestamp"]);
+    refused(
+        Some(Format::Fio),
+        "fio version 3 iolog\n1 /f read 0 512\n2 /f wait 5\n",
+        &["line 3", "action", "`wait`"],
+    );
+    refused(Some(Format::Fio), "hello\n", &["line 1", "first line", "version 2"]);
+}
+
+#[test]
+fn skip_bad_counts() {
+    let text = "10 0 8 8 1\n11 0 x 8 1\n9 0 8 8 1\n\n12 0 8 8 1\n13 0 8";
+    let case = case(text);
+    let options = Options { skip_bad: true, ..Options::default() };
+    let mut reader = open(&case.path, None, &options).unwrap();
+    let all = all(&mut reader).unwrap();
+    assert_eq!((all.len(), reader.skipped()), (2, 3));
+    let first = reader.first_skipped().unwrap();
+    assert!(first.contains("line 2: sector"), "{first}");
+}
+
+#[test]
+fn times_out_of_order() {
+    let text = "10 0 1 1 1\n30 0 3 1 1\n20 0 2 1 1\n40 0 4 1 1\n";
+    let case = case(text);
+    let by = |order| with(&case.path, &Options { order, ..Options::default() });
+    let brief = |all: &[Io]| all.iter().map(|io| (io.at.0, io.offset.0 / 512)).collect::<Vec<_>>();
+    let (clamped, counts) = by(Order::Clamp);
+    assert_eq!(brief(&clamped), [(0, 1), (20, 3), (20, 2), (30, 4)]);
+    assert_eq!(counts.clamped, 1);
+    assert_eq!(brief(&by(Order::Sort).0), [(0, 1), (10, 2), (20, 3), (30, 4)]);
+    // Too far out of order for the window.
+    let mut text = String::new();
+    for i in 1..100_000 {
+        text += &format!("{i} 0 8 8 1\n");
+    }
+    text += "5 0 8 8 1\n";
+    let far = self::case(text);
+    let options = Options { order: Order::Sort, ..Options::default() };
+    let result = open(&far.path, None, &options).and_then(|mut r| all(&mut r));
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains("line 100000: time goes backwards"), "{error}");
+}
+
+#[test]
+fn sectors_and_empty_requests() {
+    let text = "1,R,100,1000,5\n1,W,0,0,6\n1,W,512,1,7\n1,R,1024,512,8\n";
+    let case = case(text);
+    let (all, counts) = with(&case.path, &Options::default());
+    let brief: Vec<_> = all.iter().map(|io| (io.offset.0, io.len.0)).collect();
+    assert_eq!(brief, [(0, 1536), (512, 512), (1024, 512)]);
+    assert_eq!((counts.aligned, counts.empty, counts.requests), (2, 1, 3));
+}
+
+#[test]
+fn time_units() {
+    let text = "10 0 8 8 1\n20 0 8 8 1\n";
+    let case = case(text);
+    let unit = |unit| Options { time_unit: Some(Ns(unit)), ..Options::default() };
+    assert_eq!(with(&case.path, &unit(1000)).0[1].at, Ns(10_000));
+    let error = open(&case.path, None, &unit(2 * S)).unwrap_err().to_string();
+    assert!(error.contains("between 1ns and 1s"), "{error}");
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    out.write_all(bytes).unwrap();
+    out.finish().unwrap()
+}
+
+#[test]
+fn compressed() {
+    let part = |from: u64| -> String {
+        (from..from + 20_000).map(|i| format!("{i} 0 {} 8 {}\n", i * 8, i % 2)).collect()
+    };
+    let (first, second) = (part(0), part(20_000));
+    // Files joined of several compressed ones, too.
+    let zipped = [gzip(first.as_bytes()), gzip(second.as_bytes())].concat();
+    let zstd = |text: &str| zstd::encode_all(text.as_bytes(), 1).unwrap();
+    let packed = [zstd(&first), zstd(&second)].concat();
+    for bytes in [zipped.clone(), packed.clone()] {
+        let case = case(bytes);
+        assert_eq!(with(&case.path, &Options::default()).0.len(), 40_000);
+    }
+    for bytes in [&zipped[..zipped.len() - 100], &packed[..packed.len() - 100]] {
+        refused(None, bytes, &["cannot read", "after line", "cut short"]);
+    }
+}
+
+#[test]
+fn unknown_and_empty() {
+    refused(None, "", &["holds no request"]);
+    refused(None, "\n\n", &["no known trace format"]);
+    refused(None, "hello world\nthis is no trace\n", &["no known trace format", "`hello world`"]);
+    refused(
+        None,
+        (0..400_u32).map(|i| (i * i % 251) as u8).collect::<Vec<_>>(),
+        &["no known trace format", "binary"],
+    );
+    refused(None, "PAR1\0\0\0", &["Parquet"]);
+    refused(Some(Format::Mqsim), "\n", &["holds no request"]);
+    let long = "1".repeat(3 << 20);
+    refused(Some(Format::Mqsim), long, &["no end of line"]);
+    let missing = open(Path::new("/nonexistent/x"), None, &Options::default()).unwrap_err();
+    assert!(missing.to_string().contains("cannot open /nonexistent/x"));
+    let name = "nonsense".parse::<Format>().unwrap_err().to_string();
+    assert!(name.contains("`nonsense`") && name.contains("oracleGeneral"), "{name}");
+    for format in Format::ALL {
+        assert_eq!(format.name().parse::<Format>().unwrap(), format);
+    }
+    let case = case("10 0 8 8 1\n");
+    let options = Options { device: Some(7), ..Options::default() };
+    let error = open(&case.path, None, &options).and_then(|mut r| all(&mut r)).unwrap_err();
+    assert!(error.to_string().contains("of device 7: 1 are of others"), "{error}");
+}

@@ -1,0 +1,178 @@
+//! Each reader on real public files: count, first and last request, total bytes.
+//!
+//! The files are not ours to copy. Those of `GORDON_TRACES` (else `../shared/traces` beside the
+//! repository) are read if they are there; a test that cannot run says so by name.
+#![allow(clippy::unwrap_used, clippy::print_stderr, missing_docs)]
+
+use gordon_trace::BlockOp;
+use gordon_trace::formats::{Counts, Format, Io, Options, Order, detect, open};
+use gordon_units::{Bytes, Ns};
+use std::path::{Path, PathBuf};
+
+fn file(test: &str, name: &str) -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+    let folder = std::env::var_os("GORDON_TRACES").map_or(beside, PathBuf::from);
+    let path = folder.join(name);
+    if path.is_file() {
+        return Some(path);
+    }
+    eprintln!("skipped {test}: no {}; set GORDON_TRACES to a folder that has it", path.display());
+    None
+}
+
+struct Read {
+    all: Vec<Io>,
+    counts: Counts,
+}
+
+/// Reads a file with its format told by content; nothing may be left out.
+fn read(path: &Path, format: Format) -> Read {
+    let read = read_with(path, format, &Options::default());
+    let requests = read.counts.requests;
+    assert_eq!(read.counts, Counts { requests, ..Counts::default() });
+    read
+}
+
+fn read_with(path: &Path, format: Format, options: &Options) -> Read {
+    assert_eq!(detect(path).unwrap(), format);
+    let mut reader = open(path, None, options).unwrap();
+    assert_eq!(reader.format(), format);
+    let mut all = Vec::new();
+    let mut batch = Vec::new();
+    while reader.fill(&mut batch).unwrap() {
+        all.extend_from_slice(&batch);
+    }
+    let counts = reader.counts();
+    assert_eq!(counts.requests, all.len() as u64);
+    assert!(all.is_sorted_by_key(|io| io.at));
+    Read { all, counts }
+}
+
+fn bytes(all: &[Io], op: BlockOp) -> u64 {
+    all.iter().filter(|io| io.op == op).map(|io| io.len.0).sum()
+}
+
+fn io(at: u64, op: BlockOp, offset: u64, len: u64) -> Io {
+    let (at, offset, len) = (Ns(at), Bytes(offset), Bytes(len));
+    Io { at, op, device: 0, offset, len, latency: None, gap: None }
+}
+
+#[test]
+fn mqsim_web_search() {
+    let Some(path) = file("mqsim_web_search", "block/wsrch-small.mqsim.trace.gz") else { return };
+    let Read { all, counts } = read(&path, Format::Mqsim);
+    assert_eq!(counts.requests, 24_783);
+    let device = |io: Io, device| Io { device, ..io };
+    assert_eq!(all[0], io(0, BlockOp::Read, 657_728 * 512, 16 * 512));
+    let last = io(60_066_625_000 - 11_413_000, BlockOp::Read, 34_371_424 * 512, 64 * 512);
+    assert_eq!(*all.last().unwrap(), device(last, 1));
+    assert_eq!(bytes(&all, BlockOp::Read), 382_085_120);
+    assert_eq!(bytes(&all, BlockOp::Write), 32_768);
+}
+
+#[test]
+fn vscsi_cloud_physics() {
+    let Some(path) = file("vscsi_cloud_physics", "block/cloudPhysicsIO.vscsi.gz") else { return };
+    let Read { all, counts } = read(&path, Format::Vscsi);
+    assert_eq!(counts.requests, 113_872);
+    assert_eq!(all[0], io(0, BlockOp::Write, 42_932_745 * 512, 512));
+    let last = io(7_200_089_885_000, BlockOp::Write, 21_983_308_800, 512);
+    assert_eq!(*all.last().unwrap(), last);
+    assert_eq!(bytes(&all, BlockOp::Read), 1_797_412_352);
+    assert_eq!(bytes(&all, BlockOp::Write), 2_408_565_760);
+    assert_eq!(all.iter().filter(|io| io.op == BlockOp::Read).count(), 46_974);
+}
+
+fn validation(path: &Path, first: Io, last: Io, read_bytes: u64, write_bytes: u64) {
+    let Read { all, counts } = read(path, Format::DisksimValidate);
+    assert_eq!(counts.requests, 10_000);
+    assert_eq!((all[0], *all.last().unwrap()), (first, last));
+    assert_eq!(bytes(&all, BlockOp::Read), read_bytes);
+    assert_eq!(bytes(&all, BlockOp::Write), write_bytes);
+    // Closed loop: each is issued its predecessor's gap after the predecessor's completion.
+    for pair in all.windows(2) {
+        assert_eq!(pair[1].at, pair[0].at + pair[0].latency.unwrap() + pair[0].gap.unwrap());
+    }
+}
+
+fn timed(io: Io, latency: u64, gap: u64) -> Io {
+    Io { latency: Some(Ns(latency)), gap: Some(Ns(gap)), ..io }
+}
+
+#[test]
+fn disksim_validate_cheetah() {
+    let name = "disk/cheetah9LP/cheetah9LP.trace.gz";
+    let Some(path) = file("disksim_validate_cheetah", name) else { return };
+    let first = timed(io(0, BlockOp::Read, 1_975_456 * 512, 2048), 15_362_000, 56_074_000);
+    let last = io(497_607_519_000, BlockOp::Write, 12_389_752 * 512, 6144);
+    validation(&path, first, timed(last, 1_702_000, 30_743_000), 21_172_224, 11_184_128);
+}
+
+#[test]
+fn disksim_validate_barracuda() {
+    let name = "disk/barracuda/barracuda.trace.gz";
+    let Some(path) = file("disksim_validate_barracuda", name) else { return };
+    let first = timed(io(0, BlockOp::Read, 2_992_396 * 512, 2048), 13_670_000, 35_942_000);
+    let last = io(500_570_013_000, BlockOp::Read, 952_246_272, 4096);
+    validation(&path, first, timed(last, 10_793_000, 37_120_000), 21_032_960, 11_390_976);
+}
+
+/// 1,000 lines of hm_0 that the repository ben-manes/caffeine had (commit b479ff7).
+#[test]
+fn msr_sample() {
+    let Some(path) = file("msr_sample", "block/msr-cambridge1-sample.csv") else { return };
+    let Read { all, counts } = read(&path, Format::Msr);
+    assert_eq!(counts.requests, 1000);
+    let latency = |io: Io, units: u64| Io { latency: Some(Ns(units * 100)), ..io };
+    assert_eq!(all[0], latency(io(0, BlockOp::Write, 9_056_014_336, 2048), 2833));
+    let last = all.last().unwrap();
+    assert_eq!((last.at, last.op), (Ns(127_233_494_100), BlockOp::Read));
+    assert_eq!((last.offset, last.len), (Bytes(11_946_549_248), Bytes(4096)));
+    assert_eq!(bytes(&all, BlockOp::Read), 6_108_672);
+    assert_eq!(bytes(&all, BlockOp::Write), 3_580_928);
+}
+
+/// 50,000 lines that the same repository had, unpacked. Their times are not in order.
+#[test]
+fn tencent_sample() {
+    let Some(path) = file("tencent_sample", "block/cloud_storage-sample.csv") else { return };
+    let mut strict = open(&path, None, &Options::default()).unwrap();
+    let error = strict.fill(&mut Vec::new()).unwrap_err().to_string();
+    assert!(error.contains("line 2: time goes backwards by 1s"), "{error}");
+    let sort = Options { order: Order::Sort, ..Options::default() };
+    let Read { all, counts } = read_with(&path, Format::Tencent, &sort);
+    assert_eq!((counts.requests, counts.clamped), (50_000, 0));
+    let first = Io { device: 1063, ..io(0, BlockOp::Read, 7_115_202_560, 65_536) };
+    let last = Io { device: 10_799, ..io(1_000_000_000, BlockOp::Write, 4_365_783_040, 65_536) };
+    assert_eq!((all[0], *all.last().unwrap()), (first, last));
+    assert_eq!(bytes(&all, BlockOp::Read), 646_755_328);
+    assert_eq!(bytes(&all, BlockOp::Write), 871_636_992);
+}
+
+/// DiskSim 4.0's `valid/ascii.trace`.
+#[test]
+fn disksim_ascii() {
+    let Some(path) = file("disksim_ascii", "disk/ascii.trace") else { return };
+    let Read { all, counts } = read(&path, Format::Disksim);
+    assert_eq!(counts.requests, 100_000);
+    let on = |device, io: Io| Io { device, ..io };
+    assert_eq!(all[0], on(30, io(0, BlockOp::Read, 0, 2560)));
+    let last = io(1_532_935_854_228, BlockOp::Read, 165_456_384, 512);
+    assert_eq!(*all.last().unwrap(), on(11, last));
+    assert_eq!(bytes(&all, BlockOp::Read), 412_875_264);
+    assert_eq!(bytes(&all, BlockOp::Write), 107_663_872);
+}
+
+/// `PBPA/Data/blktrace.txt` of Apress/block-trace-analysis-and-storage-system-optimization.
+#[test]
+fn blkparse_of_a_disk() {
+    let Some(path) = file("blkparse_of_a_disk", "block/apress-blktrace.txt") else { return };
+    let Read { all, counts } = read_with(&path, Format::Blkparse, &Options::default());
+    assert_eq!((counts.requests, counts.other_kinds, counts.empty), (170, 49_830, 0));
+    let sdb = |io: Io| Io { device: 8 << 20 | 16, ..io };
+    assert_eq!(all[0], sdb(io(0, BlockOp::Read, 739_658_580_992, 131_072)));
+    let last = sdb(io(9_352_872_706, BlockOp::Write, 998_853_813_248, 466_944));
+    assert_eq!(*all.last().unwrap(), last);
+    assert_eq!(bytes(&all, BlockOp::Read), 9_977_856);
+    assert_eq!(bytes(&all, BlockOp::Write), 31_252_480);
+}

@@ -1,0 +1,382 @@
+"""Readers of block traces on bytes that the formats' own tools write, and on public files of a
+package registry; `gordon trace convert` and `gordon trace formats`.
+
+What a test needs and is not there is said by name: fio and blkparse (apt: fio, blktrace), root and
+the kernel's block tracer, the package registry.
+"""
+
+import hashlib
+import json
+import os
+import re
+import resource
+import shutil
+import struct
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Run, gordon
+
+CACHE = Path(__file__).parents[2] / "build/evidence"
+# The sdist carries libCacheSim's example traces.
+SDIST = "libcachesim==0.3.5"
+SDIST_SHA256 = "a1512046ab45bc0e5f0a81e5673cd02209477ffeefcb17a05fa714a06371abfb"
+SECTOR = 512
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def tool(name: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"no {name} on this machine")
+    return path
+
+
+def convert(folder: Path, source: str | Path, to: str, *more: str) -> tuple[dict[str, Any], Path]:
+    """What the trace holds, and where it was converted to."""
+    target = folder / f"{Path(source).name}.{to}"
+    ran = gordon(
+        folder, "trace", "convert", str(source), str(target), "--to", to, *more, "--json", "-"
+    )
+    assert ran.status == 0, ran.err
+    held: dict[str, Any] = json.loads(ran.out)
+    return held, target
+
+
+def at(time: int, op: str, device: int, offset: int, size: int) -> dict[str, Any]:
+    return {"at_ns": time, "op": op, "device": device, "offset_bytes": offset, "bytes": size}
+
+
+# fio
+
+
+def fio(folder: Path, *args: str) -> None:
+    command = [tool("fio"), "--output=fio.out", *args]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+
+
+def fio_lines(log: Path) -> list[list[str]]:
+    words = [line.split() for line in log.read_text().splitlines()[1:]]
+    return [w for w in words if len(w) == 5]
+
+
+def test_fio_3_as_fio_writes_it(tmp_path: Path) -> None:
+    file = tmp_path / "data"
+    fio(tmp_path, "--name=a", f"--filename={file}", "--size=1M", "--rw=randrw", "--bs=4k",
+        "--fsync=16", "--write_iolog=a.log")  # fmt: skip
+    log = tmp_path / "a.log"
+    if not log.read_text().startswith("fio version 3 iolog"):
+        pytest.skip("this fio writes an older log")
+    lines = fio_lines(log)
+    held, _ = convert(tmp_path, log, "mqsim")
+    assert held["from"] == "fio"
+    assert held["requests"] == len(lines)
+    assert held["read"]["requests"] + held["write"]["requests"] == 256
+    for op in ("read", "write"):
+        assert held[op]["bytes"] == sum(int(w[4]) for w in lines if w[2] == op)
+    for which, words in (("first", lines[0]), ("last", lines[-1])):
+        time = (int(words[0]) - int(lines[0][0])) * 1000
+        assert held[which] == at(time, words[2], 0, int(words[3]), int(words[4]))
+
+
+def test_fio_reads_what_is_written_and_its_version_2(tmp_path: Path) -> None:
+    """fio replays our version 3, and a version 2: what it has done then is what we read."""
+    mine = [(i * 1000, i % 3, i * 4096 % 65536, 4096 * (1 + i % 4)) for i in range(64)]
+    source = tmp_path / "mine"
+    source.write_text(
+        "".join(
+            f"{t * 1000} 0 {a // SECTOR} {n // SECTOR} {int(op != 0)}\n" for t, op, a, n in mine
+        )
+    )
+    _, third = convert(tmp_path, source, "fio")
+    second = tmp_path / "second"
+    name = "/dev/gordon-0"
+    words = {0: "write", 1: "read", 2: "read"}
+    body = [f"{name} add", f"{name} open"]
+    body += [f"{name} {words[op]} {a} {n}" for _, op, a, n in mine]
+    second.write_text("\n".join(["fio version 2 iolog", *body, f"{name} close", ""]))
+    expected = [[str(int(op == 0)), str(n), str(a)] for _, op, a, n in mine]
+    for log in (third, second):
+        fio(tmp_path, "--name=a", "--ioengine=null", f"--read_iolog={log}", "--replay_no_stall=1",
+            "--size=1M", f"--write_lat_log={log}", "--log_offset=1")  # fmt: skip
+        # Time, latency, 0 read or 1 write, bytes, offset.
+        done = Path(f"{log}_lat.1.log").read_text().splitlines()
+        assert [[w.strip() for w in line.split(",")[2:5]] for line in done] == expected
+        held, _ = convert(tmp_path, log, "spc")
+        assert (held["from"], held["requests"]) == ("fio", 64)
+        assert held["write"] == {
+            "requests": 22,
+            "bytes": sum(n for _, op, _, n in mine if op == 0),
+        }
+        assert held["read"]["bytes"] == sum(n for _, op, _, n in mine if op != 0)
+
+
+# blktrace, blkparse
+
+
+@pytest.fixture(scope="module")
+def kernel_events(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Binary events as the kernel's block tracer writes them, of a loop device of our own."""
+    folder = tmp_path_factory.mktemp("kernel")
+    tracing = Path("/sys/kernel/tracing")
+    if os.geteuid() != 0:
+        pytest.skip("the kernel's block tracer is root's")
+    for name in ("fio", "losetup", "unshare", "blkdiscard"):
+        tool(name)
+    script = f"""set -e
+mount -t tracefs none {tracing} 2>/dev/null || true
+cd {tracing}
+grep -qw blk available_tracers || {{ echo no block tracer in this kernel; exit 77; }}
+[ "$(cat current_tracer)" = nop ] || {{ echo another tracer is at work; exit 77; }}
+truncate -s 64M {folder}/disk
+L=$(losetup -f --show {folder}/disk) || {{ echo no loop device; exit 77; }}
+T=/sys/block/${{L##*/}}/trace/enable
+finish() {{
+  echo 0 >$T; echo 0 >options/bin; echo 1 >options/context-info; echo nop >current_tracer
+  losetup -d $L
+}}
+trap finish EXIT
+[ -w $T ] || {{ echo no blktrace in this kernel; exit 77; }}
+echo blk >current_tracer
+echo 1 >options/bin
+echo 0 >options/context-info
+echo 1 >$T
+cat trace_pipe >{folder}/events & P=$!
+fio --name=a --filename=$L --size=16M --rw=randrw --bs=4k --direct=1 --number_ios=200 --fsync=50 \
+  --output={folder}/fio.out
+blkdiscard -o 1M -l 1M $L
+sleep 0.5
+kill $P
+"""
+    ran = subprocess.run(
+        ["unshare", "-m", "bash", "-c", script], capture_output=True, text=True, timeout=60
+    )
+    if ran.returncode == 77:
+        pytest.skip(ran.stdout.strip())
+    assert ran.returncode == 0, ran.stderr
+    return folder / "events"
+
+
+def issued(events: bytes) -> list[dict[str, Any]]:
+    """The issues among kernel events, by a reader of this test's own."""
+    found, place = [], 0
+    while place < len(events):
+        magic, _, time, sector, size, action, _, device, _, _, own = struct.unpack_from(
+            "<IIQQIIIIIHH", events, place
+        )
+        assert magic == 0x65617407
+        place += 48 + own
+        kinds = action >> 16
+        if action & 0xFFFF == 7 and not kinds & (1 << 10 | 1 << 9):
+            discard, flush = kinds & 1 << 13, kinds & 1 << 2 and not size
+            op = "discard" if discard else "flush" if flush else "write" if kinds & 2 else "read"
+            found.append(at(time, op, device, 0 if flush else sector * SECTOR, size))
+    return found
+
+
+def test_blktrace_as_the_kernel_writes_it(kernel_events: Path, tmp_path: Path) -> None:
+    expected = issued(kernel_events.read_bytes())
+    held, _ = convert(tmp_path, kernel_events, "fio")
+    assert held["from"] == "blktrace"
+    assert held["requests"] == len(expected) > 200
+    start = expected[0]["at_ns"]
+    for which, request in (("first", expected[0]), ("last", expected[-1])):
+        assert held[which] == request | {"at_ns": request["at_ns"] - start}
+    assert held["last"]["op"] == "discard"
+    for op in ("read", "write", "discard", "flush"):
+        of = [e for e in expected if e["op"] == op]
+        assert held[op] == {"requests": len(of), "bytes": sum(e["bytes"] for e in of)}
+
+
+def test_blkparse_as_blkparse_writes_it(kernel_events: Path, tmp_path: Path) -> None:
+    """blkparse's text and its binary dump of the same events hold the same requests; its own
+    totals are ours."""
+    blkparse = tool("blkparse")
+    text, dump = tmp_path / "text", tmp_path / "dump"
+    with kernel_events.open("rb") as events:
+        ran = subprocess.run(
+            [blkparse, "-i", "-", "-d", dump], stdin=events, capture_output=True, check=True
+        )
+    text.write_bytes(ran.stdout)
+    ours, as_fio = convert(tmp_path, kernel_events, "fio")
+    parsed, parsed_as_fio = convert(tmp_path, text, "fio")
+    assert (parsed["from"], parsed["requests"]) == ("blkparse", ours["requests"])
+    assert parsed_as_fio.read_text() == as_fio.read_text()
+    dumped, dumped_as_fio = convert(tmp_path, dump, "fio")
+    assert dumped["from"] == "blktrace"
+    assert dumped_as_fio.read_text() == as_fio.read_text()
+    totals = text.read_text().rpartition("Total (")[2]
+    reads, read_kib = re.search(r"Read Dispatches: +(\d+), +(\d+)KiB", totals).groups()  # type: ignore[union-attr]
+    writes, write_kib = re.search(r"Write Dispatches: +(\d+), +(\d+)KiB", totals).groups()  # type: ignore[union-attr]
+    # It counts flushes with the reads, discards with the writes.
+    assert int(reads) == ours["read"]["requests"] + ours["flush"]["requests"]
+    assert int(read_kib) == ours["read"]["bytes"] // 1024
+    assert int(writes) == ours["write"]["requests"] + ours["discard"]["requests"]
+    assert int(write_kib) == (ours["write"]["bytes"] + ours["discard"]["bytes"]) // 1024
+
+
+# libCacheSim's example traces
+
+
+@pytest.fixture(scope="module")
+def examples() -> Path:
+    """The traces in the sdist, fetched once, in a folder that is not part of the project."""
+    folder = CACHE / SDIST
+    if folder.is_dir():
+        return folder
+    CACHE.mkdir(parents=True, exist_ok=True)
+    archive = CACHE / f"{SDIST.replace('==', '-')}.tar.gz"
+    if not archive.exists():
+        command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check"]
+        command += ["--no-deps", "--no-binary", "libcachesim", "-q", "-d", str(CACHE), SDIST]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        if not archive.exists():
+            pytest.skip(f"{SDIST} cannot be had: {ran.stderr.strip().splitlines()[-1:]}")
+    assert hashlib.sha256(archive.read_bytes()).hexdigest() == SDIST_SHA256
+    partial = CACHE / f"{SDIST}.partial-{os.getpid()}"
+    partial.mkdir()
+    with tarfile.open(archive) as tar:
+        for member in tar.getmembers():
+            if "/data/cloudPhysicsIO." in member.name:
+                source = tar.extractfile(member)
+                assert source is not None
+                (partial / Path(member.name).name).write_bytes(source.read())
+    partial.rename(folder)
+    return folder
+
+
+def test_oracle_general_of_libcachesim(examples: Path, tmp_path: Path) -> None:
+    file = examples / "cloudPhysicsIO.oracleGeneral.bin"
+    records = list(struct.iter_unpack("<IQIq", file.read_bytes()))
+    held, _ = convert(tmp_path, file, "mqsim")
+    assert held["from"] == "oracleGeneral"
+    assert held["requests"] == len(records) == 113_872
+    assert held["first"] == at(0, "read", 0, 42_932_745 * SECTOR, 512)
+    assert held["last"] == at(7200 * 10**9, "read", 0, 42_936_150 * SECTOR, 512)
+    assert held["read"]["bytes"] == sum(r[2] for r in records) == 4_368_040_448
+
+
+def test_vscsi_of_libcachesim(examples: Path, tmp_path: Path) -> None:
+    """The binary trace against that package's CSV of it: seconds, SCSI code, bytes, block."""
+    held, as_mqsim = convert(tmp_path, examples / "cloudPhysicsIO.vscsi", "mqsim")
+    assert (held["from"], held["requests"]) == ("vscsi", 113_872)
+    lines = (examples / "cloudPhysicsIO.csv").read_text().splitlines()[1:]
+    codes = {"28": "1", "2a": "0"}
+    theirs = [
+        (codes[code], int(size), int(block))
+        for _, _, code, size, block in (line.split(",") for line in lines)
+    ]
+    ours = [
+        (op, int(sectors) * SECTOR, int(sector))
+        for _, _, sector, sectors, op in map(str.split, as_mqsim.read_text().splitlines())
+    ]
+    assert ours == theirs
+
+
+# The commands
+
+
+def test_formats_are_listed(run: Run) -> None:
+    lines = run("trace", "formats").out.splitlines()
+    assert lines[0].split()[:2] == ["format", "written"]
+    names = [line.split()[0] for line in lines[1:]]
+    expected = (
+        "gordon blkparse blktrace fio msr mqsim disksim disksim-validate spc alibaba tencent"
+        " oracleGeneral vscsi"
+    )
+    assert names == expected.split()
+
+
+def test_convert_to_our_own(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("5 0 8 8 1\n9 0 16 8 0\n")
+    ran = run("trace", "convert", "a", "a.trace")
+    assert (ran.status, ran.out) == (0, "")
+    assert ran.err == "2 requests from mqsim to gordon: a.trace\n"
+    shown = run("trace", "show", "a.trace")
+    assert "a, converted from mqsim" in shown.out
+    assert "block I/O: 2 requests; read 1, 4.10 kB; write 1, 4.10 kB" in shown.out
+    survey = run("survey", "a.trace")
+    assert survey.status == 1
+    assert "holds block requests alone" in survey.err
+
+
+def test_convert_through_pipes(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "gordon", "trace", "convert", "-", "-", "--to", "spc"]
+    ran = subprocess.run(command, input="5 0 8 8 1\n9 0 16 8 0\n", capture_output=True, text=True)
+    assert ran.stdout == "0,8,4096,R,0.000000000\n0,16,4096,W,0.000000004\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["bad", "o"], ["line 2: sector", "found `x`"]),
+        (["back", "o"], ["line 2: time goes backwards by 4ns", "--order sort"]),
+        (["nothing", "o"], ["cannot open nothing"]),
+        (["good", "o", "--from", "xyz"], ["unknown trace format `xyz`"]),
+        (["good", "o", "--from", "clf"], ["a trace of objects, not of blocks"]),
+        (["good", "o", "--to", "vscsi"], ["read, not written"]),
+        (["good", "o", "--device", "9"], ["no request of device 9"]),
+        (["good", "o", "--time-unit", "1h"], ["between 1ns and 1s"]),
+        (["good", "good", "--to", "mqsim"], ["good exists already"]),
+        (["prose", "o"], ["of no known trace format"]),
+    ],
+)
+def test_convert_refuses(run: Run, tmp_path: Path, args: list[str], says: list[str]) -> None:
+    for name, text in (
+        ("good", "5 0 8 8 1\n"),
+        ("bad", "5 0 8 8 1\n6 0 x 8 1\n"),
+        ("back", "5 0 8 8 1\n1 0 8 8 1\n"),
+        ("prose", "It was a dark and stormy night.\n"),
+    ):
+        (tmp_path / name).write_text(text)
+    before = sorted(tmp_path.iterdir())
+    ran = run("trace", "convert", *args)
+    assert ran.status == 1
+    assert ran.err.startswith("error: ")
+    assert "\n  try: " in ran.err
+    for part in says:
+        assert part in ran.err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_skip_bad_counts(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("5 0 8 8 1\nx\n9 0 16 8 0\n7 0 16 8\n")
+    ran = run("trace", "convert", "a", "b", "--to", "mqsim", "--skip-bad", "--json", "-")
+    held = json.loads(ran.out)
+    assert (held["requests"], held["skipped"]) == (2, 2)
+    assert "warning: 2 malformed skipped, the first: a, line 2: time" in ran.err
+    assert (tmp_path / "b").read_text() == "0 0 8 8 1\n4 0 16 8 0\n"
+
+
+def test_a_trace_larger_than_memory() -> None:
+    """250 MB of text through a process that may have 200 MB of data."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_DATA, (200 << 20, 200 << 20))
+
+    command = [sys.executable, "-m", "gordon", "trace", "convert", "-", "-", "--to", "msr"]
+    chunk = b"5 0 123456789 64 1\n" * 300_000
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        preexec_fn=limit,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        for _ in range(45):
+            process.stdin.write(chunk)
+        process.stdin.close()
+        told = process.stderr.read().decode()
+    assert process.returncode == 0, told
+    assert told.endswith("13500000 requests from mqsim to msr: -\n")
