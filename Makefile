@@ -41,6 +41,7 @@ bench: build
 	$(VENV)/python bench/survey.py
 	cargo run -q --release -p gordon-device --example ssd_rate
 	cargo run -q --release -p gordon-device --example disk_rate
+	cargo run -q --release -p gordon-replay --example replay_rate
 	cargo run -q --release -p gordon-trace --example capture_cost
 	cargo run -q --release -p gordon-trace --example formats_rate
 

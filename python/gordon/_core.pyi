@@ -37,6 +37,7 @@ def schema(kind: str) -> str: ...
 def survey(config: str, tick: Callable[[int, int], None] | None) -> str: ...
 def node_power(config: str) -> tuple[float, float]:
     """Idle and greatest watts of a node, without overhead."""
+
 @final
 class FlashTable:
     """Columns for anything that takes Arrow's PyCapsule interface: pyarrow, polars, duckdb ..."""

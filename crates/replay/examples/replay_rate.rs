@@ -13,6 +13,7 @@ use gordon_replay::parse::{from_json, from_toml};
 use gordon_replay::results::Recorder;
 use gordon_replay::results::series::Target;
 use gordon_replay::run::{Progress, run};
+use gordon_replay::source::Source;
 use gordon_units::{Bytes, Ns};
 use serde_json::json;
 use std::collections::VecDeque;
@@ -72,14 +73,28 @@ fn main() {
         let bench: Bench = from_json(&bench(pattern, "4KiB", requests).to_string(), "bench")
             .expect("a right load");
         let mut device = Null::default();
-        let load = bench.resolve(device.capacity(), 1).expect("a right load");
+        let load = || bench.resolve(device.capacity(), 1).expect("a right load");
+        let (mut drawn, mut batch) = (load(), Vec::new());
+        let start = cpu();
+        loop {
+            drawn.next_batch(&mut batch).expect("no errors");
+            if std::hint::black_box(&batch).is_empty() {
+                break;
+            }
+        }
+        let each = |start: f64| (cpu() - start) / requests as f64 * 1e9;
+        let drawing = each(start);
+        let load = load();
         let rules =
             Rules { pacing: Pacing::Closed, depth: 32, split: None, wrap: false, weights: vec![1] };
         let mut recorder = Recorder::new(&device, 1, None);
         let start = cpu();
         drive(&mut device, load, &rules, &mut recorder, &Progress::default()).expect("no errors");
-        let each = (cpu() - start) / requests as f64 * 1e9;
-        println!("{pattern:<18} 4KiB    load, host and results alone: {each:>5.1} ns a request");
+        println!(
+            "{pattern:<18} 4KiB    {drawing:>5.1} ns a request to draw it, {:>5.1} more for host, results \
+             and a device that does nothing",
+            each(start) - drawing
+        );
     }
 
     let mut args = std::env::args().skip(1);

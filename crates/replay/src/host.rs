@@ -116,18 +116,11 @@ pub struct Outcome {
 /// A host request at the device.
 #[derive(Clone, Copy, Debug)]
 struct Open {
-    number: u64,
-    arrived: Ns,
-    issued: Ns,
-    gap: Ns,
-    offset: u64,
-    len: u64,
     /// Parts to come.
     left: u32,
-    queue: u32,
-    op: Op,
-    cause: Cause,
-    failed: bool,
+    gap: Ns,
+    /// What is to be said of it; `completed` and `cause` become right with the last part.
+    done: Done,
 }
 
 /// A request that waits for room at the device.
@@ -211,16 +204,9 @@ struct Load<'a, S> {
 }
 
 impl<S: Source> Load<'_, S> {
-    /// The next request; `number` of them were taken before.
+    /// The next request, without taking it; `number` of them were taken before.
     #[inline]
-    fn next(&mut self, number: u64) -> Result<Option<Timed>, ReplayError> {
-        let request = self.peek(number)?;
-        self.feed.advance();
-        Ok(request)
-    }
-
-    #[inline]
-    fn peek(&mut self, number: u64) -> Result<Option<Timed>, ReplayError> {
+    fn peek(&mut self, number: u64) -> Result<Option<&Timed>, ReplayError> {
         if self.feed.at_border() {
             self.progress.done.fetch_add(number - self.counted, Ordering::Relaxed);
             self.counted = number;
@@ -228,7 +214,7 @@ impl<S: Source> Load<'_, S> {
                 return Err(ReplayError::Interrupted);
             }
         }
-        Ok(self.feed.peek()?.copied())
+        self.feed.peek()
     }
 }
 
@@ -247,7 +233,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
     ) -> Result<(), ReplayError> {
         let (mut first, mut before) = (None, Ns::ZERO);
         loop {
-            let next = load.peek(self.taken)?;
+            let next = load.peek(self.taken)?.copied();
             let event = self.device.next_event();
             let arrival = next.map(|request| {
                 let first = *first.get_or_insert(request.at);
@@ -265,17 +251,23 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                     self.observer.arrived(self.device, at);
                     let number = self.taken;
                     self.taken += 1;
-                    let queue = request.queue as usize % queues.count();
-                    queues.push(queue, Waiting { number, arrived: at, request });
+                    // Where nothing waits and there is but one queue, no turns are taken.
+                    let direct = queues.count() == 1 && queues.waiting() == 0;
+                    if direct && self.outstanding() < self.depth {
+                        self.issue(number, at, &request)?;
+                    } else {
+                        let queue = request.queue as usize % queues.count();
+                        queues.push(queue, Waiting { number, arrived: at, request });
+                    }
                 }
                 (None, _) if self.outstanding() == 0 => return Ok(()),
                 (_, Some(event)) => self.step(event)?,
                 (_, None) => panic!("a quiescent device owes {} requests", self.outstanding()),
             }
             while self.outstanding() < self.depth
-                && let Some(waiting) = queues.pop()
+                && let Some(Waiting { number, arrived, request }) = queues.pop()
             {
-                self.issue(waiting)?;
+                self.issue(number, arrived, &request)?;
             }
         }
     }
@@ -283,9 +275,10 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
     fn closed<S: Source>(&mut self, load: &mut Load<'_, S>) -> Result<(), ReplayError> {
         loop {
             while self.outstanding() < self.depth
-                && let Some(request) = load.next(self.taken)?
+                && let Some(request) = load.peek(self.taken)?
             {
                 self.take(request)?;
+                load.feed.advance();
             }
             if !self.step_next()? {
                 return Ok(());
@@ -303,13 +296,14 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
             while self.outstanding() < self.depth {
                 while queues.any_empty()
                     && queues.waiting() < WINDOW
-                    && let Some(request) = load.next(read)?
+                    && let Some(request) = load.peek(read)?
                 {
                     read += 1;
-                    queues.push(request.queue as usize % queues.count(), request);
+                    queues.push(request.queue as usize % queues.count(), *request);
+                    load.feed.advance();
                 }
                 let Some(request) = queues.pop() else { break };
-                self.take(request)?;
+                self.take(&request)?;
             }
             if !self.step_next()? {
                 return Ok(());
@@ -321,7 +315,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         // More users than requests at any time would only wait.
         self.users = Some((0..self.depth.min(WINDOW)).map(|_| Reverse(Ns::ZERO)).collect());
         loop {
-            let next = load.peek(self.taken)?;
+            let next = load.peek(self.taken)?.copied();
             let free = self.users.as_ref().and_then(BinaryHeap::peek).map(|user| user.0);
             match (next, free, self.device.next_event()) {
                 (Some(request), Some(at), event) if event.is_none_or(|event| at <= event) => {
@@ -330,7 +324,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                     }
                     load.feed.advance();
                     self.now = at;
-                    self.take(request)?;
+                    self.take(&request)?;
                 }
                 (None, ..) if self.outstanding() == 0 => return Ok(()),
                 (.., Some(event)) => self.step(event)?,
@@ -341,63 +335,64 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
 
     /// Issues a request that arrives now.
     #[inline]
-    fn take(&mut self, request: Timed) -> Result<(), ReplayError> {
+    fn take(&mut self, request: &Timed) -> Result<(), ReplayError> {
         let number = self.taken;
         self.taken += 1;
         self.observer.arrived(self.device, self.now);
-        self.issue(Waiting { number, arrived: self.now, request })
+        self.issue(number, self.now, request)
     }
 
     #[inline]
-    fn issue(&mut self, waiting: Waiting) -> Result<(), ReplayError> {
-        let Waiting { number, arrived, request } = waiting;
-        let Timed { op, offset, len, gap, queue, .. } = request;
-        let open = Open {
-            number,
-            arrived,
-            issued: self.now,
-            gap,
-            offset,
-            len,
-            left: 1,
-            queue,
-            op,
-            cause: Cause::Buffer,
-            failed: false,
-        };
+    fn issue(&mut self, number: u64, arrived: Ns, request: &Timed) -> Result<(), ReplayError> {
+        let Timed { op, offset, len, gap, queue, .. } = *request;
+        let (issued, cause) = (self.now, Cause::Buffer);
+        let completed = Ns::ZERO;
+        let failed = false;
+        let done =
+            Done { number, arrived, issued, completed, op, offset, len, queue, cause, failed };
         if op == Op::Flush {
-            let place = self.claim(open);
-            self.submit(place, 0, 0);
+            let place = self.claim(Open { left: 1, gap, done });
+            self.submit(place, op, 0, 0);
             return Ok(());
         }
-        let (start, len) = self.range(number, &request)?;
+        let (start, len) = self.range(number, offset, len)?;
         if len == 0 {
             // Nothing to ask of a device: done as it comes.
             self.outcome.empty += 1;
-            return self.close(open, self.now);
+            self.outcome.requests += 1;
+            self.outcome.failed += u64::from(done.failed);
+            if let Some(users) = &mut self.users {
+                users.push(Reverse(issued + gap));
+            }
+            return self.observer.completed(self.device, &Done { completed: issued, ..done });
         }
         let before_end = len.min(self.capacity - start);
         if before_end == len && len <= self.split {
-            let place = self.claim(open);
-            self.submit(place, start, len);
+            let place = self.claim(Open { left: 1, gap, done });
+            self.submit(place, op, start, len);
             return Ok(());
         }
-        self.issue_parts(open, [(start, before_end), (0, len - before_end)])
+        self.issue_parts(gap, done, [(start, before_end), (0, len - before_end)])
     }
 
     /// Splits the ranges, of which the second may be empty.
     #[cold]
-    fn issue_parts(&mut self, mut open: Open, ranges: [(u64, u64); 2]) -> Result<(), ReplayError> {
+    fn issue_parts(
+        &mut self,
+        gap: Ns,
+        done: Done,
+        ranges: [(u64, u64); 2],
+    ) -> Result<(), ReplayError> {
         let parts: u64 = ranges.iter().map(|(_, len)| len.div_ceil(self.split)).sum();
-        open.left = u32::try_from(parts).map_err(|_| {
-            let why = format!("request {} becomes {parts} parts", open.number + 1);
+        let left = u32::try_from(parts).map_err(|_| {
+            let why = format!("request {} becomes {parts} parts", done.number + 1);
             ReplayError::impossible("split", why, "a larger split")
         })?;
-        let place = self.claim(open);
+        let place = self.claim(Open { left, gap, done });
         for (mut start, mut len) in ranges {
             while len > 0 {
                 let part = len.min(self.split);
-                self.submit(place, start, part);
+                self.submit(place, done.op, start, part);
                 start += part;
                 len -= part;
             }
@@ -407,9 +402,8 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
 
     /// Where a request starts and how long it is, in whole sectors; it may go round the end.
     #[inline]
-    fn range(&self, number: u64, request: &Timed) -> Result<(u64, u64), ReplayError> {
+    fn range(&self, number: u64, offset: u64, len: u64) -> Result<(u64, u64), ReplayError> {
         let number = number + 1;
-        let Timed { offset, len, .. } = *request;
         if len == 0 {
             return Ok((0, 0));
         }
@@ -442,9 +436,8 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
     }
 
     #[inline]
-    fn submit(&mut self, place: u32, start: u64, len: u64) {
+    fn submit(&mut self, place: u32, op: Op, start: u64, len: u64) {
         self.outcome.device_requests += 1;
-        let op = self.open[place as usize].op;
         let request = Request { op, offset: Bytes(start), len: Bytes(len) };
         self.device.submit(self.now, place.into(), request);
     }
@@ -471,30 +464,21 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
             let place = id as u32;
             let open = &mut self.open[place as usize];
             open.left -= 1;
-            open.cause = open.cause.max(cause);
-            open.failed |= failed;
+            open.done.cause = open.done.cause.max(cause);
+            open.done.failed |= failed;
             if open.left == 0 {
-                let open = *open;
+                open.done.completed = at;
+                self.outcome.requests += 1;
+                self.outcome.failed += u64::from(done.failed);
+                if let Some(users) = &mut self.users {
+                    users.push(Reverse(at + open.gap));
+                }
                 self.free.push(place);
-                self.close(open, at)?;
+                self.observer.completed(self.device, &open.done)?;
             }
         }
         self.completed = completed;
         Ok(())
-    }
-
-    #[inline]
-    fn close(&mut self, open: Open, at: Ns) -> Result<(), ReplayError> {
-        let Open { number, arrived, issued, gap, offset, len, queue, op, cause, failed, .. } = open;
-        self.outcome.requests += 1;
-        self.outcome.failed += u64::from(failed);
-        if let Some(users) = &mut self.users {
-            users.push(Reverse(at + gap));
-        }
-        let completed = at;
-        let done =
-            Done { number, arrived, issued, completed, op, offset, len, queue, cause, failed };
-        self.observer.completed(self.device, &done)
     }
 }
 

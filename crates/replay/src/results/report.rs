@@ -17,6 +17,8 @@ pub struct Report {
     pub kind: &'static str,
     /// Host requests that completed, before splitting.
     pub requests: u64,
+    /// Of these, requests that the device refused: it is worn out.
+    pub failed_requests: u64,
     /// Requests of no bytes among them, which asked the device for nothing.
     pub empty_requests: u64,
     /// Requests to the device, after splitting.
@@ -173,6 +175,7 @@ impl Report {
         Self {
             kind: "modelled: every value comes from the simulated device",
             requests: outcome.requests,
+            failed_requests: outcome.failed,
             empty_requests: outcome.empty,
             device_requests: outcome.device_requests,
             simulated_s: outcome.simulated.as_secs(),
