@@ -469,7 +469,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
             if open.left == 0 {
                 open.done.completed = at;
                 self.outcome.requests += 1;
-                self.outcome.failed += u64::from(done.failed);
+                self.outcome.failed += u64::from(open.done.failed);
                 if let Some(users) = &mut self.users {
                     users.push(Reverse(at + open.gap));
                 }
