@@ -118,13 +118,12 @@ fn valid_counts(
         let room = |count: u32| if more { count < most } else { count > 0 };
         let able = counts.iter().filter(|&&count| room(count)).count() as u64;
         let every = able.div_ceil(off).max(1);
-        let mut seen = 0;
-        for count in counts.iter_mut().filter(|count| room(**count)) {
-            if seen % every == 0 && off > 0 {
+        let able = counts.iter_mut().filter(|count| room(**count));
+        for (seen, count) in (0u64..).zip(able) {
+            if seen.is_multiple_of(every) && off > 0 {
                 *count = if more { *count + 1 } else { *count - 1 };
                 off -= 1;
             }
-            seen += 1;
         }
     }
     counts
@@ -138,7 +137,7 @@ fn greedy(most: u32, mean: f64) -> Vec<f64> {
     let (mut harmonic, mut least) = (0.0, most + 1);
     while least > 1 {
         let next = harmonic + 1.0 / f64::from(least - 1);
-        if f64::from(most - least + 2) / next < mean {
+        if f64::from(most + 2 - least) / next < mean {
             break;
         }
         (harmonic, least) = (next, least - 1);
@@ -151,7 +150,7 @@ fn greedy(most: u32, mean: f64) -> Vec<f64> {
         parts[count as usize] = 1.0 / f64::from(count) / harmonic;
     }
     // The rest has one page less, or none: what makes the mean right.
-    let now = f64::from(most - least + 1) / harmonic;
+    let now = f64::from(most + 1 - least) / harmonic;
     let below = f64::from(least - 1);
     let part = ((now - mean) / (now - below)).clamp(0.0, 1.0);
     for part_ in &mut parts {
