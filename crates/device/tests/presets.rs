@@ -62,7 +62,7 @@ fn every_preset_can_be_made_and_written_out() {
         let text = toml::to_string(&config).expect(&name);
         assert_eq!(toml::from_str::<SsdConfig>(&text).expect(&name), config, "{name}");
         // Shrunk it is the same device with fewer blocks.
-        let small = config.clone().with_capacity(Bytes(config.capacity.0 / 16));
+        let small = config.clone().with_capacity(Bytes((config.capacity.0 / (16 << 20)) << 20));
         small.validate().expect(&name);
         let part = |config: &SsdConfig| {
             let raw = config.layout().expect(&name).geometry().capacity();

@@ -152,7 +152,7 @@ fn what_needs_no_flash_completes_at_once() {
     assert_eq!(times_from(&mut ssd, LATER, &again), [READ + STREAM]);
     let at = LATER * 2;
     ssd.submit(at, 9, again[0]);
-    assert_eq!(finish(&mut ssd), [Completion { id: 9, at, cause: Cause::Medium, failed: false }]);
+    assert_eq!(finish(&mut ssd), [Completion { id: 9, at, cause: Cause::Buffer, failed: false }]);
     // A trim of 1.5 pages takes one; then it reads as zeros, at once.
     let gone = [request(Op::Trim, 5, 0, 96), request(Op::Read, 5, 0, 64)];
     assert_eq!(times_from(&mut ssd, LATER * 3, &gone), [0, 0]);

@@ -169,7 +169,8 @@ fn choices(choices: u32, most: u32, mean: f64) -> Vec<f64> {
         let mut sum = none;
         parts[0] = none;
         for count in 0..most {
-            let below = 1.0 - libm::pow(1.0 - sum.min(1.0), f64::from(choices));
+            // 1 - (1 - sum)^choices, of sums that may be far below 10^-16.
+            let below = -libm::expm1(f64::from(choices) * libm::log1p(-sum.min(1.0)));
             let next = rate / f64::from(count + 1) * below;
             parts[count as usize + 1] = next;
             sum += next;
@@ -324,9 +325,10 @@ mod tests {
                 assert!(counts.iter().all(|&count| count <= 64));
             }
         }
-        // Greedy at rho 0.8 collects at 1 - 1 / 2.599 of 64 pages: 39.4.
+        // Greedy at rho 0.8 collects blocks as they come down to 1 - 1 / 2.599 of 64 pages, 39.4:
+        // the least of those that are left has a page more.
         let counts = valid_counts(Victim::Greedy, 10_000, 64, 512_000, &mut Random(1));
-        assert!((38..=40).contains(&counts[0]), "{}", counts[0]);
+        assert!((40..=41).contains(&counts[0]), "{}", counts[0]);
         // A random victim is as full as the mean of all.
         let counts = valid_counts(Victim::Random, 10_000, 64, 512_000, &mut Random(1));
         assert!(counts[0] < 10 && counts[9_999] == 64, "{} to {}", counts[0], counts[9_999]);

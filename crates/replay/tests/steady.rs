@@ -30,9 +30,9 @@ fn device(policy: &str, rho: f64) -> Value {
     device
 }
 
-/// Write amplification of the first window of random writes: an array's worth.
-fn first_window(device: &Value, depth: u32) -> f64 {
-    let requests = BLOCKS * PAGES;
+/// Write amplification of the first `windows` of random writes, each an array's worth.
+fn amplification(device: &Value, depth: u32, windows: u64) -> f64 {
+    let requests = BLOCKS * PAGES * windows;
     let load = json!({"bench": {"pattern": "random-write", "size": "4KiB", "requests": requests}});
     let config = json!({"device": device, "load": load, "precondition": 1.0, "seed": 3,
         "host": {"queue_depth": depth}});
@@ -51,7 +51,7 @@ fn the_first_window_of_writes_amplifies_as_theory_says() {
             ("random", theory::random(rho)),
         ];
         for (policy, theory) in all {
-            let found = first_window(&device(policy, rho), 1);
+            let found = amplification(&device(policy, rho), 1, 1);
             let off = found / theory - 1.0;
             assert!(off.abs() < 0.03, "{policy} at rho {rho}: {found}, in theory {theory}");
         }
@@ -66,10 +66,20 @@ fn so_it_does_on_four_lanes_with_summaries_and_requests_in_parallel() {
     // One page of each block is its summary's.
     let (points, low_water) = (4, 8);
     let data = (PAGES - 1) as f64;
-    let logical = (0.8 * (520 - points - low_water) as f64 * data).round() as u64;
+    let logical = (0.8 * f64::from(520 - points - low_water) * data).round() as u64;
     device["capacity"] = json!(format!("{}B", logical * 4096));
     device["ftl"] = json!({"write_points": points, "reserve": 4, "low_water": low_water});
-    let found = first_window(&device, 32);
+    let found = amplification(&device, 32, 1);
     let theory = theory::greedy(0.8, data) * PAGES as f64 / data;
     assert!((found / theory - 1.0).abs() < 0.03, "{found}, in theory {theory}");
+}
+
+#[test]
+fn policies_without_a_theory_stay_where_they_start() {
+    for policy in ["d-choices", "cost-benefit"] {
+        let device = device(policy, 0.8);
+        let (first, both) = (amplification(&device, 1, 1), amplification(&device, 1, 4));
+        let later = (4.0 * both - first) / 3.0;
+        assert!((first / later - 1.0).abs() < 0.03, "{policy}: {first}, then {later}");
+    }
 }

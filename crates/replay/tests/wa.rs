@@ -27,9 +27,10 @@ fn greedy_is_as_theory_says() {
 
 #[test]
 fn a_block_of_valid_pages_alone_is_taken_by_policies_that_do_not_look() {
-    // At rho 0.9 one random victim in nine has no stale page. Theory counts these.
-    for (policy, rho) in [("random", 0.7), ("random", 0.9), ("fifo", 0.9)] {
-        let config = json!({"policy": policy, "rho": rho, "blocks": 512, "pages_per_block": 64});
+    // At rho 0.8 and 32 pages a block one random victim in nine has no stale page. Theory counts
+    // these.
+    for (policy, rho) in [("random", 0.8), ("fifo", 0.8)] {
+        let config = json!({"policy": policy, "rho": rho, "blocks": 256, "pages_per_block": 32});
         let report = wa(config);
         let off = report.write_amplification / report.theory.unwrap() - 1.0;
         assert!(report.converged && off.abs() < 0.015, "{policy} at rho {rho}: {off}");
