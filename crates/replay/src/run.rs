@@ -203,6 +203,12 @@ fn replay(
             flash.unmapped_reads
         ));
     }
+    if outcome.failed > 0 {
+        warnings.push(format!(
+            "the device wore out: {} of {} requests failed; latencies and bandwidth count them",
+            outcome.failed, outcome.requests
+        ));
+    }
     let provenance = Provenance {
         version: env!("CARGO_PKG_VERSION"),
         seed: config.seed,
