@@ -112,7 +112,7 @@ def test_flash_that_nothing_is_written_to_lasts(result: dict[str, Any]) -> None:
 
 
 def test_without_plotly_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    import gordon.report.survey as report
+    import gordon.report.page as report
 
     monkeypatch.setattr(report, "find_spec", lambda _: None)
     from gordon import GordonError
