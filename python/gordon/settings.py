@@ -35,10 +35,10 @@ def change(kind: str, table: Table, path: str, text: str, key: str | None = None
         inner = _inner(known.get(folder), schema)
         if inner is None:
             tables = [name for name in known if _inner(known[name], schema) is not None]
-            raise _unknown(kind, f"--set {key}: table", folder, tables, path)
+            raise _unknown(kind, key, "table", folder, tables, path)
         table, known = table.setdefault(folder, {}), inner
     if leaf not in known:
-        raise _unknown(kind, f"--set {key}: key", leaf, sorted(known), path)
+        raise _unknown(kind, key, "key", leaf, sorted(known), path)
     if _inner(known[leaf], schema) is not None or _is_map(known[leaf], schema):
         raise _core.GordonError(
             f"--set {key}: this is not one value but a table",
@@ -48,14 +48,14 @@ def change(kind: str, table: Table, path: str, text: str, key: str | None = None
     table[leaf] = {"value": new, "assumed": WHY} if _has_address(known[leaf]) else new
 
 
-def _unknown(kind: str, what: str, name: str, here: list[str], path: str) -> _core.GordonError:
-    """No such name: the nearest known one, or the full paths that end like this one."""
-    leaf = path.rpartition(".")[2]
-    full = [known for known in paths(kind) if known.rpartition(".")[2] == leaf]
-    if full and leaf == path:
-        hint = " or ".join(f"`{known}`" for known in full)
-        return _core.GordonError(f"{what} `{name}` is none of the first level", hint)
-    return unknown(what, name, here)
+def _unknown(
+    kind: str, key: str, what: str, name: str, here: list[str], path: str
+) -> _core.GordonError:
+    """No such name: the full paths that end like it where it stands alone, else the nearest."""
+    error = unknown(what, name, here)
+    full = [known for known in paths(kind) if known.rpartition(".")[2] == path]
+    hint = " or ".join(f"`{known}`" for known in full) or error.args[1]
+    return _core.GordonError(f"--set {key}: {error.args[0]}", hint)
 
 
 def paths(kind: str) -> list[str]:

@@ -35,12 +35,14 @@ def load_of(report: dict[str, Any]) -> str:
     config = report["provenance"]["config"]
     load, precondition = config["load"], config["precondition"]
     if "trace" in load:
-        text = load["trace"]["path"]
+        text = str(load["trace"]["path"])
         if load["trace"]["repeat"] > 1:
             text += f", {load['trace']['repeat']} times"
     else:
         load = load["bench"]
-        text = f"{load['pattern']} {load.get('size', '')}".rstrip()
+        text = f"{load['pattern']} {load.get('size') or '4KiB'}"
+        if load["pattern"] == "gordon-pair":
+            text = "gordon-pair: 8 KiB, then the other 120 KiB of 128"
     if precondition is not None:
         text += f", {precondition:.0%} preconditioned"
     return text

@@ -39,9 +39,9 @@ def render(runs: "list[Result]") -> str:
     return page.render(
         "flash",
         data,
-        {"duration": duration, "cause": _cause},
+        {"duration": duration},
         names=[run.name for run in runs],
-        reports=reports,
+        zipped=[(run.name, run.report) for run in runs],
         first=reports[0],
         load=load_of(reports[0]),
         kind="replay" if "trace" in reports[0]["provenance"]["config"]["load"] else "bench",

@@ -5,6 +5,7 @@ Colours are names of the page's palette (`--cpu`), so that a page follows light 
 puts the light ones in their place.
 """
 
+import math
 import re
 from importlib.resources import files
 from itertools import accumulate
@@ -38,7 +39,10 @@ def figures(runs: "list[Result]") -> dict[str, Spec]:
             share=True,
         ),
         "write_amplification": _over_time(
-            runs, "Write amplification over time", "pages", {"": "write_amplification"}
+            runs,
+            "Write amplification over time",
+            "pages programmed for each of the host's",
+            {"write amplification": "write_amplification"},
         ),
         "erases": _erases(runs),
     }
@@ -69,7 +73,7 @@ def _axis(title: str, **more: Any) -> Spec:
 
 
 def _name(runs: "list[Result]", run: "Result", what: str) -> str:
-    return what if len(runs) == 1 else f"{run.name}, {what}" if what else run.name
+    return what if len(runs) == 1 else f"{run.name}, {what}"
 
 
 def _over_time(
@@ -104,7 +108,7 @@ def _over_time(
 
 def _latency(runs: "list[Result]") -> Spec:
     """The part of the requests that took no longer, by operation."""
-    data = []
+    data: list[dict[str, Any]] = []
     for i, run in enumerate(runs):
         table = run.columns("latency")
         by_op: dict[str, dict[int, int]] = {}
@@ -132,9 +136,11 @@ def _latency(runs: "list[Result]") -> Spec:
                     "hovertemplate": "%{y:.4%} within %{x:.4g} us",
                 }
             )
+    seen = [x for line in data for x in line["x"] if x > 0]
+    decades = math.log10(max(seen) / min(seen)) if seen else 0
     layout = _layout(
         "Latency: the part of the requests that took no longer",
-        _axis("latency, us", type="log", tickformat="~g", dtick="D1"),
+        _axis("latency, us", type="log", tickformat="~s", dtick="D2" if decades < 2.5 else 1),
         _axis("part of the requests", tickformat="~%", range=[0, 1.02]),
     )
     return {"data": data, "layout": layout | {"hovermode": "closest", "showlegend": True}}
@@ -153,22 +159,26 @@ def _erases(runs: "list[Result]") -> Spec:
     data = []
     for i, run in enumerate(runs):
         table = run.columns("erases")
+        blocks = sum(table["blocks"])
         data.append(
             {
                 "type": "bar",
                 "name": _name(runs, run, "super-blocks"),
                 "x": table["erases"],
-                "y": table["blocks"],
+                "y": [count / blocks for count in table["blocks"]],
+                "customdata": table["blocks"],
+                "hovertemplate": "%{customdata} super-blocks erased %{x} times",
                 "marker": {"color": TONES[i % len(TONES)]},
-                "opacity": 0.75 if len(runs) > 1 else 1,
             }
         )
     layout = _layout(
-        "Erases since the device was new", _axis("erases"), _axis("super-blocks erased so often")
+        "Erases since the device was new",
+        _axis("erases"),
+        _axis("part of the super-blocks", tickformat="~%"),
     )
     few = all(max(run.columns("erases")["erases"]) < 10 for run in runs)
     layout["xaxis"] |= {"dtick": 1} if few else {}
     return {
         "data": data,
-        "layout": layout | {"barmode": "overlay", "bargap": 0.1, "showlegend": len(runs) > 1},
+        "layout": layout | {"barmode": "group", "bargap": 0.1, "showlegend": len(runs) > 1},
     }

@@ -5,6 +5,7 @@ same bytes. A content security policy in the file forbids it to load anything.
 """
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -18,7 +19,7 @@ def render(result: dict[str, Any]) -> str:
     """The report's HTML."""
     by_id = {d["id"]: d for d in result["designs"]}
     named = {name: by_id[id] for name, id in result["named"].items() if id is not None}
-    filters = {"counters": _counters, "tone": _tone, "code": _code}
+    filters: dict[str, Callable[..., Any]] = {"counters": _counters, "tone": _tone, "code": _code}
     return page.render(
         "survey",
         result,
