@@ -235,7 +235,7 @@ impl Ftl {
     /// super-pages for each write point, one to program and one on its way.
     #[inline]
     pub(crate) fn copy_from(&mut self, block: BlockId) {
-        let most = 2 * self.config.points() * self.config.slots;
+        let most = self.most_copies();
         while self.blocks.pins(block) < AHEAD {
             if self.collector.copies >= most {
                 self.collector.starved.push_back(block);
@@ -248,13 +248,21 @@ impl Ftl {
         }
     }
 
-    /// One copy less is in flight: a block goes on that had to wait.
+    /// One copy less is in flight: blocks go on that had to wait.
     #[inline]
     pub(crate) fn copied(&mut self) {
         self.collector.copies -= 1;
-        if let Some(block) = self.collector.starved.pop_front() {
+        while self.collector.copies < self.most_copies()
+            && let Some(block) = self.collector.starved.pop_front()
+        {
             self.copy_from(block);
         }
+    }
+
+    /// Two super-pages for each write point, one to program and one on its way.
+    #[inline]
+    fn most_copies(&self) -> u32 {
+        2 * self.config.points() * self.config.slots
     }
 
     /// Reads what is valid of a super-page.
