@@ -383,6 +383,63 @@ impl Blocks {
         Some(BlockId(*head))
     }
 
+    /// All closed blocks, in the order of the lists.
+    pub fn in_order(&self) -> Vec<BlockId> {
+        if self.listed == Listed::Not {
+            return self.closed().collect();
+        }
+        let mut all = Vec::new();
+        for &head in self.heads.iter().filter(|&&head| head != NONE) {
+            let mut at = head;
+            loop {
+                all.push(BlockId(at));
+                at = self.blocks[at as usize].next;
+                if at == head {
+                    break;
+                }
+            }
+        }
+        all
+    }
+
+    /// Takes the state of a checkpoint: sequence, valid pages, erases and state of each block, and
+    /// the closed ones in the order of the lists. Bad blocks are bad already.
+    pub fn restore(&mut self, states: &[(u64, u32, u32, u8)], listed: &[u32], next_sequence: u64) {
+        self.next_sequence = next_sequence;
+        for free in &mut self.free {
+            free.clear();
+        }
+        self.free_blocks = 0;
+        for (id, &(sequence, valid, erases, state)) in (0..).zip(states) {
+            let set = self.set_of(BlockId(id));
+            let block = &mut self.blocks[id as usize];
+            (block.sequence, block.valid, block.erases) = (sequence, valid, erases);
+            self.most_erases = self.most_erases.max(erases);
+            match state {
+                0 => {
+                    self.free[set].push(Reverse((erases, id)));
+                    self.free_blocks += 1;
+                }
+                1 => {
+                    block.state = State::Open;
+                    self.open[(id % self.lanes) as usize] += 1;
+                    self.open_in_set[set] += 1;
+                }
+                2 => block.state = State::Closed,
+                // It holds what cannot be read.
+                4 => (block.state, block.condemned, block.next) = (State::Collecting, true, NONE),
+                _ => {}
+            }
+        }
+        for &id in listed {
+            self.link(id);
+            if let Some(levelled) = &mut self.levelled {
+                levelled.push(Reverse((self.blocks[id as usize].erases, id)));
+            }
+        }
+        self.rank();
+    }
+
     /// All closed blocks.
     pub fn closed(&self) -> impl Iterator<Item = BlockId> {
         let closed = |&(_, block): &(u32, &Block)| block.state == State::Closed;

@@ -86,6 +86,21 @@ impl Map {
         [self.places.bytes(), self.written.bytes()]
     }
 
+    /// Hands out the state.
+    pub fn save(&self, out: &mut dyn FnMut(&[u8])) {
+        out(&self.first.to_le_bytes());
+        self.tables().into_iter().for_each(out);
+    }
+
+    /// Takes the state back; false where `fill` cannot.
+    pub fn restore(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> bool) -> bool {
+        let mut first = [0; 4];
+        let whole =
+            fill(&mut first) && fill(self.places.bytes_mut()) && fill(self.written.bytes_mut());
+        self.first = u32::from_le_bytes(first);
+        whole
+    }
+
     /// Bytes of memory held.
     pub fn memory(&self) -> u64 {
         self.places.memory() + self.written.memory()

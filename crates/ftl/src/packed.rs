@@ -49,6 +49,11 @@ impl Packed {
         &self.bytes
     }
 
+    /// The memory itself, to be filled from a checkpoint.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
     /// Bytes of memory held.
     pub fn memory(&self) -> u64 {
         self.bytes.capacity() as u64

@@ -317,6 +317,19 @@ impl Points {
         self.points[at].next = next;
     }
 
+    /// All of them: those with a block by sequence number, then those without in the order in which
+    /// they were closed.
+    pub fn in_order(&self) -> impl Iterator<Item = usize> {
+        self.groups.iter().flat_map(|group| group.ranks.iter().chain(&group.closed)).copied()
+    }
+
+    /// A write point without a block becomes the last to be closed.
+    pub fn requeue(&mut self, at: usize) {
+        let group = &mut self.groups[self.points[at].kind as usize];
+        group.closed.retain(|&closed| closed != at);
+        group.closed.push(at);
+    }
+
     /// Ranks the write points of a kind anew.
     fn rank(&mut self, kind: Kind) {
         let group = &mut self.groups[kind as usize];

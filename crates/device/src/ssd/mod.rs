@@ -184,6 +184,33 @@ impl Ssd {
         }
     }
 
+    /// Hands out what the device has become, piece by piece: [`Ftl::checkpoint`]. False where work
+    /// is under way.
+    pub fn checkpoint(&mut self, out: &mut dyn FnMut(&[u8])) -> bool {
+        let idle = self.in_flight == 0 && self.open.len() == self.free.len();
+        if idle && !self.ftl.is_busy() {
+            self.load();
+            self.ftl.checkpoint(out);
+            return true;
+        }
+        false
+    }
+
+    /// A device as it was at its checkpoint, at time zero; its counts start anew.
+    ///
+    /// # Errors
+    /// Where the device cannot exist, or the bytes are not those of such a device.
+    pub fn restore(
+        config: &SsdConfig,
+        seed: u64,
+        input: &mut dyn FnMut(&mut [u8]) -> bool,
+    ) -> Result<Self, SsdError> {
+        let mut ssd = Self::with_seed(config, seed)?;
+        ssd.ftl = Ftl::restore(*ssd.ftl.layout(), *ssd.ftl.config(), input)?;
+        ssd.ftl.tables().into_iter().for_each(memory::want_large_pages);
+        Ok(ssd)
+    }
+
     /// The present.
     fn now(&self) -> Ns {
         self.events.now()
