@@ -57,7 +57,6 @@ class FlashResult:
     def write_parquet(self, folder: str) -> None:
         """Writes each table into the folder, as NAME.parquet."""
 
-
 def flash_run(config: str, tick: Callable[[int, int], None] | None = None) -> FlashResult: ...
 def flash_run_all(
     configs: list[str], tick: Callable[[int, int], None] | None = None
