@@ -182,6 +182,12 @@ impl Ftl {
         &self.config
     }
 
+    /// Whether a block is being emptied, by garbage collection or wear levelling.
+    #[inline]
+    pub fn is_collecting(&self) -> bool {
+        self.collector.is_active()
+    }
+
     /// What it counted.
     #[inline]
     pub fn stats(&self) -> &Stats {

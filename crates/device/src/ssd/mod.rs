@@ -88,6 +88,10 @@ pub struct Ssd {
     in_flight: u32,
     active_since: Ns,
     active: Ns,
+    /// Whether blocks are being emptied, since when, and how long there were before.
+    collecting: bool,
+    collecting_since: Ns,
+    collected: Ns,
 }
 
 impl Ssd {
@@ -124,6 +128,9 @@ impl Ssd {
             in_flight: 0,
             active_since: Ns::ZERO,
             active: Ns::ZERO,
+            collecting: false,
+            collecting_since: Ns::ZERO,
+            collected: Ns::ZERO,
         })
     }
 
@@ -145,6 +152,7 @@ impl Ssd {
                 programs: self.ftl.stats().program_operations,
             },
             ftl_memory: Bytes(self.ftl.memory()),
+            collecting: self.collecting(),
         }
     }
 
@@ -231,7 +239,7 @@ impl Ssd {
         self.ftl.handle(input);
         loop {
             match self.ftl.poll() {
-                Action::Wait => return,
+                Action::Wait => break,
                 Action::Flash(op) => self.issue(op),
                 Action::Ack(request, how) => {
                     let cause = match how {
@@ -252,6 +260,25 @@ impl Ssd {
                 | Action::GiveZeros(_) => {}
             }
         }
+        if self.ftl.is_collecting() != self.collecting {
+            if self.collecting {
+                self.collected += self.now() - self.collecting_since;
+            }
+            (self.collecting, self.collecting_since) = (!self.collecting, self.now());
+        }
+    }
+
+    /// How long blocks were being emptied, by garbage collection or wear levelling.
+    pub fn collecting(&self) -> Ns {
+        match self.collecting {
+            true => self.collected + (self.now() - self.collecting_since),
+            false => self.collected,
+        }
+    }
+
+    /// How long each group of buses carried something, reservations to come included.
+    pub fn bus_busy(&self) -> impl ExactSizeIterator<Item = Ns> {
+        self.lanes.bus_busy()
     }
 
     #[inline]
