@@ -35,21 +35,18 @@ use alloc::vec;
 use alloc::vec::Vec;
 use gordon_units::{BlockId, Lpn, Ppn};
 
-/// A block under collection.
-#[derive(Clone, Copy, Debug)]
-struct Collection {
-    block: BlockId,
-    /// The next super-page to look at.
-    page: u32,
-    cause: Cause,
-}
+/// Super-pages that are read at a time in each block under collection.
+const AHEAD: u32 = 4;
 
 /// What is being collected.
 #[derive(Clone, Debug)]
 pub(crate) struct Collector {
-    active: Vec<Collection>,
+    /// Blocks under collection.
+    active: Vec<BlockId>,
     /// Blocks to be emptied as soon as there is room: a program of theirs failed.
     doomed: Vec<BlockId>,
+    /// Those that wait for copies to be done; some perhaps more than once.
+    starved: VecDeque<BlockId>,
     /// Copies in flight, and how many of them are being programmed.
     pub copies: u32,
     pub programming: u32,
@@ -71,6 +68,7 @@ impl Collector {
         Self {
             active: vec![],
             doomed: vec![],
+            starved: VecDeque::new(),
             copies: 0,
             programming: 0,
             ready: VecDeque::new(),
@@ -86,7 +84,7 @@ impl Collector {
     }
 
     pub fn forget(&mut self, block: BlockId) {
-        self.active.retain(|c| c.block != block);
+        self.active.retain(|&active| active != block);
         self.doomed.retain(|&doomed| doomed != block);
     }
 
@@ -119,9 +117,6 @@ impl Ftl {
         }
         if self.config.wear_spread > 0 {
             self.level();
-        }
-        if self.collector.is_active() {
-            self.copy();
         }
     }
 
@@ -206,7 +201,7 @@ impl Ftl {
     /// Whether all copies still to be placed, with those of `block`, are sure of a place.
     fn has_cover(&self, block: BlockId) -> bool {
         let pages = |block| self.blocks.valid(block).div_ceil(self.config.slots);
-        let debt: u32 = self.collector.active.iter().map(|c| pages(c.block)).sum();
+        let debt: u32 = self.collector.active.iter().copied().map(pages).sum();
         let cover = self.blocks.free().min(self.config.reserve) * self.data_pages;
         pages(block) == 0 || debt + pages(block) <= cover
     }
@@ -226,28 +221,48 @@ impl Ftl {
             Cause::Collection => self.stats.collections += 1,
             Cause::Levelling => self.stats.levelled += 1,
         }
-        self.collector.active.push(Collection { block, page: 0, cause });
+        self.collector.active.push(block);
+        self.blocks.begin(block, cause);
         if self.blocks.is_empty(block) {
             self.emptied(block);
+        } else {
+            self.copy_from(block);
         }
     }
 
-    /// Reads pages to be copied, two super-pages for each write point: one to program, one on its
-    /// way.
-    fn copy(&mut self) {
-        let most = 2 * self.config.points() * self.config.slots;
-        let mut at = 0;
-        while at < self.collector.active.len() {
-            while self.collector.copies < most {
-                let Collection { block, page, cause } = self.collector.active[at];
-                if page == self.data_pages {
-                    break;
-                }
-                self.collector.active[at].page += 1;
-                self.copy_page(self.layout.ppn(block, page), cause);
+    /// Reads on in a block under collection: [`AHEAD`] super-pages at a time, so that the host does
+    /// not have to wait for a whole block to be read; and in all no more copies than two
+    /// super-pages for each write point, one to program and one on its way.
+    #[inline]
+    pub(crate) fn copy_from(&mut self, block: BlockId) {
+        let most = self.most_copies();
+        while self.blocks.pins(block) < AHEAD {
+            if self.collector.copies >= most {
+                self.collector.starved.push_back(block);
+                return;
             }
-            at += 1;
+            let Some((page, cause)) = self.blocks.next_to_copy(block, self.data_pages) else {
+                return;
+            };
+            self.copy_page(self.layout.ppn(block, page), cause);
         }
+    }
+
+    /// One copy less is in flight: blocks go on that had to wait.
+    #[inline]
+    pub(crate) fn copied(&mut self) {
+        self.collector.copies -= 1;
+        while self.collector.copies < self.most_copies()
+            && let Some(block) = self.collector.starved.pop_front()
+        {
+            self.copy_from(block);
+        }
+    }
+
+    /// Two super-pages for each write point, one to program and one on its way.
+    #[inline]
+    fn most_copies(&self) -> u32 {
+        2 * self.config.points() * self.config.slots
     }
 
     /// Reads what is valid of a super-page.
