@@ -73,7 +73,10 @@ def assert_keys(report: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", flash.names())
 def test_every_preset_runs(told: Json, name: str) -> None:
-    report = told("bench", "--pattern", "mixed", "--requests", "2000", "--preset", name)
+    args = ("bench", "--requests", "2000", "--preset", name)
+    written = told(*args, "--pattern", "random-write")
+    assert (written["write"]["requests"], written["failed_requests"]) == (2000, 0)
+    report = told(*args, "--pattern", "mixed", "--span", "1GiB")
     assert_keys(report)
     assert report["requests"] == 2000
     assert report["read"]["requests"] + report["write"]["requests"] == 2000

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output
-from gordon.human import duration, figures, short
+from gordon.human import binary, duration, figures, short
 
 if TYPE_CHECKING:
     from gordon.flash import Comparison, Result
@@ -102,7 +102,7 @@ def _device(report: dict[str, Any]) -> list[str]:
         lines.append(f"write amplification {amplification:.3f}: {causes}")
     wear, pages = report["wear"], report["pages"]
     lines.append(
-        f"pages of {short(report['page_bytes'], 'B')}: host read {pages['host_read']:,}, "
+        f"pages of {binary(report['page_bytes'])}: host read {pages['host_read']:,}, "
         f"programmed {pages['host_program']:,}; collection read {pages['gc_read']:,}, "
         f"programmed {pages['gc_program']:,}; {report['combined']:,} writes combined, "
         f"{report['bypassed']:,} reads bypassed"
