@@ -76,7 +76,7 @@ pub(crate) struct Blocks {
     open_in_set: Vec<u32>,
     next_sequence: u64,
     /// The answer of `to_open`, which only changes with whole blocks.
-    best: Option<u32>,
+    best: Option<(u32, LaneId)>,
     /// Closed blocks by erases, where static wear levelling asks; entries may be out of date.
     levelled: Option<BinaryHeap<Reverse<(u32, u32)>>>,
     most_erases: u32,
@@ -188,7 +188,7 @@ impl Blocks {
     /// The lane the next block is best taken from, as [`open`](Self::open) does.
     #[inline]
     pub fn lane_to_open(&self) -> Option<LaneId> {
-        self.best.map(|at| LaneId(at % self.lanes))
+        self.best.map(|(_, lane)| lane)
     }
 
     /// Finds the plane set to open the next block in: on the lane held by the fewest write points,
@@ -204,7 +204,10 @@ impl Blocks {
                 }
             }
         }
-        self.best = best.map(|(at, _)| u32::try_from(at).expect("fewer sets than blocks"));
+        self.best = best.map(|(at, _)| {
+            let at = u32::try_from(at).expect("fewer sets than blocks");
+            (at, LaneId(at % self.lanes))
+        });
     }
 
     fn set_of(&self, id: BlockId) -> usize {
@@ -215,9 +218,9 @@ impl Blocks {
 
     /// Opens the least erased free block of the best plane set under the next sequence number.
     pub fn open(&mut self) -> Option<(BlockId, LaneId, u64)> {
-        let at = self.best? as usize;
+        let (at, lane) = self.best?;
+        let at = at as usize;
         let Reverse((_, id)) = self.free[at].pop()?;
-        let lane = LaneId(id % self.lanes);
         self.free_blocks -= 1;
         self.open[lane.index()] += 1;
         self.open_in_set[at] += 1;

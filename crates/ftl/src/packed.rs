@@ -44,6 +44,11 @@ impl Packed {
         self.bytes[byte..byte + 8].copy_from_slice(&word.to_le_bytes());
     }
 
+    /// The memory itself.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Bytes of memory held.
     pub fn memory(&self) -> u64 {
         self.bytes.capacity() as u64

@@ -17,6 +17,7 @@
 
 mod config;
 mod lanes;
+mod memory;
 mod stats;
 mod timing;
 
@@ -98,18 +99,21 @@ impl Ssd {
     /// A device as new, whose bad blocks, erase budgets and random choices follow from a seed.
     pub fn with_seed(config: &SsdConfig, seed: u64) -> Result<Self, SsdError> {
         let Resolved { layout, ftl, timing, endurance, bad } = config.resolve(seed)?;
+        let slots = ftl.slots;
+        let (sectors_per_page, ftl) = (ftl.sectors_per_page, Ftl::with_bad(layout, ftl, &bad)?);
+        ftl.tables().into_iter().for_each(memory::want_large_pages);
         Ok(Self {
             capacity: *config.capacity,
-            page: layout.page_bytes() / u64::from(ftl.slots),
-            sectors_per_page: ftl.sectors_per_page,
+            page: layout.page_bytes() / u64::from(slots),
+            sectors_per_page,
             endurance,
             seed,
             planes: layout.shape().pages(),
             link: config.host.link.as_ref().map(|link| **link),
             latency: config.host.latency.as_ref().map_or(Ns::ZERO, |latency| **latency),
             wire: Timeline::default(),
-            lanes: Lanes::new(layout, &timing, ftl.slots),
-            ftl: Ftl::with_bad(layout, ftl, &bad)?,
+            lanes: Lanes::new(layout, &timing, slots),
+            ftl,
             events: Events::default(),
             open: Vec::new(),
             free: Vec::new(),
