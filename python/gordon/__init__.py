@@ -25,4 +25,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("gordon")
+    if name in ("flash", "survey"):
+        from importlib import import_module
+
+        return import_module(f"gordon.{name}")
     raise AttributeError(f"module 'gordon' has no attribute {name!r}")

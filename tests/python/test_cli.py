@@ -16,11 +16,28 @@ from rich.cells import cell_len
 
 from conftest import Run, Traced, gordon
 
-HEAVY = ("rich", "jinja2", "plotly", "gordon._core", "gordon.survey", "importlib.metadata")
+HEAVY = (
+    "rich",
+    "jinja2",
+    "plotly",
+    "gordon._core",
+    "gordon.survey",
+    "gordon.flash",
+    "importlib.metadata",
+)
 PYTHON = Path(__file__).parents[2] / "python"
 
 
-@pytest.mark.parametrize("args", [["--help"], ["survey", "--help"], ["trace", "--help"]])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--help"],
+        ["survey", "--help"],
+        ["trace", "--help"],
+        ["flash", "--help"],
+        ["flash", "replay", "--help"],
+    ],
+)
 def test_help_imports_nothing_heavy(args: list[str]) -> None:
     code = (
         "import sys\nfrom gordon.cli import main\n"

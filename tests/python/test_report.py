@@ -112,7 +112,7 @@ def test_flash_that_nothing_is_written_to_lasts(result: dict[str, Any]) -> None:
 
 
 def test_without_plotly_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    import gordon.report.survey as report
+    import gordon.report.page as report
 
     monkeypatch.setattr(report, "find_spec", lambda _: None)
     from gordon import GordonError
@@ -159,3 +159,79 @@ def test_the_browser_draws_and_sorts_it(page: Path, tmp_path: Path, result: dict
     text = drawn(page, tmp_path, "#sort=time&front=1")
     shown = [row["data-id"] for row in Document(text).rows() if "hidden" not in row]
     assert shown == result["front"]
+
+
+@pytest.fixture
+def flashes() -> Any:
+    """Two devices under one load, small and quick."""
+    from gordon import flash
+
+    changes = ["capacity=64MiB", "geometry.blocks_per_plane=12"]
+    return flash.compare(
+        None, ["gordon-slc-256g", "gordon-mlc-512g"], pattern="mixed", requests=3000,
+        set_values=changes,
+    )  # fmt: skip
+
+
+FIGURES = ["bandwidth", "queue_depth", "latency", "utilisation", "write_amplification", "erases"]
+
+
+def test_flash_reports_are_one_file_with_the_runs_numbers(flashes: Any, tmp_path: Path) -> None:
+    for shown in (flashes, flashes.results[0]):
+        shown.save(tmp_path / "flash.html")
+        text = (tmp_path / "flash.html").read_text(encoding="utf-8")
+        assert loads(Document(text)) == []
+        assert "default-src 'none'" in text
+        embedded = re.search(r'id="result">(.*?)</script>', text, re.DOTALL)
+        assert embedded
+        runs = json.loads(embedded[1])["runs"]
+        results = flashes.results if shown is flashes else [shown]
+        assert [run["report"] for run in runs] == [result.report for result in results]
+    shown.save(tmp_path / "flash.json")
+    assert json.loads((tmp_path / "flash.json").read_text()) == shown.report
+
+
+def test_flash_reports_put_ratios_to_the_first(flashes: Any) -> None:
+    from gordon.human import figures
+
+    text = flashes.html()
+    row = re.search(r'data-row="Reads: latency mean, us">(.*?)</tr>', text)
+    assert row
+    cells = re.findall(r"<td>(.*?)</td>", row[1])
+    first, second = (r.report["read"]["latency_us"]["mean"] for r in flashes.results)
+    assert "small" not in cells[0]
+    assert f"<small>{figures(second / first)}×</small>" in cells[1]
+
+
+def test_flash_figures_are_plotlys(flashes: Any) -> None:
+    for shown, lines in ((flashes, 4), (flashes.results[0], 2)):
+        made = shown.figures()
+        assert list(made) == FIGURES
+        assert len(made["latency"].data) == lines
+        # The last line ends at all of the requests.
+        assert made["latency"].data[-1].y[-1] == 1
+        assert all(line.line.color.startswith("#") for line in made["bandwidth"].data)
+
+
+def test_flash_text_of_others_cannot_become_markup(tmp_path: Path) -> None:
+    from gordon import flash
+
+    trace = tmp_path / "<img src=x onerror=alert(1)>"
+    trace.write_text("0 0 0 8 1\n")
+    text = flash.replay(trace, format="mqsim").html()
+    assert "<img src=x" not in text
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="neither chromium nor google-chrome is installed")
+def test_the_browser_draws_flash_runs(flashes: Any, tmp_path: Path) -> None:
+    for name, shown in (("compared", flashes), ("one", flashes.results[0])):
+        page = tmp_path / f"{name}.html"
+        shown.save(page)
+        text = drawn(page, tmp_path)
+        document = Document(text)
+        assert loads(document) == []
+        for figure in FIGURES:
+            plot = text.partition(f'id="plot-{figure}"')[2].partition("</section>")[0]
+            assert 'class="main-svg"' in plot, figure
+            assert "js-line" in plot or "point" in plot, figure
+        assert 'data-title="Share chart' not in text

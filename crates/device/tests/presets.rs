@@ -1,6 +1,7 @@
-//! The catalogue's flash arrays as texts: does each number have an address, and do the numbers fit
-//! together? What the texts mean is `ssd/config.rs`'s to check.
+//! The catalogue's flash arrays: can each be made, does each number have an address, and do the
+//! numbers fit together?
 
+use gordon_device::ssd::SsdConfig;
 use gordon_units::Bytes;
 use std::path::Path;
 use toml::{Table, Value};
@@ -51,6 +52,24 @@ fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+#[test]
+fn every_preset_can_be_made_and_written_out() {
+    for (name, preset) in presets() {
+        let config: SsdConfig = toml::from_str(&preset.to_string()).expect(&name);
+        config.validate().expect(&name);
+        let text = toml::to_string(&config).expect(&name);
+        assert_eq!(toml::from_str::<SsdConfig>(&text).expect(&name), config, "{name}");
+        // Shrunk it is the same device with fewer blocks.
+        let small = config.clone().with_capacity(Bytes((config.capacity.0 / (16 << 20)) << 20));
+        small.validate().expect(&name);
+        let part = |config: &SsdConfig| {
+            let raw = config.layout().expect(&name).geometry().capacity();
+            config.capacity.0 as f64 / raw.0 as f64
+        };
+        assert!(part(&small) <= part(&config) && part(&small) > part(&config) * 0.95, "{name}");
+    }
 }
 
 #[test]

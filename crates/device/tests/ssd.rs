@@ -31,14 +31,23 @@ fn request(op: Op, page: u64, offset: u64, len: u64) -> Request {
 
 /// Submits all at 0; completion times by request.
 fn times(ssd: &mut Ssd, requests: &[Request]) -> Vec<u64> {
+    times_from(ssd, Ns(0), requests)
+}
+
+/// Submits all at `start`; how long each took, by request.
+fn times_from(ssd: &mut Ssd, start: Ns, requests: &[Request]) -> Vec<u64> {
     for (id, &request) in (0..).zip(requests) {
-        ssd.submit(Ns(0), id, request);
+        ssd.submit(start, id, request);
     }
     let mut done = finish(ssd);
     done.sort_by_key(|c| c.id);
     assert_eq!(done.len(), requests.len());
-    done.into_iter().map(|c| c.at.0).collect()
+    done.into_iter().map(|c| (c.at - start).0).collect()
 }
+
+/// When nothing is under way for certain: a device that rests works in the background after a
+/// millisecond, and that moves its clock.
+const LATER: Ns = Ns(10_000_000);
 
 fn finish(ssd: &mut Ssd) -> Vec<Completion> {
     let mut done = vec![];
@@ -140,16 +149,13 @@ fn what_needs_no_flash_completes_at_once() {
     assert_eq!((ssd.stats().ftl.unmapped_reads, ssd.stats().ftl.trims), (1, 0));
     // The last page read stays at hand.
     let again = [request(Op::Read, 5, 0, 8)];
-    assert_eq!(times(&mut ssd, &again), [READ + STREAM]);
-    ssd.submit(Ns(1_000_000), 9, again[0]);
-    assert_eq!(
-        finish(&mut ssd),
-        [Completion { id: 9, at: Ns(1_000_000), cause: Cause::Medium, failed: false }]
-    );
+    assert_eq!(times_from(&mut ssd, LATER, &again), [READ + STREAM]);
+    let at = LATER * 2;
+    ssd.submit(at, 9, again[0]);
+    assert_eq!(finish(&mut ssd), [Completion { id: 9, at, cause: Cause::Buffer, failed: false }]);
     // A trim of 1.5 pages takes one; then it reads as zeros, at once.
-    ssd.submit(Ns(1_000_000), 10, request(Op::Trim, 5, 0, 96));
-    ssd.submit(Ns(1_000_000), 11, request(Op::Read, 5, 0, 64));
-    assert!(finish(&mut ssd).iter().all(|c| c.at == Ns(1_000_000)));
+    let gone = [request(Op::Trim, 5, 0, 96), request(Op::Read, 5, 0, 64)];
+    assert_eq!(times_from(&mut ssd, LATER * 3, &gone), [0, 0]);
     assert_eq!((ssd.stats().ftl.unmapped_reads, ssd.stats().ftl.trims), (2, 1));
 }
 
@@ -217,7 +223,7 @@ fn impossible_devices_are_refused() {
         ("reserve is 0", &|c| c.ftl.reserve = Some(0.into())),
         ("low_water", &|c| c.ftl.low_water = Some(1.into())),
         ("a bus is 8", &|c| c.timing.bus_bits = 12.into()),
-        ("erase_budget", &|c| c.endurance.erase_budget = 0.into()),
+        ("last for 0 erases", &|c| c.endurance.erase_budget = 0.into()),
     ];
     for (what, change) in cases {
         assert!(refused(change).contains(what), "{} has no `{what}`", refused(change));
@@ -292,8 +298,9 @@ fn a_trim_of_everything_does_not_slow_the_writes_after_it() {
         for (id, &request) in (0..).zip(requests) {
             ssd.submit(start, id, request);
         }
-        clock = finish(ssd).iter().map(|c| c.at).max().expect("there were requests");
-        clock - start
+        let end = finish(ssd).iter().map(|c| c.at).max().expect("there were requests");
+        clock = end + LATER;
+        end - start
     };
     let writes: Vec<_> = (1000..1400).map(|page| request(Op::Write, page, 0, 64)).collect();
     let fresh = run(&mut ssd, &writes);

@@ -6,6 +6,7 @@
 //! them, in none.
 
 use crate::config::Victim;
+use crate::units::Cause;
 use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -38,12 +39,14 @@ struct Block {
     /// Reads in flight: it must not be erased.
     pins: u32,
     erases: u32,
-    /// Neighbours in its list, while closed.
+    /// Neighbours in its list, while closed. Under collection: the next super-page to look at.
     next: u32,
     prev: u32,
     state: State,
     /// A program failed: once it is empty, it is bad.
     condemned: bool,
+    /// Under collection: why.
+    levels: bool,
 }
 
 /// How closed blocks are listed.
@@ -97,6 +100,7 @@ impl Blocks {
             prev: NONE,
             state: State::Free,
             condemned: false,
+            levels: false,
         };
         let (lanes, sets) = (layout.lanes() as usize, layout.plane_sets() as usize);
         let listed = match victim {
@@ -250,6 +254,8 @@ impl Blocks {
         let block = &mut self.blocks[id.index()];
         block.state = State::Collecting;
         block.condemned = true;
+        // Not before there is room for its copies.
+        block.next = u32::MAX;
     }
 
     fn leave(&mut self, id: BlockId) {
@@ -274,6 +280,31 @@ impl Blocks {
         debug_assert_eq!(self.blocks[id.index()].state, State::Closed);
         self.unlink(id.0);
         self.blocks[id.index()].state = State::Collecting;
+    }
+
+    /// A block under collection is to be copied from its first page on.
+    pub fn begin(&mut self, id: BlockId, cause: Cause) {
+        let block = &mut self.blocks[id.index()];
+        debug_assert_eq!(block.state, State::Collecting);
+        (block.next, block.levels) = (0, cause == Cause::Levelling);
+    }
+
+    /// The next super-page to copy from, of so many; and why.
+    #[inline]
+    pub fn next_to_copy(&mut self, id: BlockId, pages: u32) -> Option<(u32, Cause)> {
+        let block = &mut self.blocks[id.index()];
+        if block.next >= pages || block.state != State::Collecting {
+            return None;
+        }
+        block.next += 1;
+        let cause = if block.levels { Cause::Levelling } else { Cause::Collection };
+        Some((block.next - 1, cause))
+    }
+
+    /// Reads in flight.
+    #[inline]
+    pub fn pins(&self, id: BlockId) -> u32 {
+        self.blocks[id.index()].pins
     }
 
     /// An emptied block is erased.

@@ -59,6 +59,8 @@ pub struct Config {
     pub wear_spread: u32,
     /// Of the policies' random choices.
     pub seed: u64,
+    /// The driver keeps contents: it is told what to do with buffers. A simulation has none.
+    pub contents: bool,
 }
 
 /// Why a layer cannot be made.
@@ -133,6 +135,7 @@ impl Config {
             victim: Victim::Greedy,
             wear_spread: 0,
             seed: 0,
+            contents: true,
         }
     }
 

@@ -196,7 +196,7 @@ impl Ftl {
         let at = self.units.add(unit);
         self.stats.summary_programs += u64::from(self.config.slots);
         self.stats.program_operations += 1;
-        self.act(Action::Summarize(Buf(at), block));
+        self.with_buffer(Action::Summarize(Buf(at), block));
         self.act(Action::Flash(FlashOp::Program { ppn, buf: Buf(at) }));
     }
 
@@ -208,11 +208,10 @@ impl Ftl {
     }
 
     /// Takes the next page of a write point, which is busy from now.
+    #[inline]
     fn next_page(&mut self, point: usize) -> gordon_units::Ppn {
         let page = self.points.take(point);
-        let place = self.points.get(point);
-        let (lane, block) = (place.lane, place.block);
-        self.points.add_load(lane);
+        let block = self.points.get(point).block;
         self.layout.ppn(block.expect("the write point is open"), page)
     }
 }

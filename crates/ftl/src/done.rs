@@ -1,5 +1,6 @@
 //! What follows when an operation is done, or has failed.
 
+use crate::blocks::State as BlockState;
 use crate::io::{Action, How, Piece, RequestId};
 use crate::machine::Ftl;
 use crate::units::{Kind, NONE, State, Waiting};
@@ -15,7 +16,6 @@ impl Ftl {
                 self.read_done(ppn, buf.0, false);
             }
             FlashOp::Program { ppn, buf } => {
-                self.points.drop_load(self.lane_of(ppn));
                 if self.units[buf.0].listed {
                     self.program_done(ppn, buf.0);
                 } else {
@@ -40,10 +40,7 @@ impl Ftl {
                 self.points.drop_load(self.lane_of(ppn));
                 self.read_done(ppn, buf.0, true);
             }
-            FlashOp::Program { ppn, buf } => {
-                self.points.drop_load(self.lane_of(ppn));
-                self.program_failed(ppn, buf.0);
-            }
+            FlashOp::Program { ppn, buf } => self.program_failed(ppn, buf.0),
             FlashOp::Erase { block } => {
                 self.points.drop_load(self.layout.lane_of(block));
                 self.collector.forget(block);
@@ -68,12 +65,17 @@ impl Ftl {
             }
             at = next;
         }
+        if self.blocks.state(block) == BlockState::Collecting {
+            self.copy_from(block);
+        }
     }
 
     fn unit_read(&mut self, at: u32) {
         // What was written may have been acknowledged: readers see it.
-        for waiting in self.pieces.iter(self.units[at].taking) {
-            self.actions.push_back(Action::Fill(Buf(at), waiting.piece));
+        if self.config.contents {
+            for waiting in self.pieces.iter(self.units[at].taking) {
+                self.actions.push_back(Action::Fill(Buf(at), waiting.piece));
+            }
         }
         while let Some(Waiting { piece, .. }) = self.pieces.pop(&mut self.units[at].readers) {
             self.give(at, piece, How::Flash);
@@ -148,8 +150,8 @@ impl Ftl {
                 self.invalidate(old);
             }
             if copies.is_some() {
-                self.collector.copies -= 1;
                 self.collector.programming -= 1;
+                self.copied();
             }
             self.acknowledge(at, how);
             self.next_round(at);
@@ -237,7 +239,7 @@ impl Ftl {
     /// buffer, to be read.
     fn give_up(&mut self, at: u32) {
         if self.units[at].copies.take().is_some() {
-            self.collector.copies -= 1;
+            self.copied();
         }
         self.refuse_rest(at);
         if self.units[at].taking.is_empty() {
@@ -316,9 +318,9 @@ impl Ftl {
                 continue;
             }
             if core::mem::take(&mut blank) && !self.is_whole(piece) {
-                self.act(Action::Zero(Buf(at)));
+                self.with_buffer(Action::Zero(Buf(at)));
             }
-            self.act(Action::Fill(Buf(at), piece));
+            self.with_buffer(Action::Fill(Buf(at), piece));
             let unit = &mut self.units[at];
             self.stats.combined += u64::from(!unit.taking.is_empty());
             self.pieces.hold(&mut unit.taking, waiting);

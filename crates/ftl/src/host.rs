@@ -77,7 +77,7 @@ impl Ftl {
                 last = at;
             } else {
                 self.stats.unmapped_reads += 1;
-                self.act(Action::GiveZeros(piece));
+                self.with_buffer(Action::GiveZeros(piece));
                 self.act(Action::Ack(piece.request, How::Buffer));
             }
         }
@@ -121,7 +121,7 @@ impl Ftl {
                 let ready = unit.state == State::Ready;
                 self.accept(at, piece, epoch);
                 if ready {
-                    self.act(Action::Fill(Buf(at), piece));
+                    self.with_buffer(Action::Fill(Buf(at), piece));
                 }
                 return;
             }
@@ -146,7 +146,7 @@ impl Ftl {
             (None, mapped) => {
                 let at = self.units.add(unit);
                 if mapped.is_none() && !whole {
-                    self.act(Action::Zero(Buf(at)));
+                    self.with_buffer(Action::Zero(Buf(at)));
                 }
                 at
             }
@@ -154,7 +154,7 @@ impl Ftl {
         self.table.insert(lpn.0, at);
         self.accept(at, piece, epoch);
         if self.units[at].state == State::Ready {
-            self.act(Action::Fill(Buf(at), piece));
+            self.with_buffer(Action::Fill(Buf(at), piece));
             self.ready.push_back(at);
         }
     }
@@ -256,7 +256,7 @@ impl Ftl {
 
     #[inline]
     pub(crate) fn give(&mut self, at: u32, piece: Piece, how: How) {
-        self.act(Action::Give(Buf(at), piece));
+        self.with_buffer(Action::Give(Buf(at), piece));
         self.act(Action::Ack(piece.request, how));
     }
 

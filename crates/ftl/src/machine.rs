@@ -252,6 +252,14 @@ impl Ftl {
         self.actions.push_back(action);
     }
 
+    /// Something to be done with a buffer.
+    #[inline]
+    pub(crate) fn with_buffer(&mut self, action: Action) {
+        if self.config.contents {
+            self.actions.push_back(action);
+        }
+    }
+
     #[inline]
     pub(crate) fn lane_of(&self, ppn: Ppn) -> LaneId {
         self.layout.lane_of(self.layout.block_of(ppn))

@@ -66,6 +66,7 @@ struct Group {
 }
 
 impl Group {
+    #[inline]
     fn first_idle(&self, level: usize, from: usize) -> Option<usize> {
         let words = &self.idle[level];
         let (mut at, bit) = (from / 64, from % 64);
@@ -77,6 +78,7 @@ impl Group {
         Some(at * 64 + word.trailing_zeros() as usize)
     }
 
+    #[inline]
     fn flip(&mut self, level: usize, rank: usize) {
         self.idle[level][rank / 64] ^= 1 << (rank % 64);
     }
@@ -157,6 +159,7 @@ impl Points {
         self.groups[kind as usize].idle_points
     }
 
+    #[inline]
     fn level(&self, lane: LaneId) -> usize {
         (self.load[lane.index()] as usize).min(LEVELS - 1)
     }
@@ -210,11 +213,9 @@ impl Points {
         self.moved(lane, from);
     }
 
+    #[inline]
     fn moved(&mut self, lane: LaneId, from: usize) {
         let to = self.level(lane);
-        if from == to {
-            return;
-        }
         for &at in &self.on_lane[lane.index()] {
             let point = &self.points[at];
             if !point.busy {
@@ -225,22 +226,29 @@ impl Points {
         }
     }
 
-    /// Takes the next page of a write point that has a block; it is busy from now.
+    /// A program at the next page of a write point that has a block is issued; it is busy from now.
+    #[inline]
     pub fn take(&mut self, at: usize) -> u32 {
-        let level = self.level(self.points[at].lane);
+        let lane = self.points[at].lane;
+        let level = self.level(lane);
         let point = &mut self.points[at];
         debug_assert!(!point.busy && point.block.is_some());
         point.busy = true;
         point.next += 1;
+        let page = point.next - 1;
         let group = &mut self.groups[point.kind as usize];
         group.flip(level, point.rank);
         group.idle_points -= 1;
-        point.next - 1
+        self.add_load(lane);
+        page
     }
 
     /// The program of a write point is done.
+    #[inline]
     pub fn release(&mut self, at: usize) {
-        let level = self.level(self.points[at].lane);
+        let lane = self.points[at].lane;
+        self.drop_load(lane);
+        let level = self.level(lane);
         let point = &mut self.points[at];
         debug_assert!(point.busy);
         point.busy = false;
@@ -346,7 +354,6 @@ mod tests {
         points.take(2);
         assert_eq!(choose(&points, 0, None), None, "all are busy");
         points.release(0);
-        points.drop_load(LaneId(0));
         assert_eq!(choose(&points, 0, None), Some(0));
     }
 

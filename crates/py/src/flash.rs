@@ -6,10 +6,12 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
 use gordon_replay::config::RunConfig;
 use gordon_replay::parse::from_json;
+use gordon_replay::results::output::{columns, write_parquet};
 use gordon_replay::run::{Progress, RunResult, run, run_all};
 use gordon_replay::wa::{WaConfig, write_amplification};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 /// What a run comes to.
@@ -44,6 +46,11 @@ impl FlashResult {
         let known = || format!("no table `{name}`\n  try: one of {}", self.tables().join(", "));
         found.map(|(_, batch)| FlashTable(batch.clone())).ok_or_else(|| raise(known()))
     }
+
+    /// Writes each table into `folder`, as `NAME.parquet`.
+    fn write_parquet(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+        py.detach(|| write_parquet(&self.tables, &folder)).map_err(raise)
+    }
 }
 
 /// Columns, handed over without a copy by Arrow's PyCapsule interface.
@@ -63,6 +70,11 @@ impl FlashTable {
         let batches = RecordBatchIterator::new([Ok(self.0.clone())], self.0.schema());
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// The columns as lists, by name, as JSON.
+    fn json(&self) -> PyResult<String> {
+        serde_json::to_string(&columns(&self.0)).map_err(raise)
     }
 
     fn __len__(&self) -> usize {

@@ -6,8 +6,9 @@ use crate::host::{Pacing, Rules};
 use crate::load::Bench;
 use gordon_device::SECTOR;
 use gordon_device::ssd::SsdConfig;
-use gordon_units::Bytes;
-use serde::{Deserialize, Serialize};
+use gordon_trace::formats::{self, Format};
+use gordon_units::{Bytes, Ns};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::PathBuf;
 
 /// One run.
@@ -57,12 +58,87 @@ pub enum LoadConfig {
 pub struct TraceLoad {
     /// Where it is.
     pub path: PathBuf,
+    /// Its format; without it, its content tells.
+    #[serde(default, with = "name_of_format")]
+    pub format: Option<Format>,
     /// Only requests to this device of it.
     #[serde(default)]
     pub device: Option<u32>,
     /// How many times over.
     #[serde(default = "one")]
     pub repeat: u32,
+    /// Leave out what is malformed, and count it.
+    #[serde(default)]
+    pub skip_bad: bool,
+    /// What is done where time goes backwards. Left out: an error where times are used, and
+    /// nothing where they are not.
+    #[serde(default)]
+    pub order: Option<TimeOrder>,
+    /// The unit of its time stamps, where it is not the format's.
+    #[serde(default)]
+    pub time_unit: Option<Ns>,
+    /// Which event of a request counts, where the trace has several.
+    #[serde(default)]
+    pub event: Option<BlockEvent>,
+}
+
+/// A format by its name, as `--format` takes it.
+mod name_of_format {
+    use super::{Deserialize, Deserializer, Format, Serialize, Serializer};
+
+    #[allow(clippy::ref_option)] // what serde hands in
+    pub fn serialize<S: Serializer>(format: &Option<Format>, to: S) -> Result<S::Ok, S::Error> {
+        format.map(Format::name).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Format>, D::Error> {
+        let name: Option<String> = Option::deserialize(from)?;
+        name.map(|name| name.parse()).transpose().map_err(serde::de::Error::custom)
+    }
+}
+
+/// What is done with a request of a trace that is earlier than the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimeOrder {
+    /// It is an error.
+    Strict,
+    /// It gets the time of the one before it, and is counted.
+    Clamp,
+    /// Requests are put in order of time, within a window.
+    Sort,
+}
+
+impl From<TimeOrder> for formats::Order {
+    fn from(order: TimeOrder) -> Self {
+        match order {
+            TimeOrder::Strict => Self::Strict,
+            TimeOrder::Clamp => Self::Clamp,
+            TimeOrder::Sort => Self::Sort,
+        }
+    }
+}
+
+/// The event of a request that counts, in traces of the kernel's block layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BlockEvent {
+    /// It enters the block layer.
+    Queue,
+    /// It goes to the device.
+    Issue,
+    /// The device has done it.
+    Complete,
+}
+
+impl From<BlockEvent> for formats::Event {
+    fn from(event: BlockEvent) -> Self {
+        match event {
+            BlockEvent::Queue => Self::Queue,
+            BlockEvent::Issue => Self::Issue,
+            BlockEvent::Complete => Self::Complete,
+        }
+    }
 }
 
 /// How the host paces requests.
@@ -105,8 +181,8 @@ pub enum QueueBy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostConfig {
-    /// How requests are paced. Left out: a trace and a pattern with `every` at their times,
-    /// other patterns in a closed loop.
+    /// How requests are paced. Left out: a trace with gaps by them, another trace and a pattern
+    /// with `every` at their times, other patterns in a closed loop.
     pub pacing: Option<PacingKind>,
     /// Arrivals: 2 is twice as fast as the load's own times.
     pub speed: f64,
@@ -141,11 +217,11 @@ impl Default for HostConfig {
 const QUEUES: usize = 1024;
 
 impl HostConfig {
-    /// The rules for a load of so many `queues`, which brings times of its own or not.
+    /// The rules for a load of so many `queues`, paced by `default` if nothing else is said.
     ///
     /// # Errors
     /// A value that cannot be.
-    pub fn resolve(&self, timed: bool, queues: usize) -> Result<Rules, ReplayError> {
+    pub fn resolve(&self, default: PacingKind, queues: usize) -> Result<Rules, ReplayError> {
         let wrong = |key: &str, why: String, hint: &str| {
             Err(ReplayError::impossible(&format!("host.{key}"), why, hint))
         };
@@ -169,7 +245,6 @@ impl HostConfig {
             let why = format!("{queues} queues, more than {QUEUES}");
             return wrong("queue_by", why, "`device`, or one queue");
         }
-        let default = if timed { PacingKind::Arrival } else { PacingKind::Closed };
         let (pacing, depth) = match self.pacing.unwrap_or(default) {
             PacingKind::Arrival => (Pacing::Arrival { speed: self.speed }, u32::MAX),
             PacingKind::Closed => (Pacing::Closed, 32),

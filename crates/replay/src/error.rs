@@ -1,6 +1,6 @@
 use crate::parse::ConfigError;
 use gordon_device::ssd::SsdError;
-use gordon_trace::TraceError;
+use gordon_trace::formats::FormatError;
 use gordon_units::{Bytes, Ns};
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ pub enum ReplayError {
     Ftl(#[from] gordon_ftl::ConfigError),
     /// A trace cannot be read.
     #[error(transparent)]
-    Trace(#[from] TraceError),
+    Trace(#[from] FormatError),
     /// A request reaches past the end of the device.
     #[error(
         "request {number} (from 1) ends at byte {end}, the device at {capacity}\n  \
@@ -42,8 +42,30 @@ pub enum ReplayError {
         /// What the device exports.
         capacity: Bytes,
     },
+    /// A request of a trace reaches past the end of the device.
+    #[error(
+        "{path}: request {number} (from 1) ends at byte {end}, the device at {capacity}; the trace \
+         reaches to {reach}\n  \
+         try: --set capacity={room}, or --fit wrap, which takes addresses modulo the capacity",
+        path = path.display(), end = end.0, room = room(*reach)
+    )]
+    TracePast {
+        /// The trace.
+        path: PathBuf,
+        /// Its number in it.
+        number: u64,
+        /// Where it ends.
+        end: Bytes,
+        /// What the device exports.
+        capacity: Bytes,
+        /// Where the last byte lies that the trace asks for.
+        reach: Bytes,
+    },
     /// A request is larger than the device.
-    #[error("request {number} (from 1) of {len} is larger than the device of {capacity}")]
+    #[error(
+        "request {number} (from 1) of {len} is larger than the device of {capacity}\n  \
+         try: a larger device"
+    )]
     Larger {
         /// Its number in the load.
         number: u64,
@@ -65,9 +87,6 @@ pub enum ReplayError {
         /// When the one before it does.
         before: Ns,
     },
-    /// The load has no request.
-    #[error("{0} holds no request to replay")]
-    NoRequests(String),
     /// The device's map cannot be prepared.
     #[error("preconditioning: {0}")]
     Precondition(String),
@@ -82,6 +101,11 @@ pub enum ReplayError {
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// A capacity with room for a trace that reaches so far: whole MiB.
+fn room(reach: Bytes) -> Bytes {
+    Bytes(reach.0.next_multiple_of(1 << 20))
 }
 
 impl ReplayError {

@@ -1,7 +1,7 @@
 //! One run, from its config to its result; many at once.
 
 use crate::ReplayError;
-use crate::config::{Fit, LoadConfig, RunConfig, TraceLoad};
+use crate::config::{Fit, LoadConfig, PacingKind, RunConfig, TraceLoad};
 use crate::host::{Rules, drive};
 use crate::results::Recorder;
 use crate::results::flash::FlashReport;
@@ -12,6 +12,7 @@ use crate::source::{Repeat, Source};
 use crate::trace::{Survey, TraceSource, survey};
 use gordon_device::ssd::Ssd;
 use gordon_device::{Device, SECTOR};
+use gordon_trace::formats::Format;
 use gordon_units::Bytes;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -69,20 +70,22 @@ pub fn run(config: &RunConfig, progress: &Progress) -> Result<RunResult, ReplayE
             }
             let load = bench.resolve(capacity, config.seed)?;
             let queues = bench.queues.unwrap_or(1) as usize;
-            let rules = config.host.resolve(bench.every.is_some(), queues)?;
+            let default =
+                if bench.every.is_some() { PacingKind::Arrival } else { PacingKind::Closed };
+            let rules = config.host.resolve(default, queues)?;
             progress.total.fetch_add(bench.requests, Ordering::Relaxed);
             preload(&mut ssd, [(0, load.preloaded().0)]);
-            replay(config, ssd, load, &rules, Found::default(), progress)
+            replay(config, ssd, load, &rules, (None, Vec::new()), progress)
         }
         LoadConfig::Trace(trace) => {
             let found = look_through(config, trace, capacity)?;
-            let rules = config.host.resolve(true, found.survey.queues.len())?;
+            let rules = config.host.resolve(found.pacing, found.survey.queues.len())?;
             let total = found.survey.requests * u64::from(trace.repeat);
             progress.total.fetch_add(total, Ordering::Relaxed);
             preload(&mut ssd, found.survey.reads.ranges());
             let open = || open(config, trace);
             let load = Repeat::new(open, trace.repeat);
-            replay(config, ssd, load, &rules, found, progress)
+            replay(config, ssd, load, &rules, (found.trace, found.warnings), progress)
         }
     }
 }
@@ -94,15 +97,17 @@ pub fn run_all(configs: &[RunConfig], progress: &Progress) -> Vec<Result<RunResu
 }
 
 /// What was learned of a load before the run.
-#[derive(Debug, Default)]
 struct Found {
     survey: Survey,
+    /// How it is paced if nothing else is said.
+    pacing: PacingKind,
     trace: Option<TraceProvenance>,
     warnings: Vec<String>,
 }
 
 fn open(config: &RunConfig, trace: &TraceLoad) -> Result<TraceSource, ReplayError> {
-    TraceSource::open(&trace.path, trace.device, config.host.queue_by)
+    let timed = config.host.pacing.is_none_or(|pacing| pacing == PacingKind::Arrival);
+    TraceSource::open(trace, config.host.queue_by, timed)
 }
 
 fn look_through(
@@ -115,13 +120,11 @@ fn look_through(
         return Err(ReplayError::impossible("load.trace.repeat", why, "at least 1"));
     }
     let mut source = open(config, trace)?;
-    let survey = survey(&mut source, capacity, config.host.fit == Fit::Wrap)?;
-    if survey.requests == 0 {
-        return Err(ReplayError::NoRequests(trace.path.display().to_string()));
-    }
+    let survey = survey(&mut source, &trace.path, capacity, config.host.fit == Fit::Wrap)?;
+    let (format, counts, devices) = (source.format(), source.counts(), source.devices());
     let mut warnings = Vec::new();
-    let devices = source.devices();
-    if devices.len() > 1 {
+    // MQSim's column of devices says which of its own simulated ones; here there is one.
+    if devices.len() > 1 && format != Format::Mqsim {
         warnings.push(format!(
             "the trace has requests of {} devices ({}); all go to the one simulated device, at \
              their own addresses; --device picks one",
@@ -129,9 +132,36 @@ fn look_through(
             devices.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
         ));
     }
-    let crc32 = format!("{:08x}", survey.crc32);
-    let provenance = TraceProvenance { requests: survey.requests, crc32 };
-    Ok(Found { survey, trace: Some(provenance), warnings })
+    if let Some(first) = source.first_skipped() {
+        let skipped = counts.skipped;
+        warnings.push(format!("{skipped} malformed were left out, the first: {first}"));
+    }
+    if counts.clamped > 0 && trace.order.is_some() {
+        let clamped = counts.clamped;
+        warnings
+            .push(format!("{clamped} requests came before their predecessor: its time is taken"));
+    }
+    let gaps = format == Format::DisksimValidate;
+    if !gaps && config.host.pacing == Some(PacingKind::Gaps) {
+        warnings.push(format!(
+            "format {format} has no gaps: each request is issued as one before it completes"
+        ));
+    }
+    let provenance = TraceProvenance {
+        format: format.name(),
+        requests: survey.requests,
+        end_bytes: survey.end.0,
+        skipped: counts.skipped,
+        first_skipped: source.first_skipped().map(str::to_owned),
+        clamped: counts.clamped,
+        extended: counts.aligned,
+        empty: counts.empty,
+        other_devices: counts.other_devices,
+        other_kinds: counts.other_kinds,
+        crc32: format!("{:08x}", survey.crc32),
+    };
+    let pacing = if gaps { PacingKind::Gaps } else { PacingKind::Arrival };
+    Ok(Found { survey, pacing, trace: Some(provenance), warnings })
 }
 
 fn preload(ssd: &mut Ssd, ranges: impl IntoIterator<Item = (u64, u64)>) {
@@ -154,7 +184,7 @@ fn replay(
     mut ssd: Ssd,
     load: impl Source,
     rules: &Rules,
-    found: Found,
+    (trace, mut warnings): (Option<TraceProvenance>, Vec<String>),
     progress: &Progress,
 ) -> Result<RunResult, ReplayError> {
     match config.precondition {
@@ -166,7 +196,6 @@ fn replay(
     let outcome = drive(&mut ssd, load, rules, &mut recorder, progress)?;
     let (run, recorded) = recorder.finish(&ssd)?;
     let written = recorded.bytes[gordon_device::Op::Write as usize];
-    let mut warnings = found.warnings;
     let flash = FlashReport::of(&ssd, &config.device, outcome.simulated, written);
     if flash.unmapped_reads > 0 {
         warnings.push(format!(
@@ -174,11 +203,17 @@ fn replay(
             flash.unmapped_reads
         ));
     }
+    if outcome.failed > 0 {
+        warnings.push(format!(
+            "the device wore out: {} of {} requests failed; latencies and bandwidth count them",
+            outcome.failed, outcome.requests
+        ));
+    }
     let provenance = Provenance {
         version: env!("CARGO_PKG_VERSION"),
         seed: config.seed,
         config: serde_json::to_value(config).expect("a config that was parsed can be written"),
-        trace: found.trace,
+        trace,
     };
     let tables = tables(&run, &recorded, &ssd, &config.device);
     let report =

@@ -1,24 +1,26 @@
-//! A trace as a source of requests.
+//! A block trace of any format as a source of requests.
 //!
-//! A trace is streamed: once to learn what it reads, where it ends and its checksum, once to run.
-//! Of a trace of several devices, one is chosen; without a choice all go to the one simulated
-//! device at their own addresses.
+//! A trace is streamed twice: once to learn what it reads, where it ends and its checksum, once to
+//! run. Of a trace of several devices, one is chosen; without a choice all go to the one simulated
+//! device at their own addresses. Latencies measured are no input.
 
 use crate::ReplayError;
-use crate::config::QueueBy;
+use crate::config::{QueueBy, TraceLoad};
 use crate::footprint::Footprint;
 use crate::source::{Source, Timed};
-use gordon_device::{Op, SECTOR};
-use gordon_trace::{BlockIo, BlockOp, BlockReader, Trace};
+use gordon_device::Op;
+use gordon_trace::BlockOp;
+use gordon_trace::formats::{self, Counts, Format, Io, Options, Order, Reader};
 use gordon_units::{Bytes, Ns};
 use std::collections::BTreeSet;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 /// Requests of a trace.
+#[derive(Debug)]
 pub struct TraceSource {
-    reader: BlockReader,
-    rows: Vec<BlockIo>,
-    device: Option<u32>,
+    reader: Reader,
+    ios: Vec<Io>,
     by: QueueBy,
     /// The trace's numbers of queues, by ours.
     queues: Vec<u32>,
@@ -27,19 +29,59 @@ pub struct TraceSource {
 }
 
 impl TraceSource {
-    /// Requests of the trace at `path`, of `device` alone if given.
+    /// Requests of `trace`, spread over queues `by` what they have. Where its times are not used,
+    /// it may go back in time, unless it is told not to.
     ///
     /// # Errors
-    /// Where it cannot be opened.
-    pub fn open(path: &Path, device: Option<u32>, by: QueueBy) -> Result<Self, ReplayError> {
-        let reader = Trace::open(path)?.block()?;
-        let (rows, queues, devices) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { reader, rows, device, by, queues, devices })
+    /// Where it cannot be opened, or not be read twice.
+    pub fn open(trace: &TraceLoad, by: QueueBy, timed: bool) -> Result<Self, ReplayError> {
+        let path = &trace.path;
+        let stream = std::fs::metadata(path).is_ok_and(|file| {
+            let kind = file.file_type();
+            kind.is_fifo() || kind.is_char_device() || kind.is_socket()
+        });
+        if path.as_os_str() == "-" || stream {
+            let what = format!("trace {}", path.display());
+            let why = "a trace is read twice, first to learn what it reads and where it ends; \
+                       standard input and pipes can be read once";
+            let hint = "a file; gordon trace convert writes one from standard input";
+            return Err(ReplayError::Impossible { what, why: why.into(), hint: hint.into() });
+        }
+        let order = match trace.order {
+            Some(order) => order.into(),
+            None if timed => Order::Strict,
+            None => Order::Clamp,
+        };
+        let options = Options {
+            skip_bad: trace.skip_bad,
+            device: trace.device,
+            order,
+            time_unit: trace.time_unit,
+            event: trace.event.map(Into::into),
+        };
+        let reader = formats::open(path, trace.format, &options)?;
+        let (ios, queues, devices) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { reader, ios, by, queues, devices })
     }
 
     /// The trace's devices that requests met so far go to.
     pub fn devices(&self) -> &[u32] {
         &self.devices
+    }
+
+    /// What it is read as.
+    pub fn format(&self) -> Format {
+        self.reader.format()
+    }
+
+    /// What was read so far, and what was left out.
+    pub fn counts(&self) -> Counts {
+        self.reader.counts()
+    }
+
+    /// What was wrong with the first line or record left out.
+    pub fn first_skipped(&self) -> Option<&str> {
+        self.reader.first_skipped()
     }
 }
 
@@ -55,32 +97,31 @@ fn dense(known: &mut Vec<u32>, number: u32) -> u32 {
 impl Source for TraceSource {
     fn next_batch(&mut self, batch: &mut Vec<Timed>) -> Result<(), ReplayError> {
         batch.clear();
-        while batch.is_empty() && self.reader.next_batch(&mut self.rows)? {
-            for io in &self.rows {
-                if self.device.is_some_and(|device| device != io.device) {
-                    continue;
-                }
+        self.reader.fill(&mut self.ios)?;
+        for io in &self.ios {
+            // Most have one, or stay with one for long.
+            if self.devices.last() != Some(&io.device) {
                 dense(&mut self.devices, io.device);
-                let queue = match self.by {
-                    QueueBy::One => 0,
-                    QueueBy::Device => dense(&mut self.queues, io.device),
-                    QueueBy::Process => dense(&mut self.queues, io.pid),
-                };
-                let op = match io.op {
-                    BlockOp::Read => Op::Read,
-                    BlockOp::Write => Op::Write,
-                    BlockOp::Discard => Op::Trim,
-                    BlockOp::Flush => Op::Flush,
-                };
-                batch.push(Timed {
-                    at: io.at,
-                    gap: Ns::ZERO,
-                    offset: io.sector.saturating_mul(SECTOR.0),
-                    len: io.bytes().0,
-                    op,
-                    queue,
-                });
             }
+            let queue = match self.by {
+                QueueBy::One => 0,
+                QueueBy::Device => dense(&mut self.queues, io.device),
+                QueueBy::Process => dense(&mut self.queues, io.pid.unwrap_or(0)),
+            };
+            let op = match io.op {
+                BlockOp::Read => Op::Read,
+                BlockOp::Write => Op::Write,
+                BlockOp::Discard => Op::Trim,
+                BlockOp::Flush => Op::Flush,
+            };
+            batch.push(Timed {
+                at: io.at,
+                gap: io.gap.unwrap_or(Ns::ZERO),
+                offset: io.offset.0,
+                len: io.len.0,
+                op,
+                queue,
+            });
         }
         Ok(())
     }
@@ -95,28 +136,33 @@ pub struct Survey {
     pub bytes: [u64; 4],
     /// What it reads.
     pub reads: Footprint,
+    /// Where it ends.
+    pub end: Bytes,
     /// The queues it has.
     pub queues: BTreeSet<u32>,
     /// CRC-32 of its requests: times, operations, ranges.
     pub crc32: u32,
 }
 
-/// Reads a load through. Ranges past `capacity` are taken modulo, if `wrap`.
+/// Reads a load through; `path` is named in errors. Ranges past `capacity` are taken modulo, if
+/// `wrap`.
 ///
 /// # Errors
 /// Where it cannot be read, or a range does not fit.
 pub fn survey(
     source: &mut impl Source,
+    path: &Path,
     capacity: Bytes,
     wrap: bool,
 ) -> Result<Survey, ReplayError> {
     let (mut found, mut crc) = (Survey::default(), crc32fast::Hasher::new());
     let mut batch = Vec::new();
+    // The first that does not fit: its number and end.
+    let mut past = None;
     loop {
         source.next_batch(&mut batch)?;
         if batch.is_empty() {
-            found.crc32 = crc.finalize();
-            return Ok(found);
+            break;
         }
         for request in &batch {
             found.requests += 1;
@@ -134,13 +180,15 @@ pub fn survey(
             }
             let number = found.requests;
             let end = offset.saturating_add(len);
+            found.end.0 = found.end.0.max(end);
             if end > capacity.0 && !wrap {
-                return Err(ReplayError::Past { number, end, capacity });
+                past.get_or_insert((number, end));
+                continue;
             }
             if len > capacity.0 {
                 return Err(ReplayError::Larger { number, len: Bytes(len), capacity });
             }
-            if op == Op::Read {
+            if op == Op::Read && past.is_none() {
                 let start = if end > capacity.0 { offset % capacity.0 } else { offset };
                 let before_end = len.min(capacity.0 - start);
                 found.reads.add(start, before_end);
@@ -148,4 +196,10 @@ pub fn survey(
             }
         }
     }
+    if let Some((number, end)) = past {
+        let (path, reach) = (path.to_owned(), found.end);
+        return Err(ReplayError::TracePast { path, number, end: Bytes(end), capacity, reach });
+    }
+    found.crc32 = crc.finalize();
+    Ok(found)
 }

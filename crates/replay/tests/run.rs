@@ -266,14 +266,79 @@ fn a_trace_past_the_end_wraps_or_fails_and_devices_can_be_picked() {
         run(&config(load, host), &Progress::default())
     };
     let error = with(None, json!({})).unwrap_err();
-    assert!(matches!(error, ReplayError::Past { number: 2, .. }), "{error}");
+    assert!(matches!(error, ReplayError::TracePast { number: 2, .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("made.trace: request 2 (from 1) ends at byte"), "{text}");
+    assert!(text.contains("--set capacity=193MiB, or --fit wrap"), "{text}");
     let wrapped = with(None, json!({"fit": "wrap", "queue_by": "device"})).unwrap().report;
     assert_eq!((wrapped.requests, wrapped.flash.unmapped_reads), (3, 0));
     assert_eq!(wrapped.queues.iter().map(|q| q.requests).collect::<Vec<_>>(), [2, 1]);
     assert!(wrapped.warnings[0].contains("2 devices (1, 2)"), "{:?}", wrapped.warnings);
     assert_eq!(with(Some(1), json!({})).unwrap().report.requests, 2);
-    let none = with(Some(9), json!({})).unwrap_err();
-    assert!(matches!(none, ReplayError::NoRequests(_)), "{none}");
+    let none = with(Some(9), json!({})).unwrap_err().to_string();
+    assert!(none.contains("holds no request of device 9: 3 are of others"), "{none}");
+}
+
+#[test]
+fn traces_of_other_programs_are_told_by_their_content() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let with = |path: &Path, more: Value, host: Value| {
+        let mut load = json!({"path": path});
+        load.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        run(&config(json!({"trace": load}), host), &Progress::default())
+    };
+    // MQSim's device column is of no account, unless it is asked for.
+    let mqsim = file("a", "0 3 8 8 0\n1000 1 16 8 1\n2000 1 24 8 0\n");
+    let report = with(&mqsim, json!({}), json!({})).unwrap().report;
+    let trace = report.provenance.trace.unwrap();
+    assert_eq!((trace.format, trace.requests, trace.end_bytes), ("mqsim", 3, 32 * 512));
+    assert_eq!(report.warnings, [""; 0]);
+    assert_eq!(with(&mqsim, json!({"device": 1}), json!({})).unwrap().report.requests, 2);
+    // Read as what it is not, its fields mean other things; what has no meaning is an error that
+    // names file, line and field, or is left out and counted.
+    let bad = file("b", "0 0 8 8 0\n10 0 8 x 0\n20 0 8 7 1\n15 0 8 8 1\n");
+    let error = with(&bad, json!({"format": "mqsim"}), json!({})).unwrap_err().to_string();
+    assert!(error.contains("b, line 2: sectors: expected") && error.contains("`x`"), "{error}");
+    let skip = json!({"format": "mqsim", "skip_bad": true});
+    let report = with(&bad, skip.clone(), json!({})).unwrap().report;
+    let trace = report.provenance.trace.unwrap();
+    assert_eq!((trace.requests, trace.skipped, trace.clamped), (2, 2, 0));
+    assert!(report.warnings[0].starts_with("2 malformed were left out"), "{:?}", report.warnings);
+    let mut clamp = skip;
+    clamp["order"] = json!("clamp");
+    let report = with(&bad, clamp, json!({})).unwrap().report;
+    let trace = report.provenance.trace.unwrap();
+    assert_eq!((trace.requests, trace.skipped, trace.clamped), (3, 1, 1));
+    // A closed loop takes no times, so they may go back.
+    let back = file("c", "9 0 8 8 0\n5 0 8 8 0\n");
+    let error = with(&back, json!({}), json!({})).unwrap_err().to_string();
+    assert!(error.contains("goes backwards") && error.contains("--order sort"), "{error}");
+    assert_eq!(with(&back, json!({}), json!({"pacing": "closed"})).unwrap().report.requests, 2);
+    // The gaps of DiskSim's validation traces pace by themselves: 1 ms each.
+    let gaps = file("d", "R Miss 8 8 500.0 1000.0\nR Miss 8 8 500.0 1000.0\n");
+    let report = with(&gaps, json!({}), json!({})).unwrap().report;
+    let latency = |report: &gordon_replay::results::report::Report| {
+        report.read.latency_us.mean.unwrap() / 1e6 * report.read.requests as f64
+    };
+    assert!((report.simulated_s - 0.001 - latency(&report)).abs() < 1e-12);
+    assert!(report.outstanding.mean.unwrap() < 1.0);
+    let none = with(&mqsim, json!({}), json!({"pacing": "gaps"})).unwrap().report;
+    assert!(none.warnings[0].contains("has no gaps"), "{:?}", none.warnings);
+    // A trace is read twice.
+    let error = with(Path::new("-"), json!({}), json!({})).unwrap_err().to_string();
+    assert!(error.contains("read twice") && error.contains("\n  try: "), "{error}");
+    for (key, value) in [("format", "mqsin"), ("order", "sorted"), ("time_unit", "1ks")] {
+        let mut load = json!({"path": "x"});
+        load[key] = json!(value);
+        let text = json!({"device": device(), "load": {"trace": load}}).to_string();
+        let error = from_json::<RunConfig>(&text, "run").unwrap_err().to_string();
+        assert!(error.contains(value), "{error}");
+    }
 }
 
 #[test]

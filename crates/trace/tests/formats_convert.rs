@@ -111,6 +111,7 @@ fn captured_to_text_and_back() {
             device: 0,
             offset: if flush { Bytes::ZERO } else { io.offset },
             latency: None,
+            pid: None,
             ..*io
         }
     };

@@ -54,7 +54,7 @@ fn bytes(all: &[Io], op: BlockOp) -> u64 {
 
 fn io(at: u64, op: BlockOp, offset: u64, len: u64) -> Io {
     let (at, offset, len) = (Ns(at), Bytes(offset), Bytes(len));
-    Io { at, op, device: 0, offset, len, latency: None, gap: None }
+    Io { at, op, device: 0, offset, len, latency: None, gap: None, pid: None }
 }
 
 #[test]

@@ -66,12 +66,13 @@ def survey(
     A TRACE is a folder that `gordon trace` made: one for each node, or fewer, spread over them.
     """
     from gordon.cli import output, terminal
-    from gordon.cli.survey_view import Progress, show
+    from gordon.cli.progress import Progress
+    from gordon.cli.survey_view import show
     from gordon.survey import run
     from gordon.survey.columns import to_csv
 
     output.check(json_path, csv_path, out)
-    with Progress() as progress:
+    with Progress("replaying the traces on each storage") as progress:
         result = run(
             traces,
             space=space,

@@ -1,44 +1,11 @@
 """A survey's result for people: the best designs, and how they compare with the paper's."""
 
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
-
 from gordon.cli import say
-from gordon.cli.terminal import Column, Output, messages
+from gordon.cli.terminal import Column, Output
 from gordon.human import figures, short
-
-
-class Progress:
-    """A bar on stderr, where that is a terminal."""
-
-    def __init__(self) -> None:
-        console = messages()
-        self._bar = Bar(
-            TextColumn("replaying the traces on each storage"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._task = self._bar.add_task("replays", total=None)
-
-    def __enter__(self) -> "Progress":
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
-    ) -> None:
-        self._bar.stop()
-
-    def tick(self, done: int, total: int) -> None:
-        self._bar.update(self._task, completed=done, total=total or None)
 
 
 def show(console: Output, result: dict[str, Any], show_all: bool) -> None:

@@ -363,7 +363,7 @@ impl SsdConfig {
         let sectors = u32::try_from(unit.0 / SECTOR.0).map_err(|_| SsdError::Page("page"))?;
         let mut ftl = Config::new(&layout, exported, sectors);
         ftl.slots = u32::try_from(size.0 / unit.0).map_err(|_| SsdError::Page("page"))?;
-        ftl.seed = seed;
+        (ftl.seed, ftl.contents) = (seed, false);
         let knobs = &self.ftl;
         set(&mut ftl.write_points, knobs.write_points.as_ref());
         set(&mut ftl.copy_points, knobs.copy_points.as_ref());

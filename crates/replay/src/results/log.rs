@@ -1,17 +1,14 @@
 //! Every request of a run, in the order of completion, streamed to a Parquet file.
 
 use super::latency::{CAUSES, OPS};
+use super::output::ParquetFile;
 use crate::ReplayError;
 use crate::host::Done;
 use arrow_array::types::UInt8Type;
 use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, StringArray, UInt8Array};
 use arrow_array::{UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
-use parquet::file::properties::WriterProperties;
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Rows of one batch: what is kept in memory before it is compressed.
@@ -19,15 +16,14 @@ const ROWS: usize = 1 << 16;
 
 /// Writes requests.
 pub struct RequestLog {
-    path: PathBuf,
-    writer: ArrowWriter<File>,
+    file: ParquetFile,
     schema: SchemaRef,
     rows: Vec<Done>,
 }
 
 impl std::fmt::Debug for RequestLog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RequestLog").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("RequestLog").finish_non_exhaustive()
     }
 }
 
@@ -51,21 +47,14 @@ fn schema() -> SchemaRef {
 }
 
 impl RequestLog {
-    /// A log in a new file at `path`.
+    /// A log in a new file, at `path` when it is finished.
     ///
     /// # Errors
     /// Where it cannot be made.
     pub fn create(path: &Path) -> Result<Self, ReplayError> {
-        let failed = |why: String| ReplayError::Output { path: path.into(), why };
-        let file = File::create(path).map_err(|e| failed(e.to_string()))?;
         let schema = schema();
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(Default::default()))
-            .set_max_row_group_row_count(Some(16 * ROWS))
-            .build();
-        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties))
-            .map_err(|e| failed(e.to_string()))?;
-        Ok(Self { path: path.into(), writer, schema, rows: Vec::with_capacity(ROWS) })
+        let file = ParquetFile::create(path, schema.clone(), 16 * ROWS)?;
+        Ok(Self { file, schema, rows: Vec::with_capacity(ROWS) })
     }
 
     /// Adds a request.
@@ -100,9 +89,8 @@ impl RequestLog {
         ];
         let batch = RecordBatch::try_new(self.schema.clone(), columns);
         let batch = batch.expect("columns of one length, of the schema's types");
-        let written = self.writer.write(&batch);
         self.rows.clear();
-        written.map_err(|e| self.failed(&e))
+        self.file.write(&batch)
     }
 
     /// Writes what is left and closes the file.
@@ -111,11 +99,6 @@ impl RequestLog {
     /// Where the file cannot be written.
     pub fn finish(mut self) -> Result<(), ReplayError> {
         self.flush()?;
-        let closed = self.writer.finish();
-        closed.map(|_| ()).map_err(|e| self.failed(&e))
-    }
-
-    fn failed(&self, why: &impl ToString) -> ReplayError {
-        ReplayError::Output { path: self.path.clone(), why: why.to_string() }
+        self.file.finish()
     }
 }

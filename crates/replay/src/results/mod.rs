@@ -8,6 +8,7 @@
 pub mod flash;
 pub mod latency;
 pub mod log;
+pub mod output;
 mod recorder;
 pub mod report;
 pub mod series;

@@ -117,8 +117,26 @@ pub struct Provenance {
 /// A trace that was replayed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TraceProvenance {
+    /// What it was read as.
+    pub format: &'static str,
     /// Requests in it, once through.
     pub requests: u64,
+    /// Where the last byte lies that it asks for: the capacity it needs.
+    pub end_bytes: u64,
+    /// Malformed lines or records left out.
+    pub skipped: u64,
+    /// What was wrong with the first of them.
+    pub first_skipped: Option<String>,
+    /// Requests earlier than the one before them, given its time.
+    pub clamped: u64,
+    /// Requests extended to whole sectors.
+    pub extended: u64,
+    /// Requests of no bytes, left out.
+    pub empty: u64,
+    /// Requests to devices not asked for, or virtual, left out.
+    pub other_devices: u64,
+    /// Entries that are no requests, left out.
+    pub other_kinds: u64,
     /// CRC-32 of their times, operations and ranges, in hexadecimal digits.
     pub crc32: String,
 }

@@ -28,7 +28,7 @@ impl Lines for Mqsim {
             other => return Err(Bad::field("type", other, "0 (write) or 1 (read)")),
         };
         end(&mut f)?;
-        intake.take(Raw { time, op, device, offset, len, latency: None, gap: None })?;
+        intake.take(Raw { time, op, device, offset, len, latency: None, gap: None, pid: None })?;
         Ok(Then::More)
     }
 }
@@ -65,7 +65,7 @@ impl Lines for Disksim {
             .ok_or_else(|| Bad::field("flags", word, "a hexadecimal number, 1 for a read"))?;
         end(&mut f)?;
         let op = if flags & 1 == 1 { BlockOp::Read } else { BlockOp::Write };
-        intake.take(Raw { time, op, device, offset, len, latency: None, gap: None })?;
+        intake.take(Raw { time, op, device, offset, len, latency: None, gap: None, pid: None })?;
         Ok(Then::More)
     }
 }
@@ -122,7 +122,16 @@ impl Lines for Validate {
             return Err(Bad::field("gap", b"times", "times that add up to less than 584 years"));
         };
         let (latency, gap) = (Some(Ns(response)), Some(Ns(gap)));
-        intake.take(Raw { time: self.clock, op, device: 0, offset, len, latency, gap })?;
+        intake.take(Raw {
+            time: self.clock,
+            op,
+            device: 0,
+            offset,
+            len,
+            latency,
+            gap,
+            pid: None,
+        })?;
         self.clock = next;
         Ok(Then::More)
     }

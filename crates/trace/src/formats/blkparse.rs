@@ -121,7 +121,7 @@ impl Lines for Blkparse {
                 other => return Err(Bad::field("sectors", other, "`+` and a number")),
             }
         }
-        intake.take(Raw { time, op, device, offset, len, latency: None, gap: None })?;
+        intake.take(Raw { time, op, device, offset, len, latency: None, gap: None, pid: None })?;
         Ok(Then::More)
     }
 }

@@ -308,7 +308,7 @@ impl Source for Blktrace {
                 (offset, len) = (0, 0);
             }
             let (time, device) = (entry.time, entry.device);
-            let raw = Raw { time, op, device, offset, len, latency: None, gap: None };
+            let raw = Raw { time, op, device, offset, len, latency: None, gap: None, pid: None };
             if let Err(bad) = intake.take(raw) {
                 skip.bad(&stream.path, stream.place(), Format::Blktrace, bad, intake)?;
             }

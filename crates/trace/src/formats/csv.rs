@@ -43,7 +43,7 @@ impl Lines for Msr {
         let response = f.number("response time")?;
         end(&mut f)?;
         let latency = response.checked_mul(self.0.0).map(Ns);
-        intake.take(Raw { time, op, device, offset, len, latency, gap: None })?;
+        intake.take(Raw { time, op, device, offset, len, latency, gap: None, pid: None })?;
         Ok(Then::More)
     }
 }
@@ -64,7 +64,7 @@ impl Lines for Spc {
         let len = f.number("size")?;
         let op = opcode(f.word())?;
         let time = f.time("timestamp", self.0)?;
-        intake.take(Raw { time, op, device, offset, len, latency: None, gap: None })?;
+        intake.take(Raw { time, op, device, offset, len, latency: None, gap: None, pid: None })?;
         Ok(Then::More)
     }
 }
@@ -95,7 +95,7 @@ impl Lines for Alibaba {
         let len = f.number("length")?;
         let time = whole_time(&mut f, self.0)?;
         end(&mut f)?;
-        intake.take(Raw { time, op, device, offset, len, latency: None, gap: None })?;
+        intake.take(Raw { time, op, device, offset, len, latency: None, gap: None, pid: None })?;
         Ok(Then::More)
     }
 }
@@ -122,7 +122,7 @@ impl Lines for Tencent {
         };
         let device = f.small("VolumeID")?;
         end(&mut f)?;
-        intake.take(Raw { time, op, device, offset, len, latency: None, gap: None })?;
+        intake.take(Raw { time, op, device, offset, len, latency: None, gap: None, pid: None })?;
         Ok(Then::More)
     }
 }

@@ -92,7 +92,7 @@ impl Lines for Fio {
         if op == BlockOp::Flush {
             (offset, len) = (0, 0);
         }
-        intake.take(Raw { time, op, device, offset, len, latency: None, gap: None })?;
+        intake.take(Raw { time, op, device, offset, len, latency: None, gap: None, pid: None })?;
         Ok(Then::More)
     }
 }

@@ -36,6 +36,8 @@ pub struct Io {
     /// From its completion to the issue of the next request, where the format has it: replay in
     /// closed loop waits so long.
     pub gap: Option<Ns>,
+    /// The process that asked for it, in our own traces.
+    pub pid: Option<u32>,
 }
 
 /// What to do with requests that are earlier than the one before them.
@@ -94,6 +96,7 @@ pub(super) struct Raw {
     pub len: u64,
     pub latency: Option<Ns>,
     pub gap: Option<Ns>,
+    pub pid: Option<u32>,
 }
 
 /// Takes requests and gathers those to hand out.
@@ -175,6 +178,7 @@ impl Intake {
             len: Bytes(end - offset),
             latency: raw.latency,
             gap: raw.gap,
+            pid: raw.pid,
         };
         if self.order == Order::Sort {
             return self.sort(raw.time, io);

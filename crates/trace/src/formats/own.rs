@@ -53,6 +53,8 @@ impl Source for Own {
                 len: io.bytes().0,
                 latency: io.latency,
                 gap: None,
+                // 0 where the trace has none.
+                pid: (io.pid != 0).then_some(io.pid),
             };
             if let Err(bad) = intake.take(raw) {
                 let found = Place::Record(self.number, 0);

@@ -78,7 +78,7 @@ fn take(scsi_io: &Scsi, want: u8, unit: Ns, intake: &mut Intake) -> Result<(), B
         return Err(Bad::field("time", found.as_bytes(), "a time below 584 years"));
     };
     let latency = scsi_io.response.and_then(|r| r.checked_mul(unit.0)).map(Ns);
-    intake.take(Raw { time, op, device: 0, offset, len, latency, gap: None })
+    intake.take(Raw { time, op, device: 0, offset, len, latency, gap: None, pid: None })
 }
 
 impl Records for Vscsi1 {
@@ -153,7 +153,7 @@ impl Records for OracleGeneral {
         };
         let len = u64::from(u32_at(b, 12));
         let op = BlockOp::Read;
-        intake.take(Raw { time, op, device: 0, offset, len, latency: None, gap: None })
+        intake.take(Raw { time, op, device: 0, offset, len, latency: None, gap: None, pid: None })
     }
 }
 

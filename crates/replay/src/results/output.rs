@@ -1,0 +1,103 @@
+//! Files that a run writes: whole or not at all. A file is written beside its place and moved
+//! there when it is complete; what is not completed is removed.
+
+use super::tables::Tables;
+use crate::ReplayError;
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt64Type};
+use arrow_schema::SchemaRef;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use serde_json::{Map, Value};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// A Parquet file on its way.
+pub(super) struct ParquetFile {
+    path: PathBuf,
+    beside: PathBuf,
+    writer: Option<ArrowWriter<File>>,
+}
+
+impl ParquetFile {
+    /// A file that will be at `path`, compressed, of row groups of at most `rows`.
+    pub fn create(path: &Path, schema: SchemaRef, rows: usize) -> Result<Self, ReplayError> {
+        let failed = |why: String| ReplayError::Output { path: path.into(), why };
+        let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
+            return Err(failed("it is a folder\n  try: name a file in it".into()));
+        };
+        let mut hidden = std::ffi::OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".partial-{}", std::process::id()));
+        let beside = path.with_file_name(hidden);
+        let file = File::create(&beside).map_err(|e| failed(e.to_string()))?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(Default::default()))
+            .set_max_row_group_row_count(Some(rows))
+            .build();
+        let mut made = Self { path: path.into(), beside, writer: None };
+        let writer = ArrowWriter::try_new(file, schema, Some(properties));
+        made.writer = Some(writer.map_err(|e| failed(e.to_string()))?);
+        Ok(made)
+    }
+
+    /// Adds rows.
+    pub fn write(&mut self, rows: &RecordBatch) -> Result<(), ReplayError> {
+        let written = self.writer.as_mut().map_or(Ok(()), |writer| writer.write(rows));
+        written.map_err(|e| self.failed(&e))
+    }
+
+    /// Completes the file and moves it to its place.
+    pub fn finish(mut self) -> Result<(), ReplayError> {
+        if let Some(mut writer) = self.writer.take() {
+            writer.finish().map_err(|e| self.failed(&e))?;
+        }
+        fs::rename(&self.beside, &self.path).map_err(|e| self.failed(&e))
+    }
+
+    fn failed(&self, why: &impl ToString) -> ReplayError {
+        ReplayError::Output { path: self.path.clone(), why: why.to_string() }
+    }
+}
+
+impl Drop for ParquetFile {
+    fn drop(&mut self) {
+        // Nothing is there once it was moved, and nobody can be told here.
+        let _ = fs::remove_file(&self.beside);
+    }
+}
+
+/// Writes each table into `folder`, which is made if it is not there, as `NAME.parquet`.
+///
+/// # Errors
+/// Where that is not possible.
+pub fn write_parquet(tables: &Tables, folder: &Path) -> Result<(), ReplayError> {
+    let made = fs::create_dir_all(folder);
+    made.map_err(|e| ReplayError::Output { path: folder.into(), why: e.to_string() })?;
+    for (name, table) in tables {
+        let path = folder.join(format!("{name}.parquet"));
+        let mut file = ParquetFile::create(&path, table.schema(), 1 << 20)?;
+        file.write(table)?;
+        file.finish()?;
+    }
+    Ok(())
+}
+
+/// The columns of a table as lists, by name: for those who have no Arrow.
+pub fn columns(table: &RecordBatch) -> Map<String, Value> {
+    let schema = table.schema();
+    let lists = table.columns().iter().map(|column| {
+        if let Some(numbers) = column.as_primitive_opt::<Float64Type>() {
+            numbers.iter().map(Value::from).collect()
+        } else if let Some(numbers) = column.as_primitive_opt::<UInt64Type>() {
+            numbers.iter().map(Value::from).collect()
+        } else if let Some(texts) = column.as_string_opt::<i32>() {
+            texts.iter().map(Value::from).collect()
+        } else {
+            Value::Null
+        }
+    });
+    schema.fields().iter().map(|field| field.name().clone()).zip(lists).collect()
+}

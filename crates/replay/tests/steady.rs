@@ -1,0 +1,85 @@
+//! A preconditioned device is in the steady state from its first write on.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use gordon_replay::config::RunConfig;
+use gordon_replay::parse::{from_json, from_toml};
+use gordon_replay::run::{Progress, run};
+use gordon_replay::wa::theory;
+use serde_json::{Value, json};
+
+const SLC: &str = include_str!("../../../python/gordon/parts/flash/gordon-slc-256g.toml");
+
+const BLOCKS: u64 = 512;
+const PAGES: u64 = 64;
+
+/// One lane of blocks of 4 KiB pages, of which all but two are closed; mapped: `rho` of these.
+fn device(policy: &str, rho: f64) -> Value {
+    let mut device: Value = from_toml(SLC, "preset").unwrap();
+    let geometry = &mut device["geometry"];
+    for key in ["buses", "packages_per_bus", "dies_per_package", "planes_per_die"] {
+        geometry[key] = json!(1);
+    }
+    geometry["blocks_per_plane"] = json!(BLOCKS + 2);
+    geometry["pages_per_block"] = json!(PAGES);
+    geometry["page"] = json!("4KiB");
+    device["super_page"] = json!({"size": "4KiB"});
+    let logical = (rho * (BLOCKS * PAGES) as f64).round() as u64;
+    device["capacity"] = json!(format!("{}B", logical * 4096));
+    device["ftl"] = json!({"write_points": 1, "reserve": 1, "low_water": 1, "summary": false,
+        "victim": policy});
+    device
+}
+
+/// Write amplification of the first `windows` of random writes, each an array's worth.
+fn amplification(device: &Value, depth: u32, windows: u64) -> f64 {
+    let requests = BLOCKS * PAGES * windows;
+    let load = json!({"bench": {"pattern": "random-write", "size": "4KiB", "requests": requests}});
+    let config = json!({"device": device, "load": load, "precondition": 1.0, "seed": 3,
+        "host": {"queue_depth": depth}});
+    let config: RunConfig = from_json(&config.to_string(), "run").unwrap();
+    let flash = run(&config, &Progress::default()).unwrap().report.flash;
+    assert_eq!((flash.operations.read, flash.unmapped_reads), (flash.pages.gc_read, 0));
+    flash.write_amplification.unwrap()
+}
+
+#[test]
+fn the_first_window_of_writes_amplifies_as_theory_says() {
+    for rho in [0.7, 0.8, 0.9] {
+        let all = [
+            ("greedy", theory::greedy(rho, PAGES as f64)),
+            ("fifo", theory::fifo(rho)),
+            ("random", theory::random(rho)),
+        ];
+        for (policy, theory) in all {
+            let found = amplification(&device(policy, rho), 1, 1);
+            let off = found / theory - 1.0;
+            assert!(off.abs() < 0.03, "{policy} at rho {rho}: {found}, in theory {theory}");
+        }
+    }
+}
+
+#[test]
+fn so_it_does_on_four_lanes_with_summaries_and_requests_in_parallel() {
+    let mut device = device("greedy", 0.8);
+    device["geometry"]["buses"] = json!(4);
+    device["geometry"]["blocks_per_plane"] = json!(130);
+    // One page of each block is its summary's.
+    let (points, low_water) = (4, 8);
+    let data = (PAGES - 1) as f64;
+    let logical = (0.8 * f64::from(520 - points - low_water) * data).round() as u64;
+    device["capacity"] = json!(format!("{}B", logical * 4096));
+    device["ftl"] = json!({"write_points": points, "reserve": 4, "low_water": low_water});
+    let found = amplification(&device, 32, 1);
+    let theory = theory::greedy(0.8, data) * PAGES as f64 / data;
+    assert!((found / theory - 1.0).abs() < 0.03, "{found}, in theory {theory}");
+}
+
+#[test]
+fn policies_without_a_theory_stay_where_they_start() {
+    for policy in ["d-choices", "cost-benefit"] {
+        let device = device(policy, 0.8);
+        let (first, both) = (amplification(&device, 1, 1), amplification(&device, 1, 4));
+        let later = (4.0 * both - first) / 3.0;
+        assert!((first / later - 1.0).abs() < 0.03, "{policy}: {first}, then {later}");
+    }
+}

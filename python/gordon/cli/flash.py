@@ -1,0 +1,212 @@
+"""`gordon flash replay`, `bench`, `wa`, `compare`, `presets`, `show`."""
+
+import json
+from typing import Any
+
+import click
+
+from gordon.cli import flash_options as options
+
+
+@click.group()
+def flash() -> None:
+    """Simulate a flash device: its array, its translation layer, its wear. All values are
+    modelled.
+    """
+
+
+@flash.command()
+@click.argument("trace")
+@options.preset
+@options.device
+@options.trace
+@options.host
+@options.requests_out
+@options.json_out
+@options.report_out
+@options.parquet_out
+def replay(trace: str, **given: Any) -> None:
+    """Replay a block trace.
+
+    Requests arrive at the trace's own times unless --closed-loop, --gaps or --speed says
+    otherwise. TRACE is a folder of `gordon trace` or a file of any of `gordon trace formats`. What
+    it reads before writing it is there.
+    """
+    from gordon import flash
+
+    _run(lambda device, rest: flash.replay(trace, device, **rest), given)
+
+
+@flash.command()
+@click.option("--pattern", required=True, type=click.Choice(options.PATTERNS), help="What it asks.")
+@options.bench
+@options.pair_order
+@options.preset
+@options.device
+@options.host
+@options.requests_out
+@options.json_out
+@options.report_out
+@options.parquet_out
+def bench(pattern: str, **given: Any) -> None:
+    """Run a pattern, without a trace: in a closed loop, 32 outstanding, unless told otherwise.
+
+    Reads read data that was written before. A write is acknowledged when it is programmed.
+    """
+    from gordon import flash
+
+    _run(lambda device, rest: flash.bench(pattern, device, **rest), given)
+
+
+@flash.command()
+@click.argument("words", nargs=-1, required=True, metavar="[TRACE] DEVICE DEVICE...")
+@click.option(
+    "--pattern", type=click.Choice(options.PATTERNS), help="A pattern in the trace's place."
+)
+@options.bench
+@options.device
+@options.trace
+@options.host
+@options.json_out
+@options.report_out
+def compare(
+    words: tuple[str, ...],
+    pattern: str | None,
+    json_path: str | None,
+    report: str | None,
+    **given: Any,
+) -> None:
+    """Give several devices the same trace, or the same pattern; one device a core.
+
+    A DEVICE is a preset or a TOML file. Ratios are to the first.
+    """
+    from gordon import flash
+    from gordon.cli import output, terminal
+    from gordon.cli.flash_view import compared
+    from gordon.cli.progress import Progress
+
+    output.check(json_path, report)
+    trace, devices = (words[0], words[1:]) if pattern is None else (None, words)
+    with Progress("simulating") as progress:
+        result = flash.compare(
+            trace, devices, pattern=pattern, progress=progress.tick, **options.given(given)
+        )
+    silent = _written(result, json_path, report)
+    compared(terminal.messages() if silent else terminal.data(), result)
+
+
+@flash.command()
+@click.option(
+    "--policy",
+    type=click.Choice(options.POLICIES),
+    default="greedy",
+    show_default=True,
+    help="Which block garbage collection takes.",
+)
+@click.option(
+    "--rho",
+    type=float,
+    default=0.8,
+    show_default=True,
+    metavar="SHARE",
+    help="Logical pages for each page of the closed blocks.",
+)
+@click.option("--pages-per-block", type=options.COUNT, default=64, show_default=True, metavar="N")
+@click.option(
+    "--blocks",
+    type=options.COUNT,
+    default=2048,
+    show_default=True,
+    metavar="N",
+    help="Closed blocks.",
+)
+@click.option("--choices", type=options.COUNT, metavar="D", help="d-choices: how many.")
+@click.option("--separate", is_flag=True, help="Copies have a write point of their own.")
+@click.option("--hot-space", type=options.SHARE, metavar="SHARE", help="Part of the pages is hot.")
+@click.option(
+    "--hot-share", type=options.SHARE, metavar="SHARE", help="Part of the writes that go there."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Of writes."
+)
+@options.json_out
+def wa(json_path: str | None, **given: Any) -> None:
+    """Show what write amplification to expect of random writes in the steady state.
+
+    It is simulated by the translation layer itself; theory, where there is one, is printed beside
+    it and never used.
+    """
+    from gordon import flash
+    from gordon.cli import output, terminal
+    from gordon.cli.flash_view import amplified
+    from gordon.cli.progress import Progress
+
+    output.check(json_path)
+    with Progress("writing") as progress:
+        told = flash.wa(progress=progress.tick, **given)
+    if json_path is not None:
+        output.write({json_path: json.dumps(told, indent=1) + "\n"})
+    silent = json_path == output.STDOUT
+    amplified(terminal.messages() if silent else terminal.data(), told)
+
+
+@flash.command()
+def presets() -> None:
+    """List the devices that come with gordon."""
+    from gordon import flash
+    from gordon.cli.terminal import Column, data
+    from gordon.quantity import value
+
+    loaded = [flash.load(name) for name in flash.names()]
+    data().table(
+        [
+            Column("name", flash.names()),
+            Column("exports", [str(value(part["capacity"])) for part in loaded], right=True),
+            Column("summary", [part["summary"] for part in loaded], wraps=True),
+        ]
+    )
+
+
+@flash.command()
+@click.argument("name")
+def show(name: str) -> None:
+    """Print a preset's file: a start for one of your own."""
+    from gordon import flash
+
+    click.echo(flash.text(name), nl=False)
+
+
+def _run(simulate: Any, given: dict[str, Any]) -> None:
+    """Runs, writes what is asked for, and shows the rest."""
+    from gordon.cli import output, terminal
+    from gordon.cli.flash_view import show as view
+    from gordon.cli.progress import Progress
+
+    device, parquet = given.pop("device"), given.pop("parquet")
+    json_path, report = given.pop("json_path"), given.pop("report")
+    output.check(json_path, report, given["requests_out"])
+    with Progress("simulating") as progress:
+        result = simulate(device, {"progress": progress.tick} | options.given(given))
+    if parquet is not None:
+        result.to_parquet(parquet)
+    silent = _written(result, json_path, report)
+    view(terminal.messages() if silent else terminal.data(), result)
+    for path in (parquet, given["requests_out"]):
+        if path is not None:
+            click.echo(f"wrote {path}", err=True)
+
+
+def _written(result: Any, json_path: str | None, report: str | None) -> bool:
+    """Writes JSON and report; tells whether stdout is taken."""
+    from gordon.cli import output
+
+    files = {}
+    if json_path is not None:
+        files[json_path] = json.dumps(result.report, indent=1) + "\n"
+    if report is not None:
+        files[report] = result.html()
+    output.write(files)
+    for path in files:
+        if path != output.STDOUT:
+            click.echo(f"wrote {path}", err=True)
+    return output.STDOUT in files

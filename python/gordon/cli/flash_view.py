@@ -1,0 +1,191 @@
+"""A flash run for people: one screen."""
+
+from typing import TYPE_CHECKING, Any
+
+from gordon.cli import say
+from gordon.cli.terminal import Column, Output
+from gordon.human import duration, figures, short
+
+if TYPE_CHECKING:
+    from gordon.flash import Comparison, Result
+
+OPS = ("read", "write", "trim", "flush")
+TIMES = ("mean", "p50", "p99", "p999", "max")
+
+
+def show(console: Output, result: "Result") -> None:
+    """The run's figures, and its warnings on stderr."""
+    report = result.report
+    console.text(f"{result.name}: {load_of(report)}; all values are modelled")
+    console.text(whole(report))
+    if any(report[op]["requests"] for op in OPS):
+        console.table(_latencies(report))
+    for line in _device(report):
+        console.text(line)
+    warn(report)
+
+
+def warn(report: dict[str, Any], name: str = "") -> None:
+    for warning in report["warnings"]:
+        say(f"{name}: {warning}" if name else warning, kind="warning")
+
+
+def load_of(report: dict[str, Any]) -> str:
+    """What it was asked for, in words."""
+    config = report["provenance"]["config"]
+    load, precondition = config["load"], config["precondition"]
+    if "trace" in load:
+        text = str(load["trace"]["path"])
+        if load["trace"]["repeat"] > 1:
+            text += f", {load['trace']['repeat']} times"
+    else:
+        load = load["bench"]
+        text = f"{load['pattern']} {load.get('size') or '4KiB'}"
+        if load["pattern"] == "gordon-pair":
+            text = "gordon-pair: 8 KiB, then the other 120 KiB of 128"
+    if precondition is not None:
+        text += f", {precondition:.0%} preconditioned"
+    return text
+
+
+def whole(report: dict[str, Any]) -> str:
+    """Requests, time, rates."""
+    text = f"{report['requests']:,} requests in {duration(report['simulated_s'])} simulated"
+    if report["bandwidth_mb_s"] is not None:
+        text += f": {rate(report['bandwidth_mb_s'])}, {figures(report['iops'])} IOPS"
+    outstanding = report["outstanding"]
+    if outstanding["mean"] is not None:
+        mean, most = figures(outstanding["mean"]), f"{outstanding['max']:,}"
+        text += f"; outstanding {mean} on average, {most} at most"
+    return text
+
+
+def rate(mb_s: float) -> str:
+    return short(mb_s * 1e6, "B/s")
+
+
+def _latencies(report: dict[str, Any]) -> list[Column]:
+    """A row for each operation, and below it one for each cause where there are several."""
+    rows: list[tuple[str, dict[str, Any]]] = []
+    for op in OPS:
+        one = report[op]
+        if one["requests"]:
+            rows.append((op, one))
+            if len(one["by_cause"]) > 1:
+                rows += [(f"  {cause}", of) for cause, of in one["by_cause"].items()]
+    number: dict[str, Any] = {"right": True}
+
+    def cells(key: str) -> list[str]:
+        return ["" if row.get(key) is None else figures(row[key]) for _, row in rows]
+
+    columns = [
+        Column("", [name for name, _ in rows]),
+        Column("requests", [f"{row['requests']:,}" for _, row in rows], **number),
+        Column("MB/s", cells("bandwidth_mb_s"), **number),
+        Column("IOPS", cells("iops"), **number, spare=1),
+    ]
+    titles = {"mean": "mean us", "p999": "p99.9"}
+    for time in TIMES:
+        texts = [figures(row["latency_us"][time]) for _, row in rows]
+        columns.append(Column(titles.get(time, time), texts, **number))
+    return columns
+
+
+def _device(report: dict[str, Any]) -> list[str]:
+    lines = []
+    amplification = report["write_amplification"]
+    if amplification is not None:
+        parts = report["write_amplification_by_cause"].items()
+        causes = ", ".join(
+            f"{name.replace('_', ' ')} {share:.3f}" for name, share in parts if share
+        )
+        lines.append(f"write amplification {amplification:.3f}: {causes}")
+    wear, pages = report["wear"], report["pages"]
+    lines.append(
+        f"pages of {short(report['page_bytes'], 'B')}: host read {pages['host_read']:,}, "
+        f"programmed {pages['host_program']:,}; collection read {pages['gc_read']:,}, "
+        f"programmed {pages['gc_program']:,}; {report['combined']:,} writes combined, "
+        f"{report['bypassed']:,} reads bypassed"
+    )
+    lines.append(
+        f"erases {report['erases']:,}; by block {wear['min_erases']:,} to "
+        f"{wear['max_erases']:,}, mean {figures(wear['mean_erases'])}, of {wear['erase_budget']:,}"
+    )
+    busy = report["utilisation"]
+    if busy["die"] is not None:
+        lines.append(
+            f"busy: buses {busy['bus']:.0%}, dies {busy['die']:.0%} (reading "
+            f"{busy['die_read']:.0%}, programming and erasing {busy['die_write']:.0%}), "
+            f"controller {busy['controller']:.0%}"
+        )
+    energy = sorted(report["energy_by_part_j"].items(), key=lambda part: -part[1])
+    parts_j = ", ".join(f"{part.replace('_', ' ')} {short(j, 'J')}" for part, j in energy)
+    lines.append(f"energy {short(report['energy_j'], 'J')}: {parts_j}")
+    lines.append(_lifetime(report))
+    return lines
+
+
+def _lifetime(report: dict[str, Any]) -> str:
+    left = short(report["lifetime_writes_bytes"], "B")
+    if report["worn_out"]:
+        return f"worn out: {report['failed_requests']:,} requests failed"
+    if report["lifetime_years"] is None:
+        return f"lifetime: nothing was programmed; {left} can be"
+    years = short(report["lifetime_years"], "years")
+    return f"lifetime {years} at this rate, without pause; {left} can be programmed"
+
+
+def compared(console: Output, comparison: "Comparison") -> None:
+    """A row for each device; in brackets what it is of the first."""
+    rows = comparison.report["devices"]
+    first = rows[0]["report"]
+    console.text(
+        f"{load_of(first)}: {first['requests']:,} requests; all values are modelled; in brackets, "
+        f"relative to {rows[0]['name']}"
+    )
+
+    def column(title: str, key: str, shown: Any, spare: int = 0) -> Column:
+        from gordon.flash.result import RATIOS, figure
+
+        cells = []
+        for row in rows:
+            value, ratio = figure(row["report"], RATIOS[key]), row["relative"][key]
+            text = "" if value is None else shown(value)
+            if text and ratio is not None and row is not rows[0]:
+                text += f" ({figures(ratio)})"
+            cells.append(text)
+        return Column(title, cells, right=True, spare=spare)
+
+    columns = [
+        Column("device", [row["name"] for row in rows]),
+        column("simulated", "simulated_s", lambda s: f"{figures(s)} s"),
+        column("bandwidth", "bandwidth_mb_s", rate),
+        column("read p99 us", "read_p99_us", figures, 2),
+        column("write p99 us", "write_p99_us", figures, 1),
+        column("write amp.", "write_amplification", figures, 3),
+        column("erases", "erases", figures, 6),
+        column("energy", "energy_j", lambda j: short(j, "J"), 4),
+        column("lifetime", "lifetime_years", lambda y: short(y, "years"), 5),
+    ]
+    console.table([c for c in columns if any(c.cells)])
+    for row in rows:
+        warn(row["report"], row["name"])
+
+
+def amplified(console: Output, told: dict[str, Any]) -> None:
+    """Write amplification and what theory says."""
+    config, theory = told["config"], told["theory"]
+    console.text(
+        f"write amplification {told['write_amplification']:.3f}, modelled: {config['policy']}, "
+        f"rho {config['rho']:g}, {config['blocks']:,} blocks of {config['pages_per_block']} pages"
+    )
+    if theory is not None:
+        off = told["write_amplification"] / theory - 1
+        console.text(f"theory for uniform writes {theory:.3f} ({off:+.1%})")
+    pages = told["pages"]
+    console.text(
+        f"measured over {pages['host_program']:,} pages of the host and {pages['gc_program']:,} "
+        f"copies, after {told['warm_up_writes']:,} writes to warm up"
+    )
+    if not told["converged"]:
+        say("the steady state was not reached", "more blocks, or a smaller rho", kind="warning")

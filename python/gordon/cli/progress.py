@@ -1,0 +1,37 @@
+"""A bar on stderr, where that is a terminal, while the core works."""
+
+from types import TracebackType
+
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+from gordon.cli.terminal import messages
+
+
+class Progress:
+    """What is done, and how much of it."""
+
+    def __init__(self, what: str) -> None:
+        console = messages()
+        self._bar = Bar(
+            TextColumn(what),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task(what, total=None)
+
+    def __enter__(self) -> "Progress":
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def tick(self, done: int, total: int) -> None:
+        self._bar.update(self._task, completed=done, total=total or None)

@@ -1,0 +1,184 @@
+"""Figures of flash runs, as plotly takes them: `{data, layout}`. One trace a device where several
+are compared.
+
+Colours are names of the page's palette (`--cpu`), so that a page follows light and dark; `light`
+puts the light ones in their place.
+"""
+
+import math
+import re
+from importlib.resources import files
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gordon.flash import Result
+
+Spec = dict[str, Any]
+
+# Of operations in one run, of devices in a comparison.
+TONES = ("--cpu", "--storage", "--network", "--flash-controller", "--mixed", "--flash-memory")
+DASHES = {"read": "solid", "write": "dot", "trim": "dash", "flush": "dashdot"}
+
+
+def figures(runs: "list[Result]") -> dict[str, Spec]:
+    """All figures by name, each with a title in its layout."""
+    return {
+        "bandwidth": _over_time(
+            runs, "Bandwidth over time", "MB/s", {"read": "read_mb_s", "write": "write_mb_s"}
+        ),
+        "queue_depth": _over_time(
+            runs, "Requests outstanding over time", "requests", {"outstanding": "outstanding"}
+        ),
+        "latency": _latency(runs),
+        "utilisation": _over_time(
+            runs,
+            "How busy the dies are",
+            "share of the time",
+            {"reading": "die_read", "programming, erasing": "die_write"},
+            share=True,
+        ),
+        "write_amplification": _over_time(
+            runs,
+            "Write amplification over time",
+            "pages programmed for each of the host's",
+            {"write amplification": "write_amplification"},
+        ),
+        "erases": _erases(runs),
+    }
+
+
+def light(spec: Spec) -> Spec:
+    """The figure with the light palette's colours."""
+    css = (files("gordon.report") / "report.css").read_text(encoding="utf-8")
+    palette = dict(re.findall(r"(--[a-z-]+): (#[0-9a-f]+)", css.partition("@media")[0]))
+
+    def painted(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: painted(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [painted(inner) for inner in value]
+        return palette.get(value, value) if isinstance(value, str) else value
+
+    made: Spec = painted(spec)
+    return made
+
+
+def _layout(title: str, x: Spec, y: Spec) -> Spec:
+    return {"title": {"text": title}, "xaxis": x, "yaxis": {"rangemode": "tozero"} | y}
+
+
+def _axis(title: str, **more: Any) -> Spec:
+    return {"title": {"text": title}} | more
+
+
+def _name(runs: "list[Result]", run: "Result", what: str) -> str:
+    return what if len(runs) == 1 else f"{run.name}, {what}"
+
+
+def _over_time(
+    runs: "list[Result]", title: str, unit: str, lines: dict[str, str], share: bool = False
+) -> Spec:
+    data = []
+    for i, run in enumerate(runs):
+        series = run.columns("series")
+        # A step lasts to the end of its interval, the last one too.
+        ends = [a + b for a, b in zip(series["start_s"], series["length_s"], strict=True)]
+        x = [*series["start_s"], *ends[-1:]]
+        for j, (what, column) in enumerate(lines.items()):
+            y = series[column]
+            if not any(y):
+                continue
+            tone = TONES[(j if len(runs) == 1 else i) % len(TONES)]
+            dash = list(DASHES.values())[0 if len(runs) == 1 else j]
+            data.append(
+                {
+                    "type": "scatter",
+                    "mode": "lines",
+                    "name": _name(runs, run, what),
+                    "x": x,
+                    "y": [*y, *y[-1:]],
+                    "line": {"color": tone, "width": 1.6, "shape": "hv", "dash": dash},
+                }
+            )
+    y_axis = _axis(unit, tickformat=".0%") if share else _axis(unit)
+    layout = _layout(title, _axis("simulated time, s", rangemode="tozero"), y_axis)
+    return {"data": data, "layout": layout | {"hovermode": "x unified", "showlegend": True}}
+
+
+def _latency(runs: "list[Result]") -> Spec:
+    """The part of the requests that took no longer, by operation."""
+    data: list[dict[str, Any]] = []
+    for i, run in enumerate(runs):
+        table = run.columns("latency")
+        by_op: dict[str, dict[int, int]] = {}
+        for op, to, count in zip(table["op"], table["to_ns"], table["requests"], strict=True):
+            buckets = by_op.setdefault(op, {})
+            buckets[to] = buckets.get(to, 0) + count
+        for j, (op, buckets) in enumerate(by_op.items()):
+            to_ns = sorted(buckets)
+            sums = list(accumulate(buckets[to] for to in to_ns))
+            x, y = _thinned([to / 1e3 for to in to_ns], [n / sums[-1] for n in sums])
+            tone = TONES[(j if len(runs) == 1 else i) % len(TONES)]
+            data.append(
+                {
+                    "type": "scatter",
+                    "mode": "lines",
+                    "name": _name(runs, run, op),
+                    "x": x,
+                    "y": y,
+                    "line": {
+                        "color": tone,
+                        "width": 1.6,
+                        "shape": "hv",
+                        "dash": "solid" if len(runs) == 1 else DASHES[op],
+                    },
+                    "hovertemplate": "%{y:.4%} within %{x:.4g} us",
+                }
+            )
+    seen = [x for line in data for x in line["x"] if x > 0]
+    decades = math.log10(max(seen) / min(seen)) if seen else 0
+    layout = _layout(
+        "Latency: the part of the requests that took no longer",
+        _axis("latency, us", type="log", tickformat="~s", dtick="D2" if decades < 2.5 else 1),
+        _axis("part of the requests", tickformat="~%", range=[0, 1.02]),
+    )
+    return {"data": data, "layout": layout | {"hovermode": "closest", "showlegend": True}}
+
+
+def _thinned(x: list[float], y: list[float], most: int = 1500) -> tuple[list[float], list[float]]:
+    """At most so many points, evenly taken, the first and the last among them."""
+    if len(x) > most:
+        at = [round(i * (len(x) - 1) / (most - 1)) for i in range(most)]
+        x, y = [x[i] for i in at], [y[i] for i in at]
+    # From nothing: the first step shows.
+    return [x[0], *x], [0.0, *y]
+
+
+def _erases(runs: "list[Result]") -> Spec:
+    data = []
+    for i, run in enumerate(runs):
+        table = run.columns("erases")
+        blocks = sum(table["blocks"])
+        data.append(
+            {
+                "type": "bar",
+                "name": _name(runs, run, "super-blocks"),
+                "x": table["erases"],
+                "y": [count / blocks for count in table["blocks"]],
+                "customdata": table["blocks"],
+                "hovertemplate": "%{customdata} super-blocks erased %{x} times",
+                "marker": {"color": TONES[i % len(TONES)]},
+            }
+        )
+    layout = _layout(
+        "Erases since the device was new",
+        _axis("erases"),
+        _axis("part of the super-blocks", tickformat="~%"),
+    )
+    few = all(max(run.columns("erases")["erases"]) < 10 for run in runs)
+    layout["xaxis"] |= {"dtick": 1} if few else {}
+    return {
+        "data": data,
+        "layout": layout | {"barmode": "group", "bargap": 0.1, "showlegend": len(runs) > 1},
+    }

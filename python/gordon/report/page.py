@@ -1,0 +1,107 @@
+"""What every report is made of: a template, its script, plotly.js and the data, in one file.
+
+Numbers are written for people by the filters here: `sig`, `si`, `percent`, `times`, `plain`.
+"""
+
+import json
+from collections.abc import Callable
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from gordon._core import GordonError
+from gordon.human import figures, short
+
+
+def render(
+    name: str, data: Any, filters: dict[str, Callable[..., Any]] | None = None, **values: Any
+) -> str:
+    """The page of `NAME.html.j2`, with `NAME.js` and the data."""
+    own = files("gordon.report")
+
+    def inlined(name: str) -> str:
+        return (own / name).read_text(encoding="utf-8")
+
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(sig=sig, si=si, percent=percent, plain=plain, times=times)
+    environment.filters.update(filters or {})
+    html: str = environment.from_string(inlined(f"{name}.html.j2")).render(
+        css=Markup(inlined("report.css")),  # noqa: S704 our own file
+        js=_script(inlined(f"{name}.js")),
+        plotly=_script(plotly_js()),
+        data=_data(data),
+        **values,
+    )
+    return html
+
+
+def plotly_js() -> str:
+    """plotly.min.js of the plotly package, found without importing the package."""
+    spec = find_spec("plotly")
+    for place in (spec.submodule_search_locations or []) if spec else []:
+        path = Path(place) / "package_data" / "plotly.min.js"
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
+    raise GordonError(
+        "cannot write the report: the plotly package has no plotly.min.js", "pip install plotly"
+    )
+
+
+def _script(text: str) -> Markup:
+    return Markup(text.replace("</script", "<\\/script"))  # noqa: S704 our own and plotly's
+
+
+def _data(result: Any) -> Markup:
+    text = json.dumps(result, separators=(",", ":"), sort_keys=True)
+    return Markup(text.replace("<", "\\u003c"))  # noqa: S704 no tag can be in it
+
+
+def grouped(rows: list[dict[str, Any]]) -> list[tuple[str, str, list[dict[str, Any]]]]:
+    """Parameters by kind and part."""
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["kind"], row["part"]), []).append(row)
+    return [(kind, part, rows) for (kind, part), rows in groups.items()]
+
+
+def sig(value: float | None, digits: int = 3) -> str:
+    """So many significant figures, thousands apart; a dash where there is none."""
+    if value is None:
+        return "–"
+    if isinstance(value, int) or value == 0:
+        return f"{value:,.0f}"
+    size = abs(value)
+    whole = len(str(int(size))) if size >= 1 else 0
+    if size < 1:
+        return f"{value:#.{digits}g}"
+    return f"{value:,.{max(digits - whole, 0)}f}"
+
+
+def si(value: float | None, unit: str = "") -> str:
+    """With a prefix."""
+    return "–" if value is None else short(value, unit)
+
+
+def times(value: float | None) -> str:
+    """A ratio."""
+    return "–" if value is None else figures(value)
+
+
+def percent(share: float | None) -> str:
+    """A part, in hundredths."""
+    return "–" if share is None else f"{share:.0%}"
+
+
+def plain(value: Any) -> str:
+    """A parameter as its file has it, a worked-out number with six figures."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return ", ".join(map(plain, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,133 @@
+"""`KEY=VALUE`: one value of a file's table changed for one run, by the schema of its kind.
+
+Keys are dotted paths (`power.die_idle`). A key that the schema has may be added; a value with an
+address gets the address of the command line. The core checks the values.
+"""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from gordon import _core
+from gordon.parts import unknown
+
+WHY = "set for this run with --set"
+
+Table = dict[str, Any]
+
+
+def split(setting: str, example: str) -> tuple[str, str]:
+    """The key and the text of its value."""
+    key, equals, text = setting.partition("=")
+    if not equals or not key or not text:
+        raise _core.GordonError(f"--set {setting}: not KEY=VALUE", f"--set {example}")
+    return key, text
+
+
+def change(kind: str, table: Table, path: str, text: str, key: str | None = None) -> None:
+    """Sets the value at a path of a table of a kind, in place; `key` is what to call it in errors,
+    if that is not the path."""
+    key = key or path
+    known, schema = _root(kind), _schema(kind)
+    *folders, leaf = path.split(".")
+    for folder in folders:
+        inner = _inner(known.get(folder), schema)
+        if inner is None:
+            tables = [name for name in known if _inner(known[name], schema) is not None]
+            raise _unknown(kind, key, "table", folder, tables, path)
+        table, known = table.setdefault(folder, {}), inner
+    if leaf not in known:
+        raise _unknown(kind, key, "key", leaf, sorted(known), path)
+    if _inner(known[leaf], schema) is not None or _is_map(known[leaf], schema):
+        raise _core.GordonError(
+            f"--set {key}: this is not one value but a table",
+            "set its keys one by one, or write a file",
+        )
+    new = _parse(text)
+    table[leaf] = {"value": new, "assumed": WHY} if _has_address(known[leaf]) else new
+
+
+def _unknown(
+    kind: str, key: str, what: str, name: str, here: list[str], path: str
+) -> _core.GordonError:
+    """No such name: the full paths that end like it where it stands alone, else the nearest."""
+    error = unknown(what, name, here)
+    full = [known for known in paths(kind) if known.rpartition(".")[2] == path]
+    hint = " or ".join(f"`{known}`" for known in full) or error.args[1]
+    return _core.GordonError(f"--set {key}: {error.args[0]}", hint)
+
+
+def paths(kind: str) -> list[str]:
+    """The dotted path of every value that a kind's schema has a place for."""
+
+    def below(table: Table, prefix: str) -> Iterator[str]:
+        for name, field in table.items():
+            inner = _inner(field, schema)
+            if inner is None:
+                yield prefix + name
+            else:
+                yield from below(inner, f"{prefix}{name}.")
+
+    schema = _schema(kind)
+    return list(below(_root(kind), ""))
+
+
+@cache
+def _schema(kind: str) -> Table:
+    schema: Table = json.loads(_core.schema(kind))
+    return schema
+
+
+def _root(kind: str) -> Table:
+    known: Table = _schema(kind).get("properties", {})
+    return known
+
+
+def _resolved(field: Table, schema: Table) -> Table:
+    """What a field is, behind references, and without null and its address."""
+    while True:
+        if "$ref" in field:
+            field = schema["$defs"][field["$ref"].rsplit("/", 1)[1]]
+        elif "anyOf" in field:
+            field = field["anyOf"][0]
+        else:
+            return field
+
+
+def _inner(field: Table | None, schema: Table) -> Table | None:
+    """The fields of a table; none where it is no table of known keys."""
+    if field is None:
+        return None
+    plain = _resolved(field, schema)
+    choices = plain.get("oneOf", [])
+    if choices and all("properties" in choice for choice in choices):
+        return {name: inner for choice in choices for name, inner in choice["properties"].items()}
+    return plain.get("properties")
+
+
+def _is_map(field: Table, schema: Table) -> bool:
+    return bool(_resolved(field, schema).get("additionalProperties"))
+
+
+def _has_address(field: Table) -> bool:
+    return "Sourced_" in json.dumps(field)
+
+
+def _parse(text: str) -> Any:
+    """A number, a truth value or a list where it reads as one, else text."""
+    if text in ("true", "false"):
+        return text == "true"
+    for read in (int, float, _list):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _list(text: str) -> list[Any]:
+    parsed = json.loads(text)
+    if not isinstance(parsed, list):
+        raise ValueError
+    return parsed
