@@ -1,6 +1,7 @@
-//! Write amplification of every policy beside theory, as tables in Markdown.
+//! Write amplification of every policy beside theory, as a page in Markdown.
 //!
-//!     cargo run --release -p gordon-replay --example wa_table [BLOCKS [SEED]]
+//!     cargo run --release -p gordon-replay --example wa_table [BLOCKS [SEED]] \
+//!         > docs/design/write-amplification.md
 //!
 //! The translation layer itself is simulated ([`gordon_replay::wa`]), 2048 blocks unless told.
 #![allow(clippy::print_stdout)]
@@ -37,6 +38,15 @@ fn main() {
         separate: false,
         hot_cold: None,
     };
+    println!(
+        "# Write amplification beside theory\n\n\
+         Printed by `cargo run --release -p gordon-replay --example wa_table`; do not edit. The \
+         translation layer itself is simulated (`gordon flash wa`): rho logical pages for each page of \
+         the closed blocks, one block open, one free, b pages a block, no summary page. Formulas: \
+         `crates/replay/src/wa/theory.rs`; there is none for cost-benefit. *Simulated elsewhere*: published \
+         figures of another simulator. It counts blocks a little differently: at rho 0.95 one block of 2048 \
+         more or less is 1 %.\n"
+    );
     println!("Uniform random writes, {blocks} blocks, seed {seed}. Off: against theory.\n");
     println!("| policy | rho | ours | theory | off | simulated elsewhere | off |");
     println!("|---|---|---|---|---|---|---|");

@@ -17,7 +17,7 @@ pub const SPAN: u64 = 2 * GIB;
 const OUTSTANDING: u64 = 4096 * KIB;
 const REQUESTS: u64 = 200_000;
 /// A run ends sooner where that many bytes are programmed.
-const BYTES: u64 = 4 * GIB;
+pub const BYTES: u64 = 4 * GIB;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
@@ -40,7 +40,7 @@ impl Case {
         }
     }
 
-    pub fn run(&self, change: impl Fn(&mut SsdConfig)) -> Run {
+    pub fn run(&self, bytes: u64, change: impl Fn(&mut SsdConfig)) -> Run {
         let mut config = array("gordon-slc-256g", self.super_page * KIB, self.bypass)
             .with_capacity(Bytes(8 * GIB));
         change(&mut config);
@@ -49,7 +49,7 @@ impl Case {
             "pattern": self.pattern(),
             "size": format!("{}KiB", self.transfer),
             "span": format!("{SPAN}B"),
-            "requests": REQUESTS.min(BYTES / largest),
+            "requests": REQUESTS.min(bytes / largest),
         });
         let load = bench(&load).resolve(Bytes(SPAN), crate::bench::SEED).expect("a right load");
         let depth = (OUTSTANDING / KIB / self.transfer).clamp(32, 512);
@@ -83,7 +83,7 @@ impl Figure4 {
         let new = |case: &Case| case.write && case.sequential && case.bypass;
         let new: Vec<_> = cases.iter().copied().filter(new).collect();
         cases.extend(new.into_iter().map(|case| Case { mapped: false, ..case }));
-        Self(cases.into_par_iter().map(|case| (case, case.run(|_| ()))).collect())
+        Self(cases.into_par_iter().map(|case| (case, case.run(BYTES, |_| ()))).collect())
     }
 
     pub fn get(&self, wanted: Case) -> Run {

@@ -26,7 +26,7 @@ impl Case {
         u64::from(self.dies * self.planes)
     }
 
-    fn run(&self, write_points: u32) -> Run {
+    pub fn run(&self, bytes: u64, write_points: u32) -> Run {
         let size = self.pages() * 2 * KIB;
         let mut config = array("gordon-slc-256g", size, true);
         config.geometry.buses = 1.into();
@@ -41,7 +41,7 @@ impl Case {
             "pattern": pattern,
             "size": format!("{size}B"),
             "span": format!("{span}B"),
-            "requests": (2 * GIB / size).min(100_000),
+            "requests": (bytes / size).min(100_000),
         });
         let load = bench(&load).resolve(Bytes(span), crate::bench::SEED).expect("a right load");
         let mapped = if self.overwrites { span } else { 0 };
@@ -55,7 +55,12 @@ impl Points {
             [false, true].map(|overwrites| Case { dies, planes, overwrites })
         });
         let cases: Vec<_> = cases.filter(|case| case.dies <= 4 || case.planes == 1).collect();
-        Self(cases.into_par_iter().map(|case| (case, [1, 2, 3, 4].map(|n| case.run(n)))).collect())
+        Self(
+            cases
+                .into_par_iter()
+                .map(|case| (case, [1, 2, 3, 4].map(|n| case.run(2 * GIB, n))))
+                .collect(),
+        )
     }
 
     pub fn json(&self) -> Value {

@@ -1,7 +1,7 @@
 //! What is said of Figure 4, beside ours.
 
 use crate::bench::KIB;
-use crate::figure4::{Case, Figure4, SPAN, SUPER_PAGES, TRANSFERS};
+use crate::figure4::{BYTES, Case, Figure4, SPAN, SUPER_PAGES, TRANSFERS};
 use crate::table::Table;
 
 const PLAIN: Case = Case {
@@ -126,7 +126,7 @@ fn checklist(figure: &Figure4) {
     );
     let ways = [16, 32, 64, 128, 256].map(|size| format!("{:.0}", at(256, size)));
     let planes = Case { transfer: 64, super_page: 8, ..PLAIN };
-    let planes = planes.run(|config| config.ftl.write_points = Some(32.into()));
+    let planes = planes.run(BYTES, |config| config.ftl.write_points = Some(32.into()));
     row(
         "\"Using 64KB pages gives the best performance\"",
         format!("256 KiB written on 16 to 256 KiB: {} MB/s", ways.join(", ")),
@@ -155,11 +155,12 @@ fn checklist(figure: &Figure4) {
     println!(
         "Mapped in units of 8 KiB, 64 KiB super-pages take random 8 KiB writes at {:.0} MB/s (mapped whole: \
          {:.0}), and reads at {:.0} ({:.0}). That is not in the paper; the map is eight times as large.\n",
-        unit.run(|config| config.super_page.unit = Some(gordon_units::Bytes(8 * KIB).into()))
+        unit.run(BYTES, |config| config.super_page.unit =
+            Some(gordon_units::Bytes(8 * KIB).into()))
             .mb_s(),
         mb_s(unit),
         Case { write: false, ..unit }
-            .run(|config| config.super_page.unit = Some(gordon_units::Bytes(8 * KIB).into()))
+            .run(BYTES, |config| config.super_page.unit = Some(gordon_units::Bytes(8 * KIB).into()))
             .mb_s(),
         mb_s(Case { write: false, ..unit }),
     );
