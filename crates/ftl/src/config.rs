@@ -118,6 +118,9 @@ impl Config {
     /// a lane, bypassing, combining and summaries on.
     pub fn new(layout: &Layout, exported: u32, sectors_per_page: u32) -> Self {
         let lanes = layout.lanes();
+        // One victim a lane, and one block for each write point to open while it is collected; but
+        // of a small array no more than a part.
+        let reserve = lanes.min((layout.blocks() / 64).max(2));
         Self {
             exported,
             sectors_per_page,
@@ -128,10 +131,9 @@ impl Config {
             combine: true,
             summary: true,
             write_buffer: 0,
-            // One victim a lane, and one block for each write point to open while it is collected.
-            reserve: lanes,
-            low_water: 2 * lanes,
-            idle_water: 4 * lanes,
+            reserve,
+            low_water: 2 * reserve,
+            idle_water: 4 * reserve,
             victim: Victim::Greedy,
             wear_spread: 0,
             seed: 0,

@@ -30,6 +30,12 @@ pub struct RunConfig {
     /// random overwrites; without it the device is new.
     #[serde(default)]
     pub precondition: Option<f64>,
+    /// A device as it was at this checkpoint, instead of a new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_checkpoint: Option<PathBuf>,
+    /// Where to keep what the device has become.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<PathBuf>,
     /// Every random number follows from it.
     #[serde(default = "one")]
     pub seed: u64,

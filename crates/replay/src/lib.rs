@@ -5,6 +5,7 @@
 //! together from a config and answers with one report and its tables; [`wa`] asks the translation
 //! layer alone for its write amplification. [`parse`] reads configs, with errors that help.
 
+pub mod checkpoint;
 pub mod config;
 mod error;
 pub mod footprint;

@@ -1,6 +1,7 @@
 //! One run, from its config to its result; many at once.
 
 use crate::ReplayError;
+use crate::checkpoint;
 use crate::config::{Fit, LoadConfig, PacingKind, RunConfig, TraceLoad};
 use crate::host::{Rules, drive};
 use crate::results::Recorder;
@@ -60,7 +61,15 @@ pub fn run(config: &RunConfig, progress: &Progress) -> Result<RunResult, ReplayE
         let why = format!("{fraction} is not a part of the capacity");
         return Err(ReplayError::impossible("precondition", why, "a number from 0 to 1"));
     }
-    let mut ssd = Ssd::with_seed(&config.device, config.seed)?;
+    let mut ssd = match &config.from_checkpoint {
+        None => Ssd::with_seed(&config.device, config.seed)?,
+        Some(_) if config.precondition.is_some() => {
+            let why = "the device of a checkpoint is what it is";
+            let hint = "leave it out, or precondition a new device";
+            return Err(ReplayError::impossible("precondition", why, hint));
+        }
+        Some(path) => checkpoint::load(&config.device, config.seed, path)?,
+    };
     let capacity = ssd.capacity();
     match &config.load {
         LoadConfig::Bench(bench) => {
@@ -74,7 +83,9 @@ pub fn run(config: &RunConfig, progress: &Progress) -> Result<RunResult, ReplayE
                 if bench.every.is_some() { PacingKind::Arrival } else { PacingKind::Closed };
             let rules = config.host.resolve(default, queues)?;
             progress.total.fetch_add(bench.requests, Ordering::Relaxed);
-            preload(&mut ssd, [(0, load.preloaded().0)]);
+            if config.from_checkpoint.is_none() {
+                preload(&mut ssd, [(0, load.preloaded().0)]);
+            }
             replay(config, ssd, load, &rules, (None, Vec::new()), progress)
         }
         LoadConfig::Trace(trace) => {
@@ -82,7 +93,9 @@ pub fn run(config: &RunConfig, progress: &Progress) -> Result<RunResult, ReplayE
             let rules = config.host.resolve(found.pacing, found.survey.queues.len())?;
             let total = found.survey.requests * u64::from(trace.repeat);
             progress.total.fetch_add(total, Ordering::Relaxed);
-            preload(&mut ssd, found.survey.reads.ranges());
+            if config.from_checkpoint.is_none() {
+                preload(&mut ssd, found.survey.reads.ranges());
+            }
             let open = || open(config, trace);
             let load = Repeat::new(open, trace.repeat);
             replay(config, ssd, load, &rules, (found.trace, found.warnings), progress)
@@ -222,5 +235,8 @@ fn replay(
     let tables = tables(&run, &recorded, &ssd, &config.device);
     let report =
         Report::new(&outcome, &run, &recorded, &rules.weights, flash, warnings, provenance);
+    if let Some(path) = &config.checkpoint {
+        checkpoint::save(&mut ssd, &config.device, path)?;
+    }
     Ok(RunResult { report, tables })
 }

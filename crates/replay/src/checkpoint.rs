@@ -1,0 +1,181 @@
+//! A simulated device in a file: what it has become, for runs to come.
+//!
+//! The file: `GORDONCK`, the format's version (u32), the device's parameters as JSON (u64 length,
+//! text), the state ([`gordon_ftl::Ftl::checkpoint`]), and the CRC-32 of all before it. Numbers are
+//! little-endian. It is written beside its place and renamed when it is whole. A device is only
+//! restored with the parameters it had.
+
+use crate::ReplayError;
+use gordon_device::Device;
+use gordon_device::ssd::{Ssd, SsdConfig};
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+const MAGIC: &[u8; 8] = b"GORDONCK";
+const VERSION: u32 = 1;
+
+/// Lets `ssd` come to rest, then writes what it has become.
+///
+/// # Errors
+/// Where the file cannot be written.
+pub fn save(ssd: &mut Ssd, config: &SsdConfig, path: &Path) -> Result<(), ReplayError> {
+    while ssd.next_event().is_some() {
+        ssd.step(&mut Vec::new());
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = path.with_file_name(format!(".{name}.partial-{}", std::process::id()));
+    let written = write(ssd, config, &beside).and_then(|()| std::fs::rename(&beside, path));
+    written.map_err(|error| {
+        // It may never have been there.
+        let _ = std::fs::remove_file(&beside);
+        let why = format!("cannot write {}: {error}", path.display());
+        ReplayError::impossible("checkpoint", why, "a folder that exists, with room")
+    })
+}
+
+fn write(ssd: &mut Ssd, config: &SsdConfig, path: &Path) -> std::io::Result<()> {
+    let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
+    let mut crc = crc32fast::Hasher::new();
+    let mut failed = None;
+    let mut out = |bytes: &[u8]| {
+        crc.update(bytes);
+        if failed.is_none() {
+            failed = file.write_all(bytes).err();
+        }
+    };
+    let text = text(config);
+    out(MAGIC);
+    out(&VERSION.to_le_bytes());
+    out(&(text.len() as u64).to_le_bytes());
+    out(text.as_bytes());
+    if !ssd.checkpoint(&mut out) {
+        return Err(std::io::Error::other("the device still works"));
+    }
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    file.write_all(&crc.finalize().to_le_bytes())?;
+    file.into_inner()?.sync_all()
+}
+
+/// The device of a checkpoint.
+///
+/// # Errors
+/// Where the file cannot be read, is damaged, or is of a device with other parameters.
+pub fn load(config: &SsdConfig, seed: u64, path: &Path) -> Result<Ssd, ReplayError> {
+    let wrong = |why: String, hint: &str| {
+        let why = format!("{}: {why}", path.display());
+        ReplayError::impossible("from_checkpoint", why, hint)
+    };
+    let again = "make the checkpoint again";
+    let read = |error: std::io::Error| wrong(format!("cannot be read: {error}"), again);
+    checksum(path).map_err(read)?.then_some(()).ok_or_else(|| {
+        wrong("not a checkpoint, or damaged: its checksum is wrong".into(), again)
+    })?;
+    let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(read)?);
+    let (mut magic, mut version, mut len) = ([0; 8], [0; 4], [0; 8]);
+    file.read_exact(&mut magic).map_err(read)?;
+    file.read_exact(&mut version).map_err(read)?;
+    file.read_exact(&mut len).map_err(read)?;
+    if magic != *MAGIC || u32::from_le_bytes(version) != VERSION {
+        return Err(wrong(format!("not a checkpoint of version {VERSION}"), again));
+    }
+    let mut stored = Vec::new();
+    (&mut file).take(u64::from_le_bytes(len)).read_to_end(&mut stored).map_err(read)?;
+    if stored != text(config).as_bytes() {
+        let why = "it is of a device with other parameters".into();
+        return Err(wrong(why, "the --preset, --set and capacity it was made with"));
+    }
+    let mut fill = |bytes: &mut [u8]| file.read_exact(bytes).is_ok();
+    Ok(Ssd::restore(config, seed, &mut fill)?)
+}
+
+/// Whether the last four bytes are the CRC-32 of all before them.
+fn checksum(path: &Path) -> std::io::Result<bool> {
+    let file = File::open(path)?;
+    let Some(content) = file.metadata()?.len().checked_sub(4) else { return Ok(false) };
+    let mut file = BufReader::with_capacity(1 << 20, file);
+    let (mut crc, mut left, mut buffer) = (crc32fast::Hasher::new(), content, vec![0; 1 << 20]);
+    while left > 0 {
+        let part = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+        file.read_exact(&mut buffer[..part])?;
+        crc.update(&buffer[..part]);
+        left -= part as u64;
+    }
+    let mut stored = [0; 4];
+    file.read_exact(&mut stored)?;
+    Ok(u32::from_le_bytes(stored) == crc.finalize())
+}
+
+fn text(config: &SsdConfig) -> String {
+    serde_json::to_string(config).expect("a config that was parsed can be written")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::RunConfig;
+    use crate::run::{Progress, run};
+    use serde_json::json;
+
+    fn config(more: serde_json::Value) -> RunConfig {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/gordon/parts/flash/");
+        let text = std::fs::read_to_string(format!("{root}mqsim-mlc-512g.toml")).unwrap();
+        let device: toml::Value = toml::from_str(&text).unwrap();
+        let mut all = json!({
+            "device": device,
+            "capacity": "2GiB",
+            "load": {"bench": {"pattern": "random-write", "size": "8KiB", "requests": 20_000}},
+        });
+        for (key, value) in more.as_object().unwrap() {
+            all[key] = value.clone();
+        }
+        serde_json::from_value(all).unwrap()
+    }
+
+    #[test]
+    fn a_device_goes_on_from_its_checkpoint() {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, two] = ["one", "two"].map(|name| folder.path().join(name));
+        let progress = Progress::default();
+        let made = config(json!({"precondition": 0.8, "checkpoint": one}));
+        run(&made, &progress).unwrap();
+        // The same run from it, twice, is the same; and it is one of a device that is full.
+        let on = config(json!({"from_checkpoint": one, "checkpoint": two}));
+        let [first, second] = [0, 1].map(|_| {
+            let report = run(&on, &progress).unwrap().report;
+            (serde_json::to_string(&report).unwrap(), std::fs::read(&two).unwrap())
+        });
+        assert!(first == second, "two runs from one checkpoint differ");
+        let report: serde_json::Value = serde_json::from_str(&first.0).unwrap();
+        assert!(report["write_amplification"].as_f64().unwrap() > 1.5, "{report}");
+        assert!(report["wear"]["max_erases"].as_u64() > Some(0));
+        assert_ne!(std::fs::read(&one).unwrap(), second.1);
+    }
+
+    #[test]
+    fn what_is_no_checkpoint_of_the_device_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("one");
+        let progress = Progress::default();
+        run(&config(json!({"checkpoint": path})), &progress).unwrap();
+        let from = |more: serde_json::Value| {
+            let mut all = more;
+            all["from_checkpoint"] = json!(path);
+            run(&config(all), &progress).unwrap_err().to_string()
+        };
+        let other = from(json!({"capacity": "3GiB"}));
+        assert!(other.contains("other parameters"), "{other}");
+        let both = from(json!({"precondition": 0.5}));
+        assert!(both.contains("precondition"), "{both}");
+        let mut bytes = std::fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(from(json!({})).contains("checksum is wrong"));
+        std::fs::write(&path, b"x").unwrap();
+        assert!(from(json!({})).contains("checksum is wrong"));
+        std::fs::remove_file(&path).unwrap();
+        assert!(from(json!({})).contains("cannot be read"));
+    }
+}
