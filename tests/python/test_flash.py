@@ -524,6 +524,14 @@ def test_a_result_has_its_tables(tmp_path: Path, mixed: str) -> None:
     series = result.columns("series")
     written = zip(series["write_mb_s"], series["length_s"], strict=True)
     assert sum(mb * s for mb, s in written) == pytest.approx(result.report["write"]["bytes"] / 1e6)
+    # Work that was booked at once is spread over the time that it takes.
+    assert max(map(sum, zip(series["die_read"], series["die_write"], strict=True))) <= 1
+    assert max(series["controller"]) <= 1
+    spans = series["length_s"]
+    dies = [a + b for a, b in zip(series["die_read"], series["die_write"], strict=True)]
+    busy = sum(part * s for part, s in zip(dies, spans, strict=True))
+    whole = result.report["utilisation"]["die"] * result.report["simulated_s"]
+    assert busy == pytest.approx(whole, rel=0.02)
     result.to_parquet(tmp_path / "tables")
     for name in result.tables:
         content = (tmp_path / "tables" / f"{name}.parquet").read_bytes()

@@ -29,6 +29,7 @@ def flash() -> None:
 @options.trace
 @options.host
 @options.requests_out
+@options.checkpoints
 @options.json_out
 @options.report_out
 @options.parquet_out
@@ -52,6 +53,7 @@ def replay(trace: str, **given: Any) -> None:
 @options.device
 @options.host
 @options.requests_out
+@options.checkpoints
 @options.json_out
 @options.report_out
 @options.parquet_out
@@ -196,14 +198,14 @@ def _run(simulate: Any, given: dict[str, Any]) -> None:
 
     device, parquet = given.pop("device"), given.pop("parquet")
     json_path, report = given.pop("json_path"), given.pop("report")
-    output.check(json_path, report, given["requests_out"])
+    output.check(json_path, report, given["requests_out"], given["checkpoint"])
     with Progress("simulating") as progress:
         result = simulate(device, {"progress": progress.tick} | options.given(given))
     if parquet is not None:
         result.to_parquet(parquet)
     silent = _written(result, json_path, report)
     view(terminal.messages() if silent else terminal.data(), result)
-    for path in (parquet, given["requests_out"]):
+    for path in (parquet, given["requests_out"], given["checkpoint"]):
         if path is not None:
             click.echo(f"wrote {path}", err=True)
 

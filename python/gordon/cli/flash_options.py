@@ -188,6 +188,17 @@ pair_order = click.option(
 requests_out = click.option(
     "--requests-out", metavar="FILE.parquet", help="Write a row for each request."
 )
+_FROM = click.option(
+    "--from-checkpoint", metavar="FILE", help="Go on with the device that --checkpoint kept."
+)
+_KEEP = click.option("--checkpoint", metavar="FILE", help="Keep what the device has become.")
+
+
+def checkpoints(command: Any) -> Any:
+    """Devices in files."""
+    return _FROM(_KEEP(command))
+
+
 json_out = click.option(
     "--json", "json_path", metavar="PATH", help="Write the result as JSON (-: stdout)."
 )

@@ -49,6 +49,10 @@ class Options:
     """Of everything random."""
     requests_out: Path | None = None
     """A Parquet file for a row for each request."""
+    from_checkpoint: Path | None = None
+    """The device as `checkpoint` kept it, instead of a new one."""
+    checkpoint: Path | None = None
+    """A file for what the device has become."""
 
     def config(self, load: dict[str, Any], device: Device) -> str:
         """The core's config."""
@@ -67,15 +71,16 @@ class Options:
             "queue_by": self.queue_by,
             "weights": list(self.weights),
         }
-        out = None if self.requests_out is None else fspath(self.requests_out)
+        paths = ("requests_out", "from_checkpoint", "checkpoint")
+        given = {name: getattr(self, name) for name in paths}
+        files = {name: None if path is None else fspath(path) for name, path in given.items()}
         config = {
             "device": made,
             "load": load,
             "host": host,
             "precondition": self.precondition,
             "seed": self.seed,
-            "requests_out": out,
-        }
+        } | files
         if capacity is not None:
             config["capacity"] = capacity
         return json.dumps(config)

@@ -41,7 +41,7 @@ def figures(runs: "list[Result]") -> dict[str, Spec]:
         "write_amplification": _over_time(
             runs,
             "Write amplification over time",
-            "pages programmed for each of the host's",
+            "pages per host page",
             {"write amplification": "write_amplification"},
         ),
         "erases": _erases(runs),

@@ -3,7 +3,7 @@
 //!
 //! A request counts in the interval in which it completes. What the device did is sampled at the
 //! first thing that the host sees after an interval's end and counts there; an operation under way
-//! counts where it was started.
+//! counts where it was started, its time where there is room for it ([`super::tables`]).
 
 use gordon_device::ssd::Ssd;
 use gordon_device::{Device, Op, Usage};

@@ -44,9 +44,9 @@ fn series(run: &Run, ssd: &Ssd, config: &SsdConfig) -> RecordBatch {
         floats(rows.iter().map(|&(_, len, interval)| value(interval, len)))
     };
     let op = |op: Op| op as usize;
-    let dies = u64::from(config.dies());
     let buses = ssd.bus_busy().len() as u64;
-    let die = |time: Ns, len: Ns| share(time.0, len.0 * dies);
+    let busy = busy(&rows, config.dies());
+    let part = |kind: usize| floats(busy.iter().map(|parts| parts[kind]));
     #[allow(clippy::cast_precision_loss)]
     let over = |sum: u128, by: u64| (by > 0).then(|| sum as f64 / by as f64);
     batch(vec![
@@ -60,15 +60,41 @@ fn series(run: &Run, ssd: &Ssd, config: &SsdConfig) -> RecordBatch {
         ("latency_max_us", column(&|i, _| Some(i.slowest.as_secs() * 1e6))),
         ("outstanding", column(&|i, len| over(i.outstanding, len.0))),
         ("bus", column(&|i, len| share(i.device.bus.0, len.0 * buses))),
-        ("die_read", column(&|i, len| die(i.device.usage.read, len))),
-        ("die_write", column(&|i, len| die(i.device.usage.write, len))),
         ("collecting", column(&|i, len| share(i.device.collecting.0, len.0))),
-        ("controller", column(&|i, len| share(i.device.usage.controller.0, len.0))),
+        ("die_read", part(0)),
+        ("die_write", part(1)),
+        ("controller", part(2)),
         ("write_amplification", column(&|i, _| share(i.device.programs, i.device.host_programs))),
         ("pages_programmed", counts(rows.iter().map(|(.., i)| i.device.programs))),
         ("erases", counts(rows.iter().map(|(.., i)| i.device.erases))),
         ("failed", counts(rows.iter().map(|(.., i)| i.failed))),
     ])
+}
+
+/// The part of each interval that dies read, that they programmed or erased, and that the
+/// controller was at work. The device books an operation's time when it takes it; what an interval
+/// has no room for belongs to the next ones.
+fn busy(rows: &[(Ns, Ns, &Interval)], dies: u32) -> Vec<[Option<f64>; 3]> {
+    let (mut read, mut write, mut controller) = (0, 0, 0);
+    let take = |booked: &mut u64, room: &mut u64| {
+        let taken = (*booked).min(*room);
+        (*booked, *room) = (*booked - taken, *room - taken);
+        taken
+    };
+    let one = |(_, len, interval): &(Ns, Ns, &Interval)| {
+        let usage = &interval.device.usage;
+        read += usage.read.0;
+        write += usage.write.0;
+        controller += usage.controller.0;
+        let all = len.0 * u64::from(dies);
+        let (mut room, mut time) = (all, len.0);
+        [
+            share(take(&mut read, &mut room), all),
+            share(take(&mut write, &mut room), all),
+            share(take(&mut controller, &mut time), len.0),
+        ]
+    };
+    rows.iter().map(one).collect()
 }
 
 /// One row for each bucket that holds something: requests by operation, cause and latency.
