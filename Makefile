@@ -3,13 +3,14 @@
 # make build  leaves .venv/bin/gordon
 # make lint   formatting and lints, all errors
 # make bench  speed and operation counts
+# make figures  the pages of docs/design that are printed by programs
 
 PYTHON ?= python3
 export PATH := $(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 VENV := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo test build lint bench clean
+.PHONY: demo test build lint bench figures clean
 build: .venv/built
 
 .venv/installed: pyproject.toml requirements.lock
@@ -44,6 +45,10 @@ bench: build
 	cargo run -q --release -p gordon-replay --example replay_rate
 	cargo run -q --release -p gordon-trace --example capture_cost
 	cargo run -q --release -p gordon-trace --example formats_rate
+
+figures:
+	cargo run -q --release -p gordon-replay --example wa_table > docs/design/write-amplification.md
+	cargo run -q --release -p gordon-replay --example paper_figures > docs/design/paper-flash.md
 
 clean:
 	rm -rf build target .venv

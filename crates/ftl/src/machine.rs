@@ -226,6 +226,12 @@ impl Ftl {
         self.units.len() > usize::from(self.cached.is_some()) || self.collector.is_active()
     }
 
+    /// The memory of the map, which is read and written at random: a driver may ask the system for
+    /// large pages there.
+    pub fn tables(&self) -> [&[u8]; 2] {
+        self.map.tables()
+    }
+
     /// Bytes of memory that map, summaries and block table hold.
     pub fn memory(&self) -> u64 {
         self.map.memory() + self.blocks.memory()

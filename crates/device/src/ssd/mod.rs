@@ -17,6 +17,7 @@
 
 mod config;
 mod lanes;
+mod memory;
 mod stats;
 mod timing;
 
@@ -102,18 +103,21 @@ impl Ssd {
     /// A device as new, whose bad blocks, erase budgets and random choices follow from a seed.
     pub fn with_seed(config: &SsdConfig, seed: u64) -> Result<Self, SsdError> {
         let Resolved { layout, ftl, timing, endurance, bad } = config.resolve(seed)?;
+        let slots = ftl.slots;
+        let (sectors_per_page, ftl) = (ftl.sectors_per_page, Ftl::with_bad(layout, ftl, &bad)?);
+        ftl.tables().into_iter().for_each(memory::want_large_pages);
         Ok(Self {
             capacity: *config.capacity,
-            page: layout.page_bytes() / u64::from(ftl.slots),
-            sectors_per_page: ftl.sectors_per_page,
+            page: layout.page_bytes() / u64::from(slots),
+            sectors_per_page,
             endurance,
             seed,
             planes: layout.shape().pages(),
             link: config.host.link.as_ref().map(|link| **link),
             latency: config.host.latency.as_ref().map_or(Ns::ZERO, |latency| **latency),
             wire: Timeline::default(),
-            lanes: Lanes::new(layout, &timing, ftl.slots),
-            ftl: Ftl::with_bad(layout, ftl, &bad)?,
+            lanes: Lanes::new(layout, &timing, slots),
+            ftl,
             events: Events::default(),
             open: Vec::new(),
             free: Vec::new(),
@@ -186,6 +190,33 @@ impl Ssd {
             let loaded = self.ftl.preload(bits(&wanted).map(Lpn), &mut |_, _, _| ());
             loaded.expect("before the first request there is room for all that is exported");
         }
+    }
+
+    /// Hands out what the device has become, piece by piece: [`Ftl::checkpoint`]. False where work
+    /// is under way.
+    pub fn checkpoint(&mut self, out: &mut dyn FnMut(&[u8])) -> bool {
+        let idle = self.in_flight == 0 && self.open.len() == self.free.len();
+        if idle && !self.ftl.is_busy() {
+            self.load();
+            self.ftl.checkpoint(out);
+            return true;
+        }
+        false
+    }
+
+    /// A device as it was at its checkpoint, at time zero; its counts start anew.
+    ///
+    /// # Errors
+    /// Where the device cannot exist, or the bytes are not those of such a device.
+    pub fn restore(
+        config: &SsdConfig,
+        seed: u64,
+        input: &mut dyn FnMut(&mut [u8]) -> bool,
+    ) -> Result<Self, SsdError> {
+        let mut ssd = Self::with_seed(config, seed)?;
+        ssd.ftl = Ftl::restore(*ssd.ftl.layout(), *ssd.ftl.config(), input)?;
+        ssd.ftl.tables().into_iter().for_each(memory::want_large_pages);
+        Ok(ssd)
     }
 
     /// The present.

@@ -164,7 +164,11 @@ pub fn write_amplification(
         Policy::Greedy => Some(theory::greedy(rho, b)),
         Policy::Fifo => Some(theory::fifo(rho)),
         Policy::Random => Some(theory::random(rho)),
-        Policy::DChoices | Policy::CostBenefit => None,
+        Policy::DChoices => {
+            let choices = config.choices.unwrap_or(2);
+            Some(theory::d_choices(rho, config.pages_per_block, choices))
+        }
+        Policy::CostBenefit => None,
     };
     Ok(WaReport {
         kind: "modelled: the simulated translation layer programmed these pages",

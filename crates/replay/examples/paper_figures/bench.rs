@@ -1,0 +1,208 @@
+//! What the figures are simulated with: the paper's array, loads, one run.
+
+use gordon_device::ssd::{Kind, Ssd, SsdConfig};
+use gordon_device::{Device, Op};
+use gordon_replay::ReplayError;
+use gordon_replay::footprint::Footprint;
+use gordon_replay::host::{Done, Observer, Pacing, Rules, drive};
+use gordon_replay::load::Bench;
+use gordon_replay::parse::{from_json, from_toml};
+use gordon_replay::run::Progress;
+use gordon_replay::source::{Source, Timed};
+use gordon_trace::BlockOp;
+use gordon_trace::formats::{FormatError, Io, Options, open};
+use gordon_units::{Bytes, Ns};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+pub const KIB: u64 = 1 << 10;
+pub const GIB: u64 = 1 << 30;
+pub const SEED: u64 = 1;
+
+/// A preset of the catalogue.
+pub fn preset(name: &str) -> SsdConfig {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/gordon/parts/flash/");
+    let path = format!("{root}{name}.toml");
+    from_toml(&std::fs::read_to_string(&path).expect("a preset"), &path).expect("a right preset")
+}
+
+/// The paper's array with other super-pages, a write point for each rectangle of dies.
+pub fn array(preset_name: &str, super_page: u64, bypass: bool) -> SsdConfig {
+    let mut config = preset(preset_name);
+    config.super_page.size = Bytes(super_page).into();
+    config.ftl.write_points = None;
+    config.ftl.bypass = Some(bypass.into());
+    config.ftl.combine = Some(bypass.into());
+    config
+}
+
+/// A synthetic load: what `gordon flash bench` takes.
+pub fn bench(load: &Value) -> Bench {
+    from_json(&load.to_string(), "bench").expect("a right load")
+}
+
+/// What a run came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Run {
+    pub bytes: u64,
+    pub requests: u64,
+    pub simulated: Ns,
+    /// Busy part of the buses' time.
+    pub bus: f64,
+    /// Super-pages read and programmed.
+    pub reads: u64,
+    pub programs: u64,
+    /// Of these, programs that went with one on another plane of the same dies.
+    pub joined: u64,
+}
+
+impl Run {
+    /// 10^6 bytes a second.
+    pub fn mb_s(&self) -> f64 {
+        self.bytes as f64 / self.simulated.as_secs() / 1e6
+    }
+}
+
+struct Sum(u64);
+
+impl Observer<Ssd> for Sum {
+    fn arrived(&mut self, _: &Ssd, _: Ns) {}
+
+    fn completed(&mut self, _: &Ssd, done: &Done) -> Result<(), ReplayError> {
+        assert!(!done.failed, "a new array takes all writes");
+        if matches!(done.op, Op::Read | Op::Write) {
+            self.0 += done.len;
+        }
+        Ok(())
+    }
+}
+
+/// Drives a new device, `mapped` of it holding data, with `depth` requests outstanding.
+pub fn run(config: &SsdConfig, mapped: &[(u64, u64)], depth: u32, source: impl Source) -> Run {
+    let mut ssd = Ssd::with_seed(config, SEED).expect("a device that can exist");
+    for &(start, end) in mapped {
+        let end = end.min(ssd.capacity().0);
+        ssd.preload(Bytes(start), Bytes(end.saturating_sub(start)));
+    }
+    let rules = Rules { pacing: Pacing::Closed, depth, split: None, wrap: true, weights: vec![1] };
+    let mut sum = Sum(0);
+    let outcome = drive(&mut ssd, source, &rules, &mut sum, &Progress::default());
+    let outcome = outcome.expect("a load without errors");
+    let stats = ssd.stats();
+    assert_eq!(stats.ftl.erases, 0, "the array has room for all that is written");
+    let busy: f64 = stats.bus_busy.iter().map(|bus| bus.as_secs()).sum();
+    Run {
+        bytes: sum.0,
+        requests: outcome.requests,
+        simulated: outcome.simulated,
+        bus: busy / stats.bus_busy.len() as f64 / outcome.simulated.as_secs(),
+        reads: stats.ftl.read_operations,
+        programs: stats.ftl.program_operations,
+        joined: stats.lanes.kinds[Kind::Program.index()].joined,
+    }
+}
+
+/// Requests held in memory.
+#[derive(Clone, Debug)]
+pub struct Requests {
+    pub all: Vec<Timed>,
+    next: usize,
+}
+
+impl Requests {
+    pub fn new(all: Vec<Timed>) -> Self {
+        Self { all, next: 0 }
+    }
+
+    pub fn take_all(mut source: impl Source) -> Result<Self, ReplayError> {
+        let (mut all, mut batch) = (vec![], vec![]);
+        loop {
+            source.next_batch(&mut batch)?;
+            if batch.is_empty() {
+                return Ok(Self::new(all));
+            }
+            all.append(&mut batch);
+        }
+    }
+
+    pub fn of(load: &Value) -> Self {
+        let load = bench(load).resolve(Bytes(1 << 40), SEED).expect("a right load");
+        Self::take_all(load).expect("no errors")
+    }
+
+    /// The other load's requests between these, `run` at a time.
+    pub fn mixed(self, other: Self, run: usize) -> Self {
+        let pairs = self.all.chunks(run).zip(other.all.chunks(run));
+        Self::new(pairs.flat_map(|(a, b)| [a, b].concat()).collect())
+    }
+
+    /// All that is read or written: what holds data before the run.
+    pub fn touched(&self) -> Vec<(u64, u64)> {
+        let mut footprint = Footprint::default();
+        for request in self.all.iter().filter(|request| request.op != Op::Flush) {
+            footprint.add(request.offset, request.len);
+        }
+        footprint.ranges()
+    }
+}
+
+impl Source for Requests {
+    fn next_batch(&mut self, batch: &mut Vec<Timed>) -> Result<(), ReplayError> {
+        batch.clear();
+        let end = (self.next + 1024).min(self.all.len());
+        batch.extend_from_slice(&self.all[self.next..end]);
+        self.next = end;
+        Ok(())
+    }
+}
+
+/// The traces there are: all block traces in `GORDON_TRACES`, and the demo's, if it was run; under
+/// the names of the files. What is not there is named in the second list.
+pub fn traces() -> (Vec<(String, Requests)>, Vec<String>) {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let demo = std::env::var_os("GORDON_DEMO_TRACE")
+        .map_or_else(|| root.join("build/demo/job.trace"), PathBuf::from);
+    let mut paths = vec![demo];
+    let mut missing = vec![];
+    if let Some(folder) = std::env::var_os("GORDON_TRACES") {
+        let entries = std::fs::read_dir(&folder).map(|all| all.flatten().map(|at| at.path()));
+        let mut found: Vec<_> = entries.into_iter().flatten().filter(|at| at.is_file()).collect();
+        found.sort();
+        paths.extend(found);
+    } else {
+        missing.push("the folder of block traces (GORDON_TRACES is not set)".into());
+    }
+    let mut traces = vec![];
+    for path in paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = if name == "job.trace" { "demo: sort and grep".into() } else { name };
+        if !path.exists() {
+            missing.push(name);
+            continue;
+        }
+        match trace(&path) {
+            Ok(requests) if !requests.all.is_empty() => traces.push((name, requests)),
+            Ok(_) => missing.push(format!("{name} (no requests)")),
+            Err(error) => missing.push(format!("{name} ({error})")),
+        }
+    }
+    (traces, missing)
+}
+
+fn trace(path: &Path) -> Result<Requests, FormatError> {
+    let mut reader = open(path, None, &Options::default())?;
+    let (mut all, mut ios, mut more) = (vec![], vec![], true);
+    while more {
+        more = reader.fill(&mut ios)?;
+        all.extend(ios.iter().map(|&Io { at, op, offset, len, .. }| {
+            let op = match op {
+                BlockOp::Read => Op::Read,
+                BlockOp::Write => Op::Write,
+                BlockOp::Discard => Op::Trim,
+                BlockOp::Flush => Op::Flush,
+            };
+            Timed { at, gap: Ns::ZERO, offset: offset.0, len: len.0, op, queue: 0 }
+        }));
+    }
+    Ok(Requests::new(all))
+}

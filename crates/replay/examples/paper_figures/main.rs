@@ -1,0 +1,40 @@
+//! Section 4.2.2 of the Gordon paper beside ours, as a page in Markdown: Figures 4 and 5, write
+//! points, other buses and chips, memory and life of the array.
+//!
+//!     cargo run --release -p gordon-replay --example paper_figures > docs/design/paper-flash.md
+//!
+//! `GORDON_TRACES`: a folder of block traces for Figure 5. `GORDON_DEMO_TRACE`: the trace of `make
+//! demo`, else where that leaves it. `GORDON_FIGURES_JSON`: a file for the numbers.
+#![allow(clippy::print_stdout, clippy::cast_precision_loss)]
+
+mod bench;
+mod figure4;
+mod figure5;
+mod points;
+mod report4;
+mod report5;
+mod table;
+
+fn main() {
+    println!(
+        "# The paper's flash array beside ours\n\n\
+         Printed by `cargo run --release -p gordon-replay --example paper_figures`, every number of \
+         *ours* simulated; do not edit. *The paper* is Gordon, ASPLOS 2009, section 4. Its figures of \
+         chips and of the array's peak rates are in [timing.md](timing.md). Preset gordon-slc-256g: 4 \
+         buses of 16 dies of two planes, 2 KiB pages, 133 MHz; MB are 10^6 bytes.\n"
+    );
+    let points = points::Points::simulate();
+    let figure4 = figure4::Figure4::simulate();
+    let (rows, missing) = figure5::simulate();
+    report4::print(&figure4);
+    report5::points(&points);
+    report5::figure_5(&rows, &missing);
+    report5::parts(&rows);
+    report5::array();
+    if let Some(path) = std::env::var_os("GORDON_FIGURES_JSON") {
+        let all = serde_json::json!({
+            "figure_4": figure4.json(), "write_points": points.json(), "figure_5": figure5::json(&rows),
+        });
+        std::fs::write(path, format!("{all:#}\n")).expect("the file can be written");
+    }
+}
