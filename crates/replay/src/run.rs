@@ -5,7 +5,7 @@ use crate::checkpoint;
 use crate::config::{Fit, LoadConfig, PacingKind, RunConfig, TraceLoad};
 use crate::host::{Rules, drive};
 use crate::results::Recorder;
-use crate::results::flash::FlashReport;
+use crate::results::flash::{FlashReport, table_warning};
 use crate::results::log::RequestLog;
 use crate::results::report::{Provenance, Report, TraceProvenance};
 use crate::results::tables::{Tables, tables};
@@ -209,6 +209,7 @@ fn replay(
     let outcome = drive(&mut ssd, load, rules, &mut recorder, progress)?;
     let (run, recorded) = recorder.finish(&ssd)?;
     let flash = FlashReport::of(&ssd, &config.device, outcome.simulated, &recorded);
+    warnings.extend(table_warning(&ssd, &config.device));
     if flash.unmapped_reads > 0 {
         warnings.push(format!(
             "{} pieces of reads found nothing mapped and returned zeros in no time",

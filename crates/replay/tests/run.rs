@@ -115,6 +115,25 @@ fn values_follow_from_each_other() {
 }
 
 #[test]
+fn an_lba_table_larger_than_the_controllers_memory_is_told() {
+    // Section 4.2.2: "super-pages must be at least 4KB in size". The array here has a 1,024th.
+    let warnings = |size: &str| {
+        let mut device = device();
+        device["super_page"]["size"] = json!(size);
+        device["ftl"]["write_points"] = json!(null);
+        device["ftl"]["table_memory"] = json!("512KiB");
+        let load = json!({"bench": {"pattern": "random-read", "requests": 10}});
+        let config = json!({"device": device, "load": load}).to_string();
+        let config: RunConfig = from_json(&config, "run").unwrap();
+        go(&config).0.report.warnings
+    };
+    assert_eq!(warnings("4KiB"), [""; 0]);
+    let told = warnings("2KiB").join("");
+    assert!(told.contains("takes 512KiB for 256MiB in pages of 2KiB"), "{told}");
+    assert!(told.contains("at least 4KiB"), "{told}");
+}
+
+#[test]
 fn a_run_below_a_second_and_of_one_request_is_right() {
     let (result, report) = go(&bench("random-write", "64KiB", 1));
     let seconds = report["simulated_s"].as_f64().unwrap();

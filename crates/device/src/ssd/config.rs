@@ -122,6 +122,10 @@ pub struct FtlConfig {
     /// A summary page in each block; on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<Sourced<bool>>,
+    /// The controller's memory, of which the LBA table must leave some: results warn where it does
+    /// not. The layer runs all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table_memory: Option<Sourced<Bytes>>,
     /// Memory in which writes are acknowledged before they are programmed; none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<Sourced<Bytes>>,

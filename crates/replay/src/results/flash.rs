@@ -11,12 +11,10 @@ use super::recorder::Recorded;
 use super::share;
 use gordon_device::ssd::{Kind, LaneStats, Ssd, SsdConfig, Wear};
 use gordon_device::{Device, Op};
+use gordon_nand::{lba_table, smallest_super_page};
 use gordon_units::{BlockId, Joules, Ns, Watts};
 use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// Bytes of an entry of the paper's LBA table: section 4.2.2's 512 MB for 256 GB in pages of 2 KB.
-const LBA_ENTRY: u64 = 4;
 
 /// The flash part of a report. Pages are logical pages, the units of the map; a super-page has one
 /// or more.
@@ -252,7 +250,7 @@ impl FlashReport {
             lifetime_years: (simulated > Ns::ZERO).then(|| lifetime.years(simulated)).flatten(),
             lifetime_writes_bytes: lifetime.writable().0,
             map_memory_bytes: stats.ftl_memory.0,
-            lba_table_bytes: ssd.capacity().0.div_ceil(page_bytes) * LBA_ENTRY,
+            lba_table_bytes: lba_table(ssd.capacity(), ssd.page_bytes()).0,
             events: stats.events,
         }
     }
@@ -296,6 +294,19 @@ fn energy(
         ("controller", part(*power.controller_idle, *power.controller_active).0),
         ("dram", part(*power.dram_idle, *power.dram_active).0),
     ])
+}
+
+/// What to say where the LBA table leaves nothing of the controller's memory: as section 4.2.2 of
+/// the Gordon paper reckons, for the whole array.
+pub fn table_warning(ssd: &Ssd, config: &SsdConfig) -> Option<String> {
+    let memory = **config.ftl.table_memory.as_ref()?;
+    let (raw, page) = (ssd.ftl().layout().geometry().capacity(), ssd.page_bytes());
+    let table = lba_table(raw, page);
+    let least = smallest_super_page(raw, page, memory).filter(|_| table >= memory)?;
+    Some(format!(
+        "the LBA table takes {table} for {raw} in pages of {page}, and the controller has {memory}: \
+         pages must be at least {least} (ftl.table_memory)"
+    ))
 }
 
 /// How many super-blocks were erased so many times: erases, blocks.
