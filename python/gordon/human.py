@@ -3,7 +3,7 @@
 
 def short(value: float, unit: str) -> str:
     """A number short enough to read, with a decimal prefix: `12.3 GB`, `4.20 G`."""
-    for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+    for scale, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= scale and unit != "s":
             return f"{figures(value / scale)} {prefix}{unit}".rstrip()
     return f"{figures(value)} {unit}".rstrip()
@@ -28,3 +28,8 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return (f"{hours} h " if hours else "") + f"{minutes} min {rest} s"
+
+
+def binary(size: int) -> str:
+    """Bytes in whole KiB where they are: `64 KiB`, `512 B`."""
+    return f"{size // 1024} KiB" if size % 1024 == 0 else f"{size} B"

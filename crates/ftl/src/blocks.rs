@@ -76,7 +76,7 @@ pub(crate) struct Blocks {
     open_in_set: Vec<u32>,
     next_sequence: u64,
     /// The answer of `to_open`, which only changes with whole blocks.
-    best: Option<u32>,
+    best: Option<(u32, LaneId)>,
     /// Closed blocks by erases, where static wear levelling asks; entries may be out of date.
     levelled: Option<BinaryHeap<Reverse<(u32, u32)>>>,
     most_erases: u32,
@@ -188,7 +188,7 @@ impl Blocks {
     /// The lane the next block is best taken from, as [`open`](Self::open) does.
     #[inline]
     pub fn lane_to_open(&self) -> Option<LaneId> {
-        self.best.map(|at| LaneId(at % self.lanes))
+        self.best.map(|(_, lane)| lane)
     }
 
     /// Finds the plane set to open the next block in: on the lane held by the fewest write points,
@@ -204,7 +204,10 @@ impl Blocks {
                 }
             }
         }
-        self.best = best.map(|(at, _)| u32::try_from(at).expect("fewer sets than blocks"));
+        self.best = best.map(|(at, _)| {
+            let at = u32::try_from(at).expect("fewer sets than blocks");
+            (at, LaneId(at % self.lanes))
+        });
     }
 
     fn set_of(&self, id: BlockId) -> usize {
@@ -215,9 +218,9 @@ impl Blocks {
 
     /// Opens the least erased free block of the best plane set under the next sequence number.
     pub fn open(&mut self) -> Option<(BlockId, LaneId, u64)> {
-        let at = self.best? as usize;
+        let (at, lane) = self.best?;
+        let at = at as usize;
         let Reverse((_, id)) = self.free[at].pop()?;
-        let lane = LaneId(id % self.lanes);
         self.free_blocks -= 1;
         self.open[lane.index()] += 1;
         self.open_in_set[at] += 1;
@@ -378,6 +381,63 @@ impl Blocks {
     pub fn first_listed(&self) -> Option<BlockId> {
         let head = self.heads[self.least..].iter().find(|&&head| head != NONE)?;
         Some(BlockId(*head))
+    }
+
+    /// All closed blocks, in the order of the lists.
+    pub fn in_order(&self) -> Vec<BlockId> {
+        if self.listed == Listed::Not {
+            return self.closed().collect();
+        }
+        let mut all = Vec::new();
+        for &head in self.heads.iter().filter(|&&head| head != NONE) {
+            let mut at = head;
+            loop {
+                all.push(BlockId(at));
+                at = self.blocks[at as usize].next;
+                if at == head {
+                    break;
+                }
+            }
+        }
+        all
+    }
+
+    /// Takes the state of a checkpoint: sequence, valid pages, erases and state of each block, and
+    /// the closed ones in the order of the lists. Bad blocks are bad already.
+    pub fn restore(&mut self, states: &[(u64, u32, u32, u8)], listed: &[u32], next_sequence: u64) {
+        self.next_sequence = next_sequence;
+        for free in &mut self.free {
+            free.clear();
+        }
+        self.free_blocks = 0;
+        for (id, &(sequence, valid, erases, state)) in (0..).zip(states) {
+            let set = self.set_of(BlockId(id));
+            let block = &mut self.blocks[id as usize];
+            (block.sequence, block.valid, block.erases) = (sequence, valid, erases);
+            self.most_erases = self.most_erases.max(erases);
+            match state {
+                0 => {
+                    self.free[set].push(Reverse((erases, id)));
+                    self.free_blocks += 1;
+                }
+                1 => {
+                    block.state = State::Open;
+                    self.open[(id % self.lanes) as usize] += 1;
+                    self.open_in_set[set] += 1;
+                }
+                2 => block.state = State::Closed,
+                // It holds what cannot be read.
+                4 => (block.state, block.condemned, block.next) = (State::Collecting, true, NONE),
+                _ => {}
+            }
+        }
+        for &id in listed {
+            self.link(id);
+            if let Some(levelled) = &mut self.levelled {
+                levelled.push(Reverse((self.blocks[id as usize].erases, id)));
+            }
+        }
+        self.rank();
     }
 
     /// All closed blocks.

@@ -80,16 +80,19 @@ impl Ftl {
             let fresh = if scarce && self.has_room(kind, floor) { None } else { fresh };
             self.points.choose(kind, floor, fresh)
         };
-        let picked =
-            if copies && self.config.slots > 1 {
-                // Those that fill a super-page go together, so that copies take no more room than is
-                // reckoned with.
-                point_for(self.floor_of_batch(queue)).map(|point| (0, point))
-            } else {
-                queue.iter().take(LOOK_AHEAD).enumerate().find_map(|(at, &unit)| {
-                    Some((at, point_for(self.floor_of(self.units[unit].lpn))?))
-                })
-            };
+        let picked = if copies && self.config.slots > 1 {
+            // Those that fill a super-page go together, so that copies take no more room than is
+            // reckoned with.
+            point_for(self.floor_of_batch(queue)).map(|point| (0, point))
+        } else {
+            let mut tried = (0..).zip(queue.iter().take(LOOK_AHEAD));
+            loop {
+                let Some((at, &unit)) = tried.next() else { break None };
+                if let Some(point) = point_for(self.floor_of(self.units[unit].lpn)) {
+                    break Some((at, point));
+                }
+            }
+        };
         // Where copies have their own write points, those of one kind may all be too old for a page
         // that was written by the other: one of them then goes on under a new number.
         let renumbered = || Some((0, self.points.choose(kind, 0, None)?));

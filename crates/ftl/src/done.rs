@@ -283,7 +283,9 @@ impl Ftl {
             }
             self.epochs.leave(waiting.epoch);
         }
-        self.ack_flushes();
+        if self.epochs.is_flushing() {
+            self.ack_flushes();
+        }
     }
 
     /// Refuses the writes and trims that a unit holds.

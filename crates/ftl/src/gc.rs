@@ -78,6 +78,15 @@ impl Collector {
         }
     }
 
+    /// Where the stream of random choices is.
+    pub fn random_state(&self) -> u64 {
+        self.random.0
+    }
+
+    pub fn set_random_state(&mut self, state: u64) {
+        self.random = Random(state);
+    }
+
     #[inline]
     pub fn is_active(&self) -> bool {
         !self.active.is_empty()

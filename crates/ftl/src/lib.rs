@@ -11,6 +11,7 @@ extern crate alloc;
 
 mod blocks;
 mod check;
+mod checkpoint;
 mod config;
 mod dispatch;
 mod done;
@@ -30,6 +31,7 @@ mod table;
 mod units;
 
 pub use check::Inconsistency;
+pub use checkpoint::CheckpointError;
 pub use config::{Config, ConfigError, Victim};
 pub use io::{Action, Extent, Host, How, Input, Part, Piece, RequestId};
 pub use machine::Ftl;

@@ -182,6 +182,12 @@ impl Ftl {
         &self.config
     }
 
+    /// Whether a block is being emptied, by garbage collection or wear levelling.
+    #[inline]
+    pub fn is_collecting(&self) -> bool {
+        self.collector.is_active()
+    }
+
     /// What it counted.
     #[inline]
     pub fn stats(&self) -> &Stats {
@@ -218,6 +224,12 @@ impl Ftl {
     #[inline]
     pub fn is_busy(&self) -> bool {
         self.units.len() > usize::from(self.cached.is_some()) || self.collector.is_active()
+    }
+
+    /// The memory of the map, which is read and written at random: a driver may ask the system for
+    /// large pages there.
+    pub fn tables(&self) -> [&[u8]; 2] {
+        self.map.tables()
     }
 
     /// Bytes of memory that map, summaries and block table hold.

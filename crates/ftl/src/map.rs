@@ -41,6 +41,21 @@ impl Map {
         self.places.set(lpn, psn);
     }
 
+    /// Maps logical pages, of any order, to slots, each programmed with its page.
+    ///
+    /// The processor has to wait for the memory of each page's entry, but not for one after the
+    /// other: all are asked for before the first is needed.
+    pub fn set_all(&mut self, pages: &[(u32, u32)]) {
+        for pages in pages.chunks(256) {
+            let asked = pages.iter().fold(0, |sum, &(lpn, _)| sum ^ self.places.get(lpn));
+            core::hint::black_box(asked);
+            for &(lpn, psn) in pages {
+                self.set(lpn, psn);
+                self.write(psn, Some(lpn));
+            }
+        }
+    }
+
     pub fn clear(&mut self, lpn: u32) {
         self.forget_first(lpn, 1);
         self.places.set(lpn, 0);
@@ -64,6 +79,26 @@ impl Map {
     #[inline]
     pub fn write(&mut self, psn: u32, lpn: Option<u32>) {
         self.written.set(psn, lpn.map_or(0, |lpn| lpn + 1));
+    }
+
+    /// The memory itself.
+    pub fn tables(&self) -> [&[u8]; 2] {
+        [self.places.bytes(), self.written.bytes()]
+    }
+
+    /// Hands out the state.
+    pub fn save(&self, out: &mut dyn FnMut(&[u8])) {
+        out(&self.first.to_le_bytes());
+        self.tables().into_iter().for_each(out);
+    }
+
+    /// Takes the state back; false where `fill` cannot.
+    pub fn restore(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> bool) -> bool {
+        let mut first = [0; 4];
+        let whole =
+            fill(&mut first) && fill(self.places.bytes_mut()) && fill(self.written.bytes_mut());
+        self.first = u32::from_le_bytes(first);
+        whole
     }
 
     /// Bytes of memory held.

@@ -44,6 +44,16 @@ impl Packed {
         self.bytes[byte..byte + 8].copy_from_slice(&word.to_le_bytes());
     }
 
+    /// The memory itself.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The memory itself, to be filled from a checkpoint.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
     /// Bytes of memory held.
     pub fn memory(&self) -> u64 {
         self.bytes.capacity() as u64

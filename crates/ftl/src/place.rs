@@ -59,8 +59,9 @@ struct Group {
     sequences: Vec<u64>,
     /// Those without.
     closed: Vec<usize>,
-    /// By load of the lane, a bit for each rank that is idle.
-    idle: [Vec<u64>; LEVELS],
+    /// By load of the lane, a bit for each rank that is idle: so many words for each load.
+    idle: Vec<u64>,
+    words: usize,
     /// How many are idle, with a block or without.
     idle_points: u32,
 }
@@ -68,7 +69,7 @@ struct Group {
 impl Group {
     #[inline]
     fn first_idle(&self, level: usize, from: usize) -> Option<usize> {
-        let words = &self.idle[level];
+        let words = &self.idle[level * self.words..(level + 1) * self.words];
         let (mut at, bit) = (from / 64, from % 64);
         let mut word = words.get(at)? & (u64::MAX << bit);
         while word == 0 {
@@ -80,7 +81,7 @@ impl Group {
 
     #[inline]
     fn flip(&mut self, level: usize, rank: usize) {
-        self.idle[level][rank / 64] ^= 1 << (rank % 64);
+        self.idle[level * self.words + rank / 64] ^= 1 << (rank % 64);
     }
 }
 
@@ -93,8 +94,9 @@ pub(crate) struct Points {
     load: Vec<u32>,
     /// In all.
     in_flight: u32,
-    /// By lane: the write points that have a block there.
+    /// By lane: the write points that have a block there, and how many of them are idle.
     on_lane: Vec<Vec<usize>>,
+    idle_on_lane: Vec<u32>,
 }
 
 impl Points {
@@ -104,7 +106,8 @@ impl Points {
             sequences: vec![],
             // The first is taken first.
             closed: (first as usize..(first + count) as usize).rev().collect(),
-            idle: core::array::from_fn(|_| vec![0; count.div_ceil(64) as usize]),
+            idle: vec![0; LEVELS * count.div_ceil(64) as usize],
+            words: count.div_ceil(64) as usize,
             idle_points: count,
         };
         let mut groups = vec![group(0, hosts)];
@@ -127,6 +130,7 @@ impl Points {
             load: vec![0; lanes as usize],
             in_flight: 0,
             on_lane: vec![vec![]; lanes as usize],
+            idle_on_lane: vec![0; lanes as usize],
         }
     }
 
@@ -215,6 +219,12 @@ impl Points {
 
     #[inline]
     fn moved(&mut self, lane: LaneId, from: usize) {
+        if self.idle_on_lane[lane.index()] > 0 {
+            self.move_idle(lane, from);
+        }
+    }
+
+    fn move_idle(&mut self, lane: LaneId, from: usize) {
         let to = self.level(lane);
         for &at in &self.on_lane[lane.index()] {
             let point = &self.points[at];
@@ -239,6 +249,7 @@ impl Points {
         let group = &mut self.groups[point.kind as usize];
         group.flip(level, point.rank);
         group.idle_points -= 1;
+        self.idle_on_lane[lane.index()] -= 1;
         self.add_load(lane);
         page
     }
@@ -255,6 +266,7 @@ impl Points {
         let group = &mut self.groups[point.kind as usize];
         group.flip(level, point.rank);
         group.idle_points += 1;
+        self.idle_on_lane[lane.index()] += 1;
     }
 
     /// An idle write point without a block gets one, with the highest sequence number yet.
@@ -270,6 +282,7 @@ impl Points {
         group.sequences.push(sequence);
         group.flip(level, point.rank);
         self.on_lane[lane.index()].push(at);
+        self.idle_on_lane[lane.index()] += 1;
     }
 
     /// An idle write point loses its block.
@@ -281,6 +294,7 @@ impl Points {
         group.sequences.remove(rank);
         group.closed.push(at);
         self.on_lane[lane.index()].retain(|&other| other != at);
+        self.idle_on_lane[lane.index()] -= 1;
         let point = &mut self.points[at];
         (point.block, point.sequence, point.next) = (None, u64::MAX, 0);
         self.rank(kind);
@@ -303,12 +317,23 @@ impl Points {
         self.points[at].next = next;
     }
 
+    /// All of them: those with a block by sequence number, then those without in the order in which
+    /// they were closed.
+    pub fn in_order(&self) -> impl Iterator<Item = usize> {
+        self.groups.iter().flat_map(|group| group.ranks.iter().chain(&group.closed)).copied()
+    }
+
+    /// A write point without a block becomes the last to be closed.
+    pub fn requeue(&mut self, at: usize) {
+        let group = &mut self.groups[self.points[at].kind as usize];
+        group.closed.retain(|&closed| closed != at);
+        group.closed.push(at);
+    }
+
     /// Ranks the write points of a kind anew.
     fn rank(&mut self, kind: Kind) {
         let group = &mut self.groups[kind as usize];
-        for words in &mut group.idle {
-            words.fill(0);
-        }
+        group.idle.fill(0);
         for rank in 0..group.ranks.len() {
             let point = &mut self.points[group.ranks[rank]];
             point.rank = rank;

@@ -56,6 +56,7 @@ impl Ftl {
         let mut lpn = move || {
             order.next().map(|at| if at < first { at } else { more[(at - first) as usize].0 })
         };
+        let mut fresh = Vec::with_capacity(per_block as usize);
         for valid in valid {
             let (block, _, _) = self.blocks.open().expect("counted above");
             let start = self.slot(self.layout.ppn(block, 0), 0);
@@ -64,10 +65,12 @@ impl Ftl {
                 // Any set of slots is as likely as any other.
                 if random.below(left) < wanted {
                     wanted -= 1;
-                    self.map_fresh(lpn().expect("as many as are valid"), psn);
+                    fresh.push((lpn().expect("as many as are valid"), psn));
                 }
                 left -= 1;
             }
+            self.map.set_all(&fresh);
+            fresh.clear();
             self.blocks.add_valid(block, valid);
             self.blocks.close(block);
         }
@@ -76,22 +79,14 @@ impl Ftl {
             debug_assert!(opened, "counted above");
             let block = self.points.get(at).block.expect("just opened");
             let start = self.slot(self.layout.ppn(block, 0), 0);
-            let mut valid = 0;
-            for psn in start..start + fill * slots {
-                let Some(lpn) = lpn() else { break };
-                self.map_fresh(lpn, psn);
-                valid += 1;
-            }
+            fresh.extend((start..start + fill * slots).map_while(|psn| Some((lpn()?, psn))));
+            self.map.set_all(&fresh);
+            let valid = u32::try_from(fresh.len()).expect("pages of a block");
+            fresh.clear();
             self.blocks.add_valid(block, valid);
             self.points.skip_to(at, fill);
         }
         self.stats.preloaded += u64::from(pages);
-    }
-
-    #[inline]
-    fn map_fresh(&mut self, lpn: u32, psn: u32) {
-        self.map.set(lpn, psn);
-        self.map.write(psn, Some(lpn));
     }
 }
 

@@ -195,19 +195,23 @@ fn replay(
     let mut recorder = Recorder::new(&ssd, rules.weights.len(), log);
     let outcome = drive(&mut ssd, load, rules, &mut recorder, progress)?;
     let (run, recorded) = recorder.finish(&ssd)?;
-    let written = recorded.bytes[gordon_device::Op::Write as usize];
-    let flash = FlashReport::of(&ssd, &config.device, outcome.simulated, written);
+    let flash = FlashReport::of(&ssd, &config.device, outcome.simulated, &recorded);
     if flash.unmapped_reads > 0 {
         warnings.push(format!(
             "{} pieces of reads found nothing mapped and returned zeros in no time",
             flash.unmapped_reads
         ));
     }
-    if outcome.failed > 0 {
+    if let Some((at, bytes)) = recorded.worn_out {
         warnings.push(format!(
-            "the device wore out: {} of {} requests failed; latencies and bandwidth count them",
-            outcome.failed, outcome.requests
+            "the device wore out {at} into the run, after {} of writes: {} of {} requests failed, \
+             and count neither in latencies nor in rates",
+            Bytes(bytes),
+            outcome.failed,
+            outcome.requests
         ));
+    } else if flash.worn_out {
+        warnings.push("the device wore out with the last writes of the run".into());
     }
     let provenance = Provenance {
         version: env!("CARGO_PKG_VERSION"),

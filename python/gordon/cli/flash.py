@@ -8,9 +8,16 @@ import click
 from gordon.cli import flash_options as options
 
 
-@click.group()
+class InOrder(click.Group):
+    """Lists its commands as they are written here."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(cls=InOrder)
 def flash() -> None:
-    """Simulate a flash device: its array, its translation layer, its wear. All values are
+    """Simulate a flash device: its array, its translation layer, its wear. Every value is
     modelled.
     """
 
@@ -28,9 +35,9 @@ def flash() -> None:
 def replay(trace: str, **given: Any) -> None:
     """Replay a block trace.
 
-    Requests arrive at the trace's own times unless --closed-loop, --gaps or --speed says
-    otherwise. TRACE is a folder of `gordon trace` or a file of any of `gordon trace formats`. What
-    it reads before writing it is there.
+    TRACE is a folder of `gordon trace` or a file of any of `gordon trace formats`. Requests arrive
+    at its own times (a disksim-validate trace: after its gaps) unless --closed-loop, --gaps or
+    --speed says otherwise. What it reads before it writes it is there.
     """
     from gordon import flash
 
@@ -49,9 +56,10 @@ def replay(trace: str, **given: Any) -> None:
 @options.report_out
 @options.parquet_out
 def bench(pattern: str, **given: Any) -> None:
-    """Run a pattern, without a trace: in a closed loop, 32 outstanding, unless told otherwise.
+    """Run a pattern, without a trace.
 
-    Reads read data that was written before. A write is acknowledged when it is programmed.
+    It is a closed loop, 32 outstanding, unless told otherwise. Reads read data that was written
+    before. A write is acknowledged when it is programmed.
     """
     from gordon import flash
 
@@ -76,9 +84,10 @@ def compare(
     report: str | None,
     **given: Any,
 ) -> None:
-    """Give several devices the same trace, or the same pattern; one device a core.
+    """Compare devices under the same load.
 
-    A DEVICE is a preset or a TOML file. Ratios are to the first.
+    A DEVICE is a preset or a TOML file; the load is a TRACE, or a pattern with --pattern. Ratios
+    are to the first device. There is one device a core.
     """
     from gordon import flash
     from gordon.cli import output, terminal
@@ -131,10 +140,10 @@ def compare(
 )
 @options.json_out
 def wa(json_path: str | None, **given: Any) -> None:
-    """Show what write amplification to expect of random writes in the steady state.
+    """Show what write amplification to expect.
 
-    It is simulated by the translation layer itself; theory, where there is one, is printed beside
-    it and never used.
+    That of single-page random writes in the steady state. It is simulated by the translation layer
+    itself; theory, where there is one, is printed beside it and never used.
     """
     from gordon import flash
     from gordon.cli import output, terminal
@@ -170,7 +179,10 @@ def presets() -> None:
 @flash.command()
 @click.argument("name")
 def show(name: str) -> None:
-    """Print a preset's file: a start for one of your own."""
+    """Print a preset's file.
+
+    A start for a device of your own.
+    """
     from gordon import flash
 
     click.echo(flash.text(name), nl=False)

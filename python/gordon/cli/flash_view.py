@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output
-from gordon.human import duration, figures, short
+from gordon.human import binary, duration, figures, short
 
 if TYPE_CHECKING:
     from gordon.flash import Comparison, Result
@@ -16,6 +16,8 @@ TIMES = ("mean", "p50", "p99", "p999", "max")
 def show(console: Output, result: "Result") -> None:
     """The run's figures, and its warnings on stderr."""
     report = result.report
+    from gordon.flash.result import load_of
+
     console.text(f"{result.name}: {load_of(report)}; all values are modelled")
     console.text(whole(report))
     if any(report[op]["requests"] for op in OPS):
@@ -28,24 +30,6 @@ def show(console: Output, result: "Result") -> None:
 def warn(report: dict[str, Any], name: str = "") -> None:
     for warning in report["warnings"]:
         say(f"{name}: {warning}" if name else warning, kind="warning")
-
-
-def load_of(report: dict[str, Any]) -> str:
-    """What it was asked for, in words."""
-    config = report["provenance"]["config"]
-    load, precondition = config["load"], config["precondition"]
-    if "trace" in load:
-        text = str(load["trace"]["path"])
-        if load["trace"]["repeat"] > 1:
-            text += f", {load['trace']['repeat']} times"
-    else:
-        load = load["bench"]
-        text = f"{load['pattern']} {load.get('size') or '4KiB'}"
-        if load["pattern"] == "gordon-pair":
-            text = "gordon-pair: 8 KiB, then the other 120 KiB of 128"
-    if precondition is not None:
-        text += f", {precondition:.0%} preconditioned"
-    return text
 
 
 def whole(report: dict[str, Any]) -> str:
@@ -102,7 +86,7 @@ def _device(report: dict[str, Any]) -> list[str]:
         lines.append(f"write amplification {amplification:.3f}: {causes}")
     wear, pages = report["wear"], report["pages"]
     lines.append(
-        f"pages of {short(report['page_bytes'], 'B')}: host read {pages['host_read']:,}, "
+        f"pages of {binary(report['page_bytes'])}: host read {pages['host_read']:,}, "
         f"programmed {pages['host_program']:,}; collection read {pages['gc_read']:,}, "
         f"programmed {pages['gc_program']:,}; {report['combined']:,} writes combined, "
         f"{report['bypassed']:,} reads bypassed"
@@ -137,6 +121,8 @@ def _lifetime(report: dict[str, Any]) -> str:
 
 def compared(console: Output, comparison: "Comparison") -> None:
     """A row for each device; in brackets what it is of the first."""
+    from gordon.flash.result import RATIOS, figure, load_of
+
     rows = comparison.report["devices"]
     first = rows[0]["report"]
     console.text(
@@ -145,8 +131,6 @@ def compared(console: Output, comparison: "Comparison") -> None:
     )
 
     def column(title: str, key: str, shown: Any, spare: int = 0) -> Column:
-        from gordon.flash.result import RATIOS, figure
-
         cells = []
         for row in rows:
             value, ratio = figure(row["report"], RATIOS[key]), row["relative"][key]

@@ -142,6 +142,24 @@ class Comparison(_Shown):
         return f"<gordon.flash.Comparison of {', '.join(r.name for r in self.results)}>"
 
 
+def load_of(report: dict[str, Any]) -> str:
+    """What it was asked for, in words."""
+    config = report["provenance"]["config"]
+    load, precondition = config["load"], config["precondition"]
+    if "trace" in load:
+        text = str(load["trace"]["path"])
+        if load["trace"]["repeat"] > 1:
+            text += f", {load['trace']['repeat']} times"
+    else:
+        load = load["bench"]
+        text = f"{load['pattern']} {load.get('size') or '4KiB'}"
+        if load["pattern"] == "gordon-pair":
+            text = "gordon-pair: 8 KiB, then the other 120 KiB of 128"
+    if precondition is not None:
+        text += f", {precondition:.0%} preconditioned"
+    return text
+
+
 def figure(report: dict[str, Any], path: str) -> float | None:
     """A number of the report, by its path."""
     value: Any = report

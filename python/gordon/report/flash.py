@@ -7,7 +7,7 @@ Same result, same bytes. A content security policy in the file forbids it to loa
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gordon.cli.flash_view import load_of
+from gordon.flash.result import load_of
 from gordon.human import duration
 from gordon.report import page
 from gordon.report.flash_figures import figures

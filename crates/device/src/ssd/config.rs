@@ -2,7 +2,7 @@
 
 use super::timing::TimingConfig;
 use crate::SECTOR;
-use gordon_ftl::{Config, ConfigError, Victim};
+use gordon_ftl::{CheckpointError, Config, ConfigError, Victim};
 use gordon_nand::{
     BLOCK_SURVIVAL, Endurance, EnduranceError, Geometry, GeometryError, Layout, Shape, Timing,
 };
@@ -260,6 +260,9 @@ pub enum SsdError {
         /// The super-page.
         size: Bytes,
     },
+    /// Bytes that are no checkpoint of the device.
+    #[error("{0}")]
+    Checkpoint(#[from] CheckpointError),
     /// The host link carries nothing.
     #[error("host.link: 0 bytes a second; leave it out for a link that takes no time")]
     Link,

@@ -17,6 +17,7 @@
 
 mod config;
 mod lanes;
+mod memory;
 mod stats;
 mod timing;
 
@@ -87,6 +88,10 @@ pub struct Ssd {
     in_flight: u32,
     active_since: Ns,
     active: Ns,
+    /// Whether blocks are being emptied, since when, and how long there were before.
+    collecting: bool,
+    collecting_since: Ns,
+    collected: Ns,
 }
 
 impl Ssd {
@@ -98,18 +103,21 @@ impl Ssd {
     /// A device as new, whose bad blocks, erase budgets and random choices follow from a seed.
     pub fn with_seed(config: &SsdConfig, seed: u64) -> Result<Self, SsdError> {
         let Resolved { layout, ftl, timing, endurance, bad } = config.resolve(seed)?;
+        let slots = ftl.slots;
+        let (sectors_per_page, ftl) = (ftl.sectors_per_page, Ftl::with_bad(layout, ftl, &bad)?);
+        ftl.tables().into_iter().for_each(memory::want_large_pages);
         Ok(Self {
             capacity: *config.capacity,
-            page: layout.page_bytes() / u64::from(ftl.slots),
-            sectors_per_page: ftl.sectors_per_page,
+            page: layout.page_bytes() / u64::from(slots),
+            sectors_per_page,
             endurance,
             seed,
             planes: layout.shape().pages(),
             link: config.host.link.as_ref().map(|link| **link),
             latency: config.host.latency.as_ref().map_or(Ns::ZERO, |latency| **latency),
             wire: Timeline::default(),
-            lanes: Lanes::new(layout, &timing, ftl.slots),
-            ftl: Ftl::with_bad(layout, ftl, &bad)?,
+            lanes: Lanes::new(layout, &timing, slots),
+            ftl,
             events: Events::default(),
             open: Vec::new(),
             free: Vec::new(),
@@ -120,6 +128,9 @@ impl Ssd {
             in_flight: 0,
             active_since: Ns::ZERO,
             active: Ns::ZERO,
+            collecting: false,
+            collecting_since: Ns::ZERO,
+            collected: Ns::ZERO,
         })
     }
 
@@ -141,6 +152,7 @@ impl Ssd {
                 programs: self.ftl.stats().program_operations,
             },
             ftl_memory: Bytes(self.ftl.memory()),
+            collecting: self.collecting(),
         }
     }
 
@@ -180,6 +192,33 @@ impl Ssd {
         }
     }
 
+    /// Hands out what the device has become, piece by piece: [`Ftl::checkpoint`]. False where work
+    /// is under way.
+    pub fn checkpoint(&mut self, out: &mut dyn FnMut(&[u8])) -> bool {
+        let idle = self.in_flight == 0 && self.open.len() == self.free.len();
+        if idle && !self.ftl.is_busy() {
+            self.load();
+            self.ftl.checkpoint(out);
+            return true;
+        }
+        false
+    }
+
+    /// A device as it was at its checkpoint, at time zero; its counts start anew.
+    ///
+    /// # Errors
+    /// Where the device cannot exist, or the bytes are not those of such a device.
+    pub fn restore(
+        config: &SsdConfig,
+        seed: u64,
+        input: &mut dyn FnMut(&mut [u8]) -> bool,
+    ) -> Result<Self, SsdError> {
+        let mut ssd = Self::with_seed(config, seed)?;
+        ssd.ftl = Ftl::restore(*ssd.ftl.layout(), *ssd.ftl.config(), input)?;
+        ssd.ftl.tables().into_iter().for_each(memory::want_large_pages);
+        Ok(ssd)
+    }
+
     /// The present.
     fn now(&self) -> Ns {
         self.events.now()
@@ -200,7 +239,7 @@ impl Ssd {
         self.ftl.handle(input);
         loop {
             match self.ftl.poll() {
-                Action::Wait => return,
+                Action::Wait => break,
                 Action::Flash(op) => self.issue(op),
                 Action::Ack(request, how) => {
                     let cause = match how {
@@ -221,6 +260,25 @@ impl Ssd {
                 | Action::GiveZeros(_) => {}
             }
         }
+        if self.ftl.is_collecting() != self.collecting {
+            if self.collecting {
+                self.collected += self.now() - self.collecting_since;
+            }
+            (self.collecting, self.collecting_since) = (!self.collecting, self.now());
+        }
+    }
+
+    /// How long blocks were being emptied, by garbage collection or wear levelling.
+    pub fn collecting(&self) -> Ns {
+        match self.collecting {
+            true => self.collected + (self.now() - self.collecting_since),
+            false => self.collected,
+        }
+    }
+
+    /// How long each group of buses carried something, reservations to come included.
+    pub fn bus_busy(&self) -> impl ExactSizeIterator<Item = Ns> {
+        self.lanes.bus_busy()
     }
 
     #[inline]

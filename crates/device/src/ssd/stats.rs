@@ -22,6 +22,8 @@ pub struct SsdStats {
     pub lifetime: Lifetime,
     /// Memory of the translation layer's tables.
     pub ftl_memory: Bytes,
+    /// How long blocks were being emptied, by garbage collection or wear levelling.
+    pub collecting: Ns,
 }
 
 impl SsdStats {

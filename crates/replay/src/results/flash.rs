@@ -7,9 +7,10 @@
 //! Lifetime is that of section 4.1: every block erased as often as it can be, at the rate of
 //! pages programmed in this run, with perfect wear levelling.
 
+use super::recorder::Recorded;
 use super::share;
-use gordon_device::Device;
-use gordon_device::ssd::{Ssd, SsdConfig, Wear};
+use gordon_device::ssd::{Kind, LaneStats, Ssd, SsdConfig, Wear};
+use gordon_device::{Device, Op};
 use gordon_units::{BlockId, Joules, Ns, Watts};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -45,6 +46,10 @@ pub struct FlashReport {
     pub grown_bad: u64,
     /// So many that the device takes no more writes.
     pub worn_out: bool,
+    /// When the first write failed of that; none where none did.
+    pub worn_out_at_s: Option<f64>,
+    /// Bytes that the host had written then, in this run.
+    pub worn_out_after_bytes: Option<u64>,
     /// Pieces of requests refused because of that.
     pub refused: u64,
     /// Written pieces acknowledged from the write buffer.
@@ -63,6 +68,11 @@ pub struct FlashReport {
     pub preloaded_pages: u64,
     /// How busy it was.
     pub utilisation: Utilisation,
+    /// How long blocks were being emptied, by garbage collection or wear levelling.
+    pub collecting_s: f64,
+    /// How operations on super-pages and super-blocks waited for their dies, by kind: `read`,
+    /// `program`, `erase`.
+    pub waiting: BTreeMap<&'static str, WaitReport>,
     /// Erases of the super-blocks since the device was new.
     pub wear: WearReport,
     /// Joules of all parts.
@@ -128,6 +138,25 @@ pub struct Utilisation {
     pub die: Option<f64>,
     /// Some operation was under way.
     pub controller: Option<f64>,
+    /// Blocks were being emptied.
+    pub collecting: Option<f64>,
+}
+
+/// How operations of one kind waited.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WaitReport {
+    /// How many there were.
+    pub operations: u64,
+    /// Those that could not start at once: their dies were at work.
+    pub queued: u64,
+    /// Those that waited behind garbage collection, wear levelling or an erase.
+    pub behind_background: u64,
+    /// Those carried out together with another one on the same dies.
+    pub joined: u64,
+    /// From issue to start, the mean of all; none where there were none.
+    pub waited_mean_us: Option<f64>,
+    /// From start to end, waiting for a bus included, the mean of those done.
+    pub served_mean_us: Option<f64>,
 }
 
 /// Erases of the super-blocks.
@@ -144,9 +173,9 @@ pub struct WearReport {
 }
 
 impl FlashReport {
-    /// What `ssd`, made of `config`, did in a run of `simulated` in which the host wrote `written`
-    /// bytes.
-    pub fn of(ssd: &Ssd, config: &SsdConfig, simulated: Ns, written: u64) -> Self {
+    /// What `ssd`, made of `config`, did in a run of `simulated`.
+    pub fn of(ssd: &Ssd, config: &SsdConfig, simulated: Ns, recorded: &Recorded) -> Self {
+        let written = recorded.bytes[Op::Write as usize];
         let (stats, usage) = (ssd.stats(), ssd.usage());
         let (ftl, lifetime) = (&stats.ftl, &stats.lifetime);
         let host = ftl.host_programs;
@@ -191,6 +220,8 @@ impl FlashReport {
             levelled: ftl.levelled,
             grown_bad: ftl.grown_bad,
             worn_out: ssd.ftl().is_worn_out(),
+            worn_out_at_s: recorded.worn_out.map(|(at, _)| at.as_secs()),
+            worn_out_after_bytes: recorded.worn_out.map(|(_, bytes)| bytes),
             refused: ftl.refused,
             buffered: ftl.buffered,
             combined: ftl.combined,
@@ -206,7 +237,10 @@ impl FlashReport {
                 die_write: busy(usage.write, dies),
                 die: busy(usage.read + usage.write, dies),
                 controller: busy(usage.controller, 1),
+                collecting: busy(stats.collecting, 1),
             },
+            collecting_s: stats.collecting.as_secs(),
+            waiting: waiting(&stats.lanes),
             wear: WearReport {
                 min_erases: min,
                 max_erases: max,
@@ -222,6 +256,24 @@ impl FlashReport {
             events: stats.events,
         }
     }
+}
+
+/// Waiting by kind.
+fn waiting(lanes: &LaneStats) -> BTreeMap<&'static str, WaitReport> {
+    let us = |time: Ns, works: u64| share(time.0, works).map(|ns| ns / 1e3);
+    let one = |kind: Kind| {
+        let k = &lanes.kinds[kind.index()];
+        WaitReport {
+            operations: k.issued,
+            queued: k.queued,
+            behind_background: k.behind_background,
+            joined: k.joined,
+            waited_mean_us: us(k.waited, k.issued),
+            served_mean_us: us(k.served, k.done),
+        }
+    };
+    let names = [("read", Kind::Read), ("program", Kind::Program), ("erase", Kind::Erase)];
+    names.into_iter().map(|(name, kind)| (name, one(kind))).collect()
 }
 
 /// Joules by part. Where operations under way at the end make dies busy for longer than there is

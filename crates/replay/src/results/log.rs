@@ -5,7 +5,7 @@ use super::output::ParquetFile;
 use crate::ReplayError;
 use crate::host::Done;
 use arrow_array::types::UInt8Type;
-use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, StringArray, UInt8Array};
+use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, RecordBatch, StringArray, UInt8Array};
 use arrow_array::{UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use std::path::Path;
@@ -43,6 +43,7 @@ fn schema() -> SchemaRef {
         field("length_bytes", DataType::UInt64),
         field("queue", DataType::UInt32),
         field("cause", names()),
+        field("failed", DataType::Boolean),
     ]))
 }
 
@@ -86,6 +87,7 @@ impl RequestLog {
             u64s(|d| d.len),
             Arc::new(UInt32Array::from_iter_values(self.rows.iter().map(|d| d.queue))),
             named(|d| d.cause as u8, CAUSES.map(|(_, name)| name)),
+            Arc::new(self.rows.iter().map(|d| Some(d.failed)).collect::<BooleanArray>()),
         ];
         let batch = RecordBatch::try_new(self.schema.clone(), columns);
         let batch = batch.expect("columns of one length, of the schema's types");

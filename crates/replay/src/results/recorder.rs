@@ -5,6 +5,8 @@ use super::log::RequestLog;
 use super::series::{Run, Series, Target};
 use crate::ReplayError;
 use crate::host::{Done, Observer};
+use gordon_device::Op;
+use gordon_units::Ns;
 
 /// Everything about a run that is kept: bounded in memory, whatever the number of requests.
 #[derive(Debug)]
@@ -15,6 +17,10 @@ pub struct Recorder {
     pub queues: Vec<Latency>,
     /// Bytes by operation.
     pub bytes: [u64; 4],
+    /// Requests that failed, by operation; they count nowhere else.
+    pub failed: [u64; 4],
+    /// When the first write failed, and how many bytes had been written.
+    pub worn_out: Option<(Ns, u64)>,
     series: Series,
     log: Option<RequestLog>,
 }
@@ -27,6 +33,8 @@ impl Recorder {
             latencies: Latencies::default(),
             queues: if queues > 1 { vec![Latency::default(); queues] } else { Vec::new() },
             bytes: [0; 4],
+            failed: [0; 4],
+            worn_out: None,
             series: Series::new(device.sample()),
             log,
         }
@@ -40,8 +48,22 @@ impl Recorder {
         if let Some(log) = self.log {
             log.finish()?;
         }
-        let Self { latencies, queues, bytes, .. } = self;
-        Ok((self.series.finish(device), Recorded { latencies, queues, bytes }))
+        let Self { latencies, queues, bytes, failed, worn_out, .. } = self;
+        let recorded = Recorded { latencies, queues, bytes, failed, worn_out };
+        Ok((self.series.finish(device), recorded))
+    }
+
+    #[cold]
+    fn fail(&mut self, device: &impl Target, done: &Done) -> Result<(), ReplayError> {
+        self.failed[done.op as usize] += 1;
+        if done.op == Op::Write {
+            self.worn_out.get_or_insert((done.completed, self.bytes[Op::Write as usize]));
+        }
+        self.series.failed(done.completed, device);
+        match &mut self.log {
+            Some(log) => log.add(done),
+            None => Ok(()),
+        }
     }
 }
 
@@ -54,16 +76,23 @@ pub struct Recorded {
     pub queues: Vec<Latency>,
     /// Bytes by operation.
     pub bytes: [u64; 4],
+    /// Requests that failed, by operation; they count nowhere else.
+    pub failed: [u64; 4],
+    /// When the first write failed, and how many bytes had been written.
+    pub worn_out: Option<(Ns, u64)>,
 }
 
 impl<D: Target> Observer<D> for Recorder {
     #[inline]
-    fn arrived(&mut self, device: &D, at: gordon_units::Ns) {
+    fn arrived(&mut self, device: &D, at: Ns) {
         self.series.arrived(at, device);
     }
 
     #[inline]
     fn completed(&mut self, device: &D, done: &Done) -> Result<(), ReplayError> {
+        if done.failed {
+            return self.fail(device, done);
+        }
         let latency = done.completed - done.arrived;
         self.latencies.record(done.op, done.cause, latency);
         self.bytes[done.op as usize] += done.len;

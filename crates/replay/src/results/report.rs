@@ -15,9 +15,10 @@ use std::collections::BTreeMap;
 pub struct Report {
     /// What kind of values these are.
     pub kind: &'static str,
-    /// Host requests that completed, before splitting.
+    /// Host requests, before splitting, those that failed included.
     pub requests: u64,
-    /// Of these, requests that the device refused: it is worn out.
+    /// Of these, requests that the device refused: it is worn out. They count neither in latencies
+    /// nor in bytes and rates.
     pub failed_requests: u64,
     /// Requests of no bytes among them, which asked the device for nothing.
     pub empty_requests: u64,
@@ -29,7 +30,7 @@ pub struct Report {
     pub bytes: u64,
     /// Of reads and writes together; none where no time went by.
     pub bandwidth_mb_s: Option<f64>,
-    /// Of all requests; none where no time went by.
+    /// Of all requests that did not fail; none where no time went by.
     pub iops: Option<f64>,
     /// Reads.
     pub read: OpReport,
@@ -55,9 +56,11 @@ pub struct Report {
 /// Requests of one operation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OpReport {
-    /// How many.
+    /// How many completed.
     pub requests: u64,
-    /// Their bytes.
+    /// How many failed.
+    pub failed: u64,
+    /// Bytes of those that completed.
     pub bytes: u64,
     /// Over the whole run; none where no time went by.
     pub bandwidth_mb_s: Option<f64>,
@@ -173,6 +176,7 @@ impl Report {
             });
             OpReport {
                 requests: latency.count(),
+                failed: recorded.failed[op as usize],
                 bytes,
                 bandwidth_mb_s: mb_s(bytes, ns),
                 iops: per_s(latency.count(), ns),
@@ -199,7 +203,7 @@ impl Report {
             simulated_s: outcome.simulated.as_secs(),
             bytes,
             bandwidth_mb_s: mb_s(bytes, ns),
-            iops: per_s(outcome.requests, ns),
+            iops: per_s(outcome.requests - outcome.failed, ns),
             read,
             write,
             trim,

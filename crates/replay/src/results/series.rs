@@ -20,6 +20,10 @@ pub const FIRST: Ns = Ns(1_000_000);
 pub struct Sample {
     /// How long its parts were at work.
     pub usage: Usage,
+    /// How long its buses carried something, summed over groups that work as one.
+    pub bus: Ns,
+    /// How long garbage was being collected.
+    pub collecting: Ns,
     /// Pages programmed with host data.
     pub host_programs: u64,
     /// Pages programmed, for any cause.
@@ -36,6 +40,9 @@ impl Sample {
                 write: self.usage.write - then.usage.write,
                 controller: self.usage.controller - then.usage.controller,
             },
+            // Reservations to come are counted: the sums only grow.
+            bus: self.bus - then.bus,
+            collecting: self.collecting - then.collecting,
             host_programs: self.host_programs - then.host_programs,
             programs: self.programs - then.programs,
             erases: self.erases - then.erases,
@@ -46,6 +53,8 @@ impl Sample {
         self.usage.read += more.usage.read;
         self.usage.write += more.usage.write;
         self.usage.controller += more.usage.controller;
+        self.bus += more.bus;
+        self.collecting += more.collecting;
         self.host_programs += more.host_programs;
         self.programs += more.programs;
         self.erases += more.erases;
@@ -65,6 +74,8 @@ impl Target for Ssd {
         let stats = self.ftl().stats();
         Sample {
             usage: self.usage(),
+            bus: self.bus_busy().sum(),
+            collecting: self.collecting(),
             host_programs: stats.host_programs,
             programs: stats.programs(),
             erases: stats.erases,
@@ -77,6 +88,8 @@ impl Target for Ssd {
 pub struct Interval {
     /// Requests completed, by operation.
     pub requests: [u64; 4],
+    /// Requests that failed.
+    pub failed: u64,
     /// Bytes of them.
     pub bytes: [u64; 4],
     /// Sum of their latencies, in nanoseconds.
@@ -95,6 +108,7 @@ impl Interval {
             self.requests[op] += more.requests[op];
             self.bytes[op] += more.bytes[op];
         }
+        self.failed += more.failed;
         self.latency += more.latency;
         self.slowest = self.slowest.max(more.slowest);
         self.outstanding += more.outstanding;
@@ -156,6 +170,14 @@ impl Series {
         current.bytes[op as usize] += len;
         current.latency += u128::from(latency.0);
         current.slowest = current.slowest.max(latency);
+    }
+
+    /// A request failed: it is outstanding no longer, and that is all.
+    #[cold]
+    pub fn failed(&mut self, at: Ns, device: &impl Target) {
+        self.advance(at, device);
+        self.outstanding -= 1;
+        self.current.failed += 1;
     }
 
     #[inline]

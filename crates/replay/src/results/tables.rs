@@ -20,7 +20,7 @@ pub const NAMES: [&str; 4] = ["series", "latency", "outstanding", "erases"];
 
 /// All tables of a run on `ssd`, made of `config`.
 pub fn tables(run: &Run, recorded: &Recorded, ssd: &Ssd, config: &SsdConfig) -> Tables {
-    let batches = [series(run, config), latency(recorded), outstanding(run), erases(ssd)];
+    let batches = [series(run, ssd, config), latency(recorded), outstanding(run), erases(ssd)];
     NAMES.into_iter().zip(batches).collect()
 }
 
@@ -37,7 +37,7 @@ fn batch(columns: Vec<(&'static str, ArrayRef)>) -> RecordBatch {
 }
 
 /// One row for each interval. Rates are over the interval, the last of which may be short.
-fn series(run: &Run, config: &SsdConfig) -> RecordBatch {
+fn series(run: &Run, ssd: &Ssd, config: &SsdConfig) -> RecordBatch {
     let rows: Vec<(Ns, Ns, &Interval)> =
         run.spans().zip(&run.intervals).map(|((start, len), i)| (start, len, i)).collect();
     let column = |value: &dyn Fn(&Interval, Ns) -> Option<f64>| {
@@ -45,6 +45,7 @@ fn series(run: &Run, config: &SsdConfig) -> RecordBatch {
     };
     let op = |op: Op| op as usize;
     let dies = u64::from(config.dies());
+    let buses = ssd.bus_busy().len() as u64;
     let die = |time: Ns, len: Ns| share(time.0, len.0 * dies);
     #[allow(clippy::cast_precision_loss)]
     let over = |sum: u128, by: u64| (by > 0).then(|| sum as f64 / by as f64);
@@ -58,12 +59,15 @@ fn series(run: &Run, config: &SsdConfig) -> RecordBatch {
         ("latency_mean_us", column(&|i, _| Some(over(i.latency, i.requests.iter().sum())? / 1e3))),
         ("latency_max_us", column(&|i, _| Some(i.slowest.as_secs() * 1e6))),
         ("outstanding", column(&|i, len| over(i.outstanding, len.0))),
+        ("bus", column(&|i, len| share(i.device.bus.0, len.0 * buses))),
         ("die_read", column(&|i, len| die(i.device.usage.read, len))),
         ("die_write", column(&|i, len| die(i.device.usage.write, len))),
+        ("collecting", column(&|i, len| share(i.device.collecting.0, len.0))),
         ("controller", column(&|i, len| share(i.device.usage.controller.0, len.0))),
         ("write_amplification", column(&|i, _| share(i.device.programs, i.device.host_programs))),
         ("pages_programmed", counts(rows.iter().map(|(.., i)| i.device.programs))),
         ("erases", counts(rows.iter().map(|(.., i)| i.device.erases))),
+        ("failed", counts(rows.iter().map(|(.., i)| i.failed))),
     ])
 }
 

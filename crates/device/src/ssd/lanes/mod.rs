@@ -276,6 +276,11 @@ impl Lanes {
         (self.shared.die_read, self.shared.die_write)
     }
 
+    /// How long each group of buses carried something, reservations to come included.
+    pub fn bus_busy(&self) -> impl ExactSizeIterator<Item = Ns> {
+        self.shared.buses.iter().map(Timeline::busy)
+    }
+
     /// What was counted.
     pub fn stats(&self) -> LaneStats {
         let s = &self.shared;
@@ -287,7 +292,7 @@ impl Lanes {
         }
         LaneStats {
             kinds,
-            bus_busy: s.buses.iter().map(Timeline::busy).collect(),
+            bus_busy: self.bus_busy().collect(),
             lane_busy: self.lanes.iter().map(Lane::busy).collect(),
             die_read: s.die_read,
             die_write: s.die_write,

@@ -1,0 +1,179 @@
+//! The layer's state as bytes and back: what a device has become after hours of simulation need
+//! not be simulated again.
+//!
+//! Little-endian: the blocks (sequence, valid pages, erases, state), the closed ones in the order
+//! in which they are listed, the write points, counters, and the two tables as they are packed.
+//! What identifies the array and the knobs, and a checksum, is up to whoever keeps the bytes.
+//! Counts start anew, and no page stays in a buffer.
+
+use crate::blocks::State;
+use crate::config::{Config, ConfigError};
+use crate::machine::Ftl;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use gordon_nand::Layout;
+use gordon_units::BlockId;
+
+/// Bytes that are no checkpoint of this array and these knobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckpointError {
+    /// The knobs cannot be.
+    Config(ConfigError),
+    /// They end too early.
+    Short,
+    /// They say what cannot be.
+    Wrong(&'static str),
+}
+
+impl fmt::Display for CheckpointError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => error.fmt(f),
+            Self::Short => f.write_str("the checkpoint ends too early"),
+            Self::Wrong(what) => write!(f, "the checkpoint is damaged: {what}"),
+        }
+    }
+}
+
+impl core::error::Error for CheckpointError {}
+
+impl From<ConfigError> for CheckpointError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
+
+/// Takes numbers from bytes.
+struct Input<'a>(&'a mut dyn FnMut(&mut [u8]) -> bool);
+
+impl Input<'_> {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), CheckpointError> {
+        if (self.0)(bytes) { Ok(()) } else { Err(CheckpointError::Short) }
+    }
+
+    fn u64(&mut self) -> Result<u64, CheckpointError> {
+        let mut bytes = [0; 8];
+        self.fill(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn u32(&mut self) -> Result<u32, CheckpointError> {
+        let mut bytes = [0; 4];
+        self.fill(&mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+}
+
+impl Ftl {
+    /// Hands out the state, piece by piece.
+    ///
+    /// # Panics
+    /// Where work is in flight or waits.
+    pub fn checkpoint(&mut self, out: &mut dyn FnMut(&[u8])) {
+        assert!(!self.is_busy(), "a checkpoint is made when no work is in flight");
+        if let Some(at) = self.cached.take() {
+            self.units.remove(at);
+        }
+        for block in (0..self.blocks.len()).map(BlockId) {
+            out(&self.blocks.sequence(block).to_le_bytes());
+            out(&self.blocks.valid(block).to_le_bytes());
+            out(&self.blocks.erases(block).to_le_bytes());
+            out(&[match self.blocks.state(block) {
+                State::Free => 0,
+                State::Open => 1,
+                State::Closed => 2,
+                State::Bad => 3,
+                // Not for long: nothing is in flight. What cannot be read stays in such a block.
+                State::Collecting => 4,
+            }]);
+        }
+        let listed = self.blocks.in_order();
+        out(&u32::try_from(listed.len()).expect("numbered in 32 bits").to_le_bytes());
+        listed.iter().for_each(|block| out(&block.0.to_le_bytes()));
+        for at in self.points.in_order() {
+            let point = self.points.get(at);
+            out(&u32::try_from(at).expect("numbered in 32 bits").to_le_bytes());
+            out(&point.block.map_or(u32::MAX, |block| block.0).to_le_bytes());
+            out(&point.sequence.to_le_bytes());
+            out(&point.next.to_le_bytes());
+        }
+        out(&self.blocks.next_sequence().to_le_bytes());
+        out(&self.trim_floor.to_le_bytes());
+        out(&self.collector.random_state().to_le_bytes());
+        out(&u64::from(self.worn_out).to_le_bytes());
+        self.map.save(out);
+    }
+
+    /// The layer as it was when the bytes were handed out. `input` fills what it is given, or says
+    /// that it cannot.
+    ///
+    /// # Errors
+    /// Where the bytes are not those of a layer on `layout` with the knobs of `config`.
+    pub fn restore(
+        layout: Layout,
+        config: Config,
+        input: &mut dyn FnMut(&mut [u8]) -> bool,
+    ) -> Result<Self, CheckpointError> {
+        let wrong = |what| Err(CheckpointError::Wrong(what));
+        let mut input = Input(input);
+        let mut states = Vec::with_capacity(layout.blocks() as usize);
+        for _ in 0..layout.blocks() {
+            let (sequence, valid, erases) = (input.u64()?, input.u32()?, input.u32()?);
+            let mut state = [0];
+            input.fill(&mut state)?;
+            states.push((sequence, valid, erases, state[0]));
+        }
+        let listed = input.u32()?;
+        if listed > layout.blocks() {
+            return wrong("more closed blocks than blocks");
+        }
+        let listed: Vec<_> = (0..listed).map(|_| input.u32()).collect::<Result<_, _>>()?;
+        let numbered = (0..).map(BlockId).zip(&states);
+        let bad: Vec<_> = numbered.filter(|(_, s)| s.3 >= 3).map(|(id, _)| id).collect();
+        let mut ftl = Self::with_bad(layout, config, &bad)?;
+        let most = ftl.data_pages * config.slots;
+        if states.iter().any(|&(_, valid, _, state)| valid > most || state > 4) {
+            return wrong("a block that cannot be");
+        }
+        let mut seen = vec![false; states.len()];
+        for &block in &listed {
+            match states.get(block as usize) {
+                Some((.., 2)) if !core::mem::replace(&mut seen[block as usize], true) => {}
+                _ => return wrong("a block listed that is not closed, or twice"),
+            }
+        }
+        let mut points = Vec::new();
+        for _ in 0..config.points() {
+            let (at, block) = (input.u32()?, input.u32()?);
+            let (sequence, next) = (input.u64()?, input.u32()?);
+            let open = states.get(block as usize).is_some_and(|&(.., state)| state == 1);
+            if at >= config.points() || !(open || block == u32::MAX) || next > ftl.data_pages {
+                return wrong("a write point that cannot be");
+            }
+            points.push((at as usize, block, sequence, next));
+        }
+        ftl.blocks.restore(&states, &listed, input.u64()?);
+        for (at, block, sequence, next) in points {
+            if block == u32::MAX {
+                ftl.points.requeue(at);
+            } else {
+                let lane = layout.lane_of(BlockId(block));
+                ftl.points.open(at, BlockId(block), lane, sequence);
+                ftl.points.skip_to(at, next);
+            }
+        }
+        ftl.trim_floor = input.u64()?;
+        ftl.collector.set_random_state(input.u64()?);
+        ftl.worn_out = input.u64()? != 0;
+        let mut fill = |bytes: &mut [u8]| input.fill(bytes).is_ok();
+        if !ftl.map.restore(&mut fill) {
+            return Err(CheckpointError::Short);
+        }
+        ftl.stats.preloaded = states.iter().map(|&(_, valid, ..)| u64::from(valid)).sum();
+        match ftl.check() {
+            Ok(()) => Ok(ftl),
+            Err(_) => wrong("its map and its blocks disagree"),
+        }
+    }
+}
