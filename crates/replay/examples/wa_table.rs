@@ -44,8 +44,8 @@ fn main() {
          translation layer itself is simulated (`gordon flash wa`): rho logical pages for each page of \
          the closed blocks, one block open, one free, b pages a block, no summary page. Formulas: \
          `crates/replay/src/wa/theory.rs`; there is none for cost-benefit. *Simulated elsewhere*: published \
-         figures of another simulator. It counts blocks a little differently: at rho 0.95 one block of 2048 \
-         more or less is 1 %.\n"
+         figures of another simulator. At rho 0.95 one block of 2048 more \
+         or less is 1 %, which is as much as the two differ.\n"
     );
     println!("Uniform random writes, {blocks} blocks, seed {seed}. Off: against theory.\n");
     println!("| policy | rho | ours | theory | off | simulated elsewhere | off |");
