@@ -448,6 +448,21 @@ def test_wear_ends_the_device(run: Run, tmp_path: Path) -> None:
 # The same every time.
 
 
+def test_a_device_is_kept_and_gone_on_with(run: Run, told: Json, tmp_path: Path) -> None:
+    kept = str(tmp_path / "aged.checkpoint")
+    pattern = ("--pattern", "random-write", "--size", "64KiB", "--requests", "3000", *SMALL)
+    told("bench", *pattern, "--precondition", "0.9", "--checkpoint", kept)
+    on = told("bench", *pattern, "--from-checkpoint", kept)
+    assert on["wear"]["max_erases"] > 1
+    assert on["write_amplification"] > 1
+    assert on["preloaded_pages"] > 0, "what was mapped is mapped"
+    other = run("flash", "bench", *pattern, "--from-checkpoint", kept, "--set", "ftl.victim=fifo")
+    assert other.status == 1
+    assert "other parameters" in other.err
+    assert "try:" in other.err
+    assert [file.name for file in tmp_path.iterdir()] == ["aged.checkpoint"]
+
+
 def test_same_seed_same_bytes(run: Run, tmp_path: Path) -> None:
     made = []
     for folder in ("a", "b"):
