@@ -1,7 +1,7 @@
 //! Each reader on real public files: count, first and last request, total bytes.
 //!
-//! The files are not ours to copy. Those of `GORDON_TRACES` (else `../shared/traces` beside the
-//! repository) are read if they are there; a test that cannot run says so by name.
+//! The files are not ours to copy. Those in the folder that `GORDON_TRACES` names, or else in the
+//! one beside the repository, are read if they are there; a test that cannot run says so by name.
 #![allow(clippy::unwrap_used, clippy::print_stderr, missing_docs)]
 
 use gordon_trace::BlockOp;
