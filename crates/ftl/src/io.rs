@@ -1,5 +1,6 @@
 //! What goes into the layer and what comes out.
 
+use alloc::collections::VecDeque;
 use gordon_nand::{Buf, FlashOp};
 use gordon_units::{BlockId, Lpn};
 
@@ -111,6 +112,8 @@ pub enum Action {
     /// Start an operation, and hand in [`Input::Done`] when it is done. Operations may end in any
     /// order. [`Ftl::parts`](crate::Ftl::parts) says which buffers a read fills or a program takes.
     Flash(FlashOp),
+    /// As [`Flash`](Self::Flash), for garbage collection or wear levelling.
+    Copy(FlashOp),
     /// Fill the whole buffer with zeros.
     Zero(Buf),
     /// Copy the data of a written piece into its place in the buffer.
@@ -129,6 +132,20 @@ pub enum Action {
     Refuse(RequestId),
     /// Nothing until the next input.
     Wait,
+}
+
+/// Takes what the layer wants done, in order: a queue, for drivers that [poll](crate::Ftl::poll), or
+/// a driver that does it at once.
+pub trait Out {
+    /// The next thing to do. (Never [`Action::Wait`].)
+    fn act(&mut self, action: Action);
+}
+
+impl Out for VecDeque<Action> {
+    #[inline]
+    fn act(&mut self, action: Action) {
+        self.push_back(action);
+    }
 }
 
 /// A logical page's part of a flash operation.

@@ -239,6 +239,13 @@ impl Layout {
         self.by_block.remainder(ppn.0)
     }
 
+    /// Both.
+    #[inline]
+    pub fn place_of(&self, ppn: Ppn) -> (BlockId, u32) {
+        let block = self.block_of(ppn);
+        (block, ppn.0 - block.0 * self.geometry.pages_per_block)
+    }
+
     /// The super-page `page` of `block`.
     #[inline]
     pub fn ppn(&self, block: BlockId, page: u32) -> Ppn {
