@@ -26,6 +26,8 @@ const OTHER: usize = 2;
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     rate: Option<Bytes>,
+    /// How long the bytes last asked for take: most requests are of one size.
+    span: (Bytes, Ns),
     latency: Ns,
     wire: Timeline,
     /// When, after how many others it was sent, and what.
@@ -39,12 +41,22 @@ impl Link {
     pub fn new(rate: Option<Bytes>, latency: Ns) -> Self {
         Self {
             rate,
+            span: (Bytes::ZERO, Ns::ZERO),
             latency,
             wire: Timeline::default(),
             queues: Default::default(),
             next: None,
             sent: 0,
         }
+    }
+
+    /// Carries so many bytes, at this time or as soon after as it can; when they are there.
+    #[inline]
+    fn carry(&mut self, now: Ns, len: Bytes, rate: Bytes) -> Ns {
+        if self.span.0 != len {
+            self.span = (len, len.time_at(rate));
+        }
+        self.wire.reserve(now, self.span.1)
     }
 
     /// When the next event happens.
@@ -83,7 +95,7 @@ impl Link {
     #[inline]
     pub fn bring(&mut self, now: Ns, tag: RequestId, request: Request) -> bool {
         let Some(rate) = self.rate.filter(|_| request.op == Op::Write) else { return true };
-        let at = self.wire.reserve(now, request.len.time_at(rate));
+        let at = self.carry(now, request.len, rate);
         self.send(IN, at, Event::Start(tag));
         false
     }
@@ -100,7 +112,7 @@ impl Link {
         let now = completion.at;
         let (mut at, mut queue) = (now + self.latency, OTHER);
         if let Some(rate) = self.rate.filter(|_| request.op == Op::Read) {
-            at = self.wire.reserve(now, request.len.time_at(rate)) + self.latency;
+            at = self.carry(now, request.len, rate) + self.latency;
             queue = OUT;
         }
         let completion = Completion { at, ..completion };

@@ -417,9 +417,10 @@ impl Ssd {
             let Open { id, request, cause, failed, .. } = controller.open[tag.0 as usize];
             controller.free.push(tag.0);
             let completion = Completion { id, at: self.now, cause, failed };
-            let here = self.link.answer(request, completion, out.is_none());
-            if let Some(out) = &mut out {
-                out.extend(here);
+            if let Some(here) = self.link.answer(request, completion, out.is_none())
+                && let Some(out) = &mut out
+            {
+                out.push(here);
             }
         }
         controller.completed.clear();
