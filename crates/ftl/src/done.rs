@@ -49,7 +49,7 @@ impl<O: Out> Ftl<O> {
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn read_done(&mut self, ppn: Ppn, head: u32, failed: bool) {
         let block = self.layout.block_of(ppn);
         if self.blocks.unpin(block) {
@@ -131,7 +131,7 @@ impl<O: Out> Ftl<O> {
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn program_done(&mut self, ppn: Ppn, head: u32) {
         let block = self.layout.block_of(ppn);
         let point = self.units[head].point as usize;

@@ -129,6 +129,12 @@ impl<O: Out> Ftl<O> {
         }
     }
 
+    /// Whether [`collect`](Self::collect) may have something to do.
+    #[inline(always)]
+    pub(crate) fn wants_collection(&self) -> bool {
+        self.is_low() || !self.collector.doomed.is_empty() || self.config.wear_spread > 0
+    }
+
     /// Whether few blocks are free, those under collection included.
     #[inline(always)]
     fn is_low(&self) -> bool {

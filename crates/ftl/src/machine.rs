@@ -252,6 +252,15 @@ impl<O: Out> Ftl<O> {
     /// Moves everything on that can move.
     #[inline(always)]
     fn advance(&mut self) {
+        self.draining &= !self.ready.is_empty();
+        let waiting = !self.ready.is_empty() || !self.collector.ready.is_empty();
+        if waiting || self.wants_collection() {
+            self.move_on();
+        }
+    }
+
+    #[inline(never)]
+    fn move_on(&mut self) {
         loop {
             self.collect();
             if !self.dispatch() {

@@ -318,6 +318,7 @@ impl Ssd {
 
     /// Hands one input to the layer, which has the controller carry out what it wants. `behind`:
     /// what is acknowledged had to wait for garbage collection.
+    #[inline(always)]
     fn feed(&mut self, input: Input, behind: bool) {
         let now = self.now;
         let controller = self.ftl.out_mut();
@@ -345,28 +346,33 @@ impl Ssd {
     }
 
     /// An operation is over.
+    #[inline(always)]
     fn done(&mut self, done: Done) {
-        let Done { work, behind_background } = done;
+        let Done { work, behind_background: behind } = done;
         let Work { block, page, share, tag, kind, .. } = work;
-        let input = match kind {
-            Kind::Read => {
-                let ppn = self.ftl.layout().ppn(block, page);
-                Input::Done(FlashOp::Read { ppn, slots: share, buf: Buf(tag) })
-            }
-            Kind::Program => {
-                let ppn = self.ftl.layout().ppn(block, page);
-                Input::Done(FlashOp::Program { ppn, buf: Buf(tag) })
-            }
-            Kind::Erase if self.is_worn(block) => Input::Failed(FlashOp::Erase { block }),
-            Kind::Erase => Input::Done(FlashOp::Erase { block }),
-        };
         let now = self.now;
         let controller = self.ftl.out_mut();
         controller.in_flight -= 1;
         if controller.in_flight == 0 {
             controller.active += now - controller.active_since;
         }
-        self.feed(input, behind_background);
+        let ppn = controller.layout.ppn(block, page);
+        match kind {
+            Kind::Read => {
+                let op = FlashOp::Read { ppn, slots: share, buf: Buf(tag) };
+                self.feed(Input::Done(op), behind);
+            }
+            Kind::Program => {
+                self.feed(Input::Done(FlashOp::Program { ppn, buf: Buf(tag) }), behind);
+            }
+            Kind::Erase => self.erased(block, behind),
+        }
+    }
+
+    fn erased(&mut self, block: BlockId, behind: bool) {
+        let op = FlashOp::Erase { block };
+        let worn = self.is_worn(block);
+        self.feed(if worn { Input::Failed(op) } else { Input::Done(op) }, behind);
     }
 
     /// Whether a block's erases are used up. No budget lies below a quarter of the rating: of
