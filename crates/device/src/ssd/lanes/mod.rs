@@ -255,7 +255,7 @@ impl Lanes {
         let (now, lane) = self.agenda.next().expect("there is an event");
         self.now = now;
         let (done, next) = self.lanes[lane].advance(&mut self.shared, now);
-        self.agenda.replace(next);
+        self.agenda.replace(lane, next);
         (now, done)
     }
 
