@@ -183,10 +183,16 @@ impl Shared {
     }
 }
 
-/// Counts up where `yes`. (2^64 are never reached.)
+/// Counts. (2^64 are never reached.)
+#[inline]
+fn add(counter: &mut u64, more: u64) {
+    *counter = counter.wrapping_add(more);
+}
+
+/// Counts up where `yes`.
 #[inline]
 fn count(counter: &mut u64, yes: bool) {
-    *counter = counter.wrapping_add(u64::from(yes));
+    add(counter, u64::from(yes));
 }
 
 impl Lanes {
@@ -225,13 +231,15 @@ impl Lanes {
 
     /// Starts a work, or queues it.
     ///
-    /// # Panics
-    /// Where `now` lies before an event already simulated or after one that is not yet, or the work
-    /// asks for more slots than there are.
+    /// Events before `now` have been simulated, none after it. A work asks for no more slots than
+    /// there are.
     #[inline]
     pub fn issue(&mut self, now: Ns, work: Work) {
-        assert!(now >= self.now, "a work of {now}, when it is {} already", self.now);
-        assert!(self.agenda.next_at().is_none_or(|next| next >= now), "an event lies before {now}");
+        debug_assert!(now >= self.now, "a work of {now}, when it is {} already", self.now);
+        debug_assert!(
+            self.agenda.next_at().is_none_or(|next| next >= now),
+            "an event lies before {now}"
+        );
         self.now = now;
         let lane = self.layout.lane_of(work.block).index();
         if let Some(at) = self.lanes[lane].accept(&mut self.shared, now, work) {
