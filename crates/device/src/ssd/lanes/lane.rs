@@ -121,6 +121,9 @@ impl Lane {
         let at = s.pool.put(Node { work, next: NONE, ticket, background });
         let queue = usize::from(s.modes.read_first && work.kind != Kind::Read);
         self.queues[queue].push(&mut s.pool, at);
+        if s.modes.multi_plane {
+            self.queues[queue].sets |= s.set(work.block);
+        }
         let ahead = match self.stage {
             Stage::Sending => s.modes.cache_read,
             Stage::Working => s.modes.cache_program && self.front.work.kind == Kind::Program,
@@ -160,7 +163,7 @@ impl Lane {
             return (done, None);
         };
         let (work, behind) = self.pop(s, now, queue);
-        if s.modes.multi_plane && self.queues[queue].head != NONE {
+        if s.modes.multi_plane {
             let rest = self.gather(s, now, work, queue);
             if rest != NONE {
                 return (done, Some(self.begin_many(s, now, work, behind, rest)));
@@ -323,8 +326,13 @@ impl Lane {
     #[inline]
     fn gather(&mut self, s: &mut Shared, now: Ns, first: Work, queue: usize) -> u32 {
         let (mut seen, mut list, mut before) = (s.set(first.block), Queue::EMPTY, NONE);
-        let mut at = self.queues[queue].head;
-        while at != NONE && seen != s.sets {
+        let Queue { head: mut at, sets, .. } = self.queues[queue];
+        while sets & !seen != 0 {
+            if at == NONE {
+                // There are no others.
+                self.queues[queue].sets = seen;
+                break;
+            }
             let Node { work, next, background, .. } = *s.pool.at(at);
             let set = s.set(work.block);
             // Only the first of each set of planes may come before others.

@@ -75,8 +75,6 @@ struct Shared {
     modes: Modes,
     /// Super-blocks of one set of planes, over all lanes.
     set_blocks: u32,
-    /// All sets, as bits.
-    sets: u64,
     kinds: [KindStats; 3],
     /// By kind: the sum of the times of start less those of issue, modulo 2^64; and how many wait.
     waited: [u64; 3],
@@ -217,7 +215,6 @@ impl Lanes {
                 costs: Costs::new(&layout, timing, slots),
                 modes,
                 set_blocks: layout.geometry().blocks_per_plane * layout.lanes(),
-                sets: if sets < 64 { (1 << sets) - 1 } else { u64::MAX },
                 kinds: [KindStats::default(); 3],
                 waited: [0; 3],
                 waiting: [0; 3],
