@@ -124,6 +124,13 @@ impl Agenda {
         }
     }
 
+    /// The group in whose leaves a slot is.
+    #[inline]
+    fn group_of(&self, slot: usize) -> usize {
+        // Both are small.
+        self.leaves.wrapping_add(slot / WIDTH)
+    }
+
     /// The key of an event that is planned now.
     #[inline(always)]
     fn key(&mut self, slot: usize, at: Ns) -> u64 {
@@ -173,7 +180,7 @@ impl Agenda {
     /// Puts the key on its leaf, and wherever above it is the earliest.
     #[inline(always)]
     fn enter(&mut self, slot: usize, key: u64) {
-        let (mut group, mut leaf) = (self.leaves + slot / WIDTH, slot % WIDTH);
+        let (mut group, mut leaf) = (self.group_of(slot), slot % WIDTH);
         loop {
             let nodes = &mut self.groups[group];
             let mut at = leaf % WIDTH + WIDTH;
@@ -201,7 +208,7 @@ impl Agenda {
             Some(at) => self.key(slot, at),
             None => NEVER,
         };
-        let (mut group, mut leaf) = (self.leaves + slot / WIDTH, slot % WIDTH);
+        let (mut group, mut leaf) = (self.group_of(slot), slot % WIDTH);
         loop {
             key = play(&mut self.groups[group], leaf, key);
             if group == 0 {
@@ -219,7 +226,8 @@ impl Agenda {
         if since >= self.far {
             return self.first_is_far();
         }
-        self.first_at = self.base + Ns(since);
+        // As it was planned.
+        self.first_at = Ns(self.base.0.wrapping_add(since));
     }
 
     /// There is no next event, or one whose time does not fit a key.

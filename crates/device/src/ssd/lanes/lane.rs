@@ -163,7 +163,7 @@ impl Lane {
             return (done, None);
         };
         let (work, behind) = self.pop(s, now, queue);
-        if s.modes.multi_plane {
+        if s.modes.multi_plane && self.queues[queue].head != NONE {
             let rest = self.gather(s, now, work, queue);
             if rest != NONE {
                 return (done, Some(self.begin_many(s, now, work, behind, rest)));
