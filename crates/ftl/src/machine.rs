@@ -263,7 +263,9 @@ impl<O: Out> Ftl<O> {
     fn move_on(&mut self) {
         loop {
             self.collect();
-            if !self.dispatch() {
+            let issued = self.dispatch();
+            // Blocks opened may have made collection due.
+            if !issued || !(self.wants_collection() || !self.collector.ready.is_empty()) {
                 break;
             }
         }
