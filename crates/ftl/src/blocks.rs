@@ -231,6 +231,31 @@ impl Blocks {
         Some((BlockId(id), lane, self.renumber(BlockId(id))))
     }
 
+    /// Opens a block, as [`open`](Self::open) does, and closes it with so many valid pages. No
+    /// other is open.
+    pub fn fill(&mut self, valid: u32) -> Option<BlockId> {
+        debug_assert!(self.open.iter().all(|&open| open == 0));
+        let (at, _) = self.best?;
+        let sets = &mut self.free[at as usize..];
+        let most = sets[0].len();
+        let Reverse((erases, id)) = sets[0].pop()?;
+        // No set before this one had as many: the next to have them is now the best.
+        match (at..).zip(sets).skip(1).find(|(_, set)| set.len() == most) {
+            Some((next, _)) => self.best = Some((next, LaneId(next % self.lanes))),
+            None => self.rank(),
+        }
+        self.free_blocks -= 1;
+        let block = &mut self.blocks[id as usize];
+        debug_assert_eq!((block.state, block.valid, block.pins), (State::Free, 0, 0));
+        (block.state, block.valid) = (State::Closed, valid);
+        self.renumber(BlockId(id));
+        self.link(id);
+        if let Some(levelled) = &mut self.levelled {
+            levelled.push(Reverse((erases, id)));
+        }
+        Some(BlockId(id))
+    }
+
     /// Gives an open block the next sequence number, for the pages it has yet to take.
     pub fn renumber(&mut self, id: BlockId) -> u64 {
         let sequence = self.next_sequence;
