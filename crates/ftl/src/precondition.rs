@@ -121,14 +121,15 @@ fn valid_counts(
     while off > 0 {
         let room = |count: u32| if more { count < most } else { count > 0 };
         let able = counts.iter().filter(|&&count| room(count)).count() as u64;
-        let every = able.div_ceil(off).max(1);
-        let able = counts.iter_mut().filter(|count| room(**count));
-        for (seen, count) in (0u64..).zip(able) {
-            if seen.is_multiple_of(every) && off > 0 {
+        let (now, mut due) = (off.min(able), 0);
+        for count in counts.iter_mut().filter(|count| room(**count)) {
+            due += now;
+            if due >= able {
+                due -= able;
                 *count = if more { *count + 1 } else { *count - 1 };
-                off -= 1;
             }
         }
+        off -= now;
     }
     counts
 }
