@@ -1,10 +1,11 @@
 //! At most one event to come for each of a fixed number of slots.
 //!
 //! Where each part of a machine waits for one thing at a time, a general queue does too much. Here
-//! each slot has a place of its own in a tree of groups of [`WIDTH`]; a group's earliest event is
-//! copied to its place in the group above, and the earliest of all stands at the root. To plan an
-//! event is a comparison or two, for it is rarely the next; to replace the next event is one pass
-//! from its group to the root, always of the same length, with nothing to guess for the processor.
+//! each slot is a leaf of a tournament: every node holds the earlier of the two below it, and the
+//! earliest of all stands at the root. To plan an event is a comparison or two, for it is rarely the
+//! next; to replace the next event is one pass from its leaf to the root, always of the same length,
+//! with nothing to guess for the processor. The tree is cut into groups of [`WIDTH`] leaves, whose
+//! size the compiler knows; the root of a group is a leaf of the group above.
 //!
 //! A key is one word: the time since a base, the order of planning since the last renumbering, the
 //! slot. Times too far off for their bits are *far*, all equal but for the order; when the next event
@@ -12,21 +13,25 @@
 
 use gordon_units::Ns;
 
-/// Places of a group, as a power of two.
-const WIDTH_BITS: u32 = 3;
-const WIDTH: usize = 1 << WIDTH_BITS;
+/// Levels of a group.
+const LEVELS: u32 = 6;
+/// Leaves of a group.
+const WIDTH: usize = 1 << LEVELS;
 /// Where nothing is planned: later than any event.
 const NEVER: u64 = u64::MAX;
 /// Orders of planning for each slot, between two renumberings, as a power of two: more would leave
 /// fewer bits for the time.
 const ORDERS: u32 = 5;
 
+/// Node 1 is the root, nodes `2 i` and `2 i + 1` are below node `i`, the last [`WIDTH`] are leaves.
+type Group = [u64; 2 * WIDTH];
+
 /// Events to come, one a slot, earliest first; those of one instant in the order they were planned.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// Group 1 is the top; group `k > 1` hangs on place `k % WIDTH` of group `k / WIDTH`. So each
-    /// level starts at a power of [`WIDTH`]; the last holds the slots.
-    groups: Vec<[u64; WIDTH]>,
+    /// Group 0 is the top; below leaf `i` of group `g` is group `WIDTH * g + i + 1`. The last level
+    /// holds the slots.
+    groups: Vec<Group>,
     /// The first group of the last level.
     leaves: usize,
     /// The first key, and its whole time.
@@ -34,17 +39,32 @@ pub struct Agenda {
     first_at: Ns,
     /// By slot: the whole time of its event, where it is far.
     far_at: Vec<Ns>,
-    /// Where the slot, the order and the time are in a key, and the time that is far.
+    /// Where the slot is in a key, and where the time.
     slot_mask: u64,
-    order_shift: u32,
     time_shift: u32,
+    /// A nanosecond in a key, which is also what the order stays below.
+    tick: u64,
+    /// The time that is far.
     far: u64,
     base: Ns,
-    /// The next number in the order of planning, and how many there are.
+    /// The next number in the order of planning, at its place in a key; and the step between two.
     order: u64,
-    orders: u64,
+    order_step: u64,
     /// Events planned before the last renumbering.
     planned: u64,
+}
+
+/// Puts `key` on a leaf and lets it play up to the root; who wins there.
+#[inline(always)]
+fn play(group: &mut Group, leaf: usize, mut key: u64) -> u64 {
+    let mut at = leaf % WIDTH + WIDTH;
+    group[at] = key;
+    for _ in 0..LEVELS {
+        key = key.min(group[at ^ 1]);
+        at /= 2;
+        group[at] = key;
+    }
+    key
 }
 
 impl Agenda {
@@ -54,26 +74,26 @@ impl Agenda {
     /// Where `slots` exceed 2^24.
     pub fn new(slots: usize) -> Self {
         assert!(slots <= 1 << 24, "{slots} slots; at most 2^24 have numbers");
-        let mut leaves = 1;
-        while leaves * WIDTH < slots {
-            leaves *= WIDTH;
+        let (mut leaves, mut room) = (0, WIDTH);
+        while room < slots {
+            (leaves, room) = (leaves * WIDTH + 1, room * WIDTH);
         }
         let order_shift = slots.next_power_of_two().trailing_zeros();
         let time_shift = 2 * order_shift + ORDERS;
         Self {
-            groups: vec![[NEVER; WIDTH]; leaves + slots.div_ceil(WIDTH).max(1)],
+            groups: vec![[NEVER; 2 * WIDTH]; leaves + slots.div_ceil(WIDTH).max(1)],
             leaves,
             first: NEVER,
             first_at: Ns::MAX,
             far_at: vec![Ns::ZERO; slots],
             slot_mask: (1 << order_shift) - 1,
-            order_shift,
             time_shift,
+            tick: 1 << time_shift,
             // One below all ones, which are in NEVER alone.
             far: (NEVER >> time_shift) - 1,
             base: Ns::ZERO,
             order: 0,
-            orders: 1 << (order_shift + ORDERS),
+            order_step: 1 << order_shift,
             planned: 0,
         }
     }
@@ -92,7 +112,7 @@ impl Agenda {
 
     /// How many events were ever planned.
     pub fn planned(&self) -> u64 {
-        self.planned + self.order
+        self.planned + self.order / self.order_step
     }
 
     #[inline]
@@ -104,24 +124,38 @@ impl Agenda {
         }
     }
 
+    /// The group in whose leaves a slot is.
+    #[inline]
+    fn group_of(&self, slot: usize) -> usize {
+        // Both are small.
+        self.leaves.wrapping_add(slot / WIDTH)
+    }
+
     /// The key of an event that is planned now.
     #[inline(always)]
     fn key(&mut self, slot: usize, at: Ns) -> u64 {
-        if self.order == self.orders {
-            self.renumber(at);
+        // Of a time before the base, too, this is more than what is far.
+        let mut since = at.0.wrapping_sub(self.base.0);
+        if since >= self.far || self.order == self.tick {
+            since = self.since(slot, at);
         }
-        let mut since = at.0 - self.base.0;
-        if since >= self.far {
-            since = self.is_far(slot, at);
-        }
-        let key = since << self.time_shift | self.order << self.order_shift | slot as u64;
-        // Up to `orders`.
-        self.order = self.order.wrapping_add(1);
+        // No part of a key reaches into another.
+        let key = since.wrapping_mul(self.tick) | self.order | slot as u64;
+        self.order = self.order.wrapping_add(self.order_step);
         key
     }
 
+    /// The time since the base, after a renumbering where that has to be.
     #[cold]
-    fn is_far(&mut self, slot: usize, at: Ns) -> u64 {
+    fn since(&mut self, slot: usize, at: Ns) -> u64 {
+        // The base may have been moved to an event far off, and now one comes before it.
+        if at < self.base || self.order == self.tick {
+            self.renumber(at);
+        }
+        let since = at.0 - self.base.0;
+        if since < self.far {
+            return since;
+        }
         self.far_at[slot] = at;
         self.far
     }
@@ -136,51 +170,51 @@ impl Agenda {
     /// Plans an event for a slot that has none.
     #[inline]
     pub fn plan(&mut self, slot: usize, at: Ns) {
-        if at < self.base {
-            // The base was moved to an event far off, and now one comes before it.
-            self.renumber(at);
-        }
         let key = self.key(slot, at);
-        let (mut group, mut place) = (self.leaves + slot / WIDTH, slot % WIDTH);
-        debug_assert_eq!(self.groups[group][place], NEVER, "slot {slot} has an event already");
-        self.groups[group][place] = key;
-        while group > 1 {
-            (group, place) = (group / WIDTH, group % WIDTH);
-            let earliest = &mut self.groups[group][place];
-            if *earliest < key {
-                return;
-            }
-            *earliest = key;
-        }
+        self.enter(slot, key);
         if key < self.first {
             self.set_first(key);
         }
     }
 
-    /// Takes the next event away, and plans another for its slot where one is given.
-    ///
-    /// # Panics
-    /// Where nothing is planned.
+    /// Puts the key on its leaf, and wherever above it is the earliest.
+    #[inline(always)]
+    fn enter(&mut self, slot: usize, key: u64) {
+        let (mut group, mut leaf) = (self.group_of(slot), slot % WIDTH);
+        loop {
+            let nodes = &mut self.groups[group];
+            let mut at = leaf % WIDTH + WIDTH;
+            debug_assert!(nodes[at] >= key, "slot {slot} has an event already");
+            nodes[at] = key;
+            for _ in 0..LEVELS {
+                at /= 2;
+                if nodes[at] < key {
+                    return;
+                }
+                nodes[at] = key;
+            }
+            if group == 0 {
+                return;
+            }
+            (group, leaf) = ((group - 1) / WIDTH, (group - 1) % WIDTH);
+        }
+    }
+
+    /// Takes the next event away, which is this slot's, and plans another for it where one is given.
     #[inline]
-    pub fn replace(&mut self, then: Option<Ns>) {
-        assert!(self.first != NEVER, "an event is planned");
-        let slot = self.slot(self.first);
+    pub fn replace(&mut self, slot: usize, then: Option<Ns>) {
+        debug_assert!(self.next().is_some_and(|(_, next)| next == slot), "not the next: {slot}");
         let mut key = match then {
             Some(at) => self.key(slot, at),
             None => NEVER,
         };
-        let (mut group, mut place) = (self.leaves + slot / WIDTH, slot % WIDTH);
+        let (mut group, mut leaf) = (self.group_of(slot), slot % WIDTH);
         loop {
-            let p = &mut self.groups[group];
-            p[place] = key;
-            // By halves: short chains of comparisons, none of them a branch.
-            let (a, b) = (p[0].min(p[1]), p[2].min(p[3]));
-            let (c, d) = (p[4].min(p[5]), p[6].min(p[7]));
-            key = a.min(b).min(c.min(d));
-            if group <= 1 {
+            key = play(&mut self.groups[group], leaf, key);
+            if group == 0 {
                 break;
             }
-            (group, place) = (group / WIDTH, group % WIDTH);
+            (group, leaf) = ((group - 1) / WIDTH, (group - 1) % WIDTH);
         }
         self.set_first(key);
     }
@@ -188,10 +222,12 @@ impl Agenda {
     #[inline]
     fn set_first(&mut self, key: u64) {
         self.first = key;
-        if key >> self.time_shift >= self.far {
+        let since = key >> self.time_shift;
+        if since >= self.far {
             return self.first_is_far();
         }
-        self.first_at = self.base + Ns(key >> self.time_shift);
+        // As it was planned.
+        self.first_at = Ns(self.base.0.wrapping_add(since));
     }
 
     /// There is no next event, or one whose time does not fit a key.
@@ -206,24 +242,19 @@ impl Agenda {
     /// earlier; the order starts at 0.
     #[cold]
     fn renumber(&mut self, base: Ns) {
-        let leaves = self.groups[self.leaves..].as_flattened();
+        let leaves = self.groups[self.leaves..].iter().flat_map(|group| &group[WIDTH..]);
         let mut events: Vec<(Ns, u64)> =
-            (leaves.iter().filter(|&&key| key != NEVER)).map(|&key| (self.at(key), key)).collect();
+            leaves.filter(|&&key| key != NEVER).map(|&key| (self.at(key), key)).collect();
         // By time, then by the order so far, which in equal times alone is the order of keys.
         events.sort_unstable();
-        self.groups.fill([NEVER; WIDTH]);
-        self.planned += self.order;
+        self.groups.fill([NEVER; 2 * WIDTH]);
+        self.planned = self.planned();
         self.order = 0;
         self.base = events.first().map_or(base, |&(at, _)| at.min(base));
         for (order, &(at, key)) in events.iter().enumerate() {
             let slot = self.slot(key);
             let key = self.key(slot, at);
-            let (mut group, mut place) = (self.leaves + slot / WIDTH, slot % WIDTH);
-            while group > 0 {
-                let earliest = &mut self.groups[group][place];
-                *earliest = key.min(*earliest);
-                (group, place) = (group / WIDTH, group % WIDTH);
-            }
+            self.enter(slot, key);
             if order == 0 {
                 (self.first, self.first_at) = (key, at);
             }
@@ -246,10 +277,10 @@ mod tests {
         agenda.plan(0, Ns(30));
         agenda.plan(1, Ns(20));
         assert_eq!(agenda.next(), Some((Ns(20), 1)));
-        agenda.replace(Some(Ns(30)));
+        agenda.replace(1, Some(Ns(30)));
         for slot in [2, 0, 1] {
             assert_eq!(agenda.next(), Some((Ns(30), slot)));
-            agenda.replace(None);
+            agenda.replace(slot, None);
         }
         assert_eq!((agenda.next_at(), agenda.planned()), (None, 4));
     }
@@ -258,7 +289,7 @@ mod tests {
     /// at one instant, and so far off that their times do not fit a key.
     #[test]
     fn it_agrees_with_the_general_queue() {
-        for slots in [1, 2, 4, 5, 16, 17, 64, 65, 512, 700] {
+        for slots in [1, 2, 4, 5, 17, 64, 65, 700, 4_096, 4_100] {
             let (mut agenda, mut events) = (Agenda::new(slots), Events::default());
             let mut planned = vec![false; slots];
             let mut state = 7u64;
@@ -280,7 +311,7 @@ mod tests {
                 } else if let Some((at, slot)) = events.pop() {
                     assert_eq!(agenda.next(), Some((at, slot)));
                     let then = (draw(3) > 0).then_some(at + wait);
-                    agenda.replace(then);
+                    agenda.replace(slot, then);
                     planned[slot] = then.is_some();
                     if let Some(then) = then {
                         events.schedule(then, slot);

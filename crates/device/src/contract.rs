@@ -98,6 +98,14 @@ pub trait Device {
     /// Carries out the next event (one, or all of its instant) and appends what it completed.
     fn step(&mut self, completed: &mut Vec<Completion>);
 
+    /// Carries out events up to the time `until`, as long as nothing is completed. For users that
+    /// would [`step`](Self::step) that far anyway.
+    fn advance(&mut self, until: Ns, completed: &mut Vec<Completion>) {
+        while completed.is_empty() && self.next_event().is_some_and(|next| next <= until) {
+            self.step(completed);
+        }
+    }
+
     /// What its parts have done so far.
     fn usage(&self) -> Usage;
 }
@@ -121,6 +129,10 @@ impl<D: Device + ?Sized> Device for Box<D> {
 
     fn step(&mut self, completed: &mut Vec<Completion>) {
         (**self).step(completed);
+    }
+
+    fn advance(&mut self, until: Ns, completed: &mut Vec<Completion>) {
+        (**self).advance(until, completed);
     }
 
     fn usage(&self) -> Usage {

@@ -75,7 +75,10 @@ pub(crate) struct Blocks {
     /// By lane and plane set.
     open_in_set: Vec<u32>,
     next_sequence: u64,
-    /// The answer of `to_open`, which only changes with whole blocks.
+    /// By lane and plane set: how good it is to open the next block there, the least first; see
+    /// [`rate`](Self::rate).
+    ratings: Vec<u64>,
+    /// The best of them, which only changes with whole blocks.
     best: Option<(u32, LaneId)>,
     /// Closed blocks by erases, where static wear levelling asks; entries may be out of date.
     levelled: Option<BinaryHeap<Reverse<(u32, u32)>>>,
@@ -136,11 +139,13 @@ impl Blocks {
             open: vec![0; lanes],
             open_in_set: vec![0; lanes * sets],
             next_sequence: 1,
+            ratings: vec![],
             best: None,
             levelled: levels.then(BinaryHeap::new),
             most_erases: 0,
             blocks,
         };
+        new.ratings = (0..new.free.len()).map(|set| new.rating(set)).collect();
         new.rank();
         new
     }
@@ -191,20 +196,33 @@ impl Blocks {
         self.best.map(|(_, lane)| lane)
     }
 
-    /// Finds the plane set to open the next block in: on the lane held by the fewest write points,
-    /// itself held by the fewest, with the most free blocks, the first.
-    fn rank(&mut self) {
-        let lanes = self.open.len();
-        let mut best = None;
-        for (at, free) in self.free.iter().enumerate() {
-            if !free.is_empty() {
-                let key = (self.open[at % lanes], self.open_in_set[at], Reverse(free.len()));
-                if best.is_none_or(|(_, least)| key < least) {
-                    best = Some((at, key));
-                }
-            }
+    /// The next block is opened in the plane set of the least rating: on the lane held by the fewest
+    /// write points, itself held by the fewest, with the most free blocks. (Of more than 2^20 write
+    /// points or 2^24 free blocks the rest is not told apart.)
+    fn rating(&self, set: usize) -> u64 {
+        let free = self.free[set].len();
+        if free == 0 {
+            return u64::MAX;
         }
-        self.best = best.map(|(at, _)| {
+        let most = |count: u32| u64::from(count.min((1 << 20) - 1));
+        let taken = (1 << 24) - 1 - (free as u64).min((1 << 24) - 1);
+        most(self.open[set % self.open.len()]) << 44 | most(self.open_in_set[set]) << 24 | taken
+    }
+
+    /// A block of the set has come or gone: it and the others of its lane are rated anew.
+    fn rate(&mut self, set: usize) {
+        let lanes = self.open.len();
+        for set in (set % lanes..self.free.len()).step_by(lanes) {
+            self.ratings[set] = self.rating(set);
+        }
+        self.rank();
+    }
+
+    /// Finds the best plane set, the first of equals.
+    fn rank(&mut self) {
+        let least = self.ratings.iter().fold(u64::MAX, |least, &rating| least.min(rating));
+        let best = self.ratings.iter().position(|&rating| rating == least);
+        self.best = best.filter(|_| least != u64::MAX).map(|at| {
             let at = u32::try_from(at).expect("fewer sets than blocks");
             (at, LaneId(at % self.lanes))
         });
@@ -227,20 +245,19 @@ impl Blocks {
         let block = &mut self.blocks[id as usize];
         debug_assert_eq!((block.state, block.valid, block.pins), (State::Free, 0, 0));
         block.state = State::Open;
-        self.rank();
+        self.rate(at);
         Some((BlockId(id), lane, self.renumber(BlockId(id))))
     }
 
-    /// Opens a block, as [`open`](Self::open) does, and closes it with so many valid pages. No
-    /// other is open.
+    /// Opens a block, as [`open`](Self::open) does, and closes it with so many valid pages.
     pub fn fill(&mut self, valid: u32) -> Option<BlockId> {
-        debug_assert!(self.open.iter().all(|&open| open == 0));
         let (at, _) = self.best?;
-        let sets = &mut self.free[at as usize..];
-        let most = sets[0].len();
-        let Reverse((erases, id)) = sets[0].pop()?;
-        // No set before this one had as many: the next to have them is now the best.
-        match (at..).zip(sets).skip(1).find(|(_, set)| set.len() == most) {
+        let set = at as usize;
+        let Reverse((erases, id)) = self.free[set].pop()?;
+        let (before, now) = (self.ratings[set], self.rating(set));
+        self.ratings[set] = now;
+        // No set before this one was as good: the next that is as good as it was is now the best.
+        match (at..).zip(&self.ratings[set..]).skip(1).find(|(_, rating)| **rating == before) {
             Some((next, _)) => self.best = Some((next, LaneId(next % self.lanes))),
             None => self.rank(),
         }
@@ -291,7 +308,7 @@ impl Blocks {
         let set = self.set_of(id);
         self.open[(id.0 % self.lanes) as usize] -= 1;
         self.open_in_set[set] -= 1;
-        self.rank();
+        self.rate(set);
     }
 
     /// A block under collection holds what cannot be read: it stays as it is, out of service.
@@ -346,7 +363,7 @@ impl Blocks {
         let set = self.set_of(id);
         self.free[set].push(Reverse((erases, id.0)));
         self.free_blocks += 1;
-        self.rank();
+        self.rate(set);
     }
 
     /// An emptied block is out of service.
@@ -462,6 +479,7 @@ impl Blocks {
                 levelled.push(Reverse((self.blocks[id as usize].erases, id)));
             }
         }
+        self.ratings = (0..self.free.len()).map(|set| self.rating(set)).collect();
         self.rank();
     }
 

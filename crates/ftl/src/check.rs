@@ -1,6 +1,7 @@
 //! The map against everything that must agree with it.
 
 use crate::blocks::State;
+use crate::io::Out;
 use crate::machine::Ftl;
 use alloc::vec;
 use core::fmt;
@@ -40,22 +41,26 @@ impl fmt::Display for Inconsistency {
 
 impl core::error::Error for Inconsistency {}
 
-impl Ftl {
+impl<O: Out> Ftl<O> {
     /// Holds the map against the pages written, the valid counts and the states of the blocks.
     /// That no two logical pages share a physical one follows: each was written with one.
     pub fn check(&self) -> Result<(), Inconsistency> {
         let mut mapped = vec![0u32; self.layout.blocks() as usize];
         for lpn in (0..self.config.exported).map(Lpn) {
-            let Some(psn) = self.map.get(lpn.0) else { continue };
+            let Some(psn) = self.home(lpn) else { continue };
             let ppn = self.page_of(psn);
-            if self.map.written(psn) != Some(lpn.0) || self.layout.page_of(ppn) >= self.data_pages {
+            let wrong = self.map.written(psn) != Some(lpn.0) || !self.map.is_filled(psn);
+            if wrong || self.layout.page_of(ppn) >= self.data_pages {
                 return Err(Inconsistency::Written(lpn, ppn));
             }
             mapped[self.layout.block_of(ppn).index()] += 1;
         }
         for (block, mapped) in (0..).map(BlockId).zip(mapped) {
             let counted = self.blocks.valid(block);
-            if counted != mapped {
+            let first = self.slot(self.layout.ppn(block, 0), 0);
+            let end = first + self.layout.pages_per_block() * self.config.slots;
+            let filled = (first..end).filter(|&psn| self.map.is_filled(psn)).count();
+            if counted != mapped || filled != counted as usize {
                 return Err(Inconsistency::Valid { block, counted, mapped });
             }
             if mapped > 0 && self.blocks.state(block) == State::Free {

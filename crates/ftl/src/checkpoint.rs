@@ -8,6 +8,7 @@
 
 use crate::blocks::State;
 use crate::config::{Config, ConfigError};
+use crate::io::Out;
 use crate::machine::Ftl;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -65,7 +66,7 @@ impl Input<'_> {
     }
 }
 
-impl Ftl {
+impl<O: Out> Ftl<O> {
     /// Hands out the state, piece by piece.
     ///
     /// # Panics
@@ -113,6 +114,7 @@ impl Ftl {
     pub fn restore(
         layout: Layout,
         config: Config,
+        out: O,
         input: &mut dyn FnMut(&mut [u8]) -> bool,
     ) -> Result<Self, CheckpointError> {
         let wrong = |what| Err(CheckpointError::Wrong(what));
@@ -131,7 +133,7 @@ impl Ftl {
         let listed: Vec<_> = (0..listed).map(|_| input.u32()).collect::<Result<_, _>>()?;
         let numbered = (0..).map(BlockId).zip(&states);
         let bad: Vec<_> = numbered.filter(|(_, s)| s.3 >= 3).map(|(id, _)| id).collect();
-        let mut ftl = Self::with_bad(layout, config, &bad)?;
+        let mut ftl = Self::with_bad(layout, config, &bad, out)?;
         let most = ftl.data_pages * config.slots;
         if states.iter().any(|&(_, valid, _, state)| valid > most || state > 4) {
             return wrong("a block that cannot be");
@@ -167,7 +169,7 @@ impl Ftl {
         ftl.collector.set_random_state(input.u64()?);
         ftl.worn_out = input.u64()? != 0;
         let mut fill = |bytes: &mut [u8]| input.fill(bytes).is_ok();
-        if !ftl.map.restore(&mut fill) {
+        if !ftl.map.restore(config.exported, &mut fill) {
             return Err(CheckpointError::Short);
         }
         ftl.stats.preloaded = states.iter().map(|&(_, valid, ..)| u64::from(valid)).sum();

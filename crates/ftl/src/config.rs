@@ -1,5 +1,6 @@
 //! The knobs of the layer.
 
+use crate::map::MOST_SLOTS;
 use core::fmt;
 use gordon_nand::Layout;
 
@@ -104,7 +105,7 @@ impl fmt::Display for ConfigError {
             ),
             Self::TooMany(pages) => write!(
                 f,
-                "{pages} mapping units are more than the 4294967295 that can be numbered; give a \
+                "{pages} mapping units are more than the 4278190079 that can be numbered; give a \
                  larger super_page.unit"
             ),
         }
@@ -185,7 +186,7 @@ impl Config {
             return Err(ConfigError::Zero("choices"));
         }
         let pages = u64::from(layout.pages()) * u64::from(self.slots);
-        if pages >= u64::from(u32::MAX) {
+        if pages > u64::from(MOST_SLOTS) {
             return Err(ConfigError::TooMany(pages));
         }
         let Self { low_water, reserve, exported, .. } = *self;

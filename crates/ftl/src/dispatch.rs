@@ -7,102 +7,125 @@
 //! A super-page of several logical pages takes the units that wait. Without a write buffer it is
 //! programmed with what there is, for the host waits; copies wait for others that are on their way.
 
-use crate::io::Action;
+use crate::io::{Action, Out};
 use crate::machine::Ftl;
 use crate::place::Kind;
-use crate::units::{Cause, NONE, State, Unit};
-use alloc::collections::VecDeque;
+use crate::units::{Cause, List, NONE, State, Unit};
 use gordon_nand::{Buf, FlashOp};
 
 /// How many waiting units are tried for an idle write point: the first may only go to a busy one.
 const LOOK_AHEAD: usize = 16;
 
-impl Ftl {
+impl<O: Out> Ftl<O> {
     /// Issues programs while there is a write point for one; true if any was issued.
+    #[inline(always)]
     pub(crate) fn dispatch(&mut self) -> bool {
-        let mut issued = false;
-        if !self.collector.ready.is_empty() {
-            let kind = self.points.kind_of_copies();
-            while self.points.idle(kind) > 0 && self.copies_may_go() {
-                let Some((at, point)) = self.pick(&self.collector.ready, kind, true) else { break };
-                self.program(at, point, true);
-                issued = true;
-            }
+        let copied = !self.collector.ready.is_empty() && self.dispatch_copies();
+        if self.ready.is_empty() {
+            self.draining = false;
+            return copied;
         }
-        while !self.ready.is_empty() && self.points.idle(Kind::Host) > 0 {
+        self.dispatch_host() || copied
+    }
+
+    #[inline(never)]
+    fn dispatch_copies(&mut self) -> bool {
+        let kind = self.points.kind_of_copies();
+        let mut issued = false;
+        while self.points.idle(kind) > 0 && self.copies_may_go() {
+            let Some((before, point)) = self.pick::<true>(kind) else { break };
+            self.program::<true>(before, point);
+            issued = true;
+        }
+        issued
+    }
+
+    #[inline(always)]
+    fn dispatch_host(&mut self) -> bool {
+        let mut issued = false;
+        while self.points.idle(Kind::Host) > 0 {
             if self.blocks.free() <= self.config.reserve {
                 if !self.stalled {
                     self.stalled = true;
                     self.stalls = self.stalls.wrapping_add(1);
                 }
-                return issued;
+                break;
             }
             self.stalled = false;
-            if self.host_waits() {
-                return issued;
+            if self.config.write_buffer > 0 && self.host_waits() {
+                break;
             }
-            let Some((at, point)) = self.pick(&self.ready, Kind::Host, false) else { break };
-            self.program(at, point, false);
+            let Some((before, point)) = self.pick::<false>(Kind::Host) else { break };
+            self.program::<false>(before, point);
             issued = true;
-        }
-        if self.ready.is_empty() {
-            self.draining = false;
+            if self.ready.is_empty() {
+                self.draining = false;
+                break;
+            }
         }
         issued
     }
 
     /// Whether the copies that are ready fill a super-page, or no more will come soon.
     fn copies_may_go(&self) -> bool {
-        let Some(ready) = u32::try_from(self.collector.ready.len()).ok().filter(|&n| n > 0) else {
-            return false;
-        };
-        ready >= self.config.slots || ready == self.collector.copies - self.collector.programming
+        let ready = self.collector.ready.len();
+        let few = ready < self.config.slots;
+        ready > 0 && (!few || ready == self.collector.copies - self.collector.programming)
     }
 
     /// Whether the write buffer holds back what is ready, for more may join it.
-    #[inline]
     fn host_waits(&self) -> bool {
         let room = self.config.write_buffer;
-        if room == 0 || self.draining || self.epochs.is_flushing() {
+        if self.draining || self.epochs.is_flushing() {
             return false;
         }
         // Writes that found no room in it are waited for.
-        let all_acked = self.ready.len() <= self.buffered as usize;
-        let full = self.ready.len() >= self.config.slots as usize;
+        let all_acked = self.ready.len() <= self.buffered;
+        let full = self.ready.len() >= self.config.slots;
         all_acked && (self.buffered <= room / 2 || (!full && self.buffered < room))
     }
 
-    /// The first of `queue` that has a write point, and which.
-    fn pick(&self, queue: &VecDeque<u32>, kind: Kind, copies: bool) -> Option<(usize, usize)> {
+    /// The first of those ready that has a write point, and which: the one before it in the list is
+    /// named.
+    #[inline(always)]
+    fn pick<const COPIES: bool>(&self, kind: Kind) -> Option<(u32, usize)> {
+        let queue = if COPIES { &self.collector.ready } else { &self.ready };
         let fresh = self.blocks.lane_to_open();
-        let scarce = copies && self.blocks.free() <= self.config.reserve;
+        let scarce = COPIES && self.blocks.free() <= self.config.reserve;
         let point_for = |floor| {
             let fresh = if scarce && self.has_room(kind, floor) { None } else { fresh };
             self.points.choose(kind, floor, fresh)
         };
-        let picked = if copies && self.config.slots > 1 {
-            // Those that fill a super-page go together, so that copies take no more room than is
-            // reckoned with.
-            point_for(self.floor_of_batch(queue)).map(|point| (0, point))
-        } else {
-            let mut tried = (0..).zip(queue.iter().take(LOOK_AHEAD));
-            loop {
-                let Some((at, &unit)) = tried.next() else { break None };
-                if let Some(point) = point_for(self.floor_of(self.units[unit].lpn)) {
-                    break Some((at, point));
-                }
+        // Copies that fill a super-page go together, so that they take no more room than is reckoned
+        // with.
+        let together = COPIES && self.config.slots > 1;
+        let floor = if together { self.floor_of_batch(queue) } else { self.floor_of(queue.head) };
+        if let Some(point) = point_for(floor) {
+            return Some((NONE, point));
+        }
+        let (mut before, mut tried) = (queue.head, 1);
+        while !together && tried < LOOK_AHEAD {
+            let unit = queue.after(&self.units, before);
+            if unit == NONE {
+                break;
             }
-        };
+            if let Some(point) = point_for(self.floor_of(unit)) {
+                return Some((before, point));
+            }
+            (before, tried) = (unit, tried + 1);
+        }
         // Where copies have their own write points, those of one kind may all be too old for a page
         // that was written by the other: one of them then goes on under a new number.
-        let renumbered = || Some((0, self.points.choose(kind, 0, None)?));
-        picked.or_else(|| if self.points.are_apart() { renumbered() } else { None })
+        if self.points.are_apart() {
+            return Some((NONE, self.points.choose(kind, 0, None)?));
+        }
+        None
     }
 
     /// The highest number that a copy of the pages may have that are to go together.
-    fn floor_of_batch(&self, queue: &VecDeque<u32>) -> u64 {
-        let batch = queue.iter().take(self.config.slots as usize);
-        batch.map(|&unit| self.floor_of(self.units[unit].lpn)).max().unwrap_or(0)
+    fn floor_of_batch(&self, queue: &List) -> u64 {
+        let batch = queue.iter(&self.units).take(self.config.slots as usize);
+        batch.map(|unit| self.floor_of(unit)).max().unwrap_or(0)
     }
 
     /// Whether an open block, its write point busy or not, may take a page.
@@ -113,64 +136,28 @@ impl Ftl {
         })
     }
 
-    /// Programs the unit at `at` of its queue, and others of it that may go with it.
-    fn program(&mut self, at: usize, point: usize, copies: bool) {
+    /// Programs the unit after `before` of those ready, and others of them that may go with it.
+    #[inline(always)]
+    fn program<const COPIES: bool>(&mut self, before: u32, point: usize) {
         if self.points.get(point).block.is_none() {
             let opened = self.open(point);
             debug_assert!(opened, "one without a block is chosen only where one is free");
         }
-        let mut sequence = self.points.get(point).sequence;
         if self.points.are_apart() {
-            let queue = if copies { &self.collector.ready } else { &self.ready };
-            let floor = if copies {
-                self.floor_of_batch(queue)
-            } else {
-                self.floor_of(self.units[queue[at]].lpn)
-            };
-            if floor > sequence {
-                let block = self.points.get(point).block.expect("opened above");
-                sequence = self.blocks.renumber(block);
-                self.points.renumber(point, sequence);
-            }
+            self.renumber_for(before, point, COPIES);
         }
-        let head = self.unqueue(at, copies);
-        let (mut last, mut slots) = (head, 1);
-        let (mut next, mut tried) = (at, 0);
-        while slots < self.config.slots && tried < self.config.slots as usize + LOOK_AHEAD {
-            let queue = if copies { &self.collector.ready } else { &self.ready };
-            let Some(&unit) = queue.get(next) else { break };
-            if self.floor_of(self.units[unit].lpn) <= sequence {
-                self.unqueue(next, copies);
-                self.units[last].next = unit;
-                (last, slots) = (unit, slots + 1);
-            } else {
-                next += 1;
-            }
-            tried += 1;
+        let place = self.points.get(point);
+        let (block, sequence) = (place.block.expect("opened above"), place.sequence);
+        let head = self.unqueue(before, COPIES);
+        let slots = self.config.slots;
+        if slots > 1 {
+            self.gather(head, before, sequence, COPIES);
+        } else {
+            self.units[head].next = NONE;
         }
-        self.units[last].next = NONE;
-        self.stats.padded += u64::from(self.config.slots - slots);
-        let ppn = self.next_page(point);
-        let first = self.slot(ppn, 0);
-        let mut unit = head;
-        for psn in first..first + self.config.slots {
-            if unit == NONE {
-                self.map.write(psn, None);
-                continue;
-            }
-            let Unit { lpn, copies, next, .. } = self.units[unit];
-            let kept = &mut self.units[unit];
-            debug_assert_eq!(kept.state, State::Ready);
-            (kept.state, kept.psn) = (State::Programming, psn);
-            match copies.filter(|_| kept.taking.is_empty()) {
-                None => self.stats.host_programs += 1,
-                Some(Cause::Collection) => self.stats.gc_programs += 1,
-                Some(Cause::Levelling) => self.stats.wear_programs += 1,
-            }
-            self.collector.programming += u32::from(copies.is_some());
-            self.map.write(psn, Some(lpn));
-            unit = next;
-        }
+        let ppn = self.layout.ppn(block, self.points.take(point));
+        let mut psn = self.slot(ppn, 0);
+        let end = psn + slots;
         let unit = &mut self.units[head];
         unit.sequence = sequence;
         // Write points are numbered in 32 bits.
@@ -178,22 +165,77 @@ impl Ftl {
         {
             unit.point = point as u32;
         }
+        let for_copies = unit.copies;
+        let mut at = head;
+        while at != NONE {
+            let unit = &mut self.units[at];
+            debug_assert_eq!(unit.state, State::Ready);
+            (unit.state, unit.psn) = (State::Programming, psn);
+            match unit.copies.filter(|_| unit.taking.is_empty()) {
+                None => self.stats.host_programs += 1,
+                Some(Cause::Collection) => self.stats.gc_programs += 1,
+                Some(Cause::Levelling) => self.stats.wear_programs += 1,
+            }
+            self.collector.programming += u32::from(unit.copies.is_some());
+            self.map.write(psn, Some(unit.lpn));
+            (psn, at) = (psn + 1, unit.next);
+        }
+        self.stats.padded += u64::from(end - psn);
+        (psn..end).for_each(|psn| self.map.write(psn, None));
         self.stats.program_operations += 1;
-        self.act(Action::Flash(FlashOp::Program { ppn, buf: Buf(head) }));
+        self.issue(FlashOp::Program { ppn, buf: Buf(head) }, for_copies);
     }
 
-    fn unqueue(&mut self, at: usize, copies: bool) -> u32 {
+    /// Where copies have their own write points, one may be too old for a page that was written by
+    /// the other kind: it goes on under a new number.
+    #[cold]
+    fn renumber_for(&mut self, before: u32, point: usize, copies: bool) {
+        let floor = if copies {
+            self.floor_of_batch(&self.collector.ready)
+        } else {
+            self.floor_of(self.ready.after(&self.units, before))
+        };
+        let place = self.points.get(point);
+        if floor > place.sequence {
+            let sequence = self.blocks.renumber(place.block.expect("it is open"));
+            self.points.renumber(point, sequence);
+        }
+    }
+
+    /// Chains to `head` others after `before` that may go to the same super-page.
+    #[inline(never)]
+    fn gather(&mut self, head: u32, mut before: u32, sequence: u64, copies: bool) {
+        let (mut last, mut slots, mut tried) = (head, 1, 0);
+        while slots < self.config.slots && tried < self.config.slots as usize + LOOK_AHEAD {
+            let queue = if copies { &self.collector.ready } else { &self.ready };
+            let unit = queue.after(&self.units, before);
+            if unit == NONE {
+                break;
+            }
+            if self.floor_of(unit) <= sequence {
+                self.unqueue(before, copies);
+                self.units[last].next = unit;
+                (last, slots) = (unit, slots + 1);
+            } else {
+                before = unit;
+            }
+            tried += 1;
+        }
+        self.units[last].next = NONE;
+    }
+
+    #[inline(always)]
+    fn unqueue(&mut self, before: u32, copies: bool) -> u32 {
         let queue = if copies { &mut self.collector.ready } else { &mut self.ready };
-        let unit = if at == 0 { queue.pop_front() } else { queue.remove(at) };
-        unit.expect("picked from the queue")
+        queue.unlink(&mut self.units, before)
     }
 
     pub(crate) fn program_summary(&mut self, point: usize) {
         let place = *self.points.get(point);
         let block = place.block.expect("a full write point has a block");
-        let ppn = self.next_page(point);
-        let mut unit = Unit::new(0, State::Programming);
-        (unit.listed, unit.psn) = (false, self.slot(ppn, 0));
+        let ppn = self.layout.ppn(block, self.points.take(point));
+        let mut unit = Unit::new(0, NONE, State::Programming);
+        unit.psn = self.slot(ppn, 0);
         (unit.point, unit.sequence) =
             (u32::try_from(point).expect("numbered in 32 bits"), place.sequence);
         let at = self.units.add(unit);
@@ -208,13 +250,5 @@ impl Ftl {
         let Some((block, lane, sequence)) = self.blocks.open() else { return false };
         self.points.open(point, block, lane, sequence);
         true
-    }
-
-    /// Takes the next page of a write point, which is busy from now.
-    #[inline]
-    fn next_page(&mut self, point: usize) -> gordon_units::Ppn {
-        let page = self.points.take(point);
-        let block = self.points.get(point).block;
-        self.layout.ppn(block.expect("the write point is open"), page)
     }
 }

@@ -1,14 +1,14 @@
 //! What follows when an operation is done, or has failed.
 
 use crate::blocks::State as BlockState;
-use crate::io::{Action, How, Piece, RequestId};
+use crate::io::{Action, How, Out, RequestId};
 use crate::machine::Ftl;
-use crate::units::{Kind, NONE, State, Waiting};
+use crate::units::{Kind, List, NONE, Queue, State, Waiting};
 use gordon_nand::{Buf, FlashOp};
 use gordon_units::{BlockId, Lpn, Ppn};
 
-impl Ftl {
-    #[inline]
+impl<O: Out> Ftl<O> {
+    #[inline(always)]
     pub(crate) fn done(&mut self, op: FlashOp) {
         match op {
             FlashOp::Read { ppn, buf, .. } => {
@@ -49,6 +49,7 @@ impl Ftl {
         }
     }
 
+    #[inline(never)]
     fn read_done(&mut self, ppn: Ppn, head: u32, failed: bool) {
         let block = self.layout.block_of(ppn);
         if self.blocks.unpin(block) {
@@ -70,11 +71,12 @@ impl Ftl {
         }
     }
 
+    #[inline(always)]
     fn unit_read(&mut self, at: u32) {
         // What was written may have been acknowledged: readers see it.
         if self.config.contents {
             for waiting in self.pieces.iter(self.units[at].taking) {
-                self.actions.push_back(Action::Fill(Buf(at), waiting.piece));
+                self.out.act(Action::Fill(Buf(at), waiting.piece));
             }
         }
         while let Some(Waiting { piece, .. }) = self.pieces.pop(&mut self.units[at].readers) {
@@ -84,7 +86,7 @@ impl Ftl {
         if unit.only_reads() {
             if unit.listed {
                 // The last page read stays, until another is read or it is written.
-                self.table.remove(unit.lpn);
+                self.unlist(at);
                 self.units[at].state = State::Cached;
                 if let Some(old) = self.cached.replace(at) {
                     self.units.remove(old);
@@ -102,9 +104,9 @@ impl Ftl {
         if self.worn_out {
             self.give_up(at);
         } else if self.units[at].copies.is_some() {
-            self.collector.ready.push_back(at);
+            self.collector.ready.push_back(&mut self.units, at);
         } else {
-            self.ready.push_back(at);
+            self.ready.push_back(&mut self.units, at);
         }
     }
 
@@ -129,6 +131,7 @@ impl Ftl {
         }
     }
 
+    #[inline(never)]
     fn program_done(&mut self, ppn: Ppn, head: u32) {
         let block = self.layout.block_of(ppn);
         let point = self.units[head].point as usize;
@@ -136,29 +139,36 @@ impl Ftl {
         while at != NONE {
             let unit = &mut self.units[at];
             debug_assert_eq!(unit.state, State::Programming);
-            let (lpn, psn, copies) = (unit.lpn, unit.psn, unit.copies.take());
+            let (psn, copies) = (unit.psn, unit.copies.take());
             let next = core::mem::replace(&mut unit.next, NONE);
             let how = match () {
                 () if unit.stalls != self.stalls => How::Stalled,
                 () if unit.merged => How::Merge,
                 () => How::Flash,
             };
-            let old = self.map.get(lpn);
-            self.map.set(lpn, psn);
+            let old = core::mem::replace(&mut unit.home, psn);
+            let (lpn, ends) = (unit.lpn, unit.held.is_empty() && !self.worn_out);
+            let mut taken = core::mem::replace(&mut unit.taking, Queue::EMPTY);
+            self.buffered -= u32::from(ends && unit.buffered);
+            self.map.fill(psn);
             self.blocks.add_valid(block, 1);
-            if let Some(old) = old {
+            if old != NONE {
                 self.invalidate(old);
             }
             if copies.is_some() {
                 self.collector.programming -= 1;
                 self.copied();
             }
-            self.acknowledge(at, how);
-            self.next_round(at);
+            self.acknowledge(&mut taken, how);
+            if ends {
+                self.map.set(lpn, psn);
+                self.units.remove(at);
+            } else {
+                self.next_round(at);
+            }
             at = next;
         }
-        self.points.release(point);
-        if self.points.get(point).next == self.data_pages {
+        if self.points.release(point) == self.data_pages {
             if self.config.summary {
                 self.program_summary(point);
             } else {
@@ -191,9 +201,9 @@ impl Ftl {
                 if self.worn_out {
                     self.give_up(at);
                 } else if copies {
-                    self.collector.ready.push_front(at);
+                    self.collector.ready.push_front(&mut self.units, at);
                 } else {
-                    self.ready.push_front(at);
+                    self.ready.push_front(&mut self.units, at);
                 }
             }
             at = next;
@@ -211,7 +221,7 @@ impl Ftl {
             self.retire(block);
         } else {
             self.points.add_load(self.layout.lane_of(block));
-            self.act(Action::Flash(FlashOp::Erase { block }));
+            self.act(Action::Copy(FlashOp::Erase { block }));
         }
     }
 
@@ -228,9 +238,14 @@ impl Ftl {
     /// No more writes are taken.
     pub(crate) fn wear_out(&mut self) {
         self.worn_out = true;
-        let copies = core::mem::take(&mut self.collector.ready);
-        for at in core::mem::take(&mut self.ready).into_iter().chain(copies) {
-            self.give_up(at);
+        for mut list in [
+            core::mem::replace(&mut self.ready, List::EMPTY),
+            core::mem::replace(&mut self.collector.ready, List::EMPTY),
+        ] {
+            while !list.is_empty() {
+                let at = list.unlink(&mut self.units, NONE);
+                self.give_up(at);
+            }
         }
         self.refuse_flushes();
     }
@@ -245,7 +260,7 @@ impl Ftl {
         if self.units[at].taking.is_empty() {
             self.end(at);
         } else {
-            self.ready.push_back(at);
+            self.ready.push_back(&mut self.units, at);
         }
         self.refuse_flushes();
     }
@@ -260,7 +275,7 @@ impl Ftl {
 
     /// Refuses the writes and trims of a unit that are not acknowledged.
     fn refuse_rest(&mut self, at: u32) {
-        let mut kept = crate::units::Queue::EMPTY;
+        let mut kept = Queue::EMPTY;
         loop {
             let unit = &mut self.units[at];
             let taken = self.pieces.pop(&mut unit.taking);
@@ -275,9 +290,10 @@ impl Ftl {
         self.units[at].taking = kept;
     }
 
-    /// Acknowledges the writes that a unit has carried.
-    pub(crate) fn acknowledge(&mut self, at: u32, how: How) {
-        while let Some(waiting) = self.pieces.pop(&mut self.units[at].taking) {
+    /// Acknowledges writes that a unit has carried.
+    #[inline(always)]
+    fn acknowledge(&mut self, taken: &mut Queue, how: How) {
+        while let Some(waiting) = self.pieces.pop(taken) {
             if !waiting.acked {
                 self.act(Action::Ack(waiting.piece.request, how));
             }
@@ -286,6 +302,12 @@ impl Ftl {
         if self.epochs.is_flushing() {
             self.ack_flushes();
         }
+    }
+
+    /// Acknowledges the writes of a unit that nobody can read any more.
+    pub(crate) fn forget_writes(&mut self, at: u32) {
+        let mut taken = core::mem::replace(&mut self.units[at].taking, Queue::EMPTY);
+        self.acknowledge(&mut taken, How::Buffer);
     }
 
     /// Refuses the writes and trims that a unit holds.
@@ -313,7 +335,7 @@ impl Ftl {
             let Waiting { piece, kind, epoch, .. } = waiting;
             if kind == Kind::Trim {
                 // The writes held before it need not be programmed: nobody can read them.
-                self.acknowledge(at, How::Buffer);
+                self.forget_writes(at);
                 self.unmap(Lpn(lpn));
                 self.acknowledge_trim(piece.request, epoch);
                 blank = true;
@@ -335,12 +357,8 @@ impl Ftl {
         } else {
             let unit = &mut self.units[at];
             (unit.state, unit.merged, unit.stalls) = (State::Ready, false, self.stalls);
-            self.ready.push_back(at);
+            self.ready.push_back(&mut self.units, at);
         }
-    }
-
-    fn is_whole(&self, piece: Piece) -> bool {
-        piece.len == self.config.sectors_per_page
     }
 
     fn acknowledge_trim(&mut self, request: RequestId, epoch: u32) {

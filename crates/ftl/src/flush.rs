@@ -6,80 +6,82 @@
 use crate::io::RequestId;
 use alloc::collections::VecDeque;
 
+/// An epoch that a flush has ended.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     /// Writes not yet acknowledged.
     writes: u32,
-    /// The flush that ended it; the last epoch has none.
-    flush: Option<RequestId>,
+    flush: RequestId,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Epochs {
-    epochs: VecDeque<Epoch>,
-    /// Number of the first one; numbers wrap.
-    first: u32,
+    /// Those with a flush that waits, the last before the present one.
+    ended: VecDeque<Epoch>,
+    /// Number of the present one; numbers wrap.
+    present: u32,
+    /// Its writes not yet acknowledged.
+    writes: u32,
 }
 
 impl Epochs {
     pub fn new() -> Self {
-        Self { epochs: VecDeque::from([Epoch { writes: 0, flush: None }]), first: 0 }
+        Self { ended: VecDeque::new(), present: 0, writes: 0 }
     }
 
     /// A write comes in; returns its epoch.
     #[inline]
     pub fn enter(&mut self) -> u32 {
-        let last = self.epochs.len() - 1;
-        self.epochs[last].writes += 1;
-        // Fewer epochs than requests in flight.
-        #[allow(clippy::cast_possible_truncation)]
-        self.first.wrapping_add(last as u32)
+        self.writes += 1;
+        self.present
     }
 
     /// A write of `epoch` is acknowledged.
     #[inline]
     pub fn leave(&mut self, epoch: u32) {
-        let at = epoch.wrapping_sub(self.first) as usize;
+        if epoch == self.present {
+            self.writes -= 1;
+        } else {
+            self.leave_ended(epoch);
+        }
+    }
+
+    #[cold]
+    fn leave_ended(&mut self, epoch: u32) {
+        let age = self.present.wrapping_sub(epoch) as usize;
         // One that was given up counts in the first.
-        let at = if at < self.epochs.len() { at } else { 0 };
-        self.epochs[at].writes -= 1;
+        let at = self.ended.len().saturating_sub(age);
+        match self.ended.get_mut(at) {
+            Some(epoch) => epoch.writes -= 1,
+            None => self.writes -= 1,
+        }
     }
 
     /// The next flush that has nothing left to wait for.
-    #[inline]
     pub fn flushed(&mut self) -> Option<RequestId> {
-        let front = self.epochs[0];
-        if front.writes > 0 {
-            return None;
-        }
-        let flush = front.flush?;
-        self.epochs.pop_front();
-        self.first = self.first.wrapping_add(1);
-        Some(flush)
+        self.ended.pop_front_if(|epoch| epoch.writes == 0).map(|epoch| epoch.flush)
     }
 
     /// Takes back the oldest flush that waits; what it waited for is waited for by the next.
     pub fn give_up(&mut self) -> Option<RequestId> {
-        if self.epochs.len() == 1 {
-            return None;
-        }
-        let first = self.epochs.pop_front()?;
-        self.first = self.first.wrapping_add(1);
+        let first = self.ended.pop_front()?;
         // Writes of epochs before the present ones count in the first.
-        self.epochs[0].writes += first.writes;
-        first.flush
+        match self.ended.front_mut() {
+            Some(epoch) => epoch.writes += first.writes,
+            None => self.writes += first.writes,
+        }
+        Some(first.flush)
     }
 
     /// Whether a flush waits.
     #[inline]
     pub fn is_flushing(&self) -> bool {
-        self.epochs.len() > 1
+        !self.ended.is_empty()
     }
 
     /// A flush comes in.
     pub fn flush(&mut self, request: RequestId) {
-        let last = self.epochs.back_mut().expect("there is always a present epoch");
-        last.flush = Some(request);
-        self.epochs.push_back(Epoch { writes: 0, flush: None });
+        self.ended.push_back(Epoch { writes: core::mem::take(&mut self.writes), flush: request });
+        self.present = self.present.wrapping_add(1);
     }
 }

@@ -27,9 +27,10 @@ mod random;
 
 use crate::blocks::Blocks;
 use crate::config::Victim;
+use crate::io::Out;
 use crate::machine::Ftl;
 use crate::random::Random;
-use crate::units::{Cause, NONE, State, Unit};
+use crate::units::{Cause, List, NONE, State, Unit};
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -51,7 +52,7 @@ pub(crate) struct Collector {
     pub copies: u32,
     pub programming: u32,
     /// Copies that wait for a write point.
-    pub ready: VecDeque<u32>,
+    pub ready: List,
     random: Random,
     /// Erases at the last time that wear was looked at.
     levelled_at: u64,
@@ -71,7 +72,7 @@ impl Collector {
             starved: VecDeque::new(),
             copies: 0,
             programming: 0,
-            ready: VecDeque::new(),
+            ready: List::EMPTY,
             random: Random(seed),
             levelled_at: 0,
             fruitless: 0,
@@ -113,12 +114,11 @@ fn choose(policy: Victim, blocks: &Blocks, pages: u32, random: &mut Random) -> O
     }
 }
 
-impl Ftl {
+impl<O: Out> Ftl<O> {
     /// Starts collections where blocks run low, and copies in those under way.
     #[inline]
     pub(crate) fn collect(&mut self) {
-        let underway = |ftl: &Self| u32::try_from(ftl.collector.active.len()).unwrap_or(u32::MAX);
-        if self.blocks.free().saturating_add(underway(self)) <= self.config.low_water {
+        if self.is_low() {
             self.collect_more();
         }
         if !self.collector.doomed.is_empty() {
@@ -129,12 +129,24 @@ impl Ftl {
         }
     }
 
+    /// Whether [`collect`](Self::collect) may have something to do.
+    #[inline(always)]
+    pub(crate) fn wants_collection(&self) -> bool {
+        self.is_low() || !self.collector.doomed.is_empty() || self.config.wear_spread > 0
+    }
+
+    /// Whether few blocks are free, those under collection included.
+    #[inline(always)]
+    fn is_low(&self) -> bool {
+        self.blocks.free() as usize + self.collector.active.len() <= self.config.low_water as usize
+    }
+
+    #[cold]
     fn collect_more(&mut self) {
         if self.worn_out {
             return;
         }
-        let underway = |ftl: &Self| u32::try_from(ftl.collector.active.len()).unwrap_or(u32::MAX);
-        while self.blocks.free().saturating_add(underway(self)) <= self.config.low_water {
+        while self.is_low() {
             // Its copies must take fewer super-pages than it has.
             let most = (self.data_pages - 1) * self.config.slots;
             let choice = self.victim();
@@ -277,20 +289,23 @@ impl Ftl {
     /// Reads what is valid of a super-page.
     fn copy_page(&mut self, ppn: Ppn, cause: Cause) {
         let (mut head, mut last, mut slots) = (NONE, NONE, 0);
-        for slot in 0..self.config.slots {
-            let psn = self.slot(ppn, slot);
-            let Some(lpn) = self.map.written(psn) else { continue };
-            if self.map.get(lpn) != Some(psn) || !self.wants_copy(lpn, psn, cause) {
+        let (mut from, end) = (self.slot(ppn, 0), self.slot(ppn, self.config.slots));
+        while let Some(psn) = self.map.next_filled(from, end) {
+            from = psn + 1;
+            let lpn = self.map.written(psn).expect("a page is there");
+            if let Some(at) = self.map.unit(self.map.get(lpn))
+                && !self.wants_copy(at, cause)
+            {
                 continue;
             }
-            let mut unit = Unit::new(lpn, State::Reading);
-            (unit.copies, unit.psn, unit.stalls) = (Some(cause), psn, self.stalls);
+            let mut unit = Unit::new(lpn, psn, State::Reading);
+            (unit.copies, unit.stalls) = (Some(cause), self.stalls);
             self.collector.copies += 1;
             let at = if let Some(at) = self.cached_unit(Lpn(lpn)) {
                 // Its content is at hand; and writes that join the copy would make it stale.
                 self.cached = None;
                 self.units[at] = Unit { state: State::Ready, ..unit };
-                self.collector.ready.push_back(at);
+                self.collector.ready.push_back(&mut self.units, at);
                 at
             } else {
                 self.stats.gc_page_reads += 1;
@@ -303,29 +318,29 @@ impl Ftl {
                 (last, slots) = (at, slots + 1);
                 at
             };
-            self.table.insert(lpn, at);
+            self.list(at);
         }
         if slots > 0 {
             self.read_pages(head, slots);
         }
     }
 
-    /// Whether a valid page needs a copy of its own: a unit that has work with it may stand for it.
-    fn wants_copy(&mut self, lpn: u32, psn: u32, cause: Cause) -> bool {
-        let Some(at) = self.table.get(lpn) else { return true };
+    /// Whether a valid page needs a copy of its own: the unit that has work with it may stand for
+    /// it.
+    fn wants_copy(&mut self, at: u32, cause: Cause) -> bool {
         let unit = &mut self.units[at];
         if unit.only_reads() {
             self.unlist(at);
             return true;
         }
-        debug_assert!(unit.copies.is_none(), "slot {psn} is looked at once");
+        debug_assert!(unit.copies.is_none(), "each slot is looked at once");
         if unit.state != State::Programming {
             unit.copies = Some(cause);
             let ready = unit.state == State::Ready;
             self.collector.copies += 1;
             if ready {
-                self.ready.retain(|&ready| ready != at);
-                self.collector.ready.push_back(at);
+                self.ready.remove(&mut self.units, at);
+                self.collector.ready.push_back(&mut self.units, at);
             }
         }
         false

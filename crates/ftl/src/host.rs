@@ -1,13 +1,13 @@
 //! What the host asks for.
 
-use crate::io::{Action, Extent, Host, How, Piece, RequestId};
+use crate::io::{Action, Extent, Host, How, Out, Piece, RequestId};
 use crate::machine::Ftl;
 use crate::units::{Kind, NONE, State, Unit, Waiting};
 use gordon_nand::Buf;
 use gordon_units::Lpn;
 
-impl Ftl {
-    #[inline]
+impl<O: Out> Ftl<O> {
+    #[inline(always)]
     pub(crate) fn host(&mut self, host: Host) {
         match host {
             Host::Read(extent) => self.read(extent),
@@ -37,6 +37,7 @@ impl Ftl {
         assert!(inside, "no such range: {extent:?}");
     }
 
+    #[inline(never)]
     fn read(&mut self, extent: Extent) {
         self.expect_inside(extent);
         // Pages of the request that lie in one super-page are read together.
@@ -44,7 +45,8 @@ impl Ftl {
         for piece in extent.pieces(self.config.sectors_per_page) {
             self.stats.host_reads += 1;
             let lpn = piece.lpn;
-            if let Some(at) = self.table.get(lpn.0) {
+            let psn = self.map.get(lpn.0);
+            if let Some(at) = self.map.unit(psn) {
                 let unit = &mut self.units[at];
                 if unit.state == State::Reading {
                     self.pieces.push(&mut unit.readers, piece, Kind::Read, 0);
@@ -53,125 +55,140 @@ impl Ftl {
                     self.stats.forwarded += 1;
                     self.give(at, piece, How::Buffer);
                 }
-            } else if let Some(at) = self.cached_unit(lpn) {
+                continue;
+            }
+            if let Some(at) = self.cached_unit(lpn) {
                 self.stats.bypassed += 1;
                 self.give(at, piece, How::Buffer);
-            } else if let Some(psn) = self.map.get(lpn.0) {
-                let mut unit = Unit::new(lpn.0, State::Reading);
-                (unit.listed, unit.psn) = (self.config.bypass, psn);
-                self.pieces.push(&mut unit.readers, piece, Kind::Read, 0);
-                self.stats.host_page_reads += 1;
-                let at = self.units.add(unit);
-                if self.config.bypass {
-                    self.table.insert(lpn.0, at);
-                }
-                if slots > 0 && self.page_of(self.units[last].psn) == self.page_of(psn) {
-                    self.units[last].next = at;
-                    slots += 1;
-                } else {
-                    if slots > 0 {
-                        self.read_pages(head, slots);
-                    }
-                    (head, slots) = (at, 1);
-                }
-                last = at;
-            } else {
+                continue;
+            }
+            if psn == NONE {
                 self.stats.unmapped_reads += 1;
                 self.with_buffer(Action::GiveZeros(piece));
                 self.act(Action::Ack(piece.request, How::Buffer));
+                continue;
             }
+            self.stats.host_page_reads += 1;
+            let mut unit = Unit::new(lpn.0, psn, State::Reading);
+            self.pieces.push(&mut unit.readers, piece, Kind::Read, 0);
+            let at = self.units.add(unit);
+            if self.config.bypass {
+                self.list(at);
+            }
+            if slots > 0 && self.page_of(self.units[last].psn) == self.page_of(psn) {
+                self.units[last].next = at;
+                slots += 1;
+            } else {
+                if slots > 0 {
+                    self.read_pages(head, slots);
+                }
+                (head, slots) = (at, 1);
+            }
+            last = at;
         }
         if slots > 0 {
             self.read_pages(head, slots);
         }
     }
 
+    #[inline(never)]
     fn write(&mut self, extent: Extent) {
         self.expect_inside(extent);
         for piece in extent.pieces(self.config.sectors_per_page) {
             self.stats.host_writes += 1;
-            self.write_piece(piece);
+            let epoch = self.epochs.enter();
+            let place = self.map.get(piece.lpn.0);
+            match self.map.unit(place) {
+                Some(at) => self.write_to(at, piece, epoch),
+                None => self.write_fresh(piece, place, epoch),
+            }
         }
     }
 
-    fn write_piece(&mut self, piece: Piece) {
-        let epoch = self.epochs.enter();
-        let (lpn, whole) = (piece.lpn, piece.len == self.config.sectors_per_page);
-        if let Some(at) = self.table.get(lpn.0) {
-            let unit = &self.units[at];
-            if unit.only_reads() {
-                if !whole {
-                    // The read that is pending is the one this write needs.
-                    self.stats.bypassed += 1;
-                    self.units[at].merged = true;
-                    self.accept(at, piece, epoch);
-                    return;
-                }
+    /// Writes a piece of a page with work in flight.
+    fn write_to(&mut self, at: u32, piece: Piece, epoch: u32) {
+        let unit = &self.units[at];
+        if unit.only_reads() {
+            if self.is_whole(piece) {
+                let home = unit.home;
                 self.unlist(at);
-            } else if unit.state == State::Programming
-                || !unit.held.is_empty()
-                || !self.config.combine
-            {
-                // A trim that is held must come first. Reads are served from the buffer as it is,
-                // so what is held is not acknowledged yet.
-                self.pieces.push(&mut self.units[at].held, piece, Kind::Write, epoch);
-                return;
-            } else {
-                self.stats.combined += 1;
-                let ready = unit.state == State::Ready;
-                self.accept(at, piece, epoch);
-                if ready {
-                    self.with_buffer(Action::Fill(Buf(at), piece));
-                }
-                return;
+                return self.write_fresh(piece, home, epoch);
             }
-        }
-        let mut unit = Unit::new(lpn.0, State::Ready);
-        unit.stalls = self.stalls;
-        let cached = self.cached_unit(lpn);
-        let at = match (cached, self.map.get(lpn.0)) {
-            (Some(at), _) => {
-                self.stats.bypassed += u64::from(!whole);
-                self.cached = None;
-                self.units[at] = unit;
-                at
+            // The read that is pending is the one this write needs.
+            self.stats.bypassed += 1;
+            self.units[at].merged = true;
+            self.accept_at(at, piece, epoch);
+        } else if unit.state == State::Programming || !unit.held.is_empty() || !self.config.combine
+        {
+            // A trim that is held must come first. Reads are served from the buffer as it is,
+            // so what is held is not acknowledged yet.
+            self.pieces.push(&mut self.units[at].held, piece, Kind::Write, epoch);
+        } else {
+            self.stats.combined += 1;
+            let ready = unit.state == State::Ready;
+            self.accept_at(at, piece, epoch);
+            if ready {
+                self.with_buffer(Action::Fill(Buf(at), piece));
             }
-            (None, Some(psn)) if !whole => {
-                self.stats.merge_page_reads += 1;
-                (unit.state, unit.psn, unit.merged) = (State::Reading, psn, true);
-                let at = self.units.add(unit);
-                self.read_pages(at, 1);
-                at
-            }
-            (None, mapped) => {
-                let at = self.units.add(unit);
-                if mapped.is_none() && !whole {
-                    self.with_buffer(Action::Zero(Buf(at)));
-                }
-                at
-            }
-        };
-        self.table.insert(lpn.0, at);
-        self.accept(at, piece, epoch);
-        if self.units[at].state == State::Ready {
-            self.with_buffer(Action::Fill(Buf(at), piece));
-            self.ready.push_back(at);
         }
     }
 
-    /// A unit takes in a written piece; where the write buffer has room for it, it is acknowledged.
-    #[inline]
-    fn accept(&mut self, at: u32, piece: Piece, epoch: u32) {
-        let unit = &mut self.units[at];
+    /// Writes a piece of a page that is at `home`, with no work in flight.
+    #[inline(always)]
+    fn write_fresh(&mut self, piece: Piece, home: u32, epoch: u32) {
+        let whole = self.is_whole(piece);
+        let mut unit = Unit::new(piece.lpn.0, home, State::Ready);
+        (unit.stalls, unit.listed) = (self.stalls, true);
+        let acked = self.accept(&mut unit, piece, epoch);
+        let at = if let Some(at) = self.cached_unit(piece.lpn) {
+            self.stats.bypassed += u64::from(!whole);
+            self.cached = None;
+            self.units[at] = unit;
+            at
+        } else if home != NONE && !whole {
+            self.stats.merge_page_reads += 1;
+            (unit.state, unit.merged) = (State::Reading, true);
+            let at = self.units.add(unit);
+            self.read_pages(at, 1);
+            at
+        } else {
+            let at = self.units.add(unit);
+            if !whole {
+                self.with_buffer(Action::Zero(Buf(at)));
+            }
+            at
+        };
+        self.map.set_unit(piece.lpn.0, at);
+        if acked {
+            self.act(Action::Ack(piece.request, How::Buffer));
+        }
+        if unit.state == State::Ready {
+            self.with_buffer(Action::Fill(Buf(at), piece));
+            self.ready.push_back(&mut self.units, at);
+        }
+    }
+
+    /// A unit takes in a written piece; true where the write buffer has room for it, so that it is to
+    /// be acknowledged.
+    #[inline(always)]
+    fn accept(&mut self, unit: &mut Unit, piece: Piece, epoch: u32) -> bool {
         if !unit.buffered && self.buffered < self.config.write_buffer {
             unit.buffered = true;
             self.buffered += 1;
         }
         let acked = unit.buffered;
+        self.stats.buffered += u64::from(acked);
         let waiting = Waiting { piece, kind: Kind::Write, epoch, acked, next: NONE };
         self.pieces.hold(&mut unit.taking, waiting);
+        acked
+    }
+
+    /// As [`accept`](Self::accept), for a unit on its way.
+    fn accept_at(&mut self, at: u32, piece: Piece, epoch: u32) {
+        let mut unit = self.units[at];
+        let acked = self.accept(&mut unit, piece, epoch);
+        self.units[at] = unit;
         if acked {
-            self.stats.buffered += 1;
             self.act(Action::Ack(piece.request, How::Buffer));
         }
     }
@@ -182,7 +199,7 @@ impl Ftl {
         self.expect_inside(Extent { request, first, sectors: u64::from(len) });
         let piece = Piece { request, lpn, start: 0, len };
         self.stats.trims += 1;
-        if let Some(at) = self.table.get(lpn.0) {
+        if let Some(at) = self.map.unit(self.map.get(lpn.0)) {
             let unit = &self.units[at];
             if !unit.only_reads() {
                 let waits = unit.state == State::Ready && unit.held.is_empty();
@@ -192,8 +209,8 @@ impl Ftl {
                     return;
                 }
                 // Nobody can read what waits in the write buffer any more.
-                self.ready.retain(|&ready| ready != at);
-                self.acknowledge(at, How::Buffer);
+                self.ready.remove(&mut self.units, at);
+                self.forget_writes(at);
                 self.end(at);
             } else {
                 self.unlist(at);
@@ -207,14 +224,22 @@ impl Ftl {
         self.act(Action::Ack(request, How::Buffer));
     }
 
+    /// The page is on the array no more; a unit of it may go on.
     pub(crate) fn unmap(&mut self, lpn: Lpn) {
-        if let Some(psn) = self.map.get(lpn.0) {
+        let place = self.map.get(lpn.0);
+        let psn = match self.map.unit(place) {
+            Some(at) => core::mem::replace(&mut self.units[at].home, NONE),
+            None => {
+                self.map.set(lpn.0, NONE);
+                place
+            }
+        };
+        if psn != NONE {
             let sequence = self.blocks.sequence(self.block_of(psn));
             if sequence > self.trim_floor {
                 self.trim_floor = sequence;
                 self.renumber_points();
             }
-            self.map.clear(lpn.0);
             self.invalidate(psn);
         }
     }
@@ -240,17 +265,31 @@ impl Ftl {
         self.cached.filter(|&at| self.units[at].lpn == lpn.0)
     }
 
-    /// Takes a pending read out of the table: it goes on, but later requests do not join it.
+    pub(crate) fn is_whole(&self, piece: Piece) -> bool {
+        piece.len == self.config.sectors_per_page
+    }
+
+    /// Lets later requests find a unit.
+    #[inline(always)]
+    pub(crate) fn list(&mut self, at: u32) {
+        let unit = &mut self.units[at];
+        unit.listed = true;
+        self.map.set_unit(unit.lpn, at);
+    }
+
+    /// Takes a unit off the map: a pending read goes on, but later requests do not join it.
+    #[inline(always)]
     pub(crate) fn unlist(&mut self, at: u32) {
-        self.table.remove(self.units[at].lpn);
-        self.units[at].listed = false;
+        let unit = &mut self.units[at];
+        unit.listed = false;
+        self.map.set(unit.lpn, unit.home);
     }
 
     /// Nothing is left to do for a unit.
+    #[inline(always)]
     pub(crate) fn end(&mut self, at: u32) {
-        let unit = &self.units[at];
-        self.buffered -= u32::from(unit.buffered);
-        self.table.remove(unit.lpn);
+        self.buffered -= u32::from(self.units[at].buffered);
+        self.unlist(at);
         self.units.remove(at);
     }
 

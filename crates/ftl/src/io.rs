@@ -1,5 +1,6 @@
 //! What goes into the layer and what comes out.
 
+use alloc::collections::VecDeque;
 use gordon_nand::{Buf, FlashOp};
 use gordon_units::{BlockId, Lpn};
 
@@ -25,8 +26,8 @@ impl Extent {
     /// Where a page number does not fit: drivers check requests against the capacity.
     pub fn pieces(self, per_page: u32) -> impl Iterator<Item = Piece> {
         let page = u64::from(per_page);
-        let (mut lpn, start) = (self.first / page, self.first % page);
-        let (mut start, mut left) = (start, self.sectors);
+        let (mut lpn, mut start) = split(self.first, per_page);
+        let mut left = self.sectors;
         core::iter::from_fn(move || {
             if left == 0 {
                 return None;
@@ -47,9 +48,21 @@ impl Extent {
 
     /// How many parts that are.
     pub fn count(self, per_page: u32) -> u64 {
-        let page = u64::from(per_page);
-        (self.first % page + self.sectors).div_ceil(page)
+        let (_, start) = split(self.first, per_page);
+        let (whole, part) = split(start + self.sectors, per_page);
+        whole + u64::from(part > 0)
     }
+}
+
+/// How many pages, and how many sectors more. Nearly always a page has 2^n sectors, and to shift is
+/// many times quicker than to divide.
+#[inline]
+fn split(sectors: u64, per_page: u32) -> (u64, u64) {
+    let page = u64::from(per_page);
+    if per_page.is_power_of_two() {
+        return (sectors >> per_page.trailing_zeros(), sectors & (page - 1));
+    }
+    (sectors / page, sectors % page)
 }
 
 /// The part of a request that lies in one logical page.
@@ -111,6 +124,8 @@ pub enum Action {
     /// Start an operation, and hand in [`Input::Done`] when it is done. Operations may end in any
     /// order. [`Ftl::parts`](crate::Ftl::parts) says which buffers a read fills or a program takes.
     Flash(FlashOp),
+    /// As [`Flash`](Self::Flash), for garbage collection or wear levelling.
+    Copy(FlashOp),
     /// Fill the whole buffer with zeros.
     Zero(Buf),
     /// Copy the data of a written piece into its place in the buffer.
@@ -129,6 +144,20 @@ pub enum Action {
     Refuse(RequestId),
     /// Nothing until the next input.
     Wait,
+}
+
+/// Takes what the layer wants done, in order: a queue, for drivers that [poll](crate::Ftl::poll), or
+/// a driver that does it at once.
+pub trait Out {
+    /// The next thing to do. (Never [`Action::Wait`].)
+    fn act(&mut self, action: Action);
+}
+
+impl Out for VecDeque<Action> {
+    #[inline]
+    fn act(&mut self, action: Action) {
+        self.push_back(action);
+    }
 }
 
 /// A logical page's part of a flash operation.

@@ -27,13 +27,12 @@ mod precondition;
 mod preload;
 mod random;
 mod stats;
-mod table;
 mod units;
 
 pub use check::Inconsistency;
 pub use checkpoint::CheckpointError;
 pub use config::{Config, ConfigError, Victim};
-pub use io::{Action, Extent, Host, How, Input, Part, Piece, RequestId};
+pub use io::{Action, Extent, Host, How, Input, Out, Part, Piece, RequestId};
 pub use machine::Ftl;
 pub use preload::{NoRoom, Placed};
 pub use stats::Stats;

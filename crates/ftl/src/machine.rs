@@ -4,22 +4,23 @@ use crate::blocks::Blocks;
 use crate::config::{Config, ConfigError};
 use crate::flush::Epochs;
 use crate::gc::Collector;
-use crate::io::{Action, Input, Part};
+use crate::io::{Action, Input, Out, Part};
 use crate::map::Map;
 use crate::place::Points;
 use crate::stats::Stats;
-use crate::table::Table;
-use crate::units::{NONE, Pieces, State, Units};
+use crate::units::{Cause, List, NONE, Pieces, State, Unit, Units};
 use alloc::collections::VecDeque;
 use gordon_nand::{Buf, FlashOp, Holds, LaneId, Layout, Oob};
 use gordon_units::{BlockId, Lpn, Ppn};
 
 /// A page-mapped translation layer.
 ///
-/// A driver hands in what happened with [`handle`](Self::handle), and after each carries out what
-/// [`poll`](Self::poll) hands out, in order, until it says [`Action::Wait`].
+/// A driver hands in what happened with [`handle`](Self::handle), and carries out what comes to
+/// [`Out`] meanwhile, in order. By default that is a queue: after each input it takes from
+/// [`poll`](Self::poll) until that says [`Action::Wait`].
 ///
-/// How it works: each logical page with work in flight has one *unit*, a buffer of its size. A
+/// How it works: each logical page with work in flight has one *unit*, a buffer of its size, which
+/// the map names until the page is on the array again. A
 /// write of a whole page fills the buffer; one of a part reads the page first, and fills over it.
 /// A full buffer waits for a write point, is programmed together with others that fit into the same
 /// super-page, and only then is the map changed and the write acknowledged. Writes that come while
@@ -33,7 +34,7 @@ use gordon_units::{BlockId, Lpn, Ppn};
 ///
 /// Not modelled yet: recovery, durable trims.
 #[derive(Clone, Debug)]
-pub struct Ftl {
+pub struct Ftl<O = VecDeque<Action>> {
     pub(crate) layout: Layout,
     pub(crate) config: Config,
     /// Super-pages of a block that hold data.
@@ -43,9 +44,8 @@ pub struct Ftl {
     pub(crate) points: Points,
     pub(crate) units: Units,
     pub(crate) pieces: Pieces,
-    pub(crate) table: Table,
     /// Units of the host that wait for a write point.
-    pub(crate) ready: VecDeque<u32>,
+    pub(crate) ready: List,
     /// Units of the write buffer.
     pub(crate) buffered: u32,
     /// The write buffer is written out, be its super-pages full or not.
@@ -62,18 +62,31 @@ pub struct Ftl {
     pub(crate) stalled: bool,
     /// Too few good blocks are left.
     pub(crate) worn_out: bool,
-    pub(crate) actions: VecDeque<Action>,
+    pub(crate) out: O,
     pub(crate) stats: Stats,
 }
 
 impl Ftl {
     /// A layer on an erased array.
     pub fn new(layout: Layout, config: Config) -> Result<Self, ConfigError> {
-        Self::with_bad(layout, config, &[])
+        Self::with_bad(layout, config, &[], VecDeque::new())
     }
 
-    /// A layer on an erased array that has bad blocks.
-    pub fn with_bad(layout: Layout, config: Config, bad: &[BlockId]) -> Result<Self, ConfigError> {
+    /// Hands out the next thing to do.
+    #[inline]
+    pub fn poll(&mut self) -> Action {
+        self.out.pop_front().unwrap_or(Action::Wait)
+    }
+}
+
+impl<O: Out> Ftl<O> {
+    /// A layer on an erased array that has bad blocks. What it wants done goes to `out`.
+    pub fn with_bad(
+        layout: Layout,
+        config: Config,
+        bad: &[BlockId],
+        out: O,
+    ) -> Result<Self, ConfigError> {
         config.validate(&layout)?;
         let data_pages = config.data_pages(&layout);
         let most_valid = data_pages * config.slots;
@@ -89,10 +102,9 @@ impl Ftl {
             map: Map::new(config.exported, layout.pages() * config.slots),
             blocks,
             points: Points::new(config.write_points, config.copy_points, layout.lanes()),
-            units: Units::default(),
-            pieces: Pieces::default(),
-            table: Table::new(),
-            ready: VecDeque::new(),
+            units: Units::new(),
+            pieces: Pieces::new(),
+            ready: List::EMPTY,
             buffered: 0,
             draining: false,
             collector: Collector::new(config.seed),
@@ -102,7 +114,7 @@ impl Ftl {
             stalls: 0,
             stalled: false,
             worn_out: false,
-            actions: VecDeque::new(),
+            out,
             stats: Stats::default(),
             layout,
             config,
@@ -114,7 +126,7 @@ impl Ftl {
     /// # Panics
     /// Where a range lies outside the exported pages, or an operation is done that was not handed
     /// out: drivers check their input.
-    #[inline]
+    #[inline(always)]
     pub fn handle(&mut self, input: Input) {
         match input {
             Input::Host(host) => self.host(host),
@@ -125,10 +137,16 @@ impl Ftl {
         self.advance();
     }
 
-    /// Hands out the next thing to do.
+    /// Where what it wants done goes.
     #[inline]
-    pub fn poll(&mut self) -> Action {
-        self.actions.pop_front().unwrap_or(Action::Wait)
+    pub fn out(&self) -> &O {
+        &self.out
+    }
+
+    /// Where what it wants done goes.
+    #[inline]
+    pub fn out_mut(&mut self) -> &mut O {
+        &mut self.out
     }
 
     /// What a read or program in flight is made of: a part for each logical page.
@@ -160,7 +178,7 @@ impl Ftl {
     /// Where a logical page is: its super-page and the slot in it.
     #[inline]
     pub fn lookup(&self, lpn: Lpn) -> Option<(Ppn, u32)> {
-        let psn = self.map.get(lpn.0)?;
+        let psn = self.home(lpn)?;
         let ppn = self.page_of(psn);
         Some((ppn, psn - self.slot(ppn, 0)))
     }
@@ -214,12 +232,6 @@ impl Ftl {
         self.blocks.erases(block)
     }
 
-    /// Whether a read or program in flight serves garbage collection or wear levelling.
-    #[inline]
-    pub fn is_copy(&self, buf: Buf) -> bool {
-        self.units[buf.0].copies.is_some()
-    }
-
     /// Whether work is in flight or waits.
     #[inline]
     pub fn is_busy(&self) -> bool {
@@ -238,7 +250,17 @@ impl Ftl {
     }
 
     /// Moves everything on that can move.
+    #[inline(always)]
     fn advance(&mut self) {
+        self.draining &= !self.ready.is_empty();
+        let waiting = !self.ready.is_empty() || !self.collector.ready.is_empty();
+        if waiting || self.wants_collection() {
+            self.move_on();
+        }
+    }
+
+    #[inline(never)]
+    fn move_on(&mut self) {
         loop {
             self.collect();
             if !self.dispatch() {
@@ -259,17 +281,23 @@ impl Ftl {
         self.collect_idle();
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn act(&mut self, action: Action) {
-        self.actions.push_back(action);
+        self.out.act(action);
     }
 
     /// Something to be done with a buffer.
     #[inline]
     pub(crate) fn with_buffer(&mut self, action: Action) {
         if self.config.contents {
-            self.actions.push_back(action);
+            self.out.act(action);
         }
+    }
+
+    /// An operation on the array: for the host, or for copies.
+    #[inline(always)]
+    pub(crate) fn issue(&mut self, op: FlashOp, copies: Option<Cause>) {
+        self.out.act(if copies.is_some() { Action::Copy(op) } else { Action::Flash(op) });
     }
 
     #[inline]
@@ -279,30 +307,33 @@ impl Ftl {
 
     /// Starts reading the slots of one super-page into a chain of units, the first of which is
     /// `head`.
+    #[inline(always)]
     pub(crate) fn read_pages(&mut self, head: u32, slots: u32) {
-        let ppn = self.page_of(self.units[head].psn);
+        let Unit { psn, copies, .. } = self.units[head];
+        let ppn = self.page_of(psn);
         let block = self.layout.block_of(ppn);
         self.blocks.pin(block);
         self.points.add_load(self.layout.lane_of(block));
         self.stats.read_operations += 1;
-        self.act(Action::Flash(FlashOp::Read { ppn, slots, buf: Buf(head) }));
+        self.issue(FlashOp::Read { ppn, slots, buf: Buf(head) }, copies);
     }
 
     /// The page that the slot held is mapped no more.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn invalidate(&mut self, psn: u32) {
+        self.map.empty(psn);
         let block = self.block_of(psn);
         if self.blocks.drop_valid(block) {
             self.emptied(block);
         }
     }
 
-    /// The highest sequence number that a copy of the page may have on the array.
-    #[inline]
-    pub(crate) fn floor_of(&self, lpn: u32) -> u64 {
-        match self.map.get(lpn) {
-            Some(psn) => self.blocks.sequence(self.block_of(psn)),
-            None => self.trim_floor,
+    /// The highest sequence number that a copy of the unit's page may have on the array.
+    #[inline(always)]
+    pub(crate) fn floor_of(&self, at: u32) -> u64 {
+        match self.units[at].home {
+            NONE => self.trim_floor,
+            psn => self.blocks.sequence(self.block_of(psn)),
         }
     }
 }

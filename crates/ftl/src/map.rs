@@ -1,44 +1,126 @@
-//! Where each logical page is, and what each slot of the array was last programmed with.
+//! Where each logical page is, what each slot of the array was last programmed with, and which
+//! slots are still good.
 //!
-//! Slots are numbered through the array: slot `s` of super-page `p` is `p * slots + s`. Both tables
-//! are packed: of an array of 2^26 slots they take 26 bits an entry.
+//! Slots are numbered through the array: slot `s` of super-page `p` is `p * slots + s`. A page with
+//! work in flight is in a buffer: then the map names its unit, and the unit says where the page is on
+//! the array. So one look tells both. The tables are packed: of an array of 2^26 slots they take 27
+//! and 26 bits an entry, and a bit.
 
+use crate::io::Out;
 use crate::machine::Ftl;
 use crate::packed::Packed;
 use crate::units::NONE;
+use alloc::vec;
+use alloc::vec::Vec;
+use gordon_units::Lpn;
+
+/// Units that the map can name at first, at least.
+const UNITS: u32 = 1 << 16;
+/// The most slots: above them numbers are left for units.
+pub(crate) const MOST_SLOTS: u32 = u32::MAX - (1 << 24);
 
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
-    /// Logical page to slot; 0: not mapped, or mapped to slot 0.
+    slots: u32,
+    /// By logical page: 0 where it is not mapped; a slot + 1; above these, a unit.
     places: Packed,
-    /// The logical page that is mapped to slot 0, which saves the table a bit an entry.
-    first: u32,
+    /// Units with a number below this can be named.
+    units: u32,
     /// By slot: 0, or the logical page + 1. This is the content of the summary pages. It is never
-    /// cleared: a slot is valid if the logical page is mapped there.
+    /// cleared.
     written: Packed,
+    /// A bit for each slot: a logical page is there.
+    valid: Vec<u64>,
 }
 
 impl Map {
     pub fn new(exported: u32, slots: u32) -> Self {
+        let places = Packed::new(exported, slots + UNITS);
         Self {
-            places: Packed::new(exported, slots - 1),
-            first: NONE,
+            slots,
+            units: places.max() - slots,
+            places,
             written: Packed::new(slots, exported),
+            valid: vec![0; slots.div_ceil(64) as usize],
         }
     }
 
+    /// Where a page is: `NONE` if not mapped, a slot, or what [`unit`](Self::unit) understands.
     #[inline]
-    pub fn get(&self, lpn: u32) -> Option<u32> {
-        match self.places.get(lpn) {
-            0 if self.first != lpn => None,
-            psn => Some(psn),
+    pub fn get(&self, lpn: u32) -> u32 {
+        self.places.get(lpn).wrapping_sub(1)
+    }
+
+    /// The unit that stands in the place.
+    #[inline]
+    pub fn unit(&self, place: u32) -> Option<u32> {
+        (place >= self.slots && place != NONE).then(|| place - self.slots)
+    }
+
+    /// The page is where it says, `NONE` or a slot.
+    #[inline]
+    pub fn set(&mut self, lpn: u32, place: u32) {
+        self.places.set(lpn, place.wrapping_add(1));
+    }
+
+    /// The page is in a unit.
+    #[inline]
+    pub fn set_unit(&mut self, lpn: u32, at: u32) {
+        if at >= self.units {
+            self.widen(at);
+        }
+        self.places.set(lpn, self.slots + at + 1);
+    }
+
+    /// More work is in flight than there are numbers for: all entries are given a bit more.
+    #[cold]
+    fn widen(&mut self, at: u32) {
+        let most = self.slots.checked_add(at + 1).expect("fewer than 2^24 pages in flight");
+        self.places = self.places.with_max(most);
+        self.units = self.places.max() - self.slots;
+    }
+
+    /// A page is in a slot that held none.
+    #[inline]
+    pub fn fill(&mut self, psn: u32) {
+        self.valid[psn as usize / 64] |= 1 << (psn % 64);
+    }
+
+    /// Pages are in those slots from `start` on whose bit is set.
+    fn fill_all(&mut self, start: u32, bits: u64) {
+        let (word, shift) = (start as usize / 64, start % 64);
+        self.valid[word] |= bits << shift;
+        // What goes beyond the word; none of the last slots do.
+        let beyond = bits.checked_shr(64 - shift).unwrap_or(0);
+        if beyond != 0 {
+            self.valid[word + 1] |= beyond;
         }
     }
 
+    /// The page that was in a slot is there no more.
     #[inline]
-    pub fn set(&mut self, lpn: u32, psn: u32) {
-        self.forget_first(lpn, psn);
-        self.places.set(lpn, psn);
+    pub fn empty(&mut self, psn: u32) {
+        self.valid[psn as usize / 64] &= !(1 << (psn % 64));
+    }
+
+    /// Whether a page is in a slot.
+    #[inline]
+    pub fn is_filled(&self, psn: u32) -> bool {
+        self.valid[psn as usize / 64] >> (psn % 64) & 1 == 1
+    }
+
+    /// The first of the slots from `psn` to before `end` that a page is in.
+    #[inline]
+    pub fn next_filled(&self, psn: u32, end: u32) -> Option<u32> {
+        let mut at = psn;
+        while at < end {
+            let word = self.valid[at as usize / 64] >> (at % 64);
+            if word != 0 {
+                return Some(at + word.trailing_zeros()).filter(|&at| at < end);
+            }
+            at = (at / 64 + 1) * 64;
+        }
+        None
     }
 
     /// Maps the next of `pages`, none of which are mapped, to each slot from `start` on whose bit
@@ -57,35 +139,19 @@ impl Map {
             let mut written = [0; 64 * WORDS];
             let mut asked = asked.iter();
             for (first, &word) in (0..).step_by(64).zip(slots) {
+                self.fill_all(start + first, word);
                 let mut word = word;
                 while word != 0 {
                     let at = first + word.trailing_zeros();
                     word &= word - 1;
                     let &page = asked.next().expect("counted");
-                    self.places.set(page, start + at);
+                    self.set(page, start + at);
                     written[at as usize] = page + 1;
                 }
-            }
-            if start == 0 && written[0] > 0 {
-                self.first = written[0] - 1;
             }
             let end =
                 64 * slots.len() - slots.last().map_or(0, |word| word.leading_zeros() as usize);
             self.written.set_run(start, &written[..end]);
-        }
-    }
-
-    pub fn clear(&mut self, lpn: u32) {
-        self.forget_first(lpn, 1);
-        self.places.set(lpn, 0);
-    }
-
-    #[inline]
-    fn forget_first(&mut self, lpn: u32, psn: u32) {
-        if psn == 0 {
-            self.first = lpn;
-        } else if self.first == lpn {
-            self.first = NONE;
         }
     }
 
@@ -105,28 +171,46 @@ impl Map {
         [self.places.bytes(), self.written.bytes()]
     }
 
-    /// Hands out the state.
+    /// Hands out the state. No page is in a unit.
     pub fn save(&self, out: &mut dyn FnMut(&[u8])) {
-        out(&self.first.to_le_bytes());
-        self.tables().into_iter().for_each(out);
+        let at_first = Packed::new(0, self.slots + UNITS).max();
+        if self.places.max() == at_first {
+            out(self.places.bytes());
+        } else {
+            out(self.places.with_max(at_first).bytes());
+        }
+        out(self.written.bytes());
     }
 
-    /// Takes the state back; false where `fill` cannot.
-    pub fn restore(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> bool) -> bool {
-        let mut first = [0; 4];
-        let whole =
-            fill(&mut first) && fill(self.places.bytes_mut()) && fill(self.written.bytes_mut());
-        self.first = u32::from_le_bytes(first);
-        whole
+    /// Takes the state back; false where `fill` cannot, or a place is no slot.
+    pub fn restore(&mut self, exported: u32, fill: &mut dyn FnMut(&mut [u8]) -> bool) -> bool {
+        if !(fill(self.places.bytes_mut()) && fill(self.written.bytes_mut())) {
+            return false;
+        }
+        for place in (0..exported).map(|lpn| self.places.get(lpn).wrapping_sub(1)) {
+            if place < self.slots {
+                self.valid[place as usize / 64] |= 1 << (place % 64);
+            } else if place != NONE {
+                return false;
+            }
+        }
+        true
     }
 
     /// Bytes of memory held.
     pub fn memory(&self) -> u64 {
-        self.places.memory() + self.written.memory()
+        self.places.memory() + self.written.memory() + self.valid.len() as u64 * 8
     }
 }
 
-impl Ftl {
+impl<O: Out> Ftl<O> {
+    /// The slot that holds the last copy of a page on the array, whatever is in flight.
+    pub(crate) fn home(&self, lpn: Lpn) -> Option<u32> {
+        let place = self.map.get(lpn.0);
+        let place = self.map.unit(place).map_or(place, |at| self.units[at].home);
+        (place != NONE).then_some(place)
+    }
+
     /// The slot after which the slots of a super-page start.
     #[inline]
     pub(crate) fn slot(&self, ppn: gordon_units::Ppn, slot: u32) -> u32 {

@@ -20,13 +20,32 @@ impl Packed {
         Self { bytes, bits, mask: (1 << bits) - 1 }
     }
 
-    #[inline]
+    /// The largest number that an entry can hold.
+    pub fn max(&self) -> u32 {
+        // The mask has at most 32 bits.
+        #[allow(clippy::cast_possible_truncation)]
+        {
+            self.mask as u32
+        }
+    }
+
+    /// The same entries, in as many bits as `max` needs.
+    pub fn with_max(&self, max: u32) -> Self {
+        // Entries are numbered in 32 bits.
+        #[allow(clippy::cast_possible_truncation)]
+        let len = ((self.bytes.len() - 8) * 8 / self.bits) as u32;
+        let mut new = Self::new(len, max);
+        (0..len).for_each(|at| new.set(at, self.get(at)));
+        new
+    }
+
+    #[inline(always)]
     fn word(&self, byte: usize) -> u64 {
         let bytes = self.bytes[byte..byte + 8].try_into().expect("8 bytes are 8 bytes");
         u64::from_le_bytes(bytes)
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, index: u32) -> u32 {
         let bit = index as usize * self.bits;
         // The mask leaves at most 32 bits.
@@ -36,7 +55,7 @@ impl Packed {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, index: u32, value: u32) {
         let bit = index as usize * self.bits;
         let (byte, shift) = (bit / 8, bit % 8);

@@ -12,9 +12,10 @@
 //! There is always a write point that may take a page, busy or not: the one that wrote its last
 //! copy has since opened only blocks with higher numbers, or has none.
 //!
-//! The choice is made for every program, so it must not look at every write point: those with a
-//! block are ranked by sequence number, and of each load there is a set of the ranks that are
-//! idle. A block is opened under a new number, so ranks change only when one is closed.
+//! The choice is made for every program, so little is kept for it: the write points with a block are
+//! ranked by sequence number, and of these a bit says which are idle. A look at each in turn ends at
+//! the first whose lane has nothing to do; where all are busy, few are left to look at. A block is
+//! opened under a new number, so ranks change only when one is closed.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -22,7 +23,7 @@ use gordon_nand::LaneId;
 use gordon_units::BlockId;
 
 /// Loads told apart.
-const LEVELS: usize = 8;
+const LEVELS: u32 = 8;
 
 /// A write point.
 #[derive(Clone, Copy, Debug)]
@@ -59,29 +60,36 @@ struct Group {
     sequences: Vec<u64>,
     /// Those without.
     closed: Vec<usize>,
-    /// By load of the lane, a bit for each rank that is idle: so many words for each load.
+    /// Their lanes.
+    lanes: Vec<LaneId>,
+    /// A bit for each that is idle.
     idle: Vec<u64>,
-    words: usize,
     /// How many are idle, with a block or without.
     idle_points: u32,
 }
 
 impl Group {
-    #[inline]
-    fn first_idle(&self, level: usize, from: usize) -> Option<usize> {
-        let words = &self.idle[level * self.words..(level + 1) * self.words];
-        let (mut at, bit) = (from / 64, from % 64);
-        let mut word = words.get(at)? & (u64::MAX << bit);
-        while word == 0 {
-            at += 1;
-            word = *words.get(at)?;
-        }
-        Some(at * 64 + word.trailing_zeros() as usize)
+    /// The ranks of idle ones, from one on.
+    #[inline(always)]
+    fn idle_from(&self, from: usize) -> impl Iterator<Item = usize> {
+        let (mut at, mut mask) = (from / 64, u64::MAX << (from % 64));
+        core::iter::from_fn(move || {
+            loop {
+                let word = self.idle.get(at)? & mask;
+                if word != 0 {
+                    let bit = word.trailing_zeros() as usize;
+                    // Those after it.
+                    mask = (u64::MAX << bit) << 1;
+                    return Some(at * 64 + bit);
+                }
+                (at, mask) = (at + 1, u64::MAX);
+            }
+        })
     }
 
-    #[inline]
-    fn flip(&mut self, level: usize, rank: usize) {
-        self.idle[level * self.words + rank / 64] ^= 1 << (rank % 64);
+    #[inline(always)]
+    fn flip(&mut self, rank: usize) {
+        self.idle[rank / 64] ^= 1 << (rank % 64);
     }
 }
 
@@ -94,9 +102,6 @@ pub(crate) struct Points {
     load: Vec<u32>,
     /// In all.
     in_flight: u32,
-    /// By lane: the write points that have a block there, and how many of them are idle.
-    on_lane: Vec<Vec<usize>>,
-    idle_on_lane: Vec<u32>,
 }
 
 impl Points {
@@ -106,8 +111,8 @@ impl Points {
             sequences: vec![],
             // The first is taken first.
             closed: (first as usize..(first + count) as usize).rev().collect(),
-            idle: vec![0; LEVELS * count.div_ceil(64) as usize],
-            words: count.div_ceil(64) as usize,
+            lanes: vec![],
+            idle: vec![0; count.div_ceil(64) as usize],
             idle_points: count,
         };
         let mut groups = vec![group(0, hosts)];
@@ -129,8 +134,6 @@ impl Points {
             groups,
             load: vec![0; lanes as usize],
             in_flight: 0,
-            on_lane: vec![vec![]; lanes as usize],
-            idle_on_lane: vec![0; lanes as usize],
         }
     }
 
@@ -153,6 +156,7 @@ impl Points {
         &self.points
     }
 
+    #[inline]
     pub fn get(&self, at: usize) -> &Point {
         &self.points[at]
     }
@@ -163,14 +167,9 @@ impl Points {
         self.groups[kind as usize].idle_points
     }
 
-    #[inline]
-    fn level(&self, lane: LaneId) -> usize {
-        (self.load[lane.index()] as usize).min(LEVELS - 1)
-    }
-
     /// The write point for a page whose last copy is in a block of sequence number `floor`;
     /// `fresh` is the lane on which one without a block would open one, if it may.
-    #[inline]
+    #[inline(always)]
     pub fn choose(&self, kind: Kind, floor: u64, fresh: Option<LaneId>) -> Option<usize> {
         let group = &self.groups[kind as usize];
         if group.idle_points == 0 {
@@ -181,16 +180,24 @@ impl Points {
             _ => 0,
         };
         let closed = group.closed.last().copied();
-        let opens = fresh.filter(|_| closed.is_some()).map_or(LEVELS, |lane| self.level(lane));
-        for level in 0..LEVELS {
-            if let Some(rank) = group.first_idle(level, from) {
-                return Some(group.ranks[rank]);
-            }
-            if level == opens {
-                return closed;
+        let level = |lane: LaneId| self.load[lane.index()].min(LEVELS - 1);
+        let (mut least, mut chosen) = (LEVELS, None);
+        if let Some(lane) = fresh
+            && closed.is_some()
+        {
+            // Of equals one with a block comes first.
+            (least, chosen) = (level(lane) + 1, closed);
+        }
+        for rank in group.idle_from(from) {
+            let level = level(group.lanes[rank]);
+            if level < least {
+                (least, chosen) = (level, Some(group.ranks[rank]));
+                if level == 0 {
+                    break;
+                }
             }
         }
-        None
+        chosen
     }
 
     /// Operations in flight.
@@ -200,78 +207,50 @@ impl Points {
     }
 
     /// An operation on `lane` is issued.
-    #[inline]
+    #[inline(always)]
     pub fn add_load(&mut self, lane: LaneId) {
-        let from = self.level(lane);
         self.load[lane.index()] += 1;
         self.in_flight += 1;
-        self.moved(lane, from);
     }
 
     /// An operation on `lane` is done.
-    #[inline]
+    #[inline(always)]
     pub fn drop_load(&mut self, lane: LaneId) {
-        let from = self.level(lane);
         self.load[lane.index()] -= 1;
         self.in_flight -= 1;
-        self.moved(lane, from);
-    }
-
-    #[inline]
-    fn moved(&mut self, lane: LaneId, from: usize) {
-        if self.idle_on_lane[lane.index()] > 0 {
-            self.move_idle(lane, from);
-        }
-    }
-
-    fn move_idle(&mut self, lane: LaneId, from: usize) {
-        let to = self.level(lane);
-        for &at in &self.on_lane[lane.index()] {
-            let point = &self.points[at];
-            if !point.busy {
-                let group = &mut self.groups[point.kind as usize];
-                group.flip(from, point.rank);
-                group.flip(to, point.rank);
-            }
-        }
     }
 
     /// A program at the next page of a write point that has a block is issued; it is busy from now.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, at: usize) -> u32 {
-        let lane = self.points[at].lane;
-        let level = self.level(lane);
         let point = &mut self.points[at];
         debug_assert!(!point.busy && point.block.is_some());
         point.busy = true;
         point.next += 1;
-        let page = point.next - 1;
+        let (page, lane) = (point.next - 1, point.lane);
         let group = &mut self.groups[point.kind as usize];
-        group.flip(level, point.rank);
+        group.flip(point.rank);
         group.idle_points -= 1;
-        self.idle_on_lane[lane.index()] -= 1;
         self.add_load(lane);
         page
     }
 
-    /// The program of a write point is done.
-    #[inline]
-    pub fn release(&mut self, at: usize) {
-        let lane = self.points[at].lane;
-        self.drop_load(lane);
-        let level = self.level(lane);
+    /// The program of a write point is done; the next page of its block.
+    #[inline(always)]
+    pub fn release(&mut self, at: usize) -> u32 {
         let point = &mut self.points[at];
         debug_assert!(point.busy);
         point.busy = false;
+        let (next, lane) = (point.next, point.lane);
         let group = &mut self.groups[point.kind as usize];
-        group.flip(level, point.rank);
+        group.flip(point.rank);
         group.idle_points += 1;
-        self.idle_on_lane[lane.index()] += 1;
+        self.drop_load(lane);
+        next
     }
 
     /// An idle write point without a block gets one, with the highest sequence number yet.
     pub fn open(&mut self, at: usize, block: BlockId, lane: LaneId, sequence: u64) {
-        let level = self.level(lane);
         let point = &mut self.points[at];
         debug_assert!(!point.busy && point.block.is_none());
         let group = &mut self.groups[point.kind as usize];
@@ -280,21 +259,19 @@ impl Points {
         point.rank = group.ranks.len();
         group.ranks.push(at);
         group.sequences.push(sequence);
-        group.flip(level, point.rank);
-        self.on_lane[lane.index()].push(at);
-        self.idle_on_lane[lane.index()] += 1;
+        group.lanes.push(lane);
+        group.flip(point.rank);
     }
 
     /// An idle write point loses its block.
     pub fn close(&mut self, at: usize) {
-        let Point { lane, rank, kind, .. } = self.points[at];
+        let Point { rank, kind, .. } = self.points[at];
         debug_assert!(!self.points[at].busy && self.points[at].block.is_some());
         let group = &mut self.groups[kind as usize];
         group.ranks.remove(rank);
         group.sequences.remove(rank);
+        group.lanes.remove(rank);
         group.closed.push(at);
-        self.on_lane[lane.index()].retain(|&other| other != at);
-        self.idle_on_lane[lane.index()] -= 1;
         let point = &mut self.points[at];
         (point.block, point.sequence, point.next) = (None, u64::MAX, 0);
         self.rank(kind);
@@ -309,6 +286,8 @@ impl Points {
         group.sequences.remove(rank);
         group.ranks.push(at);
         group.sequences.push(sequence);
+        let lane = group.lanes.remove(rank);
+        group.lanes.push(lane);
         self.rank(kind);
     }
 
@@ -338,8 +317,7 @@ impl Points {
             let point = &mut self.points[group.ranks[rank]];
             point.rank = rank;
             if !point.busy {
-                let level = (self.load[point.lane.index()] as usize).min(LEVELS - 1);
-                group.flip(level, rank);
+                group.flip(rank);
             }
         }
     }

@@ -16,13 +16,14 @@
 //! Older blocks have fewer. Which pages are where is a random permutation.
 
 use crate::config::Victim;
+use crate::io::Out;
 use crate::machine::Ftl;
 use crate::random::Random;
 use alloc::vec;
 use alloc::vec::Vec;
 use gordon_units::Lpn;
 
-impl Ftl {
+impl<O: Out> Ftl<O> {
     /// Maps the pages below `first` and those of `more` (in order, none of them below `first`) in
     /// the steady state of uniform random overwrites, free blocks at the mark where garbage
     /// collection starts.

@@ -1,6 +1,7 @@
 //! Data that was there before the run: pages are mapped without operations in flight, as if they
 //! had been written before in the order given, spread over the write points.
 
+use crate::io::Out;
 use crate::machine::Ftl;
 use crate::place::Kind;
 use core::fmt;
@@ -26,7 +27,7 @@ impl core::error::Error for NoRoom {}
 /// page in each slot.
 pub type Placed<'a> = dyn FnMut(Ppn, Oob, &[Option<Lpn>]) + 'a;
 
-impl Ftl {
+impl<O: Out> Ftl<O> {
     /// Maps each of `lpns` that is not mapped. `placed` sees the super-pages that hold them, for
     /// drivers that keep contents.
     ///
@@ -44,7 +45,7 @@ impl Ftl {
         let mut point = 0;
         let mut lpns = lpns.into_iter();
         loop {
-            let lpn = lpns.find(|lpn| self.map.get(lpn.0).is_none());
+            let lpn = lpns.find(|lpn| self.home(*lpn).is_none());
             page.extend(lpn.map(Some));
             if page.len() == slots || (lpn.is_none() && !page.is_empty()) {
                 self.place(point, &page, placed)?;
@@ -82,6 +83,7 @@ impl Ftl {
             self.map.write(psn, lpn.map(|lpn| lpn.0));
             if let Some(lpn) = lpn {
                 self.map.set(lpn.0, psn);
+                self.map.fill(psn);
                 self.blocks.add_valid(block, 1);
                 self.stats.preloaded += 1;
             }

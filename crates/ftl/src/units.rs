@@ -4,7 +4,7 @@
 use crate::io::Piece;
 use alloc::vec::Vec;
 
-/// No unit, no piece.
+/// No unit, no piece, no slot.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Pieces in the order they came, linked through the pool.
@@ -43,31 +43,33 @@ pub(crate) struct Waiting {
     pub next: u32,
 }
 
-/// The pool of waiting pieces.
-#[derive(Clone, Debug, Default)]
+/// The pool of waiting pieces; those not in use are linked too.
+#[derive(Clone, Debug)]
 pub(crate) struct Pieces {
     pool: Vec<Waiting>,
-    free: Vec<u32>,
+    free: u32,
 }
 
 impl Pieces {
+    pub fn new() -> Self {
+        Self { pool: Vec::new(), free: NONE }
+    }
+
     #[inline]
     pub fn push(&mut self, queue: &mut Queue, piece: Piece, kind: Kind, epoch: u32) {
         self.hold(queue, Waiting { piece, kind, epoch, acked: false, next: NONE });
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn hold(&mut self, queue: &mut Queue, waiting: Waiting) {
         let waiting = Waiting { next: NONE, ..waiting };
-        let at = match self.free.pop() {
-            Some(at) => {
-                self.pool[at as usize] = waiting;
-                at
-            }
-            None => {
-                self.pool.push(waiting);
-                index(self.pool.len() - 1)
-            }
+        let at = self.free;
+        let at = if let Some(place) = self.pool.get_mut(at as usize) {
+            self.free = place.next;
+            *place = waiting;
+            at
+        } else {
+            self.grow(waiting)
         };
         match queue.tail {
             NONE => queue.head = at,
@@ -76,15 +78,21 @@ impl Pieces {
         queue.tail = at;
     }
 
-    #[inline]
+    #[cold]
+    fn grow(&mut self, waiting: Waiting) -> u32 {
+        self.pool.push(waiting);
+        index(self.pool.len() - 1)
+    }
+
+    #[inline(always)]
     pub fn pop(&mut self, queue: &mut Queue) -> Option<Waiting> {
-        if queue.head == NONE {
-            return None;
-        }
-        let waiting = self.pool[queue.head as usize];
-        self.free.push(queue.head);
+        let at = queue.head;
+        let place = self.pool.get_mut(at as usize)?;
+        let waiting = *place;
+        place.next = self.free;
+        self.free = at;
         queue.head = waiting.next;
-        if queue.head == NONE {
+        if waiting.next == NONE {
             queue.tail = NONE;
         }
         Some(waiting)
@@ -124,12 +132,29 @@ pub(crate) enum Cause {
 }
 
 /// A buffer of a logical page and what is to happen to it. At most one unit of a logical page is
-/// in the table, so at most one program of a logical page is in flight.
+/// listed, so at most one program of a logical page is in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unit {
     pub lpn: u32,
+    /// Listed: where the page is on the array while the map names the unit; `NONE`: not mapped.
+    pub home: u32,
+    /// Reading: the slot read, in a block pinned. Programming: the slot programmed.
+    pub psn: u32,
+    /// The next unit of the same operation or of the list that it waits in; `NONE`: the last.
+    pub next: u32,
+    /// The first unit of a program: its write point, and the sequence number of its page.
+    pub point: u32,
+    /// How often the host had been stopped when the unit was made.
+    pub stalls: u32,
+    pub sequence: u64,
+    /// Reads to be given its content once it is read.
+    pub readers: Queue,
+    /// Writes whose data its next (or present) program carries.
+    pub taking: Queue,
+    /// Writes and trims held until its program is done.
+    pub held: Queue,
     pub state: State,
-    /// In the table: later requests for the page find it.
+    /// The map names it: later requests for the page find it.
     pub listed: bool,
     /// Stands for a copy: may use the reserve.
     pub copies: Option<Cause>,
@@ -137,40 +162,27 @@ pub(crate) struct Unit {
     pub merged: bool,
     /// Part of the write buffer.
     pub buffered: bool,
-    /// Reading: the slot read, in a block pinned. Programming: the slot programmed.
-    pub psn: u32,
-    /// The next unit of the same operation; `NONE`: the last.
-    pub next: u32,
-    /// The first unit of a program: its write point, and the sequence number of its page.
-    pub point: u32,
-    pub sequence: u64,
-    /// How often the host had been stopped when the unit was made.
-    pub stalls: u32,
-    /// Reads to be given its content once it is read.
-    pub readers: Queue,
-    /// Writes whose data its next (or present) program carries.
-    pub taking: Queue,
-    /// Writes and trims held until its program is done.
-    pub held: Queue,
 }
 
 impl Unit {
-    pub fn new(lpn: u32, state: State) -> Self {
+    #[inline]
+    pub fn new(lpn: u32, home: u32, state: State) -> Self {
         Self {
             lpn,
-            state,
-            listed: true,
-            copies: None,
-            merged: false,
-            buffered: false,
-            psn: 0,
+            home,
+            psn: home,
             next: NONE,
             point: 0,
-            sequence: 0,
             stalls: 0,
+            sequence: 0,
             readers: Queue::EMPTY,
             taking: Queue::EMPTY,
             held: Queue::EMPTY,
+            state,
+            listed: false,
+            copies: None,
+            merged: false,
+            buffered: false,
         }
     }
 
@@ -181,35 +193,47 @@ impl Unit {
     }
 }
 
-/// The pool of units. Its indices are the buffer handles.
-#[derive(Clone, Debug, Default)]
+/// The pool of units; those not in use are linked. Its indices are the buffer handles.
+#[derive(Clone, Debug)]
 pub(crate) struct Units {
     pool: Vec<Unit>,
-    free: Vec<u32>,
+    free: u32,
+    used: usize,
 }
 
 impl Units {
-    #[inline]
-    pub fn add(&mut self, unit: Unit) -> u32 {
-        match self.free.pop() {
-            Some(at) => {
-                self.pool[at as usize] = unit;
-                at
-            }
-            None => {
-                self.pool.push(unit);
-                index(self.pool.len() - 1)
-            }
-        }
+    pub fn new() -> Self {
+        Self { pool: Vec::new(), free: NONE, used: 0 }
     }
 
+    #[inline(always)]
+    pub fn add(&mut self, unit: Unit) -> u32 {
+        self.used += 1;
+        let at = self.free;
+        if let Some(place) = self.pool.get_mut(at as usize) {
+            self.free = place.next;
+            *place = unit;
+            return at;
+        }
+        self.grow(unit)
+    }
+
+    #[cold]
+    fn grow(&mut self, unit: Unit) -> u32 {
+        self.pool.push(unit);
+        index(self.pool.len() - 1)
+    }
+
+    #[inline(always)]
     pub fn remove(&mut self, at: u32) {
-        self.free.push(at);
+        self.used -= 1;
+        self.pool[at as usize].next = self.free;
+        self.free = at;
     }
 
     /// Units in use.
     pub fn len(&self) -> usize {
-        self.pool.len() - self.free.len()
+        self.used
     }
 }
 
@@ -228,6 +252,89 @@ impl core::ops::IndexMut<u32> for Units {
     }
 }
 
+/// Units that wait for a write point, linked through the pool.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct List {
+    pub head: u32,
+    tail: u32,
+    len: u32,
+}
+
+impl List {
+    pub const EMPTY: Self = Self { head: NONE, tail: NONE, len: 0 };
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head == NONE
+    }
+
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    #[inline(always)]
+    pub fn push_back(&mut self, units: &mut Units, at: u32) {
+        units[at].next = NONE;
+        match self.tail {
+            NONE => self.head = at,
+            tail => units[tail].next = at,
+        }
+        self.tail = at;
+        self.len += 1;
+    }
+
+    pub fn push_front(&mut self, units: &mut Units, at: u32) {
+        units[at].next = self.head;
+        if self.head == NONE {
+            self.tail = at;
+        }
+        self.head = at;
+        self.len += 1;
+    }
+
+    /// The unit after `before`, or the first where that is `NONE`.
+    #[inline]
+    pub fn after(&self, units: &Units, before: u32) -> u32 {
+        if before == NONE { self.head } else { units[before].next }
+    }
+
+    /// Takes out the unit after `before`, or the first where that is `NONE`.
+    #[inline(always)]
+    pub fn unlink(&mut self, units: &mut Units, before: u32) -> u32 {
+        let at = self.after(units, before);
+        let next = units[at].next;
+        match before {
+            NONE => self.head = next,
+            before => units[before].next = next,
+        }
+        if next == NONE {
+            self.tail = before;
+        }
+        self.len -= 1;
+        at
+    }
+
+    /// Takes out one that is in the list.
+    pub fn remove(&mut self, units: &mut Units, at: u32) {
+        let mut before = NONE;
+        while self.after(units, before) != at {
+            before = self.after(units, before);
+        }
+        self.unlink(units, before);
+    }
+
+    /// The units in the list.
+    pub fn iter<'a>(&self, units: &'a Units) -> impl Iterator<Item = u32> + use<'a> {
+        let mut at = self.head;
+        core::iter::from_fn(move || {
+            let this = (at != NONE).then_some(at)?;
+            at = units[at].next;
+            Some(this)
+        })
+    }
+}
+
 fn index(at: usize) -> u32 {
-    u32::try_from(at).expect("fewer than 2^32 pieces in flight")
+    u32::try_from(at).ok().filter(|&at| at != NONE).expect("fewer than 2^32 pieces in flight")
 }

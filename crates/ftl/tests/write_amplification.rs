@@ -52,7 +52,7 @@ fn greedy_is_as_theory_says() {
                 ftl.handle(Input::Host(Host::Write(extent)));
                 loop {
                     match ftl.poll() {
-                        Action::Flash(op) => ftl.handle(Input::Done(op)),
+                        Action::Flash(op) | Action::Copy(op) => ftl.handle(Input::Done(op)),
                         Action::Wait => break,
                         _ => {}
                     }

@@ -99,31 +99,31 @@ pub struct Layout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Divisor {
     by: u32,
+    /// (2^64 - 1) / by, rounded down.
     factor: u64,
-    shift: u32,
 }
 
 impl Divisor {
     /// `by` is not zero.
     fn new(by: u32) -> Self {
-        let shift = 32 - (by - 1).leading_zeros();
-        let factor = ((1u64 << 32) * ((1u64 << shift) - u64::from(by))) / u64::from(by) + 1;
-        Self { by, factor, shift }
+        Self { by, factor: u64::MAX / u64::from(by) }
     }
 
+    /// (n + 1) factor / 2^64 lies below (n + 1) / by, by at most (n + 1) / 2^64 <= 1 / by: so it is
+    /// n / by at least, and below the next whole number.
     #[inline]
     fn divide(self, n: u32) -> u32 {
-        let high = (u64::from(n) * self.factor) >> 32;
         // At most `n`.
         #[allow(clippy::cast_possible_truncation)]
         {
-            ((high + u64::from(n)) >> self.shift) as u32
+            (((u128::from(n) + 1) * u128::from(self.factor)) >> 64) as u32
         }
     }
 
     #[inline]
     fn remainder(self, n: u32) -> u32 {
-        n - self.divide(n) * self.by
+        // The product is at most `n`.
+        n.wrapping_sub(self.divide(n).wrapping_mul(self.by))
     }
 }
 
@@ -237,6 +237,13 @@ impl Layout {
     #[inline]
     pub fn page_of(&self, ppn: Ppn) -> u32 {
         self.by_block.remainder(ppn.0)
+    }
+
+    /// Both.
+    #[inline]
+    pub fn place_of(&self, ppn: Ppn) -> (BlockId, u32) {
+        let block = self.block_of(ppn);
+        (block, ppn.0 - block.0 * self.geometry.pages_per_block)
     }
 
     /// The super-page `page` of `block`.

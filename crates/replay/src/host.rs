@@ -123,6 +123,18 @@ struct Open {
     done: Done,
 }
 
+impl Open {
+    /// A request of one part.
+    #[inline(always)]
+    fn new(number: u64, arrived: Ns, issued: Ns, request: &Timed) -> Self {
+        let Timed { op, offset, len, gap, queue, .. } = *request;
+        let (completed, cause, failed) = (issued, Cause::Buffer, false);
+        let done =
+            Done { number, arrived, issued, completed, op, offset, len, queue, cause, failed };
+        Self { left: 1, gap, done }
+    }
+}
+
 /// A request that waits for room at the device.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
@@ -139,6 +151,7 @@ struct Host<'a, D, O> {
     wrap: bool,
     capacity: u64,
     now: Ns,
+    /// Places of requests at the device, and which of them are free.
     open: Vec<Open>,
     free: Vec<u32>,
     completed: Vec<Completion>,
@@ -191,6 +204,9 @@ pub fn drive<D: Device, S: Source, O: Observer<D>>(
         Pacing::Closed => host.closed_queues(&mut load, Queues::new(weights))?,
         Pacing::Gaps => host.gaps(&mut load)?,
     }
+    host.outcome.requests = host.taken;
+    // Split ones were counted for their parts but one.
+    host.outcome.device_requests += host.taken - host.outcome.empty;
     host.outcome.simulated = host.now;
     Ok(host.outcome)
 }
@@ -208,21 +224,33 @@ impl<S: Source> Load<'_, S> {
     #[inline]
     fn peek(&mut self, number: u64) -> Result<Option<&Timed>, ReplayError> {
         if self.feed.at_border() {
-            self.progress.done.fetch_add(number - self.counted, Ordering::Relaxed);
-            self.counted = number;
-            if self.progress.stop.load(Ordering::Relaxed) {
-                return Err(ReplayError::Interrupted);
-            }
+            self.count(number)?;
         }
         self.feed.peek()
+    }
+
+    #[cold]
+    fn count(&mut self, number: u64) -> Result<(), ReplayError> {
+        self.progress.done.fetch_add(number - self.counted, Ordering::Relaxed);
+        self.counted = number;
+        if self.progress.stop.load(Ordering::Relaxed) {
+            return Err(ReplayError::Interrupted);
+        }
+        Ok(())
     }
 }
 
 impl<D: Device, O: Observer<D>> Host<'_, D, O> {
-    /// Requests at the device.
-    #[inline]
-    fn outstanding(&self) -> usize {
-        self.open.len() - self.free.len()
+    /// Whether another request may be issued.
+    #[inline(always)]
+    fn has_room(&self) -> bool {
+        !self.free.is_empty() || self.open.len() < self.depth
+    }
+
+    /// Whether no request is at the device.
+    #[inline(always)]
+    fn is_idle(&self) -> bool {
+        self.free.len() == self.open.len()
     }
 
     fn arrivals<S: Source>(
@@ -253,18 +281,20 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                     self.taken += 1;
                     // Where nothing waits and there is but one queue, no turns are taken.
                     let direct = queues.count() == 1 && queues.waiting() == 0;
-                    if direct && self.outstanding() < self.depth {
+                    if direct && self.has_room() {
                         self.issue(number, at, &request)?;
                     } else {
                         let queue = request.queue as usize % queues.count();
                         queues.push(queue, Waiting { number, arrived: at, request });
                     }
                 }
-                (None, _) if self.outstanding() == 0 => return Ok(()),
+                (None, _) if self.is_idle() => return Ok(()),
                 (_, Some(event)) => self.step(event)?,
-                (_, None) => panic!("a quiescent device owes {} requests", self.outstanding()),
+                (_, None) => {
+                    panic!("a quiescent device owes {} requests", self.open.len() - self.free.len())
+                }
             }
-            while self.outstanding() < self.depth
+            while self.has_room()
                 && let Some(Waiting { number, arrived, request }) = queues.pop()
             {
                 self.issue(number, arrived, &request)?;
@@ -274,15 +304,16 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
 
     fn closed<S: Source>(&mut self, load: &mut Load<'_, S>) -> Result<(), ReplayError> {
         loop {
-            while self.outstanding() < self.depth
+            while self.has_room()
                 && let Some(request) = load.peek(self.taken)?
             {
                 self.take(request)?;
                 load.feed.advance();
             }
-            if !self.step_next()? {
+            if self.is_idle() {
                 return Ok(());
             }
+            self.step_on()?;
         }
     }
 
@@ -293,7 +324,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
     ) -> Result<(), ReplayError> {
         let mut read = 0;
         loop {
-            while self.outstanding() < self.depth {
+            while self.has_room() {
                 while queues.any_empty()
                     && queues.waiting() < WINDOW
                     && let Some(request) = load.peek(read)?
@@ -305,9 +336,10 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                 let Some(request) = queues.pop() else { break };
                 self.take(&request)?;
             }
-            if !self.step_next()? {
+            if self.is_idle() {
                 return Ok(());
             }
+            self.step_on()?;
         }
     }
 
@@ -326,15 +358,17 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                     self.now = at;
                     self.take(&request)?;
                 }
-                (None, ..) if self.outstanding() == 0 => return Ok(()),
+                (None, ..) if self.is_idle() => return Ok(()),
                 (.., Some(event)) => self.step(event)?,
-                (.., None) => panic!("a quiescent device owes {} requests", self.outstanding()),
+                (.., None) => {
+                    panic!("a quiescent device owes {} requests", self.open.len() - self.free.len())
+                }
             }
         }
     }
 
     /// Issues a request that arrives now.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, request: &Timed) -> Result<(), ReplayError> {
         let number = self.taken;
         self.taken += 1;
@@ -342,57 +376,57 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         self.issue(number, self.now, request)
     }
 
-    #[inline]
+    #[inline(always)]
     fn issue(&mut self, number: u64, arrived: Ns, request: &Timed) -> Result<(), ReplayError> {
-        let Timed { op, offset, len, gap, queue, .. } = *request;
-        let (issued, cause) = (self.now, Cause::Buffer);
-        let completed = Ns::ZERO;
-        let failed = false;
-        let done =
-            Done { number, arrived, issued, completed, op, offset, len, queue, cause, failed };
+        let Timed { op, offset, len, .. } = *request;
+        let fits = offset.checked_add(len).is_some_and(|end| end <= self.capacity);
+        let aligned = (offset | len).is_multiple_of(SECTOR.0);
+        if fits && aligned && len > 0 && len <= self.split && op != Op::Flush {
+            let place = self.claim(number, arrived, request);
+            self.submit(place, op, offset, len);
+            return Ok(());
+        }
+        self.issue_other(number, arrived, request)
+    }
+
+    /// Issues a request that is not one of the device's as it stands.
+    #[inline(never)]
+    fn issue_other(
+        &mut self,
+        number: u64,
+        arrived: Ns,
+        request: &Timed,
+    ) -> Result<(), ReplayError> {
+        let Timed { op, offset, len, .. } = *request;
         if op == Op::Flush {
-            let place = self.claim(Open { left: 1, gap, done });
+            let place = self.claim(number, arrived, request);
             self.submit(place, op, 0, 0);
             return Ok(());
         }
         let (start, len) = self.range(number, offset, len)?;
+        let before_end = len.min(self.capacity - start);
         if len == 0 {
             // Nothing to ask of a device: done as it comes.
             self.outcome.empty += 1;
-            self.outcome.requests += 1;
-            self.outcome.failed += u64::from(done.failed);
             if let Some(users) = &mut self.users {
-                users.push(Reverse(issued + gap));
+                users.push(Reverse(self.now + request.gap));
             }
-            return self.observer.completed(self.device, &Done { completed: issued, ..done });
+            let open = Open::new(number, arrived, self.now, request);
+            return self.observer.completed(self.device, &open.done);
         }
-        let before_end = len.min(self.capacity - start);
-        if before_end == len && len <= self.split {
-            let place = self.claim(Open { left: 1, gap, done });
-            self.submit(place, op, start, len);
-            return Ok(());
-        }
-        self.issue_parts(gap, done, [(start, before_end), (0, len - before_end)])
-    }
-
-    /// Splits the ranges, of which the second may be empty.
-    #[cold]
-    fn issue_parts(
-        &mut self,
-        gap: Ns,
-        done: Done,
-        ranges: [(u64, u64); 2],
-    ) -> Result<(), ReplayError> {
+        let ranges = [(start, before_end), (0, len - before_end)];
         let parts: u64 = ranges.iter().map(|(_, len)| len.div_ceil(self.split)).sum();
-        let left = u32::try_from(parts).map_err(|_| {
-            let why = format!("request {} becomes {parts} parts", done.number + 1);
+        let parts = u32::try_from(parts).map_err(|_| {
+            let why = format!("request {} becomes {parts} parts", number + 1);
             ReplayError::impossible("split", why, "a larger split")
         })?;
-        let place = self.claim(Open { left, gap, done });
+        let place = self.claim(number, arrived, request);
+        self.open[place as usize].left = parts;
+        self.outcome.device_requests += u64::from(parts) - 1;
         for (mut start, mut len) in ranges {
             while len > 0 {
                 let part = len.min(self.split);
-                self.submit(place, done.op, start, part);
+                self.submit(place, op, start, part);
                 start += part;
                 len -= part;
             }
@@ -425,40 +459,51 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         }
     }
 
-    #[inline]
-    fn claim(&mut self, open: Open) -> u32 {
-        if let Some(place) = self.free.pop() {
-            self.open[place as usize] = open;
-            return place;
-        }
-        self.open.push(open);
+    /// Gives a place to a request of one part that is issued now.
+    #[inline(always)]
+    fn claim(&mut self, number: u64, arrived: Ns, request: &Timed) -> u32 {
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None => self.another_place(),
+        };
+        self.open[place as usize] = Open::new(number, arrived, self.now, request);
+        place
+    }
+
+    #[cold]
+    fn another_place(&mut self) -> u32 {
+        self.open.push(Open::new(0, Ns::ZERO, Ns::ZERO, &Timed::NOTHING));
         u32::try_from(self.open.len() - 1).expect("fewer than 2^32 requests are outstanding")
     }
 
     #[inline]
     fn submit(&mut self, place: u32, op: Op, start: u64, len: u64) {
-        self.outcome.device_requests += 1;
         let request = Request { op, offset: Bytes(start), len: Bytes(len) };
         self.device.submit(self.now, place.into(), request);
     }
 
-    /// Lets the device do its next thing; false: nothing is outstanding.
-    #[inline]
-    fn step_next(&mut self) -> Result<bool, ReplayError> {
-        if self.outstanding() == 0 {
-            return Ok(false);
+    /// Lets the device go on until it completes something; something is outstanding.
+    #[inline(always)]
+    fn step_on(&mut self) -> Result<(), ReplayError> {
+        while self.completed.is_empty() {
+            let event = self.device.next_event();
+            self.now = event.expect("a quiescent device owes no completions");
+            self.device.step(&mut self.completed);
         }
-        let event = self.device.next_event();
-        self.step(event.expect("a quiescent device owes no completions"))?;
-        Ok(true)
+        self.complete()
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, at: Ns) -> Result<(), ReplayError> {
         self.now = at;
-        let mut completed = std::mem::take(&mut self.completed);
-        self.device.step(&mut completed);
-        for Completion { id, at, cause, failed } in completed.drain(..) {
+        self.device.step(&mut self.completed);
+        self.complete()
+    }
+
+    /// Notes down what the device completed.
+    #[inline(always)]
+    fn complete(&mut self) -> Result<(), ReplayError> {
+        for &Completion { id, at, cause, failed } in &self.completed {
             // The device has only numbers of ours.
             #[allow(clippy::cast_possible_truncation)]
             let place = id as u32;
@@ -468,8 +513,9 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
             open.done.failed |= failed;
             if open.left == 0 {
                 open.done.completed = at;
-                self.outcome.requests += 1;
-                self.outcome.failed += u64::from(open.done.failed);
+                if open.done.failed {
+                    self.outcome.failed += 1;
+                }
                 if let Some(users) = &mut self.users {
                     users.push(Reverse(at + open.gap));
                 }
@@ -477,7 +523,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                 self.observer.completed(self.device, &open.done)?;
             }
         }
-        self.completed = completed;
+        self.completed.clear();
         Ok(())
     }
 }

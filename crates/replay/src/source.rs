@@ -24,6 +24,12 @@ pub struct Timed {
     pub queue: u32,
 }
 
+impl Timed {
+    /// A place for a request.
+    pub(crate) const NOTHING: Self =
+        Self { at: Ns::ZERO, gap: Ns::ZERO, offset: 0, len: 0, op: Op::Read, queue: 0 };
+}
+
 /// Hands out requests in their order.
 pub trait Source {
     /// Replaces the content of `batch` with the next requests; leaves it empty at the end.
@@ -49,7 +55,7 @@ impl<S: Source> Feed<S> {
     /// The next request, without taking it.
     #[inline]
     pub fn peek(&mut self) -> Result<Option<&Timed>, ReplayError> {
-        if self.next == self.batch.len() {
+        if self.at_border() {
             self.refill()?;
         }
         Ok(self.batch.get(self.next))
@@ -64,7 +70,7 @@ impl<S: Source> Feed<S> {
     /// Whether the next `peek` asks the source.
     #[inline]
     pub fn at_border(&self) -> bool {
-        self.next == self.batch.len()
+        self.next >= self.batch.len()
     }
 
     #[cold]

@@ -235,7 +235,7 @@ impl Rig {
         loop {
             match self.ftl.poll() {
                 Action::Wait => return,
-                Action::Flash(op) => {
+                Action::Flash(op) | Action::Copy(op) => {
                     let may_fail = !matches!(op, FlashOp::Read { .. });
                     let fails = may_fail && self.random.below(1000) < self.faults;
                     let early = !fails && self.random.below(2) == 0;

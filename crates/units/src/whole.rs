@@ -157,6 +157,9 @@ impl Bytes {
     #[inline]
     #[allow(clippy::cast_possible_truncation)]
     pub fn time_at(self, rate: Bytes) -> Ns {
+        if let Some(scaled) = self.0.checked_mul(1_000_000_000) {
+            return Ns(scaled.div_ceil(rate.0));
+        }
         let ns = (u128::from(self.0) * 1_000_000_000).div_ceil(u128::from(rate.0));
         assert!(ns <= u128::from(u64::MAX), "{self} at {rate}/s does not fit in 584 years");
         Ns(ns as u64)

@@ -17,6 +17,7 @@
 
 mod config;
 mod lanes;
+mod link;
 mod memory;
 mod stats;
 mod timing;
@@ -31,10 +32,10 @@ pub use timing::{PageTimes, TimingConfig};
 
 use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
 use config::Resolved;
-use gordon_des::{Events, Timeline};
-use gordon_ftl::{Action, Extent, Ftl, Host, How, Input, RequestId};
-use gordon_nand::{Buf, Endurance, FlashOp};
+use gordon_ftl::{Action, Extent, Ftl, Host, How, Input, Out, RequestId};
+use gordon_nand::{Buf, Endurance, FlashOp, Layout};
 use gordon_units::{BlockId, Bytes, Lpn, Ns};
+use link::{Event, Link};
 
 /// How long nothing is asked of a device until it works in the background.
 pub const IDLE_AFTER: Ns = Ns(1_000_000);
@@ -50,11 +51,112 @@ struct Open {
     failed: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Event {
-    /// The data of a write are in the controller.
-    Start(RequestId),
-    Completed(Completion),
+/// What carries out what the translation layer wants.
+#[derive(Clone, Debug)]
+struct Controller {
+    now: Ns,
+    layout: Layout,
+    slots: u32,
+    lanes: Lanes,
+    open: Vec<Open>,
+    /// Places of `open` to be used again.
+    free: Vec<u32>,
+    /// Requests completed at this instant, still in `open`.
+    completed: Vec<RequestId>,
+    /// What is acknowledged now had to wait for garbage collection.
+    behind: bool,
+    /// Operations handed to the lanes and not done, since when there have been any, and how long
+    /// there were before.
+    in_flight: u32,
+    active_since: Ns,
+    active: Ns,
+}
+
+impl Controller {
+    fn claim(&mut self, open: Open) -> RequestId {
+        if let Some(at) = self.free.pop() {
+            self.open[at as usize] = open;
+            return RequestId(at);
+        }
+        self.open.push(open);
+        RequestId(u32::try_from(self.open.len() - 1).expect("fewer than 2^32 requests in flight"))
+    }
+
+    #[inline(always)]
+    fn acknowledge(&mut self, request: RequestId, cause: Cause, failed: bool) {
+        let open = &mut self.open[request.0 as usize];
+        open.left -= 1;
+        open.cause = open.cause.max(cause);
+        open.failed |= failed;
+        if open.left == 0 {
+            self.completed.push(request);
+        }
+    }
+
+    #[inline(always)]
+    fn issue(&mut self, op: FlashOp, background: bool) {
+        if self.in_flight == 0 {
+            self.active_since = self.now;
+        }
+        self.in_flight += 1;
+        let layout = &self.layout;
+        let work = match op {
+            FlashOp::Read { ppn, slots, buf } => {
+                let (block, page) = layout.place_of(ppn);
+                Work { block, page, share: slots, tag: buf.0, kind: Kind::Read, background }
+            }
+            FlashOp::Program { ppn, buf } => {
+                let (block, page) = layout.place_of(ppn);
+                let share = self.slots;
+                Work { block, page, share, tag: buf.0, kind: Kind::Program, background }
+            }
+            FlashOp::Erase { block } => {
+                Work { block, page: 0, share: 0, tag: 0, kind: Kind::Erase, background }
+            }
+        };
+        self.lanes.issue(self.now, work);
+    }
+
+    /// The time with any operation in flight.
+    fn active(&self, now: Ns) -> Ns {
+        match self.in_flight {
+            0 => self.active,
+            _ => self.active + (now - self.active_since),
+        }
+    }
+
+    /// Whether nothing is asked of it or under way.
+    fn is_idle(&self) -> bool {
+        self.in_flight == 0 && self.open.len() == self.free.len()
+    }
+}
+
+impl Out for Controller {
+    #[inline(always)]
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Flash(op) => self.issue(op, false),
+            Action::Copy(op) => self.issue(op, true),
+            Action::Ack(request, how) => {
+                let cause = match how {
+                    How::Buffer => Cause::Buffer,
+                    How::Stalled => Cause::Collection,
+                    How::Flash | How::Merge if self.behind => Cause::Collection,
+                    How::Flash => Cause::Medium,
+                    How::Merge => Cause::Merge,
+                };
+                self.acknowledge(request, cause, false);
+            }
+            Action::Refuse(request) => self.acknowledge(request, Cause::Buffer, true),
+            // There are no contents here.
+            Action::Zero(_)
+            | Action::Fill(..)
+            | Action::Summarize(..)
+            | Action::Give(..)
+            | Action::GiveZeros(_)
+            | Action::Wait => {}
+        }
+    }
 }
 
 /// A simulated flash device.
@@ -67,27 +169,14 @@ pub struct Ssd {
     seed: u64,
     /// Physical blocks of a super-block.
     planes: u32,
-    link: Option<Bytes>,
-    latency: Ns,
-    wire: Timeline,
-    ftl: Ftl,
-    lanes: Lanes,
-    events: Events<Event>,
-    open: Vec<Open>,
-    /// Places of `open` to be used again.
-    free: Vec<u32>,
-    /// Requests completed at this instant, still in `open`.
-    completed: Vec<RequestId>,
+    ftl: Ftl<Controller>,
+    link: Link,
+    now: Ns,
     /// When it starts to work in the background, if nothing comes.
     idle_at: Option<Ns>,
     in_background: bool,
     /// Pages to be mapped before the first request: a bit each.
     wanted: Vec<u64>,
-    /// Operations handed to the lanes and not done, since when there have been any, and how long
-    /// there were before.
-    in_flight: u32,
-    active_since: Ns,
-    active: Ns,
     /// Whether blocks are being emptied, since when, and how long there were before.
     collecting: bool,
     collecting_since: Ns,
@@ -104,7 +193,21 @@ impl Ssd {
     pub fn with_seed(config: &SsdConfig, seed: u64) -> Result<Self, SsdError> {
         let Resolved { layout, ftl, timing, endurance, bad } = config.resolve(seed)?;
         let slots = ftl.slots;
-        let (sectors_per_page, ftl) = (ftl.sectors_per_page, Ftl::with_bad(layout, ftl, &bad)?);
+        let sectors_per_page = ftl.sectors_per_page;
+        let controller = Controller {
+            now: Ns::ZERO,
+            layout,
+            slots,
+            lanes: Lanes::new(layout, &timing, slots),
+            open: Vec::new(),
+            free: Vec::new(),
+            completed: Vec::new(),
+            behind: false,
+            in_flight: 0,
+            active_since: Ns::ZERO,
+            active: Ns::ZERO,
+        };
+        let ftl = Ftl::with_bad(layout, ftl, &bad, controller)?;
         ftl.tables().into_iter().for_each(memory::want_large_pages);
         Ok(Self {
             capacity: *config.capacity,
@@ -113,21 +216,15 @@ impl Ssd {
             endurance,
             seed,
             planes: layout.shape().pages(),
-            link: config.host.link.as_ref().map(|link| **link),
-            latency: config.host.latency.as_ref().map_or(Ns::ZERO, |latency| **latency),
-            wire: Timeline::default(),
-            lanes: Lanes::new(layout, &timing, slots),
             ftl,
-            events: Events::default(),
-            open: Vec::new(),
-            free: Vec::new(),
-            completed: Vec::new(),
+            link: Link::new(
+                config.host.link.as_ref().map(|link| **link),
+                config.host.latency.as_ref().map_or(Ns::ZERO, |latency| **latency),
+            ),
+            now: Ns::ZERO,
             idle_at: None,
             in_background: false,
             wanted: Vec::new(),
-            in_flight: 0,
-            active_since: Ns::ZERO,
-            active: Ns::ZERO,
             collecting: false,
             collecting_since: Ns::ZERO,
             collected: Ns::ZERO,
@@ -136,12 +233,12 @@ impl Ssd {
 
     /// What it counted.
     pub fn stats(&self) -> SsdStats {
-        let (layout, lanes) = (self.ftl.layout(), self.lanes.stats());
+        let (layout, lanes) = (self.ftl.layout(), self.ftl.out().lanes.stats());
         SsdStats {
             ftl: *self.ftl.stats(),
             bus_busy: lanes.bus_busy.clone(),
             lane_busy: lanes.lane_busy.clone(),
-            events: lanes.events + self.events.scheduled(),
+            events: lanes.events + self.link.events(),
             lanes,
             wear: Wear::of((0..layout.blocks()).map(|id| self.ftl.erases(BlockId(id)))),
             lifetime: Lifetime {
@@ -157,7 +254,7 @@ impl Ssd {
     }
 
     /// The translation layer.
-    pub fn ftl(&self) -> &Ftl {
+    pub fn ftl(&self) -> &Ftl<impl Out> {
         &self.ftl
     }
 
@@ -195,8 +292,7 @@ impl Ssd {
     /// Hands out what the device has become, piece by piece: [`Ftl::checkpoint`]. False where work
     /// is under way.
     pub fn checkpoint(&mut self, out: &mut dyn FnMut(&[u8])) -> bool {
-        let idle = self.in_flight == 0 && self.open.len() == self.free.len();
-        if idle && !self.ftl.is_busy() {
+        if self.ftl.out().is_idle() && !self.ftl.is_busy() {
             self.load();
             self.ftl.checkpoint(out);
             return true;
@@ -214,136 +310,69 @@ impl Ssd {
         input: &mut dyn FnMut(&mut [u8]) -> bool,
     ) -> Result<Self, SsdError> {
         let mut ssd = Self::with_seed(config, seed)?;
-        ssd.ftl = Ftl::restore(*ssd.ftl.layout(), *ssd.ftl.config(), input)?;
+        let controller = ssd.ftl.out().clone();
+        ssd.ftl = Ftl::restore(*ssd.ftl.layout(), *ssd.ftl.config(), controller, input)?;
         ssd.ftl.tables().into_iter().for_each(memory::want_large_pages);
         Ok(ssd)
     }
 
-    /// The present.
-    fn now(&self) -> Ns {
-        self.events.now()
-    }
-
-    fn claim(&mut self, open: Open) -> RequestId {
-        if let Some(at) = self.free.pop() {
-            self.open[at as usize] = open;
-            return RequestId(at);
-        }
-        self.open.push(open);
-        RequestId(u32::try_from(self.open.len() - 1).expect("fewer than 2^32 requests in flight"))
-    }
-
-    /// Hands one input to the layer, and carries out what it wants. `behind`: what is acknowledged
-    /// had to wait for garbage collection.
+    /// Hands one input to the layer, which has the controller carry out what it wants. `behind`:
+    /// what is acknowledged had to wait for garbage collection.
+    #[inline(always)]
     fn feed(&mut self, input: Input, behind: bool) {
+        let now = self.now;
+        let controller = self.ftl.out_mut();
+        (controller.now, controller.behind) = (now, behind);
         self.ftl.handle(input);
-        loop {
-            match self.ftl.poll() {
-                Action::Wait => break,
-                Action::Flash(op) => self.issue(op),
-                Action::Ack(request, how) => {
-                    let cause = match how {
-                        How::Buffer => Cause::Buffer,
-                        How::Stalled => Cause::Collection,
-                        How::Flash | How::Merge if behind => Cause::Collection,
-                        How::Flash => Cause::Medium,
-                        How::Merge => Cause::Merge,
-                    };
-                    self.acknowledge(request, cause, false);
-                }
-                Action::Refuse(request) => self.acknowledge(request, Cause::Buffer, true),
-                // There are no contents here.
-                Action::Zero(_)
-                | Action::Fill(..)
-                | Action::Summarize(..)
-                | Action::Give(..)
-                | Action::GiveZeros(_) => {}
-            }
-        }
         if self.ftl.is_collecting() != self.collecting {
             if self.collecting {
-                self.collected += self.now() - self.collecting_since;
+                self.collected += now - self.collecting_since;
             }
-            (self.collecting, self.collecting_since) = (!self.collecting, self.now());
+            (self.collecting, self.collecting_since) = (!self.collecting, now);
         }
     }
 
     /// How long blocks were being emptied, by garbage collection or wear levelling.
     pub fn collecting(&self) -> Ns {
         match self.collecting {
-            true => self.collected + (self.now() - self.collecting_since),
+            true => self.collected + (self.now - self.collecting_since),
             false => self.collected,
         }
     }
 
     /// How long each group of buses carried something, reservations to come included.
     pub fn bus_busy(&self) -> impl ExactSizeIterator<Item = Ns> {
-        self.lanes.bus_busy()
-    }
-
-    #[inline]
-    fn acknowledge(&mut self, request: RequestId, cause: Cause, failed: bool) {
-        let open = &mut self.open[request.0 as usize];
-        open.left -= 1;
-        open.cause = open.cause.max(cause);
-        open.failed |= failed;
-        if open.left == 0 {
-            self.completed.push(request);
-        }
-    }
-
-    fn issue(&mut self, op: FlashOp) {
-        let now = self.now();
-        if self.in_flight == 0 {
-            self.active_since = now;
-        }
-        self.in_flight += 1;
-        let layout = self.ftl.layout();
-        let work = match op {
-            FlashOp::Read { ppn, slots, buf } => Work {
-                block: layout.block_of(ppn),
-                page: layout.page_of(ppn),
-                share: slots,
-                tag: buf.0,
-                kind: Kind::Read,
-                background: self.ftl.is_copy(buf),
-            },
-            FlashOp::Program { ppn, buf } => Work {
-                block: layout.block_of(ppn),
-                page: layout.page_of(ppn),
-                share: self.ftl.config().slots,
-                tag: buf.0,
-                kind: Kind::Program,
-                background: self.ftl.is_copy(buf),
-            },
-            FlashOp::Erase { block } => {
-                Work { block, page: 0, share: 0, tag: 0, kind: Kind::Erase, background: true }
-            }
-        };
-        self.lanes.issue(now, work);
+        self.ftl.out().lanes.bus_busy()
     }
 
     /// An operation is over.
+    #[inline(always)]
     fn done(&mut self, done: Done) {
-        let Done { work, behind_background } = done;
+        let Done { work, behind_background: behind } = done;
         let Work { block, page, share, tag, kind, .. } = work;
-        let input = match kind {
+        let now = self.now;
+        let controller = self.ftl.out_mut();
+        controller.in_flight -= 1;
+        if controller.in_flight == 0 {
+            controller.active += now - controller.active_since;
+        }
+        let ppn = controller.layout.ppn(block, page);
+        match kind {
             Kind::Read => {
-                let ppn = self.ftl.layout().ppn(block, page);
-                Input::Done(FlashOp::Read { ppn, slots: share, buf: Buf(tag) })
+                let op = FlashOp::Read { ppn, slots: share, buf: Buf(tag) };
+                self.feed(Input::Done(op), behind);
             }
             Kind::Program => {
-                let ppn = self.ftl.layout().ppn(block, page);
-                Input::Done(FlashOp::Program { ppn, buf: Buf(tag) })
+                self.feed(Input::Done(FlashOp::Program { ppn, buf: Buf(tag) }), behind);
             }
-            Kind::Erase if self.is_worn(block) => Input::Failed(FlashOp::Erase { block }),
-            Kind::Erase => Input::Done(FlashOp::Erase { block }),
-        };
-        self.in_flight -= 1;
-        if self.in_flight == 0 {
-            self.active += self.now() - self.active_since;
+            Kind::Erase => self.erased(block, behind),
         }
-        self.feed(input, behind_background);
+    }
+
+    fn erased(&mut self, block: BlockId, behind: bool) {
+        let op = FlashOp::Erase { block };
+        let worn = self.is_worn(block);
+        self.feed(if worn { Input::Failed(op) } else { Input::Done(op) }, behind);
     }
 
     /// Whether a block's erases are used up. No budget lies below a quarter of the rating: of
@@ -356,7 +385,7 @@ impl Ssd {
 
     /// Hands a request, its data being here, to the layer.
     fn start(&mut self, tag: RequestId) {
-        let Request { op, offset, len } = self.open[tag.0 as usize].request;
+        let Request { op, offset, len } = self.ftl.out().open[tag.0 as usize].request;
         let (first, sectors) = (offset.0 / SECTOR.0, len.0 / SECTOR.0);
         match op {
             Op::Read => {
@@ -387,31 +416,64 @@ impl Ssd {
         }
     }
 
-    /// Hands out what has completed at this instant; what takes longer is scheduled.
+    /// Answers what has been acknowledged; what the host has at once is handed out, if that can be.
     fn complete(&mut self, mut out: Option<&mut Vec<Completion>>) {
-        let now = self.now();
-        for at in 0..self.completed.len() {
-            let tag = self.completed[at];
-            let Open { id, request, cause, failed, .. } = self.open[tag.0 as usize];
-            self.free.push(tag.0);
-            let mut at = now + self.latency;
-            if let Some(link) = self.link.filter(|_| request.op == Op::Read) {
-                at = self.wire.reserve(now, request.len.time_at(link)) + self.latency;
-            }
-            let completion = Completion { id, at, cause, failed };
-            match &mut out {
-                Some(out) if at == now => out.push(completion),
-                _ => self.events.schedule(at, Event::Completed(completion)),
+        let controller = self.ftl.out_mut();
+        for &tag in &controller.completed {
+            let Open { id, request, cause, failed, .. } = controller.open[tag.0 as usize];
+            controller.free.push(tag.0);
+            let completion = Completion { id, at: self.now, cause, failed };
+            if let Some(here) = self.link.answer(request, completion, out.is_none())
+                && let Some(out) = &mut out
+            {
+                out.push(here);
             }
         }
-        self.completed.clear();
+        controller.completed.clear();
     }
 
-    /// The time with any operation in flight.
-    fn controller(&self) -> Ns {
-        match self.in_flight {
-            0 => self.active,
-            _ => self.active + (self.now() - self.active_since),
+    /// Simulates so many events, up to a time, until one completes a request.
+    fn run(&mut self, until: Ns, events: u64, completed: &mut Vec<Completion>) {
+        for _ in 0..events {
+            let (lanes, link) = (self.ftl.out().lanes.next_at(), self.link.next_at());
+            let (lanes, link) = (lanes.unwrap_or(Ns::MAX), link.unwrap_or(Ns::MAX));
+            let next = lanes.min(link);
+            // At one instant the lanes come first, background work last.
+            if let Some(idle) = self.idle_at
+                && idle < next
+            {
+                if idle > until {
+                    return;
+                }
+                self.now = idle;
+                (self.idle_at, self.in_background) = (None, true);
+                self.feed(Input::Idle, false);
+                continue;
+            }
+            if next > until || next == Ns::MAX {
+                return;
+            }
+            self.now = next;
+            if lanes == next {
+                let (_, done) = self.ftl.out_mut().lanes.step();
+                let Some(done) = done else { continue };
+                self.done(done);
+            } else {
+                match self.link.pop() {
+                    Some((_, Event::Completed(completion))) => completed.push(completion),
+                    Some((_, Event::Start(tag))) => self.start(tag),
+                    None => {}
+                }
+            }
+            if !self.ftl.out().completed.is_empty() {
+                self.complete(Some(completed));
+            }
+            if self.ftl.out().is_idle() {
+                self.rest();
+            }
+            if !completed.is_empty() {
+                return;
+            }
         }
     }
 
@@ -420,7 +482,7 @@ impl Ssd {
         if self.in_background {
             self.feed(Input::Idle, false);
         } else if self.idle_at.is_none() {
-            self.idle_at = Some(self.now() + IDLE_AFTER);
+            self.idle_at = Some(self.now + IDLE_AFTER);
         }
     }
 }
@@ -446,7 +508,9 @@ impl Device for Ssd {
         if !self.wanted.is_empty() {
             self.load();
         }
-        self.events.advance_to(at);
+        assert!(at >= self.now, "a request of {at}, when it is {} already", self.now);
+        debug_assert!(self.next_event().is_none_or(|next| next >= at), "an event before {at}");
+        self.now = at;
         (self.idle_at, self.in_background) = (None, false);
         let Request { op, offset, len } = request;
         let sector = |bytes: Bytes| {
@@ -467,17 +531,15 @@ impl Device for Ssd {
             Op::Flush => 1,
         };
         let left = u32::try_from(left).expect("fewer than 2^32 pages");
-        let tag = self.claim(Open { id, request, left, cause: Cause::Buffer, failed: false });
+        let open = Open { id, request, left, cause: Cause::Buffer, failed: false };
+        let tag = self.ftl.out_mut().claim(open);
         if left == 0 {
-            self.completed.push(tag);
-        } else if let Some(link) = self.link.filter(|_| op == Op::Write) {
-            let here = self.wire.reserve(at, len.time_at(link));
-            self.events.schedule(here, Event::Start(tag));
-        } else {
+            self.ftl.out_mut().completed.push(tag);
+        } else if self.link.bring(at, tag, request) {
             self.start(tag);
         }
         // Completions come out of `step`.
-        if !self.completed.is_empty() {
+        if !self.ftl.out().completed.is_empty() {
             self.complete(None);
         }
     }
@@ -497,7 +559,7 @@ impl Device for Ssd {
 
     #[inline]
     fn next_event(&self) -> Option<Ns> {
-        let next = match (self.lanes.next_at(), self.events.next_at()) {
+        let next = match (self.ftl.out().lanes.next_at(), self.link.next_at()) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         };
@@ -508,46 +570,16 @@ impl Device for Ssd {
     }
 
     fn step(&mut self, completed: &mut Vec<Completion>) {
-        // At one instant the lanes come first, background work last.
-        let (lanes, events) = (self.lanes.next_at(), self.events.next_at());
-        let next = match (lanes, events) {
-            (Some(one), Some(other)) => one.min(other),
-            (Some(one), None) | (None, Some(one)) => one,
-            (None, None) => Ns::MAX,
-        };
-        if let Some(idle) = self.idle_at
-            && idle < next
-        {
-            self.events.advance_to(idle);
-            (self.idle_at, self.in_background) = (None, true);
-            self.feed(Input::Idle, false);
-            return;
-        }
-        if lanes == Some(next) {
-            let (now, done) = self.lanes.step();
-            self.events.advance_to(now);
-            let Some(done) = done else { return };
-            self.done(done);
-            if !self.completed.is_empty() {
-                self.complete(Some(completed));
-            }
-        } else {
-            match self.events.pop() {
-                None => return,
-                Some((_, Event::Completed(completion))) => completed.push(completion),
-                Some((_, Event::Start(tag))) => {
-                    self.start(tag);
-                    self.complete(Some(completed));
-                }
-            }
-        }
-        if self.in_flight == 0 && self.open.len() == self.free.len() {
-            self.rest();
-        }
+        self.run(Ns::MAX, 1, completed);
+    }
+
+    fn advance(&mut self, until: Ns, completed: &mut Vec<Completion>) {
+        self.run(until, u64::MAX, completed);
     }
 
     fn usage(&self) -> Usage {
-        let (read, write) = self.lanes.die_time();
-        Usage { read, write, controller: self.controller() }
+        let controller = self.ftl.out();
+        let (read, write) = controller.lanes.die_time();
+        Usage { read, write, controller: controller.active(self.now) }
     }
 }

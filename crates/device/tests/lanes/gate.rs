@@ -303,6 +303,7 @@ fn what_is_counted() {
 }
 
 #[test]
+#[cfg(debug_assertions)]
 #[should_panic(expected = "an event lies before")]
 fn the_future_is_closed() {
     let mut lanes = lanes(NONE);
@@ -311,6 +312,7 @@ fn the_future_is_closed() {
 }
 
 #[test]
+#[cfg(debug_assertions)]
 #[should_panic(expected = "more slots than there are")]
 fn a_super_page_has_so_many_slots() {
     lanes(NONE).issue(Ns(0), Work { share: 2, ..work(Read, 0, 0, 1) });

@@ -195,17 +195,20 @@ impl Bench {
             return Err(wrong("queues", "no queue to issue from", "at least 1"));
         }
         Ok(Load {
-            pair,
-            size: size.0,
             places,
-            reads,
-            queues,
-            every: self.every.unwrap_or_default(),
             left: self.requests,
-            taken: 0,
-            tail: None,
-            address: Random::new(seed, Component::Address),
-            choice: Random::new(seed, Component::Choice),
+            drawing: Drawing {
+                pair,
+                size: size.0,
+                reads,
+                queues,
+                every: self.every.unwrap_or_default(),
+                taken: 0,
+                queue: 0,
+                tail: None,
+                address: Random::new(seed, Component::Address),
+                choice: Random::new(seed, Component::Choice),
+            },
         })
     }
 }
@@ -231,26 +234,6 @@ enum Places {
 }
 
 impl Places {
-    #[inline]
-    fn draw(&mut self, address: &mut Random, choice: &mut Random) -> u64 {
-        match self {
-            Self::Uniform { places } => address.below(*places),
-            Self::Sequential { places, next } => {
-                let place = *next;
-                *next = if place + 1 == *places { 0 } else { place + 1 };
-                place
-            }
-            Self::HotCold { places, hot, share } => {
-                if choice.chance(*share) {
-                    address.below(*hot)
-                } else {
-                    *hot + address.below(*places - *hot)
-                }
-            }
-            Self::Zipf(zipf) => zipf.draw(address),
-        }
-    }
-
     fn count(&self) -> u64 {
         match self {
             Self::Uniform { places }
@@ -264,16 +247,24 @@ impl Places {
 /// A synthetic load, being drawn.
 #[derive(Clone, Debug)]
 pub struct Load {
+    places: Places,
+    left: u64,
+    drawing: Drawing,
+}
+
+/// What makes requests of places.
+#[derive(Clone, Debug)]
+struct Drawing {
     /// Requests come in the paper's pairs.
     pair: bool,
     size: u64,
-    places: Places,
     /// Part of the requests that read.
     reads: f64,
     queues: u32,
     every: Ns,
-    left: u64,
     taken: u64,
+    /// The queue of the next request.
+    queue: u32,
     /// The other access of a pair.
     tail: Option<Timed>,
     address: Random,
@@ -283,47 +274,86 @@ pub struct Load {
 impl Load {
     /// How many bytes, from address 0 on, must hold data before it starts: what it may read.
     pub fn preloaded(&self) -> Bytes {
-        if self.reads == 0.0 {
+        if self.drawing.reads == 0.0 {
             return Bytes::ZERO;
         }
         let places = match self.places {
             // No further than it gets.
             Places::Sequential { places, .. } => {
-                let accesses = if self.pair { self.left.div_ceil(2) } else { self.left };
+                let accesses = if self.drawing.pair { self.left.div_ceil(2) } else { self.left };
                 places.min(accesses)
             }
             _ => self.places.count(),
         };
-        Bytes(places * self.size)
+        Bytes(places * self.drawing.size)
     }
+}
 
-    #[inline]
-    fn next(&mut self) -> Timed {
-        let (at, queue) = (self.every * self.taken, self.taken % u64::from(self.queues));
-        self.taken += 1;
-        #[allow(clippy::cast_possible_truncation)] // below `queues`
-        let queue = queue as u32;
-        if let Some(tail) = self.tail.take() {
-            return Timed { at, queue, ..tail };
+impl Drawing {
+    /// Fills `batch` with so many requests at the places that `place` draws of addresses and
+    /// choices: one loop for each kind of places.
+    #[inline(always)]
+    fn fill(
+        &mut self,
+        batch: &mut Vec<Timed>,
+        count: usize,
+        mut place: impl FnMut(&mut Random, &mut Random) -> u64,
+    ) {
+        let (pair, size, queues, every, reads) =
+            (self.pair, self.size, self.queues, self.every, self.reads);
+        let (all, none) = (reads == 1.0, reads == 0.0);
+        let (mut queue, mut tail) = (self.queue, self.tail.take());
+        let (mut address, mut choice) = (self.address.clone(), self.choice.clone());
+        let numbers = self.taken..self.taken + count as u64;
+        self.taken = numbers.end;
+        // All are written anew.
+        batch.resize(count, Timed::NOTHING);
+        for (request, number) in batch.iter_mut().zip(numbers) {
+            let (at, own) = (every * number, queue);
+            queue = if own + 1 == queues { 0 } else { own + 1 };
+            if pair && let Some(tail) = tail.take() {
+                *request = Timed { at, queue: own, ..tail };
+                continue;
+            }
+            let offset = place(&mut address, &mut choice) * size;
+            let read = all || !none && choice.chance(reads);
+            let op = if read { Op::Read } else { Op::Write };
+            *request = Timed { at, gap: Ns::ZERO, offset, len: size, op, queue: own };
+            if pair {
+                tail = Some(Timed { offset: offset + HEAD, len: REGION - HEAD, ..*request });
+                request.len = HEAD;
+            }
         }
-        let offset = self.places.draw(&mut self.address, &mut self.choice) * self.size;
-        let read = self.reads == 1.0 || (self.reads > 0.0 && self.choice.chance(self.reads));
-        let op = if read { Op::Read } else { Op::Write };
-        let request = Timed { at, gap: Ns::ZERO, offset, len: self.size, op, queue };
-        if !self.pair {
-            return request;
-        }
-        self.tail = Some(Timed { offset: offset + HEAD, len: REGION - HEAD, ..request });
-        Timed { len: HEAD, ..request }
+        (self.queue, self.tail) = (queue, tail);
+        (self.address, self.choice) = (address, choice);
     }
 }
 
 impl Source for Load {
     fn next_batch(&mut self, batch: &mut Vec<Timed>) -> Result<(), ReplayError> {
-        batch.clear();
-        let count = self.left.min(BATCH as u64);
-        self.left -= count;
-        batch.extend((0..count).map(|_| self.next()));
+        let count = usize::try_from(self.left).map_or(BATCH, |left| left.min(BATCH));
+        self.left -= count as u64;
+        let drawing = &mut self.drawing;
+        match &mut self.places {
+            Places::Uniform { places } => {
+                drawing.fill(batch, count, |address, _| address.below(*places));
+            }
+            Places::Sequential { places, next } => drawing.fill(batch, count, |_, _| {
+                let place = *next;
+                *next = if place + 1 == *places { 0 } else { place + 1 };
+                place
+            }),
+            Places::HotCold { places, hot, share } => {
+                drawing.fill(batch, count, |address, choice| {
+                    if choice.chance(*share) {
+                        address.below(*hot)
+                    } else {
+                        *hot + address.below(*places - *hot)
+                    }
+                });
+            }
+            Places::Zipf(zipf) => drawing.fill(batch, count, |address, _| zipf.draw(address)),
+        }
         Ok(())
     }
 }

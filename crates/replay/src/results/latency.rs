@@ -7,10 +7,30 @@ use gordon_units::Ns;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+/// Buckets of the histogram: 1024 for each power of two, twice as many for the first.
+const BUCKETS: usize = 54 << 10;
+
+/// The bucket of a latency: that of the histogram of three digits that [`Latency::histogram`] makes,
+/// without what a general histogram asks itself for every value. Past the end, the last one counts.
+#[inline]
+fn bucket(latency: Ns) -> usize {
+    let power = (latency.0 | 2047).ilog2() - 10;
+    #[allow(clippy::cast_possible_truncation)] // below 2048
+    let place = (latency.0 >> power) as usize;
+    ((power as usize) << 10).wrapping_add(place)
+}
+
+/// The least latency of a bucket.
+fn least(bucket: usize) -> u64 {
+    let power = (bucket >> 10).saturating_sub(1);
+    ((bucket - (power << 10)) as u64) << power
+}
+
 /// Latencies of one kind of request.
 #[derive(Clone, Debug)]
 pub struct Latency {
-    histogram: Histogram<u64>,
+    /// By [`bucket`].
+    counts: Vec<u64>,
     sum: u128,
     min: Ns,
     max: Ns,
@@ -18,29 +38,31 @@ pub struct Latency {
 
 impl Default for Latency {
     fn default() -> Self {
-        let histogram = Histogram::new_with_bounds(1, u64::MAX >> 1, 3);
-        Self {
-            histogram: histogram.expect("the bounds are right"),
-            sum: 0,
-            min: Ns::MAX,
-            max: Ns::ZERO,
-        }
+        Self { counts: vec![0; BUCKETS], sum: 0, min: Ns::MAX, max: Ns::ZERO }
     }
 }
 
 impl Latency {
     /// Adds one.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, latency: Ns) {
-        self.histogram.saturating_record(latency.0);
-        self.sum += u128::from(latency.0);
-        self.min = self.min.min(latency);
-        self.max = self.max.max(latency);
+        // Fewer than 2^64 requests of less than 2^64 ns each: nothing wraps.
+        match self.counts.get_mut(bucket(latency)) {
+            Some(count) => *count = count.wrapping_add(1),
+            None => self.counts[BUCKETS - 1] += 1,
+        }
+        self.sum = self.sum.wrapping_add(latency.0.into());
+        if latency < self.min {
+            self.min = latency;
+        }
+        if latency > self.max {
+            self.max = latency;
+        }
     }
 
     /// Adds another's.
     pub fn add(&mut self, other: &Self) {
-        self.histogram.add(&other.histogram).expect("histograms of one shape");
+        self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
         self.sum += other.sum;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
@@ -48,19 +70,30 @@ impl Latency {
 
     /// How many there are.
     pub fn count(&self) -> u64 {
-        self.histogram.len()
+        self.counts.iter().sum()
+    }
+
+    fn histogram(&self) -> Histogram<u64> {
+        let histogram = Histogram::new_with_bounds(1, u64::MAX >> 1, 3);
+        let mut histogram = histogram.expect("the bounds are right");
+        for (bucket, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            histogram.saturating_record_n(least(bucket), *count);
+        }
+        histogram
     }
 
     /// The summary.
     pub fn summary(&self) -> LatencySummary {
-        if self.count() == 0 {
+        let histogram = self.histogram();
+        let count = histogram.len();
+        if count == 0 {
             return LatencySummary::default();
         }
         let us = |ns: u64| Some(ratio(ns, 1000));
         // A bucket's highest value may lie above the greatest one seen.
-        let quantile = |q| us(self.histogram.value_at_quantile(q).min(self.max.0));
+        let quantile = |q| us(histogram.value_at_quantile(q).min(self.max.0));
         #[allow(clippy::cast_precision_loss)]
-        let mean = self.sum as f64 / self.count() as f64 / 1e3;
+        let mean = self.sum as f64 / count as f64 / 1e3;
         LatencySummary {
             mean: Some(mean),
             min: us(self.min.0),
@@ -75,10 +108,9 @@ impl Latency {
 
     /// The buckets that hold something: from, to (both included, nanoseconds), count.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> {
-        self.histogram.iter_recorded().map(|bucket| {
-            let to = bucket.value_iterated_to();
-            (self.histogram.lowest_equivalent(to), to, bucket.count_at_value())
-        })
+        // Up to the next bucket's least.
+        let recorded = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        recorded.map(|(bucket, count)| (least(bucket), least(bucket + 1) - 1, *count))
     }
 }
 
@@ -121,9 +153,22 @@ pub struct Latencies([[Option<Box<Latency>>; 4]; 4]);
 
 impl Latencies {
     /// Adds one.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, op: Op, cause: Cause, latency: Ns) {
-        self.0[op as usize][cause as usize].get_or_insert_default().record(latency);
+        match &mut self.0[op as usize][cause as usize] {
+            Some(one) => one.record(latency),
+            none => Self::record_first(none, latency),
+        }
+    }
+
+    #[cold]
+    fn record_first(one: &mut Option<Box<Latency>>, latency: Ns) {
+        one.get_or_insert_default().record(latency);
+    }
+
+    /// The sum of all.
+    pub fn sum(&self) -> u128 {
+        self.0.as_flattened().iter().flatten().map(|one| one.sum).sum()
     }
 
     /// Of one operation and cause.
@@ -170,6 +215,28 @@ mod tests {
         assert_eq!(latencies.get(Op::Read, Cause::Medium).unwrap().count(), 500);
         assert_eq!(latencies.of(Op::Write).summary(), LatencySummary::default());
         assert_eq!(all.buckets().map(|(.., count)| count).sum::<u64>(), 1000);
+    }
+
+    /// The buckets are those of the general histogram, from end to end.
+    #[test]
+    fn buckets_are_those_of_the_histogram() {
+        let (mut latency, mut histogram) = (Latency::default(), Latency::default().histogram());
+        let borders = (0..64).map(|power| 1u64 << power);
+        let around = borders.flat_map(|at| [at - 1, at, at + 1, at + at / 3, at + at / 1024]);
+        for ns in around.chain([2046, 2047, 2048, 4095, 4096, u64::MAX >> 1, u64::MAX]) {
+            latency.record(Ns(ns));
+            histogram.saturating_record(ns);
+        }
+        let expected = histogram.iter_recorded().map(|bucket| {
+            let to = bucket.value_iterated_to();
+            (histogram.lowest_equivalent(to), to, bucket.count_at_value())
+        });
+        assert_eq!(latency.buckets().collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+        assert_eq!(latency.count(), histogram.len());
+        for quantile in [0.0, 0.1, 0.5, 0.9, 0.999, 1.0] {
+            let of = |histogram: &Histogram<u64>| histogram.value_at_quantile(quantile);
+            assert_eq!(of(&latency.histogram()), of(&histogram));
+        }
     }
 
     #[test]

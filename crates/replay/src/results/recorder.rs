@@ -15,14 +15,14 @@ pub struct Recorder {
     pub latencies: Latencies,
     /// By queue, where there are several.
     pub queues: Vec<Latency>,
-    /// Bytes by operation.
-    pub bytes: [u64; 4],
     /// Requests that failed, by operation; they count nowhere else.
     pub failed: [u64; 4],
     /// When the first write failed, and how many bytes had been written.
     pub worn_out: Option<(Ns, u64)>,
     series: Series,
     log: Option<RequestLog>,
+    /// There are queues or a log to note requests down in.
+    more: bool,
 }
 
 impl Recorder {
@@ -32,10 +32,10 @@ impl Recorder {
         Self {
             latencies: Latencies::default(),
             queues: if queues > 1 { vec![Latency::default(); queues] } else { Vec::new() },
-            bytes: [0; 4],
             failed: [0; 4],
             worn_out: None,
             series: Series::new(device.sample()),
+            more: queues > 1 || log.is_some(),
             log,
         }
     }
@@ -48,20 +48,36 @@ impl Recorder {
         if let Some(log) = self.log {
             log.finish()?;
         }
-        let Self { latencies, queues, bytes, failed, worn_out, .. } = self;
+        let Self { latencies, queues, failed, worn_out, series, .. } = self;
+        let bytes = series.bytes();
+        let run = series.finish(device, &latencies);
         let recorded = Recorded { latencies, queues, bytes, failed, worn_out };
-        Ok((self.series.finish(device), recorded))
+        Ok((run, recorded))
     }
 
     #[cold]
-    fn fail(&mut self, device: &impl Target, done: &Done) -> Result<(), ReplayError> {
+    fn fail(&mut self, done: Done) -> Result<(), ReplayError> {
         self.failed[done.op as usize] += 1;
         if done.op == Op::Write {
-            self.worn_out.get_or_insert((done.completed, self.bytes[Op::Write as usize]));
+            let bytes = || self.series.bytes()[Op::Write as usize];
+            self.worn_out.get_or_insert_with(|| (done.completed, bytes()));
         }
-        self.series.failed(done.completed, device);
+        self.series.failed();
         match &mut self.log {
-            Some(log) => log.add(done),
+            Some(log) => log.add(&done),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes a request down where only some runs do.
+    #[inline(never)]
+    fn note(&mut self, done: Done) -> Result<(), ReplayError> {
+        if !self.queues.is_empty() {
+            let queue = done.queue as usize % self.queues.len();
+            self.queues[queue].record(done.completed - done.arrived);
+        }
+        match &mut self.log {
+            Some(log) => log.add(&done),
             None => Ok(()),
         }
     }
@@ -83,27 +99,21 @@ pub struct Recorded {
 }
 
 impl<D: Target> Observer<D> for Recorder {
-    #[inline]
+    #[inline(always)]
     fn arrived(&mut self, device: &D, at: Ns) {
-        self.series.arrived(at, device);
+        self.series.advance(at, device, &self.latencies);
+        self.series.arrived();
     }
 
-    #[inline]
+    #[inline(always)]
     fn completed(&mut self, device: &D, done: &Done) -> Result<(), ReplayError> {
+        self.series.advance(done.completed, device, &self.latencies);
         if done.failed {
-            return self.fail(device, done);
+            return self.fail(*done);
         }
         let latency = done.completed - done.arrived;
         self.latencies.record(done.op, done.cause, latency);
-        self.bytes[done.op as usize] += done.len;
-        self.series.completed(done.completed, done.op, done.len, latency, device);
-        if !self.queues.is_empty() {
-            let queue = done.queue as usize % self.queues.len();
-            self.queues[queue].record(latency);
-        }
-        match &mut self.log {
-            Some(log) => log.add(done),
-            None => Ok(()),
-        }
+        self.series.completed(done.op, done.len, latency);
+        if self.more { self.note(*done) } else { Ok(()) }
     }
 }

@@ -5,6 +5,7 @@
 //! first thing that the host sees after an interval's end and counts there; an operation under way
 //! counts where it was started, its time where there is room for it ([`super::tables`]).
 
+use super::latency::Latencies;
 use gordon_device::ssd::Ssd;
 use gordon_device::{Device, Op, Usage};
 use gordon_units::Ns;
@@ -129,9 +130,11 @@ pub struct Series {
     end: Ns,
     /// Up to when everything is counted.
     now: Ns,
-    outstanding: u64,
-    deepest: u64,
+    outstanding: usize,
+    deepest: usize,
     sampled: Sample,
+    /// Sum of the latencies then.
+    latency: u128,
     /// Nanoseconds at each depth; the last stands for all from it on.
     depths: Vec<u64>,
 }
@@ -148,68 +151,75 @@ impl Series {
             outstanding: 0,
             deepest: 0,
             sampled: start,
-            depths: vec![0; 64],
+            latency: 0,
+            depths: vec![0; DEEPEST + 1],
         }
     }
 
-    /// A request came.
-    #[inline]
-    pub fn arrived(&mut self, at: Ns, device: &impl Target) {
-        self.advance(at, device);
+    /// A request came now: time went by, up to now.
+    #[inline(always)]
+    pub fn arrived(&mut self) {
         self.outstanding += 1;
-        self.deepest = self.deepest.max(self.outstanding);
+        if self.outstanding > self.deepest {
+            self.deepest = self.outstanding;
+        }
     }
 
-    /// A request completed.
-    #[inline]
-    pub fn completed(&mut self, at: Ns, op: Op, len: u64, latency: Ns, device: &impl Target) {
-        self.advance(at, device);
+    /// A request completed now; its latency counts once it is among those of [`advance`](Self::advance).
+    #[inline(always)]
+    pub fn completed(&mut self, op: Op, len: u64, latency: Ns) {
         self.outstanding -= 1;
         let current = &mut self.current;
-        current.requests[op as usize] += 1;
+        let requests = &mut current.requests[op as usize];
+        *requests = requests.wrapping_add(1);
         current.bytes[op as usize] += len;
-        current.latency += u128::from(latency.0);
-        current.slowest = current.slowest.max(latency);
+        if latency > current.slowest {
+            current.slowest = latency;
+        }
     }
 
-    /// A request failed: it is outstanding no longer, and that is all.
-    #[cold]
-    pub fn failed(&mut self, at: Ns, device: &impl Target) {
-        self.advance(at, device);
+    /// Bytes of all requests completed, by operation.
+    pub fn bytes(&self) -> [u64; 4] {
+        let all = || self.intervals.iter().chain([&self.current]);
+        [0, 1, 2, 3].map(|op| all().map(|interval| interval.bytes[op]).sum())
+    }
+
+    /// A request failed now: it is outstanding no longer, and that is all.
+    pub fn failed(&mut self) {
         self.outstanding -= 1;
         self.current.failed += 1;
     }
 
-    #[inline]
-    fn advance(&mut self, to: Ns, device: &impl Target) {
+    /// Time goes by; `latencies` has what completed so far.
+    #[inline(always)]
+    pub fn advance(&mut self, to: Ns, device: &impl Target, latencies: &Latencies) {
         if to >= self.end {
-            self.roll(to, device);
+            self.roll(to, device, latencies);
         }
         self.pass(to);
     }
 
     /// Time goes by within the current interval.
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, to: Ns) {
         let passed = (to - self.now).0;
         if passed == 0 {
             return;
         }
         self.now = to;
-        self.current.outstanding += u128::from(self.outstanding) * u128::from(passed);
-        let depth = usize::try_from(self.outstanding).map_or(DEEPEST, |depth| depth.min(DEEPEST));
-        if depth >= self.depths.len() {
-            self.depths.resize(depth + 1, 0);
+        // Less than 2^64 of them for 2^64 ns: it does not wrap.
+        let outstanding = self.outstanding as u128 * u128::from(passed);
+        self.current.outstanding = self.current.outstanding.wrapping_add(outstanding);
+        match self.depths.get_mut(self.outstanding) {
+            Some(depth) => *depth += passed,
+            None => self.depths[DEEPEST] += passed,
         }
-        self.depths[depth] += passed;
     }
 
     /// Closes the intervals that end at `to` or before.
     #[cold]
-    fn roll(&mut self, to: Ns, device: &impl Target) {
-        let sample = device.sample();
-        self.current.device = sample.since(self.sampled);
-        self.sampled = sample;
+    fn roll(&mut self, to: Ns, device: &impl Target, latencies: &Latencies) {
+        self.sample(device, latencies);
         while to >= self.end {
             self.pass(self.end);
             self.intervals.push(std::mem::take(&mut self.current));
@@ -227,22 +237,29 @@ impl Series {
         }
     }
 
+    /// What the device did, and the latencies, since this was last asked.
+    fn sample(&mut self, device: &impl Target, latencies: &Latencies) {
+        let (sample, latency) = (device.sample(), latencies.sum());
+        self.current.device = sample.since(self.sampled);
+        self.current.latency = latency - self.latency;
+        (self.sampled, self.latency) = (sample, latency);
+    }
+
     /// The run ends now.
-    pub fn finish(mut self, device: &impl Target) -> Run {
+    pub fn finish(mut self, device: &impl Target, latencies: &Latencies) -> Run {
+        self.sample(device, latencies);
         let started = self.width * self.intervals.len() as u64;
         if self.now > started || self.intervals.is_empty() {
-            self.current.device = device.sample().since(self.sampled);
             self.intervals.push(self.current);
         } else if let Some(last) = self.intervals.last_mut() {
             // It ends with an interval: what came at that very instant belongs to it.
             last.add(&self.current);
-            last.device.add(&device.sample().since(self.sampled));
         }
         Run {
             intervals: self.intervals,
             width: self.width,
             length: self.now,
-            deepest: self.deepest,
+            deepest: self.deepest as u64,
             depths: self.depths,
         }
     }

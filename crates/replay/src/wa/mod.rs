@@ -302,7 +302,7 @@ impl Array {
         self.ftl.handle(Input::Host(Host::Write(extent)));
         loop {
             match self.ftl.poll() {
-                Action::Flash(op) => self.ftl.handle(Input::Done(op)),
+                Action::Flash(op) | Action::Copy(op) => self.ftl.handle(Input::Done(op)),
                 Action::Wait => return,
                 _ => {}
             }

@@ -14,11 +14,39 @@ pub(super) struct Share {
     pub dies_on_bus: Ns,
 }
 
+/// [`Times`], found without a division.
+#[derive(Clone, Debug)]
+pub(super) struct Cells {
+    types: Vec<Ns>,
+    /// 2^64 / types, rounded up; 0 for one type.
+    factor: u64,
+}
+
+impl Cells {
+    fn new(times: &Times) -> Self {
+        let types = times.types();
+        let types = if types.iter().all(|time| *time == types[0]) { &types[..1] } else { types };
+        let factor = (u64::MAX / types.len() as u64).wrapping_add(1);
+        Self { types: types.to_vec(), factor }
+    }
+
+    /// The time for page `page` of a block. The low word of `factor * page` is the fraction of
+    /// `page / types`; `types` times that is the rest (Lemire, Kaser and Kurz, 2019).
+    #[inline]
+    pub fn of(&self, page: u32) -> Ns {
+        let part = u128::from(self.factor.wrapping_mul(u64::from(page)));
+        // Fewer types than pages have numbers.
+        #[allow(clippy::cast_possible_truncation)]
+        let kind = ((part * self.types.len() as u128) >> 64) as usize;
+        self.types[kind]
+    }
+}
+
 /// All costs of one array.
 #[derive(Clone, Debug)]
 pub(super) struct Costs {
-    pub read: Times,
-    pub program: Times,
+    pub read: Cells,
+    pub program: Cells,
     pub erase: Ns,
     /// By slots moved, and for all of them.
     pub shares: Vec<Share>,
@@ -31,8 +59,8 @@ impl Costs {
     pub fn new(layout: &Layout, timing: &Timing, slots: u32) -> Self {
         let shape = layout.shape();
         Self {
-            read: timing.read.clone(),
-            program: timing.program.clone(),
+            read: Cells::new(&timing.read),
+            program: Cells::new(&timing.program),
             erase: timing.erase,
             shares: (0..=slots).map(|share| Share::of(share, slots, layout, timing)).collect(),
             whole: Share::of(slots, slots, layout, timing),
@@ -46,6 +74,13 @@ impl Costs {
 }
 
 impl Share {
+    /// Die time where the dies work for `cells` each, and then send or receive.
+    #[inline]
+    pub fn die_time(&self, cells: Ns) -> u64 {
+        // 2^64 ns are never reached.
+        cells.0.wrapping_mul(self.dies).wrapping_add(self.dies_on_bus.0)
+    }
+
     /// Slots lie one after the other in the super-page, and its physical pages go over the buses
     /// first, then over the planes of a die, then over the dies of a bus. Each page that is touched
     /// costs its command cycles; of the last one only what is asked for crosses, with its part of
@@ -72,5 +107,22 @@ impl Share {
         let column = buses * u64::from(shape.planes);
         let dies = touched / column * buses + (touched % column).min(buses);
         Self { bus, dies, dies_on_bus: whole * pages + part }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn page_types_take_turns() {
+        for types in 1..20u64 {
+            let times = Times::new((0..types).map(Ns).collect::<Vec<_>>()).expect("there is one");
+            let cells = Cells::new(&times);
+            for page in (0..1_000).chain([u32::MAX / 3, u32::MAX - 1, u32::MAX]) {
+                assert_eq!(cells.of(page), times.of(page), "page {page} of {types} types");
+            }
+        }
+        assert_eq!(Cells::new(&Times::new([Ns(7), Ns(7)]).expect("there are two")).types, [Ns(7)]);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::queue::{NONE, Node, Queue};
 use super::work::{Done, Kind, Work};
-use super::{OVERTAKINGS, Shared, count, join};
+use super::{OVERTAKINGS, Shared, add, count, join};
 use gordon_units::{BlockId, Ns};
 
 /// What a lane's event to come ends.
@@ -53,9 +53,9 @@ pub(super) struct Lane {
     front: Batch,
     /// What waits: all in the first, or where reads go first, these there and others in the second.
     queues: [Queue; 2],
-    /// Batches of background work started, and of these the ones being served.
+    /// Batches of background work started, and those served to the end.
     background: u32,
-    in_service: u32,
+    background_done: u32,
     /// Up to when `busy` counts.
     since: Ns,
     busy: Ns,
@@ -78,7 +78,7 @@ impl Lane {
             front: Batch::NONE,
             queues: [Queue::EMPTY; 2],
             background: 0,
-            in_service: 0,
+            background_done: 0,
             since: Ns::ZERO,
             busy: Ns::ZERO,
             cursor: Ns::ZERO,
@@ -96,7 +96,7 @@ impl Lane {
     /// Takes a work; the time of the lane's next event where there was none.
     #[inline]
     pub fn accept(&mut self, s: &mut Shared, now: Ns, work: Work) -> Option<Ns> {
-        assert!(
+        debug_assert!(
             (work.share as usize) < s.costs.shares.len(),
             "{work:?}: more slots than there are"
         );
@@ -117,10 +117,13 @@ impl Lane {
         count(&mut s.waiting[kind], true);
         let ticket = self.tickets;
         self.tickets = ticket.wrapping_add(1);
-        let background = self.background.wrapping_sub(self.in_service);
+        let background = self.background_done;
         let at = s.pool.put(Node { work, next: NONE, ticket, background });
         let queue = usize::from(s.modes.read_first && work.kind != Kind::Read);
         self.queues[queue].push(&mut s.pool, at);
+        if s.modes.multi_plane {
+            self.queues[queue].sets |= s.set(work.block);
+        }
         let ahead = match self.stage {
             Stage::Sending => s.modes.cache_read,
             Stage::Working => s.modes.cache_program && self.front.work.kind == Kind::Program,
@@ -144,14 +147,14 @@ impl Lane {
         let Batch { work, rest, started, behind, background } = self.front;
         let stats = &mut s.kinds[work.kind.index()];
         count(&mut stats.done, true);
-        stats.served += now - started;
+        add(&mut stats.served.0, now.0.wrapping_sub(started.0));
         let done = Some(Done { work, behind_background: behind });
         if rest != NONE {
             return (done, Some(self.shift(s, now)));
         }
-        self.busy += now - self.since;
+        add(&mut self.busy.0, now.0.wrapping_sub(self.since.0));
         self.since = now;
-        self.in_service = self.in_service.wrapping_sub(u32::from(background));
+        self.background_done = self.background_done.wrapping_add(u32::from(background));
         if self.has_back {
             return (done, Some(self.promote(s, now)));
         }
@@ -204,23 +207,22 @@ impl Lane {
         let mut background = work.background;
         let next = match work.kind {
             Kind::Read => {
-                let (cells, share) =
-                    (s.costs.read.of(work.page), s.costs.shares[work.share as usize]);
-                s.die_read += cells * share.dies + share.dies_on_bus;
+                let cells = s.costs.read.of(work.page);
+                add(&mut s.die_read.0, s.costs.shares[work.share as usize].die_time(cells));
                 self.stage = Stage::Sensing;
                 now + cells
             }
             Kind::Program => {
-                let (cells, whole) = (s.costs.program.of(work.page), s.costs.whole);
-                s.die_write += cells * whole.dies + whole.dies_on_bus;
-                let loaded = bus.reserve(now, whole.bus);
+                let cells = s.costs.program.of(work.page);
+                add(&mut s.die_write.0, s.costs.whole.die_time(cells));
+                let loaded = bus.reserve(now, s.costs.whole.bus);
                 let cache = s.modes.cache_program;
                 self.stage = if cache { Stage::Loading } else { Stage::Working };
                 if cache { loaded } else { loaded + cells }
             }
             Kind::Erase => {
                 background = true;
-                s.die_write += s.costs.erase * s.costs.whole.dies;
+                add(&mut s.die_write.0, s.costs.commands.die_time(s.costs.erase));
                 self.stage = Stage::Working;
                 bus.reserve(now, s.costs.commands.bus) + s.costs.erase
             }
@@ -324,8 +326,13 @@ impl Lane {
     #[inline]
     fn gather(&mut self, s: &mut Shared, now: Ns, first: Work, queue: usize) -> u32 {
         let (mut seen, mut list, mut before) = (s.set(first.block), Queue::EMPTY, NONE);
-        let mut at = self.queues[queue].head;
-        while at != NONE && seen != s.sets {
+        let Queue { head: mut at, sets, .. } = self.queues[queue];
+        while sets & !seen != 0 {
+            if at == NONE {
+                // There are no others.
+                self.queues[queue].sets = seen;
+                break;
+            }
             let Node { work, next, background, .. } = *s.pool.at(at);
             let set = s.set(work.block);
             // Only the first of each set of planes may come before others.
@@ -366,6 +373,5 @@ impl Lane {
     #[inline]
     fn serve(&mut self, background: bool) {
         self.background = self.background.wrapping_add(u32::from(background));
-        self.in_service = self.in_service.wrapping_add(u32::from(background));
     }
 }

@@ -75,8 +75,6 @@ struct Shared {
     modes: Modes,
     /// Super-blocks of one set of planes, over all lanes.
     set_blocks: u32,
-    /// All sets, as bits.
-    sets: u64,
     kinds: [KindStats; 3],
     /// By kind: the sum of the times of start less those of issue, modulo 2^64; and how many wait.
     waited: [u64; 3],
@@ -183,10 +181,16 @@ impl Shared {
     }
 }
 
-/// Counts up where `yes`. (2^64 are never reached.)
+/// Counts. (2^64 are never reached.)
+#[inline]
+fn add(counter: &mut u64, more: u64) {
+    *counter = counter.wrapping_add(more);
+}
+
+/// Counts up where `yes`.
 #[inline]
 fn count(counter: &mut u64, yes: bool) {
-    *counter = counter.wrapping_add(u64::from(yes));
+    add(counter, u64::from(yes));
 }
 
 impl Lanes {
@@ -211,7 +215,6 @@ impl Lanes {
                 costs: Costs::new(&layout, timing, slots),
                 modes,
                 set_blocks: layout.geometry().blocks_per_plane * layout.lanes(),
-                sets: if sets < 64 { (1 << sets) - 1 } else { u64::MAX },
                 kinds: [KindStats::default(); 3],
                 waited: [0; 3],
                 waiting: [0; 3],
@@ -225,13 +228,15 @@ impl Lanes {
 
     /// Starts a work, or queues it.
     ///
-    /// # Panics
-    /// Where `now` lies before an event already simulated or after one that is not yet, or the work
-    /// asks for more slots than there are.
+    /// Events before `now` have been simulated, none after it. A work asks for no more slots than
+    /// there are.
     #[inline]
     pub fn issue(&mut self, now: Ns, work: Work) {
-        assert!(now >= self.now, "a work of {now}, when it is {} already", self.now);
-        assert!(self.agenda.next_at().is_none_or(|next| next >= now), "an event lies before {now}");
+        debug_assert!(now >= self.now, "a work of {now}, when it is {} already", self.now);
+        debug_assert!(
+            self.agenda.next_at().is_none_or(|next| next >= now),
+            "an event lies before {now}"
+        );
         self.now = now;
         let lane = self.layout.lane_of(work.block).index();
         if let Some(at) = self.lanes[lane].accept(&mut self.shared, now, work) {
@@ -255,7 +260,7 @@ impl Lanes {
         let (now, lane) = self.agenda.next().expect("there is an event");
         self.now = now;
         let (done, next) = self.lanes[lane].advance(&mut self.shared, now);
-        self.agenda.replace(next);
+        self.agenda.replace(lane, next);
         (now, done)
     }
 

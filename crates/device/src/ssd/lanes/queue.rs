@@ -75,10 +75,13 @@ impl Pool {
 pub(super) struct Queue {
     pub head: u32,
     tail: u32,
+    /// The sets of planes of those in it, as bits, and maybe of some that no longer are; kept where
+    /// works are carried out together.
+    pub sets: u64,
 }
 
 impl Queue {
-    pub const EMPTY: Self = Self { head: NONE, tail: NONE };
+    pub const EMPTY: Self = Self { head: NONE, tail: NONE, sets: 0 };
 
     #[inline]
     pub fn push(&mut self, pool: &mut Pool, at: u32) {
