@@ -249,6 +249,30 @@ impl Blocks {
         Some((BlockId(id), lane, self.renumber(BlockId(id))))
     }
 
+    /// Opens a block, as [`open`](Self::open) does, and closes it with so many valid pages.
+    pub fn fill(&mut self, valid: u32) -> Option<BlockId> {
+        let (at, _) = self.best?;
+        let set = at as usize;
+        let Reverse((erases, id)) = self.free[set].pop()?;
+        let (before, now) = (self.ratings[set], self.rating(set));
+        self.ratings[set] = now;
+        // No set before this one was as good: the next that is as good as it was is now the best.
+        match (at..).zip(&self.ratings[set..]).skip(1).find(|(_, rating)| **rating == before) {
+            Some((next, _)) => self.best = Some((next, LaneId(next % self.lanes))),
+            None => self.rank(),
+        }
+        self.free_blocks -= 1;
+        let block = &mut self.blocks[id as usize];
+        debug_assert_eq!((block.state, block.valid, block.pins), (State::Free, 0, 0));
+        (block.state, block.valid) = (State::Closed, valid);
+        self.renumber(BlockId(id));
+        self.link(id);
+        if let Some(levelled) = &mut self.levelled {
+            levelled.push(Reverse((erases, id)));
+        }
+        Some(BlockId(id))
+    }
+
     /// Gives an open block the next sequence number, for the pages it has yet to take.
     pub fn renumber(&mut self, id: BlockId) -> u64 {
         let sequence = self.next_sequence;
