@@ -334,16 +334,18 @@ impl Blocks {
         (block.next, block.levels) = (0, cause == Cause::Levelling);
     }
 
-    /// The next super-page to copy from, of so many; and why.
+    /// The next super-page to look at in a block under collection, and why it is copied.
     #[inline]
-    pub fn next_to_copy(&mut self, id: BlockId, pages: u32) -> Option<(u32, Cause)> {
-        let block = &mut self.blocks[id.index()];
-        if block.next >= pages || block.state != State::Collecting {
-            return None;
-        }
-        block.next += 1;
+    pub fn next_to_copy(&self, id: BlockId) -> Option<(u32, Cause)> {
+        let block = &self.blocks[id.index()];
         let cause = if block.levels { Cause::Levelling } else { Cause::Collection };
-        Some((block.next - 1, cause))
+        (block.state == State::Collecting).then_some((block.next, cause))
+    }
+
+    /// The copies of a block under collection go on at this super-page.
+    #[inline]
+    pub fn set_next_to_copy(&mut self, id: BlockId, page: u32) {
+        self.blocks[id.index()].next = page;
     }
 
     /// Reads in flight.
