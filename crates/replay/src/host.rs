@@ -240,6 +240,11 @@ impl<S: Source> Load<'_, S> {
     }
 }
 
+/// The last instant before a time to come.
+fn before_then(at: Ns) -> Ns {
+    Ns(at.0.saturating_sub(1))
+}
+
 impl<D: Device, O: Observer<D>> Host<'_, D, O> {
     /// Whether another request may be issued.
     #[inline(always)]
@@ -289,7 +294,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                     }
                 }
                 (None, _) if self.is_idle() => return Ok(()),
-                (_, Some(event)) => self.step(event)?,
+                (next, Some(_)) => self.run(next.map_or(Ns::MAX, |(_, at)| before_then(at)))?,
                 (_, None) => {
                     panic!("a quiescent device owes {} requests", self.open.len() - self.free.len())
                 }
@@ -359,7 +364,9 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                     self.take(&request)?;
                 }
                 (None, ..) if self.is_idle() => return Ok(()),
-                (.., Some(event)) => self.step(event)?,
+                (next, free, Some(_)) => {
+                    self.run(free.filter(|_| next.is_some()).map_or(Ns::MAX, before_then))?;
+                }
                 (.., None) => {
                     panic!("a quiescent device owes {} requests", self.open.len() - self.free.len())
                 }
@@ -485,18 +492,18 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
     /// Lets the device go on until it completes something; something is outstanding.
     #[inline(always)]
     fn step_on(&mut self) -> Result<(), ReplayError> {
-        while self.completed.is_empty() {
-            let event = self.device.next_event();
-            self.now = event.expect("a quiescent device owes no completions");
-            self.device.step(&mut self.completed);
-        }
+        self.device.advance(Ns::MAX, &mut self.completed);
+        assert!(!self.completed.is_empty(), "a quiescent device owes no completions");
+        self.now = self.completed[0].at;
         self.complete()
     }
 
-    #[inline(always)]
-    fn step(&mut self, at: Ns) -> Result<(), ReplayError> {
-        self.now = at;
-        self.device.step(&mut self.completed);
+    /// Lets the device go on up to a time, or until it completes something.
+    fn run(&mut self, until: Ns) -> Result<(), ReplayError> {
+        self.device.advance(until, &mut self.completed);
+        if let Some(first) = self.completed.first() {
+            self.now = first.at;
+        }
         self.complete()
     }
 
