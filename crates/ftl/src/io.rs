@@ -57,7 +57,7 @@ impl Extent {
 /// How many pages, and how many sectors more. Nearly always a page has 2^n sectors, and to shift is
 /// many times quicker than to divide.
 #[inline]
-fn split(sectors: u64, per_page: u32) -> (u64, u64) {
+pub(crate) fn split(sectors: u64, per_page: u32) -> (u64, u64) {
     let page = u64::from(per_page);
     if per_page.is_power_of_two() {
         return (sectors >> per_page.trailing_zeros(), sectors & (page - 1));

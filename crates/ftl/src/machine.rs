@@ -4,7 +4,7 @@ use crate::blocks::Blocks;
 use crate::config::{Config, ConfigError};
 use crate::flush::Epochs;
 use crate::gc::Collector;
-use crate::io::{Action, Input, Out, Part};
+use crate::io::{Action, Input, Out, Part, split};
 use crate::map::Map;
 use crate::place::Points;
 use crate::stats::Stats;
@@ -242,6 +242,14 @@ impl<O: Out> Ftl<O> {
     /// large pages there.
     pub fn tables(&self) -> [&[u8]; 2] {
         self.map.tables()
+    }
+
+    /// The memory of the map from the entry of this sector's page on, which a driver may ask for
+    /// before it is needed.
+    #[inline]
+    pub fn entry(&self, sector: u64) -> &[u8] {
+        let (lpn, _) = split(sector, self.config.sectors_per_page);
+        self.map.entry(lpn)
     }
 
     /// Bytes of memory that map, summaries and block table hold.

@@ -166,6 +166,12 @@ impl Map {
         self.written.set(psn, lpn.map_or(0, |lpn| lpn + 1));
     }
 
+    /// The memory from a page's entry on; empty where there is no such page.
+    #[inline]
+    pub fn entry(&self, lpn: u64) -> &[u8] {
+        self.places.from(lpn)
+    }
+
     /// The memory itself.
     pub fn tables(&self) -> [&[u8]; 2] {
         [self.places.bytes(), self.written.bytes()]

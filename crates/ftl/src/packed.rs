@@ -83,6 +83,13 @@ impl Packed {
         self.bytes[byte..byte + 8].copy_from_slice(&word.to_le_bytes());
     }
 
+    /// The memory from an entry on.
+    #[inline]
+    pub fn from(&self, index: u64) -> &[u8] {
+        let at = usize::try_from(index.saturating_mul(self.bits as u64) / 8).unwrap_or(usize::MAX);
+        self.bytes.get(at..).unwrap_or_default()
+    }
+
     /// The memory itself.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes

@@ -279,6 +279,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                         return Err(ReplayError::Backwards { number, at: request.at, before });
                     }
                     before = request.at;
+                    self.expect(load.feed.coming());
                     load.feed.advance();
                     self.now = at;
                     self.observer.arrived(self.device, at);
@@ -313,6 +314,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                 && let Some(request) = load.peek(self.taken)?
             {
                 self.take(request)?;
+                self.expect(load.feed.coming());
                 load.feed.advance();
             }
             if self.is_idle() {
@@ -481,6 +483,14 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
     fn another_place(&mut self) -> u32 {
         self.open.push(Open::new(0, Ns::ZERO, Ns::ZERO, &Timed::NOTHING));
         u32::try_from(self.open.len() - 1).expect("fewer than 2^32 requests are outstanding")
+    }
+
+    /// Tells the device what comes next. Its range is not checked yet.
+    #[inline]
+    fn expect(&self, coming: Option<&Timed>) {
+        if let Some(&Timed { op, offset, len, .. }) = coming {
+            self.device.expect(&Request { op, offset: Bytes(offset), len: Bytes(len) });
+        }
     }
 
     #[inline]

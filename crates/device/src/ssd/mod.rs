@@ -558,6 +558,11 @@ impl Device for Ssd {
     }
 
     #[inline]
+    fn expect(&self, request: &Request) {
+        memory::want_soon(self.ftl.entry(request.offset.0 / SECTOR.0));
+    }
+
+    #[inline]
     fn next_event(&self) -> Option<Ns> {
         let next = match (self.ftl.out().lanes.next_at(), self.link.next_at()) {
             (Some(one), Some(other)) => Some(one.min(other)),
