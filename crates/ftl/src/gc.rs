@@ -39,6 +39,9 @@ use gordon_units::{BlockId, Lpn, Ppn};
 /// Super-pages that are read at a time in each block under collection.
 const AHEAD: u32 = 4;
 
+/// Slots ahead of the one copied, of whose page the map will soon be asked.
+const SOON: u32 = 8;
+
 /// What is being collected.
 #[derive(Clone, Debug)]
 pub(crate) struct Collector {
@@ -272,6 +275,11 @@ impl<O: Out> Ftl<O> {
             let Some(psn) = self.map.next_filled(start + from, start + end) else {
                 return self.blocks.set_next_to_copy(block, self.data_pages);
             };
+            if let Some(psn) = self.map.next_filled(psn + SOON, start + end)
+                && let Some(lpn) = self.map.written(psn)
+            {
+                self.out.want_soon(self.map.entry(lpn.into()));
+            }
             let ppn = self.page_of(psn);
             self.blocks.set_next_to_copy(block, self.layout.page_of(ppn) + 1);
             self.copy_page(ppn, cause);

@@ -151,6 +151,12 @@ pub enum Action {
 pub trait Out {
     /// The next thing to do. (Never [`Action::Wait`].)
     fn act(&mut self, action: Action);
+
+    /// The layer will look at the memory where `entry` starts soon, which may be far away.
+    #[inline]
+    fn want_soon(&self, entry: &[u8]) {
+        let _ = entry;
+    }
 }
 
 impl Out for VecDeque<Action> {

@@ -10,6 +10,7 @@ use crate::place::Points;
 use crate::stats::Stats;
 use crate::units::{Cause, List, NONE, Pieces, State, Unit, Units};
 use alloc::collections::VecDeque;
+use core::ops::Range;
 use gordon_nand::{Buf, FlashOp, Holds, LaneId, Layout, Oob};
 use gordon_units::{BlockId, Lpn, Ppn};
 
@@ -238,10 +239,11 @@ impl<O: Out> Ftl<O> {
         self.units.len() > usize::from(self.cached.is_some()) || self.collector.is_active()
     }
 
-    /// The memory of the map, which is read and written at random: a driver may ask the system for
+    /// Where the tables lie that are read and written at random: a driver may ask the system for
     /// large pages there.
-    pub fn tables(&self) -> [&[u8]; 2] {
-        self.map.tables()
+    pub fn tables(&self) -> [Range<*const u8>; 4] {
+        let [places, written, valid] = self.map.ranges();
+        [places, written, valid, self.blocks.range()]
     }
 
     /// The memory of the map from the entry of this sector's page on, which a driver may ask for
@@ -273,7 +275,8 @@ impl<O: Out> Ftl<O> {
             self.collect();
             let issued = self.dispatch();
             // Blocks opened may have made collection due.
-            if !issued || !(self.wants_collection() || !self.collector.ready.is_empty()) {
+            let due = self.wants_collection() || !self.collector.ready.is_empty();
+            if !(issued && due) {
                 break;
             }
         }

@@ -12,6 +12,7 @@ use crate::packed::Packed;
 use crate::units::NONE;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 use gordon_units::Lpn;
 
 /// Units that the map can name at first, at least.
@@ -172,9 +173,14 @@ impl Map {
         self.places.from(lpn)
     }
 
-    /// The memory itself.
-    pub fn tables(&self) -> [&[u8]; 2] {
-        [self.places.bytes(), self.written.bytes()]
+    /// Where the tables lie.
+    pub fn ranges(&self) -> [Range<*const u8>; 3] {
+        let valid = self.valid.as_ptr_range();
+        [
+            self.places.bytes().as_ptr_range(),
+            self.written.bytes().as_ptr_range(),
+            valid.start.cast()..valid.end.cast(),
+        ]
     }
 
     /// Hands out the state. No page is in a unit.

@@ -157,6 +157,11 @@ impl Out for Controller {
             | Action::Wait => {}
         }
     }
+
+    #[inline]
+    fn want_soon(&self, entry: &[u8]) {
+        memory::want_soon(entry);
+    }
 }
 
 /// A simulated flash device.
