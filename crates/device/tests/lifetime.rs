@@ -3,6 +3,7 @@
 //! in theory, occur in one year".
 
 use gordon_device::ssd::{Lifetime, Ssd, SsdConfig};
+use gordon_device::{Completion, Device, Op, Request};
 use gordon_units::{Bytes, Ns};
 
 fn slc() -> SsdConfig {
@@ -36,4 +37,37 @@ fn at_900_mb_a_second_it_lasts_about_a_year() {
     // With a write amplification of 2 it is half of that.
     let twice = Lifetime { programs: 2 * programs, ..lifetime() }.years(Ns(1_000_000_000_000));
     assert!((twice.expect("programmed") - years / 2.0).abs() < 1e-9);
+}
+
+/// Of 1 GiB all is mapped, and only the first 32 MiB are written to: without static levelling the
+/// blocks of the rest are never erased, with it none lags behind by twice what it may.
+#[test]
+fn static_levelling_uses_blocks_of_data_that_never_change() {
+    let wear = |spread: u32| {
+        let mut config = slc().with_capacity(Bytes(1 << 30));
+        config.ftl.wear_spread = Some(spread.into());
+        let mut ssd = Ssd::new(&config).expect("possible");
+        ssd.precondition(1.0);
+        let (mut done, mut at) = (vec![], Ns::ZERO);
+        for write in 0..60_000 {
+            let request = Request {
+                op: Op::Write,
+                offset: Bytes(write * 7 % 512 * (64 << 10)),
+                len: Bytes(64 << 10),
+            };
+            ssd.submit(at, write, request);
+            while done.is_empty() {
+                ssd.step(&mut done);
+            }
+            at = done.drain(..).map(|done: Completion| done.at).max().expect("one is done");
+        }
+        let stats = ssd.stats();
+        (stats.wear, stats.ftl.levelled, stats.ftl.wear_programs)
+    };
+    let (without, levelled, copies) = wear(0);
+    assert_eq!((without.min, levelled, copies), (0, 0, 0));
+    assert!(without.max > 30, "{without:?}");
+    let (with, levelled, copies) = wear(8);
+    assert!(levelled > 100 && copies > 0, "{levelled} blocks levelled with {copies} copies");
+    assert!(with.max - with.min <= 2 * 8, "{with:?}, without {without:?}");
 }

@@ -57,6 +57,8 @@ pub(crate) struct Collector {
     /// Copies that wait for a write point.
     pub ready: List,
     random: Random,
+    /// The block that is emptied because it lags behind.
+    levelling: Option<BlockId>,
     /// Erases at the last time that wear was looked at.
     levelled_at: u64,
     /// Collections in a row that gained nothing.
@@ -77,6 +79,7 @@ impl Collector {
             programming: 0,
             ready: List::EMPTY,
             random: Random(seed),
+            levelling: None,
             levelled_at: 0,
             fruitless: 0,
         }
@@ -98,6 +101,7 @@ impl Collector {
 
     pub fn forget(&mut self, block: BlockId) {
         self.active.retain(|&active| active != block);
+        self.levelling = self.levelling.filter(|&levelling| levelling != block);
         self.doomed.retain(|&doomed| doomed != block);
     }
 
@@ -121,14 +125,12 @@ impl<O: Out> Ftl<O> {
     /// Starts collections where blocks run low, and copies in those under way.
     #[inline]
     pub(crate) fn collect(&mut self) {
-        if self.is_low() {
+        let held_back = self.config.wear_spread > 0 && self.level();
+        if self.is_low() && !held_back {
             self.collect_more();
         }
         if !self.collector.doomed.is_empty() {
             self.empty_doomed();
-        }
-        if self.config.wear_spread > 0 {
-            self.level();
         }
     }
 
@@ -208,18 +210,24 @@ impl<O: Out> Ftl<O> {
     /// Static wear levelling: data that never change keep their block from being erased. When it
     /// lags too far behind, it is emptied, and then used like any other. At most one block at a
     /// time, and one for each four that are erased, so that the copies stay few.
-    fn level(&mut self) {
+    ///
+    /// Full of valid pages it needs much room for copies: while it waits for that, and some blocks
+    /// are under collection, no more are to be begun. True where that is so.
+    fn level(&mut self) -> bool {
         let due = self.stats.erases >= self.collector.levelled_at + 4;
-        if !due || self.collector.is_active() || self.worn_out {
-            return;
+        if !due || self.collector.levelling.is_some() || self.worn_out {
+            return false;
+        }
+        match self.blocks.laggard(self.config.wear_spread) {
+            Some(block) if !self.has_cover(block) => return self.collector.is_active(),
+            Some(block) => {
+                self.collector.levelling = Some(block);
+                self.start(block, Cause::Levelling);
+            }
+            None => {}
         }
         self.collector.levelled_at = self.stats.erases;
-        // Full of valid pages it gains nothing: there must be a block to spare.
-        if self.blocks.free() > self.config.reserve
-            && let Some(block) = self.blocks.laggard(self.config.wear_spread)
-        {
-            self.start(block, Cause::Levelling);
-        }
+        false
     }
 
     /// Whether all copies still to be placed, with those of `block`, are sure of a place.

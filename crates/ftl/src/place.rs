@@ -58,12 +58,12 @@ struct Group {
     ranks: Vec<usize>,
     /// Their sequence numbers.
     sequences: Vec<u64>,
-    /// Those without.
-    closed: Vec<usize>,
     /// Their lanes.
     lanes: Vec<LaneId>,
-    /// A bit for each that is idle.
+    /// A bit for each of them that is idle.
     idle: Vec<u64>,
+    /// Those without.
+    closed: Vec<usize>,
     /// How many are idle, with a block or without.
     idle_points: u32,
 }
