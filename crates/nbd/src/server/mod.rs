@@ -1,0 +1,436 @@
+//! The server: listeners, a thread for each client, limits, a clean stop.
+
+mod budget;
+mod connection;
+mod inbox;
+mod listen;
+mod output;
+mod stream;
+mod tls;
+
+pub use listen::Listen;
+pub use tls::Tls;
+
+use crate::codec::Offer;
+use crate::codec::handshake::TlsPolicy;
+use crate::codec::wire::MAX_STRING;
+use crate::export::Export;
+use budget::Share;
+use gordon_units::Bytes;
+use inbox::Inbox;
+use listen::Listener;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use std::{fmt, io};
+use stream::{Stream, timespec};
+
+/// What no client can go beyond. Memory of all clients is at most `share` and, for each connection,
+/// `reserve` and about 0.3 MiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Clients at a time; who comes above is sent away.
+    pub connections: usize,
+    /// Requests of a connection in flight; who sends more waits.
+    pub requests: usize,
+    /// Bytes of a connection's requests.
+    pub bytes: Bytes,
+    /// Of these, what a connection has for itself.
+    pub reserve: Bytes,
+    /// What all connections have together beside their reserves.
+    pub share: Bytes,
+    /// How long a handshake may last.
+    pub handshake: Duration,
+    /// A client that holds of the share and moves less than 1 MiB in that time is sent away.
+    pub stall: Duration,
+    /// How long a stop waits for clients that are busy.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 128,
+            requests: 128,
+            bytes: Bytes(64 << 20),
+            reserve: Bytes(256 << 10),
+            share: Bytes(512 << 20),
+            handshake: Duration::from_secs(10),
+            stall: Duration::from_secs(30),
+            grace: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Limits {
+    fn reserve_bytes(&self) -> usize {
+        whole(self.reserve)
+    }
+
+    fn connection_bytes(&self) -> usize {
+        whole(self.bytes)
+    }
+}
+
+fn whole(bytes: Bytes) -> usize {
+    usize::try_from(bytes.0).unwrap_or(usize::MAX)
+}
+
+/// An export under its name.
+pub struct Named {
+    /// What clients ask for.
+    pub name: String,
+    /// For people; may be empty.
+    pub description: String,
+    /// What holds the bytes.
+    pub export: Arc<dyn Export>,
+    /// Refuse writes, whatever the export takes.
+    pub read_only: bool,
+}
+
+/// What happens to clients, for whoever wants to log it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A client came.
+    Came {
+        /// Which one, counted from 1.
+        client: u64,
+        /// From where.
+        peer: String,
+    },
+    /// A client was sent away: too many are there, or the machine lacks what it needs.
+    Refused {
+        /// Why.
+        why: String,
+    },
+    /// A client is gone.
+    Gone {
+        /// Which one.
+        client: u64,
+        /// Why.
+        why: String,
+    },
+}
+
+/// What to serve, where and how.
+pub struct ServerOptions {
+    /// The exports; the first is the default one.
+    pub exports: Vec<Named>,
+    /// Where to listen.
+    pub listen: Vec<Listen>,
+    /// TLS, where it is wanted.
+    pub tls: Option<Tls>,
+    /// Limits of clients.
+    pub limits: Limits,
+    /// Told of clients, on their threads.
+    pub watch: Option<Box<dyn Fn(&Event) + Send + Sync>>,
+}
+
+impl ServerOptions {
+    /// One export without a name, at no place yet.
+    #[must_use]
+    pub fn new(export: Arc<dyn Export>) -> Self {
+        let (name, description) = (String::new(), String::new());
+        Self {
+            exports: vec![Named { name, description, export, read_only: false }],
+            listen: Vec::new(),
+            tls: None,
+            limits: Limits::default(),
+            watch: None,
+        }
+    }
+}
+
+/// Why a server does not start. The text has the hint on its own line.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NbdError {
+    /// The socket's path is taken.
+    #[error("{path} exists already and is in use, or is no socket\n  try: another path", path = .0.display())]
+    Exists(PathBuf),
+    /// A TCP address that others can reach, in the clear.
+    #[error(
+        "{0} can be reached from other machines, and TLS is not required\n  try: a certificate and key, 127.0.0.1, or the explicit word for it"
+    )]
+    Beyond(SocketAddr),
+    /// The system does not let us listen.
+    #[error("cannot listen at {place}: {error}")]
+    Listen {
+        /// Where.
+        place: String,
+        /// What it says.
+        error: io::Error,
+    },
+    /// An export that the protocol does not allow.
+    #[error("cannot serve the export {name:?}: {why}")]
+    Export {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// A certificate or key that is of no use.
+    #[error("{path} is of no use for TLS: {why}\n  try: certificates and a key in PEM files", path = .path.display())]
+    Tls {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// The system lacks something.
+    #[error("cannot start the server: {0}")]
+    System(#[from] io::Error),
+}
+
+/// Why a connection ended.
+#[derive(Debug)]
+enum End {
+    Client,
+    Refused(&'static str),
+    Handshake,
+    Slow,
+    Stopped,
+    Io(io::Error),
+}
+
+impl From<io::Error> for End {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client => f.write_str("the client left"),
+            Self::Refused(why) => f.write_str(why),
+            Self::Handshake => f.write_str("the handshake took too long"),
+            Self::Slow => f.write_str("too slow for the memory it held"),
+            Self::Stopped => f.write_str("the server stopped"),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+/// What all threads know.
+struct Shared {
+    exports: Vec<Arc<dyn Export>>,
+    offers: Arc<[Offer]>,
+    tls: Option<Tls>,
+    limits: Limits,
+    share: Arc<Share>,
+    watch: Option<Box<dyn Fn(&Event) + Send + Sync>>,
+    clients: Mutex<BTreeMap<u64, Arc<Inbox>>>,
+    /// Rung when a client is gone.
+    gone: Condvar,
+}
+
+impl Shared {
+    fn tls_policy(&self) -> TlsPolicy {
+        match &self.tls {
+            None => TlsPolicy::Off,
+            Some(tls) if tls.required => TlsPolicy::Required,
+            Some(_) => TlsPolicy::Offered,
+        }
+    }
+
+    fn clients(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Inbox>>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, event: &Event) {
+        if let Some(watch) = &self.watch {
+            watch(event);
+        }
+    }
+}
+
+/// A server at work, until it is stopped or dropped.
+pub struct Server {
+    shared: Arc<Shared>,
+    places: Vec<Listen>,
+    bell: Arc<OwnedFd>,
+    door: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Opens all places and serves.
+    ///
+    /// # Errors
+    ///
+    /// An export, a place or a certificate that cannot be used; then nothing is left open.
+    pub fn start(options: ServerOptions) -> Result<Self, NbdError> {
+        let ServerOptions { exports, listen, tls, limits, watch } = options;
+        let mut offers: Vec<Offer> = Vec::new();
+        for Named { name, description, export, read_only } in &exports {
+            let mut info = export.info();
+            info.read_only |= read_only;
+            let long = name.len() > MAX_STRING || description.len() > MAX_STRING;
+            let twice = offers.iter().any(|offer| offer.name == *name);
+            let fault = info
+                .fault()
+                .or(long.then_some("its name or description is above 4096 bytes"))
+                .or(twice.then_some("there is another of that name"))
+                .or((info.maximum > limits.bytes.min(limits.share))
+                    .then_some("its largest payload is above the limits of memory"));
+            if let Some(why) = fault {
+                return Err(NbdError::Export { name: name.clone(), why });
+            }
+            offers.push(Offer { name: name.clone(), description: description.clone(), info });
+        }
+        if offers.is_empty() {
+            return Err(NbdError::Export { name: String::new(), why: "there is none" });
+        }
+        let required = tls.as_ref().is_some_and(|tls| tls.required);
+        let (mut listeners, mut places) = (Vec::new(), Vec::new());
+        for listen in &listen {
+            let (listener, place) = Listener::open(listen, required)?;
+            listeners.push(listener);
+            places.push(place);
+        }
+        let shared = Arc::new(Shared {
+            exports: exports.into_iter().map(|named| named.export).collect(),
+            offers: offers.into(),
+            tls,
+            limits,
+            share: Arc::new(Share::new(whole(limits.share))),
+            watch,
+            clients: Mutex::default(),
+            gone: Condvar::new(),
+        });
+        let bell = Arc::new(
+            eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(io::Error::from)?,
+        );
+        let (inside, rung) = (Arc::clone(&shared), Arc::clone(&bell));
+        let door = thread::Builder::new()
+            .name("nbd-door".into())
+            .spawn(move || keep_door(&inside, &listeners, &rung))?;
+        Ok(Self { shared, places, bell, door: Some(door) })
+    }
+
+    /// Where it listens, free ports filled in.
+    #[must_use]
+    pub fn places(&self) -> &[Listen] {
+        &self.places
+    }
+
+    /// How many clients there are.
+    #[must_use]
+    pub fn clients(&self) -> usize {
+        self.shared.clients().len()
+    }
+
+    /// Lets nobody in, ends those that are idle, lets those that are busy finish what is in flight
+    /// (what they send on gets ESHUTDOWN), and cuts them off when [`Limits::grace`] is over. Says
+    /// how many threads are still inside an export then: none, if it keeps its contract.
+    pub fn stop(mut self) -> usize {
+        self.end()
+    }
+
+    fn end(&mut self) -> usize {
+        let Some(door) = self.door.take() else { return 0 };
+        // It fails only where it was rung 2^64 times.
+        let _ = rustix::io::write(&*self.bell, &1u64.to_ne_bytes());
+        // It panics only with the observer, whose panic was seen.
+        let _ = door.join();
+        self.shared.clients().values().for_each(|inbox| inbox.stop());
+        self.wait_for_clients();
+        self.shared.clients().values().for_each(|inbox| inbox.cut());
+        self.wait_for_clients()
+    }
+
+    fn wait_for_clients(&self) -> usize {
+        let deadline = Instant::now() + self.shared.limits.grace;
+        let mut clients = self.shared.clients();
+        while !clients.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.shared.gone.wait_timeout(clients, left);
+            clients = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        clients.len()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Lets clients in until it is rung.
+fn keep_door(shared: &Arc<Shared>, listeners: &[Listener], bell: &OwnedFd) {
+    let mut next = 1;
+    loop {
+        let mut fds = vec![PollFd::new(bell, PollFlags::IN)];
+        fds.extend(listeners.iter().map(|listener| PollFd::new(listener, PollFlags::IN)));
+        if poll(&mut fds, None).is_err() {
+            continue;
+        }
+        if !fds[0].revents().is_empty() {
+            return;
+        }
+        for (listener, fd) in listeners.iter().zip(&fds[1..]) {
+            if fd.revents().is_empty() {
+                continue;
+            }
+            let result = listener.accept().and_then(|(socket, peer)| {
+                let client = next;
+                next += 1;
+                admit(shared, socket, client, peer)
+            });
+            match result {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => {
+                    shared.tell(&Event::Refused { why: error.to_string() });
+                    // Out of descriptors, threads or memory: some may come back.
+                    let pause = timespec(Duration::from_millis(20));
+                    let _ = poll(&mut [PollFd::new(bell, PollFlags::IN)], Some(&pause));
+                }
+            }
+        }
+    }
+}
+
+fn admit(shared: &Arc<Shared>, socket: OwnedFd, client: u64, peer: String) -> io::Result<()> {
+    let limit = shared.limits.connections;
+    if shared.clients().len() >= limit {
+        shared.tell(&Event::Refused { why: format!("{peer}: {limit} clients are there already") });
+        return Ok(());
+    }
+    set_socket_timeout(&socket, Timeout::Recv, Some(connection::TICK))?;
+    let socket = Arc::new(socket);
+    let inbox = Arc::new(Inbox::new(Arc::clone(&socket))?);
+    shared.clients().insert(client, Arc::clone(&inbox));
+    let place = Place { shared: Arc::clone(shared), client };
+    let serve = move || {
+        place.shared.tell(&Event::Came { client, peer });
+        let end = connection::serve(&place.shared, Stream::new(socket), inbox);
+        place.shared.tell(&Event::Gone { client, why: end.to_string() });
+    };
+    // Where no thread can be had, the place goes with the closure.
+    thread::Builder::new().name(format!("nbd-{client}")).stack_size(512 << 10).spawn(serve)?;
+    Ok(())
+}
+
+/// A client's entry, removed however its thread ends.
+struct Place {
+    shared: Arc<Shared>,
+    client: u64,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.shared.clients().remove(&self.client);
+        self.shared.gone.notify_all();
+    }
+}
