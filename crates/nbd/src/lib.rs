@@ -1,6 +1,6 @@
 //! A block device for real clients: an NBD server over any [`Export`].
 //!
-//! - [`codec`](mod@codec): the protocol as state machines without I/O.
+//! - `codec`: the protocol as state machines without I/O.
 //! - [`Export`]: the port, what the server asks of whatever holds the bytes.
 //! - [`Memory`]: an export that lives in memory and forgets, for tests and benches.
 //! - [`Server`]: sockets, TLS, threads and limits.
@@ -15,4 +15,4 @@ mod server;
 
 pub use export::{Errno, Export, Extent, Fault, Info, Op, Request};
 pub use memory::Memory;
-pub use server::{Event, Limits, Listen, Named, NbdError, Server, ServerOptions, Tls};
+pub use server::{Event, Limits, Listen, Named, NbdError, Server, ServerOptions, Tls, Watch};

@@ -118,6 +118,9 @@ pub enum Event {
     },
 }
 
+/// Told of clients, on their threads.
+pub type Watch = Box<dyn Fn(&Event) + Send + Sync>;
+
 /// What to serve, where and how.
 pub struct ServerOptions {
     /// The exports; the first is the default one.
@@ -128,8 +131,8 @@ pub struct ServerOptions {
     pub tls: Option<Tls>,
     /// Limits of clients.
     pub limits: Limits,
-    /// Told of clients, on their threads.
-    pub watch: Option<Box<dyn Fn(&Event) + Send + Sync>>,
+    /// Who is told of clients.
+    pub watch: Option<Watch>,
 }
 
 impl ServerOptions {
@@ -225,7 +228,7 @@ struct Shared {
     tls: Option<Tls>,
     limits: Limits,
     share: Arc<Share>,
-    watch: Option<Box<dyn Fn(&Event) + Send + Sync>>,
+    watch: Option<Watch>,
     clients: Mutex<BTreeMap<u64, Arc<Inbox>>>,
     /// Rung when a client is gone.
     gone: Condvar,
