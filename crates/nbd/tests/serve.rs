@@ -1,4 +1,5 @@
 //! Does the server do what clients ask, and does no client hurt another?
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
@@ -405,6 +406,60 @@ fn a_stop_under_load_loses_no_acknowledged_write() {
         assert_eq!(data, last.to_be_bytes().repeat(512));
     }
     drop(server);
+}
+
+#[test]
+fn what_a_client_left_in_flight_still_counts() {
+    let delay = Duration::from_millis(700);
+    let limits = Limits { connections: 2, ..Limits::default() };
+    let served = serve_with(Late::new(memory(64 * MIB), delay), limits);
+    for _ in 0..2 {
+        let mut client = served.client();
+        client.send(READ, 0, 0, 8 << 20, &[]);
+        client.send(WRITE, 0, 0, 100, &[5; 100]);
+        client.stream.write_all(&[1; 28]).unwrap();
+        client.stream.read_to_end(&mut Vec::new()).unwrap();
+    }
+    assert_eq!(served.server.as_ref().unwrap().clients(), 2, "garbage, but requests are out");
+    served.await_clients(0);
+    assert_eq!(served.client().read(0, 100), Ok(vec![5; 100]));
+}
+
+#[test]
+fn limits_that_are_too_low() {
+    for limits in [
+        Limits { requests: 0, ..Limits::default() },
+        Limits { connections: 0, ..Limits::default() },
+        Limits { bytes: Bytes(MIB), ..Limits::default() },
+        Limits { share: Bytes(MIB), ..Limits::default() },
+    ] {
+        let mut options = ServerOptions::new(Arc::new(memory(MIB)));
+        options.limits = limits;
+        assert!(matches!(Server::start(options), Err(NbdError::Limits(_))));
+    }
+}
+
+#[test]
+fn the_tightest_limits_still_serve() {
+    let info = Info { maximum: Bytes(70_000), ..Info::new(Bytes(MIB)) };
+    let limits = Limits {
+        requests: 1,
+        bytes: Bytes(70_000),
+        reserve: Bytes(0),
+        share: Bytes(70_000),
+        ..Limits::default()
+    };
+    let served = serve_with(Memory::with_info(info), limits);
+    let (mut one, mut other) = (served.client(), served.client());
+    // (What one keeps, another gets after a tick of a second at the latest.)
+    for _ in 0..3 {
+        assert_eq!(one.write(0, &[1; 70_000]), Ok(()));
+        assert_eq!(other.read(0, 70_000), Ok(vec![1; 70_000]));
+        assert_eq!(other.read(0, 7), Ok(vec![1; 7]));
+        let cookies: Vec<_> = (0..50).map(|at| one.send(READ, 0, at, 1000, &[])).collect();
+        let answered: Vec<_> = (0..50).map(|_| one.answer().unwrap().0).collect();
+        assert_eq!(cookies, answered);
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! Is what should be secret secret, and are the wrong ones kept out?
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

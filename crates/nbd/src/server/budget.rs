@@ -8,6 +8,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// Buffers are of multiples of this.
+const STEP: usize = 4096;
+
 /// What is there for all connections.
 #[derive(Debug)]
 pub(super) struct Share {
@@ -17,7 +20,8 @@ pub(super) struct Share {
 
 impl Share {
     pub(super) fn new(bytes: usize) -> Self {
-        Self { all: bytes, left: AtomicUsize::new(bytes) }
+        let all = bytes.next_multiple_of(STEP);
+        Self { all, left: AtomicUsize::new(all) }
     }
 
     fn take(&self, bytes: usize) -> bool {
@@ -46,13 +50,11 @@ pub(super) struct Budget {
     kept: Vec<Vec<u8>>,
 }
 
-/// Buffers are of multiples of this.
-const STEP: usize = 4096;
-
 impl Budget {
     /// `limit` should hold one request of the largest size at least.
     pub(super) fn new(share: Arc<Share>, reserve: usize, limit: usize) -> Self {
-        Self { share, reserve, limit: limit.max(reserve), held: 0, kept: Vec::new() }
+        let limit = limit.max(reserve).next_multiple_of(STEP);
+        Self { share, reserve, limit, held: 0, kept: Vec::new() }
     }
 
     /// A buffer of that length, or none now.

@@ -64,7 +64,7 @@ pub(super) fn serve(shared: &Shared, mut stream: Stream, inbox: Arc<Inbox>) -> E
         slow: None,
     };
     let end = transmission.run().unwrap_or_else(|end| end);
-    transmission.stream.close();
+    transmission.leave();
     end
 }
 
@@ -184,12 +184,13 @@ impl Transmission<'_> {
     fn run(&mut self) -> Result<End, End> {
         loop {
             let moved = self.moved;
-            let want = self.take()?;
+            let want = self.take();
             if !self.batch.is_empty() {
                 self.export.submit(&mut self.batch);
                 // What an export forgot to take is answered with an error.
                 self.batch.clear();
             }
+            let want = want?;
             self.collect();
             self.send()?;
             let quiet = self.in_flight == 0 && self.output.is_empty() && !self.stream.unsent();
@@ -309,6 +310,19 @@ impl Transmission<'_> {
             waited?;
         }
         self.patience(want)
+    }
+
+    /// Closes, and stays until the export has given back all that counts as held here.
+    fn leave(mut self) {
+        self.in_flight -= self.completed.len();
+        self.stream.close();
+        while self.in_flight > 0 {
+            let count = self.inbox.await_completions();
+            if count == 0 {
+                break;
+            }
+            self.in_flight -= count;
+        }
     }
 
     /// Books what came; false: nothing has.

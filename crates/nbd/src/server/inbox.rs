@@ -3,8 +3,10 @@
 //! Completions of the connection's own thread, inside `submit`, cost a lock that nobody contends.
 //! Those of other threads ring only where the connection sleeps, once for all that follow.
 
+use super::connection::TICK;
+use super::stream::timespec;
 use crate::export::{Op, Outcome, Sink};
-use rustix::event::{EventfdFlags, eventfd};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::net::{self, Shutdown};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -33,6 +35,7 @@ struct State {
     completed: Vec<Completion>,
     sleep: Sleep,
     stopping: bool,
+    cut: bool,
 }
 
 /// A connection, as seen by everybody else.
@@ -45,7 +48,8 @@ pub(super) struct Inbox {
 impl Inbox {
     pub(super) fn new(socket: Arc<OwnedFd>) -> io::Result<Self> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let state = State { completed: Vec::new(), sleep: Sleep::Not, stopping: false };
+        let (completed, sleep) = (Vec::new(), Sleep::Not);
+        let state = State { completed, sleep, stopping: false, cut: false };
         Ok(Self { socket, bell, state: Mutex::new(state) })
     }
 
@@ -100,8 +104,26 @@ impl Inbox {
         }
     }
 
+    /// Waits until something has been completed; how much. Nothing: grace is over.
+    pub(super) fn await_completions(&self) -> usize {
+        loop {
+            let mut state = self.state();
+            let count = state.completed.len();
+            state.completed.clear();
+            if count > 0 || state.cut {
+                return count;
+            }
+            state.sleep = Sleep::Polling;
+            drop(state);
+            // Where it fails it is asked again; the pause keeps that from being a busy loop.
+            let _ = poll(&mut [PollFd::new(&self.bell, PollFlags::IN)], Some(&timespec(TICK)));
+            self.wake();
+        }
+    }
+
     /// Grace is over: whatever waits for the client fails.
     pub(super) fn cut(&self) {
+        self.state().cut = true;
         // Gone already, where it fails.
         let _ = net::shutdown(&*self.socket, Shutdown::Both);
         self.ring();

@@ -31,6 +31,9 @@ use std::time::{Duration, Instant};
 use std::{fmt, io};
 use stream::{Stream, timespec};
 
+/// A list of them must be short enough to tell at once.
+const MAX_EXPORTS: usize = 1000;
+
 /// What no client can go beyond. Memory of all clients is at most `share` and, for each connection,
 /// `reserve` and about 0.3 MiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,6 +181,9 @@ pub enum NbdError {
         /// What is wrong.
         why: &'static str,
     },
+    /// Limits that let nobody do anything.
+    #[error("limits that are too low: {0}")]
+    Limits(&'static str),
     /// A certificate or key that is of no use.
     #[error("{path} is of no use for TLS: {why}\n  try: certificates and a key in PEM files", path = .path.display())]
     Tls {
@@ -270,6 +276,9 @@ impl Server {
     /// An export, a place or a certificate that cannot be used; then nothing is left open.
     pub fn start(options: ServerOptions) -> Result<Self, NbdError> {
         let ServerOptions { exports, listen, tls, limits, watch } = options;
+        if limits.connections == 0 || limits.requests == 0 {
+            return Err(NbdError::Limits("one connection and one request are the least"));
+        }
         let mut offers: Vec<Offer> = Vec::new();
         for Named { name, description, export, read_only } in &exports {
             let mut info = export.info();
@@ -280,10 +289,12 @@ impl Server {
                 .fault()
                 .or(long.then_some("its name or description is above 4096 bytes"))
                 .or(twice.then_some("there is another of that name"))
-                .or((info.maximum > limits.bytes.min(limits.share))
-                    .then_some("its largest payload is above the limits of memory"));
+                .or(offers.len().ge(&MAX_EXPORTS).then_some("there are too many"));
             if let Some(why) = fault {
                 return Err(NbdError::Export { name: name.clone(), why });
+            }
+            if info.maximum > limits.bytes.min(limits.share) {
+                return Err(NbdError::Limits("they hold no request of the largest payload"));
             }
             offers.push(Offer { name: name.clone(), description: description.clone(), info });
         }
