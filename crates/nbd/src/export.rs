@@ -114,12 +114,15 @@ pub enum Op {
     Status {
         /// From where.
         offset: u64,
-        /// How much; the extents may cover less or more.
+        /// How much; [`MAX_EXTENTS`] may cover less, and the last extent may reach further.
         length: u64,
         /// One extent is enough, no longer than asked.
         one: bool,
     },
 }
+
+/// The most extents told at a time; clients ask on from where they end.
+pub const MAX_EXTENTS: usize = 1024;
 
 /// One piece of the export with one status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,7 +216,8 @@ impl Request {
         self.end(Outcome::Done);
     }
 
-    /// A status is known: extents in order from the offset asked, at least one, none of length 0.
+    /// A status is known: extents in order from the offset asked, at least one, none of length 0;
+    /// what is above [`MAX_EXTENTS`] is not told.
     pub fn done_with(mut self, extents: Vec<Extent>) {
         self.end(Outcome::Extents(extents));
     }

@@ -13,6 +13,6 @@ mod export;
 mod memory;
 mod server;
 
-pub use export::{Errno, Export, Extent, Fault, Info, Op, Request};
+pub use export::{Errno, Export, Extent, Fault, Info, MAX_EXTENTS, Op, Request};
 pub use memory::Memory;
 pub use server::{Event, Limits, Listen, Named, NbdError, Server, ServerOptions, Tls, Watch};

@@ -4,7 +4,7 @@
 //! zeroes over the whole of them; tables of chunks come with the first chunk. A lock for each chunk:
 //! what one request does to a chunk, others see wholly or not at all.
 
-use crate::export::{Errno, Export, Extent, Info, Op, Request};
+use crate::export::{Errno, Export, Extent, Info, MAX_EXTENTS, Op, Request};
 use gordon_units::Bytes;
 use std::sync::{OnceLock, PoisonError, RwLock};
 
@@ -47,7 +47,7 @@ impl Memory {
     }
 
     fn read(&self, offset: u64, data: &mut [u8]) {
-        each(offset, data.len() as u64, |number, from, to, at| {
+        for (number, from, to, at) in pieces(offset, data.len() as u64) {
             let target = &mut data[at..at + (to - from)];
             let chunk = self.chunk(number, false);
             let held = chunk.map(|chunk| chunk.read().unwrap_or_else(PoisonError::into_inner));
@@ -55,26 +55,26 @@ impl Memory {
                 Some(Some(bytes)) => target.copy_from_slice(&bytes[from..to]),
                 _ => target.fill(0),
             }
-        });
+        }
     }
 
     fn write(&self, offset: u64, data: &[u8]) {
-        each(offset, data.len() as u64, |number, from, to, at| {
+        for (number, from, to, at) in pieces(offset, data.len() as u64) {
             let source = &data[at..at + (to - from)];
             let chunk = self.chunk(number, true);
             let held = chunk.map(|chunk| chunk.write().unwrap_or_else(PoisonError::into_inner));
             if let Some(mut held) = held {
                 held.get_or_insert_with(fresh)[from..to].copy_from_slice(source);
             }
-        });
+        }
     }
 
     /// Makes it zero: a hole where a whole chunk is hit and may be one.
     fn clear(&self, offset: u64, length: u64, keep: bool) {
-        each(offset, length, |number, from, to, _| {
+        for (number, from, to, _) in pieces(offset, length) {
             let chunk = self.chunk(number, keep);
             let held = chunk.map(|chunk| chunk.write().unwrap_or_else(PoisonError::into_inner));
-            let Some(mut held) = held else { return };
+            let Some(mut held) = held else { continue };
             if keep {
                 held.get_or_insert_with(fresh)[from..to].fill(0);
             } else if to - from == index(CHUNK) {
@@ -82,21 +82,23 @@ impl Memory {
             } else if let Some(bytes) = held.as_mut() {
                 bytes[from..to].fill(0);
             }
-        });
+        }
     }
 
     fn extents(&self, offset: u64, length: u64) -> Vec<Extent> {
         let mut extents: Vec<Extent> = Vec::new();
-        each(offset, length, |number, from, to, _| {
+        for (number, from, to, _) in pieces(offset, length) {
             let chunk = self.chunk(number, false);
             let hole = chunk
                 .is_none_or(|chunk| chunk.read().unwrap_or_else(PoisonError::into_inner).is_none());
             let length = (to - from) as u64;
+            let full = extents.len() == MAX_EXTENTS;
             match extents.last_mut() {
                 Some(last) if last.hole == hole => last.length += length,
+                _ if full => break,
                 _ => extents.push(Extent { length, hole, zero: hole }),
             }
-        });
+        }
         extents
     }
 
@@ -138,13 +140,14 @@ fn index(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// Calls with each chunk of a range: its number, from and to where in it, and where in the range.
-fn each(offset: u64, length: u64, mut visit: impl FnMut(u64, usize, usize, usize)) {
+/// The chunks of a range: number, from and to where in it, and where in the range that is.
+fn pieces(offset: u64, length: u64) -> impl Iterator<Item = (u64, usize, usize, usize)> {
     let (mut at, end) = (offset, offset + length);
-    while at < end {
+    std::iter::from_fn(move || {
         let from = at % CHUNK;
         let to = (from + (end - at)).min(CHUNK);
-        visit(at / CHUNK, index(from), index(to), index(at - offset));
+        let piece = (at / CHUNK, index(from), index(to), index(at - offset));
         at += to - from;
-    }
+        (to > from).then_some(piece)
+    })
 }

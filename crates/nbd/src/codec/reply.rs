@@ -1,12 +1,10 @@
 //! Replies: simple where the protocol allows it, chunks for data and errors where agreed.
 
 use super::wire::{self, chunk};
-use crate::export::{Errno, Extent, Fault, Op, Outcome};
+use crate::export::{Errno, Extent, Fault, MAX_EXTENTS, Op, Outcome};
 
 /// Bytes before the data: a chunk's header and the offset of its data.
 const HEAD: usize = 28;
-/// The most extents told at a time; a client asks on from where they end.
-const MAX_EXTENTS: usize = 1 << 16;
 
 /// A reply ready to send: the head, then the body.
 #[derive(Debug)]
