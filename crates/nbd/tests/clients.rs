@@ -175,7 +175,7 @@ fn fio() {
         let uri = format!("--uri={uri}");
         let job = ["--name=verify", "--ioengine=nbd", &uri, "--size=64m", "--verify=crc32c"];
         let load = ["--rw=randwrite", "--bsrange=512-128k", "--iodepth=32", "--norandommap=0"];
-        let limits = ["--io_size=32m", "--verify_fatal=1", "--fsync=50"];
+        let limits = ["--io_size=32m", "--verify_fatal=1", "--verify_state_save=0", "--fsync=50"];
         run("fio", "fio", &[&job[..], &load, &limits].concat());
     });
 }
