@@ -11,6 +11,8 @@ kernel's, for clearing 2 GB of MQSim's memory, and differs by seconds from run t
 are 30 times MQSim's random rates, 15 times its sequential ones and 60 times its rate under garbage
 collection, all on a quiet machine.
 
+A sweep runs one device a core: what that gains is printed first.
+
 What differs: MQSim answers a write from its cache, ours when it is programmed. With 32 blocks a
 plane, which 8 GiB of the whole geometry have, MQSim refuses to be preconditioned ("not possible to
 assign PPA to all LPAs"): its 8 GiB are one chip of 1024 blocks a plane.
@@ -23,6 +25,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -285,8 +288,36 @@ def describe(who: str, start: Run, run: Run) -> str:
     )
 
 
+def sweep(folder: Path) -> str:
+    """How much more is done in the same time with a device on each core."""
+    cores = os.cpu_count() or 1
+    preset = subprocess.run(
+        [GORDON, "flash", "show", PRESET], check=True, capture_output=True, text=True
+    ).stdout
+    devices = []
+    for number in range(max(cores, 2)):
+        devices.append(folder / f"device{number}.toml")
+        devices[-1].write_text(preset)
+    pattern = ("--pattern", "random-write", "--size", "4KiB", "--span", "2GiB")
+    load = (*pattern, "--requests", "4000000", "--json", "/dev/null")
+
+    def seconds(*command: str | Path) -> float:
+        start = time.monotonic()
+        subprocess.run([GORDON, "flash", *command, *load], check=True, capture_output=True)
+        return time.monotonic() - start
+
+    one = min(seconds("bench", "--preset", devices[0]) for _ in range(REPEAT))
+    all_ = min(seconds("compare", *devices) for _ in range(REPEAT))
+    return (
+        f"{len(devices)} devices on {cores} cores: {all_:.2f} s, one: {one:.2f} s;"
+        f" {len(devices) * one / all_:.2f} times one core"
+    )
+
+
 def main() -> None:
     binary = os.environ.get("MQSIM")
+    with tempfile.TemporaryDirectory() as name:
+        print(sweep(Path(name)))
     for load in LOADS:
         print(load.name)
         with tempfile.TemporaryDirectory() as name:

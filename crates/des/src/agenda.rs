@@ -1,11 +1,12 @@
 //! At most one event to come for each of a fixed number of slots.
 //!
 //! Where each part of a machine waits for one thing at a time, a general queue does too much. Here
-//! each slot is a leaf of a tournament: every node holds the earlier of the two below it, and the
-//! earliest of all stands at the root. To plan an event is a comparison or two, for it is rarely the
-//! next; to replace the next event is one pass from its leaf to the root, always of the same length,
-//! with nothing to guess for the processor. The tree is cut into groups of [`WIDTH`] leaves, whose
-//! size the compiler knows; the root of a group is a leaf of the group above.
+//! each slot has a place of its own in a tree of groups of [`WIDTH`]; a group's earliest event is
+//! copied to its place in the group above, and the earliest of all stands at the root. To plan an
+//! event is a comparison or two, for it is rarely the next; to replace the next event is one pass
+//! from its group to the root, always of the same length, with nothing to guess for the processor.
+//! (Groups of two take fewer instructions, but each of their comparisons becomes a jump, wrong every
+//! other time.)
 //!
 //! A key is one word: the time since a base, the order of planning since the last renumbering, the
 //! slot. Times too far off for their bits are *far*, all equal but for the order; when the next event
@@ -13,25 +14,20 @@
 
 use gordon_units::Ns;
 
-/// Levels of a group.
-const LEVELS: u32 = 6;
-/// Leaves of a group.
-const WIDTH: usize = 1 << LEVELS;
+/// Places of a group.
+const WIDTH: usize = 8;
 /// Where nothing is planned: later than any event.
 const NEVER: u64 = u64::MAX;
 /// Orders of planning for each slot, between two renumberings, as a power of two: more would leave
 /// fewer bits for the time.
 const ORDERS: u32 = 5;
 
-/// Node 1 is the root, nodes `2 i` and `2 i + 1` are below node `i`, the last [`WIDTH`] are leaves.
-type Group = [u64; 2 * WIDTH];
-
 /// Events to come, one a slot, earliest first; those of one instant in the order they were planned.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// Group 0 is the top; below leaf `i` of group `g` is group `WIDTH * g + i + 1`. The last level
+    /// Group 0 is the top; below place `i` of group `g` is group `WIDTH * g + i + 1`. The last level
     /// holds the slots.
-    groups: Vec<Group>,
+    groups: Vec<[u64; WIDTH]>,
     /// The first group of the last level.
     leaves: usize,
     /// The first key, and its whole time.
@@ -54,17 +50,12 @@ pub struct Agenda {
     planned: u64,
 }
 
-/// Puts `key` on a leaf and lets it play up to the root; who wins there.
+/// The earliest of a group. By halves: short chains of comparisons, none of them a jump.
 #[inline(always)]
-fn play(group: &mut Group, leaf: usize, mut key: u64) -> u64 {
-    let mut at = leaf % WIDTH + WIDTH;
-    group[at] = key;
-    for _ in 0..LEVELS {
-        key = key.min(group[at ^ 1]);
-        at /= 2;
-        group[at] = key;
-    }
-    key
+fn earliest(p: &[u64; WIDTH]) -> u64 {
+    let (a, b) = (p[0].min(p[1]), p[2].min(p[3]));
+    let (c, d) = (p[4].min(p[5]), p[6].min(p[7]));
+    a.min(b).min(c.min(d))
 }
 
 impl Agenda {
@@ -81,7 +72,7 @@ impl Agenda {
         let order_shift = slots.next_power_of_two().trailing_zeros();
         let time_shift = 2 * order_shift + ORDERS;
         Self {
-            groups: vec![[NEVER; 2 * WIDTH]; leaves + slots.div_ceil(WIDTH).max(1)],
+            groups: vec![[NEVER; WIDTH]; leaves + slots.div_ceil(WIDTH).max(1)],
             leaves,
             first: NEVER,
             first_at: Ns::MAX,
@@ -177,26 +168,19 @@ impl Agenda {
         }
     }
 
-    /// Puts the key on its leaf, and wherever above it is the earliest.
+    /// Puts the key on its place, and wherever above it is the earliest.
     #[inline(always)]
     fn enter(&mut self, slot: usize, key: u64) {
-        let (mut group, mut leaf) = (self.group_of(slot), slot % WIDTH);
-        loop {
-            let nodes = &mut self.groups[group];
-            let mut at = leaf % WIDTH + WIDTH;
-            debug_assert!(nodes[at] >= key, "slot {slot} has an event already");
-            nodes[at] = key;
-            for _ in 0..LEVELS {
-                at /= 2;
-                if nodes[at] < key {
-                    return;
-                }
-                nodes[at] = key;
-            }
-            if group == 0 {
+        let (mut group, mut place) = (self.group_of(slot), slot % WIDTH);
+        debug_assert!(self.groups[group][place] == NEVER, "slot {slot} has an event already");
+        self.groups[group][place] = key;
+        while group > 0 {
+            (group, place) = ((group - 1) / WIDTH, (group - 1) % WIDTH);
+            let earliest = &mut self.groups[group][place];
+            if *earliest < key {
                 return;
             }
-            (group, leaf) = ((group - 1) / WIDTH, (group - 1) % WIDTH);
+            *earliest = key;
         }
     }
 
@@ -208,13 +192,15 @@ impl Agenda {
             Some(at) => self.key(slot, at),
             None => NEVER,
         };
-        let (mut group, mut leaf) = (self.group_of(slot), slot % WIDTH);
+        let (mut group, mut place) = (self.group_of(slot), slot % WIDTH);
         loop {
-            key = play(&mut self.groups[group], leaf, key);
+            let places = &mut self.groups[group];
+            places[place] = key;
+            key = earliest(places);
             if group == 0 {
                 break;
             }
-            (group, leaf) = ((group - 1) / WIDTH, (group - 1) % WIDTH);
+            (group, place) = ((group - 1) / WIDTH, (group - 1) % WIDTH);
         }
         self.set_first(key);
     }
@@ -242,12 +228,12 @@ impl Agenda {
     /// earlier; the order starts at 0.
     #[cold]
     fn renumber(&mut self, base: Ns) {
-        let leaves = self.groups[self.leaves..].iter().flat_map(|group| &group[WIDTH..]);
+        let leaves = self.groups[self.leaves..].as_flattened().iter();
         let mut events: Vec<(Ns, u64)> =
             leaves.filter(|&&key| key != NEVER).map(|&key| (self.at(key), key)).collect();
         // By time, then by the order so far, which in equal times alone is the order of keys.
         events.sort_unstable();
-        self.groups.fill([NEVER; 2 * WIDTH]);
+        self.groups.fill([NEVER; WIDTH]);
         self.planned = self.planned();
         self.order = 0;
         self.base = events.first().map_or(base, |&(at, _)| at.min(base));

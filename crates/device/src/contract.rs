@@ -91,6 +91,12 @@ pub trait Device {
         let _ = (offset, len);
     }
 
+    /// Says what will be handed in soon. Nothing follows for the simulation: what it needs may be
+    /// fetched into the processor's caches.
+    fn expect(&self, request: &Request) {
+        let _ = request;
+    }
+
     /// When the device next does something by itself, be it a completion or work in the
     /// background (write-back, garbage collection). `None`: it is quiescent.
     fn next_event(&self) -> Option<Ns>;
@@ -121,6 +127,10 @@ impl<D: Device + ?Sized> Device for Box<D> {
 
     fn preload(&mut self, offset: Bytes, len: Bytes) {
         (**self).preload(offset, len);
+    }
+
+    fn expect(&self, request: &Request) {
+        (**self).expect(request);
     }
 
     fn next_event(&self) -> Option<Ns> {

@@ -11,6 +11,7 @@ use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::ops::Range;
 use gordon_nand::{LaneId, Layout};
 use gordon_units::BlockId;
 
@@ -36,8 +37,6 @@ struct Block {
     sequence: u64,
     /// Pages that the map points to.
     valid: u32,
-    /// Reads in flight: it must not be erased.
-    pins: u32,
     erases: u32,
     /// Neighbours in its list, while closed. Under collection: the next super-page to look at.
     next: u32,
@@ -48,6 +47,9 @@ struct Block {
     /// Under collection: why.
     levels: bool,
 }
+
+/// The block is under collection.
+const COLLECTING: u32 = 1 << 31;
 
 /// How closed blocks are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +62,9 @@ enum Listed {
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
     blocks: Vec<Block>,
+    /// By block: reads in flight, so that it must not be erased; and [`COLLECTING`]. What each read
+    /// asks for lies close together.
+    pins: Vec<u32>,
     listed: Listed,
     /// First closed block of each list.
     heads: Vec<u32>,
@@ -97,7 +102,6 @@ impl Blocks {
         let block = Block {
             sequence: 0,
             valid: 0,
-            pins: 0,
             erases: 0,
             next: NONE,
             prev: NONE,
@@ -143,11 +147,18 @@ impl Blocks {
             best: None,
             levelled: levels.then(BinaryHeap::new),
             most_erases: 0,
+            pins: vec![0; blocks.len()],
             blocks,
         };
         new.ratings = (0..new.free.len()).map(|set| new.rating(set)).collect();
         new.rank();
         new
+    }
+
+    /// Where the table lies.
+    pub fn range(&self) -> Range<*const u8> {
+        let blocks = self.blocks.as_ptr_range();
+        blocks.start.cast()..blocks.end.cast()
     }
 
     pub fn free(&self) -> u32 {
@@ -243,10 +254,34 @@ impl Blocks {
         self.open[lane.index()] += 1;
         self.open_in_set[at] += 1;
         let block = &mut self.blocks[id as usize];
-        debug_assert_eq!((block.state, block.valid, block.pins), (State::Free, 0, 0));
+        debug_assert_eq!((block.state, block.valid), (State::Free, 0));
         block.state = State::Open;
         self.rate(at);
         Some((BlockId(id), lane, self.renumber(BlockId(id))))
+    }
+
+    /// Opens a block, as [`open`](Self::open) does, and closes it with so many valid pages.
+    pub fn fill(&mut self, valid: u32) -> Option<BlockId> {
+        let (at, _) = self.best?;
+        let set = at as usize;
+        let Reverse((erases, id)) = self.free[set].pop()?;
+        let (before, now) = (self.ratings[set], self.rating(set));
+        self.ratings[set] = now;
+        // No set before this one was as good: the next that is as good as it was is now the best.
+        match (at..).zip(&self.ratings[set..]).skip(1).find(|(_, rating)| **rating == before) {
+            Some((next, _)) => self.best = Some((next, LaneId(next % self.lanes))),
+            None => self.rank(),
+        }
+        self.free_blocks -= 1;
+        let block = &mut self.blocks[id as usize];
+        debug_assert_eq!((block.state, block.valid), (State::Free, 0));
+        (block.state, block.valid) = (State::Closed, valid);
+        self.renumber(BlockId(id));
+        self.link(id);
+        if let Some(levelled) = &mut self.levelled {
+            levelled.push(Reverse((erases, id)));
+        }
+        Some(BlockId(id))
     }
 
     /// Gives an open block the next sequence number, for the pages it has yet to take.
@@ -274,6 +309,7 @@ impl Blocks {
         self.leave(id);
         let block = &mut self.blocks[id.index()];
         block.state = State::Collecting;
+        self.pins[id.index()] |= COLLECTING;
         block.condemned = true;
         // Not before there is room for its copies.
         block.next = u32::MAX;
@@ -301,6 +337,7 @@ impl Blocks {
         debug_assert_eq!(self.blocks[id.index()].state, State::Closed);
         self.unlink(id.0);
         self.blocks[id.index()].state = State::Collecting;
+        self.pins[id.index()] |= COLLECTING;
     }
 
     /// A block under collection is to be copied from its first page on.
@@ -310,29 +347,32 @@ impl Blocks {
         (block.next, block.levels) = (0, cause == Cause::Levelling);
     }
 
-    /// The next super-page to copy from, of so many; and why.
+    /// The next super-page to look at in a block under collection, and why it is copied.
     #[inline]
-    pub fn next_to_copy(&mut self, id: BlockId, pages: u32) -> Option<(u32, Cause)> {
-        let block = &mut self.blocks[id.index()];
-        if block.next >= pages || block.state != State::Collecting {
-            return None;
-        }
-        block.next += 1;
+    pub fn next_to_copy(&self, id: BlockId) -> Option<(u32, Cause)> {
+        let block = &self.blocks[id.index()];
         let cause = if block.levels { Cause::Levelling } else { Cause::Collection };
-        Some((block.next - 1, cause))
+        (block.state == State::Collecting).then_some((block.next, cause))
+    }
+
+    /// The copies of a block under collection go on at this super-page.
+    #[inline]
+    pub fn set_next_to_copy(&mut self, id: BlockId, page: u32) {
+        self.blocks[id.index()].next = page;
     }
 
     /// Reads in flight.
     #[inline]
     pub fn pins(&self, id: BlockId) -> u32 {
-        self.blocks[id.index()].pins
+        self.pins[id.index()] & !COLLECTING
     }
 
     /// An emptied block is erased.
     pub fn erased(&mut self, id: BlockId) {
         let block = &mut self.blocks[id.index()];
-        debug_assert_eq!((block.state, block.valid, block.pins), (State::Collecting, 0, 0));
+        debug_assert_eq!((block.state, block.valid), (State::Collecting, 0));
         block.state = State::Free;
+        self.pins[id.index()] = 0;
         block.erases += 1;
         let erases = block.erases;
         self.most_erases = self.most_erases.max(erases);
@@ -345,8 +385,9 @@ impl Blocks {
     /// An emptied block is out of service.
     pub fn retire(&mut self, id: BlockId) {
         let block = &mut self.blocks[id.index()];
-        debug_assert_eq!((block.state, block.valid, block.pins), (State::Collecting, 0, 0));
+        debug_assert_eq!((block.state, block.valid), (State::Collecting, 0));
         block.state = State::Bad;
+        self.pins[id.index()] = 0;
         self.bad_blocks += 1;
     }
 
@@ -377,21 +418,26 @@ impl Blocks {
     /// A read of the block starts.
     #[inline]
     pub fn pin(&mut self, id: BlockId) {
-        self.blocks[id.index()].pins += 1;
+        self.pins[id.index()] += 1;
     }
 
     /// A read of the block is done; true if the block can be erased now.
     #[inline]
     pub fn unpin(&mut self, id: BlockId) -> bool {
-        self.blocks[id.index()].pins -= 1;
+        self.pins[id.index()] -= 1;
         self.is_empty(id)
+    }
+
+    /// Whether a block is under collection.
+    #[inline]
+    pub fn is_collecting(&self, id: BlockId) -> bool {
+        self.pins[id.index()] & COLLECTING != 0
     }
 
     /// Whether a block under collection holds nothing that is still needed.
     #[inline]
     pub fn is_empty(&self, id: BlockId) -> bool {
-        let block = &self.blocks[id.index()];
-        block.state == State::Collecting && block.valid == 0 && block.pins == 0
+        self.pins[id.index()] == COLLECTING && self.blocks[id.index()].valid == 0
     }
 
     /// The first closed block of the first list that has any: by valid count, the one with the
@@ -445,7 +491,10 @@ impl Blocks {
                 }
                 2 => block.state = State::Closed,
                 // It holds what cannot be read.
-                4 => (block.state, block.condemned, block.next) = (State::Collecting, true, NONE),
+                4 => {
+                    (block.state, block.condemned, block.next) = (State::Collecting, true, NONE);
+                    self.pins[id as usize] |= COLLECTING;
+                }
                 _ => {}
             }
         }
@@ -532,6 +581,7 @@ impl Blocks {
     pub fn memory(&self) -> u64 {
         let heaps = self.free.iter().chain(&self.levelled).map(BinaryHeap::capacity);
         (self.blocks.capacity() * size_of::<Block>()
+            + self.pins.capacity() * 4
             + heaps.sum::<usize>() * size_of::<(u32, u32)>()
             + self.heads.capacity() * 4) as u64
     }

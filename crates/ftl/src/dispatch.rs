@@ -92,27 +92,20 @@ impl<O: Out> Ftl<O> {
         let queue = if COPIES { &self.collector.ready } else { &self.ready };
         let fresh = self.blocks.lane_to_open();
         let scarce = COPIES && self.blocks.free() <= self.config.reserve;
-        let point_for = |floor| {
-            let fresh = if scarce && self.has_room(kind, floor) { None } else { fresh };
-            self.points.choose(kind, floor, fresh)
-        };
         // Copies that fill a super-page go together, so that they take no more room than is reckoned
         // with.
         let together = COPIES && self.config.slots > 1;
-        let floor = if together { self.floor_of_batch(queue) } else { self.floor_of(queue.head) };
-        if let Some(point) = point_for(floor) {
-            return Some((NONE, point));
-        }
-        let (mut before, mut tried) = (queue.head, 1);
-        while !together && tried < LOOK_AHEAD {
-            let unit = queue.after(&self.units, before);
-            if unit == NONE {
-                break;
-            }
-            if let Some(point) = point_for(self.floor_of(unit)) {
+        let (mut before, mut unit, mut tried) = (NONE, queue.head, 0);
+        while unit != NONE && tried < LOOK_AHEAD {
+            let floor = if together { self.floor_of_batch(queue) } else { self.floor_of(unit) };
+            let fresh = if scarce && self.has_room(kind, floor) { None } else { fresh };
+            if let Some(point) = self.points.choose(kind, floor, fresh) {
                 return Some((before, point));
             }
-            (before, tried) = (unit, tried + 1);
+            if together {
+                break;
+            }
+            (before, unit, tried) = (unit, self.units[unit].next, tried + 1);
         }
         // Where copies have their own write points, those of one kind may all be too old for a page
         // that was written by the other: one of them then goes on under a new number.
@@ -146,16 +139,15 @@ impl<O: Out> Ftl<O> {
         if self.points.are_apart() {
             self.renumber_for(before, point, COPIES);
         }
-        let place = self.points.get(point);
-        let (block, sequence) = (place.block.expect("opened above"), place.sequence);
         let head = self.unqueue(before, COPIES);
         let slots = self.config.slots;
         if slots > 1 {
-            self.gather(head, before, sequence, COPIES);
+            self.gather(head, before, self.points.get(point).sequence, COPIES);
         } else {
             self.units[head].next = NONE;
         }
-        let ppn = self.layout.ppn(block, self.points.take(point));
+        let (block, page, sequence) = self.points.take(point);
+        let ppn = self.layout.ppn(block, page);
         let mut psn = self.slot(ppn, 0);
         let end = psn + slots;
         let unit = &mut self.units[head];
@@ -231,13 +223,12 @@ impl<O: Out> Ftl<O> {
     }
 
     pub(crate) fn program_summary(&mut self, point: usize) {
-        let place = *self.points.get(point);
-        let block = place.block.expect("a full write point has a block");
-        let ppn = self.layout.ppn(block, self.points.take(point));
+        let (block, page, sequence) = self.points.take(point);
+        let ppn = self.layout.ppn(block, page);
         let mut unit = Unit::new(0, NONE, State::Programming);
         unit.psn = self.slot(ppn, 0);
         (unit.point, unit.sequence) =
-            (u32::try_from(point).expect("numbered in 32 bits"), place.sequence);
+            (u32::try_from(point).expect("numbered in 32 bits"), sequence);
         let at = self.units.add(unit);
         self.stats.summary_programs += u64::from(self.config.slots);
         self.stats.program_operations += 1;

@@ -1,6 +1,5 @@
 //! What follows when an operation is done, or has failed.
 
-use crate::blocks::State as BlockState;
 use crate::io::{Action, How, Out, RequestId};
 use crate::machine::Ftl;
 use crate::units::{Kind, List, NONE, Queue, State, Waiting};
@@ -66,7 +65,7 @@ impl<O: Out> Ftl<O> {
             }
             at = next;
         }
-        if self.blocks.state(block) == BlockState::Collecting {
+        if self.blocks.is_collecting(block) {
             self.copy_from(block);
         }
     }

@@ -39,6 +39,9 @@ use gordon_units::{BlockId, Lpn, Ppn};
 /// Super-pages that are read at a time in each block under collection.
 const AHEAD: u32 = 4;
 
+/// Slots ahead of the one copied, of whose page the map will soon be asked.
+const SOON: u32 = 8;
+
 /// What is being collected.
 #[derive(Clone, Debug)]
 pub(crate) struct Collector {
@@ -262,10 +265,24 @@ impl<O: Out> Ftl<O> {
                 self.collector.starved.push_back(block);
                 return;
             }
-            let Some((page, cause)) = self.blocks.next_to_copy(block, self.data_pages) else {
+            let Some((next, cause)) = self.blocks.next_to_copy(block) else { return };
+            if next >= self.data_pages {
                 return;
+            }
+            // Stale pages are stepped over without a look at each.
+            let start = self.slot(self.layout.ppn(block, 0), 0);
+            let (from, end) = (next * self.config.slots, self.data_pages * self.config.slots);
+            let Some(psn) = self.map.next_filled(start + from, start + end) else {
+                return self.blocks.set_next_to_copy(block, self.data_pages);
             };
-            self.copy_page(self.layout.ppn(block, page), cause);
+            if let Some(psn) = self.map.next_filled(psn + SOON, start + end)
+                && let Some(lpn) = self.map.written(psn)
+            {
+                self.out.want_soon(self.map.entry(lpn.into()));
+            }
+            let ppn = self.page_of(psn);
+            self.blocks.set_next_to_copy(block, self.layout.page_of(ppn) + 1);
+            self.copy_page(ppn, cause);
         }
     }
 

@@ -57,7 +57,7 @@ impl Extent {
 /// How many pages, and how many sectors more. Nearly always a page has 2^n sectors, and to shift is
 /// many times quicker than to divide.
 #[inline]
-fn split(sectors: u64, per_page: u32) -> (u64, u64) {
+pub(crate) fn split(sectors: u64, per_page: u32) -> (u64, u64) {
     let page = u64::from(per_page);
     if per_page.is_power_of_two() {
         return (sectors >> per_page.trailing_zeros(), sectors & (page - 1));
@@ -151,6 +151,12 @@ pub enum Action {
 pub trait Out {
     /// The next thing to do. (Never [`Action::Wait`].)
     fn act(&mut self, action: Action);
+
+    /// The layer will look at the memory where `entry` starts soon, which may be far away.
+    #[inline]
+    fn want_soon(&self, entry: &[u8]) {
+        let _ = entry;
+    }
 }
 
 impl Out for VecDeque<Action> {

@@ -4,12 +4,13 @@ use crate::blocks::Blocks;
 use crate::config::{Config, ConfigError};
 use crate::flush::Epochs;
 use crate::gc::Collector;
-use crate::io::{Action, Input, Out, Part};
+use crate::io::{Action, Input, Out, Part, split};
 use crate::map::Map;
 use crate::place::Points;
 use crate::stats::Stats;
 use crate::units::{Cause, List, NONE, Pieces, State, Unit, Units};
 use alloc::collections::VecDeque;
+use core::ops::Range;
 use gordon_nand::{Buf, FlashOp, Holds, LaneId, Layout, Oob};
 use gordon_units::{BlockId, Lpn, Ppn};
 
@@ -238,10 +239,19 @@ impl<O: Out> Ftl<O> {
         self.units.len() > usize::from(self.cached.is_some()) || self.collector.is_active()
     }
 
-    /// The memory of the map, which is read and written at random: a driver may ask the system for
+    /// Where the tables lie that are read and written at random: a driver may ask the system for
     /// large pages there.
-    pub fn tables(&self) -> [&[u8]; 2] {
-        self.map.tables()
+    pub fn tables(&self) -> [Range<*const u8>; 4] {
+        let [places, written, valid] = self.map.ranges();
+        [places, written, valid, self.blocks.range()]
+    }
+
+    /// The memory of the map from the entry of this sector's page on, which a driver may ask for
+    /// before it is needed.
+    #[inline]
+    pub fn entry(&self, sector: u64) -> &[u8] {
+        let (lpn, _) = split(sector, self.config.sectors_per_page);
+        self.map.entry(lpn)
     }
 
     /// Bytes of memory that map, summaries and block table hold.
@@ -263,7 +273,10 @@ impl<O: Out> Ftl<O> {
     fn move_on(&mut self) {
         loop {
             self.collect();
-            if !self.dispatch() {
+            let issued = self.dispatch();
+            // Blocks opened may have made collection due.
+            let due = self.wants_collection() || !self.collector.ready.is_empty();
+            if !(issued && due) {
                 break;
             }
         }

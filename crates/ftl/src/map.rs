@@ -12,6 +12,7 @@ use crate::packed::Packed;
 use crate::units::NONE;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 use gordon_units::Lpn;
 
 /// Units that the map can name at first, at least.
@@ -86,6 +87,17 @@ impl Map {
         self.valid[psn as usize / 64] |= 1 << (psn % 64);
     }
 
+    /// Pages are in those slots from `start` on whose bit is set.
+    fn fill_all(&mut self, start: u32, bits: u64) {
+        let (word, shift) = (start as usize / 64, start % 64);
+        self.valid[word] |= bits << shift;
+        // What goes beyond the word; none of the last slots do.
+        let beyond = bits.checked_shr(64 - shift).unwrap_or(0);
+        if beyond != 0 {
+            self.valid[word + 1] |= beyond;
+        }
+    }
+
     /// The page that was in a slot is there no more.
     #[inline]
     pub fn empty(&mut self, psn: u32) {
@@ -112,19 +124,35 @@ impl Map {
         None
     }
 
-    /// Maps logical pages, of any order, to slots, each programmed with its page.
+    /// Maps the next of `pages`, none of which are mapped, to each slot from `start` on whose bit
+    /// is set, programmed with it. None of the slots was written before.
     ///
     /// The processor has to wait for the memory of each page's entry, but not for one after the
     /// other: all are asked for before the first is needed.
-    pub fn set_all(&mut self, pages: &[(u32, u32)]) {
-        for pages in pages.chunks(256) {
-            let asked = pages.iter().fold(0, |sum, &(lpn, _)| sum ^ self.places.get(lpn));
-            core::hint::black_box(asked);
-            for &(lpn, psn) in pages {
-                self.set(lpn, psn);
-                self.fill(psn);
-                self.write(psn, Some(lpn));
+    pub fn set_all(&mut self, start: u32, slots: &[u64], pages: &mut impl Iterator<Item = u32>) {
+        const WORDS: usize = 4;
+        let mut asked = [0; 64 * WORDS];
+        for (slots, start) in slots.chunks(WORDS).zip((start..).step_by(64 * WORDS)) {
+            let count: u32 = slots.iter().map(|word| word.count_ones()).sum();
+            let asked = &mut asked[..count as usize];
+            asked.fill_with(|| pages.next().expect("a page for each slot"));
+            core::hint::black_box(asked.iter().fold(0, |sum, &page| sum ^ self.places.get(page)));
+            let mut written = [0; 64 * WORDS];
+            let mut asked = asked.iter();
+            for (first, &word) in (0..).step_by(64).zip(slots) {
+                self.fill_all(start + first, word);
+                let mut word = word;
+                while word != 0 {
+                    let at = first + word.trailing_zeros();
+                    word &= word - 1;
+                    let &page = asked.next().expect("counted");
+                    self.set(page, start + at);
+                    written[at as usize] = page + 1;
+                }
             }
+            let end =
+                64 * slots.len() - slots.last().map_or(0, |word| word.leading_zeros() as usize);
+            self.written.set_run(start, &written[..end]);
         }
     }
 
@@ -139,9 +167,20 @@ impl Map {
         self.written.set(psn, lpn.map_or(0, |lpn| lpn + 1));
     }
 
-    /// The memory itself.
-    pub fn tables(&self) -> [&[u8]; 2] {
-        [self.places.bytes(), self.written.bytes()]
+    /// The memory from a page's entry on; empty where there is no such page.
+    #[inline]
+    pub fn entry(&self, lpn: u64) -> &[u8] {
+        self.places.from(lpn)
+    }
+
+    /// Where the tables lie.
+    pub fn ranges(&self) -> [Range<*const u8>; 3] {
+        let valid = self.valid.as_ptr_range();
+        [
+            self.places.bytes().as_ptr_range(),
+            self.written.bytes().as_ptr_range(),
+            valid.start.cast()..valid.end.cast(),
+        ]
     }
 
     /// Hands out the state. No page is in a unit.

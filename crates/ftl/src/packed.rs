@@ -63,6 +63,33 @@ impl Packed {
         self.bytes[byte..byte + 8].copy_from_slice(&word.to_le_bytes());
     }
 
+    /// Sets the entries from `index` on, without reading back what was just stored.
+    pub fn set_run(&mut self, index: u32, values: &[u32]) {
+        let bit = index as usize * self.bits;
+        let end = bit + values.len() * self.bits;
+        let after = self.word(end / 8) >> (end % 8) << (end % 8);
+        let (mut byte, mut shift) = (bit / 8, bit % 8);
+        let mut word = self.word(byte) & ((1 << shift) - 1);
+        for &value in values {
+            word |= u64::from(value) << shift;
+            self.bytes[byte..byte + 8].copy_from_slice(&word.to_le_bytes());
+            // What is left are the bits of a byte that is not full.
+            shift += self.bits;
+            byte += shift / 8;
+            word >>= shift / 8 * 8;
+            shift %= 8;
+        }
+        word |= after;
+        self.bytes[byte..byte + 8].copy_from_slice(&word.to_le_bytes());
+    }
+
+    /// The memory from an entry on.
+    #[inline]
+    pub fn from(&self, index: u64) -> &[u8] {
+        let at = usize::try_from(index.saturating_mul(self.bits as u64) / 8).unwrap_or(usize::MAX);
+        self.bytes.get(at..).unwrap_or_default()
+    }
+
     /// The memory itself.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -96,6 +123,13 @@ mod tests {
                 table.set(i, values[i as usize]);
             }
             assert!((0..100).all(|i| table.get(i) == values[i as usize]), "max {max}");
+            for i in (0..100).step_by(11) {
+                let mut other = Packed::new(100, max);
+                (0..100).for_each(|i| other.set(i, max));
+                other.set_run(i, &values[i as usize..90.max(i as usize)]);
+                let value = |at| if (i..90).contains(&at) { values[at as usize] } else { max };
+                assert!((0..100).all(|at| other.get(at) == value(at)), "max {max}, from {i}");
+            }
         }
     }
 }

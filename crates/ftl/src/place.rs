@@ -97,7 +97,9 @@ impl Group {
 #[derive(Clone, Debug)]
 pub(crate) struct Points {
     points: Vec<Point>,
-    groups: Vec<Group>,
+    /// By [`Kind`]; the second is empty where copies have none of their own.
+    groups: [Group; 2],
+    apart: bool,
     /// By lane: operations in flight.
     load: Vec<u32>,
     /// In all.
@@ -115,10 +117,6 @@ impl Points {
             idle: vec![0; count.div_ceil(64) as usize],
             idle_points: count,
         };
-        let mut groups = vec![group(0, hosts)];
-        if copies > 0 {
-            groups.push(group(hosts, copies));
-        }
         let point = |kind| Point {
             block: None,
             lane: LaneId(0),
@@ -131,7 +129,8 @@ impl Points {
         let kind = |at| if at < hosts { Kind::Host } else { Kind::Copies };
         Self {
             points: (0..hosts + copies).map(|at| point(kind(at))).collect(),
-            groups,
+            groups: [group(0, hosts), group(hosts, copies)],
+            apart: copies > 0,
             load: vec![0; lanes as usize],
             in_flight: 0,
         }
@@ -140,7 +139,7 @@ impl Points {
     /// Whether copies have their own.
     #[inline]
     pub fn are_apart(&self) -> bool {
-        self.groups.len() > 1
+        self.apart
     }
 
     /// The kind that copies go to.
@@ -221,18 +220,20 @@ impl Points {
     }
 
     /// A program at the next page of a write point that has a block is issued; it is busy from now.
+    /// The block, the page, and the sequence number.
     #[inline(always)]
-    pub fn take(&mut self, at: usize) -> u32 {
+    pub fn take(&mut self, at: usize) -> (BlockId, u32, u64) {
         let point = &mut self.points[at];
-        debug_assert!(!point.busy && point.block.is_some());
+        debug_assert!(!point.busy);
         point.busy = true;
         point.next += 1;
-        let (page, lane) = (point.next - 1, point.lane);
+        let block = point.block.expect("it has a block");
+        let (page, sequence, lane) = (point.next - 1, point.sequence, point.lane);
         let group = &mut self.groups[point.kind as usize];
         group.flip(point.rank);
         group.idle_points -= 1;
         self.add_load(lane);
-        page
+        (block, page, sequence)
     }
 
     /// The program of a write point is done; the next page of its block.

@@ -18,7 +18,7 @@
 use crate::config::Victim;
 use crate::io::Out;
 use crate::machine::Ftl;
-use crate::random::{Random, mix};
+use crate::random::Random;
 use alloc::vec;
 use alloc::vec::Vec;
 use gordon_units::Lpn;
@@ -50,44 +50,53 @@ impl<O: Out> Ftl<O> {
         let fills: Vec<u32> = (0..points).map(step).collect();
         let slots = self.config.slots;
         let open: u64 = fills.iter().map(|&fill| u64::from(fill) * u64::from(slots)).sum();
-        let in_closed = u64::from(pages).saturating_sub(open);
+        let in_open = open.min(u64::from(pages));
+        let in_closed = u64::from(pages) - in_open;
         let mut random = Random(seed ^ 0x70C0_D171_0000_0000);
         let valid = valid_counts(self.config.victim, closed, per_block, in_closed, &mut random);
-        let mut order = Permutation::new(pages, random.next());
-        let mut lpn = move || {
-            order.next().map(|at| if at < first { at } else { more[(at - first) as usize].0 })
-        };
-        let mut fresh = Vec::with_capacity(per_block as usize);
+        let order = Permutation::new(pages, &mut random);
+        let mut lpns = order.map(|at| if at < first { at } else { more[(at - first) as usize].0 });
+        let mut filled = vec![0; per_block.div_ceil(64) as usize];
         for valid in valid {
-            let (block, _, _) = self.blocks.open().expect("counted above");
-            let start = self.slot(self.layout.ppn(block, 0), 0);
-            let (mut left, mut wanted) = (per_block, valid);
-            for psn in start..start + per_block {
-                // Any set of slots is as likely as any other.
-                if random.below(left) < wanted {
-                    wanted -= 1;
-                    fresh.push((lpn().expect("as many as are valid"), psn));
-                }
-                left -= 1;
-            }
-            self.map.set_all(&fresh);
-            fresh.clear();
-            self.blocks.add_valid(block, valid);
-            self.blocks.close(block);
+            let block = self.blocks.fill(valid).expect("counted above");
+            choose(&mut filled, per_block, valid, &mut random);
+            self.map.set_all(self.slot(self.layout.ppn(block, 0), 0), &filled, &mut lpns);
         }
+        let mut left = in_open;
         for (at, fill) in fills.into_iter().enumerate() {
             let opened = self.open(at);
             debug_assert!(opened, "counted above");
             let block = self.points.get(at).block.expect("just opened");
-            let start = self.slot(self.layout.ppn(block, 0), 0);
-            fresh.extend((start..start + fill * slots).map_while(|psn| Some((lpn()?, psn))));
-            self.map.set_all(&fresh);
-            let valid = u32::try_from(fresh.len()).expect("pages of a block");
-            fresh.clear();
+            // At most a block's.
+            #[allow(clippy::cast_possible_truncation)]
+            let valid = left.min(u64::from(fill * slots)) as u32;
+            left -= u64::from(valid);
+            choose(&mut filled, valid, valid, &mut random);
+            self.map.set_all(self.slot(self.layout.ppn(block, 0), 0), &filled, &mut lpns);
             self.blocks.add_valid(block, valid);
             self.points.skip_to(at, fill);
         }
         self.stats.preloaded += u64::from(pages);
+    }
+}
+
+/// Draws `wanted` of the first `of` bits, any set of them as likely as any other; the rest are 0.
+fn choose(bits: &mut [u64], of: u32, wanted: u32, random: &mut Random) {
+    // Those in or those out are drawn, whichever are fewer, once more where it is one drawn before.
+    let mut left = wanted.min(of - wanted);
+    let out = left < wanted;
+    bits.fill(0);
+    while left > 0 {
+        let at = random.below(of);
+        let (word, bit) = (&mut bits[at as usize / 64], 1 << (at % 64));
+        left -= u32::from(*word & bit == 0);
+        *word |= bit;
+    }
+    if out {
+        for (word, end) in bits.iter_mut().zip((64u32..).step_by(64)) {
+            let beyond = end.saturating_sub(of);
+            *word = !*word & u64::MAX.checked_shr(beyond).unwrap_or(0);
+        }
     }
 }
 
@@ -113,14 +122,15 @@ fn valid_counts(
     while off > 0 {
         let room = |count: u32| if more { count < most } else { count > 0 };
         let able = counts.iter().filter(|&&count| room(count)).count() as u64;
-        let every = able.div_ceil(off).max(1);
-        let able = counts.iter_mut().filter(|count| room(**count));
-        for (seen, count) in (0u64..).zip(able) {
-            if seen.is_multiple_of(every) && off > 0 {
+        let (now, mut due) = (off.min(able), 0);
+        for count in counts.iter_mut().filter(|count| room(**count)) {
+            due += now;
+            if due >= able {
+                due -= able;
                 *count = if more { *count + 1 } else { *count - 1 };
-                off -= 1;
             }
         }
+        off -= now;
     }
     counts
 }
@@ -233,40 +243,44 @@ fn ratio(a: u64, b: u64) -> f64 {
     a as f64 / b as f64
 }
 
-/// The numbers below a limit, each once, in an order that a key shuffles: a Feistel network over a
-/// rectangle of about as many places, in additions. Nothing is stored.
+/// The numbers below a limit, each once, in an order that is drawn: a Feistel network over a
+/// rectangle of about as many places, in additions of numbers from tables as long as its sides.
 struct Permutation {
     limit: u32,
     width: u32,
-    height: u32,
-    key: u64,
+    /// Rows: 2 to this power.
+    bits: u32,
+    /// By row, what it adds to the column; by column, what that adds to the row; the same again.
+    rounds: [Vec<u16>; 4],
     x: u32,
     y: u32,
 }
 
 impl Permutation {
-    fn new(limit: u32, key: u64) -> Self {
-        let width = limit.isqrt().max(1);
-        Self { limit, width, height: limit.div_ceil(width), key, x: 0, y: 0 }
+    fn new(limit: u32, random: &mut Random) -> Self {
+        // At most 2^16 columns and rows.
+        let bits = (32 - limit.saturating_sub(1).leading_zeros()).div_ceil(2);
+        let (width, height) = (limit.div_ceil(1 << bits), 1 << bits);
+        let mut table = |from: u32, to: u32| {
+            // Below 2^16.
+            #[allow(clippy::cast_possible_truncation)]
+            (0..from).map(|_| random.below(to) as u16).collect()
+        };
+        let rounds = [(height, width), (width, height), (height, width), (width, height)];
+        let rounds = rounds.map(|(from, to)| table(from, to));
+        Self { limit, width, bits, rounds, x: 0, y: 0 }
     }
 
     #[inline]
-    fn shuffle(&self, mut x: u32, mut y: u32) -> (u32, u32) {
-        // The high half of a product with `limit` is below it.
-        #[allow(clippy::cast_possible_truncation)]
-        let spread = |value: u32, round: u64, limit: u32| {
-            let hash = mix(u64::from(value) ^ self.key.rotate_left(round as u32 * 16)) >> 32;
-            ((hash * u64::from(limit)) >> 32) as u32
-        };
-        let add = |a: u32, b: u32, limit: u32| {
-            let sum = a + b;
-            if sum >= limit { sum - limit } else { sum }
-        };
-        for round in 0..2 {
-            x = add(x, spread(y, 2 * round, self.width), self.width);
-            y = add(y, spread(x, 2 * round + 1, self.height), self.height);
+    fn shuffle(&self, mut x: u32, mut y: u32) -> u32 {
+        let [a, b, c, d] = &self.rounds;
+        for [by_row, by_column] in [[a, b], [c, d]] {
+            // Not two ways, of which the processor would have to guess one.
+            x += u32::from(by_row[y as usize]);
+            x = x.min(x.wrapping_sub(self.width));
+            y = (y + u32::from(by_column[x as usize])) & ((1 << self.bits) - 1);
         }
-        (x, y)
+        x << self.bits | y
     }
 }
 
@@ -275,22 +289,16 @@ impl Iterator for Permutation {
 
     #[inline]
     fn next(&mut self) -> Option<u32> {
-        loop {
-            if self.x == self.width {
-                return None;
-            }
-            let (x, y) = self.shuffle(self.x, self.y);
+        while self.x < self.width {
+            let place = self.shuffle(self.x, self.y);
             self.y += 1;
-            if self.y == self.height {
-                (self.x, self.y) = (self.x + 1, 0);
-            }
-            let place = u64::from(x) * u64::from(self.height) + u64::from(y);
-            if place < u64::from(self.limit) {
-                // Below a 32-bit limit.
-                #[allow(clippy::cast_possible_truncation)]
-                return Some(place as u32);
+            self.x += self.y >> self.bits;
+            self.y &= (1 << self.bits) - 1;
+            if place < self.limit {
+                return Some(place);
             }
         }
+        None
     }
 }
 
@@ -300,12 +308,52 @@ mod tests {
 
     #[test]
     fn a_permutation_has_each_number_once() {
-        for limit in [1, 2, 3, 7, 100, 4097] {
-            let mut numbers: Vec<u32> = Permutation::new(limit, 5).collect();
+        for limit in [1, 2, 3, 7, 100, 4096, 4097, 1 << 17] {
+            let mut numbers: Vec<u32> = Permutation::new(limit, &mut Random(5)).collect();
             let runs = numbers.windows(2).filter(|pair| pair[0] + 1 == pair[1]).count();
             assert!(limit < 100 || runs < 20, "{runs} neighbours of {limit} stayed together");
             numbers.sort_unstable();
             assert!(numbers.into_iter().eq(0..limit), "{limit}");
+        }
+    }
+
+    /// Pages so far apart share a block of 64, or are in neighbouring ones, as often as chance
+    /// wants: 1024 is a column of the rectangle.
+    #[test]
+    fn a_permutation_keeps_no_distance() {
+        const LIMIT: u32 = 300_000;
+        let mut blocks = vec![0u32; LIMIT as usize];
+        for (at, page) in (0..).zip(Permutation::new(LIMIT, &mut Random(5))) {
+            blocks[page as usize] = at / 64;
+        }
+        for distance in [1, 2, 512, 1023, 1024, 1025, 5120] {
+            let (mut same, mut next) = (0, 0);
+            for (a, b) in blocks.iter().zip(&blocks[distance..]) {
+                same += u32::from(a == b);
+                next += u32::from(a.abs_diff(*b) == 1);
+            }
+            // 63 and 128 are expected, give or take 8 and 11.
+            assert!((31..=95).contains(&same) && (84..=172).contains(&next), "{same}, {next}");
+        }
+    }
+
+    #[test]
+    fn any_bits_are_drawn_as_often_as_others() {
+        let (mut bits, mut random) = ([0; 3], Random(7));
+        for wanted in [0, 1, 40, 65, 66, 129, 130] {
+            let mut times = [0u32; 192];
+            for _ in 0..1000 {
+                choose(&mut bits, 130, wanted, &mut random);
+                let set = |at: &usize| bits[at / 64] >> (at % 64) & 1 == 1;
+                assert_eq!((0..192).filter(set).count(), wanted as usize);
+                (0..192).filter(set).for_each(|at| times[at] += 1);
+            }
+            let mean = f64::from(wanted) / 130.0;
+            // Within 5 deviations, of 16 at most.
+            let off = 5.0 * (1000.0 * mean * (1.0 - mean)).sqrt() + 0.5;
+            let (drawn, beyond) = times.split_at(130);
+            assert!(drawn.iter().all(|&times| (f64::from(times) - 1000.0 * mean).abs() < off));
+            assert!(beyond.iter().all(|&times| times == 0));
         }
     }
 

@@ -240,6 +240,11 @@ impl<S: Source> Load<'_, S> {
     }
 }
 
+/// The last instant before a time to come.
+fn before_then(at: Ns) -> Ns {
+    Ns(at.0.saturating_sub(1))
+}
+
 impl<D: Device, O: Observer<D>> Host<'_, D, O> {
     /// Whether another request may be issued.
     #[inline(always)]
@@ -274,6 +279,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                         return Err(ReplayError::Backwards { number, at: request.at, before });
                     }
                     before = request.at;
+                    self.expect(load.feed.coming());
                     load.feed.advance();
                     self.now = at;
                     self.observer.arrived(self.device, at);
@@ -289,7 +295,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                     }
                 }
                 (None, _) if self.is_idle() => return Ok(()),
-                (_, Some(event)) => self.step(event)?,
+                (next, Some(_)) => self.run(next.map_or(Ns::MAX, |(_, at)| before_then(at)))?,
                 (_, None) => {
                     panic!("a quiescent device owes {} requests", self.open.len() - self.free.len())
                 }
@@ -308,6 +314,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                 && let Some(request) = load.peek(self.taken)?
             {
                 self.take(request)?;
+                self.expect(load.feed.coming());
                 load.feed.advance();
             }
             if self.is_idle() {
@@ -359,7 +366,9 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                     self.take(&request)?;
                 }
                 (None, ..) if self.is_idle() => return Ok(()),
-                (.., Some(event)) => self.step(event)?,
+                (next, free, Some(_)) => {
+                    self.run(free.filter(|_| next.is_some()).map_or(Ns::MAX, before_then))?;
+                }
                 (.., None) => {
                     panic!("a quiescent device owes {} requests", self.open.len() - self.free.len())
                 }
@@ -476,6 +485,14 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         u32::try_from(self.open.len() - 1).expect("fewer than 2^32 requests are outstanding")
     }
 
+    /// Tells the device what comes next. Its range is not checked yet.
+    #[inline]
+    fn expect(&self, coming: Option<&Timed>) {
+        if let Some(&Timed { op, offset, len, .. }) = coming {
+            self.device.expect(&Request { op, offset: Bytes(offset), len: Bytes(len) });
+        }
+    }
+
     #[inline]
     fn submit(&mut self, place: u32, op: Op, start: u64, len: u64) {
         let request = Request { op, offset: Bytes(start), len: Bytes(len) };
@@ -485,18 +502,18 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
     /// Lets the device go on until it completes something; something is outstanding.
     #[inline(always)]
     fn step_on(&mut self) -> Result<(), ReplayError> {
-        while self.completed.is_empty() {
-            let event = self.device.next_event();
-            self.now = event.expect("a quiescent device owes no completions");
-            self.device.step(&mut self.completed);
-        }
+        self.device.advance(Ns::MAX, &mut self.completed);
+        assert!(!self.completed.is_empty(), "a quiescent device owes no completions");
+        self.now = self.completed[0].at;
         self.complete()
     }
 
-    #[inline(always)]
-    fn step(&mut self, at: Ns) -> Result<(), ReplayError> {
-        self.now = at;
-        self.device.step(&mut self.completed);
+    /// Lets the device go on up to a time, or until it completes something.
+    fn run(&mut self, until: Ns) -> Result<(), ReplayError> {
+        self.device.advance(until, &mut self.completed);
+        if let Some(first) = self.completed.first() {
+            self.now = first.at;
+        }
         self.complete()
     }
 

@@ -61,6 +61,12 @@ impl<S: Source> Feed<S> {
         Ok(self.batch.get(self.next))
     }
 
+    /// The request after the one last peeked at, where it is at hand.
+    #[inline]
+    pub fn coming(&self) -> Option<&Timed> {
+        self.batch.get(self.next + 1)
+    }
+
     /// Takes the request last peeked at.
     #[inline]
     pub fn advance(&mut self) {

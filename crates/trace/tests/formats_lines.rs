@@ -116,12 +116,27 @@ fn spc() {
     reads(Format::Spc, text, &[first, second, third, last]);
 }
 
+/// The shape of the UMass OLTP traces: small letters, places and sizes in single sectors, and
+/// several requests at a time.
+#[test]
+fn spc_of_oltp() {
+    let text = "0,404123,3584,w,0.000000\n1,55123,1536,w,0.000000\n23,1200345,512,r,0.065536\n";
+    let first = (0, Write, 0, 404_123 * 512, 3584);
+    let last = (65_536_000, Read, 23, 1_200_345 * 512, 512);
+    reads(Format::Spc, text, &[first, (0, Write, 1, 55_123 * 512, 1536), last]);
+}
+
+/// The published file has no line of names; parts of it may have one.
 #[test]
 fn alibaba() {
-    let text = "device_id,opcode,offset,length,timestamp\n\
-                419,W,8792731648,16384,1577808144360767\n725,R,59110326272,360448,1577808144360813\n";
-    let first = (0, Write, 419, 8_792_731_648, 16_384);
-    reads(Format::Alibaba, text, &[first, (46_000, Read, 725, 59_110_326_272, 360_448)]);
+    let lines = "0,R,120259084288,4096,1577808000000120\n\n998,W,5368713216,77824,1577808000000166\n\
+                 0,W,120259088384,1024,1577808144360001\n";
+    let first = (0, Read, 0, 120_259_084_288, 4096);
+    let second = (46_000, Write, 998, 5_368_713_216, 77_824);
+    let expected = [first, second, (144_359_881_000, Write, 0, 120_259_088_384, 1024)];
+    reads(Format::Alibaba, lines, &expected);
+    let named = format!("device_id,opcode,offset,length,timestamp\n{lines}");
+    reads(Format::Alibaba, named, &expected);
 }
 
 #[test]
@@ -295,6 +310,38 @@ fn vscsi() {
     let mut odd = records.concat();
     odd[64 + 15] = 9;
     refused(Some(Format::Vscsi), &odd, &["record 3 (byte 64)", "version", "0x0900"]);
+}
+
+fn vscsi_2(time: u64, block: u64, len: u32, code: u16, response: u64) -> Vec<u8> {
+    let parts: [&[u8]; 8] = [
+        &code.to_le_bytes(),
+        &0x200_u16.to_le_bytes(),
+        &7_u32.to_le_bytes(),
+        &len.to_le_bytes(),
+        &1_u32.to_le_bytes(),
+        &block.to_le_bytes(),
+        &time.to_le_bytes(),
+        &response.to_le_bytes(),
+    ];
+    parts.concat()
+}
+
+#[test]
+fn vscsi_with_responses() {
+    // READ (10), MODE SENSE (6), WRITE (16).
+    let records = [
+        vscsi_2(5, 100, 4096, 0x28, 830),
+        vscsi_2(6, 0, 64, 0x1a, 9),
+        vscsi_2(8, 1 << 33, 65_536, 0x8a, 1700),
+    ];
+    let content = records.concat();
+    let expected = [(0, Read, 0, 51_200, 4096), (3_000, Write, 0, 1 << 42, 65_536)];
+    reads(Format::Vscsi, &content, &expected);
+    let case = case(&content);
+    let (all, counts) = with(&case.path, &Options::default());
+    assert_eq!((all[0].latency, all[1].latency), (Some(Ns(830_000)), Some(Ns(1_700_000))));
+    assert_eq!(counts.other_kinds, 1);
+    refused(None, &content[..100], &["record 3 (byte 80)", "20 bytes at the end", "40 bytes"]);
 }
 
 fn oracle(time: u32, object: u64, len: u32, next: i64) -> Vec<u8> {

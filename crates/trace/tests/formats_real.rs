@@ -7,6 +7,7 @@
 use gordon_trace::BlockOp;
 use gordon_trace::formats::{Counts, Format, Io, Options, Order, detect, open};
 use gordon_units::{Bytes, Ns};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 fn file(test: &str, name: &str) -> Option<PathBuf> {
@@ -68,6 +69,46 @@ fn mqsim_web_search() {
     assert_eq!(*all.last().unwrap(), device(last, 1));
     assert_eq!(bytes(&all, BlockOp::Read), 382_085_120);
     assert_eq!(bytes(&all, BlockOp::Write), 32_768);
+}
+
+/// The same requests in the form they were published in: MQSim's file is the head of `WebSearch1.spc`
+/// of the UMass repository. What another reader of that file counts in each ten seconds agrees:
+/// `umass-spc-websearch1-workload-shape.json` of DjangoAILab/pve-storage-guard (commit 0d29d5f),
+/// which has requests and MiB a second, reads and writes.
+#[test]
+fn spc_web_search() {
+    let Some(path) = file("spc_web_search", "block/wsrch-small.mqsim.trace.gz") else { return };
+    let mqsim = read(&path, Format::Mqsim).all;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("head.spc");
+    let mut text = String::new();
+    for io in &mqsim {
+        // The first request of the file is at 0.011413 s; its times are whole microseconds.
+        let us = io.at.0 / 1000 + 11_413;
+        let letter = if io.op == BlockOp::Read { 'R' } else { 'W' };
+        let (sector, s, us) = (io.offset.0 / 512, us / 1_000_000, us % 1_000_000);
+        writeln!(text, "{},{sector},{},{letter},{s}.{us:06}", io.device, io.len.0).unwrap();
+    }
+    std::fs::write(&path, text).unwrap();
+    let Read { all, .. } = read(&path, Format::Spc);
+    assert_eq!(all, mqsim);
+
+    const KNOWN: [(u64, u64); 6] = [
+        (4218, 6_432_227),
+        (4733, 7_004_688),
+        (4109, 6_176_563),
+        (3713, 5_203_125),
+        (3773, 5_201_562),
+        (4214, 6_391_406),
+    ];
+    for (i, (requests, mib)) in (0..).zip(KNOWN) {
+        let ten = all.iter().filter(|io| io.at.0 / 10_000_000_000 == i);
+        let bytes: u64 = ten.clone().map(|io| io.len.0).sum();
+        assert_eq!(ten.count() as u64, requests);
+        // Two figures of six decimals each, times ten seconds of MiB.
+        let off = (bytes * 1_000_000).abs_diff(mib * 10 * (1 << 20));
+        assert!(off <= 10 << 20, "{bytes} bytes in ten seconds {i}");
+    }
 }
 
 #[test]

@@ -157,6 +157,11 @@ impl Out for Controller {
             | Action::Wait => {}
         }
     }
+
+    #[inline]
+    fn want_soon(&self, entry: &[u8]) {
+        memory::want_soon(entry);
+    }
 }
 
 /// A simulated flash device.
@@ -555,6 +560,11 @@ impl Device for Ssd {
             let lpn = usize::try_from(lpn).expect("within the capacity");
             self.wanted[lpn / 64] |= 1 << (lpn % 64);
         }
+    }
+
+    #[inline]
+    fn expect(&self, request: &Request) {
+        memory::want_soon(self.ftl.entry(request.offset.0 / SECTOR.0));
     }
 
     #[inline]

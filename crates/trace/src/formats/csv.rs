@@ -52,7 +52,8 @@ impl Lines for Msr {
 /// seconds with decimals.
 ///
 /// As the SPC Trace File Format Specification 1.0.1 has it. It leaves the size of a block to the
-/// trace's description; it is 512 bytes in those published.
+/// trace's description, which UMass's traces lack; those who convert them take 512 bytes, and the
+/// sizes and places in them go with nothing larger.
 pub(super) struct Spc(pub Ns);
 
 impl Lines for Spc {

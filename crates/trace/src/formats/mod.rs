@@ -139,7 +139,8 @@ impl Format {
         match self {
             Self::Gordon => "its own traces",
             Self::Blkparse | Self::Blktrace | Self::Fio => "its own tool",
-            Self::Spc | Self::Alibaba => "its definition alone",
+            Self::Spc => "requests of a real file, put into its form",
+            Self::Alibaba => "a few lines of a real file",
             Self::Vscsi => "real files (32 bytes)",
             Self::Msr
             | Self::Mqsim

@@ -139,10 +139,11 @@ impl Lane {
     /// The lane's event happens: what it ends, and when the next one is.
     #[inline]
     pub fn advance(&mut self, s: &mut Shared, now: Ns) -> (Option<Done>, Option<Ns>) {
-        match self.stage {
-            Stage::Sensing => return (None, Some(self.send(s, now))),
-            Stage::Loading => return (None, Some(self.work(s, now))),
-            Stage::Idle | Stage::Sending | Stage::Working => {}
+        if self.stage == Stage::Sensing {
+            return (None, Some(self.send(s, now)));
+        }
+        if self.stage == Stage::Loading {
+            return (None, Some(self.work(s, now)));
         }
         let Batch { work, rest, started, behind, background } = self.front;
         let stats = &mut s.kinds[work.kind.index()];
