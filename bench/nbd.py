@@ -1,0 +1,160 @@
+"""How fast blocks are served, beside nbdkit's memory plugin and qemu-nbd on a raw file.
+
+    cargo build --release -p gordon-nbd --example memory
+    python bench/nbd.py [--seconds 1.5] [--rounds 4]
+
+All hold 1 GiB, written once before, at a unix socket; one connection; the client is fio with its
+NBD engine. Servers take turns in short windows, for machines are busy: of each the best counts,
+and the least processor time of the server (user and system) for an operation. Peers that are not
+installed are left out, by name (Debian: nbdkit, qemu-utils; fio, libnbd-bin).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+OURS = ROOT / "target/release/examples/memory"
+SIZE = 1 << 30
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Load:
+    """One load, as fio spells it."""
+
+    name: str
+    rw: str
+    block: str
+    depth: int
+
+
+LOADS = [
+    Load("random 4 KiB read, QD1", "randread", "4k", 1),
+    Load("random 4 KiB read, QD32", "randread", "4k", 32),
+    Load("random 4 KiB write, QD1", "randwrite", "4k", 1),
+    Load("random 4 KiB write, QD32", "randwrite", "4k", 32),
+    Load("sequential 1 MiB read, QD4", "read", "1m", 4),
+    Load("sequential 1 MiB write, QD4", "write", "1m", 4),
+]
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server at work."""
+
+    name: str
+    pid: int
+    uri: str
+
+    def cpu_s(self) -> float:
+        """Processor seconds so far, of all its threads."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+@dataclass
+class Best:
+    """The best of all windows."""
+
+    iops: float = 0.0
+    cpu_us: float = float("inf")
+
+
+@contextmanager
+def serve(name: str, command: list[str | Path], socket: Path) -> Iterator[Server]:
+    """Starts a server and fills it; stops it at the end."""
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(500):
+            if socket.exists():
+                break
+            time.sleep(0.01)
+        server = Server(name, child.pid, f"nbd+unix:///?socket={socket}")
+        fio(server, Load("fill", "write", "1m", 4), None)
+        yield server
+    finally:
+        child.terminate()
+        child.wait()
+
+
+def fio(server: Server, load: Load, seconds: float | None) -> float:
+    """Runs a load; operations a second. Without seconds: once over everything."""
+    timed = [] if seconds is None else ["--time_based", f"--runtime={seconds * 1000:.0f}ms"]
+    out = subprocess.run(
+        [
+            *("fio", "--name=bench", "--ioengine=nbd", f"--uri={server.uri}", f"--rw={load.rw}"),
+            *(f"--bs={load.block}", f"--iodepth={load.depth}", f"--size={SIZE}", *timed),
+            *("--randrepeat=0", "--norandommap", "--output-format=json"),
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    job = json.loads(out[out.index("{") :])["jobs"][0]
+    return float(job["read"]["iops"] + job["write"]["iops"])
+
+
+def servers(stack: ExitStack, folder: Path) -> list[Server]:
+    """All servers that are there."""
+    if not OURS.exists():
+        sys.exit(f"{OURS} is not built\n  try: the first line of this file's description")
+    raw = folder / "raw"
+    raw.touch()
+    os.truncate(raw, SIZE)
+    commands: dict[str, list[str | Path]] = {
+        "gordon": [OURS, folder / "gordon", str(SIZE)],
+        "nbdkit": ["nbdkit", "-f", "-U", folder / "nbdkit", "memory", str(SIZE)],
+        "qemu-nbd": ["qemu-nbd", "-t", "-f", "raw", "-k", folder / "qemu-nbd", raw],
+    }
+    found = []
+    for name, command in commands.items():
+        if shutil.which(command[0]):
+            found.append(stack.enter_context(serve(name, command, folder / name)))
+        else:
+            print(f"left out: {name}: {command[0]} is not installed")
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=1.5)
+    parser.add_argument("--rounds", type=int, default=4)
+    asked = parser.parse_args()
+    if not shutil.which("fio"):
+        print("left out: all of it: fio is not installed")
+        return
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        found = servers(stack, Path(folder))
+        print(f"{'':28}" + "".join(f"{server.name:>24}" for server in found))
+        for load in LOADS:
+            best = [Best() for _ in found]
+            for _ in range(asked.rounds):
+                for server, record in zip(found, best, strict=True):
+                    before = server.cpu_s()
+                    iops = fio(server, load, asked.seconds)
+                    operations = iops * asked.seconds
+                    used = (server.cpu_s() - before) * 1e6 / operations
+                    record.iops = max(record.iops, iops)
+                    record.cpu_us = min(record.cpu_us, used)
+            row = "".join(
+                f"{record.iops:>10,.0f} {record.iops / best[0].iops:>4.2f} {record.cpu_us:>5.1f}us"
+                for record in best
+            )
+            print(f"{load.name:28}{row}", flush=True)
+    print("operations a second, ratio to gordon, server's processor time for an operation")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+//! The protocol as state machines: bytes in, bytes and decisions out. No sockets, clocks, threads.
+//!
+//! Source: the NBD protocol as its community writes it down
+//! (github.com/NetworkBlockDevice/nbd, doc/proto.md): the baseline and all of "maximum
+//! interoperability", without the experimental extensions.
+
+pub(crate) mod handshake;
+pub(crate) mod reply;
+pub(crate) mod request;
+#[cfg(test)]
+mod tests;
+pub(crate) mod wire;
+
+use crate::export::Info;
+
+/// What the server offers under one name.
+#[derive(Clone, Debug)]
+pub(crate) struct Offer {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) info: Info,
+}
+
+/// What both sides agreed on for the transmission phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Agreed {
+    /// The export, by its place in the offers.
+    pub(crate) export: usize,
+    /// Replies come in chunks.
+    pub(crate) structured: bool,
+    /// Block status may be asked.
+    pub(crate) allocation: bool,
+}
+
+/// The transmission flags of an export.
+pub(crate) fn transmission_flags(info: &Info, structured: bool) -> u16 {
+    use wire::can::{
+        CACHE, DF, FAST_ZERO, FLUSH, FUA, HAS_FLAGS, MULTI_CONN, READ_ONLY, ROTATIONAL, TRIM,
+        WRITE_ZEROES,
+    };
+    let when = |is: bool, flags: u16| if is { flags } else { 0 };
+    HAS_FLAGS
+        | FLUSH
+        | FUA
+        | CACHE
+        | when(info.read_only, READ_ONLY)
+        | when(!info.read_only, TRIM | WRITE_ZEROES | FAST_ZERO)
+        | when(info.rotational, ROTATIONAL)
+        | when(info.multi_conn, MULTI_CONN)
+        | when(structured, DF)
+}

@@ -1,0 +1,18 @@
+//! A block device for real clients: an NBD server over any [`Export`].
+//!
+//! - `codec`: the protocol as state machines without I/O.
+//! - [`Export`]: the port, what the server asks of whatever holds the bytes.
+//! - [`Memory`]: an export that lives in memory and forgets, for tests and benches.
+//! - [`Server`]: sockets, TLS, threads and limits.
+//!
+//! The model, what bounds a client, figures: docs/design/nbd.md.
+#![forbid(unsafe_code)]
+
+mod codec;
+mod export;
+mod memory;
+mod server;
+
+pub use export::{Errno, Export, Extent, Fault, Info, MAX_EXTENTS, Op, Request};
+pub use memory::Memory;
+pub use server::{Event, Limits, Listen, Named, NbdError, Server, ServerOptions, Tls, Watch};

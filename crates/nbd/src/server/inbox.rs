@@ -1,0 +1,148 @@
+//! Where an export's completions wait for their connection, and how the connection is woken.
+//!
+//! Completions of the connection's own thread, inside `submit`, cost a lock that nobody contends.
+//! Those of other threads ring only where the connection sleeps, once for all that follow.
+
+use super::connection::TICK;
+use super::stream::timespec;
+use crate::export::{Op, Outcome, Sink};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::net::{self, Shutdown};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A request that has ended.
+pub(super) struct Completion {
+    pub(super) cookie: u64,
+    pub(super) op: Op,
+    pub(super) data: Vec<u8>,
+    pub(super) outcome: Outcome,
+}
+
+/// What the connection's thread is at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sleep {
+    /// Working: it will look here before it sleeps.
+    Not,
+    /// In `recv`, with nothing in flight: only an end of the stream wakes it.
+    Receiving,
+    /// In `poll`, with the bell among what it waits for.
+    Polling,
+}
+
+struct State {
+    completed: Vec<Completion>,
+    sleep: Sleep,
+    stopping: bool,
+    cut: bool,
+}
+
+/// A connection, as seen by everybody else.
+pub(super) struct Inbox {
+    socket: Arc<OwnedFd>,
+    bell: OwnedFd,
+    state: Mutex<State>,
+}
+
+impl Inbox {
+    pub(super) fn new(socket: Arc<OwnedFd>) -> io::Result<Self> {
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let (completed, sleep) = (Vec::new(), Sleep::Not);
+        let state = State { completed, sleep, stopping: false, cut: false };
+        Ok(Self { socket, bell, state: Mutex::new(state) })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What to poll for.
+    pub(super) fn bell(&self) -> &OwnedFd {
+        &self.bell
+    }
+
+    /// Moves what was completed to an empty list; true: the server stops.
+    pub(super) fn take(&self, completed: &mut Vec<Completion>) -> bool {
+        let mut state = self.state();
+        std::mem::swap(&mut state.completed, completed);
+        state.stopping
+    }
+
+    /// Before sleeping. False: something has come, look again. `stopping`: that is known.
+    pub(super) fn sleep(&self, how: Sleep, stopping: bool) -> bool {
+        let mut state = self.state();
+        if !state.completed.is_empty() || state.stopping != stopping {
+            return false;
+        }
+        state.sleep = how;
+        true
+    }
+
+    /// After sleeping.
+    pub(super) fn wake(&self) {
+        let mut state = self.state();
+        let how = std::mem::replace(&mut state.sleep, Sleep::Not);
+        drop(state);
+        if how != Sleep::Receiving {
+            // Nothing to take where nobody rang.
+            let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+        }
+    }
+
+    /// The server stops: finish what is in flight and go.
+    pub(super) fn stop(&self) {
+        let mut state = self.state();
+        state.stopping = true;
+        let how = std::mem::replace(&mut state.sleep, Sleep::Not);
+        drop(state);
+        match how {
+            Sleep::Not => {}
+            Sleep::Polling => self.ring(),
+            // Gone already, where it fails.
+            Sleep::Receiving => drop(net::shutdown(&*self.socket, Shutdown::Read)),
+        }
+    }
+
+    /// Waits until something has been completed; how much. Nothing: grace is over.
+    pub(super) fn await_completions(&self) -> usize {
+        loop {
+            let mut state = self.state();
+            let count = state.completed.len();
+            state.completed.clear();
+            if count > 0 || state.cut {
+                return count;
+            }
+            state.sleep = Sleep::Polling;
+            drop(state);
+            // Where it fails it is asked again; the pause keeps that from being a busy loop.
+            let _ = poll(&mut [PollFd::new(&self.bell, PollFlags::IN)], Some(&timespec(TICK)));
+            self.wake();
+        }
+    }
+
+    /// Grace is over: whatever waits for the client fails.
+    pub(super) fn cut(&self) {
+        self.state().cut = true;
+        // Gone already, where it fails.
+        let _ = net::shutdown(&*self.socket, Shutdown::Both);
+        self.ring();
+    }
+
+    fn ring(&self) {
+        // It fails only where 2^64 rings were not heard.
+        let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+    }
+}
+
+impl Sink for Inbox {
+    fn complete(&self, cookie: u64, op: Op, data: Vec<u8>, outcome: Outcome) {
+        let mut state = self.state();
+        state.completed.push(Completion { cookie, op, data, outcome });
+        if state.sleep == Sleep::Polling {
+            state.sleep = Sleep::Not;
+            drop(state);
+            self.ring();
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Where clients come in.
+
+use super::NbdError;
+use rustix::fs::{Mode, chmod};
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::{fmt, fs};
+
+/// A place to listen at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// A socket in the file system, for its owner only. One that nobody listens at is replaced.
+    Unix(PathBuf),
+    /// A TCP port.
+    Tcp {
+        /// Where; port 0 takes a free one.
+        address: SocketAddr,
+        /// The explicit word: beyond this machine even where TLS is not required.
+        insecure: bool,
+    },
+}
+
+impl fmt::Display for Listen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => write!(f, "nbd+unix:///?socket={}", path.display()),
+            Self::Tcp { address, .. } => write!(f, "nbd://{address}"),
+        }
+    }
+}
+
+/// An open one.
+pub(super) enum Listener {
+    Unix { listener: UnixListener, path: PathBuf, inode: (u64, u64) },
+    Tcp(TcpListener),
+}
+
+impl Listener {
+    /// Opens it; what it is then, with the port that was free.
+    pub(super) fn open(listen: &Listen, tls_required: bool) -> Result<(Self, Listen), NbdError> {
+        match listen {
+            Listen::Unix(path) => {
+                let listener = bind_unix(path)?;
+                Ok((listener, listen.clone()))
+            }
+            &Listen::Tcp { address, insecure } => {
+                if !address.ip().is_loopback() && !tls_required && !insecure {
+                    return Err(NbdError::Beyond(address));
+                }
+                let open = || {
+                    let listener = TcpListener::bind(address)?;
+                    listener.set_nonblocking(true)?;
+                    let address = listener.local_addr()?;
+                    Ok((Self::Tcp(listener), Listen::Tcp { address, insecure }))
+                };
+                open().map_err(|error| NbdError::Listen { place: address.to_string(), error })
+            }
+        }
+    }
+
+    /// The next client, its socket made ready, and who it is.
+    pub(super) fn accept(&self) -> io::Result<(OwnedFd, String)> {
+        match self {
+            Self::Unix { listener, path, .. } => {
+                let (stream, _) = listener.accept()?;
+                Ok((stream.into(), path.display().to_string()))
+            }
+            Self::Tcp(listener) => {
+                let (stream, peer) = listener.accept()?;
+                stream.set_nodelay(true)?;
+                // A machine that has vanished does not keep its place for ever.
+                net::sockopt::set_socket_keepalive(&stream, true)?;
+                Ok((stream.into(), peer.to_string()))
+            }
+        }
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Unix { listener, .. } => listener.as_fd(),
+            Self::Tcp(listener) => listener.as_fd(),
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Self::Unix { path, inode, .. } = self
+            && inode_of(path).is_ok_and(|found| found == *inode)
+        {
+            // Nobody is there to be told.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn inode_of(path: &Path) -> io::Result<(u64, u64)> {
+    let found = fs::symlink_metadata(path)?;
+    Ok((found.dev(), found.ino()))
+}
+
+fn bind_unix(path: &Path) -> Result<Listener, NbdError> {
+    let failed = |error| NbdError::Listen { place: path.display().to_string(), error };
+    match fs::symlink_metadata(path) {
+        Ok(found) if !found.file_type().is_socket() => return Err(NbdError::Exists(path.into())),
+        // Only a socket whose server is gone refuses.
+        Ok(_) => match UnixStream::connect(path) {
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                fs::remove_file(path).map_err(failed)?;
+            }
+            _ => return Err(NbdError::Exists(path.into())),
+        },
+        Err(_) => {}
+    }
+    let open = || {
+        let socket = net::socket_with(
+            AddressFamily::UNIX,
+            SocketType::STREAM,
+            SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+            None,
+        )?;
+        net::bind(&socket, &SocketAddrUnix::new(path)?)?;
+        // Before anybody can connect.
+        chmod(path, Mode::RUSR | Mode::WUSR)?;
+        net::listen(&socket, 128)?;
+        io::Result::Ok(socket)
+    };
+    let listener = UnixListener::from(open().map_err(failed)?);
+    let inode = inode_of(path).map_err(failed)?;
+    Ok(Listener::Unix { listener, path: path.into(), inode })
+}

@@ -1,0 +1,287 @@
+//! The server: listeners, a thread for each client, limits, a clean stop.
+
+mod budget;
+mod connection;
+mod inbox;
+mod listen;
+mod options;
+mod output;
+mod stream;
+mod tls;
+
+pub use listen::Listen;
+pub use options::{Event, Limits, Named, NbdError, ServerOptions, Watch};
+pub use tls::Tls;
+
+use crate::codec::Offer;
+use crate::codec::handshake::TlsPolicy;
+use crate::codec::wire::MAX_STRING;
+use crate::export::Export;
+use budget::Share;
+use inbox::Inbox;
+use listen::Listener;
+use options::whole;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use std::{fmt, io};
+use stream::{Stream, timespec};
+
+/// A list of them must be short enough to tell at once.
+const MAX_EXPORTS: usize = 1000;
+
+/// Why a connection ended.
+#[derive(Debug)]
+enum End {
+    Client,
+    Refused(&'static str),
+    Handshake,
+    Slow,
+    Stopped,
+    Io(io::Error),
+}
+
+impl From<io::Error> for End {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client => f.write_str("the client left"),
+            Self::Refused(why) => f.write_str(why),
+            Self::Handshake => f.write_str("the handshake took too long"),
+            Self::Slow => f.write_str("too slow for the memory it held"),
+            Self::Stopped => f.write_str("the server stopped"),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+/// What all threads know.
+struct Shared {
+    exports: Vec<Arc<dyn Export>>,
+    offers: Arc<[Offer]>,
+    tls: Option<Tls>,
+    limits: Limits,
+    share: Arc<Share>,
+    watch: Option<Watch>,
+    clients: Mutex<BTreeMap<u64, Arc<Inbox>>>,
+    /// Rung when a client is gone.
+    gone: Condvar,
+}
+
+impl Shared {
+    fn tls_policy(&self) -> TlsPolicy {
+        match &self.tls {
+            None => TlsPolicy::Off,
+            Some(tls) if tls.required => TlsPolicy::Required,
+            Some(_) => TlsPolicy::Offered,
+        }
+    }
+
+    fn clients(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Inbox>>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, event: &Event) {
+        if let Some(watch) = &self.watch {
+            watch(event);
+        }
+    }
+}
+
+/// A server at work, until it is stopped or dropped.
+pub struct Server {
+    shared: Arc<Shared>,
+    places: Vec<Listen>,
+    bell: Arc<OwnedFd>,
+    door: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Opens all places and serves.
+    ///
+    /// # Errors
+    ///
+    /// An export, a place or a certificate that cannot be used; then nothing is left open.
+    pub fn start(options: ServerOptions) -> Result<Self, NbdError> {
+        let ServerOptions { exports, listen, tls, limits, watch } = options;
+        if limits.connections == 0 || limits.requests == 0 {
+            return Err(NbdError::Limits("one connection and one request are the least"));
+        }
+        let mut offers: Vec<Offer> = Vec::new();
+        for Named { name, description, export, read_only } in &exports {
+            let mut info = export.info();
+            info.read_only |= read_only;
+            let long = name.len() > MAX_STRING || description.len() > MAX_STRING;
+            let twice = offers.iter().any(|offer| offer.name == *name);
+            let fault = info
+                .fault()
+                .or(long.then_some("its name or description is above 4096 bytes"))
+                .or(twice.then_some("there is another of that name"))
+                .or(offers.len().ge(&MAX_EXPORTS).then_some("there are too many"));
+            if let Some(why) = fault {
+                return Err(NbdError::Export { name: name.clone(), why });
+            }
+            if info.maximum > limits.bytes.min(limits.share) {
+                return Err(NbdError::Limits("they hold no request of the largest payload"));
+            }
+            offers.push(Offer { name: name.clone(), description: description.clone(), info });
+        }
+        if offers.is_empty() {
+            return Err(NbdError::Export { name: String::new(), why: "there is none" });
+        }
+        let required = tls.as_ref().is_some_and(|tls| tls.required);
+        let (mut listeners, mut places) = (Vec::new(), Vec::new());
+        for listen in &listen {
+            let (listener, place) = Listener::open(listen, required)?;
+            listeners.push(listener);
+            places.push(place);
+        }
+        let shared = Arc::new(Shared {
+            exports: exports.into_iter().map(|named| named.export).collect(),
+            offers: offers.into(),
+            tls,
+            limits,
+            share: Arc::new(Share::new(whole(limits.share))),
+            watch,
+            clients: Mutex::default(),
+            gone: Condvar::new(),
+        });
+        let bell = Arc::new(
+            eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(io::Error::from)?,
+        );
+        let (inside, rung) = (Arc::clone(&shared), Arc::clone(&bell));
+        let door = thread::Builder::new()
+            .name("nbd-door".into())
+            .spawn(move || keep_door(&inside, &listeners, &rung))?;
+        Ok(Self { shared, places, bell, door: Some(door) })
+    }
+
+    /// Where it listens, free ports filled in.
+    #[must_use]
+    pub fn places(&self) -> &[Listen] {
+        &self.places
+    }
+
+    /// How many clients there are.
+    #[must_use]
+    pub fn clients(&self) -> usize {
+        self.shared.clients().len()
+    }
+
+    /// Lets nobody in, ends those that are idle, lets those that are busy finish what is in flight
+    /// (what they send on gets ESHUTDOWN), and cuts them off when [`Limits::grace`] is over. Says
+    /// how many threads are still inside an export then: none, if it keeps its contract.
+    pub fn stop(mut self) -> usize {
+        self.end()
+    }
+
+    fn end(&mut self) -> usize {
+        let Some(door) = self.door.take() else { return 0 };
+        // It fails only where it was rung 2^64 times.
+        let _ = rustix::io::write(&*self.bell, &1u64.to_ne_bytes());
+        // It panics only with the observer, whose panic was seen.
+        let _ = door.join();
+        self.shared.clients().values().for_each(|inbox| inbox.stop());
+        self.wait_for_clients();
+        self.shared.clients().values().for_each(|inbox| inbox.cut());
+        self.wait_for_clients()
+    }
+
+    fn wait_for_clients(&self) -> usize {
+        let deadline = Instant::now() + self.shared.limits.grace;
+        let mut clients = self.shared.clients();
+        while !clients.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.shared.gone.wait_timeout(clients, left);
+            clients = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        clients.len()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Lets clients in until it is rung.
+fn keep_door(shared: &Arc<Shared>, listeners: &[Listener], bell: &OwnedFd) {
+    let mut next = 1;
+    loop {
+        let mut fds = vec![PollFd::new(bell, PollFlags::IN)];
+        fds.extend(listeners.iter().map(|listener| PollFd::new(listener, PollFlags::IN)));
+        if poll(&mut fds, None).is_err() {
+            continue;
+        }
+        if !fds[0].revents().is_empty() {
+            return;
+        }
+        for (listener, fd) in listeners.iter().zip(&fds[1..]) {
+            if fd.revents().is_empty() {
+                continue;
+            }
+            let result = listener.accept().and_then(|(socket, peer)| {
+                let client = next;
+                next += 1;
+                admit(shared, socket, client, peer)
+            });
+            match result {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => {
+                    shared.tell(&Event::Refused { why: error.to_string() });
+                    // Out of descriptors, threads or memory: some may come back.
+                    let pause = timespec(Duration::from_millis(20));
+                    let _ = poll(&mut [PollFd::new(bell, PollFlags::IN)], Some(&pause));
+                }
+            }
+        }
+    }
+}
+
+fn admit(shared: &Arc<Shared>, socket: OwnedFd, client: u64, peer: String) -> io::Result<()> {
+    let limit = shared.limits.connections;
+    if shared.clients().len() >= limit {
+        shared.tell(&Event::Refused { why: format!("{peer}: {limit} clients are there already") });
+        return Ok(());
+    }
+    set_socket_timeout(&socket, Timeout::Recv, Some(connection::TICK))?;
+    let socket = Arc::new(socket);
+    let inbox = Arc::new(Inbox::new(Arc::clone(&socket))?);
+    shared.clients().insert(client, Arc::clone(&inbox));
+    let place = Place { shared: Arc::clone(shared), client };
+    let serve = move || {
+        place.shared.tell(&Event::Came { client, peer });
+        let end = connection::serve(&place.shared, Stream::new(socket), inbox);
+        place.shared.tell(&Event::Gone { client, why: end.to_string() });
+    };
+    // Where no thread can be had, the place goes with the closure.
+    thread::Builder::new().name(format!("nbd-{client}")).stack_size(512 << 10).spawn(serve)?;
+    Ok(())
+}
+
+/// A client's entry, removed however its thread ends.
+struct Place {
+    shared: Arc<Shared>,
+    client: u64,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.shared.clients().remove(&self.client);
+        self.shared.gone.notify_all();
+    }
+}

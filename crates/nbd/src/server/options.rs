@@ -1,0 +1,174 @@
+//! What to serve, where and how; what may happen then.
+
+use super::{Listen, Tls};
+use crate::export::Export;
+use gordon_units::Bytes;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What no client can go beyond. Memory of all clients is at most `share` and, for each connection,
+/// `reserve` and some 0.5 MiB (5 MiB for one that asks for nothing but block status).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Clients at a time; who comes above is sent away.
+    pub connections: usize,
+    /// Requests of a connection in flight; who sends more waits.
+    pub requests: usize,
+    /// Bytes of a connection's requests.
+    pub bytes: Bytes,
+    /// Of these, what a connection has for itself.
+    pub reserve: Bytes,
+    /// What all connections have together beside their reserves.
+    pub share: Bytes,
+    /// How long a handshake may last.
+    pub handshake: Duration,
+    /// A client that holds of the share and moves less than 1 MiB in that time is sent away.
+    pub stall: Duration,
+    /// How long a stop waits for clients that are busy.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 128,
+            requests: 128,
+            bytes: Bytes(64 << 20),
+            reserve: Bytes(256 << 10),
+            share: Bytes(512 << 20),
+            handshake: Duration::from_secs(10),
+            stall: Duration::from_secs(30),
+            grace: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Limits {
+    pub(super) fn reserve_bytes(&self) -> usize {
+        whole(self.reserve)
+    }
+
+    pub(super) fn connection_bytes(&self) -> usize {
+        whole(self.bytes)
+    }
+}
+
+/// Memory, as it is counted.
+pub(super) fn whole(bytes: Bytes) -> usize {
+    usize::try_from(bytes.0).unwrap_or(usize::MAX)
+}
+
+/// An export under its name.
+pub struct Named {
+    /// What clients ask for.
+    pub name: String,
+    /// For people; may be empty.
+    pub description: String,
+    /// What holds the bytes.
+    pub export: Arc<dyn Export>,
+    /// Refuse writes, whatever the export takes.
+    pub read_only: bool,
+}
+
+/// What happens to clients, for whoever wants to log it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A client came.
+    Came {
+        /// Which one, counted from 1.
+        client: u64,
+        /// From where.
+        peer: String,
+    },
+    /// A client was sent away: too many are there, or the machine lacks what it needs.
+    Refused {
+        /// Why.
+        why: String,
+    },
+    /// A client is gone.
+    Gone {
+        /// Which one.
+        client: u64,
+        /// Why.
+        why: String,
+    },
+}
+
+/// Told of clients, on their threads.
+pub type Watch = Box<dyn Fn(&Event) + Send + Sync>;
+
+/// What to serve, where and how.
+pub struct ServerOptions {
+    /// The exports; the first is the default one.
+    pub exports: Vec<Named>,
+    /// Where to listen.
+    pub listen: Vec<Listen>,
+    /// TLS, where it is wanted.
+    pub tls: Option<Tls>,
+    /// Limits of clients.
+    pub limits: Limits,
+    /// Who is told of clients.
+    pub watch: Option<Watch>,
+}
+
+impl ServerOptions {
+    /// One export without a name, at no place yet.
+    #[must_use]
+    pub fn new(export: Arc<dyn Export>) -> Self {
+        let (name, description) = (String::new(), String::new());
+        Self {
+            exports: vec![Named { name, description, export, read_only: false }],
+            listen: Vec::new(),
+            tls: None,
+            limits: Limits::default(),
+            watch: None,
+        }
+    }
+}
+
+/// Why a server does not start. The text has the hint on its own line.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NbdError {
+    /// The socket's path is taken.
+    #[error("{path} exists already and is in use, or is no socket\n  try: another path", path = .0.display())]
+    Exists(PathBuf),
+    /// A TCP address that others can reach, in the clear.
+    #[error(
+        "{0} can be reached from other machines, and TLS is not required\n  try: a certificate and key, 127.0.0.1, or the explicit word for it"
+    )]
+    Beyond(SocketAddr),
+    /// The system does not let us listen.
+    #[error("cannot listen at {place}: {error}")]
+    Listen {
+        /// Where.
+        place: String,
+        /// What it says.
+        error: io::Error,
+    },
+    /// An export that the protocol does not allow.
+    #[error("cannot serve the export {name:?}: {why}")]
+    Export {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// Limits that let nobody do anything.
+    #[error("limits that are too low: {0}")]
+    Limits(&'static str),
+    /// A certificate or key that is of no use.
+    #[error("{path} is of no use for TLS: {why}\n  try: certificates and a key in PEM files", path = .path.display())]
+    Tls {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// The system lacks something.
+    #[error("cannot start the server: {0}")]
+    System(#[from] io::Error),
+}

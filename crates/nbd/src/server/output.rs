@@ -1,0 +1,77 @@
+//! Replies on their way to the client, many in one system call.
+
+use crate::codec::reply::Reply;
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+
+/// Replies sent at a time: two parts each.
+const AT_ONCE: usize = 32;
+
+/// The replies that the client has not taken yet.
+#[derive(Debug, Default)]
+pub(super) struct Output {
+    replies: VecDeque<Reply>,
+    /// Of the first one, sent already.
+    sent: usize,
+    bytes: usize,
+    spent: Vec<Vec<u8>>,
+}
+
+impl Output {
+    pub(super) fn push(&mut self, reply: Reply) {
+        self.bytes += reply.len();
+        self.replies.push_back(reply);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.replies.is_empty()
+    }
+
+    pub(super) fn replies(&self) -> usize {
+        self.replies.len()
+    }
+
+    /// Bytes that wait.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Sends once; `send` says how many bytes it took.
+    pub(super) fn send(
+        &mut self,
+        send: impl FnOnce(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        let mut parts = [IoSlice::new(&[]); AT_ONCE * 2];
+        let mut count = 0;
+        let mut skip = self.sent;
+        for reply in self.replies.iter().take(AT_ONCE) {
+            for part in [reply.head(), &reply.body] {
+                let skipped = skip.min(part.len());
+                skip -= skipped;
+                if skipped < part.len() {
+                    parts[count] = IoSlice::new(&part[skipped..]);
+                    count += 1;
+                }
+            }
+        }
+        let taken = send(&parts[..count])?;
+        self.bytes -= taken;
+        self.sent += taken;
+        while let Some(first) = self.replies.front_mut()
+            && self.sent >= first.len()
+        {
+            self.sent -= first.len();
+            let body = std::mem::take(&mut first.body);
+            if first.buffer {
+                self.spent.push(body);
+            }
+            self.replies.pop_front();
+        }
+        Ok(taken)
+    }
+
+    /// Gives the buffers of sent replies.
+    pub(super) fn spent(&mut self, give: impl FnMut(Vec<u8>)) {
+        self.spent.drain(..).for_each(give);
+    }
+}

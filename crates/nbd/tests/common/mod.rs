@@ -1,0 +1,323 @@
+//! A client that says what it is told to, right or wrong, and exports that answer late.
+// Each test takes what it needs, and says what it leaves out.
+#![allow(dead_code, clippy::print_stdout)]
+
+use gordon_nbd::{Errno, Export, Info, Limits, Listen, Op, Request, Server, ServerOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+use tempfile::TempDir;
+
+pub const READ: u16 = 0;
+pub const WRITE: u16 = 1;
+pub const DISC: u16 = 2;
+pub const FLUSH: u16 = 3;
+pub const TRIM: u16 = 4;
+pub const CACHE: u16 = 5;
+pub const WRITE_ZEROES: u16 = 6;
+pub const BLOCK_STATUS: u16 = 7;
+
+pub const FUA: u16 = 1;
+pub const NO_HOLE: u16 = 2;
+pub const REQ_ONE: u16 = 8;
+pub const FAST_ZERO: u16 = 16;
+
+/// A served export in a folder of its own.
+pub struct Served {
+    pub server: Option<Server>,
+    pub socket: PathBuf,
+    _folder: TempDir,
+}
+
+pub fn serve(export: impl Export + 'static) -> Served {
+    serve_with(export, Limits::default())
+}
+
+pub fn serve_with(export: impl Export + 'static, limits: Limits) -> Served {
+    let mut options = ServerOptions::new(Arc::new(export));
+    options.limits = limits;
+    serve_options(options)
+}
+
+pub fn serve_options(mut options: ServerOptions) -> Served {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("s");
+    options.listen.push(Listen::Unix(socket.clone()));
+    let server = Some(Server::start(options).unwrap());
+    Served { server, socket, _folder: folder }
+}
+
+impl Served {
+    pub fn client(&self) -> Client<UnixStream> {
+        Client::go(self.stream(), "", true)
+    }
+
+    pub fn stream(&self) -> UnixStream {
+        connect(&self.socket)
+    }
+
+    pub fn stop(&mut self) -> usize {
+        self.server.take().unwrap().stop()
+    }
+
+    /// Waits until that many clients are there.
+    pub fn await_clients(&self, count: usize) {
+        let server = self.server.as_ref().unwrap();
+        for _ in 0..1000 {
+            if server.clients() == count {
+                return;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        panic!("{} clients, not {count}", server.clients());
+    }
+}
+
+pub fn connect(path: &Path) -> UnixStream {
+    let stream = UnixStream::connect(path).unwrap();
+    // A test that waits for ever says nothing.
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    stream.set_write_timeout(Some(Duration::from_secs(30))).unwrap();
+    stream
+}
+
+/// A reply: the cookie, and data or the error's number.
+pub type Answer = (u64, Result<Vec<u8>, u32>);
+
+pub struct Client<S> {
+    pub stream: S,
+    pub structured: bool,
+    next: u64,
+    /// Lengths of reads under way, for simple replies do not tell.
+    reads: Vec<(u64, usize)>,
+}
+
+pub fn option_bytes(option: u32, data: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(data.len()).unwrap();
+    [b"IHAVEOPT", &option.to_be_bytes()[..], &length.to_be_bytes(), data].concat()
+}
+
+pub fn string(text: &str) -> Vec<u8> {
+    [&u32::try_from(text.len()).unwrap().to_be_bytes()[..], text.as_bytes()].concat()
+}
+
+pub fn request(kind: u16, flags: u16, cookie: u64, offset: u64, length: u32) -> Vec<u8> {
+    let magic = 0x2560_9513u32.to_be_bytes();
+    let mut bytes = [&magic[..], &flags.to_be_bytes(), &kind.to_be_bytes()].concat();
+    bytes.extend(cookie.to_be_bytes());
+    bytes.extend(offset.to_be_bytes());
+    bytes.extend(length.to_be_bytes());
+    bytes
+}
+
+impl<S: Read + Write> Client<S> {
+    /// Through the greeting.
+    pub fn greet(mut stream: S) -> Self {
+        let mut greeting = [0; 18];
+        stream.read_exact(&mut greeting).unwrap();
+        assert_eq!(&greeting[..16], b"NBDMAGICIHAVEOPT");
+        stream.write_all(&3u32.to_be_bytes()).unwrap();
+        Self::greeted(stream)
+    }
+
+    /// Greeted already.
+    pub fn greeted(stream: S) -> Self {
+        Self { stream, structured: false, next: 1, reads: Vec::new() }
+    }
+
+    /// To the transmission of an export, with block status where replies are structured.
+    pub fn go(stream: S, name: &str, structured: bool) -> Self {
+        let mut client = Self::greet(stream);
+        client.choose(name, structured);
+        client
+    }
+
+    pub fn choose(&mut self, name: &str, structured: bool) {
+        if structured {
+            self.structured = true;
+            self.option(8, &[]).unwrap();
+            let query = [string(name), vec![0, 0, 0, 1], string("base:allocation")].concat();
+            assert_eq!(self.option(10, &query).unwrap().len(), 1);
+        }
+        self.option(7, &[string(name), vec![0, 0]].concat()).unwrap();
+    }
+
+    /// An option; what was replied until the ACK, or the error.
+    pub fn option(&mut self, option: u32, data: &[u8]) -> Result<Vec<Vec<u8>>, u32> {
+        self.stream.write_all(&option_bytes(option, data)).unwrap();
+        let mut said = Vec::new();
+        loop {
+            let head: [u8; 20] = self.take().unwrap();
+            let word = |at: usize| u32::from_be_bytes(head[at..at + 4].try_into().unwrap());
+            assert_eq!(word(8), option);
+            let mut data = vec![0; word(16) as usize];
+            self.stream.read_exact(&mut data).unwrap();
+            match word(12) {
+                1 => return Ok(said),
+                kind if kind >> 31 == 1 => return Err(kind & 0xffff),
+                _ => said.push(data),
+            }
+        }
+    }
+
+    pub fn send(&mut self, kind: u16, flags: u16, offset: u64, length: u32, data: &[u8]) -> u64 {
+        let cookie = self.next;
+        self.next += 1;
+        if kind == READ {
+            self.reads.push((cookie, length as usize));
+        }
+        let bytes = [&request(kind, flags, cookie, offset, length), data].concat();
+        self.stream.write_all(&bytes).unwrap();
+        cookie
+    }
+
+    fn take<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.stream.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The next reply, whichever request it is for.
+    pub fn answer(&mut self) -> io::Result<Answer> {
+        let magic = u32::from_be_bytes(self.take()?);
+        if magic == 0x6744_6698 {
+            let errno = u32::from_be_bytes(self.take()?);
+            let cookie = u64::from_be_bytes(self.take()?);
+            let read = self.reads.iter().position(|(read, _)| *read == cookie);
+            let length = read.map_or(0, |place| self.reads.swap_remove(place).1);
+            if errno != 0 {
+                return Ok((cookie, Err(errno)));
+            }
+            let mut data = vec![0; length];
+            self.stream.read_exact(&mut data)?;
+            return Ok((cookie, Ok(data)));
+        }
+        assert_eq!(magic, 0x668e_33ef);
+        let [flags @ .., kind1, kind0]: [u8; 4] = self.take()?;
+        assert_eq!(flags, [0, 1], "one chunk, the last");
+        let cookie = u64::from_be_bytes(self.take()?);
+        let length = u32::from_be_bytes(self.take()?) as usize;
+        let mut data = vec![0; length];
+        self.stream.read_exact(&mut data)?;
+        match u16::from_be_bytes([kind1, kind0]) {
+            0 => Ok((cookie, Ok(Vec::new()))),
+            // The offset, or the context.
+            1 => Ok((cookie, Ok(data.split_off(8)))),
+            5 => Ok((cookie, Ok(data.split_off(4)))),
+            0x8001 => {
+                assert!(data.len() > 6, "an error has words");
+                Ok((cookie, Err(u32::from_be_bytes(data[..4].try_into().unwrap()))))
+            }
+            kind => panic!("a chunk of kind {kind}"),
+        }
+    }
+
+    /// One request and its reply.
+    pub fn ask(&mut self, kind: u16, flags: u16, offset: u64, length: u32) -> Result<Vec<u8>, u32> {
+        let cookie = self.send(kind, flags, offset, length, &[]);
+        let (of, answer) = self.answer().unwrap();
+        assert_eq!(of, cookie);
+        answer
+    }
+
+    pub fn read(&mut self, offset: u64, length: u32) -> Result<Vec<u8>, u32> {
+        self.ask(READ, 0, offset, length)
+    }
+
+    pub fn write(&mut self, offset: u64, data: &[u8]) -> Result<(), u32> {
+        let length = u32::try_from(data.len()).unwrap();
+        let cookie = self.send(WRITE, 0, offset, length, data);
+        let (of, answer) = self.answer().unwrap();
+        assert_eq!(of, cookie);
+        answer.map(|data| assert!(data.is_empty()))
+    }
+
+    /// The extents, as length and flags.
+    pub fn status(&mut self, flags: u16, offset: u64, length: u32) -> Result<Vec<(u32, u32)>, u32> {
+        let data = self.ask(BLOCK_STATUS, flags, offset, length)?;
+        let word = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().unwrap());
+        Ok(data.chunks(8).map(|pair| (word(&pair[..4]), word(&pair[4..]))).collect())
+    }
+
+    /// The server has closed.
+    pub fn is_over(&mut self) -> bool {
+        matches!(self.stream.read(&mut [0; 1]), Ok(0))
+            || matches!(self.stream.read(&mut [0; 1]), Err(e) if e.kind() != io::ErrorKind::WouldBlock)
+    }
+}
+
+/// An export with a thread of its own, as a device has: it answers late, the last first.
+pub struct Late {
+    info: Info,
+    queue: Mutex<Sender<Vec<Request>>>,
+}
+
+impl Late {
+    pub fn new(inner: impl Export + 'static, delay: Duration) -> Self {
+        let (queue, taken) = mpsc::channel::<Vec<Request>>();
+        let info = inner.info();
+        thread::spawn(move || {
+            while let Ok(mut batch) = taken.recv() {
+                thread::sleep(delay);
+                batch.extend(taken.try_iter().flatten());
+                batch.reverse();
+                inner.submit(&mut batch);
+            }
+        });
+        Self { info, queue: Mutex::new(queue) }
+    }
+}
+
+impl Export for Late {
+    fn info(&self) -> Info {
+        self.info
+    }
+
+    fn submit(&self, batch: &mut Vec<Request>) {
+        self.queue.lock().unwrap().send(std::mem::take(batch)).unwrap();
+    }
+}
+
+/// An export with bad places: at 0 a medium error, at 4096 no answer at all, elsewhere no space.
+pub struct Faulty;
+
+impl Export for Faulty {
+    fn info(&self) -> Info {
+        Info::new(gordon_units::Bytes(1 << 20))
+    }
+
+    fn submit(&self, batch: &mut Vec<Request>) {
+        for request in batch.drain(..) {
+            match request.op() {
+                Op::Read { offset: 0 } | Op::Write { offset: 0, .. } => {
+                    request.fail(Errno::Io, "a page cannot be read");
+                }
+                Op::Read { offset: 4096 } | Op::Write { offset: 4096, .. } => drop(request),
+                Op::Flush => request.done(),
+                Op::Status { .. } => request.done_with(Vec::new()),
+                _ => request.fail(Errno::NoSpc, "the reserve is exhausted"),
+            }
+        }
+    }
+}
+
+/// What a program printed, which must have succeeded; nothing where it is not installed, and then
+/// it is said which test that skips.
+pub fn run(test: &str, program: &str, words: &[&str]) -> Option<String> {
+    let output = match Command::new(program).args(words).output() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            println!("skipped: {test}: {program} is not installed");
+            return None;
+        }
+        output => output.unwrap(),
+    };
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {words:?}: {error}\n{said}");
+    Some(said)
+}

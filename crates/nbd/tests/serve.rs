@@ -1,0 +1,540 @@
+//! Does the server do what clients ask, and does no client hurt another?
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{
+    BLOCK_STATUS, CACHE, Client, DISC, FAST_ZERO, FLUSH, FUA, Faulty, Late, NO_HOLE, READ, REQ_ONE,
+    Served, TRIM, WRITE, WRITE_ZEROES, connect, option_bytes, request, serve, serve_options,
+    serve_with, string,
+};
+use gordon_nbd::{
+    Event, Info, Limits, Listen, MAX_EXTENTS, Memory, Named, NbdError, Server, ServerOptions,
+};
+use gordon_units::Bytes;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const MIB: u64 = 1 << 20;
+
+fn memory(size: u64) -> Memory {
+    Memory::new(Bytes(size))
+}
+
+fn late(size: u64) -> Late {
+    Late::new(memory(size), Duration::from_millis(5))
+}
+
+/// Every command, on an export that answers at once and on one that answers late.
+fn every_command(served: &Served, structured: bool) {
+    let mut client = Client::go(served.stream(), "", structured);
+    let (hole, data) = (3, 0);
+    assert_eq!(client.read(12_345, 100), Ok(vec![0; 100]));
+    assert_eq!(client.write(65_536 - 3, b"abcdef"), Ok(()));
+    assert_eq!(client.read(65_536 - 4, 8), Ok(b"\0abcdef\0".to_vec()));
+    let length = 4 << 20;
+    let large: Vec<u8> = (0..length).map(|at: u32| (at % 241) as u8).collect();
+    let cookie = client.send(WRITE, FUA, 0, length, &large);
+    assert_eq!(client.answer().unwrap(), (cookie, Ok(Vec::new())));
+    assert_eq!(client.read(0, length), Ok(large));
+    assert_eq!(client.ask(FLUSH, 0, 0, 0), Ok(Vec::new()));
+    assert_eq!(client.ask(CACHE, 0, 0, 1 << 20), Ok(Vec::new()));
+    assert_eq!(client.ask(TRIM, FUA, 0, 1 << 20), Ok(Vec::new()));
+    assert_eq!(client.ask(WRITE_ZEROES, FAST_ZERO, 1 << 20, 65_536), Ok(Vec::new()));
+    assert_eq!(client.ask(WRITE_ZEROES, NO_HOLE | FUA, 0, 65_536), Ok(Vec::new()));
+    assert_eq!(client.ask(WRITE_ZEROES, NO_HOLE | FAST_ZERO, 0, 65_536), Err(95));
+    assert_eq!(client.read(65_536, 2 << 20).unwrap()[..1 << 20], vec![0; 1 << 20]);
+    if structured {
+        let told = [(65_536, data), (0xf_0000 + 65_536, hole), ((1 << 20) - 65_536, data)];
+        assert_eq!(client.status(0, 0, 2 << 20).unwrap(), told);
+        assert_eq!(client.status(REQ_ONE, 512, 2 << 20).unwrap(), [(65_024, data)]);
+        assert_eq!(client.status(0, 8 << 20, 1 << 20).unwrap(), [(1 << 20, hole)]);
+    } else {
+        assert_eq!(client.ask(BLOCK_STATUS, 0, 0, 512), Err(22));
+    }
+    // Errors leave the stream in order.
+    let over = client.send(WRITE, 0, 16 * MIB - 1, 5, b"hello");
+    assert_eq!(client.answer().unwrap(), (over, Err(28)));
+    assert_eq!(client.ask(TRIM, 0, 16 * MIB, 1), Err(22));
+    assert_eq!(client.ask(99, 0, 0, 0), Err(22));
+    assert_eq!(client.ask(READ, 64, 0, 1), Err(22));
+    assert_eq!(client.read(0, u32::MAX), Err(22));
+    // Many at once, out of order; a goodbye waits for all of them.
+    let cookies: Vec<_> =
+        (0u32..100).map(|at| client.send(READ, 0, u64::from(at) * 100, 100, &[])).collect();
+    client.stream.write_all(&request(DISC, 0, 0, 0, 0)).unwrap();
+    let mut answered: Vec<_> = (0..100).map(|_| client.answer().unwrap().0).collect();
+    answered.sort_unstable();
+    assert_eq!(answered, cookies);
+    assert!(client.is_over());
+}
+
+#[test]
+fn every_command_works() {
+    for structured in [false, true] {
+        every_command(&serve(memory(16 * MIB)), structured);
+        every_command(&serve(late(16 * MIB)), structured);
+    }
+}
+
+#[test]
+fn a_map_comes_in_parts() {
+    let served = serve(memory(256 * MIB));
+    let mut client = served.client();
+    for chunk in 0..1100 {
+        client.write(chunk * 2 * 65_536, b"x").unwrap();
+    }
+    let (mut at, mut told) = (0, Vec::new());
+    while at < 256 * MIB {
+        let left = u32::try_from(256 * MIB - at).unwrap();
+        let part = client.status(0, at, left).unwrap();
+        assert!(part.len() <= MAX_EXTENTS);
+        at += part.iter().map(|(length, _)| u64::from(*length)).sum::<u64>();
+        told.extend(part);
+    }
+    assert_eq!((at, told.len()), (256 * MIB, 2200));
+    assert!(told.iter().zip([0, 3].iter().cycle()).all(|((_, is), flags)| is == flags));
+}
+
+#[test]
+fn the_exports_errors_arrive() {
+    for structured in [false, true] {
+        let served = serve(Faulty);
+        let mut client = Client::go(served.stream(), "", structured);
+        for _ in 0..3 {
+            assert_eq!(client.read(0, 512), Err(5));
+            assert_eq!(client.read(4096, 512), Err(5), "a request that is dropped");
+            assert_eq!(client.write(0, b"x"), Err(5));
+            assert_eq!(client.write(8192, b"x"), Err(28));
+            assert_eq!(client.ask(TRIM, 0, 0, 512), Err(28));
+            assert_eq!(client.ask(FLUSH, 0, 0, 0), Ok(Vec::new()));
+            if structured {
+                assert_eq!(client.status(0, 0, 512), Err(5), "no extents");
+            }
+        }
+    }
+}
+
+#[test]
+fn exports_have_names_and_sizes() {
+    let named = |name: &str, size, read_only| Named {
+        name: name.into(),
+        description: "words".into(),
+        export: Arc::new(memory(size)),
+        read_only,
+    };
+    let mut options = ServerOptions::new(Arc::new(memory(MIB)));
+    options.exports = vec![named("a", MIB, false), named("b", 2 * MIB, true)];
+    let served = serve_options(options);
+    let mut client = Client::greet(served.stream());
+    assert_eq!(client.option(3, &[]).unwrap().len(), 2);
+    assert_eq!(client.option(7, &[string("c"), vec![0, 0]].concat()), Err(6));
+    assert_eq!(client.option(99, b"?"), Err(1));
+    client.choose("b", true);
+    assert_eq!(client.read(2 * MIB - 1, 1), Ok(vec![0]));
+    assert_eq!(client.write(0, b"x"), Err(1));
+    assert_eq!(client.ask(TRIM, 0, 0, 1), Err(1));
+    assert_eq!(client.ask(WRITE_ZEROES, 0, 0, 1), Err(1));
+    assert_eq!(client.ask(FLUSH, FUA, 0, 0), Ok(Vec::new()));
+
+    // The old way, and what it says of the first export.
+    let mut old = served.stream();
+    old.write_all(&1u32.to_be_bytes()).unwrap();
+    old.write_all(&option_bytes(1, b"")).unwrap();
+    let mut said = [0; 18 + 134];
+    old.read_exact(&mut said).unwrap();
+    assert_eq!(said[18..26], MIB.to_be_bytes());
+}
+
+#[test]
+fn block_sizes_are_kept() {
+    let info = Info { minimum: Bytes(4096), maximum: Bytes(65_536), ..Info::new(Bytes(MIB)) };
+    let served = serve(Memory::with_info(info));
+    let mut client = served.client();
+    assert_eq!(client.read(4096, 4096), Ok(vec![0; 4096]));
+    assert_eq!(client.read(512, 4096), Err(22));
+    assert_eq!(client.read(0, 65_536 + 4096), Err(75));
+    let data = vec![1; 65_536 + 4096];
+    assert_eq!(client.write(0, &data), Err(22));
+    assert_eq!(client.write(0, &data[4096..]), Ok(()));
+    for wrong in [
+        Info { minimum: Bytes(1000), ..info },
+        Info { minimum: Bytes(1 << 17), ..info },
+        Info { preferred: Bytes(2048), ..info },
+        Info { maximum: Bytes(2048), ..info },
+        Info { maximum: Bytes(1 << 30), ..info },
+        Info { size: Bytes(1000), ..info },
+    ] {
+        let options = ServerOptions::new(Arc::new(Memory::with_info(wrong)));
+        assert!(matches!(Server::start(options), Err(NbdError::Export { .. })), "{wrong:?}");
+    }
+}
+
+#[test]
+fn many_clients_at_once() {
+    for slow in [false, true] {
+        let served = if slow { serve(late(16 * MIB)) } else { serve(memory(16 * MIB)) };
+        thread::scope(|scope| {
+            for number in 0..24u64 {
+                let mut client = served.client();
+                scope.spawn(move || {
+                    let base = number * 512 * 1024;
+                    for round in 0..20u64 {
+                        let byte = u8::try_from(number * 7 + round).unwrap_or(255);
+                        let at = base + round * 20_000;
+                        assert_eq!(client.write(at, &vec![byte; 20_000]), Ok(()));
+                        assert_eq!(client.read(at, 20_000), Ok(vec![byte; 20_000]));
+                    }
+                    client.stream.write_all(&request(DISC, 0, 0, 0, 0)).unwrap();
+                });
+            }
+        });
+        served.await_clients(0);
+    }
+}
+
+#[test]
+fn one_connection_sees_what_another_wrote() {
+    let served = serve(memory(MIB));
+    let (mut one, mut other) = (served.client(), served.client());
+    one.write(10, b"words").unwrap();
+    assert_eq!(other.read(10, 5), Ok(b"words".to_vec()));
+    drop(one);
+    drop(other);
+    served.await_clients(0);
+    assert_eq!(served.client().read(10, 5), Ok(b"words".to_vec()), "reconnected");
+}
+
+#[test]
+fn requests_may_come_in_any_pieces() {
+    let served = serve(memory(MIB));
+    let mut client = served.client();
+    let mut bytes = request(WRITE, 0, 7, 100, 10);
+    bytes.extend(b"0123456789");
+    bytes.extend(request(READ, 0, 8, 100, 10));
+    for byte in bytes {
+        client.stream.write_all(&[byte]).unwrap();
+    }
+    assert_eq!(client.answer().unwrap(), (7, Ok(Vec::new())));
+    assert_eq!(client.answer().unwrap(), (8, Ok(b"0123456789".to_vec())));
+}
+
+#[test]
+fn a_client_that_does_not_read_waits_alone() {
+    let limits = Limits { stall: Duration::from_millis(1500), ..Limits::default() };
+    let served = serve_with(memory(64 * MIB), limits);
+    let mut slow = served.client();
+    // 40 MiB of replies that it does not take.
+    for _ in 0..20 {
+        slow.send(READ, 0, 0, 2 << 20, &[]);
+    }
+    let mut other = served.client();
+    let start = Instant::now();
+    for _ in 0..100 {
+        assert_eq!(other.read(0, 65_536), Ok(vec![0; 65_536]));
+    }
+    assert!(start.elapsed() < Duration::from_secs(5));
+    // It holds memory that all share, and does not move.
+    served.await_clients(1);
+    assert_eq!(other.read(0, 1), Ok(vec![0]));
+
+    // One that holds little may take its time.
+    let mut modest = served.client();
+    modest.stream.write_all(&request(WRITE, 0, 1, 0, 4096)).unwrap();
+    thread::sleep(Duration::from_millis(2500));
+    modest.stream.write_all(&[3; 4096]).unwrap();
+    assert_eq!(modest.answer().unwrap(), (1, Ok(Vec::new())));
+}
+
+#[test]
+fn clients_that_hoard_memory_slow_only_large_requests() {
+    let limits = Limits {
+        bytes: Bytes(32 * MIB),
+        share: Bytes(64 * MIB),
+        stall: Duration::from_millis(1500),
+        ..Limits::default()
+    };
+    let served = serve_with(memory(64 * MIB), limits);
+    // Each announces a write of 32 MiB and sends none of it.
+    let hoarders: Vec<_> = (0..4)
+        .map(|_| {
+            let mut client = served.client();
+            client.stream.write_all(&request(WRITE, 0, 1, 0, 32 << 20)).unwrap();
+            client
+        })
+        .collect();
+    let mut other = served.client();
+    let start = Instant::now();
+    for at in 0..100 {
+        assert_eq!(other.write(at * 4096, &[1; 4096]), Ok(()));
+    }
+    assert!(start.elapsed() < Duration::from_millis(1400), "small requests have their reserve");
+    assert_eq!(other.read(0, 32 << 20).map(|data| data.len()), Ok(32 << 20), "large ones wait");
+    drop(hoarders);
+}
+
+#[test]
+fn who_does_not_speak_nbd_is_sent_away() {
+    let served = serve(memory(MIB));
+    let mut web = served.stream();
+    web.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut said = Vec::new();
+    web.read_to_end(&mut said).unwrap();
+    assert_eq!(said.len(), 18, "only the greeting");
+
+    let mut client = served.client();
+    client.stream.write_all(&[0xaa; 1000]).unwrap();
+    assert!(client.is_over());
+
+    // A huge write that is refused is passed over, not kept.
+    let mut client = served.client();
+    client.stream.write_all(&request(WRITE, 0, 9, 0, 100 << 20)).unwrap();
+    for _ in 0..100 {
+        client.stream.write_all(&vec![0; 1 << 20]).unwrap();
+    }
+    assert_eq!(client.answer().unwrap(), (9, Err(28)));
+    assert_eq!(client.read(0, 1), Ok(vec![0]));
+
+    // Requests without end that are refused, no reply read: the server does not pile them up.
+    let mut client = served.client();
+    client.stream.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
+    let bad = request(99, 0, 0, 0, 0).repeat(10_000);
+    assert!((0..1000).any(|_| client.stream.write_all(&bad).is_err()), "it has to wait");
+}
+
+#[test]
+fn a_handshake_has_its_time_and_places_are_counted() {
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&events);
+    let mut options = ServerOptions::new(Arc::new(memory(MIB)));
+    options.watch = Some(Box::new(move |event| seen.lock().unwrap().push(event.clone())));
+    options.limits.handshake = Duration::from_millis(500);
+    options.limits.connections = 3;
+    let served = serve_options(options);
+    let mut client = served.client();
+    let (mut silent, mut drip) = (served.stream(), served.stream());
+    served.await_clients(3);
+    let mut said = Vec::new();
+    served.stream().read_to_end(&mut said).unwrap();
+    assert!(said.is_empty(), "a fourth is sent away");
+    let start = Instant::now();
+    for byte in [0u8; 4].into_iter().chain(*b"IHAVEOPT").cycle() {
+        if drip.write_all(&[byte]).is_err() || start.elapsed() > Duration::from_secs(5) {
+            break;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert!(start.elapsed() < Duration::from_secs(2));
+    silent.read_to_end(&mut said).unwrap();
+    served.await_clients(1);
+    thread::sleep(Duration::from_millis(600));
+    assert_eq!(client.read(0, 1), Ok(vec![0]), "the limit is the handshake's alone");
+    assert_eq!(served.client().read(0, 1), Ok(vec![0]));
+    let events = events.lock().unwrap();
+    assert!(events.iter().any(|event| matches!(event, Event::Refused { .. })));
+    let late = "the handshake took too long";
+    assert!(events.iter().any(|event| matches!(event, Event::Gone { why, .. } if why == late)));
+}
+
+#[test]
+fn a_stop_finishes_what_is_in_flight() {
+    let delay = Duration::from_millis(300);
+    let mut served = serve(Late::new(memory(MIB), delay));
+    let mut idle = served.client();
+    let mut busy = served.client();
+    let half = Client::greet(served.stream());
+    let cookies: Vec<_> = (0..10).map(|at| busy.send(WRITE, 0, at * 8, 8, b"whatever")).collect();
+    thread::sleep(Duration::from_millis(50));
+    let stopped = thread::scope(|scope| {
+        let stopper = scope.spawn(|| served.stop());
+        thread::sleep(Duration::from_millis(100));
+        let refused = busy.send(READ, 0, 0, 8, &[]);
+        let mut answers: Vec<_> = (0..11).map(|_| busy.answer().unwrap()).collect();
+        answers.sort_by_key(|(cookie, _)| *cookie);
+        assert_eq!(answers.pop(), Some((refused, Err(108))));
+        for (answer, cookie) in answers.iter().zip(cookies) {
+            assert_eq!(*answer, (cookie, Ok(Vec::new())));
+        }
+        stopper.join().unwrap()
+    });
+    assert_eq!(stopped, 0);
+    assert!(idle.is_over() && busy.is_over());
+    drop(half);
+    assert!(!served.socket.exists());
+}
+
+#[test]
+fn a_stop_does_not_wait_for_ever() {
+    let limits = Limits { grace: Duration::from_millis(400), ..Limits::default() };
+    let mut served = serve_with(memory(64 * MIB), limits);
+    let mut slow = served.client();
+    for _ in 0..10 {
+        slow.send(READ, 0, 0, 2 << 20, &[]);
+    }
+    let mut partial = served.client();
+    partial.stream.write_all(&request(WRITE, 0, 1, 0, 4096)[..20]).unwrap();
+    thread::sleep(Duration::from_millis(100));
+    let start = Instant::now();
+    assert_eq!(served.stop(), 0);
+    assert!(start.elapsed() < Duration::from_secs(3));
+}
+
+#[test]
+fn a_stop_under_load_loses_no_acknowledged_write() {
+    let memory = Arc::new(memory(16 * MIB));
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("s");
+    let start = || {
+        let mut options = ServerOptions::new(Arc::clone(&memory) as _);
+        options.listen.push(Listen::Unix(socket.clone()));
+        Server::start(options).unwrap()
+    };
+    let server = start();
+    let acknowledged: Vec<_> = thread::scope(|scope| {
+        let writers: Vec<_> = (0..4u64)
+            .map(|number| {
+                let mut client = Client::go(connect(&socket), "", true);
+                scope.spawn(move || {
+                    let mut count = 0;
+                    loop {
+                        let at = number * 4 * MIB + (count % 1000) * 4096;
+                        let head = request(WRITE, 0, count, at, 4096);
+                        let data = count.to_be_bytes().repeat(512);
+                        let sent = client.stream.write_all(&[head, data].concat());
+                        match sent.and_then(|()| client.answer()) {
+                            Ok((_, Ok(_))) => count += 1,
+                            _ => return count,
+                        }
+                    }
+                })
+            })
+            .collect();
+        thread::sleep(Duration::from_millis(300));
+        assert_eq!(server.stop(), 0);
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+    });
+    let server = start();
+    let mut client = Client::go(connect(&socket), "", true);
+    for (count, base) in acknowledged.iter().zip([0, 4, 8, 12]) {
+        assert!(*count > 0);
+        let last = count - 1;
+        let data = client.read(base * MIB + (last % 1000) * 4096, 4096).unwrap();
+        assert_eq!(data, last.to_be_bytes().repeat(512));
+    }
+    drop(server);
+}
+
+#[test]
+fn what_a_client_left_in_flight_still_counts() {
+    let delay = Duration::from_millis(700);
+    let limits = Limits { connections: 2, ..Limits::default() };
+    let served = serve_with(Late::new(memory(64 * MIB), delay), limits);
+    for _ in 0..2 {
+        let mut client = served.client();
+        client.send(READ, 0, 0, 8 << 20, &[]);
+        client.send(WRITE, 0, 0, 100, &[5; 100]);
+        client.stream.write_all(&[1; 28]).unwrap();
+        client.stream.read_to_end(&mut Vec::new()).unwrap();
+    }
+    assert_eq!(served.server.as_ref().unwrap().clients(), 2, "garbage, but requests are out");
+    served.await_clients(0);
+    assert_eq!(served.client().read(0, 100), Ok(vec![5; 100]));
+}
+
+#[test]
+fn limits_that_are_too_low() {
+    for limits in [
+        Limits { requests: 0, ..Limits::default() },
+        Limits { connections: 0, ..Limits::default() },
+        Limits { bytes: Bytes(MIB), ..Limits::default() },
+        Limits { share: Bytes(MIB), ..Limits::default() },
+    ] {
+        let mut options = ServerOptions::new(Arc::new(memory(MIB)));
+        options.limits = limits;
+        assert!(matches!(Server::start(options), Err(NbdError::Limits(_))));
+    }
+}
+
+#[test]
+fn the_tightest_limits_still_serve() {
+    let info = Info { maximum: Bytes(70_000), ..Info::new(Bytes(MIB)) };
+    let limits = Limits {
+        requests: 1,
+        bytes: Bytes(70_000),
+        reserve: Bytes(0),
+        share: Bytes(70_000),
+        ..Limits::default()
+    };
+    let served = serve_with(Memory::with_info(info), limits);
+    let (mut one, mut other) = (served.client(), served.client());
+    // (What one keeps, another gets after a tick of a second at the latest.)
+    for _ in 0..3 {
+        assert_eq!(one.write(0, &[1; 70_000]), Ok(()));
+        assert_eq!(other.read(0, 70_000), Ok(vec![1; 70_000]));
+        assert_eq!(other.read(0, 7), Ok(vec![1; 7]));
+        let cookies: Vec<_> = (0..50).map(|at| one.send(READ, 0, at, 1000, &[])).collect();
+        let answered: Vec<_> = (0..50).map(|_| one.answer().unwrap().0).collect();
+        assert_eq!(cookies, answered);
+    }
+}
+
+#[test]
+fn a_half_closed_client_gets_its_replies() {
+    let served = serve(late(MIB));
+    let mut client = served.client();
+    let cookie = client.send(READ, 0, 0, 100, &[]);
+    client.stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(client.answer().unwrap(), (cookie, Ok(vec![0; 100])));
+    assert!(client.is_over());
+    // One that vanishes with requests in flight.
+    let mut client = served.client();
+    client.send(READ, 0, 0, 100, &[]);
+    drop(client);
+    served.await_clients(0);
+}
+
+#[test]
+fn sockets_that_exist() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    let start = || {
+        let mut options = ServerOptions::new(Arc::new(memory(MIB)));
+        options.listen.push(Listen::Unix(path.clone()));
+        Server::start(options)
+    };
+    let first = start().unwrap();
+    assert!(matches!(start(), Err(NbdError::Exists(_))), "in use");
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "its owner's alone");
+    drop(first);
+    assert!(!path.exists());
+    drop(UnixListener::bind(&path).unwrap());
+    assert!(path.exists());
+    drop(start().expect("a stale one is replaced"));
+    std::fs::write(&path, "data").unwrap();
+    assert!(matches!(start(), Err(NbdError::Exists(_))), "no socket");
+    assert_eq!(std::fs::read(&path).unwrap(), b"data");
+}
+
+#[test]
+fn tcp_stays_on_this_machine_unless_told() {
+    let start = |address: &str, insecure| {
+        let mut options = ServerOptions::new(Arc::new(memory(MIB)));
+        options.listen.push(Listen::Tcp { address: address.parse().unwrap(), insecure });
+        Server::start(options)
+    };
+    assert!(matches!(start("0.0.0.0:0", false), Err(NbdError::Beyond(_))));
+    drop(start("0.0.0.0:0", true).unwrap());
+    let server = start("127.0.0.1:0", false).unwrap();
+    let Listen::Tcp { address, .. } = server.places()[0] else { panic!("no port") };
+    let taken = start(&address.to_string(), false);
+    assert!(matches!(taken, Err(NbdError::Listen { .. })));
+    let mut client = Client::go(TcpStream::connect(address).unwrap(), "", true);
+    client.write(1, b"over TCP").unwrap();
+    assert_eq!(client.read(1, 8), Ok(b"over TCP".to_vec()));
+}
