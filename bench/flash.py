@@ -299,7 +299,7 @@ def sweep(folder: Path) -> str:
         devices.append(folder / f"device{number}.toml")
         devices[-1].write_text(preset)
     pattern = ("--pattern", "random-write", "--size", "4KiB", "--span", "2GiB")
-    load = (*pattern, "--requests", "4000000", "--json", "/dev/null")
+    load = (*pattern, "--requests", "4000000", "--json", "-")
 
     def seconds(*command: str | Path) -> float:
         start = time.monotonic()

@@ -598,3 +598,20 @@ def test_progress_is_told() -> None:
         f"<gordon.flash.Result gordon-slc-256g: 3000 requests in "
         f"{told.report['simulated_s']:.3g} s>"
     )
+
+
+def test_a_pipe_is_written_to_and_stays(run: Run, tmp_path: Path) -> None:
+    """As a device would be: a renamed file must not take its place."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    load = ("flash", "bench", "--pattern", "random-write", "--requests", "10")
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
+        assert run(*load, "--json", str(pipe)).status == 0
+        answer, _ = reader.communicate(timeout=60)
+    assert json.loads(answer)["requests"] == 10
+    assert pipe.is_fifo()
+    for option in ("--requests-out", "--checkpoint"):
+        refused = run(*load, option, str(pipe))
+        assert refused.status == 1
+        assert str(pipe) in refused.err
+        assert pipe.is_fifo()

@@ -23,6 +23,10 @@ pub fn save(ssd: &mut Ssd, config: &SsdConfig, path: &Path) -> Result<(), Replay
     while ssd.next_event().is_some() {
         ssd.step(&mut Vec::new());
     }
+    if path.exists() && !path.is_file() {
+        let why = format!("cannot write {}: it is no plain file", path.display());
+        return Err(ReplayError::impossible("checkpoint", why, "name a file"));
+    }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.partial-{}", std::process::id()));
     let written = write(ssd, config, &beside).and_then(|()| std::fs::rename(&beside, path));

@@ -29,12 +29,17 @@ def check(*paths: str | None) -> None:
 
 
 def write(files: dict[str, str]) -> None:
-    """Writes text by path, `-` being stdout: all files beside their place first, then renamed."""
+    """Writes text by path, `-` being stdout: all files beside their place first, then renamed. A
+    device or a pipe is written to as it is."""
     made: dict[Path, Path] = {}
+    special: dict[Path, str] = {}
     try:
         for path, text in files.items():
             if path != STDOUT:
                 target = Path(path)
+                if target.exists() and not target.is_file():
+                    special[target] = text
+                    continue
                 made[target] = target.with_name(f".{target.name}.partial-{os.getpid()}")
                 with made[target].open("w", encoding="utf-8") as file:
                     file.write(text)
@@ -42,6 +47,8 @@ def write(files: dict[str, str]) -> None:
                     os.fsync(file.fileno())
         for target, beside in made.items():
             beside.replace(target)
+        for target, text in special.items():
+            target.write_text(text, encoding="utf-8")
     except OSError as error:
         raise GordonError(
             f"cannot write {target}: {error.strerror or error}",

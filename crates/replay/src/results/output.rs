@@ -28,6 +28,9 @@ impl ParquetFile {
         let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
             return Err(failed("it is a folder\n  try: name a file in it".into()));
         };
+        if path.exists() && !path.is_file() {
+            return Err(failed("it is a device or a pipe\n  try: name a plain file".into()));
+        }
         let mut hidden = std::ffi::OsString::from(".");
         hidden.push(name);
         hidden.push(format!(".partial-{}", std::process::id()));
