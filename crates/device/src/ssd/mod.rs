@@ -437,6 +437,15 @@ impl Ssd {
         controller.completed.clear();
     }
 
+    /// The next event but for background work, which a request may forestall.
+    #[inline]
+    fn under_way(&self) -> Option<Ns> {
+        match (self.ftl.out().lanes.next_at(), self.link.next_at()) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+
     /// Simulates so many events, up to a time, until one completes a request.
     fn run(&mut self, until: Ns, events: u64, completed: &mut Vec<Completion>) {
         for _ in 0..events {
@@ -514,7 +523,7 @@ impl Device for Ssd {
             self.load();
         }
         assert!(at >= self.now, "a request of {at}, when it is {} already", self.now);
-        debug_assert!(self.next_event().is_none_or(|next| next >= at), "an event before {at}");
+        debug_assert!(self.under_way().is_none_or(|next| next >= at), "an event before {at}");
         self.now = at;
         (self.idle_at, self.in_background) = (None, false);
         let Request { op, offset, len } = request;
@@ -569,10 +578,7 @@ impl Device for Ssd {
 
     #[inline]
     fn next_event(&self) -> Option<Ns> {
-        let next = match (self.ftl.out().lanes.next_at(), self.link.next_at()) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        };
+        let next = self.under_way();
         match self.idle_at {
             Some(idle) => Some(next.map_or(idle, |next| next.min(idle))),
             None => next,
