@@ -315,6 +315,23 @@ impl Blocks {
         block.next = u32::MAX;
     }
 
+    /// A block of the trim log is needed no more: it is to be erased.
+    pub fn discard(&mut self, id: BlockId) {
+        self.leave(id);
+        self.blocks[id.index()].state = State::Collecting;
+        self.pins[id.index()] |= COLLECTING;
+    }
+
+    pub fn is_closed(&self, id: BlockId) -> bool {
+        self.blocks[id.index()].state == State::Closed
+    }
+
+    /// Whether a closed block holds nothing that is needed.
+    pub fn is_stale(&self, id: BlockId) -> bool {
+        let block = &self.blocks[id.index()];
+        block.state == State::Closed && block.valid == 0
+    }
+
     fn leave(&mut self, id: BlockId) {
         debug_assert_eq!(self.blocks[id.index()].state, State::Open);
         let set = self.set_of(id);

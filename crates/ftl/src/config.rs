@@ -44,6 +44,9 @@ pub struct Config {
     /// The last page of each block tells the logical pages of the others (the paper's summary
     /// page). Without it that is read from the out-of-band areas.
     pub summary: bool,
+    /// What was flushed outlives a power cut, trims too: they are logged on the array, and room is
+    /// kept for [`Mount`](crate::Mount) to make good what a cut left. Needs `summary`.
+    pub durable: bool,
     /// Logical pages that may be acknowledged before they are programmed: a write buffer. Then a
     /// super-page is programmed when it is full, at a flush, and in idle time.
     pub write_buffer: u32,
@@ -85,6 +88,8 @@ pub enum ConfigError {
         /// The most that can be exported.
         most: u64,
     },
+    /// `durable` without `summary`.
+    NoSummary,
     /// More logical pages in the array than 32-bit numbers can name.
     TooMany(u64),
 }
@@ -102,6 +107,9 @@ impl fmt::Display for ConfigError {
                 f,
                 "exporting {exported} of {raw} data pages leaves garbage collection no room; \
                  export at most {most}, or use fewer write points or a smaller reserve"
+            ),
+            Self::NoSummary => f.write_str(
+                "durable needs summary pages, to find what was written; set summary = true",
             ),
             Self::TooMany(pages) => write!(
                 f,
@@ -131,6 +139,7 @@ impl Config {
             bypass: true,
             combine: true,
             summary: true,
+            durable: false,
             write_buffer: 0,
             reserve,
             low_water: 2 * reserve,
@@ -152,19 +161,59 @@ impl Config {
         self.write_points.saturating_add(self.copy_points)
     }
 
-    /// The most logical pages that leave garbage collection room on `layout`.
-    pub fn most_exported(&self, layout: &Layout) -> u64 {
-        self.most_on(layout.blocks(), self.data_pages(layout))
+    /// Free blocks kept for recovery, beside the reserve. After a power cut nothing is programmed in
+    /// blocks that were open, and nothing is erased before their last pages and a snapshot of the
+    /// trims are written. One more is for the log, one to start emptying blocks with, and two for cuts
+    /// in the recovery itself.
+    pub fn spare(&self, layout: &Layout) -> u32 {
+        let rewritten = self.points().div_ceil(self.data_pages(layout).max(1));
+        let snapshot = self.snapshot_pages().div_ceil(layout.pages_per_block());
+        if self.durable { 4 + rewritten + snapshot } else { 0 }
     }
 
-    /// The most logical pages that leave garbage collection room on so many good blocks of
-    /// `data_pages` super-pages.
+    /// Bytes of a super-page that holds trims, without its header.
+    fn log_bytes(&self) -> u32 {
+        let page = u64::from(self.slots) * u64::from(self.sectors_per_page) * 512;
+        // Far below 2^32 where pages are of any real size.
+        u32::try_from(page - 64).unwrap_or(u32::MAX)
+    }
+
+    /// Ranges of trimmed pages that fit into a page of the log: 8 bytes each.
+    pub fn log_ranges(&self) -> u32 {
+        self.log_bytes() / 8
+    }
+
+    /// Logical pages told by one page of a snapshot of the log: a bit each.
+    pub fn log_span(&self) -> u32 {
+        self.log_bytes().saturating_mul(8)
+    }
+
+    /// Pages of a whole snapshot.
+    pub fn snapshot_pages(&self) -> u32 {
+        self.exported.div_ceil(self.log_span())
+    }
+
+    /// The most blocks that the log takes: snapshot and as many records twice over, and a snapshot
+    /// under way.
+    fn log_blocks(&self, pages: u32) -> u32 {
+        let snapshot = self.snapshot_pages();
+        if self.durable { (3 * snapshot).div_ceil(pages) + snapshot.div_ceil(pages) + 2 } else { 0 }
+    }
+
+    /// The most logical pages that leave garbage collection room on `layout`.
+    pub fn most_exported(&self, layout: &Layout) -> u64 {
+        self.most_on(layout.blocks(), layout)
+    }
+
+    /// The most logical pages that leave garbage collection room on so many good blocks.
     ///
     /// When `low_water + 1` blocks are free and every write point holds one, one of the others must
     /// have enough stale pages that its copies take fewer super-pages than it has, so that there is
     /// always a block worth collecting until the mark is passed.
-    pub(crate) fn most_on(&self, blocks: u32, data_pages: u32) -> u64 {
-        let kept = u64::from(self.points()) + u64::from(self.low_water) + 1;
+    pub(crate) fn most_on(&self, blocks: u32, layout: &Layout) -> u64 {
+        let data_pages = self.data_pages(layout);
+        let apart = self.spare(layout) + self.log_blocks(layout.pages_per_block());
+        let kept = u64::from(self.points()) + u64::from(self.low_water) + u64::from(apart) + 1;
         let worth = u64::from(data_pages - 1) * u64::from(self.slots) + 1;
         (u64::from(blocks).saturating_sub(kept) * worth).saturating_sub(1)
     }
@@ -181,6 +230,9 @@ impl Config {
             if count == 0 {
                 return Err(ConfigError::Zero(what));
             }
+        }
+        if self.durable && !self.summary {
+            return Err(ConfigError::NoSummary);
         }
         if self.victim == Victim::DChoices(0) {
             return Err(ConfigError::Zero("choices"));

@@ -44,7 +44,7 @@ impl<O: Out> Ftl<O> {
     fn dispatch_host(&mut self) -> bool {
         let mut issued = false;
         while self.points.idle(Kind::Host) > 0 {
-            if self.blocks.free() <= self.config.reserve {
+            if self.blocks.free() <= self.reserve() {
                 if !self.stalled {
                     self.stalled = true;
                     self.stalls = self.stalls.wrapping_add(1);
@@ -64,6 +64,12 @@ impl<O: Out> Ftl<O> {
             }
         }
         issued
+    }
+
+    /// Free blocks that the host may not use.
+    #[inline(always)]
+    pub(crate) fn reserve(&self) -> u32 {
+        self.config.reserve + self.spare
     }
 
     /// Whether the copies that are ready fill a super-page, or no more will come soon.
@@ -91,7 +97,7 @@ impl<O: Out> Ftl<O> {
     fn pick<const COPIES: bool>(&self, kind: Kind) -> Option<(u32, usize)> {
         let queue = if COPIES { &self.collector.ready } else { &self.ready };
         let fresh = self.blocks.lane_to_open();
-        let scarce = COPIES && self.blocks.free() <= self.config.reserve;
+        let scarce = COPIES && self.blocks.free() <= self.reserve();
         // Copies that fill a super-page go together, so that they take no more room than is reckoned
         // with.
         let together = COPIES && self.config.slots > 1;

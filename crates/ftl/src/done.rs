@@ -1,6 +1,7 @@
 //! What follows when an operation is done, or has failed.
 
 use crate::io::{Action, How, Out, RequestId};
+use crate::log::LOG;
 use crate::machine::Ftl;
 use crate::units::{Kind, List, NONE, Queue, State, Waiting};
 use gordon_nand::{Buf, FlashOp};
@@ -17,6 +18,8 @@ impl<O: Out> Ftl<O> {
             FlashOp::Program { ppn, buf } => {
                 if self.units[buf.0].listed {
                     self.program_done(ppn, buf.0);
+                } else if self.units[buf.0].point == LOG {
+                    self.log_done(ppn, buf.0);
                 } else {
                     let point = self.units[buf.0].point as usize;
                     self.units.remove(buf.0);
@@ -39,7 +42,14 @@ impl<O: Out> Ftl<O> {
                 self.points.drop_load(self.lane_of(ppn));
                 self.read_done(ppn, buf.0, true);
             }
-            FlashOp::Program { ppn, buf } => self.program_failed(ppn, buf.0),
+            FlashOp::Program { ppn, buf } => {
+                let unit = &self.units[buf.0];
+                if !unit.listed && unit.point == LOG {
+                    self.log_failed(ppn, buf.0);
+                } else {
+                    self.program_failed(ppn, buf.0);
+                }
+            }
             FlashOp::Erase { block } => {
                 self.points.drop_load(self.layout.lane_of(block));
                 self.collector.forget(block);
@@ -211,6 +221,11 @@ impl<O: Out> Ftl<O> {
         self.points.close(point);
         self.blocks.condemn(block);
         self.collector.doom(block);
+        if self.config.durable {
+            // The page may read well all the same: what is programmed from now on is the fresher.
+            self.trim_floor = self.trim_floor.max(self.blocks.next_sequence() - 1);
+            self.renumber_points();
+        }
     }
 
     /// Nothing needed is left in a block under collection.
@@ -219,16 +234,23 @@ impl<O: Out> Ftl<O> {
             self.collector.forget(block);
             self.retire(block);
         } else {
-            self.points.add_load(self.layout.lane_of(block));
-            self.act(Action::Copy(FlashOp::Erase { block }));
+            if self.config.durable && self.holds_erase(block) {
+                return;
+            }
+            self.erase(block);
         }
+    }
+
+    pub(crate) fn erase(&mut self, block: BlockId) {
+        self.points.add_load(self.layout.lane_of(block));
+        self.act(Action::Copy(FlashOp::Erase { block }));
     }
 
     /// A block is out of service. With too few left, so is the array, for writes.
     fn retire(&mut self, block: BlockId) {
         self.blocks.retire(block);
         self.stats.grown_bad += 1;
-        let most = self.config.most_on(self.blocks.good(), self.data_pages);
+        let most = self.config.most_on(self.blocks.good(), &self.layout);
         if u64::from(self.config.exported) > most && !self.worn_out {
             self.wear_out();
         }
@@ -333,7 +355,11 @@ impl<O: Out> Ftl<O> {
         while let Some(waiting) = self.pieces.pop(&mut self.units[at].held) {
             let Waiting { piece, kind, epoch, .. } = waiting;
             if kind == Kind::Trim {
-                // The writes held before it need not be programmed: nobody can read them.
+                // The writes held before it need not be programmed: nobody can read them. A flush that
+                // waits for them now waits for the trim.
+                let first = self.pieces.iter(self.units[at].taking).next();
+                let epoch_of_first = first.map_or(epoch, |first| first.epoch);
+                self.note_trim(Lpn(lpn), Some(epoch_of_first));
                 self.forget_writes(at);
                 self.unmap(Lpn(lpn));
                 self.acknowledge_trim(piece.request, epoch);

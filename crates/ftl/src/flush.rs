@@ -36,6 +36,16 @@ impl Epochs {
         self.present
     }
 
+    /// The present epoch.
+    pub fn present(&self) -> u32 {
+        self.present
+    }
+
+    /// As [`enter`](Self::enter), for an epoch that has a write left.
+    pub fn enter_in(&mut self, epoch: u32) {
+        *self.writes_of(epoch) += 1;
+    }
+
     /// A write of `epoch` is acknowledged.
     #[inline]
     pub fn leave(&mut self, epoch: u32) {
@@ -48,13 +58,14 @@ impl Epochs {
 
     #[cold]
     fn leave_ended(&mut self, epoch: u32) {
+        *self.writes_of(epoch) -= 1;
+    }
+
+    fn writes_of(&mut self, epoch: u32) -> &mut u32 {
         let age = self.present.wrapping_sub(epoch) as usize;
         // One that was given up counts in the first.
         let at = self.ended.len().saturating_sub(age);
-        match self.ended.get_mut(at) {
-            Some(epoch) => epoch.writes -= 1,
-            None => self.writes -= 1,
-        }
+        self.ended.get_mut(at).map_or(&mut self.writes, |epoch| &mut epoch.writes)
     }
 
     /// The next flush that has nothing left to wait for.

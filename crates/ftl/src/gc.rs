@@ -51,6 +51,8 @@ pub(crate) struct Collector {
     doomed: Vec<BlockId>,
     /// Those that wait for copies to be done; some perhaps more than once.
     starved: VecDeque<BlockId>,
+    /// Blocks with nothing in them that cannot be trusted to be erased.
+    pub erasable: Vec<BlockId>,
     /// Copies in flight, and how many of them are being programmed.
     pub copies: u32,
     pub programming: u32,
@@ -75,6 +77,7 @@ impl Collector {
             active: vec![],
             doomed: vec![],
             starved: VecDeque::new(),
+            erasable: vec![],
             copies: 0,
             programming: 0,
             ready: List::EMPTY,
@@ -105,6 +108,10 @@ impl Collector {
         self.doomed.retain(|&doomed| doomed != block);
     }
 
+    pub fn has_doomed(&self) -> bool {
+        !self.doomed.is_empty()
+    }
+
     pub fn doom(&mut self, block: BlockId) {
         self.doomed.push(block);
     }
@@ -125,6 +132,10 @@ impl<O: Out> Ftl<O> {
     /// Starts collections where blocks run low, and copies in those under way.
     #[inline]
     pub(crate) fn collect(&mut self) {
+        if self.is_unsure() {
+            while self.is_low() && self.erase_suspect() {}
+            return;
+        }
         let held_back = self.config.wear_spread > 0 && self.level();
         if self.is_low() && !held_back {
             self.collect_more();
@@ -143,7 +154,18 @@ impl<O: Out> Ftl<O> {
     /// Whether few blocks are free, those under collection included.
     #[inline(always)]
     fn is_low(&self) -> bool {
-        self.blocks.free() as usize + self.collector.active.len() <= self.config.low_water as usize
+        let low_water = self.config.low_water + self.spare;
+        self.blocks.free() as usize + self.collector.active.len() <= low_water as usize
+    }
+
+    /// Erases a block that has nothing in it but cannot be trusted to be erased; false if there is
+    /// none.
+    fn erase_suspect(&mut self) -> bool {
+        let Some(block) = self.collector.erasable.pop() else { return false };
+        if self.blocks.is_stale(block) {
+            self.start(block, Cause::Collection);
+        }
+        true
     }
 
     #[cold]
@@ -152,6 +174,9 @@ impl<O: Out> Ftl<O> {
             return;
         }
         while self.is_low() {
+            if self.erase_suspect() {
+                continue;
+            }
             // Its copies must take fewer super-pages than it has.
             let most = (self.data_pages - 1) * self.config.slots;
             let choice = self.victim();
@@ -190,8 +215,8 @@ impl<O: Out> Ftl<O> {
     /// In idle time goes on past the low-water mark, as long as a victim is at most half valid:
     /// otherwise waiting for more stale pages saves wear.
     pub(crate) fn collect_idle(&mut self) {
-        let wanted = self.blocks.free() <= self.config.idle_water && !self.worn_out;
-        if wanted && !self.collector.is_active() {
+        let wanted = self.blocks.free() <= self.config.idle_water + self.spare && !self.worn_out;
+        if wanted && !self.collector.is_active() && self.recovery.is_none() {
             let most = self.data_pages * self.config.slots / 2;
             if let Some(block) = self.victim().filter(|&block| self.blocks.valid(block) <= most) {
                 self.start(block, Cause::Collection);
@@ -234,7 +259,9 @@ impl<O: Out> Ftl<O> {
     fn has_cover(&self, block: BlockId) -> bool {
         let pages = |block| self.blocks.valid(block).div_ceil(self.config.slots);
         let debt: u32 = self.collector.active.iter().copied().map(pages).sum();
-        let cover = self.blocks.free().min(self.config.reserve) * self.data_pages;
+        let spare = if self.recovery.is_some() { 0 } else { self.spare };
+        let free = self.blocks.free().saturating_sub(spare);
+        let cover = free.min(self.config.reserve) * self.data_pages;
         pages(block) == 0 || debt + pages(block) <= cover
     }
 
@@ -307,12 +334,12 @@ impl<O: Out> Ftl<O> {
 
     /// Two super-pages for each write point, one to program and one on its way.
     #[inline]
-    fn most_copies(&self) -> u32 {
+    pub(crate) fn most_copies(&self) -> u32 {
         2 * self.config.points() * self.config.slots
     }
 
     /// Reads what is valid of a super-page.
-    fn copy_page(&mut self, ppn: Ppn, cause: Cause) {
+    pub(crate) fn copy_page(&mut self, ppn: Ppn, cause: Cause) {
         let (mut head, mut last, mut slots) = (NONE, NONE, 0);
         let (mut from, end) = (self.slot(ppn, 0), self.slot(ppn, self.config.slots));
         while let Some(psn) = self.map.next_filled(from, end) {

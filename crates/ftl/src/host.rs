@@ -199,6 +199,7 @@ impl<O: Out> Ftl<O> {
         self.expect_inside(Extent { request, first, sectors: u64::from(len) });
         let piece = Piece { request, lpn, start: 0, len };
         self.stats.trims += 1;
+        let mut epoch = None;
         if let Some(at) = self.map.unit(self.map.get(lpn.0)) {
             let unit = &self.units[at];
             if !unit.only_reads() {
@@ -208,7 +209,10 @@ impl<O: Out> Ftl<O> {
                     self.pieces.push(&mut self.units[at].held, piece, Kind::Trim, epoch);
                     return;
                 }
-                // Nobody can read what waits in the write buffer any more.
+                // Nobody can read what waits in the write buffer any more. A flush that waits for it
+                // now waits for the trim.
+                epoch = self.pieces.iter(self.units[at].taking).next().map(|first| first.epoch);
+                self.note_trim(lpn, epoch);
                 self.ready.remove(&mut self.units, at);
                 self.forget_writes(at);
                 self.end(at);
@@ -219,6 +223,9 @@ impl<O: Out> Ftl<O> {
         if let Some(at) = self.cached_unit(lpn) {
             self.cached = None;
             self.units.remove(at);
+        }
+        if epoch.is_none() {
+            self.note_trim(lpn, None);
         }
         self.unmap(lpn);
         self.act(Action::Ack(request, How::Buffer));
@@ -248,7 +255,7 @@ impl<O: Out> Ftl<O> {
     /// number for the pages they have yet to take. Each page is programmed with the number of its
     /// time, so what is there already keeps its age. Without this one trim of fresh data would
     /// leave all new data to the one write point that has opened a block since.
-    fn renumber_points(&mut self) {
+    pub(crate) fn renumber_points(&mut self) {
         for at in 0..self.points.len() {
             let point = self.points.get(at);
             if let Some(block) = point.block

@@ -132,6 +132,8 @@ pub enum Action {
     Fill(Buf, Piece),
     /// Write the summary of this block ([`Ftl::summary`](crate::Ftl::summary)) into the buffer.
     Summarize(Buf, BlockId),
+    /// Write the trims in flight ([`Ftl::record`](crate::Ftl::record)) into the buffer.
+    Record(Buf),
     /// Copy the data of a read piece out of its place in the buffer.
     Give(Buf, Piece),
     /// The data of a read piece are zeros: its page is not mapped.

@@ -5,11 +5,14 @@ use crate::config::{Config, ConfigError};
 use crate::flush::Epochs;
 use crate::gc::Collector;
 use crate::io::{Action, Input, Out, Part, split};
+use crate::log::{LOG, Log};
 use crate::map::Map;
+use crate::mount::Recovery;
 use crate::place::Points;
 use crate::stats::Stats;
 use crate::units::{Cause, List, NONE, Pieces, State, Unit, Units};
 use alloc::collections::VecDeque;
+use alloc::vec;
 use core::ops::Range;
 use gordon_nand::{Buf, FlashOp, Holds, LaneId, Layout, Oob};
 use gordon_units::{BlockId, Lpn, Ppn};
@@ -33,7 +36,8 @@ use gordon_units::{BlockId, Lpn, Ppn};
 /// Where an operation fails, its block is emptied and taken out of service; where too few blocks
 /// are left for what is exported, the layer takes no more writes.
 ///
-/// Not modelled yet: recovery, durable trims.
+/// With [`Config::durable`] what was flushed outlives a power cut: trims are [logged](crate::log), and
+/// [`Mount`](crate::Mount) finds again what the array holds.
 #[derive(Clone, Debug)]
 pub struct Ftl<O = VecDeque<Action>> {
     pub(crate) layout: Layout,
@@ -58,6 +62,10 @@ pub struct Ftl<O = VecDeque<Action>> {
     /// The highest sequence number of a block that held a trimmed page. Trims leave no mark on
     /// the array, so a page not mapped may have copies in blocks up to this number.
     pub(crate) trim_floor: u64,
+    pub(crate) log: Log,
+    /// Free blocks that neither host nor collection may use: they are for recovery.
+    pub(crate) spare: u32,
+    pub(crate) recovery: Option<Recovery>,
     /// How often the host had to stop for garbage collection.
     pub(crate) stalls: u32,
     pub(crate) stalled: bool,
@@ -93,7 +101,7 @@ impl<O: Out> Ftl<O> {
         let most_valid = data_pages * config.slots;
         let levels = config.wear_spread > 0;
         let blocks = Blocks::new(&layout, config.victim, most_valid, levels, bad);
-        let most = config.most_on(blocks.good(), data_pages);
+        let most = config.most_on(blocks.good(), &layout);
         if u64::from(config.exported) > most {
             let raw = u64::from(blocks.good()) * u64::from(most_valid);
             return Err(ConfigError::NoRoom { exported: config.exported, raw, most });
@@ -112,6 +120,9 @@ impl<O: Out> Ftl<O> {
             cached: None,
             epochs: Epochs::new(),
             trim_floor: 0,
+            log: Log::new(vec![]),
+            spare: config.spare(&layout),
+            recovery: None,
             stalls: 0,
             stalled: false,
             worn_out: false,
@@ -172,7 +183,11 @@ impl<O: Out> Ftl<O> {
     /// What goes beside the data of a program in flight.
     pub fn oob(&self, buf: Buf) -> Oob {
         let unit = &self.units[buf.0];
-        let holds = if unit.listed { Holds::Data } else { Holds::Summary };
+        let holds = match unit.point {
+            _ if unit.listed => Holds::Data,
+            LOG => Holds::Trims,
+            _ => Holds::Summary,
+        };
         Oob { holds, sequence: unit.sequence }
     }
 
@@ -236,7 +251,9 @@ impl<O: Out> Ftl<O> {
     /// Whether work is in flight or waits.
     #[inline]
     pub fn is_busy(&self) -> bool {
-        self.units.len() > usize::from(self.cached.is_some()) || self.collector.is_active()
+        self.units.len() > usize::from(self.cached.is_some())
+            || self.collector.is_active()
+            || !self.worn_out && (self.recovery.is_some() || self.log.is_busy())
     }
 
     /// Where the tables lie that are read and written at random: a driver may ask the system for
@@ -264,13 +281,17 @@ impl<O: Out> Ftl<O> {
     fn advance(&mut self) {
         self.draining &= !self.ready.is_empty();
         let waiting = !self.ready.is_empty() || !self.collector.ready.is_empty();
-        if waiting || self.wants_collection() {
+        let logs = self.config.durable && (self.recovery.is_some() || self.wants_log());
+        if waiting || self.wants_collection() || logs {
             self.move_on();
         }
     }
 
     #[inline(never)]
     fn move_on(&mut self) {
+        if self.recovery.is_some() {
+            self.recover();
+        }
         loop {
             self.collect();
             let issued = self.dispatch();
@@ -280,10 +301,11 @@ impl<O: Out> Ftl<O> {
                 break;
             }
         }
+        let log_stands = self.config.durable && self.write_log();
         // Failed programs may have used up the reserve.
         if self.points.in_flight() == 0 && !self.worn_out {
             let host_stands = self.stalled && !self.ready.is_empty();
-            if host_stands || !self.collector.ready.is_empty() {
+            if host_stands || log_stands || !self.collector.ready.is_empty() {
                 self.wear_out();
             }
         }

@@ -231,6 +231,11 @@ impl Units {
         self.free = at;
     }
 
+    /// Units in use or not.
+    pub fn capacity(&self) -> u32 {
+        index(self.pool.len())
+    }
+
     /// Units in use.
     pub fn len(&self) -> usize {
         self.used

@@ -79,13 +79,13 @@ struct Case {
 fn cases() -> impl Strategy<Value = Case> {
     let sizes = (1u32..5, 1u32..3, 4u32..10, 2u32..7, 1u32..5);
     let points = (1u32..5, 0u32..3, 1u32..4, 0u32..3, 0u32..4);
-    let knobs = (any::<[bool; 3]>(), 0usize..5, 0u32..20, 0u32..4);
+    let knobs = (any::<[bool; 4]>(), 0usize..5, 0u32..20, 0u32..4);
     let rest = (any::<bool>(), 1u64..257, any::<u64>(), 0usize..3);
     (sizes, points, knobs, rest).prop_filter_map(
         "no room for a page",
         |((lanes, sets, blocks, pages, slots), points, knobs, (fill, part, seed, faulty))| {
             let (write_points, copy_points, reserve, low, idle) = points;
-            let ([bypass, combine, summary], policy, write_buffer, wear_spread) = knobs;
+            let ([bypass, combine, summary, durable], policy, write_buffer, wear_spread) = knobs;
             let layout = layout(lanes, sets, blocks, pages);
             let mut config = Config {
                 slots,
@@ -94,6 +94,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 bypass,
                 combine,
                 summary,
+                durable: durable && summary,
                 // Half of the cases have no write buffer.
                 write_buffer: write_buffer.saturating_sub(10),
                 reserve,

@@ -129,6 +129,35 @@ impl<T: Clone> Array<T> {
         Ok(())
     }
 
+    /// Makes a page unreadable: a program was cut short, or failed, or its charge was lost. It counts
+    /// as programmed.
+    ///
+    /// # Panics
+    /// Where the array has no such page.
+    pub fn spoil(&mut self, ppn: Ppn) {
+        let (block, page) = self.layout.place_of(ppn);
+        let block = &mut self.blocks[block.index()];
+        block.next = block.next.max(page + 1);
+        self.pages[ppn.index()] = None;
+    }
+
+    /// Whether a page was programmed since its block was erased, readable or not.
+    ///
+    /// # Panics
+    /// Where the array has no such page.
+    pub fn is_programmed(&self, ppn: Ppn) -> bool {
+        let (block, page) = self.layout.place_of(ppn);
+        page < self.blocks[block.index()].next
+    }
+
+    /// Whether a block is out of service.
+    ///
+    /// # Panics
+    /// Where the array has no such block.
+    pub fn is_bad(&self, id: BlockId) -> bool {
+        self.blocks[id.index()].bad
+    }
+
     /// Takes a block out of service; its pages can still be read.
     pub fn mark_bad(&mut self, id: BlockId) -> Result<(), Refusal> {
         self.blocks.get_mut(id.index()).ok_or(Refusal::NoBlock(id))?.bad = true;

@@ -22,6 +22,8 @@ pub enum Holds {
     Data,
     /// The logical pages of every other page of its block (section 4.2.2 of the Gordon paper).
     Summary,
+    /// Which logical pages were trimmed.
+    Trims,
 }
 
 /// What is stored beside the data of a page, but for the logical pages of its slots.

@@ -2,9 +2,11 @@
 //! holds every answer against a model of what a disk would say ([`Model`]).
 
 mod model;
+mod power;
 mod random;
 mod rig;
 
 pub use model::Model;
+pub use power::{After, Cut};
 pub use random::Random;
 pub use rig::{Request, Rig};

@@ -5,7 +5,7 @@
 //! array refuses, and every broken promise of the layer, is a panic.
 
 use crate::{Model, Random};
-use gordon_ftl::{Action, Config, Extent, Ftl, Host, Input, Piece, RequestId};
+use gordon_ftl::{Action, Config, Extent, Ftl, Host, Input, Piece, Record, RequestId};
 use gordon_nand::{Array, Buf, FlashOp, Holds, Layout};
 use gordon_units::{BlockId, Lpn, Ppn};
 
@@ -53,17 +53,27 @@ struct Open {
 
 /// The content of a super-page.
 #[derive(Clone, Debug)]
-struct Page {
+pub(crate) struct Page {
     /// The logical page in each slot.
-    lpns: Vec<Option<Lpn>>,
+    pub lpns: Vec<Option<Lpn>>,
     sectors: Vec<u32>,
+    pub more: More,
+}
+
+/// What a page holds that is no data.
+#[derive(Clone, Debug)]
+pub(crate) enum More {
+    Nothing,
+    /// The number of each page of its block, and the logical page in each slot.
+    Summary(Vec<u64>, Vec<Option<Lpn>>),
+    Trims(Record),
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Flying {
-    op: FlashOp,
+pub(crate) struct Flying {
+    pub op: FlashOp,
     /// Took effect when it was issued.
-    early: bool,
+    pub early: bool,
     fails: bool,
 }
 
@@ -72,15 +82,21 @@ struct Flying {
 pub struct Rig {
     /// The layer.
     pub ftl: Ftl,
-    array: Array<Page>,
+    pub(crate) array: Array<Page>,
     bufs: Vec<Vec<u32>>,
-    flying: Vec<Flying>,
+    /// By buffer: what is in it that is no data.
+    more: Vec<More>,
+    pub(crate) flying: Vec<Flying>,
     open: Vec<Option<Open>>,
     /// By request: its change, which a write buffer may place after it is acknowledged.
     changes: Vec<u32>,
-    model: Model,
-    random: Random,
+    pub(crate) model: Model,
+    pub(crate) random: Random,
     trimmed: bool,
+    /// Blocks that could not be erased.
+    pub(crate) retired: Vec<BlockId>,
+    /// What power cuts left.
+    pub(crate) scars: crate::power::Scars,
     /// How many of 1000 programs and erases fail.
     pub faults: usize,
 }
@@ -95,11 +111,15 @@ impl Rig {
         let garbage = Page {
             lpns: vec![None; config.slots as usize],
             sectors: vec![GARBAGE; (per_page * config.slots) as usize],
+            more: More::Nothing,
         };
         Self {
             ftl: Ftl::new(layout, config).unwrap_or_else(|e| panic!("{e}")),
             array: Array::new(layout, garbage),
             bufs: vec![],
+            more: vec![],
+            retired: vec![],
+            scars: crate::power::Scars::default(),
             flying: vec![],
             open: vec![],
             changes: vec![],
@@ -116,7 +136,7 @@ impl Rig {
         let Self { ftl, array, model, .. } = self;
         let slots = ftl.config().slots as usize;
         let mut placed = |ppn: Ppn, oob, lpns: &[Option<Lpn>]| {
-            let mut page = Page { lpns: lpns.to_vec(), sectors: vec![] };
+            let mut page = Page { lpns: lpns.to_vec(), sectors: vec![], more: More::Nothing };
             page.lpns.resize(slots, None);
             for lpn in &page.lpns {
                 let change = lpn.map_or(GARBAGE, |lpn| {
@@ -183,6 +203,14 @@ impl Rig {
                 FlashOp::Erase { block } => block,
                 FlashOp::Read { .. } => panic!("reads do not fail here"),
             };
+            if let FlashOp::Erase { .. } = op {
+                self.retired.push(block);
+            } else if self.ftl.config().durable && self.random.below(2) == 0 {
+                // It may read well all the same.
+                self.effect(op);
+            } else if let FlashOp::Program { ppn, .. } = op {
+                self.array.spoil(ppn);
+            }
             self.array.mark_bad(block).unwrap_or_else(|e| panic!("{e}"));
             self.ftl.handle(Input::Failed(op));
             self.carry_out();
@@ -222,7 +250,25 @@ impl Rig {
         self.open.clear();
         self.changes.clear();
         self.check_contents();
-        self.check_freshest();
+        if self.ftl.config().durable {
+            // A write that was refused at the end may have reached the array.
+            if !self.ftl.is_worn_out() {
+                self.check_mounts();
+            }
+        } else {
+            self.check_freshest();
+        }
+    }
+
+    /// The map must be what a mount finds.
+    fn check_mounts(&self) {
+        let mut mounted = self.clone();
+        mounted.mount(None);
+        for lpn in (0..self.ftl.config().exported).map(Lpn) {
+            if let Some(place) = self.ftl.lookup(lpn) {
+                assert_eq!(mounted.ftl.lookup(lpn), Some(place), "page {lpn} after a mount");
+            }
+        }
     }
 
     /// Lets the layer work in the background.
@@ -231,13 +277,17 @@ impl Rig {
         self.carry_out();
     }
 
-    fn carry_out(&mut self) {
+    pub(crate) fn carry_out(&mut self) {
         loop {
             match self.ftl.poll() {
                 Action::Wait => return,
                 Action::Flash(op) | Action::Copy(op) => {
-                    let may_fail = !matches!(op, FlashOp::Read { .. });
-                    let fails = may_fail && self.random.below(1000) < self.faults;
+                    let fails = match op {
+                        FlashOp::Read { .. } => false,
+                        // A program failed there before the power was cut.
+                        FlashOp::Erase { block } if self.array.is_bad(block) => true,
+                        _ => self.random.below(1000) < self.faults,
+                    };
                     let early = !fails && self.random.below(2) == 0;
                     if early {
                         self.effect(op);
@@ -250,6 +300,7 @@ impl Rig {
                     self.part(buf, piece).fill(change);
                 }
                 Action::Summarize(buf, block) => self.summarize(buf, block),
+                Action::Record(buf) => *self.more(buf) = More::Trims(self.ftl.record().clone()),
                 Action::Give(buf, piece) => {
                     let values = self.part(buf, piece).to_vec();
                     self.give(piece, &values);
@@ -262,7 +313,7 @@ impl Rig {
     }
 
     /// Lets an operation take effect on the array.
-    fn effect(&mut self, op: FlashOp) {
+    pub(crate) fn effect(&mut self, op: FlashOp) {
         match op {
             FlashOp::Read { ppn, buf, slots } => {
                 let (page, oob) = self.array.read(ppn).unwrap_or_else(|e| panic!("{e}"));
@@ -283,6 +334,7 @@ impl Rig {
                 let mut page = Page {
                     lpns: vec![None; slots as usize],
                     sectors: vec![GARBAGE; (slots * per_page) as usize],
+                    more: std::mem::replace(self.more(buf), More::Nothing),
                 };
                 for part in parts {
                     let at = (part.slot * per_page) as usize;
@@ -307,6 +359,13 @@ impl Rig {
         &mut self.bufs[buf.index()]
     }
 
+    fn more(&mut self, buf: Buf) -> &mut More {
+        if self.more.len() <= buf.index() {
+            self.more.resize(buf.index() + 1, More::Nothing);
+        }
+        &mut self.more[buf.index()]
+    }
+
     fn slot<'a>(&self, page: &'a Page, slot: u32) -> &'a [u32] {
         let per_page = self.ftl.config().sectors_per_page as usize;
         &page.sectors[slot as usize * per_page..][..per_page]
@@ -317,6 +376,13 @@ impl Rig {
         &mut self.buf(buf)[start..start + piece.len as usize]
     }
 
+    /// The power is gone: nothing is in flight, and nobody waits.
+    pub(crate) fn drop_all(&mut self) -> Vec<Flying> {
+        self.open.clear();
+        self.changes.clear();
+        std::mem::take(&mut self.flying)
+    }
+
     fn request(&self, id: RequestId) -> &Open {
         self.open[id.0 as usize].as_ref().unwrap_or_else(|| panic!("{id:?} is over"))
     }
@@ -325,12 +391,18 @@ impl Rig {
     fn summarize(&mut self, buf: Buf, block: BlockId) {
         let layout = *self.ftl.layout();
         let slots = self.ftl.config().slots;
-        for (at, lpn) in (0..).zip(self.ftl.summary(block)) {
+        let lpns: Vec<_> = self.ftl.summary(block).collect();
+        let mut sequences = vec![];
+        for (at, &lpn) in (0..).zip(&lpns) {
             let ppn = layout.ppn(block, at / slots);
             let (page, oob) = self.array.read(ppn).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(oob.map(|oob| oob.holds), Some(Holds::Data), "block {block}.{at}");
             assert_eq!(page.lpns[(at % slots) as usize], lpn, "block {block}.{at}");
+            if at % slots == 0 {
+                sequences.extend(oob.map(|oob| oob.sequence));
+            }
         }
+        *self.more(buf) = More::Summary(sequences, lpns);
         self.buf(buf).fill(GARBAGE);
     }
 
@@ -371,6 +443,7 @@ impl Rig {
             assert!(!waits, "flushed before change {change} was acknowledged");
         }
         if open.request == Request::Flush && !self.ftl.is_worn_out() {
+            self.model.persist_all(&open.floors);
             for (sector, floor) in (0..).zip(open.floors) {
                 let value = self.on_array(sector);
                 assert!(
@@ -382,7 +455,7 @@ impl Rig {
     }
 
     /// What a sector holds, straight from the array.
-    fn on_array(&self, sector: u64) -> u32 {
+    pub(crate) fn on_array(&self, sector: u64) -> u32 {
         let per_page = u64::from(self.ftl.config().sectors_per_page);
         let lpn = Lpn(u32::try_from(sector / per_page).expect("a small disk"));
         let within = usize::try_from(sector % per_page).expect("a small page");

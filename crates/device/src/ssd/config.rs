@@ -122,6 +122,10 @@ pub struct FtlConfig {
     /// A summary page in each block; on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<Sourced<bool>>,
+    /// What was flushed outlives a power cut: trims are logged on the array, and blocks are kept for
+    /// recovery. Needs summary pages; off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub durable: Option<Sourced<bool>>,
     /// The controller's memory, of which the LBA table must leave some: results warn where it does
     /// not. The layer runs all the same.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -377,6 +381,7 @@ impl SsdConfig {
         set(&mut ftl.bypass, knobs.bypass.as_ref());
         set(&mut ftl.combine, knobs.combine.as_ref());
         set(&mut ftl.summary, knobs.summary.as_ref());
+        set(&mut ftl.durable, knobs.durable.as_ref());
         set(&mut ftl.reserve, knobs.reserve.as_ref());
         set(&mut ftl.low_water, knobs.low_water.as_ref());
         set(&mut ftl.idle_water, knobs.idle_water.as_ref());

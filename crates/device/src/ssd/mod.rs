@@ -152,6 +152,7 @@ impl Out for Controller {
             Action::Zero(_)
             | Action::Fill(..)
             | Action::Summarize(..)
+            | Action::Record(_)
             | Action::Give(..)
             | Action::GiveZeros(_)
             | Action::Wait => {}

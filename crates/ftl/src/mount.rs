@@ -1,0 +1,532 @@
+//! Mounting: from what the array holds to a layer that goes on with it.
+//!
+//! The map is not kept on the array; it follows from what is (section 4.2.2 of the paper): of each
+//! page the freshest copy counts, by the sequence number beside it, and of equal ones the later.
+//! [`Mount`] asks for the summary page of each block and, where there is none, for its pages one by
+//! one. Many looks may be outstanding, to be answered in any order. So mounting can be simulated,
+//! tested and done by the same code.
+//!
+//! After a clean stop the layer goes on where it stood. After a cut it first makes good what that
+//! may have left, with ordinary operations, so that a cut in the midst of it does no harm:
+//!
+//! 1. The last page of a block that was being written may read well now and fail later (an *unstable
+//!    page*): what it holds is rewritten.
+//! 2. So may the last page of the trim log: the log is written anew, as a snapshot.
+//! 3. Blocks without a summary are emptied and erased.
+//!
+//! Before the first two are done nothing is erased that holds data, for it may be what an unstable page
+//! stands before. A block that seems erased may be half so, or have a page half programmed: it is erased
+//! again before it is used.
+
+use crate::blocks::Blocks;
+use crate::config::{Config, ConfigError};
+use crate::io::Out;
+use crate::log::{Log, Record};
+use crate::machine::Ftl;
+use crate::map::Map;
+use crate::place::Kind;
+use crate::units::{Cause, NONE};
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use gordon_nand::Layout;
+use gordon_units::{BlockId, Lpn, Ppn};
+
+/// Numbers that pages may have which cannot be read now are skipped after a cut.
+const SKIPPED: u64 = 1 << 32;
+/// Higher ones than any layer gives.
+const LIMIT: u64 = 1 << 63;
+
+/// What is to be looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// The last page of this block, a summary perhaps: answer with [`Mount::summary`].
+    Summary(BlockId),
+    /// This page: answer with [`Mount::page`].
+    Page(Ppn),
+    /// Nothing before another answer.
+    Wait,
+    /// Nothing more.
+    Done,
+}
+
+/// What a page holds.
+#[derive(Clone, Debug)]
+pub enum Found<'a> {
+    /// It seems not to have been programmed since its block was erased.
+    Erased,
+    /// It cannot be read, or is no page of this layer.
+    Unreadable,
+    /// Data.
+    Data {
+        /// Its sequence number.
+        sequence: u64,
+        /// The logical page in each slot.
+        lpns: &'a [Option<Lpn>],
+        /// The data can be read too. If not, and no page after it is programmed, its program was
+        /// cut short, and it never counted.
+        sound: bool,
+    },
+    /// A summary.
+    Summary,
+    /// A page of the trim log, with its sequence number.
+    Trims(u64, Record),
+}
+
+/// Where a layer stood when it was stopped at rest: what the array alone does not tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// The open blocks, and whether copies of garbage collection go there.
+    pub open: Vec<(BlockId, bool)>,
+    /// Blocks that have to be erased before they are used, since an earlier cut.
+    pub suspects: Vec<BlockId>,
+}
+
+/// Why a layer cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MountError {
+    /// The knobs cannot be.
+    Config(ConfigError),
+    /// What is said to have been open cannot have been.
+    Standing(BlockId),
+}
+
+impl fmt::Display for MountError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => error.fmt(f),
+            Self::Standing(block) => {
+                write!(
+                    f,
+                    "block {block} is said to have been open, and is not; mount as after a cut"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for MountError {}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holds {
+    Nothing,
+    Data,
+    Log,
+}
+
+/// What is known of a block.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    holds: Holds,
+    /// Its summary was found: it is complete.
+    whole: bool,
+    /// The highest number of its pages.
+    sequence: u64,
+    /// The last page that could be read, and the first that is erased or beyond the end.
+    last: u32,
+    end: u32,
+    /// The number of the page seen last, if its data cannot be read.
+    torn: Option<u64>,
+}
+
+impl Block {
+    fn saw(&mut self, page: u32, sequence: u64, holds: Holds) {
+        (self.holds, self.last, self.torn) = (holds, page, None);
+        self.sequence = self.sequence.max(sequence);
+    }
+}
+
+/// Pages of a block that follow each other and have the same number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Run {
+    sequence: u64,
+    first: u32,
+    pages: u32,
+}
+
+/// A layer in the making.
+#[derive(Clone, Debug)]
+pub struct Mount {
+    layout: Layout,
+    config: Config,
+    bad: Vec<BlockId>,
+    erases: Vec<u32>,
+    blocks: Vec<Block>,
+    map: Map,
+    runs: Vec<Run>,
+    records: Vec<(u64, Record)>,
+    /// Pages to look at.
+    pages: VecDeque<Ppn>,
+    /// The next block to look at; `bad` is sorted.
+    next: u32,
+    outstanding: u32,
+    unreadable: u64,
+}
+
+impl Mount {
+    /// Begins, on an array with bad blocks, the others of which were erased so often. Sequences
+    /// and pages are asked for.
+    ///
+    /// # Panics
+    /// Where `erases` has not an entry for each block.
+    pub fn new(
+        layout: Layout,
+        config: Config,
+        bad: &[BlockId],
+        erases: &[u32],
+    ) -> Result<Self, ConfigError> {
+        config.validate(&layout)?;
+        assert_eq!(erases.len(), layout.blocks() as usize, "a count for each block");
+        let block = Block {
+            holds: Holds::Nothing,
+            whole: false,
+            sequence: 0,
+            last: NONE,
+            end: 0,
+            torn: None,
+        };
+        let mut bad = bad.to_vec();
+        bad.sort_unstable();
+        Ok(Self {
+            bad,
+            erases: erases.to_vec(),
+            blocks: vec![block; layout.blocks() as usize],
+            map: Map::new(config.exported, layout.pages() * config.slots),
+            runs: vec![],
+            records: vec![],
+            pages: VecDeque::new(),
+            next: 0,
+            outstanding: 0,
+            unreadable: 0,
+            layout,
+            config,
+        })
+    }
+
+    /// What to look at next.
+    pub fn poll(&mut self) -> Look {
+        if let Some(ppn) = self.pages.pop_front() {
+            self.outstanding += 1;
+            return Look::Page(ppn);
+        }
+        while self.next < self.layout.blocks() {
+            let block = BlockId(self.next);
+            self.next += 1;
+            if self.bad.binary_search(&block).is_err() {
+                self.outstanding += 1;
+                return Look::Summary(block);
+            }
+        }
+        if self.outstanding > 0 { Look::Wait } else { Look::Done }
+    }
+
+    /// The summary of a block, if its last page is one: the number of each data page, and the
+    /// logical page in each slot.
+    pub fn summary(&mut self, block: BlockId, found: Option<(&[u64], &[Option<Lpn>])>) {
+        self.outstanding -= 1;
+        let pages = self.config.data_pages(&self.layout) as usize;
+        let slots = self.config.slots as usize;
+        if let Some((sequences, lpns)) = found
+            && (sequences.len(), lpns.len()) == (pages, pages * slots)
+            && sequences.iter().all(|&sequence| is_number(sequence))
+            && self.are_pages(lpns)
+        {
+            for (page, (&sequence, lpns)) in (0..).zip(sequences.iter().zip(lpns.chunks(slots))) {
+                let ppn = self.layout.ppn(block, page);
+                self.write(ppn, lpns);
+                self.count(ppn, sequence);
+            }
+            let place = &mut self.blocks[block.index()];
+            (place.whole, place.end) = (true, self.layout.pages_per_block());
+        } else {
+            self.pages.push_back(self.layout.ppn(block, 0));
+        }
+    }
+
+    /// What a page holds.
+    pub fn page(&mut self, ppn: Ppn, found: Found<'_>) {
+        self.outstanding -= 1;
+        let (block, page) = self.layout.place_of(ppn);
+        let Block { holds, torn, .. } = self.blocks[block.index()];
+        self.blocks[block.index()].end = page;
+        if matches!(found, Found::Erased) {
+            return;
+        }
+        match found {
+            Found::Data { sequence, lpns, sound }
+                if holds != Holds::Log
+                    && page < self.config.data_pages(&self.layout)
+                    && is_number(sequence)
+                    && lpns.len() == self.config.slots as usize
+                    && self.are_pages(lpns) =>
+            {
+                // A page was programmed after it, so it had been programmed to its end.
+                if let Some(sequence) = torn {
+                    self.count(Ppn(ppn.0 - 1), sequence);
+                }
+                self.write(ppn, lpns);
+                if sound {
+                    self.count(ppn, sequence);
+                } else {
+                    self.blocks[block.index()].torn = Some(sequence);
+                }
+            }
+            Found::Trims(sequence, record)
+                if holds != Holds::Data
+                    && is_number(sequence)
+                    && record.pages().all(|lpn| lpn.0 < self.config.exported) =>
+            {
+                self.blocks[block.index()].saw(page, sequence, Holds::Log);
+                self.records.push((sequence, record));
+            }
+            Found::Summary => {}
+            _ => self.unreadable += 1,
+        }
+        if page + 1 < self.layout.pages_per_block() {
+            self.pages.push_back(Ppn(ppn.0 + 1));
+        } else {
+            self.blocks[block.index()].end = page + 1;
+        }
+    }
+
+    fn are_pages(&self, lpns: &[Option<Lpn>]) -> bool {
+        lpns.iter().flatten().all(|lpn| lpn.0 < self.config.exported)
+    }
+
+    fn write(&mut self, ppn: Ppn, lpns: &[Option<Lpn>]) {
+        for (psn, lpn) in (ppn.0 * self.config.slots..).zip(lpns) {
+            self.map.write(psn, lpn.map(|lpn| lpn.0));
+        }
+    }
+
+    /// What a page was written with counts.
+    fn count(&mut self, ppn: Ppn, sequence: u64) {
+        let (block, page) = self.layout.place_of(ppn);
+        match self.runs.last_mut() {
+            Some(run) if page > 0 && run.sequence == sequence && run.first + run.pages == ppn.0 => {
+                run.pages += 1;
+            }
+            _ => self.runs.push(Run { sequence, first: ppn.0, pages: 1 }),
+        }
+        self.blocks[block.index()].saw(page, sequence, Holds::Data);
+    }
+
+    /// The layer, when there is nothing more to look at. `standing` is where it was stopped at
+    /// rest; without it, it was cut: then operations come out at the first input
+    /// ([`Input::Idle`](crate::Input::Idle) will do) until it no longer
+    /// [recovers](Ftl::is_recovering), and before that nothing is to be served.
+    ///
+    /// # Panics
+    /// Where [`poll`](Self::poll) has not said [`Look::Done`].
+    pub fn finish<O: Out>(
+        mut self,
+        standing: Option<&Standing>,
+        out: O,
+    ) -> Result<Ftl<O>, MountError> {
+        assert!(self.outstanding == 0 && self.pages.is_empty(), "there is more to look at");
+        self.replay();
+        let (layout, config) = (self.layout, self.config);
+        let clean = standing.is_some();
+        let nothing = Standing::default();
+        let standing = standing.unwrap_or(&nothing);
+        let mut ftl = Ftl::with_bad(layout, config, &[], out).map_err(MountError::Config)?;
+        let valid = self.valid();
+        let mut states = vec![(0, 0, 0, FREE); valid.len()];
+        let mut suspects = vec![false; valid.len()];
+        for block in &standing.suspects {
+            *suspects.get_mut(block.index()).ok_or(MountError::Standing(*block))? = true;
+        }
+        let (mut log, mut rewrite, mut partial) = (vec![], vec![], vec![]);
+        for (id, block) in (0..).map(BlockId).zip(&self.blocks) {
+            let at = id.index();
+            let state = match block.holds {
+                _ if self.bad.binary_search(&id).is_ok() => BAD,
+                Holds::Log => {
+                    log.push(id);
+                    OPEN
+                }
+                Holds::Nothing if clean && block.end == 0 && !suspects[at] => FREE,
+                Holds::Data => {
+                    if !clean && !block.whole {
+                        partial.push(id);
+                        rewrite.push(layout.ppn(id, block.last));
+                    }
+                    CLOSED
+                }
+                Holds::Nothing => {
+                    ftl.collector.erasable.push(id);
+                    CLOSED
+                }
+            };
+            states[at] = (block.sequence, valid[at], self.erases[at], state);
+        }
+        for &(id, _) in &standing.open {
+            let block = self.blocks.get(id.index()).ok_or(MountError::Standing(id))?;
+            let open = &mut states[id.index()].3;
+            let partial = !block.whole && block.end < ftl.data_pages;
+            if *open != CLOSED || block.holds != Holds::Data || !partial {
+                return Err(MountError::Standing(id));
+            }
+            *open = OPEN;
+        }
+        let closed = (0..layout.blocks()).filter(|&id| states[id as usize].3 == CLOSED);
+        let mut closed: Vec<_> = closed.collect();
+        closed.sort_by_key(|&id| states[id as usize].0);
+        let most = states.iter().map(|state| state.0).chain(self.records.iter().map(|r| r.0)).max();
+        let most = most.unwrap_or(0);
+        ftl.blocks = Blocks::new(
+            &layout,
+            config.victim,
+            ftl.data_pages * config.slots,
+            config.wear_spread > 0,
+            &self.bad,
+        );
+        let next = most + if clean { 1 } else { SKIPPED };
+        ftl.blocks.restore(&states, &closed, next);
+        ftl.map = self.map;
+        ftl.trim_floor = most;
+        for &(id, copies) in &standing.open {
+            let kind = if copies { Kind::Copies } else { Kind::Host };
+            let points = ftl.points.all().iter();
+            let free = points.clone().position(|p| p.kind == kind && p.block.is_none());
+            let at = free.ok_or(MountError::Standing(id))?;
+            let sequence = ftl.blocks.renumber(id);
+            ftl.points.open(at, id, layout.lane_of(id), sequence);
+            ftl.points.skip_to(at, self.blocks[id.index()].end);
+        }
+        ftl.log = Log::new(log);
+        ftl.recovery = (!clean).then_some(Recovery { stage: Stage::Rewrite, rewrite, partial });
+        ftl.worn_out = u64::from(config.exported) > config.most_on(ftl.blocks.good(), &layout);
+        Ok(ftl)
+    }
+
+    /// Pages that could not be read where some were expected: what was in them may show as older
+    /// than it was, or not at all.
+    pub fn unreadable(&self) -> u64 {
+        self.unreadable
+    }
+
+    /// Makes the map: copies and trims in the order in which they were programmed.
+    fn replay(&mut self) {
+        self.runs.sort_unstable();
+        self.records.sort_by_key(|&(sequence, _)| sequence);
+        let mut records = self.records.iter().peekable();
+        let mut forget = |map: &mut Map, below: u64| {
+            while let Some((_, record)) = records.next_if(|&&(sequence, _)| sequence <= below) {
+                record.pages().for_each(|lpn| map.set(lpn.0, NONE));
+            }
+        };
+        for run in &self.runs {
+            forget(&mut self.map, run.sequence);
+            let slots = self.config.slots;
+            for psn in run.first * slots..(run.first + run.pages) * slots {
+                if let Some(lpn) = self.map.written(psn) {
+                    self.map.set(lpn, psn);
+                }
+            }
+        }
+        forget(&mut self.map, u64::MAX);
+    }
+
+    /// Marks what is valid; how much of each block.
+    fn valid(&mut self) -> Vec<u32> {
+        let mut valid = vec![0; self.blocks.len()];
+        for lpn in 0..self.config.exported {
+            let psn = self.map.get(lpn);
+            if psn != NONE {
+                self.map.fill(psn);
+                valid[self.layout.block_of(Ppn(psn / self.config.slots)).index()] += 1;
+            }
+        }
+        valid
+    }
+}
+
+/// The states of [`Blocks::restore`].
+const FREE: u8 = 0;
+const OPEN: u8 = 1;
+const CLOSED: u8 = 2;
+const BAD: u8 = 3;
+
+fn is_number(sequence: u64) -> bool {
+    (1..LIMIT).contains(&sequence)
+}
+
+impl<O: Out> Ftl<O> {
+    /// Whether what a power cut left is being made good: until then nothing is to be served.
+    pub fn is_recovering(&self) -> bool {
+        self.recovery.is_some() && !self.worn_out
+    }
+
+    /// Where it stands, for [`Mount::finish`] to go on from.
+    ///
+    /// # Panics
+    /// Where work is in flight or waits.
+    pub fn standing(&self) -> Standing {
+        assert!(!self.is_busy(), "a layer is stopped when no work is in flight");
+        let points = self.points.in_order().map(|at| self.points.get(at));
+        let open = points.filter_map(|p| Some((p.block?, p.kind == Kind::Copies)));
+        let suspects = self.collector.erasable.iter().copied();
+        Standing {
+            open: open.collect(),
+            suspects: suspects.filter(|&block| self.blocks.is_stale(block)).collect(),
+        }
+    }
+
+    /// Whether what is on the array is not yet sure to stay: no data are to be erased.
+    pub(crate) fn is_unsure(&self) -> bool {
+        self.recovery.as_ref().is_some_and(|recovery| recovery.stage != Stage::Empty)
+    }
+
+    /// Whether the trim log has to wait: what it says of a page that may be unstable could be wrong.
+    pub(crate) fn is_rewriting(&self) -> bool {
+        self.recovery.as_ref().is_some_and(|recovery| recovery.stage == Stage::Rewrite)
+    }
+
+    /// Goes on with what a cut has left to be done.
+    #[cold]
+    pub(crate) fn recover(&mut self) {
+        let Some(mut recovery) = self.recovery.take() else { return };
+        if recovery.stage == Stage::Rewrite {
+            while self.collector.copies < self.most_copies()
+                && let Some(ppn) = recovery.rewrite.pop()
+            {
+                self.copy_page(ppn, Cause::Collection);
+            }
+            if recovery.rewrite.is_empty() && self.collector.copies == 0 {
+                recovery.stage = Stage::Log;
+                self.log.renew();
+            }
+        }
+        if recovery.stage == Stage::Log && !self.log.is_busy() {
+            recovery.stage = Stage::Empty;
+            for block in recovery.partial.drain(..) {
+                if self.blocks.is_closed(block) {
+                    self.blocks.collect(block);
+                    self.collector.doom(block);
+                }
+            }
+        }
+        let rests = !self.collector.has_doomed() && !self.collector.is_active();
+        let done = recovery.stage == Stage::Empty && rests && self.blocks.free() > self.reserve();
+        self.recovery = Some(recovery).filter(|_| !done);
+    }
+}
+
+/// What a cut has left to be done.
+#[derive(Clone, Debug)]
+pub(crate) struct Recovery {
+    stage: Stage,
+    /// Pages that may be unstable.
+    rewrite: Vec<Ppn>,
+    /// Blocks without a summary.
+    partial: Vec<BlockId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Rewrite,
+    Log,
+    Empty,
+}

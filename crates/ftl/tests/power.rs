@@ -1,0 +1,310 @@
+//! Power cuts: before, in and after every program and erase of many short histories, and in what is
+//! done to recover. Nothing that was flushed is lost, no page shows a mix, and what was seen once
+//! stays.
+//!
+//! A failure prints the seed of its history: `GORDON_POWER_SEED=N cargo test -p gordon-ftl --test
+//! power` runs that one alone. `GORDON_POWER_HISTORIES` says how many to run.
+
+use gordon_ftl::{Config, Victim};
+use gordon_nand::{Geometry, Layout, Shape};
+use gordon_testkit::{Cut, Random, Request, Rig};
+use gordon_units::Lpn;
+
+const SECTORS: u32 = 2;
+/// Combinations of what may happen to the operations in flight that are tried at one point; of more
+/// some are drawn.
+const MOST: usize = 24;
+
+fn layout(lanes: u32, blocks: u32, pages: u32, slots: u32) -> Layout {
+    let geometry = Geometry {
+        buses: 1,
+        packages_per_bus: 1,
+        dies_per_package: lanes,
+        planes_per_die: 1,
+        blocks_per_plane: blocks,
+        pages_per_block: pages,
+        page_bytes: 512 * SECTORS * slots,
+        oob_bytes: 16,
+    };
+    let shape = Shape { buses: 1, dies_per_bus: 1, planes: 1 };
+    Layout::new(geometry, shape).expect("a small array")
+}
+
+fn between(random: &mut Random, least: u32, most: u32) -> u32 {
+    least + u32::try_from(random.below((most - least + 1) as usize)).expect("small")
+}
+
+fn device(random: &mut Random) -> (Layout, Config) {
+    let policies = [Victim::Greedy, Victim::Fifo, Victim::DChoices(2), Victim::CostBenefit];
+    loop {
+        let (lanes, slots) = (between(random, 1, 3), between(random, 1, 3));
+        let layout = layout(lanes, between(random, 12, 20), between(random, 3, 6), slots);
+        let reserve = between(random, 1, 2);
+        let mut config = Config {
+            slots,
+            write_points: between(random, 1, 3),
+            copy_points: between(random, 0, 1),
+            durable: true,
+            write_buffer: if random.below(2) == 0 { 0 } else { between(random, 1, 8) },
+            reserve,
+            low_water: reserve + between(random, 0, 1),
+            idle_water: reserve + 2,
+            victim: policies[random.below(policies.len())],
+            wear_spread: between(random, 0, 2),
+            seed: random.next_u64(),
+            ..Config::new(&layout, 1, SECTORS)
+        };
+        let most = u32::try_from(config.most_exported(&layout)).expect("small");
+        if most > 2 {
+            // Full devices most of the time: collection is where the danger lies.
+            config.exported = if random.below(3) == 0 { between(random, 1, most) } else { most };
+            config.validate(&layout).expect("as many as fit");
+            return (layout, config);
+        }
+    }
+}
+
+fn request(random: &mut Random, config: &Config) -> Request {
+    let pages = config.exported as usize;
+    let per_page = u64::from(SECTORS);
+    // Half of it goes to a few pages, so that they are overwritten.
+    let hot = if random.below(2) == 0 { pages.min(3) } else { pages };
+    let lpn = random.below(hot) as u64;
+    match random.below(16) {
+        0..10 => {
+            let whole = random.below(3) > 0;
+            let first = lpn * per_page + if whole { 0 } else { random.below(2) as u64 };
+            let len = if whole { per_page } else { 1 + random.below(3) as u64 };
+            Request::Write { first, len: len.min(pages as u64 * per_page - first) }
+        }
+        10..12 => Request::Trim(Lpn(u32::try_from(lpn).expect("small"))),
+        12..13 => Request::Read { first: lpn * per_page, len: per_page },
+        _ => Request::Flush,
+    }
+}
+
+/// All combinations of what a cut may leave, or some.
+fn combinations(rig: &Rig, random: &mut Random) -> Vec<Vec<Cut>> {
+    let flights = rig.in_flight();
+    let count: usize = flights.iter().map(|(_, cuts)| cuts.len()).product();
+    if count <= MOST {
+        let mut all = vec![vec![]];
+        for (_, cuts) in flights {
+            all = all
+                .iter()
+                .flat_map(|prefix| cuts.iter().map(move |&cut| [&prefix[..], &[cut]].concat()))
+                .collect();
+        }
+        return all;
+    }
+    let draw = |random: &mut Random| {
+        flights.iter().map(|(_, cuts)| cuts[random.below(cuts.len())]).collect()
+    };
+    (0..MOST).map(|_| draw(random)).collect()
+}
+
+/// What a history is, and how far it got: printed when it fails.
+struct Story {
+    seed: u64,
+    points: u64,
+    cuts: u64,
+}
+
+impl Story {
+    /// Cuts the power here, in all ways; each time the device is mounted, and cut again while it
+    /// recovers, and when it has gone on for a while.
+    fn cut_here(&mut self, rig: &Rig, random: &mut Random, depth: u32) {
+        self.points += 1;
+        for cuts in combinations(rig, random) {
+            self.cuts += 1;
+            let mut cut = rig.clone();
+            cut.cut(&cuts);
+            cut.mount(None);
+            if depth > 0 && random.below(8) == 0 {
+                let mut recovering = cut.clone();
+                while recovering.ftl.is_recovering() {
+                    if random.below(4) == 0 {
+                        self.cut_here_once(&recovering, random, depth - 1);
+                    }
+                    if !recovering.step() {
+                        recovering.idle();
+                    }
+                }
+            }
+            self.go_on(cut, random, depth, &cuts);
+        }
+    }
+
+    fn cut_here_once(&mut self, rig: &Rig, random: &mut Random, depth: u32) {
+        self.cuts += 1;
+        let cuts: Vec<_> =
+            rig.in_flight().iter().map(|(_, cuts)| cuts[random.below(cuts.len())]).collect();
+        let mut cut = rig.clone();
+        cut.cut(&cuts);
+        cut.mount(None);
+        self.go_on(cut, random, depth, &cuts);
+    }
+
+    fn go_on(&mut self, mut rig: Rig, random: &mut Random, depth: u32, cuts: &[Cut]) {
+        rig.recover();
+        if let Err(lost) = rig.settle_cut() {
+            panic!("GORDON_POWER_SEED={}: cut {} as {cuts:?}: {lost}", self.seed, self.cuts);
+        }
+        let worn_out = rig.ftl.is_worn_out();
+        assert!(!worn_out || rig.faults > 0, "GORDON_POWER_SEED={}: no room left", self.seed);
+        if depth == 0 || worn_out {
+            return;
+        }
+        for _ in 0..random.below(12) {
+            let request = request(random, &rig.ftl.config().clone());
+            rig.submit(request);
+            (0..random.below(3)).for_each(|_| {
+                rig.step();
+            });
+        }
+        self.cut_here_once(&rig, random, depth - 1);
+    }
+}
+
+fn history(seed: u64) -> Story {
+    let random = &mut Random::new(seed);
+    let (layout, config) = device(random);
+    let mut rig = Rig::new(layout, config, random.next_u64());
+    if random.below(4) > 0 {
+        let per_page = u64::from(SECTORS);
+        for lpn in 0..u64::from(config.exported) {
+            rig.submit(Request::Write { first: lpn * per_page, len: per_page });
+            while rig.pending() > 8 && rig.step() {}
+        }
+        // Into a steady state.
+        for _ in 0..random.below(4 * config.exported as usize) {
+            rig.submit(request(random, &config));
+            rig.step();
+        }
+        rig.submit(Request::Flush);
+    }
+    // In some of them programs and erases fail.
+    rig.faults = if random.below(4) == 0 { 30 } else { 0 };
+    let mut story = Story { seed, points: 0, cuts: 0 };
+    for _ in 0..1 + random.below(8) {
+        rig.submit(request(random, &config));
+        story.cut_here(&rig, random, 2);
+        for _ in 0..random.below(4) {
+            if !rig.step() {
+                rig.idle();
+            }
+            story.cut_here(&rig, random, 1);
+        }
+    }
+    rig.submit(Request::Flush);
+    rig.settle();
+    stop(&mut rig, seed);
+    story
+}
+
+/// Stops at rest, and goes on.
+fn stop(rig: &mut Rig, seed: u64) {
+    if rig.ftl.is_worn_out() {
+        return;
+    }
+    let config = *rig.ftl.config();
+    let places = |rig: &Rig| (0..config.exported).map(|lpn| rig.ftl.lookup(Lpn(lpn))).collect();
+    let before: Vec<_> = places(rig);
+    let standing = rig.ftl.standing();
+    rig.cut(&[]);
+    rig.mount(Some(&standing));
+    let after: Vec<_> = places(rig);
+    assert_eq!(before, after, "GORDON_POWER_SEED={seed}: where pages are, after a clean stop");
+    assert!(
+        !rig.ftl.is_recovering(),
+        "GORDON_POWER_SEED={seed}: a clean stop leaves nothing to do"
+    );
+    rig.settle_cut().unwrap_or_else(|lost| panic!("GORDON_POWER_SEED={seed}: {lost}"));
+}
+
+/// A long life of a larger device, the trims of which fill several pages, with a cut or a clean stop
+/// every few hundred requests.
+fn life(seed: u64, requests: usize) {
+    let random = &mut Random::new(seed);
+    let layout = layout(4, 48, 16, 4);
+    let mut config = Config {
+        slots: 4,
+        write_points: 4,
+        copy_points: between(random, 0, 2),
+        durable: true,
+        write_buffer: between(random, 0, 40),
+        reserve: 3,
+        low_water: 4,
+        idle_water: 6,
+        ..Config::new(&layout, 1, 1)
+    };
+    config.exported = u32::try_from(config.most_exported(&layout)).expect("small");
+    let mut rig = Rig::new(layout, config, random.next_u64());
+    let (mut since, mut until) = (0, 400);
+    for _ in 0..requests {
+        let lpn = random.below(config.exported as usize) as u64;
+        let left = u64::from(config.exported) - lpn;
+        rig.submit(match random.below(64) {
+            0..54 => Request::Write { first: lpn, len: (1 + random.below(8) as u64).min(left) },
+            54..63 => Request::Trim(Lpn(u32::try_from(lpn).expect("small"))),
+            _ => Request::Flush,
+        });
+        while rig.pending() > 24 {
+            rig.step();
+        }
+        since += 1;
+        if since < until {
+            continue;
+        }
+        (since, until) = (0, 1 + random.below(800));
+        if random.below(4) == 0 {
+            rig.submit(Request::Flush);
+            rig.settle();
+            stop(&mut rig, seed);
+            continue;
+        }
+        for depth in 0..1 + random.below(3) {
+            let flights = rig.in_flight();
+            let cuts: Vec<_> =
+                flights.iter().map(|(_, cuts)| cuts[random.below(cuts.len())]).collect();
+            rig.cut(&cuts);
+            rig.mount(None);
+            // Cut again in what is done to recover.
+            for _ in 0..random.below(60) * usize::from(depth < 2) {
+                if !rig.step() {
+                    rig.idle();
+                }
+            }
+        }
+        rig.recover();
+        rig.settle_cut().unwrap_or_else(|lost| panic!("life of seed {seed}: {lost}"));
+    }
+}
+
+#[test]
+fn a_long_life_with_cuts() {
+    let requests = std::env::var("GORDON_POWER_REQUESTS").ok();
+    let requests = requests.map_or(20_000, |n| n.parse().expect("a number"));
+    for seed in 0..4 {
+        life(seed, requests / 4);
+    }
+}
+
+#[test]
+fn nothing_flushed_is_lost_wherever_the_power_is_cut() {
+    let number = |name| std::env::var(name).ok().map(|n| n.parse::<u64>().expect("a number"));
+    if let Some(seed) = number("GORDON_POWER_SEED") {
+        history(seed);
+        return;
+    }
+    let (mut points, mut cuts) = (0, 0);
+    for seed in 0..number("GORDON_POWER_HISTORIES").unwrap_or(200) {
+        let story = history(seed);
+        (points, cuts) = (points + story.points, cuts + story.cuts);
+    }
+    // What a long run reports.
+    #[allow(clippy::print_stdout)]
+    {
+        println!("{points} points, {cuts} cuts");
+    }
+}

@@ -1,0 +1,287 @@
+//! Power cuts: what they leave of the operations in flight, and mounting what is left.
+
+use crate::Rig;
+use crate::rig::{Flying, More};
+use gordon_ftl::{Found, Input, Look, Mount, Standing};
+use gordon_nand::{FlashOp, Holds};
+use gordon_units::{BlockId, Lpn, Ppn};
+use std::collections::{BTreeMap, VecDeque};
+
+/// What a power cut leaves of an operation in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// It had not begun.
+    Before,
+    /// It was done, though nobody was told.
+    After(After),
+    /// A program: what is beside the data can be read, the data cannot. An erase: some pages can
+    /// still be read, some cannot.
+    Torn,
+    /// A program: nothing can be read. An erase: as torn, other pages.
+    Unreadable,
+    /// It seems not to have begun (a program), or to be done (an erase); but what is programmed there
+    /// now would be lost.
+    SeemsErased,
+}
+
+/// How well a page holds what was programmed at the last moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    /// As any other.
+    Stable,
+    /// Until the next power cut.
+    Unstable,
+}
+
+impl Cut {
+    /// All that may happen to an operation that has not taken effect yet.
+    pub const ALL: [Self; 6] = [
+        Self::Before,
+        Self::After(After::Stable),
+        Self::After(After::Unstable),
+        Self::Torn,
+        Self::Unreadable,
+        Self::SeemsErased,
+    ];
+    /// All that may happen to one that has, or that leaves the array as it is.
+    pub const DONE: [Self; 2] = [Self::After(After::Stable), Self::After(After::Unstable)];
+}
+
+/// What power cuts left on the array.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scars {
+    /// Pages whose data cannot be read, by the erases of their block: an erase heals.
+    torn: BTreeMap<Ppn, u32>,
+    /// Pages that will be unreadable after the next power cut.
+    unstable: BTreeMap<Ppn, u32>,
+    /// Pages that seem erased.
+    deceptive: BTreeMap<Ppn, u32>,
+}
+
+impl Rig {
+    /// The operations in flight, and for each what a power cut may leave of it.
+    pub fn in_flight(&self) -> Vec<(FlashOp, &'static [Cut])> {
+        let what = |flying: &Flying| match flying.op {
+            FlashOp::Read { .. } => &Cut::ALL[..1],
+            FlashOp::Erase { block } if self.array.is_bad(block) => &Cut::ALL[..1],
+            FlashOp::Program { .. } if flying.early => &Cut::DONE[..],
+            FlashOp::Erase { .. } if flying.early => &Cut::DONE[..1],
+            _ => &Cut::ALL[..],
+        };
+        self.flying.iter().map(|flying| (flying.op, what(flying))).collect()
+    }
+
+    /// Cuts the power, or, with nothing in flight, turns it off: each operation in flight ends as `cuts` says. What is left has to be
+    /// [mounted](Self::mount).
+    pub fn cut(&mut self, cuts: &[Cut]) {
+        for (ppn, erases) in std::mem::take(&mut self.scars.unstable) {
+            if self.erases_at(ppn) == erases {
+                self.array.spoil(ppn);
+            }
+        }
+        for (flying, &cut) in self.drop_all().into_iter().zip(cuts) {
+            if let Cut::After(_) = cut
+                && !flying.early
+            {
+                self.effect(flying.op);
+            }
+            match flying.op {
+                FlashOp::Read { .. } => {}
+                FlashOp::Program { ppn, .. } => self.cut_program(flying.op, ppn, cut),
+                FlashOp::Erase { block } => self.cut_erase(block, cut),
+            }
+        }
+    }
+
+    fn erases_at(&self, ppn: Ppn) -> u32 {
+        self.array.erases(self.array.layout().block_of(ppn))
+    }
+
+    fn cut_program(&mut self, op: FlashOp, ppn: Ppn, cut: Cut) {
+        let erases = self.erases_at(ppn);
+        match cut {
+            Cut::Before | Cut::After(After::Stable) => {}
+            Cut::After(After::Unstable) => {
+                self.scars.unstable.insert(ppn, erases);
+            }
+            Cut::Torn => {
+                self.effect(op);
+                self.scars.torn.insert(ppn, erases);
+            }
+            Cut::Unreadable => self.array.spoil(ppn),
+            Cut::SeemsErased => {
+                self.array.spoil(ppn);
+                self.scars.deceptive.insert(ppn, erases);
+            }
+        }
+    }
+
+    fn cut_erase(&mut self, block: BlockId, cut: Cut) {
+        let layout = *self.array.layout();
+        let erases = self.array.erases(block);
+        for page in 0..layout.pages_per_block() {
+            let ppn = layout.ppn(block, page);
+            let survives = self.random.below(2) == 0;
+            match cut {
+                Cut::Before | Cut::After(_) => {}
+                Cut::Torn | Cut::Unreadable if survives => {}
+                Cut::Torn | Cut::Unreadable => self.array.spoil(ppn),
+                Cut::SeemsErased => {
+                    self.array.spoil(ppn);
+                    self.scars.deceptive.insert(ppn, erases);
+                }
+            }
+        }
+    }
+
+    /// What is seen of a page.
+    fn look(&self, ppn: Ppn) -> Seen<'_> {
+        let erases = self.erases_at(ppn);
+        let has = |scars: &BTreeMap<Ppn, u32>| scars.get(&ppn) == Some(&erases);
+        if !self.array.is_programmed(ppn) || has(&self.scars.deceptive) {
+            return Seen::Erased;
+        }
+        match self.array.read(ppn).unwrap_or_else(|e| panic!("{e}")) {
+            (_, None) => Seen::Unreadable,
+            (page, Some(oob)) => match (oob.holds, &page.more) {
+                (Holds::Data, _) => Seen::Data(oob.sequence, &page.lpns, !has(&self.scars.torn)),
+                _ if has(&self.scars.torn) => Seen::Unreadable,
+                (_, More::Summary(sequences, lpns)) => Seen::Summary(sequences, lpns),
+                (_, more) => Seen::Trims(oob.sequence, more),
+            },
+        }
+    }
+
+    /// Mounts what is on the array, with looks answered in random order; where the layer stood, if it
+    /// was stopped at rest.
+    ///
+    /// # Panics
+    /// Where the layer refuses.
+    pub fn mount(&mut self, standing: Option<&Standing>) {
+        let (layout, config) = (*self.array.layout(), *self.ftl.config());
+        let erases: Vec<_> =
+            (0..layout.blocks()).map(|block| self.array.erases(BlockId(block))).collect();
+        let mut mount =
+            Mount::new(layout, config, &self.retired, &erases).unwrap_or_else(|e| panic!("{e}"));
+        let mut asked = vec![];
+        loop {
+            match mount.poll() {
+                Look::Done => break,
+                Look::Wait => {}
+                look => {
+                    asked.push(look);
+                    if self.random.below(2) == 0 {
+                        continue;
+                    }
+                }
+            }
+            let at = self.random.below(asked.len());
+            match asked.swap_remove(at) {
+                Look::Summary(block) => {
+                    let last = layout.ppn(block, layout.pages_per_block() - 1);
+                    let seen = match self.look(last) {
+                        Seen::Summary(sequences, lpns) => Some((sequences, lpns)),
+                        _ => None,
+                    };
+                    mount.summary(block, seen);
+                }
+                Look::Page(ppn) => mount.page(ppn, self.look(ppn).found()),
+                Look::Wait | Look::Done => unreachable!("no looks"),
+            }
+        }
+        self.ftl = mount.finish(standing, VecDeque::new()).unwrap_or_else(|e| panic!("{e}"));
+        self.ftl.check().unwrap_or_else(|e| panic!("{e}"));
+        self.ftl.handle(Input::Idle);
+        self.carry_out();
+    }
+
+    /// Ends operations until what the cut left is made good.
+    ///
+    /// # Panics
+    /// Where that never ends.
+    pub fn recover(&mut self) {
+        while self.ftl.is_recovering() {
+            if !self.step() {
+                self.idle();
+                assert!(
+                    !self.flying.is_empty() || !self.ftl.is_recovering(),
+                    "stuck: {:#?}",
+                    self.ftl
+                );
+            }
+        }
+    }
+
+    /// Everything is as it was after some change, and nothing is lost that was flushed. That is what
+    /// later cuts must keep.
+    ///
+    /// # Errors
+    /// Says what was lost.
+    pub fn settle_cut(&mut self) -> Result<(), String> {
+        let per_page = u64::from(self.ftl.config().sectors_per_page);
+        for first in (0..self.model.sectors()).step_by(self.ftl.config().sectors_per_page as usize)
+        {
+            let values: Vec<_> = (first..first + per_page).map(|s| self.on_array(s)).collect();
+            self.model
+                .settle(first, &values)
+                .map_err(|lost| self.story_of(first / per_page, &lost))?;
+        }
+        self.model.forget();
+        Ok(())
+    }
+}
+
+impl Rig {
+    /// Where copies of a page are, for a report of its loss.
+    pub fn story_of(&self, lpn: u64, lost: &str) -> String {
+        use std::fmt::Write as _;
+        let mut text = format!(
+            "{lost}\npage {lpn} is mapped to {:?}",
+            self.ftl.lookup(Lpn(u32::try_from(lpn).unwrap_or(0)))
+        );
+        for ppn in (0..self.array.layout().pages()).map(Ppn) {
+            let block = self.array.layout().block_of(ppn);
+            let says = match self.look(ppn) {
+                Seen::Data(sequence, lpns, sound)
+                    if lpns.iter().flatten().any(|l| u64::from(l.0) == lpn) =>
+                {
+                    format!("a copy, sequence {sequence}, sound {sound}")
+                }
+                Seen::Trims(sequence, More::Trims(record))
+                    if record.pages().any(|l| u64::from(l.0) == lpn) =>
+                {
+                    format!("trimmed below {sequence}")
+                }
+                Seen::Unreadable => "unreadable".into(),
+                _ => continue,
+            };
+            let retired = self.retired.contains(&block);
+            let _ = write!(
+                text,
+                "\n  page {ppn} of block {block}: {says}{}",
+                if retired { ", bad" } else { "" }
+            );
+        }
+        text
+    }
+}
+
+enum Seen<'a> {
+    Erased,
+    Unreadable,
+    Data(u64, &'a [Option<Lpn>], bool),
+    Summary(&'a [u64], &'a [Option<Lpn>]),
+    Trims(u64, &'a More),
+}
+
+impl<'a> Seen<'a> {
+    fn found(self) -> Found<'a> {
+        match self {
+            Self::Erased => Found::Erased,
+            Self::Data(sequence, lpns, sound) => Found::Data { sequence, lpns, sound },
+            Self::Summary(..) => Found::Summary,
+            Self::Trims(sequence, More::Trims(record)) => Found::Trims(sequence, record.clone()),
+            Self::Unreadable | Self::Trims(..) => Found::Unreadable,
+        }
+    }
+}
