@@ -262,11 +262,11 @@ impl<O: Out> Ftl<O> {
     /// Moves everything on that can move.
     #[inline(always)]
     fn advance(&mut self) {
-        self.draining &= !self.ready.is_empty();
         let waiting = !self.ready.is_empty() || !self.collector.ready.is_empty();
         if waiting || self.wants_collection() {
             self.move_on();
         }
+        self.draining &= !self.ready.is_empty();
     }
 
     #[inline(never)]
