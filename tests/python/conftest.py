@@ -1,10 +1,11 @@
-"""A real trace, once a session; `gordon` run in this process."""
+"""A real trace, once a session; `gordon` run in this process; a small flash device and its load."""
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,6 +71,14 @@ def result(surveyed: str) -> dict[str, Any]:
 
 
 @pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C counts, here and in what is started, where the tests were started to ignore it too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs `gordon ARGS...` in this process."""
 
@@ -82,3 +91,37 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
         return Ran(int(stopped.value.code or 0), out, err)
 
     return call
+
+
+# A flash device of 64 MiB of 192: quickly worn and quickly full.
+CHANGES = ["capacity=64MiB", "geometry.blocks_per_plane=12"]
+SMALL = tuple(word for change in CHANGES for word in ("--set", change))
+
+Json = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def told(run: Run) -> Json:
+    """The JSON of `gordon flash ARGS...`, which must succeed."""
+
+    def call(*args: str) -> dict[str, Any]:
+        ran = run("flash", *args, "--json", "-")
+        assert ran.status == 0, ran.err
+        report: dict[str, Any] = json.loads(ran.out)
+        return report
+
+    return call
+
+
+def mqsim(path: Path, *rows: tuple[int, int, int, int]) -> str:
+    """A trace as MQSim has it, of (time in ns, sector, sectors, 0 to write and 1 to read)."""
+    lines = [f"{at} 0 {sector} {count} {way}\n" for at, sector, count, way in rows]
+    path.write_text("".join(lines))
+    return str(path)
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> str:
+    """2000 reads and writes in 20 ms, 16 KiB each, in a MiB."""
+    rows = [(i * 10_000, i * 37 % 64 * 32, 32, i % 2) for i in range(2000)]
+    return mqsim(tmp_path / "mixed.trace", *rows)

@@ -61,6 +61,7 @@ def test_write_amplification_is_near_theory() -> None:
     assert wa["pages"]["gc_program"] > 0
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_a_run() -> None:
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):

@@ -22,7 +22,6 @@ impl<O: Out> Ftl<O> {
     pub(crate) fn dispatch(&mut self) -> bool {
         let copied = !self.collector.ready.is_empty() && self.dispatch_copies();
         if self.ready.is_empty() {
-            self.draining = false;
             return copied;
         }
         self.dispatch_host() || copied
@@ -59,7 +58,6 @@ impl<O: Out> Ftl<O> {
             self.program::<false>(before, point);
             issued = true;
             if self.ready.is_empty() {
-                self.draining = false;
                 break;
             }
         }

@@ -279,12 +279,12 @@ impl<O: Out> Ftl<O> {
     /// Moves everything on that can move.
     #[inline(always)]
     fn advance(&mut self) {
-        self.draining &= !self.ready.is_empty();
         let waiting = !self.ready.is_empty() || !self.collector.ready.is_empty();
         let logs = self.config.durable && (self.recovery.is_some() || self.wants_log());
         if waiting || self.wants_collection() || logs {
             self.move_on();
         }
+        self.draining &= !self.ready.is_empty();
     }
 
     #[inline(never)]

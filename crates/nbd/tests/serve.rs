@@ -5,8 +5,8 @@ mod common;
 
 use common::{
     BLOCK_STATUS, CACHE, Client, DISC, FAST_ZERO, FLUSH, FUA, Faulty, Late, NO_HOLE, READ, REQ_ONE,
-    Served, TRIM, WRITE, WRITE_ZEROES, connect, option_bytes, request, serve, serve_options,
-    serve_with, string,
+    Served, TRIM, WRITE, WRITE_ZEROES, connect, listen, option_bytes, request, serve,
+    serve_options, serve_with, string,
 };
 use gordon_nbd::{
     Event, Info, Limits, Listen, MAX_EXTENTS, Memory, Named, NbdError, Server, ServerOptions,
@@ -389,11 +389,7 @@ fn a_stop_under_load_loses_no_acknowledged_write() {
     let memory = Arc::new(memory(16 * MIB));
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("s");
-    let start = || {
-        let mut options = ServerOptions::new(Arc::clone(&memory) as _);
-        options.listen.push(Listen::Unix(socket.clone()));
-        Server::start(options).unwrap()
-    };
+    let start = || listen(ServerOptions::new(Arc::clone(&memory) as _), &socket).unwrap();
     let server = start();
     let acknowledged: Vec<_> = thread::scope(|scope| {
         let writers: Vec<_> = (0..4u64)
@@ -502,11 +498,7 @@ fn a_half_closed_client_gets_its_replies() {
 fn sockets_that_exist() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s");
-    let start = || {
-        let mut options = ServerOptions::new(Arc::new(memory(MIB)));
-        options.listen.push(Listen::Unix(path.clone()));
-        Server::start(options)
-    };
+    let start = || listen(ServerOptions::new(Arc::new(memory(MIB))), &path);
     let first = start().unwrap();
     assert!(matches!(start(), Err(NbdError::Exists(_))), "in use");
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();

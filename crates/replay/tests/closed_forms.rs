@@ -4,27 +4,21 @@
 //! commands. Reading senses for 25,000 ns, a program takes 200,000, an erase 2,000,000.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod common;
+
 use gordon_replay::config::RunConfig;
-use gordon_replay::parse::{from_json, from_toml};
+use gordon_replay::parse::from_json;
 use gordon_replay::results::report::Report;
 use gordon_replay::run::{Progress, run};
 use serde_json::{Value, json};
-
-const SLC: &str = include_str!("../../../python/gordon/parts/flash/gordon-slc-256g.toml");
 
 const READ: f64 = 25.0 + 10.4;
 const WRITE: f64 = 10.4 + 200.0;
 
 fn one_die() -> Value {
-    let mut device: Value = from_toml(SLC, "preset").unwrap();
-    let geometry = &mut device["geometry"];
-    for key in ["buses", "packages_per_bus", "dies_per_package", "planes_per_die"] {
-        geometry[key] = json!(1);
-    }
-    geometry["blocks_per_plane"] = json!(256);
+    let mut device = common::one_die(256, "2KiB");
     device["timing"]["bus_rate"] = json!("100MHz");
     device["timing"]["command"] = json!("0ns");
-    device["super_page"] = json!({"size": "2KiB"});
     device["capacity"] = json!("24MiB");
     device["ftl"] = json!({"bypass": false, "summary": false});
     device

@@ -15,21 +15,12 @@ mod points;
 #[path = "../examples/paper_figures/table.rs"]
 mod table;
 
-use figure4::Case;
+use figure4::{Case, RANDOM_WRITE};
 
 const BYTES: u64 = 256 << 20;
 
 /// A physical page on the 133 MHz bus, us: 2080 bytes at 266 MB/s and 1.1 of commands.
 const PAGE: f64 = 8.92;
-
-const RANDOM_WRITE: Case = Case {
-    write: true,
-    sequential: false,
-    bypass: false,
-    transfer: 0,
-    super_page: 0,
-    mapped: true,
-};
 
 /// MB/s, near what is expected.
 fn near(case: Case, expected: f64) {

@@ -3,12 +3,14 @@
 //! memory. Runs shorter than a second are in `run.rs`.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod common;
+
 use gordon_device::ssd::{Ssd, SsdConfig};
 use gordon_device::{Device, Op, Request};
 use gordon_replay::config::RunConfig;
 use gordon_replay::host::{Outcome, Pacing, Rules, drive};
 use gordon_replay::load::Bench;
-use gordon_replay::parse::{from_json, from_toml};
+use gordon_replay::parse::from_json;
 use gordon_replay::results::report::Report;
 use gordon_replay::results::{Recorded, Recorder};
 use gordon_replay::run::{Progress, run};
@@ -20,21 +22,12 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SLC: &str = include_str!("../../../python/gordon/parts/flash/gordon-slc-256g.toml");
-
 const PAGE: u64 = 4096;
 
 /// One lane of 64 blocks of 32 pages of 4 KiB, 1,600 of which are exported.
 fn device() -> Value {
-    let mut device: Value = from_toml(SLC, "preset").unwrap();
-    let geometry = &mut device["geometry"];
-    for key in ["buses", "packages_per_bus", "dies_per_package", "planes_per_die"] {
-        geometry[key] = json!(1);
-    }
-    geometry["blocks_per_plane"] = json!(64);
-    geometry["pages_per_block"] = json!(32);
-    geometry["page"] = json!("4KiB");
-    device["super_page"] = json!({"size": "4KiB"});
+    let mut device = common::one_die(64, "4KiB");
+    device["geometry"]["pages_per_block"] = json!(32);
     device["capacity"] = json!(format!("{}B", 1600 * PAGE));
     device["ftl"] = json!({"write_points": 1, "reserve": 1, "low_water": 1, "summary": false});
     device

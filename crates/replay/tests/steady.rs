@@ -1,28 +1,21 @@
 //! A preconditioned device is in the steady state from its first write on.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod common;
+
 use gordon_replay::config::RunConfig;
-use gordon_replay::parse::{from_json, from_toml};
+use gordon_replay::parse::from_json;
 use gordon_replay::run::{Progress, run};
 use gordon_replay::wa::theory;
 use serde_json::{Value, json};
-
-const SLC: &str = include_str!("../../../python/gordon/parts/flash/gordon-slc-256g.toml");
 
 const BLOCKS: u64 = 512;
 const PAGES: u64 = 64;
 
 /// One lane of blocks of 4 KiB pages, of which all but two are closed; mapped: `rho` of these.
 fn device(policy: &str, rho: f64) -> Value {
-    let mut device: Value = from_toml(SLC, "preset").unwrap();
-    let geometry = &mut device["geometry"];
-    for key in ["buses", "packages_per_bus", "dies_per_package", "planes_per_die"] {
-        geometry[key] = json!(1);
-    }
-    geometry["blocks_per_plane"] = json!(BLOCKS + 2);
-    geometry["pages_per_block"] = json!(PAGES);
-    geometry["page"] = json!("4KiB");
-    device["super_page"] = json!({"size": "4KiB"});
+    let mut device = common::one_die(BLOCKS + 2, "4KiB");
+    device["geometry"]["pages_per_block"] = json!(PAGES);
     let logical = (rho * (BLOCKS * PAGES) as f64).round() as u64;
     device["capacity"] = json!(format!("{}B", logical * 4096));
     device["ftl"] = json!({"write_points": 1, "reserve": 1, "low_water": 1, "summary": false,

@@ -11,7 +11,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A folder of a test that runs alone: what another test starts would be taken for an orphan of
 /// this one's command.
@@ -129,6 +129,9 @@ impl Watch for Interrupt {
 #[test]
 fn a_signal_ends_the_command_and_the_trace_is_whole() {
     for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        // Where these tests were started to ignore it (in the background, say), capture would too,
+        // and the command; what is caught is neither ignored nor inherited.
+        signal_hook::flag::register(signal.as_raw(), Arc::default()).unwrap();
         let dir = folder();
         let mut options = sh(dir.path(), "");
         options.command = ["sleep", "600"].map(Into::into).into();
@@ -267,6 +270,21 @@ fn the_program() {
             125
         }
     });
+}
+
+/// As `nohup` and scripts start what runs in the background.
+#[test]
+fn a_signal_that_is_ignored_stays_so() {
+    let dir = folder();
+    let out = dir.path().join("a.trace");
+    let program = program(dir.path());
+    let ignoring = format!("trap '' INT; exec {} {}", program.display(), PROGRAM.join(" "));
+    let script = "kill -INT $PPID; kill -INT $$; sleep 0.2; exit 7";
+    let mut command = Command::new("sh");
+    command.args(["-c", &ignoring]).env("GORDON_TEST_OUT", &out).env("GORDON_TEST_SCRIPT", script);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(7), "{}", text(&output));
+    assert!(!Trace::open(&out).unwrap().activity().unwrap().is_empty());
 }
 
 #[test]

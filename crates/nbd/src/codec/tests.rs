@@ -1,10 +1,14 @@
 //! Does the codec say the same however the bytes are cut, and does nothing a client sends hurt it?
 
+#[path = "../../tests/common/bytes.rs"]
+mod bytes;
+
 use super::handshake::{Handshake, MAX_OPTION, MAX_OPTIONS, Step, TlsPolicy};
 use super::request::{Next, Requests};
 use super::wire::{self, command, flag, info, option, rep};
 use super::{Agreed, Offer};
 use crate::export::{Errno, Info, Op};
+use bytes::{option_bytes as opt, request, string as text};
 use gordon_units::Bytes;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -21,16 +25,6 @@ fn offers() -> Arc<[Offer]> {
         offer("second", "words", Info { read_only: true, ..Info::new(Bytes(4096)) }),
     ]
     .into()
-}
-
-fn opt(option: u32, data: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(data.len()).unwrap();
-    let magic = wire::OPTION_MAGIC.to_be_bytes();
-    [&magic[..], &option.to_be_bytes(), &length.to_be_bytes(), data].concat()
-}
-
-fn text(words: &str) -> Vec<u8> {
-    [&u32::try_from(words.len()).unwrap().to_be_bytes()[..], words.as_bytes()].concat()
 }
 
 fn go(name: &str, kinds: &[u16]) -> Vec<u8> {
@@ -213,14 +207,9 @@ fn contexts_are_selected_for_one_export() {
     assert!(!set(&[], "first"));
 }
 
-/// Bytes of a request.
+/// Bytes of a request, each with a cookie of its own.
 fn ask(kind: u16, flags: u16, offset: u64, length: u32) -> Vec<u8> {
-    let magic = wire::REQUEST_MAGIC.to_be_bytes();
-    let mut bytes = [&magic[..], &flags.to_be_bytes(), &kind.to_be_bytes()].concat();
-    bytes.extend((offset ^ u64::from(length)).to_be_bytes());
-    bytes.extend(offset.to_be_bytes());
-    bytes.extend(length.to_be_bytes());
-    bytes
+    request(kind, flags, offset ^ u64::from(length), offset, length)
 }
 
 fn requests(read_only: bool, structured: bool) -> Requests {

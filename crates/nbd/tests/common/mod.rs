@@ -2,7 +2,12 @@
 // Each test takes what it needs, and says what it leaves out.
 #![allow(dead_code, clippy::print_stdout)]
 
-use gordon_nbd::{Errno, Export, Info, Limits, Listen, Op, Request, Server, ServerOptions};
+mod bytes;
+
+pub use bytes::{option_bytes, request, string};
+use gordon_nbd::{
+    Errno, Export, Info, Limits, Listen, NbdError, Op, Request, Server, ServerOptions,
+};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -44,12 +49,17 @@ pub fn serve_with(export: impl Export + 'static, limits: Limits) -> Served {
     serve_options(options)
 }
 
-pub fn serve_options(mut options: ServerOptions) -> Served {
+pub fn serve_options(options: ServerOptions) -> Served {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("s");
-    options.listen.push(Listen::Unix(socket.clone()));
-    let server = Some(Server::start(options).unwrap());
+    let server = Some(listen(options, &socket).unwrap());
     Served { server, socket, _folder: folder }
+}
+
+/// At a socket of the test's.
+pub fn listen(mut options: ServerOptions, socket: &Path) -> Result<Server, NbdError> {
+    options.listen.push(Listen::Unix(socket.to_owned()));
+    Server::start(options)
 }
 
 impl Served {
@@ -95,24 +105,6 @@ pub struct Client<S> {
     next: u64,
     /// Lengths of reads under way, for simple replies do not tell.
     reads: Vec<(u64, usize)>,
-}
-
-pub fn option_bytes(option: u32, data: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(data.len()).unwrap();
-    [b"IHAVEOPT", &option.to_be_bytes()[..], &length.to_be_bytes(), data].concat()
-}
-
-pub fn string(text: &str) -> Vec<u8> {
-    [&u32::try_from(text.len()).unwrap().to_be_bytes()[..], text.as_bytes()].concat()
-}
-
-pub fn request(kind: u16, flags: u16, cookie: u64, offset: u64, length: u32) -> Vec<u8> {
-    let magic = 0x2560_9513u32.to_be_bytes();
-    let mut bytes = [&magic[..], &flags.to_be_bytes(), &kind.to_be_bytes()].concat();
-    bytes.extend(cookie.to_be_bytes());
-    bytes.extend(offset.to_be_bytes());
-    bytes.extend(length.to_be_bytes());
-    bytes
 }
 
 impl<S: Read + Write> Client<S> {

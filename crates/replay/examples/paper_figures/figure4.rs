@@ -30,6 +30,16 @@ pub struct Case {
     pub mapped: bool,
 }
 
+/// What others differ from. The sizes are to be given.
+pub const RANDOM_WRITE: Case = Case {
+    write: true,
+    sequential: false,
+    bypass: false,
+    transfer: 0,
+    super_page: 0,
+    mapped: true,
+};
+
 impl Case {
     fn pattern(&self) -> &'static str {
         match (self.sequential, self.write) {

@@ -1,17 +1,8 @@
 //! What is said of Figure 4, beside ours.
 
 use crate::bench::KIB;
-use crate::figure4::{BYTES, Case, Figure4, SPAN, SUPER_PAGES, TRANSFERS};
+use crate::figure4::{BYTES, Case, Figure4, RANDOM_WRITE, SPAN, SUPER_PAGES, TRANSFERS};
 use crate::table::Table;
-
-const PLAIN: Case = Case {
-    write: true,
-    sequential: false,
-    bypass: false,
-    transfer: 0,
-    super_page: 0,
-    mapped: true,
-};
 
 /// The section.
 pub fn print(figure: &Figure4) {
@@ -37,7 +28,7 @@ pub fn print(figure: &Figure4) {
 
 fn checklist(figure: &Figure4) {
     let mb_s = |case: Case| figure.get(case).mb_s();
-    let at = |transfer, super_page| mb_s(Case { transfer, super_page, ..PLAIN });
+    let at = |transfer, super_page| mb_s(Case { transfer, super_page, ..RANDOM_WRITE });
     let mut table = Table::new(["the paper", "ours", "why"].map(str::to_owned).to_vec());
     let mut row = |paper: &str, ours: String, why: String| table.row(vec![paper.into(), ours, why]);
 
@@ -63,7 +54,7 @@ fn checklist(figure: &Figure4) {
         "64 KiB cross the buses twice, once read and once written, for 32 KiB: a quarter".into(),
     );
     let read = |bypass, transfer, super_page| {
-        mb_s(Case { write: false, sequential: true, bypass, transfer, super_page, ..PLAIN })
+        mb_s(Case { write: false, sequential: true, bypass, transfer, super_page, ..RANDOM_WRITE })
     };
     row(
         "this \"nearly eliminates the negative impact of large pages for small sequential reads\"",
@@ -82,7 +73,8 @@ fn checklist(figure: &Figure4) {
         "the controller's own work takes no time here".into(),
     );
     let write = |mapped, transfer| {
-        let case = Case { sequential: true, bypass: true, transfer, super_page: 64, ..PLAIN };
+        let case =
+            Case { sequential: true, bypass: true, transfer, super_page: 64, ..RANDOM_WRITE };
         mb_s(Case { mapped, ..case })
     };
     row(
@@ -101,7 +93,7 @@ fn checklist(figure: &Figure4) {
     let gains = small.flat_map(|&transfer| {
         [true, false].into_iter().flat_map(move |write| {
             SUPER_PAGES.map(|super_page| {
-                let case = Case { write, transfer, super_page, ..PLAIN };
+                let case = Case { write, transfer, super_page, ..RANDOM_WRITE };
                 mb_s(Case { bypass: true, ..case }) / mb_s(case)
             })
         })
@@ -125,7 +117,7 @@ fn checklist(figure: &Figure4) {
             .into(),
     );
     let ways = [16, 32, 64, 128, 256].map(|size| format!("{:.0}", at(256, size)));
-    let planes = Case { transfer: 64, super_page: 8, ..PLAIN };
+    let planes = Case { transfer: 64, super_page: 8, ..RANDOM_WRITE };
     let planes = planes.run(BYTES, |config| config.ftl.write_points = Some(32.into()));
     row(
         "\"Using 64KB pages gives the best performance\"",
@@ -140,7 +132,7 @@ fn checklist(figure: &Figure4) {
             planes.joined as f64 / planes.programs as f64 * 100.0
         ),
     );
-    let base = Case { transfer: 64, super_page: 64, ..PLAIN };
+    let base = Case { transfer: 64, super_page: 64, ..RANDOM_WRITE };
     row(
         "\"Transferring 64KB of data over four 133Mhz buses takes 58 us, or about 0.29 times the program \
          time\"; at a third, \"bus utilization would be nearly 100%\"",
@@ -150,7 +142,7 @@ fn checklist(figure: &Figure4) {
             .into(),
     );
     println!("{table}");
-    let unit = Case { transfer: 8, super_page: 64, ..PLAIN };
+    let unit = Case { transfer: 8, super_page: 64, ..RANDOM_WRITE };
     let unit = Case { bypass: true, ..unit };
     println!(
         "Mapped in units of 8 KiB, 64 KiB super-pages take random 8 KiB writes at {:.0} MB/s (mapped whole: \

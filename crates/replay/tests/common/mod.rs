@@ -1,13 +1,30 @@
-//! A device with known service times, and ways to drive it.
+//! A device with known service times and ways to drive it; the paper's array cut down to one die.
 #![allow(clippy::unwrap_used, dead_code, missing_docs)] // each test file uses some
 
 use gordon_device::{Cause, Completion, Device, Op, Request, Usage};
 use gordon_replay::ReplayError;
 use gordon_replay::host::{Done, Observer, Outcome, Pacing, Rules, drive};
+use gordon_replay::parse::from_toml;
 use gordon_replay::results::series::Target;
 use gordon_replay::run::Progress;
 use gordon_replay::source::{Source, Timed};
 use gordon_units::{Bytes, Ns};
+use serde_json::{Value, json};
+
+const SLC: &str = include_str!("../../../../python/gordon/parts/flash/gordon-slc-256g.toml");
+
+/// The paper's array with one die of one plane of `blocks`; a super-page is a page.
+pub fn one_die(blocks: u64, page: &str) -> Value {
+    let mut device: Value = from_toml(SLC, "preset").unwrap();
+    let geometry = &mut device["geometry"];
+    for key in ["buses", "packages_per_bus", "dies_per_package", "planes_per_die"] {
+        geometry[key] = json!(1);
+    }
+    geometry["blocks_per_plane"] = json!(blocks);
+    geometry["page"] = json!(page);
+    device["super_page"] = json!({"size": page});
+    device
+}
 
 /// Serves one request at a time, each in `fixed` and `per_byte` more for each byte; a write of
 /// more than 4 KiB says that it waited for garbage collection.

@@ -104,8 +104,9 @@ pub struct Outcome {
 
 /// Runs the command and writes its trace.
 ///
-/// SIGINT, SIGTERM, SIGHUP and SIGQUIT that reach this process meanwhile go to the command, and
-/// orphans of the command become children of this process. Other children that this process starts
+/// SIGINT, SIGTERM, SIGHUP and SIGQUIT that reach this process meanwhile go to the command; those
+/// that it was started to ignore (by `nohup`, or in the background) stay ignored, by the command too.
+/// Orphans of the command become children of this process. Other children that this process starts
 /// meanwhile are taken for such orphans; a second capture waits for the first.
 ///
 /// # Errors

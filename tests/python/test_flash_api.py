@@ -1,0 +1,133 @@
+"""`gordon flash` and `gordon.flash`: the screen, the files, the Python API."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from gordon import GordonError, flash
+
+from conftest import CHANGES, SMALL, Json, Run
+
+# What people see.
+
+
+def test_it_is_one_screen(run: Run, mixed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = run("flash", "replay", mixed, *SMALL)
+    assert "modelled" in ran.out
+    for word in ("read", "write amplification", "erases", "busy", "energy", "lifetime", "p99.9"):
+        assert word in ran.out
+    assert len(ran.out.splitlines()) <= 24
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    compare = ("compare", mixed, "gordon-slc-256g", "gordon-mlc-512g", *SMALL)
+    for args in (("replay", mixed, *SMALL), ("presets",), compare, ("wa", "--blocks", "64")):
+        text = re.sub(r"\x1b\[[0-9;]*m", "", run("flash", *args).out)
+        assert text
+        assert "…" not in text
+        assert max(map(cell_len, text.splitlines())) <= 80, text
+
+
+def test_json_is_alone_on_stdout(run: Run, mixed: str) -> None:
+    ran = run("flash", "replay", mixed, *SMALL, "--json", "-")
+    assert json.loads(ran.out)["requests"] == 2000
+    assert "write amplification" in ran.err
+
+
+def test_a_pipe_is_written_to_and_stays(run: Run, tmp_path: Path) -> None:
+    """As a device would be: a renamed file must not take its place."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    load = ("flash", "bench", "--pattern", "random-write", "--requests", "10")
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
+        assert run(*load, "--json", str(pipe)).status == 0
+        answer, _ = reader.communicate(timeout=60)
+    assert json.loads(answer)["requests"] == 10
+    assert pipe.is_fifo()
+    for option in ("--requests-out", "--checkpoint"):
+        refused = run(*load, option, str(pipe))
+        assert refused.status == 1
+        assert str(pipe) in refused.err
+        assert pipe.is_fifo()
+
+
+# From Python.
+
+
+def test_a_result_has_its_tables(tmp_path: Path, mixed: str) -> None:
+    result = flash.replay(mixed, "gordon-slc-256g", set_values=CHANGES)
+    assert result.tables == ["series", "latency", "outstanding", "erases"]
+    for name in result.tables:
+        table = result.table(name)
+        assert "arrow_array_stream" in repr(table.__arrow_c_stream__())
+        assert all(len(column) == len(table) for column in result.columns(name).values())
+    assert sum(result.columns("latency")["requests"]) == result.report["requests"]
+    series = result.columns("series")
+    written = zip(series["write_mb_s"], series["length_s"], strict=True)
+    assert sum(mb * s for mb, s in written) == pytest.approx(result.report["write"]["bytes"] / 1e6)
+    # Work that was booked at once is spread over the time that it takes.
+    assert max(map(sum, zip(series["die_read"], series["die_write"], strict=True))) <= 1
+    assert max(series["controller"]) <= 1
+    spans = series["length_s"]
+    dies = [a + b for a, b in zip(series["die_read"], series["die_write"], strict=True)]
+    busy = sum(part * s for part, s in zip(dies, spans, strict=True))
+    whole = result.report["utilisation"]["die"] * result.report["simulated_s"]
+    assert busy == pytest.approx(whole, rel=0.02)
+    result.to_parquet(tmp_path / "tables")
+    for name in result.tables:
+        content = (tmp_path / "tables" / f"{name}.parquet").read_bytes()
+        assert content[:4] == content[-4:] == b"PAR1"
+    with pytest.raises(GordonError, match="no table `serie`"):
+        result.table("serie")
+
+
+def test_pyarrow_reads_what_is_written(tmp_path: Path, mixed: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    out = tmp_path / "q.parquet"
+    result = flash.replay(mixed, set_values=CHANGES, requests_out=out)
+    result.to_parquet(tmp_path)
+    for name in result.tables:
+        assert pa.table(result.table(name)).to_pydict() == result.columns(name)
+        assert pq.read_table(tmp_path / f"{name}.parquet").to_pydict() == result.columns(name)
+    assert pq.read_table(out).num_rows == 2000
+
+
+def test_the_api_is_the_command(told: Json, mixed: str) -> None:
+    changes = [*CHANGES, "ftl.victim=fifo"]
+    result = flash.replay(mixed, closed_loop=True, queue_depth=8, set_values=changes)
+    args = ("--closed-loop", "--queue-depth", "8", *SMALL, "--set", "ftl.victim=fifo")
+    assert told("replay", mixed, *args) == result.report
+    device = flash.load("gordon-slc-256g")
+    assert flash.replay(mixed, device, set_values=changes).report["requests"] == 2000
+    wa = flash.wa("fifo", 0.7, blocks=64, pages_per_block=16)
+    small = ("--rho", "0.7", "--blocks", "64", "--pages-per-block", "16")
+    assert told("wa", "--policy", "fifo", *small) == wa
+
+
+def test_an_option_that_is_none_is_named(mixed: str) -> None:
+    with pytest.raises(GordonError, match="no option `queue_dept`") as raised:
+        flash.replay(mixed, queue_dept=3)
+    assert raised.value.args[1] == "`queue_depth`"
+    with pytest.raises(GordonError, match="one load"):
+        flash.compare(None, ["gordon-slc-256g", "nvme-tlc-1tb"])
+
+
+def test_progress_is_told() -> None:
+    ticks: list[tuple[int, int]] = []
+    told = flash.bench(
+        "random-write", requests=3000, set_values=CHANGES,
+        progress=lambda *tick: ticks.append(tick),
+    )  # fmt: skip
+    assert ticks[-1] == (3000, 3000)
+    assert repr(told) == (
+        f"<gordon.flash.Result gordon-slc-256g: 3000 requests in "
+        f"{told.report['simulated_s']:.3g} s>"
+    )

@@ -1,0 +1,136 @@
+"""`gordon flash`: what is wrong is one clear error; what is odd may be taken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conftest import SMALL, Json, Run, mqsim
+
+
+@pytest.mark.parametrize(
+    ("setting", "what", "hint"),
+    [
+        ("write_points=4", "no key `write_points`", "try: `ftl.write_points`"),
+        ("ftl.write_pionts=4", "no key `write_pionts`", "try: `write_points`"),
+        ("flt.write_points=4", "no table `flt`", "try: `ftl`"),
+        ("ftl=4", "not one value but a table", "one by one"),
+        ("ftl.write_points", "not KEY=VALUE", "--set ftl.write_points=4"),
+        ("ftl.write_points=many", "ftl.write_points", ""),
+        ("ftl.victim=gredy", "unknown variant `gredy`", "`greedy`"),
+        ("capacity=much", "`much`", ""),
+        ("timing.read=25", "timing.read", ""),
+    ],
+)
+def test_bad_settings_are_one_clear_error(run: Run, setting: str, what: str, hint: str) -> None:
+    ran = run("flash", "bench", "--pattern", "mixed", "--set", setting)
+    assert (ran.status, ran.out) == (1, "")
+    assert what in ran.err
+    assert hint in ran.err
+    assert ran.err.startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "args", "what"),
+    [
+        ("0 0 0 8 1\n10 0 many 8 1\n", (), ("bad.trace", "line 2", "`many`")),
+        ("0 0 0 8 1\n10 0 8\n", (), ("bad.trace", "line 2")),
+        ("0 0 0 8 1\n10 0 8 8 7\n", (), ("bad.trace", "line 2", "type", "`7`")),
+        ("50 0 0 8 1\n10 0 8 8 1\n", (), ("bad.trace", "line 2", "--order")),
+        ("0 0 0 8 1\n1 0 131072 8 0\n", SMALL, ("request 2", "64MiB", "--fit wrap")),
+        ("0 0 0 8 1\n1 0 131065 8 0\n", SMALL, ("request 2", "capacity=")),
+        ("", ("--format", "mqsim"), ("bad.trace",)),
+        ("0 0 0 8 1\n", ("--format", "mqsin"), ("mqsin",)),
+        ("0 0 0 8 1\n", ("--super-page", "48KiB"), ("super-page of 49152 bytes", "multiple")),
+        ("0 0 0 8 1\n", ("--set", "super_page.unit=48KiB"), ("does not divide",)),
+        ("0 0 0 8 1\n", ("--set", "geometry.pages_per_block=0"), ("pages_per_block",)),
+        ("0 0 0 8 1\n", ("--set", "geometry.blocks_per_plane=100"), ("exceed the array's",)),
+        ("0 0 0 8 1\n", ("--preset", "gordon-slc"), ("no flash preset", "gordon-slc-256g")),
+        ("0 0 0 8 1\n", ("--preset", "none.toml"), ("none.toml", "No such file")),
+        ("0 0 0 8 1\n", ("--preset", "bad.toml"), ("bad.toml, line 1", "summary")),
+        ("0 0 0 8 1\n", ("--speed", "0"), ("speed",)),
+        ("0 0 0 8 1\n", ("--split", "100B"), ("split",)),
+        ("0 0 0 8 1\n", ("--closed-loop", "--gaps"), ("exclude each other",)),
+        ("0 0 0 8 1\n", ("--requests-out", "no/r.parquet"), ("no folder no",)),
+        ("0 0 0 8 1\n", ("--report", "."), ("it is a folder",)),
+    ],
+)
+def test_bad_input_is_one_clear_error(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    args: tuple[str, ...],
+    what: tuple[str, ...],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.trace").write_text(text)
+    (tmp_path / "bad.toml").write_text("sumary = 'x'\n")
+    ran = run("flash", "replay", "bad.trace", *args)
+    assert (ran.status, ran.out) == (1, "")
+    assert ran.err.startswith("error: ")
+    assert ran.err.count("error:") == 1
+    assert "Traceback" not in ran.err
+    for part in what:
+        assert part in ran.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.toml", "bad.trace"]
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "what"),
+    [
+        (("replay",), 2, "Missing argument 'TRACE'"),
+        (("replay", "missing.trace"), 1, "missing.trace"),
+        (("bench",), 2, "--pattern"),
+        (("bench", "--pattern", "backwards"), 2, "backwards"),
+        (("bench", "--pattern", "mixed", "--requests", "0"), 2, "--requests"),
+        (("bench", "--pattern", "mixed", "--precondition", "1.5"), 2, "--precondition"),
+        (("bench", "--pattern", "mixed", "--weights", "a,b"), 2, "not numbers with commas"),
+        (("bench", "--pattern", "mixed", "--weights", "0"), 1, "weight 0"),
+        (("bench", "--pattern", "mixed", "--size", "100B"), 1, "size"),
+        (("bench", "--pattern", "mixed", "--span", "1TB"), 1, "more than the device's"),
+        (("bench", "--pattern", "random-read", "--read-share", "1"), 1, "no use for it"),
+        (("wa", "--rho", "1"), 1, "rho"),
+        (("wa", "--policy", "best"), 2, "best"),
+        (("wa", "--choices", "4"), 1, "d-choices"),
+        (("show", "gordon"), 1, "no flash preset `gordon`"),
+        (("compare", "t", "gordon-slc-256g"), 1, "two devices"),
+        (("compare", "t", "gordon-slc-256g", "gordon-slc-256g"), 1, "two devices are called"),
+        (("compare", "t", "gordon-slc-256g", "nvme-tlc-1tb", "--size", "4KiB"), 1, "`size`"),
+        (("melt",), 2, "melt"),
+    ],
+)
+def test_wrong_usage_is_told(run: Run, args: tuple[str, ...], status: int, what: str) -> None:
+    ran = run("flash", *args)
+    assert (ran.status, ran.out) == (status, "")
+    assert what in ran.err
+
+
+def test_bad_lines_are_skipped_and_counted(run: Run, told: Json, tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("0 0 0 8 1\nnonsense\n50 0 8 8 0\n40 0 16 8 0\n")
+    args = ("replay", str(tmp_path / "t"), "--format", "mqsim", "--skip-bad")
+    report = told(*args, "--order", "sort", *SMALL)
+    assert report["requests"] == 3
+    assert report["provenance"]["trace"]["skipped"] == 1
+    assert any("line 2" in warning for warning in report["warnings"])
+    clamped = told(*args, "--order", "clamp", *SMALL)
+    assert clamped["provenance"]["trace"]["clamped"] == 1
+    assert "warning: " in run("flash", *args, "--order", "clamp", *SMALL).err
+    # Times that are not used need not be in order.
+    assert told(*args, "--closed-loop", *SMALL)["requests"] == 3
+
+
+def test_addresses_may_wrap(told: Json, tmp_path: Path) -> None:
+    trace = mqsim(tmp_path / "t", (0, 0, 8, 1), (1000, 10**9, 8, 1))
+    assert told("replay", trace, "--fit", "wrap", *SMALL)["read"]["requests"] == 2
+
+
+def test_only_one_device_of_a_trace(told: Json, tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("0 0 0 8 1\n10 3 8 8 0\n20 3 16 8 0\n")
+    args = ("replay", str(tmp_path / "t"), *SMALL)
+    assert told(*args)["requests"] == 3
+    assert told(*args, "--device", "3")["write"]["requests"] == 2
+    assert told(*args, "--device", "0")["read"]["requests"] == 1
+    by = told(*args, "--queue-by", "device")
+    assert [q["requests"] for q in by["queues"]] == [1, 2]

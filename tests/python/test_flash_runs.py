@@ -1,0 +1,137 @@
+"""`gordon flash`: runs that other simulators break at; the same every time."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gordon import flash
+
+from conftest import CHANGES, SMALL, Json, Run, mqsim
+
+# What breaks others.
+
+
+def test_a_run_shorter_than_a_second(told: Json, tmp_path: Path) -> None:
+    report = told("replay", mqsim(tmp_path / "t", (0, 0, 8, 0)), *SMALL)
+    assert 0 < report["simulated_s"] < 0.001
+    assert report["write"]["bandwidth_mb_s"] == pytest.approx(4096 / report["simulated_s"] / 1e6)
+    assert report["lifetime_years"] > 0
+
+
+def test_a_write_only_trace(run: Run, tmp_path: Path) -> None:
+    trace = mqsim(tmp_path / "t", *((i, i * 8, 8, 0) for i in range(100)))
+    ran = run("flash", "replay", trace, *SMALL, "--json", str(tmp_path / "j"))
+    assert ran.status == 0
+    report = json.loads((tmp_path / "j").read_text())
+    assert (report["read"]["requests"], report["write"]["requests"]) == (0, 100)
+    assert report["read"]["latency_us"]["mean"] is None
+    assert "read  " not in ran.out.split("write amplification")[0]
+
+
+def test_a_trace_again_and_again(told: Json, mixed: str) -> None:
+    once, thrice = told("replay", mixed, *SMALL), told("replay", mixed, *SMALL, "--repeat", "3")
+    assert thrice["requests"] == 3 * once["requests"]
+    assert thrice["simulated_s"] == pytest.approx(3 * once["simulated_s"], rel=0.1)
+    assert thrice["provenance"]["trace"] == once["provenance"]["trace"]
+
+
+@pytest.mark.parametrize("fraction", ["0", "0.8", "1"])
+def test_preconditioning_leads_to_collection(told: Json, fraction: str) -> None:
+    report = told(
+        "bench", "--pattern", "random-write", "--size", "64KiB", "--requests", "2000",
+        "--set", "capacity=1GiB", "--precondition", fraction,
+    )  # fmt: skip
+    assert report["write"]["requests"] == 2000
+    assert (report["pages"]["gc_program"] > 0) == (fraction != "0")
+    assert report["preloaded_pages"] == int(16384 * float(fraction))
+
+
+def test_a_full_trace_on_a_full_device(told: Json, tmp_path: Path) -> None:
+    """All of the capacity is written, twice, after it was all in use."""
+    rows = ((i * 1000, i % 1024 * 128, 128, 0) for i in range(2048))
+    report = told("replay", mqsim(tmp_path / "t", *rows), *SMALL, "--precondition", "1")
+    assert report["write"]["bytes"] == 2 * 64 * 2**20
+    assert report["failed_requests"] == 0
+
+
+def test_time_units(told: Json, tmp_path: Path) -> None:
+    trace = mqsim(tmp_path / "t", *((i, i * 8, 8, 0) for i in range(100)))
+    report = told("replay", trace, *SMALL, "--time-unit", "1ms")
+    assert report["simulated_s"] == pytest.approx(0.1, rel=0.02)
+
+
+def test_wear_ends_the_device(run: Run, tmp_path: Path) -> None:
+    ran = run(
+        "flash", "bench", "--pattern", "random-write", "--size", "64KiB", "--requests", "300000",
+        *SMALL, "--set", "endurance.erase_budget=20", "--json", str(tmp_path / "j"),
+    )  # fmt: skip
+    assert ran.status == 0
+    report = json.loads((tmp_path / "j").read_text())
+    assert report["worn_out"] is True
+    assert report["grown_bad"] > 0
+    assert 0 < report["failed_requests"] < report["requests"] == 300_000
+    assert f"worn out: {report['failed_requests']:,} requests failed" in ran.out
+    assert "warning: the device wore out" in ran.err
+
+
+# The same every time.
+
+
+def test_a_device_is_kept_and_gone_on_with(run: Run, told: Json, tmp_path: Path) -> None:
+    kept = str(tmp_path / "aged.checkpoint")
+    pattern = ("--pattern", "random-write", "--size", "64KiB", "--requests", "3000", *SMALL)
+    told("bench", *pattern, "--precondition", "0.9", "--checkpoint", kept)
+    on = told("bench", *pattern, "--from-checkpoint", kept)
+    assert on["wear"]["max_erases"] > 1
+    assert on["write_amplification"] > 1
+    assert on["preloaded_pages"] > 0, "what was mapped is mapped"
+    other = run("flash", "bench", *pattern, "--from-checkpoint", kept, "--set", "ftl.victim=fifo")
+    assert other.status == 1
+    assert "other parameters" in other.err
+    assert "try:" in other.err
+    assert [file.name for file in tmp_path.iterdir()] == ["aged.checkpoint"]
+
+
+def test_same_seed_same_bytes(run: Run, tmp_path: Path) -> None:
+    made = []
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        os.chdir(tmp_path / folder)
+        ran = run(
+            "flash", "bench", "--pattern", "mixed", "--requests", "3000", *SMALL, "--precondition",
+            "0.9", "--seed", "7", "--json", "j", "--report", "r.html", "--parquet", "tables",
+            "--requests-out", "q.parquet",
+        )  # fmt: skip
+        assert ran.status == 0, ran.err
+        files = sorted(p for p in Path().rglob("*") if p.is_file())
+        made.append([ran.out, *((str(p), p.read_bytes()) for p in files)])
+    assert made[0] == made[1]
+    assert len(made[0]) == 1 + 3 + len(("series", "latency", "outstanding", "erases"))
+    other = flash.bench("mixed", requests=3000, set_values=CHANGES, seed=8)
+    same = flash.bench("mixed", requests=3000, set_values=CHANGES, seed=7)
+    assert other.report["simulated_s"] != same.report["simulated_s"]
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_ends_it_and_leaves_nothing(tmp_path: Path) -> None:
+    args = ["bench", "--pattern", "random-write", "--requests", str(10**12), "--requests-out", "q"]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "gordon", "flash", *args],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    while not any(tmp_path.iterdir()) and running.poll() is None:
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert (running.returncode, out, err.strip()) == (130, b"", b"")
+    assert list(tmp_path.iterdir()) == []
