@@ -308,3 +308,31 @@ fn nothing_flushed_is_lost_wherever_the_power_is_cut() {
         println!("{points} points, {cuts} cuts");
     }
 }
+
+/// A page whose program failed may read well, and be older than what was programmed in its stead.
+#[test]
+fn a_program_that_failed_does_not_come_back() {
+    let mut failed = 0;
+    for seed in 0..300 {
+        let random = &mut Random::new(seed);
+        let layout = layout(3, 16, 6, 1);
+        let config = Config { write_points: 3, durable: true, ..Config::new(&layout, 4, 1) };
+        let mut rig = Rig::new(layout, config, random.next_u64());
+        rig.faults = 150;
+        for _ in 0..12 {
+            rig.submit(Request::Write { first: random.below(4) as u64, len: 1 });
+            (0..random.below(3)).for_each(|_| {
+                rig.step();
+            });
+        }
+        rig.faults = 0;
+        rig.submit(Request::Flush);
+        while rig.step() {}
+        failed += rig.ftl.stats().grown_bad;
+        rig.cut(&[]);
+        rig.mount(None);
+        rig.recover();
+        rig.settle_cut().unwrap_or_else(|lost| panic!("seed {seed}: {lost}"));
+    }
+    assert!(failed > 100, "{failed} programs failed");
+}
