@@ -8,7 +8,7 @@ use crate::io::{Action, Input, Out, Part, split};
 use crate::map::Map;
 use crate::place::Points;
 use crate::stats::Stats;
-use crate::units::{Cause, List, NONE, Pieces, State, Unit, Units};
+use crate::units::{List, NONE, Pieces, State, Unit, Units};
 use alloc::collections::VecDeque;
 use core::ops::Range;
 use gordon_nand::{Buf, FlashOp, Holds, LaneId, Layout, Oob};
@@ -309,8 +309,8 @@ impl<O: Out> Ftl<O> {
 
     /// An operation on the array: for the host, or for copies.
     #[inline(always)]
-    pub(crate) fn issue(&mut self, op: FlashOp, copies: Option<Cause>) {
-        self.out.act(if copies.is_some() { Action::Copy(op) } else { Action::Flash(op) });
+    pub(crate) fn issue(&mut self, op: FlashOp, copies: bool) {
+        self.out.act(if copies { Action::Copy(op) } else { Action::Flash(op) });
     }
 
     #[inline]
@@ -328,7 +328,7 @@ impl<O: Out> Ftl<O> {
         self.blocks.pin(block);
         self.points.add_load(self.layout.lane_of(block));
         self.stats.read_operations += 1;
-        self.issue(FlashOp::Read { ppn, slots, buf: Buf(head) }, copies);
+        self.issue(FlashOp::Read { ppn, slots, buf: Buf(head) }, copies.is_some());
     }
 
     /// The page that the slot held is mapped no more.

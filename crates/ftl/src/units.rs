@@ -303,7 +303,7 @@ impl List {
     #[inline(always)]
     pub fn unlink(&mut self, units: &mut Units, before: u32) -> u32 {
         let at = self.after(units, before);
-        let next = units[at].next;
+        let next = core::mem::replace(&mut units[at].next, NONE);
         match before {
             NONE => self.head = next,
             before => units[before].next = next,
