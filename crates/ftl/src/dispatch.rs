@@ -20,7 +20,9 @@ impl<O: Out> Ftl<O> {
     /// Issues programs while there is a write point for one; true if any was issued.
     #[inline(always)]
     pub(crate) fn dispatch(&mut self) -> bool {
-        let copied = !self.collector.ready.is_empty() && self.dispatch_copies();
+        let kind = self.points.kind_of_copies();
+        let copies = !self.collector.ready.is_empty() && self.points.idle(kind) > 0;
+        let copied = copies && self.dispatch_copies(kind);
         if self.ready.is_empty() {
             self.draining = false;
             return copied;
@@ -29,8 +31,7 @@ impl<O: Out> Ftl<O> {
     }
 
     #[inline(never)]
-    fn dispatch_copies(&mut self) -> bool {
-        let kind = self.points.kind_of_copies();
+    fn dispatch_copies(&mut self, kind: Kind) -> bool {
         let mut issued = false;
         while self.points.idle(kind) > 0 && self.copies_may_go() {
             let Some((before, point)) = self.pick::<true>(kind) else { break };

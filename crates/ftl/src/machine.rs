@@ -108,7 +108,7 @@ impl<O: Out> Ftl<O> {
             ready: List::EMPTY,
             buffered: 0,
             draining: false,
-            collector: Collector::new(config.seed),
+            collector: Collector::new(&config),
             cached: None,
             epochs: Epochs::new(),
             trim_floor: 0,
@@ -264,7 +264,7 @@ impl<O: Out> Ftl<O> {
     fn advance(&mut self) {
         self.draining &= !self.ready.is_empty();
         let waiting = !self.ready.is_empty() || !self.collector.ready.is_empty();
-        if waiting || self.wants_collection() {
+        if (waiting && self.points.any_idle()) || self.wants_collection() {
             self.move_on();
         }
     }

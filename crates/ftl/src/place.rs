@@ -145,6 +145,7 @@ impl Points {
     }
 
     /// The kind that copies go to.
+    #[inline]
     pub fn kind_of_copies(&self) -> Kind {
         if self.are_apart() { Kind::Copies } else { Kind::Host }
     }
@@ -166,6 +167,12 @@ impl Points {
     #[inline]
     pub fn idle(&self, kind: Kind) -> u32 {
         self.groups[kind as usize].idle_points
+    }
+
+    /// Whether any has no program in flight.
+    #[inline]
+    pub fn any_idle(&self) -> bool {
+        self.groups[0].idle_points + self.groups[1].idle_points > 0
     }
 
     /// The write point for a page whose last copy is in a block of sequence number `floor`;

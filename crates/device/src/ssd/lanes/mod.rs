@@ -61,20 +61,18 @@ pub struct Lanes {
     agenda: Agenda,
     lanes: Vec<Lane>,
     shared: Shared,
-    layout: Layout,
     now: Ns,
 }
 
 /// What all lanes use.
 #[derive(Clone, Debug)]
 struct Shared {
+    layout: Layout,
     pool: Pool,
     /// By group of buses.
     buses: Vec<Timeline>,
     costs: Costs,
     modes: Modes,
-    /// Super-blocks of one set of planes, over all lanes.
-    set_blocks: u32,
     kinds: [KindStats; 3],
     /// By kind: the sum of the times of start less those of issue, modulo 2^64; and how many wait.
     waited: [u64; 3],
@@ -98,7 +96,7 @@ impl Shared {
     /// The set of planes of a block, as a bit. Of more than 64 some share a bit, and do not join.
     #[inline]
     fn set(&self, block: BlockId) -> u64 {
-        1 << (block.0 / self.set_blocks % 64)
+        1 << (self.layout.plane_set_of(block) % 64)
     }
 
     /// A work that waited starts; was background work served meanwhile? So many batches had been
@@ -210,18 +208,17 @@ impl Lanes {
             agenda: Agenda::new(layout.lanes() as usize),
             lanes: lanes.collect(),
             shared: Shared {
+                layout,
                 pool: Pool::new(),
                 buses: vec![Timeline::default(); layout.bus_groups() as usize],
                 costs: Costs::new(&layout, timing, slots),
                 modes,
-                set_blocks: layout.geometry().blocks_per_plane * layout.lanes(),
                 kinds: [KindStats::default(); 3],
                 waited: [0; 3],
                 waiting: [0; 3],
                 die_read: Ns::ZERO,
                 die_write: Ns::ZERO,
             },
-            layout,
             now: Ns::ZERO,
         }
     }
@@ -238,7 +235,7 @@ impl Lanes {
             "an event lies before {now}"
         );
         self.now = now;
-        let lane = self.layout.lane_of(work.block).index();
+        let lane = self.shared.layout.lane_of(work.block).index();
         if let Some(at) = self.lanes[lane].accept(&mut self.shared, now, work) {
             self.agenda.plan(lane, at);
         }
