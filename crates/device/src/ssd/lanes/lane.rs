@@ -136,20 +136,24 @@ impl Lane {
         count(&mut s.kinds[kind].queued, self.queues[queue].last() == Some(at));
     }
 
-    /// The lane's event happens: what it ends, and when the next one is.
+    /// The lane's event happens, and ends no work: when the next one is.
     #[inline]
-    pub fn advance(&mut self, s: &mut Shared, now: Ns) -> (Option<Done>, Option<Ns>) {
-        if self.stage == Stage::Sensing {
-            return (None, Some(self.send(s, now)));
+    pub fn go_on(&mut self, s: &mut Shared, now: Ns) -> Option<Ns> {
+        match self.stage {
+            Stage::Sensing => Some(self.send(s, now)),
+            Stage::Loading => Some(self.work(s, now)),
+            _ => None,
         }
-        if self.stage == Stage::Loading {
-            return (None, Some(self.work(s, now)));
-        }
+    }
+
+    /// The lane's event happens, and ends a work: which, and when the next one is.
+    #[inline]
+    pub fn finish(&mut self, s: &mut Shared, now: Ns) -> (Done, Option<Ns>) {
         let Batch { work, rest, started, behind, background } = self.front;
         let stats = &mut s.kinds[work.kind.index()];
         count(&mut stats.done, true);
         add(&mut stats.served.0, now.0.wrapping_sub(started.0));
-        let done = Some(Done { work, behind_background: behind });
+        let done = Done { work, behind_background: behind };
         if rest != NONE {
             return (done, Some(self.shift(s, now)));
         }

@@ -256,9 +256,17 @@ impl Lanes {
     pub fn step(&mut self) -> (Ns, Option<Done>) {
         let (now, lane) = self.agenda.next().expect("there is an event");
         self.now = now;
-        let (done, next) = self.lanes[lane].advance(&mut self.shared, now);
-        self.agenda.replace(lane, next);
-        (now, done)
+        let part = &mut self.lanes[lane];
+        if let Some(next) = part.go_on(&mut self.shared, now) {
+            self.agenda.replace(lane, next);
+            return (now, None);
+        }
+        let (done, next) = part.finish(&mut self.shared, now);
+        match next {
+            Some(next) => self.agenda.replace(lane, next),
+            None => self.agenda.remove(lane),
+        }
+        (now, Some(done))
     }
 
     /// The time of the last work issued or event simulated.
