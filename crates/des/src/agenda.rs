@@ -198,7 +198,7 @@ impl Agenda {
     }
 
     /// Puts another key in the place of the first.
-    #[inline(never)]
+    #[inline(always)]
     fn set(&mut self, slot: usize, mut key: u64) {
         debug_assert!(self.next().is_some_and(|(_, next)| next == slot), "not the next: {slot}");
         let (mut group, mut place) = (self.group_of(slot), slot % WIDTH);
