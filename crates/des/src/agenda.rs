@@ -30,7 +30,7 @@ pub struct Agenda {
     groups: Vec<[u64; WIDTH]>,
     /// The first group of the last level.
     leaves: usize,
-    /// The first key, and its whole time.
+    /// The first key, and its whole time, which is the end of time where there is none.
     first: u64,
     first_at: Ns,
     /// By slot: the whole time of its event, where it is far.
@@ -92,13 +92,13 @@ impl Agenda {
     /// When and where the next event happens.
     #[inline]
     pub fn next(&self) -> Option<(Ns, usize)> {
-        (self.first != NEVER).then(|| (self.first_at, self.slot(self.first)))
+        self.next_at().map(|at| (at, self.slot(self.first)))
     }
 
     /// When the next event happens.
     #[inline]
     pub fn next_at(&self) -> Option<Ns> {
-        (self.first != NEVER).then_some(self.first_at)
+        (self.first_at != Ns::MAX).then_some(self.first_at)
     }
 
     /// How many events were ever planned.
@@ -228,7 +228,9 @@ impl Agenda {
     /// There is no next event, or one whose time does not fit a key.
     #[cold]
     fn first_is_far(&mut self) {
-        if self.first != NEVER {
+        if self.first == NEVER {
+            self.first_at = Ns::MAX;
+        } else {
             self.renumber(Ns::MAX);
         }
     }

@@ -31,7 +31,9 @@ pub(crate) enum State {
     Bad,
 }
 
+/// Two take a line of the processor's cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 struct Block {
     /// Of its last opening; 0 before the first.
     sequence: u64,

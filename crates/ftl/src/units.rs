@@ -132,8 +132,10 @@ pub(crate) enum Cause {
 }
 
 /// A buffer of a logical page and what is to happen to it. At most one unit of a logical page is
-/// listed, so at most one program of a logical page is in flight.
+/// listed, so at most one program of a logical page is in flight. It takes a line of the
+/// processor's cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(crate) struct Unit {
     pub lpn: u32,
     /// Listed: where the page is on the array while the map names the unit; `NONE`: not mapped.

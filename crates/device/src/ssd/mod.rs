@@ -267,8 +267,8 @@ impl Ssd {
     }
 
     /// Hands a request, its data being here, to the layer.
-    fn start(&mut self, tag: RequestId) {
-        let Request { op, offset, len } = self.ftl.out().open[tag.0 as usize].request;
+    fn start(&mut self, tag: RequestId, request: Request) {
+        let Request { op, offset, len } = request;
         let (first, sectors) = (offset.0 / SECTOR.0, len.0 / SECTOR.0);
         match op {
             Op::Read => {
@@ -326,6 +326,7 @@ impl Ssd {
 
     /// Simulates so many events, up to a time, until one completes a request.
     fn run(&mut self, until: Ns, events: u64, completed: &mut Vec<Completion>) {
+        let until = until.min(Ns(u64::MAX - 1));
         for _ in 0..events {
             let (lanes, link) = (self.ftl.out().lanes.next_at(), self.link.next_at());
             let (lanes, link) = (lanes.unwrap_or(Ns::MAX), link.unwrap_or(Ns::MAX));
@@ -342,7 +343,7 @@ impl Ssd {
                 self.feed(Input::Idle, false);
                 continue;
             }
-            if next > until || next == Ns::MAX {
+            if next > until {
                 return;
             }
             self.now = next;
@@ -353,7 +354,10 @@ impl Ssd {
             } else {
                 match self.link.pop() {
                     Some((_, Event::Completed(completion))) => completed.push(completion),
-                    Some((_, Event::Start(tag))) => self.start(tag),
+                    Some((_, Event::Start(tag))) => {
+                        let request = self.ftl.out().open[tag.0 as usize].request;
+                        self.start(tag, request);
+                    }
                     None => {}
                 }
             }
@@ -428,7 +432,7 @@ impl Device for Ssd {
         if left == 0 {
             self.ftl.out_mut().completed.push(tag);
         } else if self.link.bring(at, tag, request) {
-            self.start(tag);
+            self.start(tag, request);
         }
         // Completions come out of `step`.
         if !self.ftl.out().completed.is_empty() {

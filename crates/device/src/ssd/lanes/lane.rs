@@ -41,9 +41,9 @@ impl Batch {
         Self { work: NOTHING, rest: NONE, started: Ns::ZERO, behind: false, background: false };
 }
 
-/// What every work touches comes first, so that it lies together.
+/// What every work touches comes first: two lines of the processor's cache.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(super) struct Lane {
     bus: u32,
     stage: Stage,
