@@ -170,18 +170,15 @@ impl<O: Out> Ftl<O> {
         let ppn = self.layout.ppn(block, page);
         let mut psn = self.slot(ppn, 0);
         let end = psn + slots;
-        let unit = &mut self.units[head];
-        unit.sequence = sequence;
         // Write points are numbered in 32 bits.
         #[allow(clippy::cast_possible_truncation)]
-        {
-            unit.point = point as u32;
-        }
+        let point = point as u32;
         let mut at = head;
         while at != NONE {
             let unit = &mut self.units[at];
             debug_assert_eq!(unit.state, State::Ready);
             (unit.state, unit.psn) = (State::Programming, psn);
+            (unit.point, unit.sequence) = (point, sequence);
             debug_assert_eq!(unit.copies.is_some(), COPIES);
             match unit.copies.filter(|_| COPIES && unit.taking.is_empty()) {
                 None => self.stats.host_programs += 1,

@@ -144,7 +144,7 @@ pub(crate) struct Unit {
     pub psn: u32,
     /// The next unit of the same operation or of the list that it waits in; `NONE`: the last.
     pub next: u32,
-    /// The first unit of a program: its write point, and the sequence number of its page.
+    /// Programming: the write point, and the sequence number of the page.
     pub point: u32,
     /// How often the host had been stopped when the unit was made.
     pub stalls: u32,
