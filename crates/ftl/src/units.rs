@@ -277,7 +277,7 @@ impl List {
 
     #[inline(always)]
     pub fn push_back(&mut self, units: &mut Units, at: u32) {
-        units[at].next = NONE;
+        debug_assert_eq!(units[at].next, NONE);
         match self.tail {
             NONE => self.head = at,
             tail => units[tail].next = at,
