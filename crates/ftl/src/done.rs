@@ -217,6 +217,7 @@ impl<O: Out> Ftl<O> {
     }
 
     /// Nothing needed is left in a block under collection.
+    #[inline(never)]
     pub(crate) fn emptied(&mut self, block: BlockId) {
         if self.blocks.is_condemned(block) {
             self.collector.forget(block);

@@ -94,7 +94,7 @@ impl Lane {
     }
 
     /// Takes a work; the time of the lane's next event where there was none.
-    #[inline]
+    #[inline(always)]
     pub fn accept(&mut self, s: &mut Shared, now: Ns, work: Work) -> Option<Ns> {
         debug_assert!(
             (work.share as usize) < s.costs.shares.len(),
@@ -110,7 +110,7 @@ impl Lane {
     }
 
     /// The lane is busy.
-    #[inline]
+    #[inline(never)]
     fn queue(&mut self, s: &mut Shared, now: Ns, work: Work) {
         let kind = work.kind.index();
         s.waited[kind] = s.waited[kind].wrapping_sub(now.0);

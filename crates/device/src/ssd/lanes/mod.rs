@@ -227,7 +227,7 @@ impl Lanes {
     ///
     /// Events before `now` have been simulated, none after it. A work asks for no more slots than
     /// there are.
-    #[inline]
+    #[inline(always)]
     pub fn issue(&mut self, now: Ns, work: Work) {
         debug_assert!(now >= self.now, "a work of {now}, when it is {} already", self.now);
         debug_assert!(
