@@ -121,7 +121,7 @@ impl<O: Out> Ftl<O> {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn program_done(&mut self, ppn: Ppn, head: u32) {
         let block = self.layout.block_of(ppn);
         let Unit { point, listed, .. } = self.units[head];
