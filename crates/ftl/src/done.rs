@@ -39,7 +39,7 @@ impl<O: Out> Ftl<O> {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn read_done(&mut self, ppn: Ppn, head: u32, failed: bool) {
         let block = self.layout.block_of(ppn);
         if self.blocks.unpin(block) {
