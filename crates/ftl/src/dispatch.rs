@@ -30,7 +30,7 @@ impl<O: Out> Ftl<O> {
         self.dispatch_host() || copied
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn dispatch_copies(&mut self, kind: Kind) -> bool {
         let mut issued = false;
         while self.points.idle(kind) > 0 && self.copies_may_go() {

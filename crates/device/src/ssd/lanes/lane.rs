@@ -258,7 +258,7 @@ impl Lane {
     }
 
     /// The front is sensed, and its data are to cross the bus; when the first have.
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, s: &mut Shared, now: Ns) -> Ns {
         let first = s.costs.shares[self.front.work.share as usize].bus;
         let all = s.on_bus(&self.front);
