@@ -30,7 +30,7 @@ pub struct Agenda {
     groups: Vec<[u64; WIDTH]>,
     /// The first group of the last level.
     leaves: usize,
-    /// The first key, and its whole time.
+    /// The first key, and its whole time, which is the end of time where there is none.
     first: u64,
     first_at: Ns,
     /// By slot: the whole time of its event, where it is far.
@@ -92,13 +92,13 @@ impl Agenda {
     /// When and where the next event happens.
     #[inline]
     pub fn next(&self) -> Option<(Ns, usize)> {
-        (self.first != NEVER).then(|| (self.first_at, self.slot(self.first)))
+        self.next_at().map(|at| (at, self.slot(self.first)))
     }
 
     /// When the next event happens.
     #[inline]
     pub fn next_at(&self) -> Option<Ns> {
-        (self.first != NEVER).then_some(self.first_at)
+        (self.first_at != Ns::MAX).then_some(self.first_at)
     }
 
     /// How many events were ever planned.
@@ -184,14 +184,23 @@ impl Agenda {
         }
     }
 
-    /// Takes the next event away, which is this slot's, and plans another for it where one is given.
+    /// Takes the next event away, which is this slot's.
     #[inline]
-    pub fn replace(&mut self, slot: usize, then: Option<Ns>) {
+    pub fn remove(&mut self, slot: usize) {
+        self.set(slot, NEVER);
+    }
+
+    /// Takes the next event away, which is this slot's, and plans another for it.
+    #[inline]
+    pub fn replace(&mut self, slot: usize, at: Ns) {
+        let key = self.key(slot, at);
+        self.set(slot, key);
+    }
+
+    /// Puts another key in the place of the first.
+    #[inline(always)]
+    fn set(&mut self, slot: usize, mut key: u64) {
         debug_assert!(self.next().is_some_and(|(_, next)| next == slot), "not the next: {slot}");
-        let mut key = match then {
-            Some(at) => self.key(slot, at),
-            None => NEVER,
-        };
         let (mut group, mut place) = (self.group_of(slot), slot % WIDTH);
         loop {
             let places = &mut self.groups[group];
@@ -219,7 +228,9 @@ impl Agenda {
     /// There is no next event, or one whose time does not fit a key.
     #[cold]
     fn first_is_far(&mut self) {
-        if self.first != NEVER {
+        if self.first == NEVER {
+            self.first_at = Ns::MAX;
+        } else {
             self.renumber(Ns::MAX);
         }
     }
@@ -263,10 +274,10 @@ mod tests {
         agenda.plan(0, Ns(30));
         agenda.plan(1, Ns(20));
         assert_eq!(agenda.next(), Some((Ns(20), 1)));
-        agenda.replace(1, Some(Ns(30)));
+        agenda.replace(1, Ns(30));
         for slot in [2, 0, 1] {
             assert_eq!(agenda.next(), Some((Ns(30), slot)));
-            agenda.replace(slot, None);
+            agenda.remove(slot);
         }
         assert_eq!((agenda.next_at(), agenda.planned()), (None, 4));
     }
@@ -297,7 +308,10 @@ mod tests {
                 } else if let Some((at, slot)) = events.pop() {
                     assert_eq!(agenda.next(), Some((at, slot)));
                     let then = (draw(3) > 0).then_some(at + wait);
-                    agenda.replace(slot, then);
+                    match then {
+                        Some(then) => agenda.replace(slot, then),
+                        None => agenda.remove(slot),
+                    }
                     planned[slot] = then.is_some();
                     if let Some(then) = then {
                         events.schedule(then, slot);

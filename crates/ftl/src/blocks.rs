@@ -31,7 +31,9 @@ pub(crate) enum State {
     Bad,
 }
 
+/// Two take a line of the processor's cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 struct Block {
     /// Of its last opening; 0 before the first.
     sequence: u64,
@@ -415,21 +417,22 @@ impl Blocks {
     }
 
     /// The map points to one page less; true if the block can be erased now.
-    #[inline]
+    #[inline(always)]
     pub fn drop_valid(&mut self, id: BlockId) -> bool {
         let block = &mut self.blocks[id.index()];
-        if block.state == State::Closed {
-            if self.listed == Listed::ByValid {
-                self.unlink(id.0);
-                self.blocks[id.index()].valid -= 1;
-                self.link(id.0);
-            } else {
-                block.valid -= 1;
-            }
+        if block.state == State::Closed && self.listed == Listed::ByValid {
+            self.relist(id);
             return false;
         }
         block.valid -= 1;
-        self.is_empty(id)
+        block.state != State::Closed && self.is_empty(id)
+    }
+
+    /// A closed block has one valid page less, and goes to another list.
+    fn relist(&mut self, id: BlockId) {
+        self.unlink(id.0);
+        self.blocks[id.index()].valid -= 1;
+        self.link(id.0);
     }
 
     /// A read of the block starts.

@@ -20,16 +20,17 @@ impl<O: Out> Ftl<O> {
     /// Issues programs while there is a write point for one; true if any was issued.
     #[inline(always)]
     pub(crate) fn dispatch(&mut self) -> bool {
-        let copied = !self.collector.ready.is_empty() && self.dispatch_copies();
+        let kind = self.points.kind_of_copies();
+        let copies = !self.collector.ready.is_empty() && self.points.idle(kind) > 0;
+        let copied = copies && self.dispatch_copies(kind);
         if self.ready.is_empty() {
             return copied;
         }
         self.dispatch_host() || copied
     }
 
-    #[inline(never)]
-    fn dispatch_copies(&mut self) -> bool {
-        let kind = self.points.kind_of_copies();
+    #[inline(always)]
+    fn dispatch_copies(&mut self, kind: Kind) -> bool {
         let mut issued = false;
         while self.points.idle(kind) > 0 && self.copies_may_go() {
             let Some((before, point)) = self.pick::<true>(kind) else { break };
@@ -94,22 +95,24 @@ impl<O: Out> Ftl<O> {
     #[inline(always)]
     fn pick<const COPIES: bool>(&self, kind: Kind) -> Option<(u32, usize)> {
         let queue = if COPIES { &self.collector.ready } else { &self.ready };
-        let fresh = self.blocks.lane_to_open();
-        let scarce = COPIES && self.blocks.free() <= self.reserve();
-        // Copies that fill a super-page go together, so that they take no more room than is reckoned
-        // with.
-        let together = COPIES && self.config.slots > 1;
-        let (mut before, mut unit, mut tried) = (NONE, queue.head, 0);
-        while unit != NONE && tried < LOOK_AHEAD {
-            let floor = if together { self.floor_of_batch(queue) } else { self.floor_of(unit) };
-            let fresh = if scarce && self.has_room(kind, floor) { None } else { fresh };
-            if let Some(point) = self.points.choose(kind, floor, fresh) {
-                return Some((before, point));
-            }
-            if together {
+        match self.point_for::<COPIES>(kind, queue.head) {
+            Some(point) => Some((NONE, point)),
+            None => self.pick_later::<COPIES>(kind, queue.head),
+        }
+    }
+
+    /// The first of those after `before`.
+    #[inline(never)]
+    fn pick_later<const COPIES: bool>(&self, kind: Kind, mut before: u32) -> Option<(u32, usize)> {
+        for _ in 1..self.look_ahead::<COPIES>() {
+            let unit = self.units[before].next;
+            if unit == NONE {
                 break;
             }
-            (before, unit, tried) = (unit, self.units[unit].next, tried + 1);
+            if let Some(point) = self.point_for::<COPIES>(kind, unit) {
+                return Some((before, point));
+            }
+            before = unit;
         }
         // Where copies have their own write points, those of one kind may all be too old for a page
         // that was written by the other: one of them then goes on under a new number.
@@ -117,6 +120,25 @@ impl<O: Out> Ftl<O> {
             return Some((NONE, self.points.choose(kind, 0, None)?));
         }
         None
+    }
+
+    /// How many of those ready are tried. Copies that fill a super-page go together, so that they
+    /// take no more room than is reckoned with.
+    fn look_ahead<const COPIES: bool>(&self) -> usize {
+        if COPIES && self.config.slots > 1 { 1 } else { LOOK_AHEAD }
+    }
+
+    /// The write point for a unit that is ready, if there is one.
+    #[inline(always)]
+    fn point_for<const COPIES: bool>(&self, kind: Kind, unit: u32) -> Option<usize> {
+        let floor = if COPIES && self.config.slots > 1 {
+            self.floor_of_batch(&self.collector.ready)
+        } else {
+            self.floor_of(unit)
+        };
+        let scarce = COPIES && self.blocks.free() <= self.reserve();
+        let fresh = self.blocks.lane_to_open().filter(|_| !(scarce && self.has_room(kind, floor)));
+        self.points.choose(kind, floor, fresh)
     }
 
     /// The highest number that a copy of the pages may have that are to go together.
@@ -147,39 +169,34 @@ impl<O: Out> Ftl<O> {
         let slots = self.config.slots;
         if slots > 1 {
             self.gather(head, before, self.points.get(point).sequence, COPIES);
-        } else {
-            self.units[head].next = NONE;
         }
         let (block, page, sequence) = self.points.take(point);
         let ppn = self.layout.ppn(block, page);
         let mut psn = self.slot(ppn, 0);
         let end = psn + slots;
-        let unit = &mut self.units[head];
-        unit.sequence = sequence;
         // Write points are numbered in 32 bits.
         #[allow(clippy::cast_possible_truncation)]
-        {
-            unit.point = point as u32;
-        }
-        let for_copies = unit.copies;
+        let point = point as u32;
         let mut at = head;
         while at != NONE {
             let unit = &mut self.units[at];
             debug_assert_eq!(unit.state, State::Ready);
             (unit.state, unit.psn) = (State::Programming, psn);
-            match unit.copies.filter(|_| unit.taking.is_empty()) {
+            (unit.point, unit.sequence) = (point, sequence);
+            debug_assert_eq!(unit.copies.is_some(), COPIES);
+            match unit.copies.filter(|_| COPIES && unit.taking.is_empty()) {
                 None => self.stats.host_programs += 1,
                 Some(Cause::Collection) => self.stats.gc_programs += 1,
                 Some(Cause::Levelling) => self.stats.wear_programs += 1,
             }
-            self.collector.programming += u32::from(unit.copies.is_some());
+            self.collector.programming += u32::from(COPIES);
             self.map.write(psn, Some(unit.lpn));
             (psn, at) = (psn + 1, unit.next);
         }
         self.stats.padded += u64::from(end - psn);
         (psn..end).for_each(|psn| self.map.write(psn, None));
         self.stats.program_operations += 1;
-        self.issue(FlashOp::Program { ppn, buf: Buf(head) }, for_copies);
+        self.issue(FlashOp::Program { ppn, buf: Buf(head) }, COPIES);
     }
 
     /// Where copies have their own write points, one may be too old for a page that was written by
@@ -217,7 +234,6 @@ impl<O: Out> Ftl<O> {
             }
             tried += 1;
         }
-        self.units[last].next = NONE;
     }
 
     #[inline(always)]

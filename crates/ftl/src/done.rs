@@ -3,7 +3,7 @@
 use crate::io::{Action, How, Out, RequestId};
 use crate::log::LOG;
 use crate::machine::Ftl;
-use crate::units::{Kind, List, NONE, Queue, State, Waiting};
+use crate::units::{Kind, List, NONE, Queue, State, Unit, Waiting};
 use gordon_nand::{Buf, FlashOp};
 use gordon_units::{BlockId, Lpn, Ppn};
 
@@ -15,18 +15,7 @@ impl<O: Out> Ftl<O> {
                 self.points.drop_load(self.lane_of(ppn));
                 self.read_done(ppn, buf.0, false);
             }
-            FlashOp::Program { ppn, buf } => {
-                if self.units[buf.0].listed {
-                    self.program_done(ppn, buf.0);
-                } else if self.units[buf.0].point == LOG {
-                    self.log_done(ppn, buf.0);
-                } else {
-                    let point = self.units[buf.0].point as usize;
-                    self.units.remove(buf.0);
-                    self.points.release(point);
-                    self.close(point);
-                }
-            }
+            FlashOp::Program { ppn, buf } => self.program_done(ppn, buf.0),
             FlashOp::Erase { block } => {
                 self.points.drop_load(self.layout.lane_of(block));
                 self.stats.erases += 1;
@@ -58,7 +47,7 @@ impl<O: Out> Ftl<O> {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn read_done(&mut self, ppn: Ppn, head: u32, failed: bool) {
         let block = self.layout.block_of(ppn);
         if self.blocks.unpin(block) {
@@ -140,35 +129,44 @@ impl<O: Out> Ftl<O> {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn program_done(&mut self, ppn: Ppn, head: u32) {
         let block = self.layout.block_of(ppn);
-        let point = self.units[head].point as usize;
+        let Unit { point, listed, .. } = self.units[head];
+        if !listed && point == LOG {
+            return self.log_done(ppn, head);
+        }
+        let point = point as usize;
+        if !listed {
+            return self.summary_done(head, point);
+        }
         let mut at = head;
         while at != NONE {
             let unit = &mut self.units[at];
             debug_assert_eq!(unit.state, State::Programming);
-            let (psn, copies) = (unit.psn, unit.copies.take());
-            let next = core::mem::replace(&mut unit.next, NONE);
+            let Unit { lpn, home, psn, next, mut taking, copies, .. } = *unit;
             let how = match () {
                 () if unit.stalls != self.stalls => How::Stalled,
                 () if unit.merged => How::Merge,
                 () => How::Flash,
             };
-            let old = core::mem::replace(&mut unit.home, psn);
-            let (lpn, ends) = (unit.lpn, unit.held.is_empty() && !self.worn_out);
-            let mut taken = core::mem::replace(&mut unit.taking, Queue::EMPTY);
-            self.buffered -= u32::from(ends && unit.buffered);
+            let ends = unit.held.is_empty() && !self.worn_out;
+            if ends {
+                self.buffered -= u32::from(unit.buffered);
+            } else {
+                (unit.home, unit.next, unit.taking) = (psn, NONE, Queue::EMPTY);
+                unit.copies = None;
+            }
             self.map.fill(psn);
             self.blocks.add_valid(block, 1);
-            if old != NONE {
-                self.invalidate(old);
+            if home != NONE {
+                self.invalidate(home);
             }
             if copies.is_some() {
                 self.collector.programming -= 1;
                 self.copied();
             }
-            self.acknowledge(&mut taken, how);
+            self.acknowledge(&mut taking, how);
             if ends {
                 self.map.set(lpn, psn);
                 self.units.remove(at);
@@ -184,6 +182,12 @@ impl<O: Out> Ftl<O> {
                 self.close(point);
             }
         }
+    }
+
+    fn summary_done(&mut self, at: u32, point: usize) {
+        self.units.remove(at);
+        self.points.release(point);
+        self.close(point);
     }
 
     /// A full block leaves its write point.
@@ -229,6 +233,7 @@ impl<O: Out> Ftl<O> {
     }
 
     /// Nothing needed is left in a block under collection.
+    #[inline(never)]
     pub(crate) fn emptied(&mut self, block: BlockId) {
         if self.blocks.is_condemned(block) {
             self.collector.forget(block);

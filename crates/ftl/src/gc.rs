@@ -26,7 +26,7 @@ mod greedy;
 mod random;
 
 use crate::blocks::Blocks;
-use crate::config::Victim;
+use crate::config::{Config, Victim};
 use crate::io::Out;
 use crate::machine::Ftl;
 use crate::random::Random;
@@ -53,8 +53,11 @@ pub(crate) struct Collector {
     starved: VecDeque<BlockId>,
     /// Blocks with nothing in them that cannot be trusted to be erased.
     pub erasable: Vec<BlockId>,
-    /// Copies in flight, and how many of them are being programmed.
+    /// Copies in flight: at most two super-pages for each write point, one to program and one on its
+    /// way.
     pub copies: u32,
+    pub most_copies: u32,
+    /// How many of them are being programmed.
     pub programming: u32,
     /// Copies that wait for a write point.
     pub ready: List,
@@ -72,16 +75,17 @@ pub(crate) struct Collector {
 const FRUITLESS: u32 = 32;
 
 impl Collector {
-    pub fn new(seed: u64) -> Self {
+    pub fn new(config: &Config) -> Self {
         Self {
             active: vec![],
             doomed: vec![],
             starved: VecDeque::new(),
             erasable: vec![],
             copies: 0,
+            most_copies: 2 * config.points() * config.slots,
             programming: 0,
             ready: List::EMPTY,
-            random: Random(seed),
+            random: Random(config.seed),
             levelling: None,
             levelled_at: 0,
             fruitless: 0,
@@ -290,52 +294,55 @@ impl<O: Out> Ftl<O> {
     }
 
     /// Reads on in a block under collection: [`AHEAD`] super-pages at a time, so that the host does
-    /// not have to wait for a whole block to be read; and in all no more copies than two
-    /// super-pages for each write point, one to program and one on its way.
-    #[inline]
+    /// not have to wait for a whole block to be read.
+    #[inline(always)]
     pub(crate) fn copy_from(&mut self, block: BlockId) {
-        let most = self.most_copies();
         while self.blocks.pins(block) < AHEAD {
-            if self.collector.copies >= most {
+            if self.collector.copies >= self.collector.most_copies {
                 self.collector.starved.push_back(block);
                 return;
             }
-            let Some((next, cause)) = self.blocks.next_to_copy(block) else { return };
-            if next >= self.data_pages {
+            if !self.copy_next(block) {
                 return;
             }
-            // Stale pages are stepped over without a look at each.
-            let start = self.slot(self.layout.ppn(block, 0), 0);
-            let (from, end) = (next * self.config.slots, self.data_pages * self.config.slots);
-            let Some(psn) = self.map.next_filled(start + from, start + end) else {
-                return self.blocks.set_next_to_copy(block, self.data_pages);
-            };
-            if let Some(psn) = self.map.next_filled(psn + SOON, start + end)
-                && let Some(lpn) = self.map.written(psn)
-            {
-                self.out.want_soon(self.map.entry(lpn.into()));
-            }
-            let ppn = self.page_of(psn);
-            self.blocks.set_next_to_copy(block, self.layout.page_of(ppn) + 1);
-            self.copy_page(ppn, cause);
         }
+    }
+
+    /// Copies the next super-page of a block under collection that holds anything; false if there is
+    /// none.
+    #[inline(never)]
+    fn copy_next(&mut self, block: BlockId) -> bool {
+        let Some((next, cause)) = self.blocks.next_to_copy(block) else { return false };
+        if next >= self.data_pages {
+            return false;
+        }
+        // Stale pages are stepped over without a look at each.
+        let start = self.slot(self.layout.ppn(block, 0), 0);
+        let (from, end) = (next * self.config.slots, self.data_pages * self.config.slots);
+        let Some(psn) = self.map.next_filled(start + from, start + end) else {
+            self.blocks.set_next_to_copy(block, self.data_pages);
+            return false;
+        };
+        if let Some(psn) = self.map.next_filled(psn + SOON, start + end)
+            && let Some(lpn) = self.map.written(psn)
+        {
+            self.out.want_soon(self.map.entry(lpn.into()));
+        }
+        let ppn = self.page_of(psn);
+        self.blocks.set_next_to_copy(block, self.layout.page_of(ppn) + 1);
+        self.copy_page(ppn, cause);
+        true
     }
 
     /// One copy less is in flight: blocks go on that had to wait.
     #[inline]
     pub(crate) fn copied(&mut self) {
         self.collector.copies -= 1;
-        while self.collector.copies < self.most_copies()
+        while self.collector.copies < self.collector.most_copies
             && let Some(block) = self.collector.starved.pop_front()
         {
             self.copy_from(block);
         }
-    }
-
-    /// Two super-pages for each write point, one to program and one on its way.
-    #[inline]
-    pub(crate) fn most_copies(&self) -> u32 {
-        2 * self.config.points() * self.config.slots
     }
 
     /// Reads what is valid of a super-page.

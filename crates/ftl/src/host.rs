@@ -37,7 +37,7 @@ impl<O: Out> Ftl<O> {
         assert!(inside, "no such range: {extent:?}");
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn read(&mut self, extent: Extent) {
         self.expect_inside(extent);
         // Pages of the request that lie in one super-page are read together.
@@ -91,7 +91,7 @@ impl<O: Out> Ftl<O> {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn write(&mut self, extent: Extent) {
         self.expect_inside(extent);
         for piece in extent.pieces(self.config.sectors_per_page) {

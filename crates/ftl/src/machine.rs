@@ -10,7 +10,7 @@ use crate::map::Map;
 use crate::mount::Recovery;
 use crate::place::Points;
 use crate::stats::Stats;
-use crate::units::{Cause, List, NONE, Pieces, State, Unit, Units};
+use crate::units::{List, NONE, Pieces, State, Unit, Units};
 use alloc::collections::VecDeque;
 use alloc::vec;
 use core::ops::Range;
@@ -116,7 +116,7 @@ impl<O: Out> Ftl<O> {
             ready: List::EMPTY,
             buffered: 0,
             draining: false,
-            collector: Collector::new(config.seed),
+            collector: Collector::new(&config),
             cached: None,
             epochs: Epochs::new(),
             trim_floor: 0,
@@ -281,7 +281,7 @@ impl<O: Out> Ftl<O> {
     fn advance(&mut self) {
         let waiting = !self.ready.is_empty() || !self.collector.ready.is_empty();
         let logs = self.config.durable && (self.recovery.is_some() || self.wants_log());
-        if waiting || self.wants_collection() || logs {
+        if (waiting && self.points.any_idle()) || self.wants_collection() || logs {
             self.move_on();
         }
         self.draining &= !self.ready.is_empty();
@@ -331,8 +331,8 @@ impl<O: Out> Ftl<O> {
 
     /// An operation on the array: for the host, or for copies.
     #[inline(always)]
-    pub(crate) fn issue(&mut self, op: FlashOp, copies: Option<Cause>) {
-        self.out.act(if copies.is_some() { Action::Copy(op) } else { Action::Flash(op) });
+    pub(crate) fn issue(&mut self, op: FlashOp, copies: bool) {
+        self.out.act(if copies { Action::Copy(op) } else { Action::Flash(op) });
     }
 
     #[inline]
@@ -350,7 +350,7 @@ impl<O: Out> Ftl<O> {
         self.blocks.pin(block);
         self.points.add_load(self.layout.lane_of(block));
         self.stats.read_operations += 1;
-        self.issue(FlashOp::Read { ppn, slots, buf: Buf(head) }, copies);
+        self.issue(FlashOp::Read { ppn, slots, buf: Buf(head) }, copies.is_some());
     }
 
     /// The page that the slot held is mapped no more.

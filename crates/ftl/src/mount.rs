@@ -489,7 +489,7 @@ impl<O: Out> Ftl<O> {
     pub(crate) fn recover(&mut self) {
         let Some(mut recovery) = self.recovery.take() else { return };
         if recovery.stage == Stage::Rewrite {
-            while self.collector.copies < self.most_copies()
+            while self.collector.copies < self.collector.most_copies
                 && let Some(ppn) = recovery.rewrite.pop()
             {
                 self.copy_page(ppn, Cause::Collection);

@@ -51,15 +51,19 @@ pub(crate) enum Kind {
     Copies,
 }
 
+/// What is asked of a write point with a block when one is chosen.
+#[derive(Clone, Copy, Debug)]
+struct Rank {
+    sequence: u64,
+    lane: LaneId,
+    point: u32,
+}
+
 /// The write points of one kind.
 #[derive(Clone, Debug)]
 struct Group {
     /// Those with a block, by sequence number.
-    ranks: Vec<usize>,
-    /// Their sequence numbers.
-    sequences: Vec<u64>,
-    /// Their lanes.
-    lanes: Vec<LaneId>,
+    ranks: Vec<Rank>,
     /// A bit for each of them that is idle.
     idle: Vec<u64>,
     /// Those without.
@@ -110,10 +114,8 @@ impl Points {
     pub fn new(hosts: u32, copies: u32, lanes: u32) -> Self {
         let group = |first: u32, count: u32| Group {
             ranks: vec![],
-            sequences: vec![],
             // The first is taken first.
             closed: (first as usize..(first + count) as usize).rev().collect(),
-            lanes: vec![],
             idle: vec![0; count.div_ceil(64) as usize],
             idle_points: count,
         };
@@ -143,6 +145,7 @@ impl Points {
     }
 
     /// The kind that copies go to.
+    #[inline]
     pub fn kind_of_copies(&self) -> Kind {
         if self.are_apart() { Kind::Copies } else { Kind::Host }
     }
@@ -166,16 +169,21 @@ impl Points {
         self.groups[kind as usize].idle_points
     }
 
+    /// Whether any has no program in flight.
+    #[inline]
+    pub fn any_idle(&self) -> bool {
+        self.groups[0].idle_points + self.groups[1].idle_points > 0
+    }
+
     /// The write point for a page whose last copy is in a block of sequence number `floor`;
     /// `fresh` is the lane on which one without a block would open one, if it may.
     #[inline(always)]
     pub fn choose(&self, kind: Kind, floor: u64, fresh: Option<LaneId>) -> Option<usize> {
         let group = &self.groups[kind as usize];
-        if group.idle_points == 0 {
-            return None;
-        }
-        let from = match group.sequences.first() {
-            Some(&least) if least < floor => group.sequences.partition_point(|&s| s < floor),
+        let from = match group.ranks.first() {
+            Some(least) if least.sequence < floor => {
+                group.ranks.partition_point(|rank| rank.sequence < floor)
+            }
             _ => 0,
         };
         let closed = group.closed.last().copied();
@@ -188,9 +196,10 @@ impl Points {
             (least, chosen) = (level(lane) + 1, closed);
         }
         for rank in group.idle_from(from) {
-            let level = level(group.lanes[rank]);
+            let Rank { lane, point, .. } = group.ranks[rank];
+            let level = level(lane);
             if level < least {
-                (least, chosen) = (level, Some(group.ranks[rank]));
+                (least, chosen) = (level, Some(point as usize));
                 if level == 0 {
                     break;
                 }
@@ -258,9 +267,8 @@ impl Points {
         group.closed.retain(|&closed| closed != at);
         (point.block, point.lane, point.sequence, point.next) = (Some(block), lane, sequence, 0);
         point.rank = group.ranks.len();
-        group.ranks.push(at);
-        group.sequences.push(sequence);
-        group.lanes.push(lane);
+        let number = u32::try_from(at).expect("numbered in 32 bits");
+        group.ranks.push(Rank { sequence, lane, point: number });
         group.flip(point.rank);
     }
 
@@ -270,8 +278,6 @@ impl Points {
         debug_assert!(!self.points[at].busy && self.points[at].block.is_some());
         let group = &mut self.groups[kind as usize];
         group.ranks.remove(rank);
-        group.sequences.remove(rank);
-        group.lanes.remove(rank);
         group.closed.push(at);
         let point = &mut self.points[at];
         (point.block, point.sequence, point.next) = (None, u64::MAX, 0);
@@ -283,12 +289,8 @@ impl Points {
         let Point { rank, kind, .. } = self.points[at];
         self.points[at].sequence = sequence;
         let group = &mut self.groups[kind as usize];
-        group.ranks.remove(rank);
-        group.sequences.remove(rank);
-        group.ranks.push(at);
-        group.sequences.push(sequence);
-        let lane = group.lanes.remove(rank);
-        group.lanes.push(lane);
+        let renumbered = Rank { sequence, ..group.ranks.remove(rank) };
+        group.ranks.push(renumbered);
         self.rank(kind);
     }
 
@@ -300,7 +302,10 @@ impl Points {
     /// All of them: those with a block by sequence number, then those without in the order in which
     /// they were closed.
     pub fn in_order(&self) -> impl Iterator<Item = usize> {
-        self.groups.iter().flat_map(|group| group.ranks.iter().chain(&group.closed)).copied()
+        self.groups.iter().flat_map(|group| {
+            let ranked = group.ranks.iter().map(|rank| rank.point as usize);
+            ranked.chain(group.closed.iter().copied())
+        })
     }
 
     /// A write point without a block becomes the last to be closed.
@@ -315,7 +320,7 @@ impl Points {
         let group = &mut self.groups[kind as usize];
         group.idle.fill(0);
         for rank in 0..group.ranks.len() {
-            let point = &mut self.points[group.ranks[rank]];
+            let point = &mut self.points[group.ranks[rank].point as usize];
             point.rank = rank;
             if !point.busy {
                 group.flip(rank);

@@ -132,8 +132,10 @@ pub(crate) enum Cause {
 }
 
 /// A buffer of a logical page and what is to happen to it. At most one unit of a logical page is
-/// listed, so at most one program of a logical page is in flight.
+/// listed, so at most one program of a logical page is in flight. It takes a line of the
+/// processor's cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(crate) struct Unit {
     pub lpn: u32,
     /// Listed: where the page is on the array while the map names the unit; `NONE`: not mapped.
@@ -142,7 +144,7 @@ pub(crate) struct Unit {
     pub psn: u32,
     /// The next unit of the same operation or of the list that it waits in; `NONE`: the last.
     pub next: u32,
-    /// The first unit of a program: its write point, and the sequence number of its page.
+    /// Programming: the write point, and the sequence number of the page.
     pub point: u32,
     /// How often the host had been stopped when the unit was made.
     pub stalls: u32,
@@ -280,7 +282,7 @@ impl List {
 
     #[inline(always)]
     pub fn push_back(&mut self, units: &mut Units, at: u32) {
-        units[at].next = NONE;
+        debug_assert_eq!(units[at].next, NONE);
         match self.tail {
             NONE => self.head = at,
             tail => units[tail].next = at,
@@ -308,7 +310,7 @@ impl List {
     #[inline(always)]
     pub fn unlink(&mut self, units: &mut Units, before: u32) -> u32 {
         let at = self.after(units, before);
-        let next = units[at].next;
+        let next = core::mem::replace(&mut units[at].next, NONE);
         match before {
             NONE => self.head = next,
             before => units[before].next = next,

@@ -92,6 +92,7 @@ pub struct Layout {
     blocks: u32,
     by_block: Divisor,
     by_lane: Divisor,
+    by_set: Divisor,
 }
 
 /// Division by a number known early, as a multiplication (Granlund and Montgomery, PLDI'94): the
@@ -158,6 +159,7 @@ impl Layout {
             blocks: blocks as u32,
             by_block: Divisor::new(geometry.pages_per_block),
             by_lane: Divisor::new(lanes),
+            by_set: Divisor::new(lanes * geometry.blocks_per_plane),
         })
     }
 
@@ -217,8 +219,9 @@ impl Layout {
     }
 
     /// Which set of planes of its lane a super-block lies in.
+    #[inline]
     pub fn plane_set_of(&self, block: BlockId) -> u32 {
-        block.0 / self.lanes / self.geometry.blocks_per_plane
+        self.by_set.divide(block.0)
     }
 
     /// The lane a super-block lies on.

@@ -16,6 +16,7 @@
 //! erase).
 
 mod config;
+mod controller;
 mod lanes;
 mod link;
 mod memory;
@@ -32,138 +33,14 @@ pub use timing::{PageTimes, TimingConfig};
 
 use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
 use config::Resolved;
-use gordon_ftl::{Action, Extent, Ftl, Host, How, Input, Out, RequestId};
-use gordon_nand::{Buf, Endurance, FlashOp, Layout};
+use controller::{Controller, Open};
+use gordon_ftl::{Extent, Ftl, Host, Input, Out, RequestId};
+use gordon_nand::{Buf, Endurance, FlashOp};
 use gordon_units::{BlockId, Bytes, Lpn, Ns};
 use link::{Event, Link};
 
 /// How long nothing is asked of a device until it works in the background.
 pub const IDLE_AFTER: Ns = Ns(1_000_000);
-
-/// A request not yet complete.
-#[derive(Clone, Copy, Debug)]
-struct Open {
-    id: u64,
-    request: Request,
-    /// Acknowledgements to come.
-    left: u32,
-    cause: Cause,
-    failed: bool,
-}
-
-/// What carries out what the translation layer wants.
-#[derive(Clone, Debug)]
-struct Controller {
-    now: Ns,
-    layout: Layout,
-    slots: u32,
-    lanes: Lanes,
-    open: Vec<Open>,
-    /// Places of `open` to be used again.
-    free: Vec<u32>,
-    /// Requests completed at this instant, still in `open`.
-    completed: Vec<RequestId>,
-    /// What is acknowledged now had to wait for garbage collection.
-    behind: bool,
-    /// Operations handed to the lanes and not done, since when there have been any, and how long
-    /// there were before.
-    in_flight: u32,
-    active_since: Ns,
-    active: Ns,
-}
-
-impl Controller {
-    fn claim(&mut self, open: Open) -> RequestId {
-        if let Some(at) = self.free.pop() {
-            self.open[at as usize] = open;
-            return RequestId(at);
-        }
-        self.open.push(open);
-        RequestId(u32::try_from(self.open.len() - 1).expect("fewer than 2^32 requests in flight"))
-    }
-
-    #[inline(always)]
-    fn acknowledge(&mut self, request: RequestId, cause: Cause, failed: bool) {
-        let open = &mut self.open[request.0 as usize];
-        open.left -= 1;
-        open.cause = open.cause.max(cause);
-        open.failed |= failed;
-        if open.left == 0 {
-            self.completed.push(request);
-        }
-    }
-
-    #[inline(always)]
-    fn issue(&mut self, op: FlashOp, background: bool) {
-        if self.in_flight == 0 {
-            self.active_since = self.now;
-        }
-        self.in_flight += 1;
-        let layout = &self.layout;
-        let work = match op {
-            FlashOp::Read { ppn, slots, buf } => {
-                let (block, page) = layout.place_of(ppn);
-                Work { block, page, share: slots, tag: buf.0, kind: Kind::Read, background }
-            }
-            FlashOp::Program { ppn, buf } => {
-                let (block, page) = layout.place_of(ppn);
-                let share = self.slots;
-                Work { block, page, share, tag: buf.0, kind: Kind::Program, background }
-            }
-            FlashOp::Erase { block } => {
-                Work { block, page: 0, share: 0, tag: 0, kind: Kind::Erase, background }
-            }
-        };
-        self.lanes.issue(self.now, work);
-    }
-
-    /// The time with any operation in flight.
-    fn active(&self, now: Ns) -> Ns {
-        match self.in_flight {
-            0 => self.active,
-            _ => self.active + (now - self.active_since),
-        }
-    }
-
-    /// Whether nothing is asked of it or under way.
-    fn is_idle(&self) -> bool {
-        self.in_flight == 0 && self.open.len() == self.free.len()
-    }
-}
-
-impl Out for Controller {
-    #[inline(always)]
-    fn act(&mut self, action: Action) {
-        match action {
-            Action::Flash(op) => self.issue(op, false),
-            Action::Copy(op) => self.issue(op, true),
-            Action::Ack(request, how) => {
-                let cause = match how {
-                    How::Buffer => Cause::Buffer,
-                    How::Stalled => Cause::Collection,
-                    How::Flash | How::Merge if self.behind => Cause::Collection,
-                    How::Flash => Cause::Medium,
-                    How::Merge => Cause::Merge,
-                };
-                self.acknowledge(request, cause, false);
-            }
-            Action::Refuse(request) => self.acknowledge(request, Cause::Buffer, true),
-            // There are no contents here.
-            Action::Zero(_)
-            | Action::Fill(..)
-            | Action::Summarize(..)
-            | Action::Record(_)
-            | Action::Give(..)
-            | Action::GiveZeros(_)
-            | Action::Wait => {}
-        }
-    }
-
-    #[inline]
-    fn want_soon(&self, entry: &[u8]) {
-        memory::want_soon(entry);
-    }
-}
 
 /// A simulated flash device.
 #[derive(Clone, Debug)]
@@ -390,8 +267,8 @@ impl Ssd {
     }
 
     /// Hands a request, its data being here, to the layer.
-    fn start(&mut self, tag: RequestId) {
-        let Request { op, offset, len } = self.ftl.out().open[tag.0 as usize].request;
+    fn start(&mut self, tag: RequestId, request: Request) {
+        let Request { op, offset, len } = request;
         let (first, sectors) = (offset.0 / SECTOR.0, len.0 / SECTOR.0);
         match op {
             Op::Read => {
@@ -449,6 +326,7 @@ impl Ssd {
 
     /// Simulates so many events, up to a time, until one completes a request.
     fn run(&mut self, until: Ns, events: u64, completed: &mut Vec<Completion>) {
+        let until = until.min(Ns(u64::MAX - 1));
         for _ in 0..events {
             let (lanes, link) = (self.ftl.out().lanes.next_at(), self.link.next_at());
             let (lanes, link) = (lanes.unwrap_or(Ns::MAX), link.unwrap_or(Ns::MAX));
@@ -465,7 +343,7 @@ impl Ssd {
                 self.feed(Input::Idle, false);
                 continue;
             }
-            if next > until || next == Ns::MAX {
+            if next > until {
                 return;
             }
             self.now = next;
@@ -476,7 +354,10 @@ impl Ssd {
             } else {
                 match self.link.pop() {
                     Some((_, Event::Completed(completion))) => completed.push(completion),
-                    Some((_, Event::Start(tag))) => self.start(tag),
+                    Some((_, Event::Start(tag))) => {
+                        let request = self.ftl.out().open[tag.0 as usize].request;
+                        self.start(tag, request);
+                    }
                     None => {}
                 }
             }
@@ -551,7 +432,7 @@ impl Device for Ssd {
         if left == 0 {
             self.ftl.out_mut().completed.push(tag);
         } else if self.link.bring(at, tag, request) {
-            self.start(tag);
+            self.start(tag, request);
         }
         // Completions come out of `step`.
         if !self.ftl.out().completed.is_empty() {

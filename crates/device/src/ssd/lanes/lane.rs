@@ -41,9 +41,9 @@ impl Batch {
         Self { work: NOTHING, rest: NONE, started: Ns::ZERO, behind: false, background: false };
 }
 
-/// What every work touches comes first, so that it lies together.
+/// What every work touches comes first: two lines of the processor's cache.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(super) struct Lane {
     bus: u32,
     stage: Stage,
@@ -94,7 +94,7 @@ impl Lane {
     }
 
     /// Takes a work; the time of the lane's next event where there was none.
-    #[inline]
+    #[inline(always)]
     pub fn accept(&mut self, s: &mut Shared, now: Ns, work: Work) -> Option<Ns> {
         debug_assert!(
             (work.share as usize) < s.costs.shares.len(),
@@ -110,7 +110,7 @@ impl Lane {
     }
 
     /// The lane is busy.
-    #[inline]
+    #[inline(never)]
     fn queue(&mut self, s: &mut Shared, now: Ns, work: Work) {
         let kind = work.kind.index();
         s.waited[kind] = s.waited[kind].wrapping_sub(now.0);
@@ -136,20 +136,24 @@ impl Lane {
         count(&mut s.kinds[kind].queued, self.queues[queue].last() == Some(at));
     }
 
-    /// The lane's event happens: what it ends, and when the next one is.
+    /// The lane's event happens, and ends no work: when the next one is.
     #[inline]
-    pub fn advance(&mut self, s: &mut Shared, now: Ns) -> (Option<Done>, Option<Ns>) {
-        if self.stage == Stage::Sensing {
-            return (None, Some(self.send(s, now)));
+    pub fn go_on(&mut self, s: &mut Shared, now: Ns) -> Option<Ns> {
+        match self.stage {
+            Stage::Sensing => Some(self.send(s, now)),
+            Stage::Loading => Some(self.work(s, now)),
+            _ => None,
         }
-        if self.stage == Stage::Loading {
-            return (None, Some(self.work(s, now)));
-        }
+    }
+
+    /// The lane's event happens, and ends a work: which, and when the next one is.
+    #[inline]
+    pub fn finish(&mut self, s: &mut Shared, now: Ns) -> (Done, Option<Ns>) {
         let Batch { work, rest, started, behind, background } = self.front;
         let stats = &mut s.kinds[work.kind.index()];
         count(&mut stats.done, true);
         add(&mut stats.served.0, now.0.wrapping_sub(started.0));
-        let done = Some(Done { work, behind_background: behind });
+        let done = Done { work, behind_background: behind };
         if rest != NONE {
             return (done, Some(self.shift(s, now)));
         }
@@ -254,7 +258,7 @@ impl Lane {
     }
 
     /// The front is sensed, and its data are to cross the bus; when the first have.
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, s: &mut Shared, now: Ns) -> Ns {
         let first = s.costs.shares[self.front.work.share as usize].bus;
         let all = s.on_bus(&self.front);

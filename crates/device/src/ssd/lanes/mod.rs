@@ -61,20 +61,18 @@ pub struct Lanes {
     agenda: Agenda,
     lanes: Vec<Lane>,
     shared: Shared,
-    layout: Layout,
     now: Ns,
 }
 
 /// What all lanes use.
 #[derive(Clone, Debug)]
 struct Shared {
+    layout: Layout,
     pool: Pool,
     /// By group of buses.
     buses: Vec<Timeline>,
     costs: Costs,
     modes: Modes,
-    /// Super-blocks of one set of planes, over all lanes.
-    set_blocks: u32,
     kinds: [KindStats; 3],
     /// By kind: the sum of the times of start less those of issue, modulo 2^64; and how many wait.
     waited: [u64; 3],
@@ -98,7 +96,7 @@ impl Shared {
     /// The set of planes of a block, as a bit. Of more than 64 some share a bit, and do not join.
     #[inline]
     fn set(&self, block: BlockId) -> u64 {
-        1 << (block.0 / self.set_blocks % 64)
+        1 << (self.layout.plane_set_of(block) % 64)
     }
 
     /// A work that waited starts; was background work served meanwhile? So many batches had been
@@ -210,18 +208,17 @@ impl Lanes {
             agenda: Agenda::new(layout.lanes() as usize),
             lanes: lanes.collect(),
             shared: Shared {
+                layout,
                 pool: Pool::new(),
                 buses: vec![Timeline::default(); layout.bus_groups() as usize],
                 costs: Costs::new(&layout, timing, slots),
                 modes,
-                set_blocks: layout.geometry().blocks_per_plane * layout.lanes(),
                 kinds: [KindStats::default(); 3],
                 waited: [0; 3],
                 waiting: [0; 3],
                 die_read: Ns::ZERO,
                 die_write: Ns::ZERO,
             },
-            layout,
             now: Ns::ZERO,
         }
     }
@@ -230,7 +227,7 @@ impl Lanes {
     ///
     /// Events before `now` have been simulated, none after it. A work asks for no more slots than
     /// there are.
-    #[inline]
+    #[inline(always)]
     pub fn issue(&mut self, now: Ns, work: Work) {
         debug_assert!(now >= self.now, "a work of {now}, when it is {} already", self.now);
         debug_assert!(
@@ -238,7 +235,7 @@ impl Lanes {
             "an event lies before {now}"
         );
         self.now = now;
-        let lane = self.layout.lane_of(work.block).index();
+        let lane = self.shared.layout.lane_of(work.block).index();
         if let Some(at) = self.lanes[lane].accept(&mut self.shared, now, work) {
             self.agenda.plan(lane, at);
         }
@@ -259,9 +256,17 @@ impl Lanes {
     pub fn step(&mut self) -> (Ns, Option<Done>) {
         let (now, lane) = self.agenda.next().expect("there is an event");
         self.now = now;
-        let (done, next) = self.lanes[lane].advance(&mut self.shared, now);
-        self.agenda.replace(lane, next);
-        (now, done)
+        let part = &mut self.lanes[lane];
+        if let Some(next) = part.go_on(&mut self.shared, now) {
+            self.agenda.replace(lane, next);
+            return (now, None);
+        }
+        let (done, next) = part.finish(&mut self.shared, now);
+        match next {
+            Some(next) => self.agenda.replace(lane, next),
+            None => self.agenda.remove(lane),
+        }
+        (now, Some(done))
     }
 
     /// The time of the last work issued or event simulated.

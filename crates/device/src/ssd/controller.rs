@@ -1,0 +1,134 @@
+//! What carries out what the translation layer wants: operations go to the lanes, acknowledgements
+//! are counted off against the requests that wait for them.
+
+use super::lanes::{Kind, Lanes, Work};
+use super::memory;
+use crate::{Cause, Request};
+use gordon_ftl::{Action, How, Out, RequestId};
+use gordon_nand::{FlashOp, Layout};
+use gordon_units::Ns;
+
+/// A request not yet complete.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Open {
+    pub id: u64,
+    pub request: Request,
+    /// Acknowledgements to come.
+    pub left: u32,
+    pub cause: Cause,
+    pub failed: bool,
+}
+
+/// What carries out what the translation layer wants.
+#[derive(Clone, Debug)]
+pub(super) struct Controller {
+    pub now: Ns,
+    pub layout: Layout,
+    pub slots: u32,
+    pub lanes: Lanes,
+    pub open: Vec<Open>,
+    /// Places of `open` to be used again.
+    pub free: Vec<u32>,
+    /// Requests completed at this instant, still in `open`.
+    pub completed: Vec<RequestId>,
+    /// What is acknowledged now had to wait for garbage collection.
+    pub behind: bool,
+    /// Operations handed to the lanes and not done, since when there have been any, and how long
+    /// there were before.
+    pub in_flight: u32,
+    pub active_since: Ns,
+    pub active: Ns,
+}
+
+impl Controller {
+    pub fn claim(&mut self, open: Open) -> RequestId {
+        if let Some(at) = self.free.pop() {
+            self.open[at as usize] = open;
+            return RequestId(at);
+        }
+        self.open.push(open);
+        RequestId(u32::try_from(self.open.len() - 1).expect("fewer than 2^32 requests in flight"))
+    }
+
+    #[inline(always)]
+    fn acknowledge(&mut self, request: RequestId, cause: Cause, failed: bool) {
+        let open = &mut self.open[request.0 as usize];
+        open.left -= 1;
+        open.cause = open.cause.max(cause);
+        open.failed |= failed;
+        if open.left == 0 {
+            self.completed.push(request);
+        }
+    }
+
+    #[inline(always)]
+    fn issue(&mut self, op: FlashOp, background: bool) {
+        if self.in_flight == 0 {
+            self.active_since = self.now;
+        }
+        self.in_flight += 1;
+        let layout = &self.layout;
+        let work = match op {
+            FlashOp::Read { ppn, slots, buf } => {
+                let (block, page) = layout.place_of(ppn);
+                Work { block, page, share: slots, tag: buf.0, kind: Kind::Read, background }
+            }
+            FlashOp::Program { ppn, buf } => {
+                let (block, page) = layout.place_of(ppn);
+                let share = self.slots;
+                Work { block, page, share, tag: buf.0, kind: Kind::Program, background }
+            }
+            FlashOp::Erase { block } => {
+                Work { block, page: 0, share: 0, tag: 0, kind: Kind::Erase, background }
+            }
+        };
+        self.lanes.issue(self.now, work);
+    }
+
+    /// The time with any operation in flight.
+    pub fn active(&self, now: Ns) -> Ns {
+        match self.in_flight {
+            0 => self.active,
+            _ => self.active + (now - self.active_since),
+        }
+    }
+
+    /// Whether nothing is asked of it or under way.
+    pub fn is_idle(&self) -> bool {
+        self.in_flight == 0 && self.open.len() == self.free.len()
+    }
+}
+
+impl Out for Controller {
+    #[inline(always)]
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Flash(op) => self.issue(op, false),
+            Action::Copy(op) => self.issue(op, true),
+            Action::Ack(request, how) => {
+                let cause = match how {
+                    How::Buffer => Cause::Buffer,
+                    How::Stalled => Cause::Collection,
+                    How::Flash | How::Merge if self.behind => Cause::Collection,
+                    How::Flash => Cause::Medium,
+                    How::Merge => Cause::Merge,
+                };
+                self.acknowledge(request, cause, false);
+            }
+            Action::Refuse(request) => self.acknowledge(request, Cause::Buffer, true),
+            // There are no contents here.
+            Action::Zero(_)
+            | Action::Fill(..)
+            | Action::Summarize(..)
+            | Action::Record(_)
+            | Action::Give(..)
+            | Action::GiveZeros(_)
+            | Action::Wait => {}
+        }
+    }
+
+    #[inline]
+    fn want_soon(&self, entry: &[u8]) {
+        memory::want_soon(entry);
+    }
+}
