@@ -20,6 +20,7 @@ ARROWS: dict[str, set[str]] = {
     "device": {"des", "ftl", "nand", "units"},
     "replay": {"device", "ftl", "nand", "trace", "units"},
     "cluster": {"device", "replay", "trace", "units"},
+    "store": {"ftl", "nand", "units"},
     "nbd": {"units"},
     "testkit": {"ftl", "nand", "units"},
     "py": {"cluster", "device", "replay", "trace", "units"},

@@ -377,7 +377,14 @@ impl<O: Out> Ftl<O> {
             self.with_buffer(Action::Fill(Buf(at), piece));
             let unit = &mut self.units[at];
             self.stats.combined += u64::from(!unit.taking.is_empty());
-            self.pieces.hold(&mut unit.taking, waiting);
+            // Its place in the write buffer is kept: nobody waits for what is in there.
+            let buffered = unit.buffered && !waiting.acked;
+            let acked = waiting.acked || buffered;
+            self.pieces.hold(&mut unit.taking, Waiting { acked, ..waiting });
+            if buffered {
+                self.stats.buffered += 1;
+                self.act(Action::Ack(piece.request, How::Buffer));
+            }
             if !self.config.combine {
                 break;
             }

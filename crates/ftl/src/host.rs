@@ -2,7 +2,7 @@
 
 use crate::io::{Action, Extent, Host, How, Out, Piece, RequestId};
 use crate::machine::Ftl;
-use crate::units::{Kind, NONE, State, Unit, Waiting};
+use crate::units::{Kind, NONE, Queue, State, Unit, Waiting};
 use gordon_nand::Buf;
 use gordon_units::Lpn;
 
@@ -186,10 +186,27 @@ impl<O: Out> Ftl<O> {
     /// As [`accept`](Self::accept), for a unit on its way.
     fn accept_at(&mut self, at: u32, piece: Piece, epoch: u32) {
         let mut unit = self.units[at];
+        if !unit.buffered && self.buffered < self.config.write_buffer {
+            self.acknowledge_early(&mut unit);
+        }
         let acked = self.accept(&mut unit, piece, epoch);
         self.units[at] = unit;
         if acked {
             self.act(Action::Ack(piece.request, How::Buffer));
+        }
+    }
+
+    /// A unit that had found no room in the write buffer gets some: the writes it has taken wait no
+    /// longer.
+    #[cold]
+    fn acknowledge_early(&mut self, unit: &mut Unit) {
+        let mut taken = core::mem::replace(&mut unit.taking, Queue::EMPTY);
+        while let Some(waiting) = self.pieces.pop(&mut taken) {
+            self.pieces.hold(&mut unit.taking, Waiting { acked: true, ..waiting });
+            if !waiting.acked {
+                self.stats.buffered += 1;
+                self.act(Action::Ack(waiting.piece.request, How::Buffer));
+            }
         }
     }
 

@@ -199,6 +199,18 @@ impl<O: Out> Ftl<O> {
         Some((ppn, psn - self.slot(ppn, 0)))
     }
 
+    /// Whether a logical page has content, on the array or in a buffer on its way there.
+    #[inline]
+    pub fn is_mapped(&self, lpn: Lpn) -> bool {
+        self.map.get(lpn.0) != NONE
+    }
+
+    /// Whether writes wait for this part of a read, to be merged with what it brings.
+    pub fn is_awaited(&self, buf: Buf) -> bool {
+        let unit = &self.units[buf.0];
+        !unit.taking.is_empty() || !unit.held.is_empty()
+    }
+
     /// The logical page in each slot of each data page of `block`, as its summary page records it.
     pub fn summary(&self, block: BlockId) -> impl Iterator<Item = Option<Lpn>> {
         let first = self.slot(self.layout.ppn(block, 0), 0);

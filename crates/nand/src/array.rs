@@ -7,7 +7,7 @@
 //! The content of a page is any `T`: bytes for a store, a word per sector for a test. It keeps all
 //! of it in memory: for small arrays.
 
-use crate::{Layout, Oob};
+use crate::{BlockState, Layout, Oob, Rules};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
@@ -52,19 +52,10 @@ impl fmt::Display for Refusal {
 
 impl core::error::Error for Refusal {}
 
-#[derive(Clone, Debug)]
-struct Block {
-    /// Pages programmed since the last erase.
-    next: u32,
-    erases: u32,
-    bad: bool,
-}
-
 /// An array with contents `T` that holds its users to the rules.
 #[derive(Clone, Debug)]
 pub struct Array<T> {
-    layout: Layout,
-    blocks: Vec<Block>,
+    rules: Rules,
     pages: Vec<Option<(Oob, T)>>,
     garbage: T,
 }
@@ -72,18 +63,12 @@ pub struct Array<T> {
 impl<T: Clone> Array<T> {
     /// A new array; pages not programmed read as `garbage`.
     pub fn new(layout: Layout, garbage: T) -> Self {
-        let block = Block { next: 0, erases: 0, bad: false };
-        Self {
-            blocks: vec![block; layout.blocks() as usize],
-            pages: vec![None; layout.pages() as usize],
-            layout,
-            garbage,
-        }
+        Self { pages: vec![None; layout.pages() as usize], rules: Rules::new(layout), garbage }
     }
 
     /// How it is laid out.
     pub fn layout(&self) -> &Layout {
-        &self.layout
+        self.rules.layout()
     }
 
     /// Content of a page, and what is beside it if it is programmed.
@@ -96,36 +81,17 @@ impl<T: Clone> Array<T> {
 
     /// Programs a page.
     pub fn program(&mut self, ppn: Ppn, oob: Oob, content: T) -> Result<(), Refusal> {
-        if ppn.index() >= self.pages.len() {
-            return Err(Refusal::NoPage(ppn));
-        }
-        let id = self.layout.block_of(ppn);
-        let block = &mut self.blocks[id.index()];
-        if block.bad {
-            return Err(Refusal::Bad(id));
-        }
-        let page = self.layout.page_of(ppn);
-        if page < block.next {
-            return Err(Refusal::NotErased(ppn));
-        }
-        if page > block.next {
-            return Err(Refusal::OutOfOrder { ppn, next: self.layout.ppn(id, block.next) });
-        }
-        block.next += 1;
+        self.rules.program(ppn)?;
         self.pages[ppn.index()] = Some((oob, content));
         Ok(())
     }
 
     /// Erases a block.
     pub fn erase(&mut self, id: BlockId) -> Result<(), Refusal> {
-        let block = self.blocks.get_mut(id.index()).ok_or(Refusal::NoBlock(id))?;
-        if block.bad {
-            return Err(Refusal::Bad(id));
-        }
-        block.next = 0;
-        block.erases += 1;
-        let first = self.layout.ppn(id, 0).index();
-        self.pages[first..first + self.layout.pages_per_block() as usize].fill(None);
+        self.rules.erase(id)?;
+        let layout = self.rules.layout();
+        let (first, pages) = (layout.ppn(id, 0).index(), layout.pages_per_block() as usize);
+        self.pages[first..first + pages].fill(None);
         Ok(())
     }
 
@@ -135,9 +101,9 @@ impl<T: Clone> Array<T> {
     /// # Panics
     /// Where the array has no such page.
     pub fn spoil(&mut self, ppn: Ppn) {
-        let (block, page) = self.layout.place_of(ppn);
-        let block = &mut self.blocks[block.index()];
-        block.next = block.next.max(page + 1);
+        let (block, page) = self.layout().place_of(ppn);
+        let state = self.rules.block(block);
+        self.rules.set(block, BlockState { next: state.next.max(page + 1), ..state });
         self.pages[ppn.index()] = None;
     }
 
@@ -146,8 +112,8 @@ impl<T: Clone> Array<T> {
     /// # Panics
     /// Where the array has no such page.
     pub fn is_programmed(&self, ppn: Ppn) -> bool {
-        let (block, page) = self.layout.place_of(ppn);
-        page < self.blocks[block.index()].next
+        let (block, page) = self.layout().place_of(ppn);
+        page < self.rules.block(block).next
     }
 
     /// Whether a block is out of service.
@@ -155,13 +121,12 @@ impl<T: Clone> Array<T> {
     /// # Panics
     /// Where the array has no such block.
     pub fn is_bad(&self, id: BlockId) -> bool {
-        self.blocks[id.index()].bad
+        self.rules.block(id).bad
     }
 
     /// Takes a block out of service; its pages can still be read.
     pub fn mark_bad(&mut self, id: BlockId) -> Result<(), Refusal> {
-        self.blocks.get_mut(id.index()).ok_or(Refusal::NoBlock(id))?.bad = true;
-        Ok(())
+        self.rules.mark_bad(id)
     }
 
     /// How often a block was erased.
@@ -169,6 +134,6 @@ impl<T: Clone> Array<T> {
     /// # Panics
     /// Where the array has no such block.
     pub fn erases(&self, id: BlockId) -> u32 {
-        self.blocks[id.index()].erases
+        self.rules.block(id).erases
     }
 }

@@ -13,6 +13,7 @@ mod error;
 mod geometry;
 mod layout;
 mod op;
+mod rules;
 mod table;
 mod timing;
 
@@ -22,5 +23,6 @@ pub use error::GeometryError;
 pub use geometry::Geometry;
 pub use layout::{LaneId, Layout, Shape};
 pub use op::{Buf, FlashOp, Holds, Oob};
+pub use rules::{BlockState, Rules};
 pub use table::{LBA_ENTRY, lba_table, smallest_super_page};
 pub use timing::{Modes, Times, Timing};

@@ -78,6 +78,12 @@ impl Model {
         })
     }
 
+    /// Whether a sector ever held, or may yet hold, `value`.
+    pub fn was(&self, sector: u64, value: u32) -> bool {
+        let change = self.changes.get((value as usize).wrapping_sub(1));
+        value == 0 || change.is_some_and(|&(first, len, _)| (first..first + len).contains(&sector))
+    }
+
     /// What a sector holds once everything is done.
     pub fn last(&self, sector: u64) -> u32 {
         let state = self.sectors[usize::try_from(sector).expect("a small disk")];

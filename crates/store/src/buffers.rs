@@ -1,0 +1,69 @@
+//! Buffers of one unit each, by handle.
+
+use gordon_nand::Buf;
+
+/// A unit's bytes, placed as the medium wants them.
+#[derive(Debug, Default)]
+pub(crate) struct Buffer {
+    bytes: Box<[u8]>,
+    start: usize,
+    len: usize,
+}
+
+impl Buffer {
+    fn new(len: usize, alignment: usize) -> Self {
+        let bytes = vec![0; len + alignment - 1].into_boxed_slice();
+        let start = (alignment - bytes.as_ptr().addr() % alignment) % alignment;
+        Self { bytes, start, len }
+    }
+
+    pub fn get(&self) -> &[u8] {
+        &self.bytes[self.start..self.start + self.len]
+    }
+
+    pub fn get_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..self.start + self.len]
+    }
+}
+
+/// The buffers that the layer's handles name. They come with the first use of a handle and stay:
+/// handles are small numbers, as many as pages were in flight at once.
+#[derive(Debug)]
+pub(crate) struct Buffers {
+    all: Vec<Buffer>,
+    len: usize,
+    alignment: usize,
+}
+
+impl Buffers {
+    pub fn new(len: usize, alignment: usize) -> Self {
+        Self { all: Vec::new(), len, alignment }
+    }
+
+    pub fn get(&self, buf: Buf) -> &[u8] {
+        self.all[buf.index()].get()
+    }
+
+    pub fn get_mut(&mut self, buf: Buf) -> &mut [u8] {
+        self.make(buf);
+        self.all[buf.index()].get_mut()
+    }
+
+    /// Makes sure that there is one.
+    fn make(&mut self, buf: Buf) {
+        while self.all.len() <= buf.index() {
+            self.all.push(Buffer::new(self.len, self.alignment));
+        }
+    }
+
+    /// Takes a buffer out, to lend several at once; it is to be put back.
+    pub fn take(&mut self, buf: Buf) -> Buffer {
+        self.make(buf);
+        std::mem::take(&mut self.all[buf.index()])
+    }
+
+    /// Puts it back.
+    pub fn put(&mut self, buf: Buf, buffer: Buffer) {
+        self.all[buf.index()] = buffer;
+    }
+}

@@ -1,0 +1,175 @@
+//! The checksums of slots, kept in memory for the blocks in use: without them each read of a unit
+//! would be a read of its page's out-of-band entry too. And the sequence numbers of pages, for the
+//! summaries of their blocks.
+
+use crate::format::oob::{self, Entry};
+use crate::image::Places;
+use crate::media::Media;
+use gordon_nand::Layout;
+use gordon_units::{BlockId, Ppn};
+use std::io;
+
+/// Memory for checksums.
+const BYTES: usize = 64 << 20;
+
+/// The checksums of a block.
+#[derive(Debug)]
+struct Known {
+    /// By page: its sequence number.
+    sequences: Box<[u64]>,
+    /// By page and slot.
+    crcs: Box<[u32]>,
+    /// By page: it has an entry that is in order.
+    pages: Box<[bool]>,
+    /// It was used since the hand came by.
+    used: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Checksums {
+    blocks: Vec<Option<Known>>,
+    slots: u32,
+    pages: u32,
+    held: usize,
+    most: usize,
+    /// Of the clock that says which block goes.
+    hand: usize,
+    /// One that is not in use.
+    spare: Option<Known>,
+    entries: Vec<u8>,
+}
+
+impl Checksums {
+    pub fn new(layout: &Layout, slots: u32) -> Self {
+        let pages = layout.pages_per_block();
+        let each = (pages * slots) as usize * 4;
+        Self {
+            blocks: (0..layout.blocks()).map(|_| None).collect(),
+            slots,
+            pages,
+            held: 0,
+            most: (BYTES / each).max(64),
+            hand: 0,
+            spare: None,
+            entries: Vec::new(),
+        }
+    }
+
+    /// A page was programmed with slots of these checksums.
+    pub fn set(
+        &mut self,
+        block: BlockId,
+        page: u32,
+        sequence: u64,
+        crcs: impl Iterator<Item = u32>,
+    ) {
+        if page == 0 {
+            self.forget(block);
+            self.add(block);
+        }
+        if let Some(known) = &mut self.blocks[block.index()] {
+            let from = (page * self.slots) as usize;
+            known.pages[page as usize] = true;
+            known.sequences[page as usize] = sequence;
+            for (place, crc) in known.crcs[from..].iter_mut().zip(crcs) {
+                *place = crc;
+            }
+        }
+    }
+
+    /// The sequence numbers of the pages of a block.
+    pub fn sequences(
+        &mut self,
+        block: BlockId,
+        places: &Places,
+        media: &dyn Media,
+    ) -> io::Result<&[u64]> {
+        if self.blocks[block.index()].is_none() {
+            self.load(block, places, media)?;
+        }
+        Ok(&self.blocks[block.index()].as_ref().expect("it was loaded").sequences)
+    }
+
+    /// The checksum of a slot; none if its page has no entry that is in order.
+    pub fn get(
+        &mut self,
+        block: BlockId,
+        page: u32,
+        slot: u32,
+        places: &Places,
+        media: &dyn Media,
+    ) -> io::Result<Option<u32>> {
+        if self.blocks[block.index()].is_none() {
+            self.load(block, places, media)?;
+        }
+        let known = self.blocks[block.index()].as_mut().expect("it was loaded");
+        known.used = true;
+        let at = (page * self.slots + slot) as usize;
+        Ok(known.pages[page as usize].then_some(known.crcs[at]))
+    }
+
+    /// The block is erased.
+    pub fn forget(&mut self, block: BlockId) {
+        if let Some(known) = self.blocks[block.index()].take() {
+            self.held -= 1;
+            self.spare = Some(known);
+        }
+    }
+
+    fn add(&mut self, block: BlockId) -> &mut Known {
+        while self.held >= self.most {
+            self.evict();
+        }
+        self.held += 1;
+        let known = match self.spare.take() {
+            Some(mut known) => {
+                known.pages.fill(false);
+                known
+            }
+            None => Known {
+                sequences: vec![0; self.pages as usize].into(),
+                crcs: vec![0; (self.pages * self.slots) as usize].into(),
+                pages: vec![false; self.pages as usize].into(),
+                used: false,
+            },
+        };
+        self.blocks[block.index()].insert(Known { used: true, ..known })
+    }
+
+    fn evict(&mut self) {
+        loop {
+            self.hand = (self.hand + 1) % self.blocks.len();
+            if let Some(known) = &mut self.blocks[self.hand]
+                && !std::mem::take(&mut known.used)
+            {
+                self.spare = self.blocks[self.hand].take();
+                self.held -= 1;
+                return;
+            }
+        }
+    }
+
+    fn load(&mut self, block: BlockId, places: &Places, media: &dyn Media) -> io::Result<()> {
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.resize(places.oob_area(), 0);
+        let read = media.read(places.block(block), &mut entries);
+        let (slots, pages) = (self.slots, self.pages);
+        if read.is_ok() {
+            let known = self.add(block);
+            for (page, entry) in (0..pages).zip(entries.chunks_exact(places.oob_bytes)) {
+                let ppn = Ppn(block.0 * pages + page);
+                if let Entry::Programmed(head) = oob::decode(entry, ppn) {
+                    known.pages[page as usize] = true;
+                    known.sequences[page as usize] = head.sequence;
+                }
+                let crcs = (0..slots).map(|slot| oob::slot(entry, slot).crc);
+                let from = (page * slots) as usize;
+                for (place, crc) in known.crcs[from..].iter_mut().zip(crcs) {
+                    *place = crc;
+                }
+            }
+        }
+        self.entries = entries;
+        read
+    }
+}

@@ -1,0 +1,276 @@
+//! What an image is an image of: the array, its layer and its faults, as the superblock keeps them.
+//!
+//! Whoever makes an image resolves a preset to a [`Layout`] and a [`Config`] once; from then on the
+//! image says all of it itself.
+
+use crate::faults::Faults;
+use crate::format::summary;
+use gordon_ftl::{Config, ConfigError, Victim};
+use gordon_nand::{Endurance, EnduranceError, Geometry, GeometryError, Layout, Shape};
+use gordon_units::Bytes;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The least that is addressed.
+pub const SECTOR: u64 = 512;
+
+/// An array with a translation layer on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Device {
+    /// The name of the preset it was made from.
+    pub preset: String,
+    /// Bytes exported.
+    pub capacity: Bytes,
+    /// What is mapped as one: the size of a logical page.
+    pub unit: Bytes,
+    /// Of bad blocks, faults and random choices.
+    pub seed: u64,
+    /// The array.
+    pub geometry: Counts,
+    /// The rectangle of planes that makes a super-page.
+    pub super_page: Rectangle,
+    /// The layer.
+    pub ftl: Knobs,
+    /// What goes wrong.
+    pub faults: Faults,
+}
+
+/// [`Geometry`], as text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counts {
+    /// Buses.
+    pub buses: u32,
+    /// Packages on one bus.
+    pub packages_per_bus: u32,
+    /// Dies in one package.
+    pub dies_per_package: u32,
+    /// Planes of one die.
+    pub planes_per_die: u32,
+    /// Blocks of one plane.
+    pub blocks_per_plane: u32,
+    /// Pages of one block.
+    pub pages_per_block: u32,
+    /// Data bytes of one page.
+    pub page_bytes: u32,
+    /// Out-of-band bytes of one page of the chip. (The image has its own: docs/SPEC.md.)
+    pub oob_bytes: u32,
+}
+
+/// [`Shape`], as text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rectangle {
+    /// Buses.
+    pub buses: u32,
+    /// Dies on each of these buses.
+    pub dies_per_bus: u32,
+    /// Planes of each of these dies.
+    pub planes: u32,
+}
+
+/// The knobs of the layer that an image may choose: see [`Config`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Knobs {
+    /// Write points.
+    pub write_points: u32,
+    /// Write points for copies alone.
+    pub copy_points: u32,
+    /// Read bypassing.
+    pub bypass: bool,
+    /// Write combining.
+    pub combine: bool,
+    /// Logical pages of the write buffer.
+    pub write_buffer: u32,
+    /// Free blocks only for garbage collection.
+    pub reserve: u32,
+    /// Free blocks at which garbage collection starts.
+    pub low_water: u32,
+    /// Free blocks up to which it goes on in idle time.
+    pub idle_water: u32,
+    /// Which block it takes: greedy, fifo, random, d-choices or cost-benefit.
+    pub victim: Policy,
+    /// With d-choices: how many blocks are looked at.
+    pub choices: u32,
+    /// Static wear levelling; 0: none.
+    pub wear_spread: u32,
+}
+
+/// [`Victim`], as text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// The one with the fewest valid pages.
+    Greedy,
+    /// The one closed first.
+    Fifo,
+    /// Any.
+    Random,
+    /// Of some taken at random, the one with the fewest valid pages.
+    DChoices,
+    /// The one with the most to gain for what it costs.
+    CostBenefit,
+}
+
+/// Why a device cannot be.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum DeviceError {
+    /// The array.
+    #[error("flash array: {0}")]
+    Geometry(#[from] GeometryError),
+    /// The layer.
+    #[error("translation layer: {0}")]
+    Ftl(#[from] ConfigError),
+    /// The erase budgets.
+    #[error("faults: {0}")]
+    Endurance(#[from] EnduranceError),
+    /// A rate of faults.
+    #[error("faults.{0} is not a probability; give a number from 0 to below 1")]
+    Rate(&'static str),
+    /// Bits cannot be corrected in codewords of that size.
+    #[error("faults.codeword: {0} bytes do not divide the unit of {1}; give a power of two in it")]
+    Codeword(u32, Bytes),
+    /// The capacity.
+    #[error("capacity: {0} is no positive multiple of 512 bytes below 2^32 units; round it")]
+    Capacity(Bytes),
+    /// The unit.
+    #[error("unit: {0} does not divide super-pages of {1} into whole sectors")]
+    Unit(Bytes, Bytes),
+    /// The summary of a block does not fit into a page.
+    #[error(
+        "the summary of a block takes {need}, a super-page holds {page}; give a larger unit, or \
+         fewer pages a block"
+    )]
+    Summary {
+        /// Bytes of a summary.
+        need: Bytes,
+        /// Bytes of a page.
+        page: Bytes,
+    },
+}
+
+/// What the parts of a store are made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Resolved {
+    /// The array with its super-pages.
+    pub layout: Layout,
+    /// The layer's knobs.
+    pub config: Config,
+    /// How long blocks last, where that is modelled.
+    pub endurance: Option<Endurance>,
+}
+
+impl Device {
+    /// A device of that array and layer. `config` gives the unit and the knobs; what a store needs
+    /// is set: contents, summaries, durable trims, and a write buffer of four super-pages a write
+    /// point where there is none.
+    #[must_use]
+    pub fn new(preset: &str, layout: &Layout, config: &Config, capacity: Bytes) -> Self {
+        let (g, s) = (layout.geometry(), layout.shape());
+        let (victim, choices) = match config.victim {
+            Victim::Greedy => (Policy::Greedy, 2),
+            Victim::Fifo => (Policy::Fifo, 2),
+            Victim::Random => (Policy::Random, 2),
+            Victim::DChoices(choices) => (Policy::DChoices, choices),
+            Victim::CostBenefit => (Policy::CostBenefit, 2),
+        };
+        let buffer = config.slots.saturating_mul(config.points()).saturating_mul(4);
+        Self {
+            preset: preset.to_owned(),
+            capacity,
+            unit: Bytes(u64::from(config.sectors_per_page) * SECTOR),
+            seed: config.seed,
+            geometry: Counts {
+                buses: g.buses,
+                packages_per_bus: g.packages_per_bus,
+                dies_per_package: g.dies_per_package,
+                planes_per_die: g.planes_per_die,
+                blocks_per_plane: g.blocks_per_plane,
+                pages_per_block: g.pages_per_block,
+                page_bytes: g.page_bytes,
+                oob_bytes: g.oob_bytes,
+            },
+            super_page: Rectangle {
+                buses: s.buses,
+                dies_per_bus: s.dies_per_bus,
+                planes: s.planes,
+            },
+            ftl: Knobs {
+                write_points: config.write_points,
+                copy_points: config.copy_points,
+                bypass: config.bypass,
+                combine: config.combine,
+                write_buffer: if config.write_buffer == 0 { buffer } else { config.write_buffer },
+                reserve: config.reserve,
+                low_water: config.low_water,
+                idle_water: config.idle_water,
+                victim,
+                choices,
+                wear_spread: config.wear_spread,
+            },
+            faults: Faults::default(),
+        }
+    }
+
+    /// Checks the numbers, and makes of them what the parts are made from.
+    pub fn resolve(&self) -> Result<Resolved, DeviceError> {
+        let Self { geometry: g, super_page: s, ftl: knobs, .. } = self;
+        let geometry = Geometry {
+            buses: g.buses,
+            packages_per_bus: g.packages_per_bus,
+            dies_per_package: g.dies_per_package,
+            planes_per_die: g.planes_per_die,
+            blocks_per_plane: g.blocks_per_plane,
+            pages_per_block: g.pages_per_block,
+            page_bytes: g.page_bytes,
+            oob_bytes: g.oob_bytes,
+        };
+        let shape = Shape { buses: s.buses, dies_per_bus: s.dies_per_bus, planes: s.planes };
+        let layout = Layout::new(geometry, shape)?;
+        let (unit, page) = (self.unit, layout.page_bytes());
+        let whole = unit.0 > 0 && unit.0.is_multiple_of(SECTOR) && page.0.is_multiple_of(unit.0);
+        // So that one program is one vectored write.
+        if !whole || page.0 / unit.0 > 1024 {
+            return Err(DeviceError::Unit(unit, page));
+        }
+        let refuse = |_| DeviceError::Capacity(self.capacity);
+        if self.capacity == Bytes::ZERO || !self.capacity.0.is_multiple_of(SECTOR) {
+            return Err(DeviceError::Capacity(self.capacity));
+        }
+        let exported = u32::try_from(self.capacity.0.div_ceil(unit.0)).map_err(refuse)?;
+        let sectors = u32::try_from(unit.0 / SECTOR).map_err(refuse)?;
+        let config = Config {
+            slots: u32::try_from(page.0 / unit.0).map_err(refuse)?,
+            write_points: knobs.write_points,
+            copy_points: knobs.copy_points,
+            bypass: knobs.bypass,
+            combine: knobs.combine,
+            summary: true,
+            durable: true,
+            write_buffer: knobs.write_buffer,
+            reserve: knobs.reserve,
+            low_water: knobs.low_water,
+            idle_water: knobs.idle_water,
+            victim: match knobs.victim {
+                Policy::Greedy => Victim::Greedy,
+                Policy::Fifo => Victim::Fifo,
+                Policy::Random => Victim::Random,
+                Policy::DChoices => Victim::DChoices(knobs.choices),
+                Policy::CostBenefit => Victim::CostBenefit,
+            },
+            wear_spread: knobs.wear_spread,
+            seed: self.seed,
+            contents: true,
+            ..Config::new(&layout, exported, sectors)
+        };
+        config.validate(&layout)?;
+        let need = Bytes(summary::bytes(config.data_pages(&layout), config.slots) as u64);
+        if need > page {
+            return Err(DeviceError::Summary { need, page });
+        }
+        let endurance = self.faults.validate(unit)?;
+        Ok(Resolved { layout, config, endurance })
+    }
+}

@@ -1,0 +1,416 @@
+//! The translation layer with bytes.
+//!
+//! The layer says what is to be done; here it is done, in order, with buffers and an image. Of an
+//! operation the bytes are moved when the layer issues it; when the layer hears that it is done is up
+//! to whoever drives: at once, in another order, or when simulated flash would be.
+//!
+//! An erase is carried out late: the block is noted, and its place in the file punched out when the
+//! layer wants to program it again. Before that all that was programmed is synced: copies of what the
+//! block held must be durable before it goes. So one sync serves all erases since the last.
+
+mod carry;
+mod request;
+mod transfer;
+
+pub use request::{Command, Completion, Payload};
+
+use crate::buffers::Buffers;
+use crate::checksums::Checksums;
+use crate::device::SECTOR;
+use crate::disk::{Disk, Syncer};
+use crate::error::{Fault, ImageError};
+use crate::faults::Dice;
+use crate::format::table::{Left, Record};
+use crate::image::Image;
+use crate::mount;
+use crate::telemetry::{Counters, Lane, Telemetry};
+use gordon_ftl::{Extent, Ftl, Host, Input, RequestId};
+use gordon_nand::{Buf, FlashOp, Rules};
+use gordon_units::{BlockId, Lpn};
+use request::{Open, Opens};
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+
+/// Erases put off at which a sync for them is due.
+const OVERDUE: usize = 2;
+
+/// An operation whose bytes have been moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The operation.
+    pub op: FlashOp,
+    /// It is for garbage collection or wear levelling.
+    pub copies: bool,
+    /// It failed: a block that has gone bad, or data that cannot be read.
+    pub failed: bool,
+}
+
+/// The layer, its buffers and its image. One thread at a time; [`Store`](crate::Store) shares it.
+///
+/// A driver [starts](Self::start) requests, takes operations from [`next_op`](Self::next_op) and
+/// hands each to [`done`](Self::done), in any order, and takes requests that have ended from
+/// [`finished`](Self::finished).
+pub struct Engine<P> {
+    image: Image,
+    ftl: Ftl,
+    rules: Rules,
+    dice: Dice,
+    checksums: Checksums,
+    buffers: Buffers,
+    open: Opens<P>,
+    moved: VecDeque<Moved>,
+    /// Reads of these that are yet to be done, together.
+    reads: Vec<FlashOp>,
+    finished: Vec<Completion<P>>,
+    /// Operations that the file under the image refused, to be tried again.
+    stuck: VecDeque<(FlashOp, bool)>,
+    /// Why.
+    failure: Option<Fault>,
+    /// Blocks that the layer has erased and whose place still holds what they held, each with the
+    /// changes that are to be durable before it goes.
+    unpunched: Vec<(BlockId, u64)>,
+    /// Pages that are not units, by the buffer that stands for them.
+    notes: Vec<(Buf, Vec<u8>)>,
+    scratch: transfer::Scratch,
+    counters: Counters,
+    log: u64,
+}
+
+impl<P: Payload> Engine<P> {
+    /// Brings up the layer on an image: finds what is where, and makes good what a cut left.
+    pub fn open(image: Image) -> Result<Self, ImageError> {
+        mount::open(image)
+    }
+
+    /// A layer that has come up on an image, and what is known of its blocks.
+    pub(crate) fn with(image: Image, ftl: Ftl, rules: Rules) -> Self {
+        let resolved = *image.resolved();
+        let (layout, slots) = (resolved.layout, resolved.config.slots);
+        let unit = usize::try_from(image.places.unit).expect("a unit fits in memory");
+        let alignment = image.disk.media().alignment();
+        let mut rules = rules;
+        for block in image.bad() {
+            rules.mark_bad(block).expect("the table has a record for each block");
+        }
+        Self {
+            dice: Dice::new(image.device(), &layout, resolved.endurance),
+            checksums: Checksums::new(&layout, slots),
+            buffers: Buffers::new(unit, alignment),
+            open: Opens::new(),
+            moved: VecDeque::new(),
+            reads: Vec::new(),
+            finished: Vec::new(),
+            stuck: VecDeque::new(),
+            failure: None,
+            unpunched: Vec::new(),
+            notes: Vec::new(),
+            scratch: transfer::Scratch::default(),
+            counters: Counters {
+                lanes: vec![Lane::default(); layout.lanes() as usize],
+                ..Counters::default()
+            },
+            log: 0,
+            image,
+            ftl,
+            rules,
+        }
+    }
+
+    /// Takes a request in, and does all for it that needs no operation to end.
+    pub fn start(&mut self, command: Command, payload: P) {
+        self.counters.queue_depth.add(self.open.len() as u64 + 1);
+        let length = payload.bytes().len() as u64;
+        let (offset, length) = match command {
+            Command::Read { offset } | Command::Write { offset, .. } => (offset, length),
+            Command::Trim { offset, length, .. } | Command::WriteZeroes { offset, length, .. } => {
+                (offset, length)
+            }
+            Command::Flush => (0, SECTOR),
+        };
+        let end = offset.checked_add(length);
+        let inside = end.is_some_and(|end| end <= self.image.device().capacity.0);
+        let whole = offset.is_multiple_of(SECTOR) && length.is_multiple_of(SECTOR);
+        let fault = match command {
+            _ if !inside || !whole || length == 0 => Some(Fault::Invalid),
+            Command::Read { .. } => None,
+            _ => self.retry(),
+        };
+        if fault != Some(Fault::Invalid) {
+            self.count(command, length);
+        }
+        let first = offset / SECTOR;
+        let id = self.open.add(Open::new(command, payload, first, fault));
+        if fault.is_some() {
+            return self.end(id);
+        }
+        self.hand_in(id, command, first, length / SECTOR);
+    }
+
+    fn count(&mut self, command: Command, length: u64) {
+        let counters = &mut self.counters;
+        match command {
+            Command::Read { .. } => {
+                counters.reads += 1;
+                counters.host_bytes_read += length;
+            }
+            Command::Write { .. } => {
+                counters.writes += 1;
+                counters.host_bytes_written += length;
+            }
+            Command::Flush => counters.flushes += 1,
+            Command::Trim { .. } => {
+                counters.trims += 1;
+                counters.host_bytes_trimmed += length;
+            }
+            Command::WriteZeroes { .. } => {
+                counters.zeroes += 1;
+                counters.host_bytes_trimmed += length;
+            }
+        }
+    }
+
+    /// Hands a request to the layer.
+    fn hand_in(&mut self, id: RequestId, command: Command, first: u64, sectors: u64) {
+        let per_page = self.ftl.config().sectors_per_page;
+        let extent = Extent { request: id, first, sectors };
+        match command {
+            Command::Read { .. } => {
+                self.open.get(id).left = extent.count(per_page);
+                self.handle(Host::Read(extent));
+            }
+            Command::Write { .. } => {
+                self.open.get(id).left = extent.count(per_page) + 1;
+                self.write(extent);
+                self.answered(id, false);
+                self.carry_out();
+            }
+            Command::Flush => {
+                self.open.get(id).left = 1;
+                self.handle(Host::Flush(id));
+            }
+            Command::Trim { .. } => self.clear(extent, false),
+            Command::WriteZeroes { .. } => self.clear(extent, true),
+        }
+    }
+
+    /// Trims the whole pages of a range; what is left at its ends is zeroed, or left as it is.
+    fn clear(&mut self, extent: Extent, zero: bool) {
+        let Extent { request: id, first, sectors } = extent;
+        let per_page = u64::from(self.ftl.config().sectors_per_page);
+        let end = first + sectors;
+        // The last page may end behind the device.
+        let last = if end == self.sectors() { end.next_multiple_of(per_page) } else { end };
+        let (from, to) = (first.div_ceil(per_page), last / per_page);
+        let trims = to.saturating_sub(from);
+        let head = (first, end.min(from * per_page));
+        let tail = (head.1.max(to * per_page).min(end), end);
+        let part = |(from, to): (u64, u64)| {
+            (zero && to > from).then_some(Extent { request: id, first: from, sectors: to - from })
+        };
+        let parts = [part(head), part(tail)];
+        let pages = self.ftl.config().sectors_per_page;
+        let pieces: u64 = parts.iter().flatten().map(|extent| extent.count(pages)).sum();
+        self.open.get(id).left = trims + pieces + 1;
+        parts.into_iter().flatten().for_each(|extent| self.write(extent));
+        for lpn in from..to {
+            let lpn = Lpn(u32::try_from(lpn).expect("a page of the device"));
+            self.handle(Host::Trim(id, lpn));
+        }
+        self.answered(id, false);
+        self.carry_out();
+    }
+
+    /// Hands a write to the layer, and notes which of its pieces have yet to go to a buffer. Its
+    /// request has one acknowledgement more to come than pieces: it is not over before that.
+    fn write(&mut self, extent: Extent) {
+        let Extent { request: id, first, sectors } = extent;
+        let per_page = u64::from(self.ftl.config().sectors_per_page);
+        let page = |sector: u64| u32::try_from(sector / per_page).expect("a page of the device");
+        let (start, end) = (page(first), page(first + sectors - 1) + 1);
+        self.open.get(id).next = start;
+        self.handle(Host::Write(extent));
+        let open = self.open.get(id);
+        open.late.extend(open.next..end);
+        open.next = end;
+    }
+
+    /// Hands an input to the layer and does what it wants done.
+    fn handle(&mut self, host: Host) {
+        self.ftl.handle(Input::Host(host));
+        self.carry_out();
+    }
+
+    /// The next operation whose bytes have been moved, in the order that the layer issued them.
+    #[inline]
+    pub fn next_op(&mut self) -> Option<Moved> {
+        if !self.reads.is_empty() {
+            self.read_together();
+        }
+        self.moved.pop_front()
+    }
+
+    /// The operation has ended, for the layer.
+    pub fn done(&mut self, moved: Moved) {
+        let Moved { op, failed, .. } = moved;
+        if let FlashOp::Read { buf, .. } = op
+            && failed
+        {
+            self.lose(buf);
+        }
+        self.ftl.handle(if failed { Input::Failed(op) } else { Input::Done(op) });
+        self.carry_out();
+    }
+
+    /// Ends operations in the order they come until none is left and no request waits. (One may wait
+    /// in the write buffer until that is written out: a trim behind a write, for one.)
+    pub fn run(&mut self) {
+        loop {
+            while let Some(moved) = self.next_op() {
+                self.done(moved);
+            }
+            let waits = self.open.len() > 0 && self.failure.is_none() && !self.ftl.is_worn_out();
+            if !waits || !self.idle() {
+                break;
+            }
+        }
+        if self.failure.is_some() {
+            self.give_up();
+        }
+    }
+
+    /// A time for work in the background: collection, and writing out what is buffered. True if there
+    /// was some.
+    pub fn idle(&mut self) -> bool {
+        if self.retry().is_some() {
+            return false;
+        }
+        self.ftl.handle(Input::Idle);
+        self.carry_out();
+        !self.moved.is_empty()
+    }
+
+    /// Requests that have ended since the last call, moved to the end of `into`.
+    pub fn finished(&mut self, into: &mut Vec<Completion<P>>) {
+        into.append(&mut self.finished);
+    }
+
+    /// Which parts of a range hold data: calls `each` with a length and whether it does, in order,
+    /// until it says false. Neighbours differ; the range is whole sectors inside the device.
+    pub fn extents(&self, offset: u64, length: u64, mut each: impl FnMut(u64, bool) -> bool) {
+        let unit = self.image.places.unit;
+        let (mut at, end) = (offset, offset + length);
+        let is_data =
+            |at: u64| u32::try_from(at / unit).is_ok_and(|lpn| self.ftl.is_mapped(Lpn(lpn)));
+        while at < end {
+            let (start, data) = (at, is_data(at));
+            while at < end && is_data(at) == data {
+                at = (at - at % unit + unit).min(end);
+            }
+            if !each(at - start, data) {
+                return;
+            }
+        }
+    }
+
+    /// The state at this moment.
+    #[must_use]
+    pub fn telemetry(&self) -> Telemetry {
+        let mut counters = self.counters.clone();
+        counters.syncs = self.disk().syncs();
+        Telemetry {
+            counters,
+            ftl: *self.ftl.stats(),
+            free_blocks: self.ftl.free_blocks(),
+            good_blocks: self.ftl.good_blocks(),
+            worn_out: self.ftl.is_worn_out(),
+            in_flight: self.open.len(),
+        }
+    }
+
+    /// The layer, to look at.
+    pub fn ftl(&self) -> &Ftl {
+        &self.ftl
+    }
+
+    /// The image.
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// A number made of all operations issued so far, in order: see [`log`](crate::log).
+    pub fn log(&self) -> u64 {
+        self.log
+    }
+
+    /// Sectors of the device.
+    pub fn sectors(&self) -> u64 {
+        self.image.device().capacity.0 / SECTOR
+    }
+
+    /// Why it takes no writes at present, if so.
+    pub fn failure(&self) -> Option<Fault> {
+        if self.ftl.is_worn_out() { Some(Fault::WornOut) } else { self.failure }
+    }
+
+    /// To make durable what was written.
+    pub fn syncer(&self) -> Syncer {
+        Syncer(self.image.disk.clone())
+    }
+
+    fn disk(&self) -> &Arc<Disk> {
+        &self.image.disk
+    }
+
+    /// What is to be made durable soon, best by a thread that does not hold the engine: then erases do
+    /// not wait for it while everybody else waits for them.
+    pub(crate) fn overdue(&self) -> Option<u64> {
+        self.unpunched.get(OVERDUE).map(|_| self.unpunched[self.unpunched.len() - 1].1)
+    }
+
+    /// Counts how long ago the last request came; several came with it.
+    pub(crate) fn arrived(&mut self, after_ns: u64, together: usize) {
+        self.counters.arrivals_ns.add(after_ns);
+        self.counters.arrivals_ns.0[0] += together.saturating_sub(1) as u64;
+    }
+
+    /// Ends what a cut left to be done.
+    pub(crate) fn recover(&mut self) -> io::Result<()> {
+        while self.ftl.is_recovering() && !self.ftl.is_worn_out() {
+            let busy = self.idle();
+            self.run();
+            match self.failure {
+                Some(Fault::NoSpace) => return Err(io::ErrorKind::StorageFull.into()),
+                Some(_) => return Err(io::Error::other("the file under the image failed")),
+                None if !busy && self.ftl.is_recovering() && !self.ftl.is_worn_out() => {
+                    return Err(io::Error::other("no good block is left to recover with"));
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves the image in order: all requests have ended and the last one was a flush.
+    pub(crate) fn close(&mut self) -> io::Result<()> {
+        while self.ftl.is_busy() && self.idle() {
+            self.run();
+        }
+        self.punch()?;
+        let mut records: Vec<_> =
+            self.image.records.iter().map(|r| Record { left: Left::Plain, ..*r }).collect();
+        let orderly = !self.ftl.is_busy() && self.stuck.is_empty();
+        if orderly {
+            let standing = self.ftl.standing();
+            for (rank, (block, copies)) in (1..).zip(standing.open) {
+                records[block.index()].left = Left::Open { rank, copies };
+            }
+            for block in standing.suspects {
+                records[block.index()].left = Left::Suspect;
+            }
+        }
+        self.image.set_records(records)?;
+        self.disk().sync()?;
+        if orderly { self.image.mark(true) } else { Ok(()) }
+    }
+}

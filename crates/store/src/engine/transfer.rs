@@ -1,0 +1,279 @@
+//! Moving the bytes of operations between buffers and the image.
+
+use super::{Engine, Payload};
+use crate::buffers::Buffer;
+use crate::format::oob::{self, Content, Head, Slot};
+use crate::format::table::Standing;
+use crate::format::{NO_LPN, crc, trims};
+use crate::media::Job;
+use gordon_ftl::Part;
+use gordon_nand::{FlashOp, Holds};
+use gordon_units::{BlockId, Ppn};
+use std::io::{IoSlice, IoSliceMut, Result};
+
+/// Buffers that go into one vectored call.
+const VECTOR: usize = 64;
+
+/// Memory that is used again and again.
+#[derive(Default)]
+pub(super) struct Scratch {
+    parts: Vec<Part>,
+    slots: Vec<Slot>,
+    taken: Vec<Buffer>,
+    entry: Vec<u8>,
+    /// Of pages that are not units.
+    pub spare: Vec<Vec<u8>>,
+}
+
+impl<P: Payload> Engine<P> {
+    /// Counts an operation, for its lane.
+    pub(super) fn count_op(&mut self, op: FlashOp) {
+        let layout = self.ftl.layout();
+        let block = match op {
+            FlashOp::Program { ppn, .. } | FlashOp::Read { ppn, .. } => layout.block_of(ppn),
+            FlashOp::Erase { block } => block,
+        };
+        let lane = &mut self.counters.lanes[layout.lane_of(block).index()];
+        match op {
+            FlashOp::Read { .. } => lane.reads += 1,
+            FlashOp::Program { .. } => lane.programs += 1,
+            FlashOp::Erase { .. } => lane.erases += 1,
+        }
+    }
+
+    /// Does an operation; false if it fails as flash does, an error if the file under the image does.
+    /// The layer keeps the rules of NAND: what they refuse is a defect, not an error.
+    pub(super) fn transfer(&mut self, op: FlashOp) -> Result<bool> {
+        match op {
+            FlashOp::Read { ppn, buf, .. } => {
+                let mut parts = std::mem::take(&mut self.scratch.parts);
+                parts.clear();
+                parts.extend(self.ftl.parts(buf));
+                let read = self.read(ppn, &parts);
+                self.scratch.parts = parts;
+                Ok(read)
+            }
+            FlashOp::Program { ppn, buf } => {
+                let block = self.ftl.layout().block_of(ppn);
+                let erases = self.rules.block(block).erases;
+                let standing = self.image.record(block).standing;
+                if standing != Standing::Good || self.dice.program_fails(ppn, erases) {
+                    self.fail(block, Standing::Program)?;
+                    return Ok(false);
+                }
+                if self.unpunched.iter().any(|(other, _)| *other == block) {
+                    self.punch()?;
+                }
+                let oob = self.ftl.oob(buf);
+                let mut parts = std::mem::take(&mut self.scratch.parts);
+                parts.clear();
+                parts.extend(self.ftl.parts(buf));
+                let written = match oob.holds {
+                    Holds::Data => self.program(ppn, oob.sequence, &parts),
+                    Holds::Summary => self.program_note(ppn, oob.sequence, Content::Summary, buf),
+                    Holds::Trims => self.program_note(ppn, oob.sequence, Content::Trims, buf),
+                };
+                self.scratch.parts = parts;
+                written?;
+                self.rules.program(ppn).unwrap_or_else(|refusal| panic!("{refusal}"));
+                Ok(true)
+            }
+            FlashOp::Erase { block } => {
+                let erases = self.rules.block(block).erases;
+                let standing = self.image.record(block).standing;
+                let worn = self.dice.budget(block).is_some_and(|budget| erases >= budget);
+                if worn || standing != Standing::Good || self.dice.erase_fails(block, erases) {
+                    let why = if worn { Standing::Worn } else { Standing::Erase };
+                    self.fail(block, why)?;
+                    self.rules.mark_bad(block).unwrap_or_else(|refusal| panic!("{refusal}"));
+                    return Ok(false);
+                }
+                self.rules.erase(block).unwrap_or_else(|refusal| panic!("{refusal}"));
+                self.checksums.forget(block);
+                self.unpunched.push((block, self.disk().changes()));
+                Ok(true)
+            }
+        }
+    }
+
+    /// A block has gone bad. One that failed a program may still hold data, until the layer has
+    /// emptied it: it stays in the map, and whatever is done to it from now on fails.
+    fn fail(&mut self, block: BlockId, standing: Standing) -> Result<()> {
+        self.counters.flash_failures += 1;
+        let mut record = self.image.record(block);
+        record.standing = standing;
+        self.image.set_record(block, record)
+    }
+
+    /// Carries out the erases that were put off: first all that was programmed is made durable.
+    pub(super) fn punch(&mut self) -> Result<()> {
+        let Some(&(_, wanted)) = self.unpunched.last() else { return Ok(()) };
+        self.disk().sync_to(wanted)?;
+        while let Some(&(block, _)) = self.unpunched.last() {
+            let (at, len) = (self.image.places.block(block), self.image.places.block_bytes());
+            self.disk().change(|media| media.erase(at, len))?;
+            let mut record = self.image.record(block);
+            record.erases = self.rules.block(block).erases;
+            self.image.set_record(block, record)?;
+            self.unpunched.pop();
+        }
+        Ok(())
+    }
+
+    /// Reads slots of a page, corrects them and holds them against their checksums.
+    fn read(&mut self, ppn: Ppn, parts: &[Part]) -> bool {
+        for run in parts.chunk_by(|a, b| a.slot + 1 == b.slot) {
+            for run in run.chunks(VECTOR) {
+                if self.read_run(ppn, run).is_err() {
+                    self.counters.medium_errors += 1;
+                    return false;
+                }
+            }
+        }
+        self.verify(ppn, parts)
+    }
+
+    /// Corrects what was read, and holds it against its checksums.
+    fn verify(&mut self, ppn: Ppn, parts: &[Part]) -> bool {
+        let (block, page) = self.ftl.layout().place_of(ppn);
+        let erases = self.rules.block(block).erases;
+        let mut good = true;
+        for part in parts {
+            let data = self.buffers.get_mut(part.buf);
+            let corrected = self.dice.read(ppn, part.slot, erases, data);
+            self.counters.bits_corrected += corrected.bits;
+            self.counters.codewords_lost += corrected.lost;
+            let (places, media) = (&self.image.places, self.image.disk.media());
+            let known = self.checksums.get(block, page, part.slot, places, media);
+            let matches = known.is_ok_and(|known| known == Some(crc(data)));
+            self.counters.checksum_errors += u64::from(!matches && corrected.lost == 0);
+            good &= matches && corrected.lost == 0;
+        }
+        good
+    }
+
+    /// Does all reads that were put off, at the same time.
+    #[cold]
+    pub(super) fn read_together(&mut self) {
+        let ops = std::mem::take(&mut self.reads);
+        let mut wanted: Vec<(usize, Ppn, Part)> = Vec::new();
+        for (at, op) in ops.iter().enumerate() {
+            if let FlashOp::Read { ppn, buf, .. } = *op {
+                wanted.extend(self.ftl.parts(buf).map(|part| (at, ppn, part)));
+            }
+        }
+        let mut buffers: Vec<Buffer> =
+            wanted.iter().map(|(_, _, part)| self.buffers.take(part.buf)).collect();
+        let mut jobs: Vec<Job<'_>> = wanted
+            .iter()
+            .zip(&mut buffers)
+            .map(|((_, ppn, part), buffer)| {
+                let at = self.image.places.slot(*ppn, part.slot);
+                Job { at, into: buffer.get_mut(), result: Ok(()) }
+            })
+            .collect();
+        self.image.disk.media().read_together(&mut jobs);
+        let mut failed = vec![false; ops.len()];
+        for ((at, ..), job) in wanted.iter().zip(&jobs) {
+            if job.result.is_err() {
+                self.counters.medium_errors += 1;
+                failed[*at] = true;
+            }
+        }
+        drop(jobs);
+        for ((_, _, part), buffer) in wanted.iter().zip(buffers) {
+            self.buffers.put(part.buf, buffer);
+        }
+        for (at, ppn, part) in wanted {
+            failed[at] = !self.verify(ppn, &[part]) || failed[at];
+        }
+        for (op, _) in ops.iter().zip(failed).filter(|(_, failed)| *failed) {
+            let moved = self.moved.iter_mut().find(|moved| moved.op == *op);
+            moved.expect("it waits to be told").failed = true;
+        }
+    }
+
+    /// Reads slots that follow each other with one call.
+    fn read_run(&mut self, ppn: Ppn, run: &[Part]) -> Result<()> {
+        let at = self.image.places.slot(ppn, run[0].slot);
+        let media = self.image.disk.media();
+        if let [one] = run {
+            let data = self.buffers.get_mut(one.buf);
+            return media.read_data(at, &mut [IoSliceMut::new(data)]);
+        }
+        let taken = &mut self.scratch.taken;
+        taken.extend(run.iter().map(|part| self.buffers.take(part.buf)));
+        let mut vector: [IoSliceMut<'_>; VECTOR] =
+            std::array::from_fn(|_| IoSliceMut::new(&mut []));
+        for (slice, buffer) in vector.iter_mut().zip(taken.iter_mut()) {
+            *slice = IoSliceMut::new(buffer.get_mut());
+        }
+        let read = media.read_data(at, &mut vector[..run.len()]);
+        for (part, buffer) in run.iter().zip(taken.drain(..)) {
+            self.buffers.put(part.buf, buffer);
+        }
+        read
+    }
+
+    /// Programs a page with units: first the data, then what lies beside them.
+    fn program(&mut self, ppn: Ppn, sequence: u64, parts: &[Part]) -> Result<()> {
+        let Self { image, buffers, scratch, .. } = self;
+        scratch.slots.clear();
+        for run in parts.chunks(VECTOR) {
+            let mut vector: [IoSlice<'_>; VECTOR] = std::array::from_fn(|_| IoSlice::new(&[]));
+            for (slice, part) in vector.iter_mut().zip(run) {
+                assert_eq!(part.slot as usize, scratch.slots.len(), "slots are filled in order");
+                let data = buffers.get(part.buf);
+                let lpn = part.lpn.map_or(NO_LPN, |lpn| lpn.0);
+                scratch.slots.push(Slot { lpn, crc: crc(data) });
+                *slice = IoSlice::new(data);
+            }
+            let at = image.places.slot(ppn, run[0].slot);
+            image.disk.change(|media| media.write_data(at, &mut vector[..run.len()]))?;
+        }
+        self.write_entry(ppn, sequence, Content::Data)
+    }
+
+    /// Programs a page that holds something else than units.
+    fn program_note(
+        &mut self,
+        ppn: Ppn,
+        sequence: u64,
+        content: Content,
+        buf: gordon_nand::Buf,
+    ) -> Result<()> {
+        let at = self.image.places.slot(ppn, 0);
+        let found = self.notes.iter().position(|(note, _)| *note == buf);
+        let note = found.expect("its content was made before");
+        if content == Content::Trims {
+            trims::seal(&mut self.notes[note].1, ppn);
+        }
+        self.disk().change(|media| media.write(at, &self.notes[note].1))?;
+        self.scratch.slots.clear();
+        self.write_entry(ppn, sequence, content)?;
+        self.scratch.spare.push(self.notes.swap_remove(note).1);
+        Ok(())
+    }
+
+    /// Writes what lies beside the slots in `scratch`. The entry says how many syncs had been started
+    /// when all of the page was written, so where one is started meanwhile, it is written again.
+    fn write_entry(&mut self, ppn: Ppn, sequence: u64, content: Content) -> Result<()> {
+        let (block, page) = self.ftl.layout().place_of(ppn);
+        let erases = self.rules.block(block).erases;
+        let slots = self.ftl.config().slots as usize;
+        let Self { image, scratch, checksums, .. } = self;
+        scratch.slots.resize(slots, Slot { lpn: NO_LPN, crc: 0 });
+        scratch.entry.resize(image.places.oob_bytes, 0);
+        loop {
+            let syncs = image.disk.syncs();
+            let head = Head { content, sequence, syncs, erases };
+            oob::encode(&mut scratch.entry, ppn, head, scratch.slots.iter().copied());
+            image.disk.change(|media| media.write(image.places.oob(ppn), &scratch.entry))?;
+            if image.disk.syncs() == syncs {
+                break;
+            }
+        }
+        checksums.set(block, page, sequence, scratch.slots.iter().map(|slot| slot.crc));
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! Fills an image as years of writing would, without the data: nearly all blocks closed, each with
+//! its summary and out-of-band entries, all logical pages mapped, payloads left as holes that read as
+//! zeros. For tests of how long a mount takes and what it needs.
+
+use crate::error::ImageError;
+use crate::format::oob::{self, Content, Head, Slot};
+use crate::format::table::Standing;
+use crate::format::{NO_LPN, crc, summary};
+use crate::image::Image;
+use gordon_units::BlockId;
+use std::io;
+
+/// Fills an image that is erased; says how many blocks it closed.
+///
+/// The blocks that collection wants free stay free. Those beyond what all logical pages take hold
+/// copies that the later ones supersede.
+pub fn fill(image: &mut Image) -> Result<u32, ImageError> {
+    let path = image.path.clone();
+    write(image).map_err(|error| ImageError::io(&path, error))
+}
+
+fn write(image: &mut Image) -> io::Result<u32> {
+    let (layout, config) = (image.resolved().layout, image.resolved().config);
+    let pages = config.data_pages(&layout);
+    let each = pages * config.slots;
+    let good: Vec<BlockId> = (0..layout.blocks())
+        .map(BlockId)
+        .filter(|&block| image.record(block).standing == Standing::Good)
+        .collect();
+    let free = config.low_water + config.spare(&layout) + config.points() + 4;
+    let closed = good.len().saturating_sub(free as usize);
+    let needed = config.exported.div_ceil(each) as usize;
+    let crc = crc(&vec![0; usize::try_from(image.places().unit).map_err(io::Error::other)?]);
+    let mut entries = vec![0; image.places().oob_area()];
+    let mut bytes = Vec::new();
+    for (at, &block) in good[..closed].iter().enumerate() {
+        // The last ones hold all pages in order; before them, pages that these supersede.
+        let part = if at + needed >= closed { at + needed - closed } else { at % needed.max(1) };
+        let first = u32::try_from(part).map_err(io::Error::other)? * each;
+        let sequence = at as u64 + 1;
+        // As if each block had been synced before the next.
+        let syncs = sequence;
+        let lpn = |page: u32, slot: u32| {
+            let lpn = first + page * config.slots + slot;
+            if lpn < config.exported { lpn } else { NO_LPN }
+        };
+        summary::start(&mut bytes, block, pages, config.slots, syncs);
+        for page in 0..pages {
+            summary::add(&mut bytes, sequence, (0..config.slots).map(|slot| lpn(page, slot)));
+        }
+        summary::seal(&mut bytes, block);
+        for (page, entry) in (0..).zip(entries.chunks_exact_mut(image.places().oob_bytes)) {
+            let is_summary = page >= pages;
+            let content = if is_summary { Content::Summary } else { Content::Data };
+            let head = Head { content, sequence, syncs, erases: image.record(block).erases };
+            let slots = (0..config.slots).map(|slot| {
+                let lpn = if is_summary { NO_LPN } else { lpn(page, slot) };
+                Slot { lpn, crc: if lpn == NO_LPN { 0 } else { crc } }
+            });
+            oob::encode(entry, layout.ppn(block, page), head, slots);
+        }
+        let (places, media) = (image.places(), image.disk.media());
+        media.write(places.slot(layout.ppn(block, pages), 0), &bytes)?;
+        media.write(places.block(block), &entries)?;
+    }
+    image.disk.change(|_| Ok(()))?;
+    image.disk.sync()?;
+    u32::try_from(closed).map_err(io::Error::other)
+}

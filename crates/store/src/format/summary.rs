@@ -1,0 +1,76 @@
+//! The summary page of a block: the sequence number and the logical pages of each page before it,
+//! so that a mount reads one page of a closed block.
+
+use super::{Fields, crc_without, put_u32, put_u64};
+use gordon_units::BlockId;
+
+const MAGIC: u32 = 0x4d55_5347; // "GSUM"
+const CRC_AT: usize = 28;
+const HEAD: usize = 32;
+
+/// What a summary says, beside its pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary<'a> {
+    /// How many syncs of the image had been started when the summary was written.
+    pub syncs: u64,
+    slots: usize,
+    pages: &'a [u8],
+}
+
+/// Bytes of a summary of `pages` pages.
+#[must_use]
+pub fn bytes(pages: u32, slots: u32) -> usize {
+    HEAD + pages as usize * page_bytes(slots as usize)
+}
+
+fn page_bytes(slots: usize) -> usize {
+    8 + 4 * slots
+}
+
+/// Starts a summary; then each page is [added](add), then it is [sealed](seal).
+pub fn start(out: &mut Vec<u8>, block: BlockId, pages: u32, slots: u32, syncs: u64) {
+    out.clear();
+    out.resize(HEAD, 0);
+    put_u32(out, 0, MAGIC);
+    put_u32(out, 4, block.0);
+    put_u32(out, 8, pages);
+    put_u32(out, 12, slots);
+    put_u64(out, 16, syncs);
+}
+
+/// Adds a page.
+pub fn add(out: &mut Vec<u8>, sequence: u64, lpns: impl Iterator<Item = u32>) {
+    out.extend_from_slice(&sequence.to_le_bytes());
+    for lpn in lpns {
+        out.extend_from_slice(&lpn.to_le_bytes());
+    }
+}
+
+/// Ends it.
+pub fn seal(out: &mut [u8], block: BlockId) {
+    let crc = crc_without(out, CRC_AT, block.0);
+    put_u32(out, CRC_AT, crc);
+}
+
+/// Reads the summary of a block, from at least as many bytes as it takes; none if there is none.
+#[must_use]
+pub fn decode(bytes: &[u8], block: BlockId, pages: u32, slots: u32) -> Option<Summary<'_>> {
+    let bytes = bytes.get(..self::bytes(pages, slots))?;
+    let ours = bytes.u32_at(0) == MAGIC
+        && bytes.u32_at(4) == block.0
+        && bytes.u32_at(8) == pages
+        && bytes.u32_at(12) == slots
+        && bytes.u32_at(CRC_AT) == crc_without(bytes, CRC_AT, block.0);
+    let syncs = bytes.u64_at(16);
+    ours.then(|| Summary { syncs, slots: slots as usize, pages: &bytes[HEAD..] })
+}
+
+impl<'a> Summary<'a> {
+    /// Sequence number and logical pages of each page.
+    pub fn pages(&self) -> impl Iterator<Item = (u64, impl Iterator<Item = u32> + use<'a>)> {
+        self.pages.chunks_exact(page_bytes(self.slots)).map(|page| {
+            let (sequence, lpns) = page.split_at(8);
+            (sequence.u64_at(0), lpns.chunks_exact(4).map(|lpn| lpn.u32_at(0)))
+        })
+    }
+}

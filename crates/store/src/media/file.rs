@@ -1,0 +1,184 @@
+//! Bytes in a file.
+
+use super::ring::Ring;
+use super::{Job, Media};
+use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
+use rustix::io::Errno;
+use std::fs;
+use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+/// How page data get to the file. What describes them goes through the page cache in both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// Positioned I/O through the page cache.
+    #[default]
+    File,
+    /// Past it (`O_DIRECT`): reads many at a time by io_uring where the kernel has it, all else, and
+    /// everything where it has not, by positioned I/O.
+    Direct,
+}
+
+/// A file that is locked while it is open.
+pub struct File {
+    file: fs::File,
+    /// The same file, opened to go past the page cache.
+    direct: Option<fs::File>,
+    /// To read past it many at a time.
+    ring: Option<Ring>,
+    len: u64,
+}
+
+fn busy(error: fs::TryLockError) -> Error {
+    match error {
+        fs::TryLockError::WouldBlock => ErrorKind::ResourceBusy.into(),
+        fs::TryLockError::Error(error) => error,
+    }
+}
+
+/// What direct I/O is aligned to.
+const DIRECT: usize = 4096;
+
+impl File {
+    /// Makes a file of that length, all hole. An error if there is one.
+    pub fn create(path: &Path, len: u64, backend: Backend) -> Result<Self> {
+        let file = fs::OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        file.try_lock().map_err(busy)?;
+        file.set_len(len)?;
+        Self::with(file, path, backend)
+    }
+
+    /// Opens a file; `write` locks it against all others, else against those who write.
+    pub fn open(path: &Path, backend: Backend, write: bool) -> Result<Self> {
+        let file = fs::OpenOptions::new().read(true).write(write).open(path)?;
+        let locked = if write { file.try_lock() } else { file.try_lock_shared() };
+        locked.map_err(busy)?;
+        Self::with(file, path, backend)
+    }
+
+    fn with(file: fs::File, path: &Path, backend: Backend) -> Result<Self> {
+        let len = file.metadata()?.len();
+        let direct = match backend {
+            Backend::File => None,
+            Backend::Direct => {
+                let flags = i32::try_from(OFlags::DIRECT.bits()).map_err(Error::other)?;
+                let mut options = fs::OpenOptions::new();
+                Some(options.read(true).write(true).custom_flags(flags).open(path)?)
+            }
+        };
+        let ring = direct.as_ref().and_then(|_| Ring::new());
+        Ok(Self { file, direct, ring, len })
+    }
+
+    fn data(&self) -> &fs::File {
+        self.direct.as_ref().unwrap_or(&self.file)
+    }
+}
+
+impl Media for File {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        self.file.read_exact_at(into, at)
+    }
+
+    fn read_data(&self, mut at: u64, mut into: &mut [IoSliceMut<'_>]) -> Result<()> {
+        if let [one] = into
+            && self.direct.is_none()
+        {
+            return self.file.read_exact_at(one, at);
+        }
+        while !into.is_empty() {
+            match rustix::io::preadv(self.data(), into, at) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(read) => {
+                    at += read as u64;
+                    IoSliceMut::advance_slices(&mut into, read);
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn is_parallel(&self) -> bool {
+        self.ring.is_some()
+    }
+
+    fn read_together(&self, jobs: &mut [Job<'_>]) {
+        if let Some(ring) = &self.ring {
+            return ring.read(self.data(), jobs);
+        }
+        for job in jobs {
+            job.result = self.read_data(job.at, &mut [IoSliceMut::new(job.into)]);
+        }
+    }
+
+    fn write(&self, at: u64, bytes: &[u8]) -> Result<()> {
+        self.file.write_all_at(bytes, at)
+    }
+
+    fn write_data(&self, mut at: u64, mut parts: &mut [IoSlice<'_>]) -> Result<()> {
+        while !parts.is_empty() {
+            match rustix::io::pwritev(self.data(), parts, at) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => {
+                    at += written as u64;
+                    IoSlice::advance_slices(&mut parts, written);
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn erase(&self, at: u64, len: u64) -> Result<()> {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        match rustix::fs::fallocate(&self.file, flags, at, len) {
+            Ok(()) => Ok(()),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.write_zeros(at, len),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn next_data(&self, at: u64) -> Result<u64> {
+        if at >= self.len {
+            return Ok(at);
+        }
+        // Nobody else uses the file's own position.
+        match rustix::fs::seek(&self.file, SeekFrom::Data(at)) {
+            Ok(next) => Ok(next),
+            Err(Errno::NXIO) => Ok(self.len),
+            Err(Errno::INVAL) => Ok(at),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn alignment(&self) -> usize {
+        if self.direct.is_some() { DIRECT } else { 1 }
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(rustix::fs::fdatasync(&self.file)?)
+    }
+}
+
+impl File {
+    /// On file systems without holes.
+    #[cold]
+    fn write_zeros(&self, at: u64, len: u64) -> Result<()> {
+        static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+        let (mut at, end) = (at, at + len);
+        while at < end {
+            let now = ZEROS.len().min(usize::try_from(end - at).unwrap_or(ZEROS.len()));
+            self.file.write_all_at(&ZEROS[..now], at)?;
+            at += now as u64;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,178 @@
+//! What a store counts: for a live table, and for those who collect figures.
+
+use gordon_ftl::Stats;
+use serde::Serialize;
+
+/// Operations of a lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Lane {
+    /// Super-pages read.
+    pub reads: u64,
+    /// Super-pages programmed.
+    pub programs: u64,
+    /// Super-blocks erased.
+    pub erases: u64,
+}
+
+/// Counts by powers of two: place n counts values from 2^(n-1) to 2^n - 1, place 0 zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Histogram(pub [u64; 65]);
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self([0; 65])
+    }
+}
+
+impl Histogram {
+    /// Counts a value.
+    #[inline]
+    pub fn add(&mut self, value: u64) {
+        self.0[64 - value.leading_zeros() as usize] += 1;
+    }
+
+    /// Values counted.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
+impl Serialize for Histogram {
+    /// Without the zeros at the end.
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let used = self.0.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
+        to.collect_seq(&self.0[..used])
+    }
+}
+
+/// What the store counts beside its layer, since it was opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// By lane.
+    pub lanes: Vec<Lane>,
+    /// Read requests.
+    pub reads: u64,
+    /// Write requests.
+    pub writes: u64,
+    /// Flush requests.
+    pub flushes: u64,
+    /// Trim requests.
+    pub trims: u64,
+    /// Requests to write zeros.
+    pub zeroes: u64,
+    /// Bytes read by the host.
+    pub host_bytes_read: u64,
+    /// Bytes written by the host, zeros left out.
+    pub host_bytes_written: u64,
+    /// Bytes trimmed, by either kind of request.
+    pub host_bytes_trimmed: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Wrong bits that were put right.
+    pub bits_corrected: u64,
+    /// Codewords with more wrong bits than can be put right.
+    pub codewords_lost: u64,
+    /// Slots whose checksum did not fit, without a codeword lost: the file was damaged.
+    pub checksum_errors: u64,
+    /// Programs and erases that failed.
+    pub flash_failures: u64,
+    /// Errors of the file under the image.
+    pub medium_errors: u64,
+    /// Syncs of the file under the image.
+    pub syncs: u64,
+    /// Nanoseconds between one request and the next, by powers of two; requests that came together
+    /// count as 0.
+    pub arrivals_ns: Histogram,
+    /// Requests on their way when one came in, itself included, by powers of two.
+    pub queue_depth: Histogram,
+}
+
+/// The state of a store at one moment.
+#[derive(Clone, Debug)]
+pub struct Telemetry {
+    /// The store's counts.
+    pub counters: Counters,
+    /// The layer's counts.
+    pub ftl: Stats,
+    /// Blocks that are erased and not at a write point.
+    pub free_blocks: u32,
+    /// Blocks in service.
+    pub good_blocks: u32,
+    /// Whether it takes no more writes, as too many blocks have gone bad.
+    pub worn_out: bool,
+    /// Requests on their way.
+    pub in_flight: usize,
+}
+
+impl Telemetry {
+    /// The layer's counts by name: pages are logical pages.
+    #[must_use]
+    pub fn layer(&self) -> [(&'static str, u64); 26] {
+        let Stats {
+            host_reads,
+            host_writes,
+            trims,
+            flushes,
+            host_programs,
+            gc_programs,
+            wear_programs,
+            log_programs,
+            summary_programs,
+            padded,
+            host_page_reads,
+            merge_page_reads,
+            gc_page_reads,
+            read_operations,
+            program_operations,
+            erases,
+            collections,
+            levelled,
+            combined,
+            bypassed,
+            forwarded,
+            buffered,
+            unmapped_reads,
+            preloaded,
+            grown_bad,
+            refused,
+        } = self.ftl;
+        [
+            ("host_reads", host_reads),
+            ("host_writes", host_writes),
+            ("trims", trims),
+            ("flushes", flushes),
+            ("host_programs", host_programs),
+            ("gc_programs", gc_programs),
+            ("wear_programs", wear_programs),
+            ("log_programs", log_programs),
+            ("summary_programs", summary_programs),
+            ("padded", padded),
+            ("host_page_reads", host_page_reads),
+            ("merge_page_reads", merge_page_reads),
+            ("gc_page_reads", gc_page_reads),
+            ("read_operations", read_operations),
+            ("program_operations", program_operations),
+            ("erases", erases),
+            ("collections", collections),
+            ("levelled", levelled),
+            ("combined", combined),
+            ("bypassed", bypassed),
+            ("forwarded", forwarded),
+            ("buffered", buffered),
+            ("unmapped_reads", unmapped_reads),
+            ("preloaded", preloaded),
+            ("grown_bad", grown_bad),
+            ("refused", refused),
+        ]
+    }
+
+    /// Bytes programmed, for any cause, for each byte that the host wrote. What waits in the write
+    /// buffer is not programmed yet.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn write_amplification(&self, unit: u64) -> Option<f64> {
+        let written = self.counters.host_bytes_written;
+        (written > 0).then(|| (self.ftl.programs() * unit) as f64 / written as f64)
+    }
+}

@@ -1,0 +1,79 @@
+//! How worn an image is.
+
+use crate::faults::Dice;
+use crate::format::table::Standing;
+use crate::image::Image;
+use gordon_units::BlockId;
+use serde::Serialize;
+
+/// The wear of one super-block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BlockWear {
+    /// Which.
+    pub block: u32,
+    /// How often it was erased.
+    pub erases: u32,
+    /// Erases that it lasts for, where that is modelled.
+    pub budget: Option<u32>,
+    /// Whether it is in service; if not, why.
+    pub state: &'static str,
+}
+
+/// The wear of all of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Wear {
+    /// By block.
+    pub blocks: Vec<BlockWear>,
+    /// Erases in all.
+    pub erases: u64,
+    /// The least of a block in service.
+    pub least: u32,
+    /// The most.
+    pub most: u32,
+    /// Blocks in service.
+    pub good: u32,
+    /// Bad from the factory.
+    pub factory_bad: u32,
+    /// Gone bad since.
+    pub grown_bad: u32,
+    /// The part of the erase budgets of the blocks in service that is left, where that is modelled.
+    pub budget_left: Option<f64>,
+}
+
+/// Looks up the wear of an image.
+#[must_use]
+pub fn wear(image: &Image) -> Wear {
+    let resolved = image.resolved();
+    let dice = Dice::new(image.device(), &resolved.layout, resolved.endurance);
+    let blocks: Vec<_> = (0..)
+        .zip(&image.records)
+        .map(|(block, record)| BlockWear {
+            block,
+            erases: record.erases,
+            budget: dice.budget(BlockId(block)),
+            state: record.standing.words(),
+        })
+        .collect();
+    let standing = |standing| image.records.iter().filter(|r| r.standing == standing).count();
+    let good = || {
+        let pairs = blocks.iter().zip(&image.records);
+        pairs.filter(|(_, record)| record.standing == Standing::Good).map(|(block, _)| block)
+    };
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let budget: u64 = good().filter_map(|block| block.budget).map(u64::from).sum();
+    let spent: u64 =
+        good().map(|block| u64::from(block.erases.min(block.budget.unwrap_or(0)))).sum();
+    // Parts of a whole: a rounded one will do.
+    #[allow(clippy::cast_precision_loss)]
+    let left = (budget > 0).then(|| (budget - spent) as f64 / budget as f64);
+    Wear {
+        erases: image.records.iter().map(|record| u64::from(record.erases)).sum(),
+        least: good().map(|block| block.erases).min().unwrap_or(0),
+        most: good().map(|block| block.erases).max().unwrap_or(0),
+        good: count(good().count()),
+        factory_bad: count(standing(Standing::Factory)),
+        grown_bad: count(image.records.len() - good().count() - standing(Standing::Factory)),
+        budget_left: left,
+        blocks,
+    }
+}

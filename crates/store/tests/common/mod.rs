@@ -1,0 +1,378 @@
+//! A small store in memory, its driver and the model it is held against.
+//!
+//! A sector holds the number of the change that wrote it, over and over; the model says which numbers
+//! it may show.
+#![allow(dead_code)]
+
+use gordon_ftl::{Config, Ftl};
+use gordon_nand::{Geometry, Layout, Shape};
+use gordon_store::{
+    Command, Completion, Device, Engine, Fault, Image, Media, Memory, Moved, Payload, Places,
+};
+use gordon_testkit::{Model, Random};
+use gordon_units::Bytes;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The name that images in memory go by.
+pub const NAME: &str = "memory.img";
+
+/// The shapes that tests run on: bytes of a plane's page, planes of a super-page, sectors of a unit.
+pub const SHAPES: [(u32, u32, u32); 4] = [(1024, 2, 1), (1024, 2, 2), (2048, 1, 4), (4096, 1, 2)];
+
+/// A device of two buses with a die each.
+pub fn device(shape: (u32, u32, u32), blocks_per_plane: u32, fill: f64, seed: u64) -> Device {
+    let (page_bytes, planes, sectors) = shape;
+    let geometry = Geometry {
+        buses: 2,
+        packages_per_bus: 1,
+        dies_per_package: 1,
+        planes_per_die: 2,
+        blocks_per_plane,
+        pages_per_block: 8,
+        page_bytes,
+        oob_bytes: 64,
+    };
+    let shape = Shape { buses: 1, dies_per_bus: 1, planes };
+    let layout = Layout::new(geometry, shape).expect("a small array");
+    let slots = page_bytes * planes / (sectors * 512);
+    let config = Config { slots, seed, durable: true, ..Config::new(&layout, 1, sectors) };
+    let roomy = Config { copy_points: 1, ..config };
+    let most = roomy.most_exported(&layout);
+    assert!(most > 0, "too small an array");
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+    let exported = ((most as f64 * fill) as u64).max(1);
+    let unit = u64::from(sectors) * 512;
+    Device::new("test", &layout, &config, Bytes(exported * unit))
+}
+
+/// A medium with an image of that device on it.
+pub fn formatted(device: &Device) -> Arc<Memory> {
+    let resolved = device.resolve().unwrap_or_else(|e| panic!("{e}"));
+    let places = Places::new(&resolved.layout, resolved.config.slots);
+    let media = Arc::new(Memory::new(places.len));
+    Image::format(Path::new(NAME), Box::new(media.clone()), device.clone())
+        .unwrap_or_else(|e| panic!("{e}"));
+    media
+}
+
+pub fn image(media: &Arc<Memory>) -> Image {
+    Image::on(Path::new(NAME), Box::new(media.clone())).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The bytes of a request, and which it is.
+#[derive(Debug, Default)]
+pub struct Tagged {
+    pub tag: usize,
+    pub data: Vec<u8>,
+}
+
+impl Payload for Tagged {
+    fn bytes(&self) -> &[u8] {
+        &self.data
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.data
+    }
+}
+
+/// A request on its way.
+struct Asked {
+    /// Of a change: its number and the sectors it covers.
+    change: u32,
+    first: u64,
+    sectors: u64,
+    /// What each sector may show at least: of a read the sectors read, of a flush all.
+    floors: Vec<u32>,
+}
+
+/// A store, what it should hold, and what is on its way.
+pub struct Bench {
+    pub engine: Engine<Tagged>,
+    pub media: Arc<Memory>,
+    pub model: Model,
+    pub random: Random,
+    flying: Vec<Moved>,
+    asked: Vec<Option<Asked>>,
+    /// Requests that failed, with why.
+    pub failed: Vec<(Command, Fault)>,
+    /// Faults that are not to be.
+    pub strict: bool,
+}
+
+impl Bench {
+    pub fn new(device: &Device, seed: u64) -> Self {
+        let media = formatted(device);
+        media.read_in_parallel(seed % 2 == 1);
+        Self::on(media, seed)
+    }
+
+    pub fn on(media: Arc<Memory>, seed: u64) -> Self {
+        let engine = Engine::open(image(&media)).unwrap_or_else(|e| panic!("{e}"));
+        let model = Model::new(engine.sectors());
+        let random = Random::new(seed);
+        let (flying, asked, failed) = (vec![], vec![], vec![]);
+        Self { engine, media, model, random, flying, asked, failed, strict: true }
+    }
+
+    pub fn ftl(&self) -> &Ftl {
+        self.engine.ftl()
+    }
+
+    pub fn per_page(&self) -> u64 {
+        self.ftl().config().sectors_per_page.into()
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.random.below(usize::try_from(limit).expect("small")) as u64
+    }
+
+    /// A random request.
+    pub fn ask(&mut self) {
+        let (per_page, all) = (self.per_page(), self.model.sectors());
+        let longest = if self.below(8) == 0 { 6 * per_page } else { 2 * per_page };
+        let sectors = 1 + self.below(longest.min(all));
+        let first = self.below(all - sectors + 1);
+        let whole = self.below(2) == 0;
+        // Half of them are whole pages, so that trims and combining have something to do.
+        let (first, sectors) = if whole && all > per_page {
+            let first = first / per_page * per_page;
+            (first, sectors.next_multiple_of(per_page).min(all - first))
+        } else {
+            (first, sectors)
+        };
+        let fua = self.below(16) == 0;
+        let (offset, length) = (first * 512, sectors * 512);
+        match self.below(20) {
+            0..=5 => self.read(first, sectors),
+            6..=13 => self.write(first, sectors, fua),
+            14..=15 => self.submit(Command::Trim { offset, length, fua }, first, sectors),
+            16 => self.submit(Command::WriteZeroes { offset, length, fua }, first, sectors),
+            17 => self.submit(Command::Flush, 0, 0),
+            _ => {
+                self.engine.idle();
+                self.collect();
+            }
+        }
+    }
+
+    pub fn read(&mut self, first: u64, sectors: u64) {
+        self.submit(Command::Read { offset: first * 512 }, first, sectors);
+    }
+
+    pub fn write(&mut self, first: u64, sectors: u64, fua: bool) {
+        self.submit(Command::Write { offset: first * 512, fua }, first, sectors);
+    }
+
+    pub fn flush(&mut self) {
+        self.submit(Command::Flush, 0, 0);
+    }
+
+    fn submit(&mut self, command: Command, first: u64, sectors: u64) {
+        let tag = self.asked.len();
+        let mut asked = Asked { change: 0, first, sectors, floors: vec![] };
+        let mut data = vec![];
+        let length = usize::try_from(sectors * 512).expect("short");
+        match command {
+            Command::Read { .. } => {
+                asked.floors = self.model.floors(first, sectors);
+                data = vec![0xa5; length];
+            }
+            Command::Write { .. } => {
+                asked.change = self.model.accept(first, sectors, false);
+                data = asked.change.to_le_bytes().repeat(length / 4);
+            }
+            Command::Flush => asked.floors = self.model.floors(0, self.model.sectors()),
+            Command::WriteZeroes { .. } => asked.change = self.model.accept(first, sectors, true),
+            Command::Trim { .. } => {
+                let page = self.per_page();
+                let from = first.next_multiple_of(page);
+                let end = first + sectors;
+                let to = if end == self.model.sectors() { end } else { end / page * page };
+                if to > from {
+                    (asked.first, asked.sectors) = (from, to - from);
+                    asked.change = self.model.accept(from, to - from, true);
+                }
+            }
+        }
+        self.asked.push(Some(asked));
+        self.engine.start(command, Tagged { tag, data });
+        self.collect();
+    }
+
+    /// Lets one operation end, any; false if none is on its way.
+    pub fn step(&mut self) -> bool {
+        if self.flying.is_empty() {
+            return false;
+        }
+        let at = self.random.below(self.flying.len());
+        let moved = self.flying.swap_remove(at);
+        self.engine.done(moved);
+        self.collect();
+        true
+    }
+
+    /// Operations on their way.
+    pub fn in_flight(&self) -> usize {
+        self.flying.len()
+    }
+
+    /// Takes what the engine has for its driver.
+    fn collect(&mut self) {
+        while let Some(moved) = self.engine.next_op() {
+            self.flying.push(moved);
+        }
+        let mut ended = vec![];
+        self.engine.finished(&mut ended);
+        for completion in ended {
+            self.end(completion);
+        }
+    }
+
+    fn end(&mut self, completion: Completion<Tagged>) {
+        let Completion { command, payload, mut result, durable } = completion;
+        let asked = self.asked[payload.tag].take().expect("it ends once");
+        if durable && result.is_ok() {
+            result = self.engine.syncer().sync();
+        }
+        if let Err(fault) = result {
+            assert!(!self.strict, "{command:?}: {fault}");
+            self.failed.push((command, fault));
+            return;
+        }
+        match command {
+            Command::Read { .. } => {
+                for (at, &floor) in (0..).zip(&asked.floors) {
+                    let value = sector(&payload.data, at);
+                    let sector = asked.first + at;
+                    assert!(
+                        self.model.allows(sector, floor, value),
+                        "sector {sector} reads {value}, acknowledged was {floor}"
+                    );
+                }
+            }
+            Command::Flush => self.model.persist_all(&asked.floors),
+            _ if asked.change > 0 => {
+                self.model.acknowledge(asked.change);
+                if durable {
+                    let mut floors = vec![0; usize::try_from(self.model.sectors()).expect("small")];
+                    for sector in asked.first..asked.first + asked.sectors {
+                        floors[usize::try_from(sector).expect("small")] = asked.change;
+                    }
+                    self.model.persist_all(&floors);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends all that is on its way.
+    pub fn settle(&mut self) {
+        loop {
+            while self.step() {}
+            if self.pending() == 0 {
+                return;
+            }
+            // Some wait in the write buffer.
+            self.engine.idle();
+            self.collect();
+            assert!(!self.flying.is_empty(), "some wait for nothing: {:#?}", self.ftl());
+        }
+    }
+
+    /// Requests that have not ended.
+    pub fn pending(&self) -> usize {
+        self.asked.iter().flatten().count()
+    }
+
+    /// All sectors, one after the other.
+    pub fn contents(&mut self) -> Vec<u32> {
+        contents(&mut self.engine)
+    }
+
+    /// The process is gone, or the host: what is left is mounted, and holds what it may.
+    pub fn cut(self, media: Memory) -> Self {
+        let media = Arc::new(media);
+        let Self { engine, mut model, random, failed, strict, .. } = self;
+        drop(engine);
+        let mut engine = Engine::open(image(&media)).unwrap_or_else(|e| panic!("{e}"));
+        engine.ftl().check().unwrap_or_else(|e| panic!("{e}"));
+        let per_page = usize::try_from(engine.ftl().config().sectors_per_page).expect("small");
+        for (at, page) in (0..).step_by(per_page).zip(contents(&mut engine).chunks(per_page)) {
+            model.settle(at, page).unwrap_or_else(|lost| panic!("{lost}"));
+        }
+        model.forget();
+        Self { engine, media, model, random, flying: vec![], asked: vec![], failed, strict }
+    }
+
+    /// It is killed.
+    pub fn kill(self) -> Self {
+        let media = self.media.survivor();
+        self.cut(media)
+    }
+
+    /// The host crashes.
+    pub fn crash(mut self) -> Self {
+        let mut random = Random::new(self.random.next_u64());
+        let media = self.media.crashed(|| random.below(2) == 0);
+        // It runs another kernel now.
+        forget_boot(&media);
+        self.cut(media)
+    }
+}
+
+/// What the superblocks say of the host's run no longer holds.
+pub fn forget_boot(media: &Memory) {
+    let mut bytes = vec![0; 4096];
+    for copy in 0..2 {
+        media.read(copy * 4096, &mut bytes).expect("it works");
+        bytes[48..64].fill(0xee);
+        bytes[12..16].fill(0);
+        let crc = crc32c::crc32c_append(crc32c::crc32c(&[0; 4]), &bytes);
+        bytes[12..16].copy_from_slice(&crc.to_le_bytes());
+        media.write(copy * 4096, &bytes).expect("it works");
+    }
+    media.sync().expect("it works");
+}
+
+/// All sectors of a store.
+pub fn contents(engine: &mut Engine<Tagged>) -> Vec<u32> {
+    let length = usize::try_from(engine.sectors() * 512).expect("small");
+    engine.start(Command::Read { offset: 0 }, Tagged { tag: 0, data: vec![0xa5; length] });
+    engine.run();
+    let mut ended = vec![];
+    engine.finished(&mut ended);
+    let read = ended.pop().expect("it has ended");
+    assert_eq!(read.result, Ok(()), "all can be read");
+    (0..engine.sectors()).map(|at| sector(&read.payload.data, at)).collect()
+}
+
+/// The number in a sector, which is the same all over.
+pub fn sector(data: &[u8], at: u64) -> u32 {
+    let from = usize::try_from(at).expect("small") * 512;
+    let words = data[from..from + 512].chunks_exact(4);
+    let mut words = words.map(|word| u32::from_le_bytes(word.try_into().expect("it works")));
+    let first = words.next().expect("it works");
+    assert!(words.all(|word| word == first), "a sector of several writes, from {first}");
+    first
+}
+
+/// Runs each seed, or the one that is asked for: `STORE_SEED=N`; `STORE_SEEDS=N` runs N of them.
+pub fn seeds(count: u64, run: impl Fn(u64)) {
+    let only = std::env::var("STORE_SEED").ok().map(|seed| seed.parse().expect("a number"));
+    let count = std::env::var("STORE_SEEDS").map_or(count, |n| n.parse().expect("a number"));
+    let seeds = only.map_or(0..count, |seed: u64| seed..seed + 1);
+    for seed in seeds {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(seed))) {
+            let name = std::thread::current().name().unwrap_or_default().to_owned();
+            // It is for whoever reads the test's output.
+            #[allow(clippy::print_stderr)]
+            {
+                eprintln!("replay: STORE_SEED={seed} cargo test -p gordon-store {name}");
+            }
+            resume_unwind(panic);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What goes wrong with flash, and what the store makes of it.
+
+mod common;
+
+use common::{Bench, SHAPES, Tagged, contents, device, formatted, image, seeds};
+use gordon_store::{Command, Device, Engine, Fault, Faults, Standing, check, wear};
+use std::cell::Cell;
+
+fn faulty(seed: u64, blocks: u32, fill: f64, faults: Faults) -> Device {
+    let mut device = device(SHAPES[(seed % 4) as usize], blocks, fill, seed);
+    device.faults = Faults { codeword: 512, ..faults };
+    device
+}
+
+fn go_on(bench: &mut Bench, requests: usize) {
+    for _ in 0..requests {
+        bench.ask();
+        for _ in 0..bench.random.below(4) {
+            bench.step();
+        }
+    }
+    bench.settle();
+}
+
+#[test]
+fn factory_bad_blocks_are_never_programmed() {
+    let mut device = faulty(1, 40, 0.5, Faults { factory_bad: 0.1, ..Faults::default() });
+    device.seed = 5;
+    let mut bench = Bench::new(&device, 1);
+    go_on(&mut bench, 600);
+    let image = image(&bench.media);
+    assert!(!image.bad().is_empty());
+    for block in image.bad() {
+        assert_eq!(image.record(block).standing, Standing::Factory);
+    }
+    let report = check(&image).unwrap();
+    assert!(report.clean, "{:?}", report.errors);
+    let wear = wear(&image);
+    assert_eq!((wear.factory_bad as usize, wear.grown_bad), (image.bad().len(), 0));
+}
+
+#[test]
+fn programs_and_erases_that_fail_cost_a_block_and_no_data() {
+    let grown = Cell::new(0);
+    seeds(8, |seed| {
+        let faults = Faults { program_failures: 0.01, erase_failures: 0.02, ..Faults::default() };
+        let mut bench = Bench::new(&faulty(seed, 64, 0.4, faults), seed);
+        for round in 0..5 {
+            go_on(&mut bench, 200);
+            if bench.engine.failure().is_some() {
+                break;
+            }
+            bench = if round % 2 == 0 { bench.kill() } else { bench };
+        }
+        grown.set(grown.get() + wear(&image(&bench.media)).grown_bad);
+    });
+    assert!(grown.get() > 0);
+}
+
+/// The same image has the same errors, whatever is read before.
+#[test]
+fn bit_errors_are_corrected_up_to_the_limit() {
+    let faults = Faults { bit_errors: 2e-4, correctable: 8, ..Faults::default() };
+    let mut bench = Bench::new(&faulty(2, 24, 0.6, faults), 2);
+    go_on(&mut bench, 400);
+    let corrected = bench.engine.telemetry().counters.bits_corrected;
+    assert!(corrected > 100, "{corrected}");
+    assert_eq!(bench.engine.telemetry().counters.codewords_lost, 0);
+    // The file itself has none.
+    assert!(check(&image(&bench.media)).unwrap().clean);
+}
+
+#[test]
+fn what_cannot_be_corrected_is_an_error_of_that_page_alone() {
+    let faults = Faults { bit_errors: 4e-5, correctable: 1, ..Faults::default() };
+    let device = faulty(1, 32, 0.6, faults);
+    let media = formatted(&device);
+    let mut engine: Engine<Tagged> = Engine::open(image(&media)).unwrap();
+    let unit = device.unit.0;
+    let pages = device.capacity.0 / unit;
+    let data = |page: u64| vec![page as u8; unit as usize];
+    for page in 0..pages {
+        let command = Command::Write { offset: page * unit, fua: false };
+        engine.start(command, Tagged { tag: 0, data: data(page) });
+        engine.run();
+    }
+    engine.start(Command::Flush, Tagged::default());
+    engine.run();
+    let read = |engine: &mut Engine<Tagged>| {
+        let mut ended = vec![];
+        engine.finished(&mut ended);
+        (0..pages)
+            .map(|page| {
+                let command = Command::Read { offset: page * unit };
+                engine.start(command, Tagged { tag: 0, data: vec![0; unit as usize] });
+                engine.run();
+                let mut ended = vec![];
+                engine.finished(&mut ended);
+                let read = ended.pop().unwrap();
+                match read.result {
+                    Ok(()) => assert_eq!(read.payload.data, data(page), "silent"),
+                    Err(fault) => assert_eq!(fault, Fault::Unreadable),
+                }
+                read.result.is_ok()
+            })
+            .collect::<Vec<bool>>()
+    };
+    let first = read(&mut engine);
+    let lost = first.iter().filter(|&&good| !good).count();
+    assert!(lost > 0 && lost < first.len() / 4, "{lost} of {}", first.len());
+    assert_eq!(read(&mut engine), first, "the same page fails each time");
+    assert!(engine.telemetry().counters.codewords_lost > 0);
+    // What is written anew can be read again, and writing part of a lost page fails.
+    let at = first.iter().position(|&good| !good).unwrap() as u64;
+    if unit > 512 {
+        let part = Command::Write { offset: at * unit, fua: false };
+        engine.start(part, Tagged { tag: 0, data: vec![1; 512] });
+        engine.run();
+        let mut ended = vec![];
+        engine.finished(&mut ended);
+        assert_eq!(ended[0].result, Err(Fault::Unreadable));
+    }
+}
+
+#[test]
+fn a_worn_out_array_is_read_only() {
+    seeds(4, |seed| {
+        let faults = Faults { erase_budget: 6, spread: 0.3, ..Faults::default() };
+        let mut bench = Bench::new(&faulty(seed, 20, 0.5, faults), seed);
+        bench.strict = false;
+        let mut requests = 0;
+        while bench.engine.failure().is_none() {
+            go_on(&mut bench, 50);
+            requests += 50;
+            assert!(requests < 100_000, "it never wears out");
+        }
+        assert_eq!(bench.engine.failure(), Some(Fault::WornOut));
+        bench.failed.clear();
+        bench.write(0, 1, false);
+        bench.settle();
+        assert!(matches!(bench.failed[..], [(Command::Write { .. }, Fault::WornOut)]));
+        // All can be read.
+        bench.strict = true;
+        let before = contents(&mut bench.engine);
+        assert_eq!(before.len() as u64, bench.engine.sectors());
+        let worn = wear(&image(&bench.media));
+        assert!(worn.grown_bad > 0 && worn.budget_left.is_some_and(|left| left < 0.9));
+    });
+}

@@ -1,0 +1,111 @@
+//! Random histories against a model: operations end in any order, the store is closed, killed, and
+//! its host crashes. A failure prints the seed; `STORE_SEED=N` runs that one alone.
+
+mod common;
+
+use common::{Bench, SHAPES, device, image, seeds};
+use gordon_store::{Engine, check};
+use gordon_testkit::Random;
+
+fn bench(seed: u64) -> Bench {
+    let mut random = Random::new(seed);
+    let shape = SHAPES[random.below(SHAPES.len())];
+    let blocks = 16 + u32::try_from(random.below(16)).expect("it works");
+    let fill = if random.below(2) == 0 { 1.0 } else { 0.6 };
+    let mut device = device(shape, blocks, fill, seed);
+    match random.below(4) {
+        0 => device.ftl.write_buffer = 0,
+        1 => device.ftl.copy_points = 1,
+        2 => device.ftl.wear_spread = 4,
+        _ => {}
+    }
+    Bench::new(&device, seed)
+}
+
+/// Some requests, operations and time between.
+fn go_on(bench: &mut Bench, requests: usize) {
+    for _ in 0..requests {
+        bench.ask();
+        let steps = bench.random.below(4);
+        for _ in 0..steps {
+            bench.step();
+        }
+    }
+}
+
+/// All ends, and holds what it should.
+fn settle(bench: &mut Bench) {
+    bench.settle();
+    bench.flush();
+    bench.settle();
+    assert_eq!(bench.pending(), 0, "some requests never end");
+    bench.ftl().check().unwrap_or_else(|e| panic!("{e}"));
+    let contents = bench.contents();
+    for (sector, value) in (0..).zip(contents) {
+        assert_eq!(value, bench.model.last(sector), "sector {sector}");
+    }
+}
+
+/// Nothing is wrong with what is on the medium.
+fn check_image(bench: &Bench) {
+    let report = check(&image(&bench.media)).expect("it works");
+    assert!(report.clean, "{:#?}", report.errors);
+}
+
+#[test]
+fn what_was_written_is_read() {
+    seeds(16, |seed| {
+        let mut bench = bench(seed);
+        for _ in 0..3 {
+            go_on(&mut bench, 300);
+            settle(&mut bench);
+            check_image(&bench);
+        }
+    });
+}
+
+#[test]
+fn a_kill_loses_nothing_that_was_flushed() {
+    seeds(24, |seed| {
+        let mut bench = bench(seed);
+        for _ in 0..6 {
+            let requests = 10 + bench.random.below(120);
+            go_on(&mut bench, requests);
+            bench = bench.kill();
+            check_image(&bench);
+        }
+        settle(&mut bench);
+    });
+}
+
+#[test]
+fn a_crash_of_the_host_loses_nothing_that_was_flushed() {
+    seeds(48, |seed| {
+        let mut bench = bench(seed);
+        for _ in 0..6 {
+            let requests = 10 + bench.random.below(120);
+            go_on(&mut bench, requests);
+            bench = bench.crash();
+        }
+        settle(&mut bench);
+    });
+}
+
+#[test]
+fn a_store_that_was_closed_goes_on_where_it_stood() {
+    seeds(16, |seed| {
+        let mut bench = bench(seed);
+        for _ in 0..4 {
+            go_on(&mut bench, 150);
+            settle(&mut bench);
+            let store = gordon_store::Store::new(bench.engine);
+            store.close().unwrap();
+            assert!(image(&bench.media).clean);
+            check(&image(&bench.media)).map(|report| assert!(report.clean, "{report:#?}")).unwrap();
+            bench.engine = Engine::open(image(&bench.media)).unwrap();
+            let programs = bench.engine.telemetry().ftl.program_operations;
+            assert_eq!(programs, 0, "nothing is to be made good");
+            settle(&mut bench);
+        }
+    });
+}

@@ -1,0 +1,259 @@
+//! Images as files: what can be wrong with them, and what is said then.
+
+mod common;
+
+use common::{SHAPES, Tagged, device, formatted, image};
+use gordon_store::{
+    Backend, Command, Device, Engine, Fault, Image, ImageError, Media, Payload, Store, check, wear,
+};
+use std::fs;
+use std::io::{Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+fn small() -> Device {
+    device(SHAPES[3], 20, 0.6, 1)
+}
+
+/// Units of 4 KiB, as direct I/O wants them.
+fn aligned() -> Device {
+    device((4096, 2, 8), 20, 0.6, 1)
+}
+
+fn made() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("it works");
+    let path = folder.path().join("flash.img");
+    drop(Image::create(&path, small(), Backend::File).expect("it works"));
+    (folder, path)
+}
+
+fn error(path: &Path) -> ImageError {
+    match Image::open(path, Backend::File, true) {
+        Err(error) => error,
+        Ok(_) => panic!("it opens"),
+    }
+}
+
+fn patch(path: &Path, at: u64, bytes: &[u8]) {
+    let mut file = fs::OpenOptions::new().write(true).open(path).expect("it works");
+    file.seek(SeekFrom::Start(at)).expect("it works");
+    file.write_all(bytes).expect("it works");
+}
+
+fn one<P: Payload>(store: &Store<P>, command: Command, payload: P) -> (Result<(), Fault>, P) {
+    let mut answer = None;
+    store.submit(&mut vec![(command, payload)], |ended| {
+        answer = Some((ended.result, ended.payload));
+    });
+    answer.expect("it has ended")
+}
+
+#[test]
+fn a_store_in_a_file_holds_what_it_was_given() {
+    for backend in [Backend::File, Backend::Direct] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("flash.img");
+        let store: Store<Vec<u8>> = Store::create(&path, aligned(), backend).unwrap();
+        let size = store.capacity() as usize;
+        let data: Vec<u8> = (0..size).map(|at| (at / 512 * 31 + at % 251) as u8).collect();
+        assert_eq!(one(&store, Command::Write { offset: 0, fua: true }, data.clone()).0, Ok(()));
+        let (result, read) = one(&store, Command::Read { offset: 0 }, vec![0; size]);
+        assert!(result.is_ok() && read == data);
+        // A kill.
+        drop(store);
+        let store: Store<Vec<u8>> = Store::open(&path, backend).unwrap();
+        let (result, read) = one(&store, Command::Read { offset: 0 }, vec![0; size]);
+        assert!(result.is_ok() && read == data);
+        store.close().unwrap();
+        let image = Image::open(&path, Backend::File, false).unwrap();
+        assert!(image.clean);
+        let report = check(&image).unwrap();
+        assert!(report.clean && report.closed_in_order, "{:?}", report.errors);
+        assert_eq!(report.logical_pages, (size / 4096) as u64);
+        assert_eq!(wear(&image).blocks.len() as u64, report.blocks);
+    }
+}
+
+#[test]
+fn an_empty_image_takes_no_room() {
+    let (_folder, path) = made();
+    let file = fs::metadata(path).unwrap();
+    assert!(file.blocks() * 512 <= 64 << 10, "{} of {} bytes", file.blocks() * 512, file.len());
+}
+
+#[test]
+fn an_image_is_not_overwritten() {
+    let (folder, path) = made();
+    let again = Image::create(&path, small(), Backend::File);
+    assert!(matches!(again, Err(ImageError::Exists(_))));
+    // Nothing else is left of the attempt.
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    let bad = Device { capacity: gordon_units::Bytes(1 << 40), ..small() };
+    let other = folder.path().join("other.img");
+    assert!(matches!(Image::create(&other, bad, Backend::File), Err(ImageError::Device { .. })));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn an_image_in_use_is_locked() {
+    let (_folder, path) = made();
+    let writer = Image::open(&path, Backend::File, true).unwrap();
+    assert!(matches!(error(&path), ImageError::InUse(_)));
+    assert!(matches!(Image::open(&path, Backend::File, false), Err(ImageError::InUse(_))));
+    drop(writer);
+    let reader = Image::open(&path, Backend::File, false).unwrap();
+    Image::open(&path, Backend::File, false).unwrap();
+    assert!(matches!(error(&path), ImageError::InUse(_)));
+    drop(reader);
+}
+
+#[test]
+fn what_is_no_image_is_told() {
+    let (folder, path) = made();
+    let foreign = folder.path().join("foreign");
+    fs::write(&foreign, vec![7; 100_000]).unwrap();
+    assert!(matches!(error(&foreign), ImageError::Foreign(_)));
+    fs::write(&foreign, []).unwrap();
+    assert!(matches!(error(&foreign), ImageError::Foreign(_)));
+    assert!(matches!(error(&folder.path().join("none")), ImageError::Io { .. }));
+    let len = fs::metadata(&path).unwrap().len();
+    let cut = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    for len in [len - 1, len / 2, 9000, 5000] {
+        cut.set_len(len).unwrap();
+        assert!(matches!(error(&path), ImageError::Truncated { .. }), "{len}");
+    }
+}
+
+#[test]
+fn other_versions_and_damage_are_told() {
+    let (_folder, path) = made();
+    // One copy suffices, but then the image is not taken for orderly.
+    patch(&path, 200, b"x");
+    let image = Image::open(&path, Backend::File, true).unwrap();
+    assert!(image.lost_superblock && !image.clean);
+    assert!(!check(&image).unwrap().clean);
+    drop(image);
+    patch(&path, 4096 + 200, b"x");
+    assert!(matches!(error(&path), ImageError::Damaged(_)));
+    for copy in [0, 4096] {
+        patch(&path, copy + 8, &2u32.to_le_bytes());
+    }
+    let newer = error(&path);
+    assert!(matches!(newer, ImageError::Version { version: 2, known: 1, .. }));
+    assert!(newer.to_string().contains("use a newer version"), "{newer}");
+}
+
+#[test]
+fn small_units_cannot_go_past_the_page_cache() {
+    let (_folder, path) = made();
+    let direct = Image::open(&path, Backend::Direct, true);
+    assert!(matches!(direct, Err(ImageError::Unaligned(_, 1024))));
+}
+
+fn tagged(tag: usize, sectors: usize) -> Tagged {
+    Tagged { tag, data: vec![tag as u8; sectors * 512] }
+}
+
+/// A full disk is an error for who writes, and nothing that was acknowledged is lost; when there is
+/// room again, all goes on.
+#[test]
+fn a_full_disk_loses_nothing() {
+    let media = formatted(&small());
+    let mut engine: Engine<Tagged> = Engine::open(image(&media)).unwrap();
+    let pages = engine.sectors() / 2;
+    media.limit(Some(media.blocks() + 24));
+    let (mut good, mut full) = (vec![], 0);
+    for page in 0..pages {
+        engine.start(Command::Write { offset: page * 1024, fua: false }, tagged(page as usize, 2));
+        engine.run();
+        engine.start(Command::Flush, tagged(1 << 20, 0));
+        engine.run();
+        let mut ended = vec![];
+        engine.finished(&mut ended);
+        assert_eq!(ended.len(), 2, "nobody is left waiting");
+        match (&ended[0].result, &ended[1].result) {
+            (Ok(()), Ok(())) => good.push(page),
+            (_, Err(Fault::NoSpace)) => full += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(good.len() > 4 && full > 4, "{} {full}", good.len());
+    let read = |engine: &mut Engine<Tagged>, page: u64| {
+        engine.start(Command::Read { offset: page * 1024 }, tagged(0, 2));
+        engine.run();
+        let mut ended = vec![];
+        engine.finished(&mut ended);
+        assert_eq!(ended[0].result, Ok(()));
+        ended[0].payload.data.clone()
+    };
+    for &page in &good {
+        assert_eq!(read(&mut engine, page), vec![page as u8; 1024]);
+    }
+    assert_eq!(engine.failure(), Some(Fault::NoSpace));
+    media.limit(None);
+    engine.start(Command::Write { offset: 0, fua: true }, tagged(99, 2));
+    engine.run();
+    let mut ended = vec![];
+    engine.finished(&mut ended);
+    assert_eq!((ended.len(), ended[0].result), (1, Ok(())));
+    assert_eq!(engine.failure(), None);
+    assert_eq!(read(&mut engine, 0), vec![99; 1024]);
+    engine.ftl().check().unwrap();
+}
+
+/// After a sync has failed nothing more is promised: the system may have dropped what it had.
+#[test]
+fn a_sync_that_fails_is_the_end_of_writing() {
+    let media = formatted(&small());
+    let store: Store<Vec<u8>> = Store::new(Engine::open(image(&media)).unwrap());
+    assert_eq!(one(&store, Command::Write { offset: 0, fua: false }, vec![1; 1024]).0, Ok(()));
+    media.fail_syncs(true);
+    assert_eq!(one(&store, Command::Flush, vec![]).0, Err(Fault::Medium));
+    media.fail_syncs(false);
+    assert_eq!(one(&store, Command::Flush, vec![]).0, Err(Fault::Medium));
+    let again = one(&store, Command::Write { offset: 0, fua: false }, vec![1; 1024]).0;
+    assert_eq!(again, Err(Fault::Medium));
+    let (result, read) = one(&store, Command::Read { offset: 0 }, vec![0; 1024]);
+    assert!(result.is_ok() && read == vec![1; 1024]);
+    assert!(store.close().is_err());
+}
+
+#[test]
+fn requests_outside_are_refused_and_holes_are_told() {
+    let media = formatted(&small());
+    let store: Store<Vec<u8>> = Store::new(Engine::open(image(&media)).unwrap());
+    let size = store.capacity();
+    for (offset, length) in
+        [(size, 512), (size - 512, 1024), (1, 512), (0, 0), (u64::MAX - 511, 512)]
+    {
+        let read = one(&store, Command::Read { offset }, vec![0; length]).0;
+        assert_eq!(read, Err(Fault::Invalid), "{offset} {length}");
+    }
+    let trim = Command::Trim { offset: 0, length: u64::MAX - 511, fua: false };
+    assert_eq!(one(&store, trim, vec![]).0, Err(Fault::Invalid));
+    // Three of the first four pages, one of them in the write buffer only.
+    for page in [0, 1, 3] {
+        let write = Command::Write { offset: page * 1024, fua: page == 0 };
+        assert_eq!(one(&store, write, vec![5; 1024]).0, Ok(()));
+    }
+    let extents = || {
+        let mut extents = vec![];
+        store.with(|engine| {
+            engine.extents(512, 8192, |length, data| {
+                extents.push((length, data));
+                true
+            });
+        });
+        extents
+    };
+    assert_eq!(extents(), [(1536, true), (1024, false), (1024, true), (4608, false)]);
+    let zero = Command::WriteZeroes { offset: 512, length: 1024, fua: true };
+    assert_eq!(one(&store, zero, vec![]).0, Ok(()));
+    let (_, read) = one(&store, Command::Read { offset: 0 }, vec![1; 2048]);
+    assert_eq!(read, [vec![5; 512], vec![0; 1024], vec![5; 512]].concat());
+    let zero = Command::WriteZeroes { offset: 0, length: size, fua: true };
+    assert_eq!(one(&store, zero, vec![]).0, Ok(()));
+    assert_eq!(extents(), [(8192, false)]);
+    assert!(media.len() > 0);
+}
