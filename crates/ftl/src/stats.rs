@@ -64,6 +64,7 @@ impl Stats {
             + self.gc_programs
             + self.wear_programs
             + self.summary_programs
+            + self.log_programs
             + self.padded
     }
 

@@ -3,11 +3,13 @@
 //! - `codec`: the protocol as state machines without I/O.
 //! - [`Export`]: the port, what the server asks of whatever holds the bytes.
 //! - [`Memory`]: an export that lives in memory and forgets, for tests and benches.
+//! - [`block`]: a flash image as an export, at full speed or as fast as the flash it stands for.
 //! - [`Server`]: sockets, TLS, threads and limits.
 //!
 //! The model, what bounds a client, figures: docs/design/nbd.md.
 #![forbid(unsafe_code)]
 
+pub mod block;
 mod codec;
 mod export;
 mod memory;

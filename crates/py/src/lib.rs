@@ -1,5 +1,6 @@
 //! `gordon._core`: convert, call with the interpreter released, convert. No logic.
 
+mod block;
 mod error;
 mod flash;
 mod survey;
@@ -58,6 +59,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(flash::flash_wa, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_convert, module)?)?;
+    module.add_function(wrap_pyfunction!(block::block_create, module)?)?;
+    module.add_function(wrap_pyfunction!(block::block_serve, module)?)?;
+    module.add_function(wrap_pyfunction!(block::block_check, module)?)?;
+    module.add_function(wrap_pyfunction!(block::block_wear, module)?)?;
+    module.add_function(wrap_pyfunction!(block::block_image, module)?)?;
     module.add_function(wrap_pyfunction!(survey::survey, module)?)?;
     module.add_function(wrap_pyfunction!(survey::node_power, module)?)?;
     Ok(())

@@ -151,6 +151,14 @@ pub enum DeviceError {
     },
 }
 
+impl DeviceError {
+    /// Whether more blocks would do.
+    #[must_use]
+    pub fn wants_room(&self) -> bool {
+        matches!(self, Self::Ftl(ConfigError::NoRoom { .. }))
+    }
+}
+
 /// What the parts of a store are made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Resolved {

@@ -127,19 +127,8 @@ fn stop<P>(batch: &mut Vec<(Command, P)>, mut finish: impl FnMut(Completion<P>))
 impl<P: Payload + Default> Store<P> {
     /// Writes everything out and leaves the image in order. A store that is dropped instead is as if
     /// its process had been killed.
-    pub fn close(self) -> Result<(), Fault> {
-        let mut result = Ok(());
-        self.submit(&mut vec![(Command::Flush, P::default())], |ended| {
-            if ended.command == Command::Flush {
-                result = result.and(ended.result);
-            }
-        });
+    pub fn close(&self) -> Result<(), Fault> {
         let Ok(mut shared) = self.engine.lock() else { return Err(Fault::Stopped) };
-        // Read-only is an order to be left in too.
-        if result == Err(Fault::WornOut) {
-            return Ok(());
-        }
-        result?;
-        shared.engine.close().map_err(|_| Fault::Medium)
+        shared.engine.close()
     }
 }

@@ -17,6 +17,7 @@ COMMANDS = {
     "trace": ("gordon.cli.trace:trace", "Trace a command while it runs, or show a trace."),
     "survey": ("gordon.cli.survey:survey", "Simulate a traced job on every design of a space."),
     "flash": ("gordon.cli.flash:flash", "Simulate a flash device: replay, bench, wa, compare."),
+    "block": ("gordon.cli.block:block", "Keep data in simulated flash: a block device over NBD."),
     "parts": ("gordon.cli.parts:parts", "List the catalogue of parts, or show one."),
     "spaces": ("gordon.cli.spaces:spaces", "List the design spaces, or show one."),
     "schema": ("gordon.cli.schema:schema", "Print the JSON Schema of a kind of file."),

@@ -286,6 +286,13 @@ pub(super) struct Resolved {
     pub bad: Vec<BlockId>,
 }
 
+impl SsdError {
+    /// Whether more blocks would do.
+    pub fn wants_room(&self) -> bool {
+        matches!(self, Self::Ftl(ConfigError::NoRoom { .. }))
+    }
+}
+
 impl SsdConfig {
     /// Checks that the device can exist.
     pub fn validate(&self) -> Result<(), SsdError> {
@@ -336,6 +343,11 @@ impl SsdConfig {
         *blocks = u32::try_from(scaled).unwrap_or(u32::MAX).max(1).into();
         self.capacity = capacity.into();
         self
+    }
+
+    /// The array, the knobs of its layer and its timing, for whoever drives these parts alone.
+    pub fn parts(&self, seed: u64) -> Result<(Layout, Config, Timing), SsdError> {
+        self.resolve(seed).map(|parts| (parts.layout, parts.ftl, parts.timing))
     }
 
     /// Checks the numbers, and makes of them what the parts of the device are made from. Bad

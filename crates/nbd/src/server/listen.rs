@@ -35,14 +35,14 @@ impl fmt::Display for Listen {
 }
 
 /// An open one.
-pub(super) enum Listener {
+pub(crate) enum Listener {
     Unix { listener: UnixListener, path: PathBuf, inode: (u64, u64) },
     Tcp(TcpListener),
 }
 
 impl Listener {
     /// Opens it; what it is then, with the port that was free.
-    pub(super) fn open(listen: &Listen, tls_required: bool) -> Result<(Self, Listen), NbdError> {
+    pub(crate) fn open(listen: &Listen, tls_required: bool) -> Result<(Self, Listen), NbdError> {
         match listen {
             Listen::Unix(path) => {
                 let listener = bind_unix(path)?;
@@ -61,6 +61,20 @@ impl Listener {
                 open().map_err(|error| NbdError::Listen { place: address.to_string(), error })
             }
         }
+    }
+
+    /// The same for a library that waits in `accept` itself.
+    pub(crate) fn waiting(&self) -> io::Result<tiny_http::Listener> {
+        Ok(match self {
+            Self::Unix { listener, .. } => {
+                listener.set_nonblocking(false)?;
+                listener.try_clone()?.into()
+            }
+            Self::Tcp(listener) => {
+                listener.set_nonblocking(false)?;
+                listener.try_clone()?.into()
+            }
+        })
     }
 
     /// The next client, its socket made ready, and who it is.

@@ -19,7 +19,7 @@ use crate::codec::wire::MAX_STRING;
 use crate::export::Export;
 use budget::Share;
 use inbox::Inbox;
-use listen::Listener;
+pub(crate) use listen::Listener;
 use options::whole;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};

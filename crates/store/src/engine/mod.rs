@@ -390,9 +390,26 @@ impl<P: Payload> Engine<P> {
         }
         Ok(())
     }
+}
+
+impl<P: Payload + Default> Engine<P> {
+    /// Writes everything out and leaves the image in order, when no operation is with the driver.
+    pub fn close(&mut self) -> Result<(), Fault> {
+        let mut ended = Vec::new();
+        self.start(Command::Flush, P::default());
+        self.run();
+        self.finished(&mut ended);
+        let flush = ended.iter().rev().find(|ended| ended.command == Command::Flush);
+        match flush.map(|ended| ended.result) {
+            // Read-only is an order to be left in too.
+            Some(Err(Fault::WornOut)) => Ok(()),
+            Some(Err(fault)) => Err(fault),
+            _ => self.leave().map_err(|_| Fault::Medium),
+        }
+    }
 
     /// Leaves the image in order: all requests have ended and the last one was a flush.
-    pub(crate) fn close(&mut self) -> io::Result<()> {
+    fn leave(&mut self) -> io::Result<()> {
         while self.ftl.is_busy() && self.idle() {
             self.run();
         }

@@ -1,0 +1,78 @@
+//! Requests of clients as requests of the store.
+
+use crate::export::{Errno, Extent, MAX_EXTENTS, Op, Request};
+use gordon_store::{Command, Completion, Engine, Fault, Payload};
+use gordon_units::Ns;
+
+/// A client's request on its way through the store; or none, for the server's own.
+#[derive(Debug, Default)]
+pub(super) struct Carried {
+    pub request: Option<Request>,
+    /// When it came, and what its way to the host and back adds.
+    pub came: Ns,
+    pub way: Ns,
+}
+
+impl Payload for Carried {
+    fn bytes(&self) -> &[u8] {
+        self.request.as_ref().map_or(&[], Request::data)
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        self.request.as_mut().map_or(&mut [], Request::data_mut)
+    }
+}
+
+/// What a request asks of the store; answered at once where the store is not needed, or its engine
+/// has only to be looked at.
+pub(super) fn take(
+    request: Request,
+    look: impl FnOnce(&mut dyn FnMut(&Engine<Carried>)),
+) -> Option<(Command, Carried)> {
+    let command = match request.op() {
+        Op::Read { offset } => Command::Read { offset },
+        Op::Write { offset, fua } => Command::Write { offset, fua },
+        Op::Flush => Command::Flush,
+        Op::Trim { offset, length, fua } => Command::Trim { offset, length, fua },
+        // Later writes have room for sure, wherever they go.
+        Op::WriteZeroes { offset, length, fua, .. } => Command::WriteZeroes { offset, length, fua },
+        Op::Cache { .. } => {
+            request.done();
+            return None;
+        }
+        Op::Status { offset, length, .. } => {
+            let mut extents = Vec::new();
+            look(&mut |engine| {
+                engine.extents(offset, length, |length, data| {
+                    extents.push(Extent { length, hole: !data, zero: !data });
+                    extents.len() < MAX_EXTENTS
+                });
+            });
+            request.done_with(extents);
+            return None;
+        }
+    };
+    Some((command, Carried { request: Some(request), ..Carried::default() }))
+}
+
+/// Answers the client.
+pub(super) fn answer(completion: Completion<Carried>) {
+    let Some(request) = completion.payload.request else { return };
+    let errno = match completion.result {
+        Ok(()) => return request.done(),
+        Err(Fault::Unreadable) => Errno::Io,
+        Err(Fault::WornOut) => Errno::Perm,
+        Err(Fault::NoSpace) => Errno::NoSpc,
+        Err(Fault::Medium | Fault::Stopped) => Errno::Io,
+        Err(Fault::Invalid) => Errno::Inval,
+    };
+    let why = match completion.result {
+        Err(Fault::Unreadable) => "the data cannot be read: more wrong bits than can be corrected",
+        Err(Fault::WornOut) => "read-only: the reserve of good blocks is used up",
+        Err(Fault::NoSpace) => "no space left in the file system under the image",
+        Err(Fault::Medium) => "the file under the image failed",
+        Err(Fault::Stopped) => "the store has stopped on an internal error",
+        _ => "not whole sectors inside the device",
+    };
+    request.fail(errno, why);
+}

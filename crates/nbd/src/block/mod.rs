@@ -1,0 +1,155 @@
+//! A flash image as a block device: the store behind an export, at full speed or in the time that the
+//! simulated flash would take, and what it tells of itself.
+//!
+//! The store carries operations out and knows no time; the simulated lanes know time and no bytes.
+//! Here both come together: with [`Pace::Real`] each operation that the store issues takes bus and die
+//! in simulation, and the layer hears that it is done, so that the client is answered, when that time
+//! has come.
+
+mod carried;
+mod describe;
+mod direct;
+mod metrics;
+mod paced;
+mod status;
+mod watch;
+
+pub use describe::{Part, describe};
+pub use metrics::Metrics;
+pub use paced::Lateness;
+pub use status::Status;
+
+use crate::export::{Export, Info};
+use carried::Carried;
+use direct::Direct;
+use gordon_device::ssd::{SsdConfig, SsdError};
+use gordon_nand::Timing;
+use gordon_store::{Backend, Engine, Fault, Image, ImageError, Store};
+use gordon_units::Bytes;
+use paced::Paced;
+use std::path::Path;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// How fast it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// As fast as it can.
+    Full,
+    /// In the time that the flash would take.
+    Real,
+}
+
+/// Why a device cannot be served. The text has the hint on its own line.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum BlockError {
+    /// The image.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// The part that gives the times.
+    #[error(transparent)]
+    Part(#[from] SsdError),
+    /// The part cannot become an image.
+    #[error(transparent)]
+    Device(#[from] gordon_store::DeviceError),
+    /// It could not be left in order.
+    #[error("the image could not be left in order: {0}; the next start makes it good")]
+    Close(Fault),
+    /// The system lacks something.
+    #[error("cannot serve: {0}")]
+    System(#[from] std::io::Error),
+}
+
+/// An image that is open, as something to serve.
+pub struct Block {
+    image: Image,
+    part: Option<(Timing, gordon_units::Ns, Option<Bytes>)>,
+    pace: Pace,
+}
+
+/// What both ways of serving can do.
+trait Served: Export {
+    fn status(&self) -> Status;
+    /// Lets the layer work in the background; true if there may be more.
+    fn idle(&self) -> bool;
+    /// Requests taken so far.
+    fn taken(&self) -> u64;
+    fn close(&self) -> Result<(), Fault>;
+}
+
+/// A device being served.
+#[derive(Clone)]
+pub struct Serving(Arc<dyn Served>);
+
+impl Block {
+    /// Opens an image. Without a `part` nothing is said of flash time.
+    pub fn open(
+        path: &Path,
+        backend: Backend,
+        part: Option<&SsdConfig>,
+        pace: Pace,
+    ) -> Result<Self, BlockError> {
+        let times = |part: &SsdConfig| -> Result<_, BlockError> {
+            let (.., timing) = part.parts(0)?;
+            let latency = part.host.latency.as_ref().map_or(gordon_units::Ns::ZERO, |l| **l);
+            Ok((timing, latency, part.host.link.as_ref().map(|link| **link)))
+        };
+        let part = part.map(times).transpose()?;
+        Ok(Self { image: Image::open(path, backend, true)?, part, pace })
+    }
+
+    /// The image.
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// Brings the layer up. Nothing is served before what a cut left is made good.
+    pub fn start(self) -> Result<Serving, BlockError> {
+        let Self { image, part, pace } = self;
+        let resolved = *image.resolved();
+        let engine = Engine::<Carried>::open(image)?;
+        Ok(Serving(match (pace, part) {
+            (Pace::Real, Some(part)) => Paced::start(engine, &resolved, part)?,
+            (_, part) => Arc::new(Direct::new(Store::new(engine), part.map(|part| part.0))),
+        }))
+    }
+}
+
+impl Serving {
+    /// The export.
+    pub fn export(&self) -> Arc<dyn Export> {
+        self.0.clone()
+    }
+
+    /// What it tells of itself.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.0.status()
+    }
+
+    /// Lets the layer work while nobody asks for anything, until the returned guard is dropped.
+    pub fn in_background(&self) -> Result<watch::Background, BlockError> {
+        Ok(watch::Background::start(self.0.clone())?)
+    }
+
+    /// Writes everything out and leaves the image in order. To be called when no client is left.
+    pub fn close(&self) -> Result<(), BlockError> {
+        self.0.close().map_err(BlockError::Close)
+    }
+}
+
+/// What clients are told of a device.
+fn info(image: &Image) -> Info {
+    let resolved = image.resolved();
+    let unit = image.device().unit;
+    Info {
+        minimum: Bytes(gordon_store::SECTOR),
+        preferred: Bytes(unit.0.next_power_of_two().clamp(4096, 1 << 20)),
+        read_only: false,
+        rotational: false,
+        ..Info::new(
+            Bytes(u64::from(resolved.config.exported) * unit.0).min(image.device().capacity),
+        )
+    }
+}

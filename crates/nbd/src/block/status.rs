@@ -1,0 +1,247 @@
+//! What a device tells of itself: what the authors of the JouleSort paper wished an SSD would say
+//! (section 6: "device utilization, queue depth, caching, garbage collection, I/O arrival times").
+
+use super::carried::Carried;
+use super::paced::Lateness;
+use gordon_nand::Timing;
+use gordon_store::{Engine, Histogram, Lane, Standing};
+use gordon_units::{BlockId, Bytes, Ns};
+use serde::Serialize;
+use std::time::Duration;
+
+/// The state of a device at one moment; counts are since it was started. Counted, but for what is
+/// named otherwise.
+#[derive(Clone, Debug, Serialize)]
+pub struct Status {
+    /// `block-status`.
+    pub kind: &'static str,
+    /// Of this program.
+    pub version: &'static str,
+    /// Of the image.
+    pub uuid: String,
+    /// The preset it was made from.
+    pub preset: String,
+    /// Bytes of the device.
+    pub capacity: u64,
+    /// Bytes that are mapped as one.
+    pub unit: u64,
+    /// Seconds since the start.
+    pub uptime_s: f64,
+    /// Why it takes no writes, if so.
+    pub read_only: Option<String>,
+    /// Requests of each kind, and bytes.
+    pub reads: u64,
+    /// Write requests.
+    pub writes: u64,
+    /// Flush requests.
+    pub flushes: u64,
+    /// Trim requests.
+    pub trims: u64,
+    /// Requests to write zeros.
+    pub zeroes: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Requests on their way.
+    pub in_flight: usize,
+    /// Bytes read by hosts.
+    pub host_bytes_read: u64,
+    /// Bytes written by hosts.
+    pub host_bytes_written: u64,
+    /// Bytes trimmed by hosts.
+    pub host_bytes_trimmed: u64,
+    /// Bytes programmed for each byte that hosts wrote; what waits in the write buffer is not
+    /// programmed yet.
+    pub write_amplification: Option<f64>,
+    /// Logical pages programmed, by cause.
+    pub programmed: Programmed,
+    /// Super-blocks erased.
+    pub erases: u64,
+    /// Super-blocks emptied by garbage collection and by wear levelling.
+    pub collections: u64,
+    /// Super-blocks emptied by wear levelling.
+    pub levelled: u64,
+    /// Logical pages read to be copied.
+    pub gc_page_reads: u64,
+    /// Writes that went into the program of another.
+    pub combined: u64,
+    /// Reads that shared one on its way, or found the last page read.
+    pub bypassed: u64,
+    /// Reads served from what waits to be programmed.
+    pub forwarded: u64,
+    /// Writes acknowledged from the write buffer.
+    pub buffered: u64,
+    /// Super-blocks erased and not at a write point.
+    pub free_blocks: u32,
+    /// Super-blocks in service.
+    pub good_blocks: u32,
+    /// Erases of super-blocks over their life.
+    pub wear: Wear,
+    /// Wrong bits put right, and what could not be.
+    pub bits_corrected: u64,
+    /// Codewords with more wrong bits than can be put right.
+    pub codewords_lost: u64,
+    /// Units whose checksum does not fit.
+    pub checksum_errors: u64,
+    /// Programs and erases that failed.
+    pub flash_failures: u64,
+    /// Errors of the file under the image.
+    pub medium_errors: u64,
+    /// Syncs of the file under the image.
+    pub syncs: u64,
+    /// Requests on their way when one came in, by powers of two: place n counts 2^(n-1) to 2^n - 1.
+    pub queue_depth: Histogram,
+    /// Nanoseconds between a request and the next, the same way; 0: they came together.
+    pub arrivals_ns: Histogram,
+    /// Operations by lane.
+    pub lanes: Vec<Lane>,
+    /// Where the part's times are known.
+    pub utilisation: Option<Utilisation>,
+    /// Where answers are given in flash time: measured.
+    pub emulation: Option<Lateness>,
+}
+
+/// Logical pages programmed, by cause.
+#[derive(Clone, Debug, Serialize)]
+pub struct Programmed {
+    /// Written by hosts.
+    pub host: u64,
+    /// Copied by garbage collection.
+    pub gc: u64,
+    /// Copied by wear levelling.
+    pub wear: u64,
+    /// Summaries.
+    pub summary: u64,
+    /// The trim log.
+    pub trims: u64,
+    /// Left empty, for a super-page was not full.
+    pub padding: u64,
+}
+
+/// Erases of super-blocks over their life.
+#[derive(Clone, Debug, Serialize)]
+pub struct Wear {
+    /// Of the least erased.
+    pub least: u32,
+    /// Of all in service, on average.
+    pub mean: f64,
+    /// Of the most erased.
+    pub most: u32,
+}
+
+/// The part of the time that the simulated flash would have been busy. Above 1 it was asked for more
+/// than it could have done. Modelled: operations by the part's times, one after the other.
+#[derive(Clone, Debug, Serialize)]
+pub struct Utilisation {
+    /// By group of buses.
+    pub buses: Vec<f64>,
+    /// By lane: its dies.
+    pub dies: Vec<f64>,
+}
+
+impl Status {
+    pub(super) fn of(
+        engine: &Engine<Carried>,
+        timing: Option<&Timing>,
+        since: Duration,
+        emulation: Option<Lateness>,
+    ) -> Self {
+        let (image, telemetry) = (engine.image(), engine.telemetry());
+        let (device, counters, ftl) = (image.device(), telemetry.counters.clone(), telemetry.ftl);
+        Self {
+            kind: "block-status",
+            version: env!("CARGO_PKG_VERSION"),
+            uuid: image.uuid(),
+            preset: device.preset.clone(),
+            capacity: device.capacity.0,
+            unit: device.unit.0,
+            uptime_s: since.as_secs_f64(),
+            read_only: engine.failure().map(|fault| fault.to_string()),
+            reads: counters.reads,
+            writes: counters.writes,
+            flushes: counters.flushes,
+            trims: counters.trims,
+            zeroes: counters.zeroes,
+            failed: counters.failed,
+            in_flight: telemetry.in_flight,
+            host_bytes_read: counters.host_bytes_read,
+            host_bytes_written: counters.host_bytes_written,
+            host_bytes_trimmed: counters.host_bytes_trimmed,
+            write_amplification: telemetry.write_amplification(device.unit.0),
+            programmed: Programmed {
+                host: ftl.host_programs,
+                gc: ftl.gc_programs,
+                wear: ftl.wear_programs,
+                summary: ftl.summary_programs,
+                trims: ftl.log_programs,
+                padding: ftl.padded,
+            },
+            erases: ftl.erases,
+            collections: ftl.collections,
+            levelled: ftl.levelled,
+            gc_page_reads: ftl.gc_page_reads,
+            combined: ftl.combined,
+            bypassed: ftl.bypassed,
+            forwarded: ftl.forwarded,
+            buffered: ftl.buffered,
+            free_blocks: telemetry.free_blocks,
+            good_blocks: telemetry.good_blocks,
+            wear: wear(engine),
+            bits_corrected: counters.bits_corrected,
+            codewords_lost: counters.codewords_lost,
+            checksum_errors: counters.checksum_errors,
+            flash_failures: counters.flash_failures,
+            medium_errors: counters.medium_errors,
+            syncs: counters.syncs,
+            queue_depth: counters.queue_depth,
+            arrivals_ns: counters.arrivals_ns,
+            utilisation: timing.map(|timing| utilisation(engine, timing, &counters.lanes, since)),
+            lanes: counters.lanes,
+            emulation,
+        }
+    }
+}
+
+fn wear(engine: &Engine<Carried>) -> Wear {
+    let blocks = engine.ftl().layout().blocks();
+    let good =
+        (0..blocks).map(BlockId).filter(|&b| engine.image().record(b).standing == Standing::Good);
+    let (mut least, mut most, mut sum, mut count) = (u32::MAX, 0, 0u64, 0u32);
+    for erases in good.map(|block| engine.ftl().erases(block)) {
+        (least, most) = (least.min(erases), most.max(erases));
+        (sum, count) = (sum + u64::from(erases), count + 1);
+    }
+    // Far below 2^52.
+    #[allow(clippy::cast_precision_loss)]
+    let mean = if count == 0 { 0.0 } else { sum as f64 / f64::from(count) };
+    Wear { least: least.min(most), mean, most }
+}
+
+/// What the operations of each lane would have taken of its dies and buses.
+fn utilisation(
+    engine: &Engine<Carried>,
+    timing: &Timing,
+    lanes: &[Lane],
+    since: Duration,
+) -> Utilisation {
+    let layout = engine.ftl().layout();
+    let (geometry, shape) = (layout.geometry(), layout.shape());
+    let page = Bytes(u64::from(geometry.page_bytes) + u64::from(geometry.oob_bytes));
+    let dies = u64::from(shape.dies_per_bus) * u64::from(shape.planes);
+    let crossing = (timing.command + timing.transfer(page)).0 * dies;
+    // Sums of nanoseconds: below 2^53 for months.
+    #[allow(clippy::cast_precision_loss)]
+    let part = |busy: u64| busy as f64 / 1e9 / since.as_secs_f64().max(1e-9);
+    let mean = |times: &[Ns]| times.iter().map(|t| t.0).sum::<u64>() / times.len() as u64;
+    let (read, program) = (mean(timing.read.types()), mean(timing.program.types()));
+    let on_bus = |lane: &Lane| (lane.reads + lane.programs) * crossing;
+    let on_dies =
+        |lane: &Lane| lane.reads * read + lane.programs * program + lane.erases * timing.erase.0;
+    let mut buses = vec![0; layout.bus_groups() as usize];
+    for (at, lane) in (0..).zip(lanes) {
+        buses[layout.bus_group(gordon_nand::LaneId(at))] += on_bus(lane);
+    }
+    Utilisation {
+        buses: buses.into_iter().map(part).collect(),
+        dies: lanes.iter().map(|lane| part(on_dies(lane) + on_bus(lane))).collect(),
+    }
+}

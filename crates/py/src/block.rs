@@ -1,0 +1,196 @@
+//! Flash images as block devices.
+
+use crate::error::raise;
+use crate::watch::watched;
+use gordon_replay::parse::from_json;
+use gordon_device::ssd::SsdConfig;
+use gordon_nbd::block::{Block, Metrics, Pace, Part, describe};
+use gordon_nbd::{Limits, Listen, Named, Server, ServerOptions, Tls};
+use gordon_store::{Backend, Faults, Image};
+use gordon_units::Bytes;
+use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Create {
+    path: PathBuf,
+    name: String,
+    device: SsdConfig,
+    /// Scales the blocks of the part.
+    capacity: Option<Bytes>,
+    seed: u64,
+    faults: Option<Faults>,
+    #[serde(default)]
+    fill: bool,
+}
+
+/// What was made.
+#[derive(Serialize)]
+struct Created {
+    kind: &'static str,
+    version: &'static str,
+    uuid: String,
+    device: gordon_store::Device,
+    capacity: u64,
+    unit: u64,
+    blocks: u32,
+    bad_blocks: usize,
+    super_page: u64,
+    raw: u64,
+    file_bytes: u64,
+}
+
+/// Makes an image of what `config` (JSON) describes; what it is, as JSON.
+#[pyfunction]
+pub fn block_create(py: Python<'_>, config: &str) -> PyResult<String> {
+    let config: Create = from_json(config, "image").map_err(raise)?;
+    let make = || -> Result<Created, gordon_nbd::block::BlockError> {
+        let part = match config.capacity {
+            Some(capacity) => config.device.clone().with_capacity(capacity),
+            None => config.device.clone(),
+        };
+        let name = config.name.clone();
+        let part = Part { config: part, name, seed: config.seed, faults: config.faults };
+        let mut image = Image::create(&config.path, describe(&part)?, Backend::File)?;
+        if config.fill {
+            gordon_store::fill(&mut image)?;
+        }
+        let layout = image.resolved().layout;
+        Ok(Created {
+            kind: "block-image",
+            version: env!("CARGO_PKG_VERSION"),
+            uuid: image.uuid(),
+            device: image.device().clone(),
+            capacity: image.device().capacity.0,
+            unit: image.device().unit.0,
+            blocks: layout.blocks(),
+            bad_blocks: image.bad().len(),
+            super_page: layout.page_bytes().0,
+            raw: layout.page_bytes().0 * u64::from(layout.pages()),
+            file_bytes: std::fs::metadata(&config.path).map_or(0, |file| file.len()),
+        })
+    };
+    let created = watched(py, make, || Ok(()), || ())?.map_err(raise)?;
+    serde_json::to_string(&created).map_err(raise)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Serve {
+    path: PathBuf,
+    direct: bool,
+    read_only: bool,
+    real: bool,
+    device: Option<SsdConfig>,
+    sockets: Vec<PathBuf>,
+    listen: Vec<String>,
+    insecure: bool,
+    export: String,
+    clients: Option<usize>,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+    authority: Option<PathBuf>,
+    metrics: Vec<String>,
+}
+
+/// Where it is served.
+#[derive(Serialize)]
+struct Ready {
+    places: Vec<String>,
+    status: Vec<String>,
+    capacity: u64,
+}
+
+/// Serves an image until a signal handler raises; its last status, as JSON. `ready` hears where, as
+/// JSON, when clients may come.
+#[pyfunction]
+pub fn block_serve(py: Python<'_>, config: &str, ready: &Bound<'_, PyAny>) -> PyResult<String> {
+    let config: Serve = from_json(config, "server").map_err(raise)?;
+    let backend = if config.direct { Backend::Direct } else { Backend::File };
+    let pace = if config.real { Pace::Real } else { Pace::Full };
+    let open = || -> Result<_, gordon_nbd::block::BlockError> {
+        Block::open(&config.path, backend, config.device.as_ref(), pace)?.start()
+    };
+    let serving = py.detach(open).map_err(raise)?;
+    let mut listen: Vec<_> = config.sockets.iter().cloned().map(Listen::Unix).collect();
+    for place in &config.listen {
+        listen.push(Listen::Tcp { address: address(place)?, insecure: config.insecure });
+    }
+    let mut options = ServerOptions::new(serving.export());
+    options.exports = vec![Named {
+        name: config.export,
+        description: "Gordon flash".to_owned(),
+        export: serving.export(),
+        read_only: config.read_only,
+    }];
+    options.listen = listen;
+    options.limits.connections = config.clients.unwrap_or(Limits::default().connections);
+    if let (Some(certificate), Some(key)) = (&config.certificate, &config.key) {
+        let tls = Tls::from_files(certificate, key, config.authority.as_deref());
+        options.tls = Some(tls.map_err(raise)?);
+    }
+    let server = Server::start(options).map_err(raise)?;
+    let mut beside: Vec<_> = config.sockets.iter().map(|path| Listen::Unix(stat(path))).collect();
+    for place in &config.metrics {
+        beside.push(Listen::Tcp { address: address(place)?, insecure: config.insecure });
+    }
+    let metrics = beside.iter().map(|place| Metrics::start(serving.clone(), place));
+    let metrics: Vec<_> = metrics.collect::<Result<_, _>>().map_err(raise)?;
+    let background = serving.in_background().map_err(raise)?;
+    let told = Ready {
+        places: server.places().iter().map(ToString::to_string).collect(),
+        status: metrics.iter().map(|metrics| metrics.place().to_string()).collect(),
+        capacity: serving.export().info().size.0,
+    };
+    ready.call1((serde_json::to_string(&told).map_err(raise)?,))?;
+    // A signal is the way to stop it.
+    while py.check_signals().is_ok() {
+        py.detach(|| std::thread::sleep(Duration::from_millis(50)));
+    }
+    py.detach(|| {
+        server.stop();
+        drop(background);
+        let status = serving.status();
+        drop(metrics);
+        serving.close().map_err(raise)?;
+        serde_json::to_string(&status).map_err(raise)
+    })
+}
+
+/// Where the status of a device at a socket is told.
+fn stat(socket: &Path) -> PathBuf {
+    let mut name = socket.as_os_str().to_owned();
+    name.push(".stat");
+    name.into()
+}
+
+fn address(place: &str) -> PyResult<SocketAddr> {
+    let wrong = || raise(format!("{place} is no address\n  try: 127.0.0.1:10809"));
+    place.to_socket_addrs().ok().and_then(|mut all| all.next()).ok_or_else(wrong)
+}
+
+/// Looks at all of an image; what was found, as JSON.
+#[pyfunction]
+pub fn block_check(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    let look = || gordon_store::check(&Image::open(&path, Backend::File, false)?);
+    let report = watched(py, look, || Ok(()), || ())?.map_err(raise)?;
+    serde_json::to_string(&report).map_err(raise)
+}
+
+/// The wear of an image, as JSON.
+#[pyfunction]
+pub fn block_wear(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    let look = || Image::open(&path, Backend::File, false).map(|image| gordon_store::wear(&image));
+    serde_json::to_string(&py.detach(look).map_err(raise)?).map_err(raise)
+}
+
+/// What an image is of, as JSON.
+#[pyfunction]
+pub fn block_image(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    let look = || Image::open(&path, Backend::File, false).map(|image| image.device().clone());
+    serde_json::to_string(&py.detach(look).map_err(raise)?).map_err(raise)
+}

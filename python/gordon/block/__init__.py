@@ -1,0 +1,178 @@
+"""Flash images as block devices: make one, serve it, look at it.
+
+>>> from gordon import block
+>>> block.create("flash.img", "gordon-slc-256g", capacity="8GB")
+"""
+
+import http.client
+import json
+import socket as sockets
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from gordon import _core
+from gordon._core import GordonError
+from gordon.flash import device as flash_device
+
+__all__ = ["check", "create", "serve", "stat", "wear"]
+
+Json = dict[str, Any]
+
+FAULTS = (
+    "program_failures",
+    "erase_failures",
+    "bit_errors",
+    "bit_error_growth",
+    "codeword",
+    "correctable",
+)
+
+
+def create(
+    image: str,
+    device: flash_device.Device = flash_device.DEFAULT,
+    *,
+    capacity: str | None = None,
+    set_values: Sequence[str] = (),
+    super_page: str | None = None,
+    write_points: int | None = None,
+    faults: Sequence[str] = (),
+    fill: str | None = None,
+    seed: int = 1,
+) -> Json:
+    """Makes an image of an erased array in a new file; what it is of.
+
+    `capacity` is what the device exports; its planes get blocks in proportion. `fill="metadata"`:
+    every block is closed and has its summary. Raises GordonError.
+    """
+    made, scaled = flash_device.changed(device, set_values, super_page, write_points)
+    if capacity is not None:
+        _core.parse_bytes(capacity)
+        scaled = capacity
+    config = {
+        "path": image,
+        "name": flash_device.name(device),
+        "device": made,
+        "capacity": scaled,
+        "seed": seed,
+        "faults": _faults(faults),
+        "fill": fill == "metadata",
+    }
+    created: Json = json.loads(_core.block_create(json.dumps(config)))
+    return created
+
+
+def _faults(given: Sequence[str]) -> Json | None:
+    faults: Json = {}
+    for setting in given:
+        key, equals, value = setting.partition("=")
+        if not equals or key not in FAULTS:
+            raise GordonError(f"--fault {setting}", f"KEY=VALUE with one of {', '.join(FAULTS)}")
+        try:
+            whole = key in ("codeword", "correctable")
+            faults[key] = int(value) if whole else float(value)
+        except ValueError:
+            raise GordonError(f"--fault {setting}: {value} is no number", f"{key}=1e-6") from None
+    return faults or None
+
+
+def serve(
+    image: str,
+    *,
+    sockets: Sequence[str] = (),
+    listen: Sequence[str] = (),
+    export: str = "",
+    read_only: bool = False,
+    timing: str = "full",
+    preset: str | None = None,
+    set_values: Sequence[str] = (),
+    backend: str = "file",
+    tls_certificate: str | None = None,
+    tls_key: str | None = None,
+    tls_clients: str | None = None,
+    insecure: bool = False,
+    metrics: Sequence[str] = (),
+    clients: int | None = None,
+    ready: Callable[[Json], None] = lambda _: None,
+) -> Json:
+    """Serves an image until a signal handler raises; its last status. `ready` hears where."""
+    config = {
+        "path": image,
+        "direct": backend == "direct",
+        "read_only": read_only,
+        "real": timing == "real",
+        "device": _part(image, preset, set_values, must=timing == "real"),
+        "sockets": list(sockets),
+        "listen": list(listen),
+        "insecure": insecure,
+        "export": export,
+        "clients": clients,
+        "certificate": tls_certificate,
+        "key": tls_key,
+        "authority": tls_clients,
+        "metrics": list(metrics),
+    }
+    tell = lambda where: ready(json.loads(where))  # noqa: E731
+    status: Json = json.loads(_core.block_serve(json.dumps(config), tell))
+    return status
+
+
+def _part(image: str, preset: str | None, set_values: Sequence[str], must: bool) -> Json | None:
+    """The part that the times come from; none where it is not known and need not be."""
+    name = preset or str(json.loads(_core.block_image(image))["preset"])
+    if preset is None and name not in flash_device.names():
+        if must:
+            raise GordonError(
+                f"{image} was made from {name}, which is no preset",
+                "--preset FILE, the device file it was made from",
+            )
+        return None
+    made, _ = flash_device.changed(name, set_values, None, None)
+    return made
+
+
+class _Unix(http.client.HTTPConnection):
+    """HTTP over a unix socket."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost", timeout=10)
+        self.path = path
+
+    def connect(self) -> None:
+        self.sock = sockets.socket(sockets.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+def stat(socket: str | None = None, url: str | None = None) -> Json:
+    """What a device being served tells of itself: one at a unix socket, or at a URL of its
+    `--metrics`."""
+    where = url if socket is None else socket
+    try:
+        if socket is not None:
+            connection: http.client.HTTPConnection = _Unix(f"{socket}.stat")
+        else:
+            parts = urlsplit(str(url))
+            connection = http.client.HTTPConnection(parts.netloc or parts.path, timeout=10)
+        connection.request("GET", "/status")
+        response = connection.getresponse()
+        found: Json = json.loads(response.read())
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise GordonError(
+            f"no device tells of itself at {where}: {why}", "`gordon block serve` it first"
+        ) from None
+    return found
+
+
+def check(image: str) -> Json:
+    """Looks at all of an image that is not being served: `clean`, `errors` and counts."""
+    report: Json = json.loads(_core.block_check(image))
+    return report
+
+
+def wear(image: str) -> Json:
+    """How often each block was erased, and what is left."""
+    report: Json = json.loads(_core.block_wear(image))
+    return report

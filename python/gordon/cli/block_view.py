@@ -1,0 +1,219 @@
+"""Flash images for people."""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from gordon._core import GordonError
+from gordon.cli.terminal import Column, Output, data
+from gordon.human import binary, figures
+
+Json = dict[str, Any]
+
+
+def created(console: Output, image: str, made: Json) -> None:
+    device = made["device"]
+    console.text(
+        f"{image}: {device['preset']}, {binary(made['capacity'])} exported of "
+        f"{binary(made['raw'])}, mapped by {binary(made['unit'])}; {made['blocks']:,} "
+        f"super-blocks, {made['bad_blocks']} bad; {made['uuid']}"
+    )
+
+
+def ready(console: Output, image: str, where: Json) -> None:
+    console.text(f"{image}: {binary(where['capacity'])}, served at")
+    for place in where["places"]:
+        console.text(f"  {place}")
+    for place in where["status"]:
+        console.text(f"  {place.replace('nbd', 'http', 1)} tells /status and /metrics")
+
+
+def stopped(console: Output, status: Json) -> None:
+    requests = sum(status[kind] for kind in ("reads", "writes", "flushes", "trims", "zeroes"))
+    console.text(f"stopped after {requests:,} requests; the image is in order")
+    late(console, status)
+
+
+def late(console: Output, status: Json) -> None:
+    found = status["emulation"]
+    if found and found["requests"]:
+        console.text(
+            f"answers: asked {figures(found['asked_mean_us'])} us on average, got "
+            f"{figures(found['got_mean_us'])} us (measured); late by "
+            f"{figures(found['late_mean_us'])} us on average, 99% below "
+            f"{figures(found['late_p99_us'])} us, at most {figures(found['late_max_us'])} us"
+        )
+
+
+def _ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def status(console: Output, found: Json) -> None:
+    """One screen."""
+    console.text(
+        f"{found['preset']}, {binary(found['capacity'])}, up {found['uptime_s']:,.0f} s"
+        + (f"; {found['read_only']}" if found["read_only"] else "")
+    )
+    console.text(
+        f"requests: {found['reads']:,} reads, {found['writes']:,} writes, {found['flushes']:,} "
+        f"flushes, {found['trims']:,} trims, {found['zeroes']:,} zeroes; {found['failed']:,} "
+        f"failed, {found['in_flight']} on their way"
+    )
+    console.text(
+        f"bytes: {binary(found['host_bytes_read'])} read, {binary(found['host_bytes_written'])} "
+        f"written, {binary(found['host_bytes_trimmed'])} trimmed"
+    )
+    pages = found["programmed"]
+    console.text(
+        f"write amplification {_ratio(found['write_amplification'])}; pages of "
+        f"{binary(found['unit'])} programmed: {pages['host']:,} host, {pages['gc']:,} collection, "
+        f"{pages['wear']:,} wear, {pages['summary']:,} summary, {pages['trims']:,} trims, "
+        f"{pages['padding']:,} padding"
+    )
+    console.text(
+        f"buffers: {found['buffered']:,} writes taken, {found['combined']:,} combined, "
+        f"{found['forwarded']:,} reads served, {found['bypassed']:,} reads shared"
+    )
+    wear = found["wear"]
+    console.text(
+        f"blocks: {found['free_blocks']:,} free of {found['good_blocks']:,}; {found['erases']:,} "
+        f"erases, {found['collections']:,} collected, {found['levelled']:,} levelled; over their "
+        f"life {wear['least']} to {wear['most']} erases, mean {wear['mean']:.2f}"
+    )
+    console.text(
+        f"errors: {found['bits_corrected']:,} bits corrected, {found['codewords_lost']:,} codewords "
+        f"lost, {found['checksum_errors']:,} checksums, {found['flash_failures']:,} failed programs "
+        f"and erases, {found['medium_errors']:,} of the file"
+    )
+    use = found["utilisation"]
+    if use:
+        buses = " ".join(f"{100 * part:.0f}%" for part in use["buses"])
+        dies = use["dies"]
+        console.text(
+            f"flash time (modelled): buses {buses}; dies {100 * min(dies):.0f}% to "
+            f"{100 * max(dies):.0f}%, mean {100 * sum(dies) / len(dies):.0f}%"
+        )
+    for name, key in (("queue depth", "queue_depth"), ("ns between requests", "arrivals_ns")):
+        shown = ", ".join(
+            f"{'0' if place == 0 else f'<{2**place:,}'}: {count:,}"
+            for place, count in enumerate(found[key])
+            if count
+        )
+        console.text(f"{name}: {shown or '-'}")
+    late(console, found)
+
+
+#: What `--follow` shows: title, and the value from two states and the seconds between.
+FOLLOWED: list[tuple[str, Callable[[Json, Json, float], str]]] = [
+    ("time", lambda a, b, s: time.strftime("%H:%M:%S")),
+    ("read/s", lambda a, b, s: f"{(b['reads'] - a['reads']) / s:,.0f}"),
+    ("write/s", lambda a, b, s: f"{(b['writes'] - a['writes']) / s:,.0f}"),
+    ("flush/s", lambda a, b, s: f"{(b['flushes'] - a['flushes']) / s:,.0f}"),
+    ("MB/s read", lambda a, b, s: _rate(a, b, s, "host_bytes_read")),
+    ("MB/s written", lambda a, b, s: _rate(a, b, s, "host_bytes_written")),
+    ("in flight", lambda a, b, s: str(b["in_flight"])),
+    ("WA", lambda a, b, s: _amplified(a, b)),
+    ("erases/s", lambda a, b, s: f"{(b['erases'] - a['erases']) / s:,.0f}"),
+    ("free", lambda a, b, s: f"{b['free_blocks']:,}"),
+]
+
+
+def _rate(a: Json, b: Json, seconds: float, key: str) -> str:
+    return f"{(b[key] - a[key]) / seconds / 1e6:,.1f}"
+
+
+def _amplified(a: Json, b: Json) -> str:
+    written = b["host_bytes_written"] - a["host_bytes_written"]
+    pages = sum(b["programmed"].values()) - sum(a["programmed"].values())
+    return f"{pages * b['unit'] / written:.2f}" if written else "-"
+
+
+def follow(look: Callable[[], Json], interval: float, json_path: str | None) -> None:
+    """A line for each interval, until interrupted or the device is gone."""
+    if json_path not in (None, "-"):
+        raise GordonError("--follow writes JSON to stdout alone", "--follow --json -")
+    before, at = look(), time.monotonic()
+    if json_path is None:
+        data().text("  ".join(f"{title:>12}" for title, _ in FOLLOWED))
+    while True:
+        time.sleep(interval)
+        try:
+            now, then = look(), time.monotonic()
+        except GordonError:
+            # It was served when we began: it has been stopped.
+            return
+        if json_path is None:
+            line = "  ".join(f"{show(before, now, then - at):>12}" for _, show in FOLLOWED)
+        else:
+            line = json.dumps(now)
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+        before, at = now, then
+
+
+def checked(console: Output, image: str, report: Json) -> None:
+    order = "closed in order" if report["closed_in_order"] else "not closed in order"
+    console.text(
+        f"{image}: {order}; {report['blocks']:,} super-blocks: {report['closed_blocks']:,} closed, "
+        f"{report['erased_blocks']:,} erased, {report['bad_blocks']:,} bad; "
+        f"{report['data_pages']:,} pages of data, {report['trim_pages']:,} of trims; "
+        f"{report['logical_pages']:,} of {report['exported_pages']:,} logical pages hold data"
+    )
+    for error in report["errors"][:20]:
+        console.text(f"  {error}")
+    if report["error_count"] > 20:
+        console.text(f"  and {report['error_count'] - 20:,} more")
+    console.text("clean" if report["clean"] else f"{report['error_count']:,} errors")
+
+
+def worn(console: Output, image: str, report: Json) -> None:
+    console.text(
+        f"{image}: {report['erases']:,} erases of {len(report['blocks']):,} super-blocks; of those "
+        f"in service {report['least']} to {report['most']}; {report['factory_bad']} bad from the "
+        f"factory, {report['grown_bad']} since"
+    )
+    if report["budget_left"] is not None:
+        console.text(f"{100 * report['budget_left']:.2f}% of the erases they last for are left")
+    counts: dict[int, int] = {}
+    for block in report["blocks"]:
+        counts[block["erases"]] = counts.get(block["erases"], 0) + 1
+    if len(counts) <= 20:
+        rows = sorted(counts.items())
+        console.table(
+            [
+                Column("erases", [f"{erases:,}" for erases, _ in rows], right=True),
+                Column("super-blocks", [f"{count:,}" for _, count in rows], right=True),
+            ]
+        )
+
+
+def plot_wear(path: str, image: str, report: Json) -> None:
+    """Erases by block, and how they are distributed."""
+    kind = Path(path).suffix.lower()
+    if kind not in (".png", ".svg", ".pdf"):
+        raise GordonError(f"cannot draw {path}: no kind of picture", "a name in .png, .svg or .pdf")
+    from matplotlib.figure import Figure
+
+    blocks = report["blocks"]
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=[3, 1], sharey=True)
+    for state in sorted({block["state"] for block in blocks}):
+        chosen = [block for block in blocks if block["state"] == state]
+        at, erases = [b["block"] for b in chosen], [b["erases"] for b in chosen]
+        left.plot(at, erases, ".", markersize=3, label=f"{state} ({len(chosen):,})")
+    left.set(xlabel="super-block", ylabel="erases", title=Path(image).name)
+    left.legend(loc="best", fontsize="small")
+    right.hist([block["erases"] for block in blocks], bins=40, orientation="horizontal")
+    right.set(xlabel="super-blocks")
+    beside = Path(path).with_name(f".{Path(path).name}.partial")
+    try:
+        figure.savefig(beside, format=kind[1:], dpi=120)
+        beside.replace(path)
+    except OSError as error:
+        raise GordonError(f"cannot write {path}: {error.strerror or error}") from None
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,329 @@
+"""`gordon block`: images, what is served of them to real clients, what survives, what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import Json, Run
+
+MIB = 1 << 20
+PATH = f"/usr/bin:/usr/sbin:{os.environ['PATH']}"
+ENV = {**os.environ, "PATH": PATH}
+
+
+def need(*names: str) -> None:
+    missing = [name for name in names if shutil.which(name, path=PATH) is None]
+    if missing:
+        pytest.skip(f"not on this machine: {', '.join(missing)}")
+
+
+@pytest.fixture(autouse=True)
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+class Server:
+    """`gordon block serve` in a process of its own."""
+
+    def __init__(self, folder: Path, *args: str) -> None:
+        self.folder, self.socket = folder, folder / "s"
+        self.uri = f"nbd+unix:///?socket={self.socket}"
+        command = [sys.executable, "-m", "gordon", "block", "serve", "flash.img"]
+        self.process = subprocess.Popen(
+            [*command, "--socket", "s", *args], cwd=folder, stderr=subprocess.PIPE, text=True
+        )
+        while not self.answers():
+            if self.process.poll() is not None:
+                raise AssertionError(self.process.communicate()[1])
+            time.sleep(0.01)
+
+    def answers(self) -> bool:
+        with socket.socket(socket.AF_UNIX) as client:
+            return client.connect_ex(f"{self.socket}.stat") == 0
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> str:
+        self.process.send_signal(how)
+        said = self.process.communicate(timeout=60)[1]
+        assert self.process.returncode == (-how if how == signal.SIGKILL else 0), said
+        return said
+
+    def client(self, *command: str, check: bool = True) -> str:
+        ran = subprocess.run(command, capture_output=True, text=True, env=ENV, cwd=self.folder)
+        assert not check or ran.returncode == 0, ran.stderr
+        return ran.stdout + ran.stderr
+
+    def shell(self, script: str) -> str:
+        """Python in nbdsh, with the device as `h`."""
+        return self.client("nbdsh", "-u", self.uri, "-c", script)
+
+
+Serve = Callable[..., Server]
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    servers: list[Server] = []
+
+    def start(*args: str) -> Server:
+        servers.append(Server(tmp_path, *args))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        if server.process.poll() is None:
+            server.process.kill()
+            server.process.wait()
+
+
+@pytest.fixture
+def image(run: Run) -> str:
+    ran = run("block", "create", "flash.img", "--capacity", "64MiB")
+    assert ran.status == 0, ran.err
+    return "flash.img"
+
+
+def clean(run: Run) -> Json:
+    ran = run("block", "check", "flash.img", "--json", "-")
+    report: Json = json.loads(ran.out)
+    assert (ran.status, report["errors"]) == (0, []), ran.err
+    return report
+
+
+def test_a_new_image_takes_little_room(run: Run, tmp_path: Path) -> None:
+    ran = run("block", "create", "flash.img", "--json", "made.json")
+    assert ran.status == 0, ran.err
+    made = json.loads((tmp_path / "made.json").read_text())
+    assert made["capacity"] >= 256 * 10**9
+    found = (tmp_path / "flash.img").stat()
+    assert found.st_size > made["raw"] >= 2**38
+    assert found.st_blocks * 512 < 64 * MIB
+    assert "256GB" in ran.out or "238" in ran.out
+    assert clean(run)["erased_blocks"] == made["blocks"]
+
+
+def test_what_a_client_writes_another_reads(run: Run, image: str, serve: Serve) -> None:
+    need("nbdcopy", "nbdinfo", "qemu-img")
+    server = serve()
+    data = random.Random(1).randbytes(48 * MIB)
+    (server.folder / "in").write_bytes(data)
+    server.client("nbdcopy", "--flush", "in", server.uri)
+    told = json.loads(server.client("nbdinfo", "--json", server.uri))["exports"][0]
+    assert told["export-size"] == 64 * MIB
+    assert all(told[f"can_{what}"] for what in ("flush", "fua", "trim", "zero", "multi_conn"))
+    stat = json.loads(run("block", "stat", "--socket", "s", "--json", "-").out)
+    assert stat["host_bytes_written"] >= 48 * MIB
+    assert stat["flushes"] >= 1
+    assert 1 <= stat["write_amplification"] < 1.2
+    assert sum(lane["programs"] for lane in stat["lanes"]) * 65536 >= 48 * MIB
+    said = server.stop()
+    assert "the image is in order" in said
+    report = clean(run)
+    assert report["closed_in_order"]
+    assert report["logical_pages"] >= 48 * MIB // 4096
+    # Another server, another client.
+    server = serve()
+    server.client("qemu-img", "convert", "-f", "raw", "-O", "raw", server.uri, "out")
+    assert (server.folder / "out").read_bytes()[: len(data)] == data
+    server.stop()
+
+
+def test_every_command_of_the_protocol(image: str, serve: Serve) -> None:
+    need("nbdsh")
+    server = serve()
+    server.shell(
+        """
+h.pwrite(b"a" * 65536, 0)
+h.pwrite(b"b" * 1000 + b"c" * 24, 4096 * 3 + 512, nbd.CMD_FLAG_FUA)
+assert h.pread(1024, 4096 * 3 + 512) == b"b" * 1000 + b"c" * 24
+assert h.pread(512, 4096 * 3) == b"a" * 512
+h.trim(8192, 16384)
+assert h.pread(8192, 16384) == bytes(8192)
+assert h.pread(4096, 24576) == b"a" * 4096
+h.zero(5000 // 512 * 512, 32768 + 512, nbd.CMD_FLAG_FUA)
+assert h.pread(65536, 0).count(b"a") == 65536 - 8192 - 4608 - 1024
+h.zero(4096, 0, nbd.CMD_FLAG_FAST_ZERO | nbd.CMD_FLAG_NO_HOLE)
+h.flush()
+h.cache(65536, 0)
+try:
+    h.pread(512, h.get_size())
+except nbd.Error as error:
+    assert error.errnum
+else:
+    raise SystemExit("a read past the end")
+"""
+    )
+    # Holes are told: what was never written, and what was trimmed.
+    told = server.client("nbdinfo", "--map", server.uri)
+    rows = [line.split() for line in told.splitlines()]
+    assert {row[2] for row in rows} == {"0", "3"}
+    assert sum(int(row[1]) for row in rows) == 64 * MIB
+    server.stop()
+
+
+def test_what_is_flushed_survives_a_kill(run: Run, image: str, serve: Serve) -> None:
+    need("nbdsh")
+    seeds = random.Random(7)
+    known: dict[int, bytes] = {}
+    for _ in range(4):
+        server = serve()
+        # What was flushed before the last kill is there.
+        for place, value in sorted(known.items()):
+            server.shell(f"assert h.pread(4096, {place * 4096}) == bytes.fromhex('{value.hex()}') * 4")
+        writes = {seeds.randrange(16384): seeds.randbytes(1024) for _ in range(60)}
+        lines = "\n".join(
+            f"h.pwrite(bytes.fromhex('{value.hex()}') * 4, {place * 4096})"
+            for place, value in writes.items()
+        )
+        server.shell(f"{lines}\nh.flush()")
+        known = writes
+        # More of it, not flushed, under way when the server is killed.
+        other = subprocess.Popen(
+            ["nbdsh", "-u", server.uri, "-c", "while True: h.pwrite(b'x' * 1048576, 67108864 - 1048576)"],
+            env=ENV,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        time.sleep(0.2)
+        server.stop(signal.SIGKILL)
+        other.wait()
+        known = {place: value for place, value in known.items() if place < 16384 - 256}
+        assert not clean(run)["closed_in_order"]
+
+
+def test_it_may_be_read_only(image: str, serve: Serve) -> None:
+    need("nbdsh")
+    server = serve("--read-only", "--export", "flash")
+    uri = server.uri.replace(":///", ":///flash")
+    told = json.loads(server.client("nbdinfo", "--json", uri))["exports"][0]
+    assert (told["is_read_only"], told["export-name"]) == (True, "flash")
+    server.stop()
+
+
+def test_fio_verifies_what_it_wrote(run: Run, image: str, serve: Serve) -> None:
+    need("fio")
+    server = serve()
+    server.client(
+        *("fio", "--name=v", "--ioengine=nbd", f"--uri={server.uri}", "--rw=randwrite", "--bs=4k"),
+        *("--size=60m", "--iodepth=16", "--verify=crc32c", "--verify_fatal=1", "--fsync=64"),
+    )
+    server.stop()
+    clean(run)
+
+
+def test_answers_take_the_time_of_the_flash(run: Run, image: str, serve: Serve) -> None:
+    need("nbdsh")
+    server = serve("--timing", "real", "--set", "timing.read=20ms")
+    # Read in 20 ms each, one after the other. (The write is answered from the buffer.)
+    took = server.shell(
+        "import time\nh.pwrite(bytes(range(256)) * 4096, 0); h.flush()\n"
+        "t = time.monotonic()\n"
+        "for at in range(0, 10 * 65536, 65536): assert h.pread(4096, at) == bytes(range(256)) * 16\n"
+        "print(time.monotonic() - t)"
+    )
+    assert float(took) >= 0.2
+    late = json.loads(run("block", "stat", "--socket", "s", "--json", "-").out)["emulation"]
+    assert late["requests"] >= 12
+    assert late["got_mean_us"] >= late["asked_mean_us"] > 0
+    assert "late by" in server.stop()
+
+
+def test_metrics_are_what_prometheus_reads(run: Run, image: str, serve: Serve) -> None:
+    server = serve("--metrics", "127.0.0.1:0")
+    line = ""
+    assert server.process.stderr is not None
+    while "http://" not in line:
+        line = server.process.stderr.readline()
+    url = line.split()[0]
+    text = urllib.request.urlopen(f"{url}/metrics").read().decode()  # noqa: S310
+    kinds = dict(row.split()[2:4] for row in text.splitlines() if row.startswith("# TYPE"))
+    assert kinds["gordon_block_requests_total"] == "counter"
+    for row in text.splitlines():
+        if not row.startswith("#"):
+            name, value = row.rsplit(" ", 1)
+            float(value)
+            assert name.split("{")[0] in kinds
+    assert f'gordon_block_blocks{{state="good"}}' in text
+    ran = run("block", "stat", "--url", url)
+    assert "write amplification -" in ran.out
+    server.stop()
+
+
+def test_wear_is_told_and_drawn(run: Run, image: str, serve: Serve, tmp_path: Path) -> None:
+    need("nbdsh")
+    server = serve()
+    server.shell("for n in range(4):\n  for at in range(0, 64, 4): h.pwrite(bytes([n]) * 4194304, at << 20)\n  h.flush()")
+    server.stop()
+    ran = run("block", "wear", "flash.img", "--json", "wear.json", "--plot", "wear.png")
+    assert ran.status == 0, ran.err
+    report = json.loads((tmp_path / "wear.json").read_text())
+    assert report["erases"] == sum(block["erases"] for block in report["blocks"]) > 0
+    assert report["budget_left"] is not None
+    assert (tmp_path / "wear.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("args", "what"),
+    [
+        (("create", "flash.img"), ("flash.img", "exists")),
+        (("create", "no/flash.img"), ("no/flash.img",)),
+        (("create", "b.img", "--capacity", "1GB", "--set", "super_page.unit=48KiB"), ("divide",)),
+        (("create", "b.img", "--capacity", "100B"), ("100B",)),
+        (("create", "b.img", "--fault", "bits=1"), ("--fault bits=1", "bit_errors")),
+        (("create", "b.img", "--fault", "bit_errors=2"), ("bit_errors", "probability")),
+        (("create", "b.img", "--preset", "gordon-slc"), ("no flash preset",)),
+        (("serve", "none.img", "--socket", "s"), ("none.img", "No such file")),
+        (("serve", "foreign.img", "--socket", "s"), ("foreign.img", "not a NAND image")),
+        (("serve", "cut.img", "--socket", "s"), ("cut.img",)),
+        (("serve", "flash.img", "--socket", "taken"), ("taken", "exists already")),
+        (("serve", "flash.img", "--listen", "0.0.0.0:0"), ("TLS",)),
+        (("serve", "flash.img", "--listen", "nowhere"), ("nowhere is no address",)),
+        (("stat", "--socket", "none"), ("none", "gordon block serve")),
+        (("check", "foreign.img"), ("foreign.img",)),
+        (("wear", "flash.img", "--plot", "wear.txt"), ("wear.txt",)),
+    ],
+)
+def test_bad_input_is_one_clear_error(
+    run: Run, image: str, tmp_path: Path, args: tuple[str, ...], what: tuple[str, ...]
+) -> None:
+    (tmp_path / "foreign.img").write_bytes(b"not an image" * 1000)
+    (tmp_path / "taken").write_text("a file")
+    shutil.copyfile(tmp_path / image, tmp_path / "cut.img")
+    os.truncate(tmp_path / "cut.img", 100_000)
+    ran = run("block", *args)
+    assert (ran.status, ran.out) == (1, "")
+    assert ran.err.startswith("error: ")
+    for text in what:
+        assert text in ran.err
+    assert not (tmp_path / "b.img").exists()
+
+
+def test_an_image_has_one_user(run: Run, image: str, serve: Serve) -> None:
+    server = serve()
+    for command in ("check", "wear"):
+        ran = run("block", command, "flash.img")
+        assert ran.status == 1
+        assert "in use" in ran.err
+    server.stop()
+
+
+def test_usage(run: Run, image: str) -> None:
+    for args in (
+        ("serve", "flash.img"),
+        ("serve", "flash.img", "--socket", "s", "--tls-key", "k"),
+        ("stat",),
+        ("stat", "--socket", "s", "--url", "u"),
+    ):
+        assert run("block", *args).status == 2
