@@ -21,9 +21,9 @@ ARROWS: dict[str, set[str]] = {
     "replay": {"device", "ftl", "nand", "trace", "units"},
     "cluster": {"device", "replay", "trace", "units"},
     "store": {"ftl", "nand", "units"},
-    "nbd": {"units"},
+    "nbd": {"device", "nand", "store", "units"},
     "testkit": {"ftl", "nand", "units"},
-    "py": {"cluster", "device", "replay", "trace", "units"},
+    "py": {"cluster", "device", "nbd", "replay", "store", "trace", "units"},
 }
 
 #: Rooms without files, sockets, clocks and threads: they do not even link the standard library.

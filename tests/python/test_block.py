@@ -14,12 +14,14 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from conftest import Json, Run
+from conftest import Run
 
 MIB = 1 << 20
+Report = dict[str, Any]
 PATH = f"/usr/bin:/usr/sbin:{os.environ['PATH']}"
 ENV = {**os.environ, "PATH": PATH}
 
@@ -95,9 +97,9 @@ def image(run: Run) -> str:
     return "flash.img"
 
 
-def clean(run: Run) -> Json:
+def clean(run: Run) -> Report:
     ran = run("block", "check", "flash.img", "--json", "-")
-    report: Json = json.loads(ran.out)
+    report: Report = json.loads(ran.out)
     assert (ran.status, report["errors"]) == (0, []), ran.err
     return report
 
@@ -110,7 +112,7 @@ def test_a_new_image_takes_little_room(run: Run, tmp_path: Path) -> None:
     found = (tmp_path / "flash.img").stat()
     assert found.st_size > made["raw"] >= 2**38
     assert found.st_blocks * 512 < 64 * MIB
-    assert "256GB" in ran.out or "238" in ran.out
+    assert "256 GB" in ran.out
     assert clean(run)["erased_blocks"] == made["blocks"]
 
 
@@ -181,7 +183,9 @@ def test_what_is_flushed_survives_a_kill(run: Run, image: str, serve: Serve) -> 
         server = serve()
         # What was flushed before the last kill is there.
         for place, value in sorted(known.items()):
-            server.shell(f"assert h.pread(4096, {place * 4096}) == bytes.fromhex('{value.hex()}') * 4")
+            server.shell(
+                f"assert h.pread(4096, {place * 4096}) == bytes.fromhex('{value.hex()}') * 4"
+            )
         writes = {seeds.randrange(16384): seeds.randbytes(1024) for _ in range(60)}
         lines = "\n".join(
             f"h.pwrite(bytes.fromhex('{value.hex()}') * 4, {place * 4096})"
@@ -191,7 +195,13 @@ def test_what_is_flushed_survives_a_kill(run: Run, image: str, serve: Serve) -> 
         known = writes
         # More of it, not flushed, under way when the server is killed.
         other = subprocess.Popen(
-            ["nbdsh", "-u", server.uri, "-c", "while True: h.pwrite(b'x' * 1048576, 67108864 - 1048576)"],
+            [
+                "nbdsh",
+                "-u",
+                server.uri,
+                "-c",
+                "while True: h.pwrite(b'x' * 1048576, 67108864 - 1048576)",
+            ],
             env=ENV,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -230,7 +240,7 @@ def test_answers_take_the_time_of_the_flash(run: Run, image: str, serve: Serve) 
     took = server.shell(
         "import time\nh.pwrite(bytes(range(256)) * 4096, 0); h.flush()\n"
         "t = time.monotonic()\n"
-        "for at in range(0, 10 * 65536, 65536): assert h.pread(4096, at) == bytes(range(256)) * 16\n"
+        "for at in range(0, 655360, 65536): assert h.pread(4096, at) == bytes(range(256)) * 16\n"
         "print(time.monotonic() - t)"
     )
     assert float(took) >= 0.2
@@ -255,7 +265,7 @@ def test_metrics_are_what_prometheus_reads(run: Run, image: str, serve: Serve) -
             name, value = row.rsplit(" ", 1)
             float(value)
             assert name.split("{")[0] in kinds
-    assert f'gordon_block_blocks{{state="good"}}' in text
+    assert 'gordon_block_blocks{state="good"}' in text
     ran = run("block", "stat", "--url", url)
     assert "write amplification -" in ran.out
     server.stop()
@@ -264,7 +274,11 @@ def test_metrics_are_what_prometheus_reads(run: Run, image: str, serve: Serve) -
 def test_wear_is_told_and_drawn(run: Run, image: str, serve: Serve, tmp_path: Path) -> None:
     need("nbdsh")
     server = serve()
-    server.shell("for n in range(4):\n  for at in range(0, 64, 4): h.pwrite(bytes([n]) * 4194304, at << 20)\n  h.flush()")
+    server.shell(
+        "for n in range(4):\n"
+        "  for at in range(0, 64, 4): h.pwrite(bytes([n]) * 4194304, at << 20)\n"
+        "  h.flush()"
+    )
     server.stop()
     ran = run("block", "wear", "flash.img", "--json", "wear.json", "--plot", "wear.png")
     assert ran.status == 0, ran.err

@@ -2,10 +2,10 @@
 
 use crate::error::raise;
 use crate::watch::watched;
-use gordon_replay::parse::from_json;
 use gordon_device::ssd::SsdConfig;
 use gordon_nbd::block::{Block, Metrics, Pace, Part, describe};
 use gordon_nbd::{Limits, Listen, Named, Server, ServerOptions, Tls};
+use gordon_replay::parse::from_json;
 use gordon_store::{Backend, Faults, Image};
 use gordon_units::Bytes;
 use pyo3::prelude::*;

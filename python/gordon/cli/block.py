@@ -108,7 +108,9 @@ def create(image: str, json_path: str | None, **given: Any) -> None:
     metavar="HOST:PORT",
     help="Tell /metrics (Prometheus) and /status here too; it is always told at PATH.stat.",
 )
-@click.option("--clients", type=options.COUNT, metavar="N", help="The most clients.  [default: 128]")
+@click.option(
+    "--clients", type=options.COUNT, metavar="N", help="The most clients.  [default: 128]"
+)
 @options.json_out
 def serve(image: str, json_path: str | None, **given: Any) -> None:
     """Serve an image to NBD clients until SIGTERM or Ctrl-C.

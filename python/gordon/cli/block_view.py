@@ -9,7 +9,7 @@ from typing import Any
 
 from gordon._core import GordonError
 from gordon.cli.terminal import Column, Output, data
-from gordon.human import binary, figures
+from gordon.human import binary, figures, short
 
 Json = dict[str, Any]
 
@@ -17,14 +17,14 @@ Json = dict[str, Any]
 def created(console: Output, image: str, made: Json) -> None:
     device = made["device"]
     console.text(
-        f"{image}: {device['preset']}, {binary(made['capacity'])} exported of "
-        f"{binary(made['raw'])}, mapped by {binary(made['unit'])}; {made['blocks']:,} "
+        f"{image}: {device['preset']}, {short(made['capacity'], 'B')} exported of "
+        f"{short(made['raw'], 'B')}, mapped by {binary(made['unit'])}; {made['blocks']:,} "
         f"super-blocks, {made['bad_blocks']} bad; {made['uuid']}"
     )
 
 
 def ready(console: Output, image: str, where: Json) -> None:
-    console.text(f"{image}: {binary(where['capacity'])}, served at")
+    console.text(f"{image}: {short(where['capacity'], 'B')}, served at")
     for place in where["places"]:
         console.text(f"  {place}")
     for place in where["status"]:
@@ -55,7 +55,7 @@ def _ratio(value: float | None) -> str:
 def status(console: Output, found: Json) -> None:
     """One screen."""
     console.text(
-        f"{found['preset']}, {binary(found['capacity'])}, up {found['uptime_s']:,.0f} s"
+        f"{found['preset']}, {short(found['capacity'], 'B')}, up {found['uptime_s']:,.0f} s"
         + (f"; {found['read_only']}" if found["read_only"] else "")
     )
     console.text(
@@ -64,8 +64,9 @@ def status(console: Output, found: Json) -> None:
         f"failed, {found['in_flight']} on their way"
     )
     console.text(
-        f"bytes: {binary(found['host_bytes_read'])} read, {binary(found['host_bytes_written'])} "
-        f"written, {binary(found['host_bytes_trimmed'])} trimmed"
+        f"bytes: {short(found['host_bytes_read'], 'B')} read, "
+        f"{short(found['host_bytes_written'], 'B')} written, "
+        f"{short(found['host_bytes_trimmed'], 'B')} trimmed"
     )
     pages = found["programmed"]
     console.text(
@@ -85,9 +86,9 @@ def status(console: Output, found: Json) -> None:
         f"life {wear['least']} to {wear['most']} erases, mean {wear['mean']:.2f}"
     )
     console.text(
-        f"errors: {found['bits_corrected']:,} bits corrected, {found['codewords_lost']:,} codewords "
-        f"lost, {found['checksum_errors']:,} checksums, {found['flash_failures']:,} failed programs "
-        f"and erases, {found['medium_errors']:,} of the file"
+        f"errors: {found['bits_corrected']:,} bits corrected, {found['codewords_lost']:,} "
+        f"codewords lost, {found['checksum_errors']:,} checksums, {found['flash_failures']:,} "
+        f"failed programs and erases, {found['medium_errors']:,} of the file"
     )
     use = found["utilisation"]
     if use:
@@ -97,14 +98,24 @@ def status(console: Output, found: Json) -> None:
             f"flash time (modelled): buses {buses}; dies {100 * min(dies):.0f}% to "
             f"{100 * max(dies):.0f}%, mean {100 * sum(dies) / len(dies):.0f}%"
         )
-    for name, key in (("queue depth", "queue_depth"), ("ns between requests", "arrivals_ns")):
+    for name, key, unit in (
+        ("queue depth", "queue_depth", lambda value: f"{value:,}"),
+        ("time between requests", "arrivals_ns", _time),
+    ):
         shown = ", ".join(
-            f"{'0' if place == 0 else f'<{2**place:,}'}: {count:,}"
+            f"{'0' if place == 0 else f'<{unit(2**place)}'}: {count:,}"
             for place, count in enumerate(found[key])
             if count
         )
         console.text(f"{name}: {shown or '-'}")
     late(console, found)
+
+
+def _time(ns: int) -> str:
+    for scale, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+        if ns >= scale:
+            return f"{figures(ns / scale)}{unit}"
+    return f"{ns}ns"
 
 
 #: What `--follow` shows: title, and the value from two states and the seconds between.
@@ -207,7 +218,10 @@ def plot_wear(path: str, image: str, report: Json) -> None:
         left.plot(at, erases, ".", markersize=3, label=f"{state} ({len(chosen):,})")
     left.set(xlabel="super-block", ylabel="erases", title=Path(image).name)
     left.legend(loc="best", fontsize="small")
-    right.hist([block["erases"] for block in blocks], bins=40, orientation="horizontal")
+    most = max(block["erases"] for block in blocks)
+    bins = [place - 0.5 for place in range(0, most + 2, 1 + most // 60)]
+    right.hist([block["erases"] for block in blocks], bins=bins, orientation="horizontal")
+    left.set_ylim(-0.5, 1.05 * most + 0.5)
     right.set(xlabel="super-blocks")
     beside = Path(path).with_name(f".{Path(path).name}.partial")
     try:

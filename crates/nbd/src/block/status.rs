@@ -228,12 +228,15 @@ fn utilisation(
     let page = Bytes(u64::from(geometry.page_bytes) + u64::from(geometry.oob_bytes));
     let dies = u64::from(shape.dies_per_bus) * u64::from(shape.planes);
     let crossing = (timing.command + timing.transfer(page)).0 * dies;
+    // Of what is read only the slots asked for cross: on average so many of all.
+    let (ftl, slots) = (engine.ftl().stats(), u64::from(engine.ftl().config().slots));
+    let slots_read = crossing * ftl.page_reads() / (ftl.read_operations * slots).max(1);
     // Sums of nanoseconds: below 2^53 for months.
     #[allow(clippy::cast_precision_loss)]
     let part = |busy: u64| busy as f64 / 1e9 / since.as_secs_f64().max(1e-9);
     let mean = |times: &[Ns]| times.iter().map(|t| t.0).sum::<u64>() / times.len() as u64;
     let (read, program) = (mean(timing.read.types()), mean(timing.program.types()));
-    let on_bus = |lane: &Lane| (lane.reads + lane.programs) * crossing;
+    let on_bus = |lane: &Lane| lane.reads * slots_read + lane.programs * crossing;
     let on_dies =
         |lane: &Lane| lane.reads * read + lane.programs * program + lane.erases * timing.erase.0;
     let mut buses = vec![0; layout.bus_groups() as usize];
