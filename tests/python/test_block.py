@@ -247,6 +247,8 @@ def test_answers_take_the_time_of_the_flash(run: Run, image: str, serve: Serve) 
     late = json.loads(run("block", "stat", "--socket", "s", "--json", "-").out)["emulation"]
     assert late["requests"] >= 12
     assert late["got_mean_us"] >= late["asked_mean_us"] > 0
+    missed = late["got_mean_us"] - late["asked_mean_us"]
+    assert late["late_mean_us"] == pytest.approx(missed, rel=0.01, abs=0.01)
     assert "late by" in server.stop()
 
 

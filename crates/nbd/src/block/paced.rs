@@ -26,6 +26,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// In nanoseconds: what is later counts as that late.
+const HOUR: u64 = 3_600_000_000_000;
+
 /// The last stretch before an answer is due is waited for awake.
 const AWAKE: Duration = Duration::from_micros(30);
 
@@ -136,7 +139,7 @@ impl Paced {
                 ended: Vec::new(),
                 asked: 0,
                 got: 0,
-                late: Histogram::new(3).expect("three digits"),
+                late: Histogram::new_with_bounds(1, HOUR, 3).expect("three digits"),
                 stopped: false,
             }),
             bell: Condvar::new(),
