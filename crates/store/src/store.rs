@@ -126,7 +126,8 @@ fn stop<P>(batch: &mut Vec<(Command, P)>, mut finish: impl FnMut(Completion<P>))
 
 impl<P: Payload + Default> Store<P> {
     /// Writes everything out and leaves the image in order. A store that is dropped instead is as if
-    /// its process had been killed.
+    /// its process had been killed. After it nothing more is to be asked; the file is free for others
+    /// when the store is dropped.
     pub fn close(&self) -> Result<(), Fault> {
         let Ok(mut shared) = self.engine.lock() else { return Err(Fault::Stopped) };
         shared.engine.close()

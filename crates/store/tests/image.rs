@@ -66,6 +66,7 @@ fn a_store_in_a_file_holds_what_it_was_given() {
         let (result, read) = one(&store, Command::Read { offset: 0 }, vec![0; size]);
         assert!(result.is_ok() && read == data);
         store.close().unwrap();
+        drop(store);
         let image = Image::open(&path, Backend::File, false).unwrap();
         assert!(image.clean);
         let report = check(&image).unwrap();

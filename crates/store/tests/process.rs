@@ -82,6 +82,7 @@ fn threads_share_a_store() {
         assert_eq!(telemetry.counters.queue_depth.count(), 4 * 1499);
         let store = Arc::into_inner(store).expect("the last one");
         store.close().unwrap();
+        drop(store);
         let report = check(&Image::open(&path, Backend::File, false).unwrap()).unwrap();
         assert!(report.clean, "{:?}", report.errors);
     }

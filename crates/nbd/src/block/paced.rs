@@ -85,6 +85,8 @@ struct State {
     due: BinaryHeap<Reverse<Due>>,
     order: u64,
     ended: Vec<Completion<Carried>>,
+    /// When the last request came.
+    last: Ns,
     asked: u128,
     got: u128,
     late: Histogram<u64>,
@@ -137,6 +139,7 @@ impl Paced {
                 due: BinaryHeap::new(),
                 order: 0,
                 ended: Vec::new(),
+                last: Ns::ZERO,
                 asked: 0,
                 got: 0,
                 late: Histogram::new_with_bounds(1, HOUR, 3).expect("three digits"),
@@ -195,6 +198,26 @@ impl Shared {
 
     /// Puts what the store has issued on the lanes, and what has ended among what is due.
     fn issue(&self, state: &mut State, now: Ns) {
+        loop {
+            self.launch(state, now);
+            let flies = state.flying.len() > state.free.len();
+            if flies && state.engine.failure().is_none() || !state.engine.unstick() {
+                break;
+            }
+        }
+        let mut ended = std::mem::take(&mut state.ended);
+        state.engine.finished(&mut ended);
+        for completion in ended.drain(..) {
+            let Carried { came, way, .. } = completion.payload;
+            let at = now + way;
+            state.order += 1;
+            state.due.push(Reverse(Due { at, order: state.order, came, completion }));
+        }
+        state.ended = ended;
+    }
+
+    /// Puts what the store has issued on the lanes.
+    fn launch(&self, state: &mut State, now: Ns) {
         while let Some(moved) = state.engine.next_op() {
             let tag = state.free.pop().unwrap_or_else(|| {
                 state.flying.push(None);
@@ -211,15 +234,6 @@ impl Shared {
             };
             state.lanes.issue(now, Work { block, page, share, tag, kind, background });
         }
-        let mut ended = std::mem::take(&mut state.ended);
-        state.engine.finished(&mut ended);
-        for completion in ended.drain(..) {
-            let Carried { came, way, .. } = completion.payload;
-            let at = now + way;
-            state.order += 1;
-            state.due.push(Reverse(Due { at, order: state.order, came, completion }));
-        }
-        state.ended = ended;
     }
 
     /// Keeps the clock: simulates, and answers what is due.
@@ -313,6 +327,8 @@ impl Export for Paced {
         let mut state = shared.lock();
         let now = shared.now();
         shared.advance(&mut state, now);
+        let after = now.0 - std::mem::replace(&mut state.last, now).0;
+        state.engine.arrived(after, batch.len());
         for request in batch.drain(..) {
             // Not modelled: requests that wait for each other on the link.
             let bytes = Bytes(request.data().len() as u64);

@@ -269,14 +269,21 @@ impl<P: Payload> Engine<P> {
             while let Some(moved) = self.next_op() {
                 self.done(moved);
             }
-            let waits = self.open.len() > 0 && self.failure.is_none() && !self.ftl.is_worn_out();
-            if !waits || !self.idle() {
-                break;
+            if !self.unstick() {
+                return;
             }
         }
+    }
+
+    /// Where no operation is in flight, requests may still wait: for the write buffer to be written
+    /// out, which is done, or as the file under the image takes nothing, which they are told. True if
+    /// there are operations now.
+    pub fn unstick(&mut self) -> bool {
         if self.failure.is_some() {
             self.give_up();
+            return false;
         }
+        self.open.len() > 0 && !self.ftl.is_worn_out() && self.idle()
     }
 
     /// A time for work in the background: collection, and writing out what is buffered. True if there
@@ -369,7 +376,7 @@ impl<P: Payload> Engine<P> {
     }
 
     /// Counts how long ago the last request came; several came with it.
-    pub(crate) fn arrived(&mut self, after_ns: u64, together: usize) {
+    pub fn arrived(&mut self, after_ns: u64, together: usize) {
         self.counters.arrivals_ns.add(after_ns);
         self.counters.arrivals_ns.0[0] += together.saturating_sub(1) as u64;
     }
