@@ -3,6 +3,8 @@
 # make build  leaves .venv/bin/gordon
 # make lint   formatting and lints, all errors
 # make bench  speed and operation counts
+# make torture  power cuts, kills, crashes and damage, about 10 minutes on 2 cores; GORDON_POWER_HISTORIES,
+#             GORDON_POWER_REQUESTS and STORE_SEEDS say how many
 # make miri   the simulators in an interpreter that catches what the compiler cannot; wants Miri
 # make figures  the pages of docs/design that are printed by programs
 
@@ -11,7 +13,7 @@ export PATH := $(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH
 VENV := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo test build lint bench miri figures clean
+.PHONY: demo test build lint bench torture miri figures clean
 build: .venv/built
 
 .venv/installed: pyproject.toml requirements.lock
@@ -49,6 +51,16 @@ bench: build
 	cargo run -q --release -p gordon-replay --example replay_rate
 	cargo run -q --release -p gordon-trace --example capture_cost
 	cargo run -q --release -p gordon-trace --example formats_rate
+
+GORDON_POWER_HISTORIES ?= 6000
+GORDON_POWER_REQUESTS ?= 1000000
+STORE_SEEDS ?= 1500
+torture: export GORDON_POWER_HISTORIES := $(GORDON_POWER_HISTORIES)
+torture: export GORDON_POWER_REQUESTS := $(GORDON_POWER_REQUESTS)
+torture: export STORE_SEEDS := $(STORE_SEEDS)
+torture:
+	cargo test --profile torture --locked -p gordon-ftl --test power
+	cargo test --profile torture --locked -p gordon-store --test histories --test damage
 
 # For RISC-V, where no library of ours has assembly, which Miri does not run. Lints are `make lint`'s.
 MIRI := RUSTFLAGS=--cap-lints=warn MIRIFLAGS=-Zmiri-disable-isolation \

@@ -172,7 +172,7 @@ impl<O: Out> Ftl<O> {
 
     /// Writes the next page of the log, if one is due; true if there is no room for it.
     pub(crate) fn write_log(&mut self) -> bool {
-        if !self.wants_log() || self.worn_out || self.is_rewriting() {
+        if !self.wants_log() || self.worn_out {
             return false;
         }
         self.release_old();

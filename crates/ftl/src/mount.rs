@@ -12,7 +12,8 @@
 //! 1. The last page of a block that was being written may read well now and fail later (an *unstable
 //!    page*): what it holds is rewritten.
 //! 2. So may the last page of the trim log: the log is written anew, as a snapshot.
-//! 3. Blocks without a summary are emptied and erased.
+//! 3. Blocks without a summary are emptied and erased, and those with a page that cannot be read: it
+//!    might come back after the next cut, older than what was served since.
 //!
 //! Before the first two are done nothing is erased that holds data, for it may be what an unstable page
 //! stands before. A block that seems erased may be half so, or have a page half programmed: it is erased
@@ -33,7 +34,9 @@ use core::fmt;
 use gordon_nand::Layout;
 use gordon_units::{BlockId, Lpn, Ppn};
 
-/// Numbers that pages may have which cannot be read now are skipped after a cut.
+/// Numbers that pages may have which cannot be read now are skipped after a cut. Such pages are erased
+/// before anything is served, but for one that seems erased and is not: should it ever be read, it is
+/// the older.
 const SKIPPED: u64 = 1 << 32;
 /// Higher ones than any layer gives.
 const LIMIT: u64 = 1 << 63;
@@ -355,6 +358,9 @@ impl Mount {
                     CLOSED
                 }
                 Holds::Nothing => {
+                    if !clean && block.end > 0 {
+                        partial.push(id);
+                    }
                     ftl.collector.erasable.push(id);
                     CLOSED
                 }
@@ -479,11 +485,6 @@ impl<O: Out> Ftl<O> {
         self.recovery.as_ref().is_some_and(|recovery| recovery.stage != Stage::Empty)
     }
 
-    /// Whether the trim log has to wait: what it says of a page that may be unstable could be wrong.
-    pub(crate) fn is_rewriting(&self) -> bool {
-        self.recovery.as_ref().is_some_and(|recovery| recovery.stage == Stage::Rewrite)
-    }
-
     /// Goes on with what a cut has left to be done.
     #[cold]
     pub(crate) fn recover(&mut self) {
@@ -494,6 +495,7 @@ impl<O: Out> Ftl<O> {
             {
                 self.copy_page(ppn, Cause::Collection);
             }
+            // What the log said before of a page that may be unstable could be wrong.
             if recovery.rewrite.is_empty() && self.collector.copies == 0 {
                 recovery.stage = Stage::Log;
                 self.log.renew();
@@ -520,7 +522,7 @@ pub(crate) struct Recovery {
     stage: Stage,
     /// Pages that may be unstable.
     rewrite: Vec<Ppn>,
-    /// Blocks without a summary.
+    /// Blocks without a summary, and with a page that cannot be read.
     partial: Vec<BlockId>,
 }
 

@@ -2,18 +2,44 @@
 //! done to recover. Nothing that was flushed is lost, no page shows a mix, and what was seen once
 //! stays.
 //!
-//! A failure prints the seed of its history: `GORDON_POWER_SEED=N cargo test -p gordon-ftl --test
-//! power` runs that one alone. `GORDON_POWER_HISTORIES` says how many to run.
+//! A failure prints the line that replays its history alone. `GORDON_POWER_HISTORIES` says how many
+//! short ones to run, `GORDON_POWER_REQUESTS` how many requests the long ones have in all.
 
 use gordon_ftl::{Config, Victim};
 use gordon_nand::{Geometry, Layout, Shape};
 use gordon_testkit::{Cut, Random, Request, Rig};
 use gordon_units::Lpn;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 const SECTORS: u32 = 2;
 /// Combinations of what may happen to the operations in flight that are tried at one point; of more
 /// some are drawn.
 const MOST: usize = 24;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|n| n.parse().expect("a number"))
+}
+
+/// Runs each seed, or the one that is asked for.
+fn seeds(count: u64, mut run: impl FnMut(u64)) {
+    let only = number("GORDON_POWER_SEED");
+    for seed in only.map_or(0..count, |seed| seed..seed + 1) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(seed))) {
+            let requests = number("GORDON_POWER_REQUESTS");
+            let requests = requests.map(|n| format!("GORDON_POWER_REQUESTS={n} "));
+            let name = std::thread::current().name().unwrap_or_default().to_owned();
+            // It is for whoever reads the test's output.
+            #[allow(clippy::print_stderr)]
+            {
+                eprintln!(
+                    "replay: GORDON_POWER_SEED={seed} {}cargo test -p gordon-ftl --test power {name}",
+                    requests.unwrap_or_default()
+                );
+            }
+            resume_unwind(panic);
+        }
+    }
+}
 
 fn layout(lanes: u32, blocks: u32, pages: u32, slots: u32) -> Layout {
     let geometry = Geometry {
@@ -103,9 +129,8 @@ fn combinations(rig: &Rig, random: &mut Random) -> Vec<Vec<Cut>> {
     (0..MOST).map(|_| draw(random)).collect()
 }
 
-/// What a history is, and how far it got: printed when it fails.
+/// How far a history got.
 struct Story {
-    seed: u64,
     points: u64,
     cuts: u64,
 }
@@ -148,10 +173,10 @@ impl Story {
     fn go_on(&mut self, mut rig: Rig, random: &mut Random, depth: u32, cuts: &[Cut]) {
         rig.recover();
         if let Err(lost) = rig.settle_cut() {
-            panic!("GORDON_POWER_SEED={}: cut {} as {cuts:?}: {lost}", self.seed, self.cuts);
+            panic!("cut {} as {cuts:?}: {lost}", self.cuts);
         }
         let worn_out = rig.ftl.is_worn_out();
-        assert!(!worn_out || rig.faults > 0, "GORDON_POWER_SEED={}: no room left", self.seed);
+        assert!(!worn_out || rig.faults > 0, "no room left");
         if depth == 0 || worn_out {
             return;
         }
@@ -185,7 +210,7 @@ fn history(seed: u64) -> Story {
     }
     // In some of them programs and erases fail.
     rig.faults = if random.below(4) == 0 { 30 } else { 0 };
-    let mut story = Story { seed, points: 0, cuts: 0 };
+    let mut story = Story { points: 0, cuts: 0 };
     for _ in 0..1 + random.below(8) {
         rig.submit(request(random, &config));
         story.cut_here(&rig, random, 2);
@@ -198,12 +223,12 @@ fn history(seed: u64) -> Story {
     }
     rig.submit(Request::Flush);
     rig.settle();
-    stop(&mut rig, seed);
+    stop(&mut rig);
     story
 }
 
 /// Stops at rest, and goes on.
-fn stop(rig: &mut Rig, seed: u64) {
+fn stop(rig: &mut Rig) {
     if rig.ftl.is_worn_out() {
         return;
     }
@@ -214,17 +239,14 @@ fn stop(rig: &mut Rig, seed: u64) {
     rig.cut(&[]);
     rig.mount(Some(&standing));
     let after: Vec<_> = places(rig);
-    assert_eq!(before, after, "GORDON_POWER_SEED={seed}: where pages are, after a clean stop");
-    assert!(
-        !rig.ftl.is_recovering(),
-        "GORDON_POWER_SEED={seed}: a clean stop leaves nothing to do"
-    );
-    rig.settle_cut().unwrap_or_else(|lost| panic!("GORDON_POWER_SEED={seed}: {lost}"));
+    assert_eq!(before, after, "where pages are, after a clean stop");
+    assert!(!rig.ftl.is_recovering(), "a clean stop leaves nothing to do");
+    rig.settle_cut().unwrap_or_else(|lost| panic!("{lost}"));
 }
 
 /// A long life of a larger device, the trims of which fill several pages, with a cut or a clean stop
 /// every few hundred requests.
-fn life(seed: u64, requests: usize) {
+fn life(seed: u64, requests: u64) {
     let random = &mut Random::new(seed);
     let layout = layout(4, 48, 16, 4);
     let mut config = Config {
@@ -260,7 +282,7 @@ fn life(seed: u64, requests: usize) {
         if random.below(4) == 0 {
             rig.submit(Request::Flush);
             rig.settle();
-            stop(&mut rig, seed);
+            stop(&mut rig);
             continue;
         }
         for depth in 0..1 + random.below(3) {
@@ -277,31 +299,23 @@ fn life(seed: u64, requests: usize) {
             }
         }
         rig.recover();
-        rig.settle_cut().unwrap_or_else(|lost| panic!("life of seed {seed}: {lost}"));
+        rig.settle_cut().unwrap_or_else(|lost| panic!("{lost}"));
     }
 }
 
 #[test]
 fn a_long_life_with_cuts() {
-    let requests = std::env::var("GORDON_POWER_REQUESTS").ok();
-    let requests = requests.map_or(20_000, |n| n.parse().expect("a number"));
-    for seed in 0..4 {
-        life(seed, requests / 4);
-    }
+    let requests = number("GORDON_POWER_REQUESTS").unwrap_or(20_000);
+    seeds(4, |seed| life(seed, requests / 4));
 }
 
 #[test]
 fn nothing_flushed_is_lost_wherever_the_power_is_cut() {
-    let number = |name| std::env::var(name).ok().map(|n| n.parse::<u64>().expect("a number"));
-    if let Some(seed) = number("GORDON_POWER_SEED") {
-        history(seed);
-        return;
-    }
     let (mut points, mut cuts) = (0, 0);
-    for seed in 0..number("GORDON_POWER_HISTORIES").unwrap_or(200) {
+    seeds(number("GORDON_POWER_HISTORIES").unwrap_or(200), |seed| {
         let story = history(seed);
         (points, cuts) = (points + story.points, cuts + story.cuts);
-    }
+    });
     // What a long run reports.
     #[allow(clippy::print_stdout)]
     {
@@ -313,7 +327,7 @@ fn nothing_flushed_is_lost_wherever_the_power_is_cut() {
 #[test]
 fn a_program_that_failed_does_not_come_back() {
     let mut failed = 0;
-    for seed in 0..300 {
+    seeds(300, |seed| {
         let random = &mut Random::new(seed);
         let layout = layout(3, 16, 6, 1);
         let config = Config { write_points: 3, durable: true, ..Config::new(&layout, 4, 1) };
@@ -332,7 +346,47 @@ fn a_program_that_failed_does_not_come_back() {
         rig.cut(&[]);
         rig.mount(None);
         rig.recover();
-        rig.settle_cut().unwrap_or_else(|lost| panic!("seed {seed}: {lost}"));
-    }
-    assert!(failed > 100, "{failed} programs failed");
+        rig.settle_cut().unwrap_or_else(|lost| panic!("{lost}"));
+    });
+    let one = number("GORDON_POWER_SEED").is_some();
+    assert!(one || failed > 100, "{failed} programs failed");
+}
+
+/// The old log goes only when all pages of the snapshot that replaces it are written.
+#[test]
+fn a_cut_between_two_pages_of_a_snapshot() {
+    seeds(4, |seed| {
+        let random = &mut Random::new(seed);
+        let layout = layout(2, 64, 48, 1);
+        let mut config = Config { write_points: 2, durable: true, ..Config::new(&layout, 1, 1) };
+        config.exported = u32::try_from(config.most_exported(&layout)).expect("small");
+        assert!(config.snapshot_pages() > 1, "{}", config.exported);
+        let mut rig = Rig::new(layout, config, random.next_u64());
+        for first in 0..u64::from(config.exported) {
+            rig.submit(Request::Write { first, len: 1 });
+            while rig.pending() > 8 && rig.step() {}
+        }
+        for lpn in config.exported - 100..config.exported {
+            rig.submit(Request::Trim(Lpn(lpn)));
+        }
+        rig.submit(Request::Flush);
+        rig.settle();
+        rig.cut(&[]);
+        rig.mount(None);
+        while rig.ftl.is_recovering() {
+            if random.below(8) == 0 {
+                let mut cut = rig.clone();
+                let flights = cut.in_flight();
+                let cuts: Vec<_> =
+                    flights.iter().map(|(_, cuts)| cuts[random.below(cuts.len())]).collect();
+                cut.cut(&cuts);
+                cut.mount(None);
+                cut.recover();
+                cut.settle_cut().unwrap_or_else(|lost| panic!("{lost}"));
+            }
+            if !rig.step() {
+                rig.idle();
+            }
+        }
+    });
 }

@@ -15,6 +15,8 @@ mod export;
 mod memory;
 mod server;
 
+#[cfg(fuzzing)]
+pub use codec::fuzz;
 pub use export::{Errno, Export, Extent, Fault, Info, MAX_EXTENTS, Op, Request};
 pub use memory::Memory;
 pub use server::{Event, Limits, Listen, Named, NbdError, Server, ServerOptions, Tls, Watch};

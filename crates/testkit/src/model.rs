@@ -66,6 +66,11 @@ impl Model {
         self.range(first, len).map(|sector| self.sectors[sector].acknowledged).collect()
     }
 
+    /// The latest change of each sector.
+    pub fn accepted(&self) -> Vec<u32> {
+        self.sectors.iter().map(|sector| sector.accepted).collect()
+    }
+
     /// Whether a sector may read as `value` for a read that came in when its floor was `floor`.
     pub fn allows(&self, sector: u64, floor: u32, value: u32) -> bool {
         let state = self.sectors[usize::try_from(sector).expect("a small disk")];

@@ -22,6 +22,8 @@ pub enum Cut {
     /// It seems not to have begun (a program), or to be done (an erase); but what is programmed there
     /// now would be lost.
     SeemsErased,
+    /// A program: nothing can be read until the next power cut, then all. An erase: as torn.
+    Hidden,
 }
 
 /// How well a page holds what was programmed at the last moment.
@@ -35,13 +37,14 @@ pub enum After {
 
 impl Cut {
     /// All that may happen to an operation that has not taken effect yet.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Before,
         Self::After(After::Stable),
         Self::After(After::Unstable),
         Self::Torn,
         Self::Unreadable,
         Self::SeemsErased,
+        Self::Hidden,
     ];
     /// All that may happen to one that has, or that leaves the array as it is.
     pub const DONE: [Self; 2] = [Self::After(After::Stable), Self::After(After::Unstable)];
@@ -56,6 +59,8 @@ pub(crate) struct Scars {
     unstable: BTreeMap<Ppn, u32>,
     /// Pages that seem erased.
     deceptive: BTreeMap<Ppn, u32>,
+    /// Pages that cannot be read before the next power cut.
+    hidden: BTreeMap<Ppn, u32>,
 }
 
 impl Rig {
@@ -79,6 +84,7 @@ impl Rig {
                 self.array.spoil(ppn);
             }
         }
+        self.scars.hidden.clear();
         for (flying, &cut) in self.drop_all().into_iter().zip(cuts) {
             if let Cut::After(_) = cut
                 && !flying.early
@@ -113,7 +119,17 @@ impl Rig {
                 self.array.spoil(ppn);
                 self.scars.deceptive.insert(ppn, erases);
             }
+            Cut::Hidden => {
+                self.effect(op);
+                self.scars.hidden.insert(ppn, erases);
+            }
         }
+    }
+
+    /// Whether the data of a page cannot be read.
+    pub(crate) fn is_lost(&self, ppn: Ppn) -> bool {
+        let erases = self.erases_at(ppn);
+        [&self.scars.torn, &self.scars.hidden].iter().any(|scars| scars.get(&ppn) == Some(&erases))
     }
 
     fn cut_erase(&mut self, block: BlockId, cut: Cut) {
@@ -124,8 +140,8 @@ impl Rig {
             let survives = self.random.below(2) == 0;
             match cut {
                 Cut::Before | Cut::After(_) => {}
-                Cut::Torn | Cut::Unreadable if survives => {}
-                Cut::Torn | Cut::Unreadable => self.array.spoil(ppn),
+                Cut::Torn | Cut::Unreadable | Cut::Hidden if survives => {}
+                Cut::Torn | Cut::Unreadable | Cut::Hidden => self.array.spoil(ppn),
                 Cut::SeemsErased => {
                     self.array.spoil(ppn);
                     self.scars.deceptive.insert(ppn, erases);
@@ -140,6 +156,9 @@ impl Rig {
         let has = |scars: &BTreeMap<Ppn, u32>| scars.get(&ppn) == Some(&erases);
         if !self.array.is_programmed(ppn) || has(&self.scars.deceptive) {
             return Seen::Erased;
+        }
+        if has(&self.scars.hidden) {
+            return Seen::Unreadable;
         }
         match self.array.read(ppn).unwrap_or_else(|e| panic!("{e}")) {
             (_, None) => Seen::Unreadable,

@@ -177,7 +177,8 @@ impl Rig {
             Request::Flush => {
                 let open_ones = self.open.iter().flatten();
                 open.before = open_ones.map(|o| o.change).filter(|&change| change > 0).collect();
-                open.floors = self.model.floors(0, self.model.sectors());
+                // It waits for all that came before it, acknowledged or not.
+                open.floors = self.model.accepted();
                 Host::Flush(tag)
             }
         };
@@ -323,7 +324,10 @@ impl Rig {
                 assert_eq!(parts.len(), slots as usize);
                 for part in parts {
                     assert_eq!(page.lpns[part.slot as usize], part.lpn, "{op:?}, {part:?}");
-                    let content = self.slot(&page, part.slot).to_vec();
+                    let mut content = self.slot(&page, part.slot).to_vec();
+                    if self.is_lost(ppn) {
+                        content.fill(GARBAGE);
+                    }
                     *self.buf(part.buf) = content;
                 }
             }
@@ -461,7 +465,7 @@ impl Rig {
         let within = usize::try_from(sector % per_page).expect("a small page");
         self.ftl.lookup(lpn).map_or(0, |(ppn, slot)| {
             let (page, _) = self.array.read(ppn).unwrap_or_else(|e| panic!("{e}"));
-            self.slot(page, slot)[within]
+            if self.is_lost(ppn) { GARBAGE } else { self.slot(page, slot)[within] }
         })
     }
 

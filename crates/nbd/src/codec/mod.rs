@@ -4,6 +4,8 @@
 //! (github.com/NetworkBlockDevice/nbd, doc/proto.md): the baseline and all of "maximum
 //! interoperability", without the experimental extensions.
 
+#[cfg(fuzzing)]
+pub mod fuzz;
 pub(crate) mod handshake;
 pub(crate) mod reply;
 pub(crate) mod request;
