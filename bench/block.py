@@ -94,13 +94,18 @@ def pages(told: Any) -> str:
 def started(image: Path, place: Path) -> Iterator[tuple[subprocess.Popen[bytes], float]]:
     """A server that greets clients, and how long that took; killed at the end."""
     begin = time.monotonic()
-    child = subprocess.Popen(command(image, place), stderr=subprocess.DEVNULL)
+    said = place.with_suffix(".said")
+    with said.open("wb") as words:
+        child = subprocess.Popen(command(image, place), stderr=words)
     try:
         while not greets(place):
             if child.poll() is not None:
                 raise RuntimeError(f"{image}: the server ended")
             time.sleep(0.002)
         yield child, time.monotonic() - begin
+    except BaseException:
+        print(said.read_text(), file=sys.stderr)
+        raise
     finally:
         child.kill()
         child.wait()
@@ -167,7 +172,9 @@ def amplification(folder: Path) -> None:
         subprocess.run(
             nbd.client(uri, fill, f"--size={EXPORTED}"), check=True, stdout=subprocess.DEVNULL
         )
-        endless = nbd.client(uri, load, f"--size={EXPORTED}", "--time_based", "--runtime=1h")
+        endless = nbd.client(
+            uri, load, f"--size={EXPORTED}", "--time_based", "--runtime=1h", "--thread"
+        )
         writer = subprocess.Popen(endless, stdout=subprocess.DEVNULL)
         try:
             before = after(place, (1 + WARM_UP) * EXPORTED)
