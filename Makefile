@@ -46,6 +46,7 @@ bench: build
 	$(VENV)/python bench/flash.py
 	cargo build -q --release -p gordon-nbd --example memory
 	$(VENV)/python bench/nbd.py
+	$(VENV)/python bench/block.py
 	cargo run -q --release -p gordon-device --example ssd_rate
 	cargo run -q --release -p gordon-device --example disk_rate
 	cargo run -q --release -p gordon-replay --example replay_rate

@@ -89,15 +89,20 @@ def serve(name: str, command: list[str | Path], socket: Path) -> Iterator[Server
         child.wait()
 
 
+def client(uri: str, load: Load, *options: str) -> list[str]:
+    """The command that runs a load."""
+    return [
+        *("fio", "--name=bench", "--ioengine=nbd", f"--uri={uri}", f"--rw={load.rw}"),
+        *(f"--bs={load.block}", f"--iodepth={load.depth}", *options),
+        *("--randrepeat=0", "--norandommap", "--output-format=json"),
+    ]
+
+
 def fio(server: Server, load: Load, seconds: float | None) -> float:
     """Runs a load; operations a second. Without seconds: once over everything."""
     timed = [] if seconds is None else ["--time_based", f"--runtime={seconds * 1000:.0f}ms"]
     out = subprocess.run(
-        [
-            *("fio", "--name=bench", "--ioengine=nbd", f"--uri={server.uri}", f"--rw={load.rw}"),
-            *(f"--bs={load.block}", f"--iodepth={load.depth}", f"--size={SIZE}", *timed),
-            *("--randrepeat=0", "--norandommap", "--output-format=json"),
-        ],
+        client(server.uri, load, f"--size={SIZE}", *timed),
         check=True,
         capture_output=True,
         text=True,
@@ -106,18 +111,22 @@ def fio(server: Server, load: Load, seconds: float | None) -> float:
     return float(job["read"]["iops"] + job["write"]["iops"])
 
 
-def servers(stack: ExitStack, folder: Path) -> list[Server]:
-    """All servers that are there."""
-    if not OURS.exists():
-        sys.exit(f"{OURS} is not built\n  try: the first line of this file's description")
+Commands = dict[str, list[str | Path]]
+
+
+def peers(folder: Path) -> Commands:
+    """How the others are started; their sockets are named as they are."""
     raw = folder / "raw"
     raw.touch()
     os.truncate(raw, SIZE)
-    commands: dict[str, list[str | Path]] = {
-        "gordon": [OURS, folder / "gordon", str(SIZE)],
+    return {
         "nbdkit": ["nbdkit", "-f", "-U", folder / "nbdkit", "memory", str(SIZE)],
         "qemu-nbd": ["qemu-nbd", "-t", "-f", "raw", "-k", folder / "qemu-nbd", raw],
     }
+
+
+def servers(stack: ExitStack, commands: Commands, folder: Path) -> list[Server]:
+    """All servers that are there."""
     found = []
     for name, command in commands.items():
         if shutil.which(command[0]):
@@ -125,6 +134,26 @@ def servers(stack: ExitStack, folder: Path) -> list[Server]:
         else:
             print(f"left out: {name}: {command[0]} is not installed")
     return found
+
+
+def race(found: list[Server], seconds: float, rounds: int) -> None:
+    """Prints a table, the first server's figures the measure of the others'."""
+    print(f"{'':28}" + "".join(f"{server.name:>24}" for server in found))
+    for load in LOADS:
+        best = [Best() for _ in found]
+        for _ in range(rounds):
+            for server, record in zip(found, best, strict=True):
+                before = server.cpu_s()
+                iops = fio(server, load, seconds)
+                used = (server.cpu_s() - before) * 1e6 / (iops * seconds)
+                record.iops = max(record.iops, iops)
+                record.cpu_us = min(record.cpu_us, used)
+        row = "".join(
+            f"{record.iops:>10,.0f} {record.iops / best[0].iops:>4.2f} {record.cpu_us:>5.1f}us"
+            for record in best
+        )
+        print(f"{load.name:28}{row}", flush=True)
+    print("operations a second, ratio to gordon, server's processor time for an operation")
 
 
 def main() -> None:
@@ -135,25 +164,12 @@ def main() -> None:
     if not shutil.which("fio"):
         print("left out: all of it: fio is not installed")
         return
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        found = servers(stack, Path(folder))
-        print(f"{'':28}" + "".join(f"{server.name:>24}" for server in found))
-        for load in LOADS:
-            best = [Best() for _ in found]
-            for _ in range(asked.rounds):
-                for server, record in zip(found, best, strict=True):
-                    before = server.cpu_s()
-                    iops = fio(server, load, asked.seconds)
-                    operations = iops * asked.seconds
-                    used = (server.cpu_s() - before) * 1e6 / operations
-                    record.iops = max(record.iops, iops)
-                    record.cpu_us = min(record.cpu_us, used)
-            row = "".join(
-                f"{record.iops:>10,.0f} {record.iops / best[0].iops:>4.2f} {record.cpu_us:>5.1f}us"
-                for record in best
-            )
-            print(f"{load.name:28}{row}", flush=True)
-    print("operations a second, ratio to gordon, server's processor time for an operation")
+    if not OURS.exists():
+        sys.exit(f"{OURS} is not built\n  try: the first line of this file's description")
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        commands: Commands = {"gordon": [OURS, folder / "gordon", str(SIZE)], **peers(folder)}
+        race(servers(stack, commands, folder), asked.seconds, asked.rounds)
 
 
 if __name__ == "__main__":
