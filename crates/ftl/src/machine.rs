@@ -36,8 +36,8 @@ use gordon_units::{BlockId, Lpn, Ppn};
 /// Where an operation fails, its block is emptied and taken out of service; where too few blocks
 /// are left for what is exported, the layer takes no more writes.
 ///
-/// With [`Config::durable`] what was flushed outlives a power cut: trims are [logged](crate::log), and
-/// [`Mount`](crate::Mount) finds again what the array holds.
+/// With [`Config::durable`] what was flushed outlives a power cut: trims are logged on the array, and
+/// [`Mount`](crate::Mount) finds again what it holds.
 #[derive(Clone, Debug)]
 pub struct Ftl<O = VecDeque<Action>> {
     pub(crate) layout: Layout,
