@@ -53,8 +53,8 @@ bench: build
 	cargo run -q --release -p gordon-trace --example formats_rate
 
 GORDON_POWER_HISTORIES ?= 6000
-GORDON_POWER_REQUESTS ?= 1000000
-STORE_SEEDS ?= 1500
+GORDON_POWER_REQUESTS ?= 2000000
+STORE_SEEDS ?= 5000
 torture: export GORDON_POWER_HISTORIES := $(GORDON_POWER_HISTORIES)
 torture: export GORDON_POWER_REQUESTS := $(GORDON_POWER_REQUESTS)
 torture: export STORE_SEEDS := $(STORE_SEEDS)
