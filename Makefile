@@ -53,9 +53,9 @@ bench: build
 	cargo run -q --release -p gordon-trace --example capture_cost
 	cargo run -q --release -p gordon-trace --example formats_rate
 
-GORDON_POWER_HISTORIES ?= 6000
-GORDON_POWER_REQUESTS ?= 1000000
-STORE_SEEDS ?= 1500
+GORDON_POWER_HISTORIES ?= 5000
+GORDON_POWER_REQUESTS ?= 5000000
+STORE_SEEDS ?= 5000
 torture: export GORDON_POWER_HISTORIES := $(GORDON_POWER_HISTORIES)
 torture: export GORDON_POWER_REQUESTS := $(GORDON_POWER_REQUESTS)
 torture: export STORE_SEEDS := $(STORE_SEEDS)

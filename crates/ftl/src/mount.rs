@@ -401,8 +401,9 @@ impl Mount {
             ftl.points.open(at, id, layout.lane_of(id), sequence);
             ftl.points.skip_to(at, self.blocks[id.index()].end);
         }
+        let stage = Stage::Rewrite;
+        ftl.recovery = (!clean).then(|| Recovery { stage, rewrite, log: log.clone(), partial });
         ftl.log = Log::new(log);
-        ftl.recovery = (!clean).then_some(Recovery { stage: Stage::Rewrite, rewrite, partial });
         ftl.worn_out = u64::from(config.exported) > config.most_on(ftl.blocks.good(), &layout);
         Ok(ftl)
     }
@@ -510,7 +511,8 @@ impl<O: Out> Ftl<O> {
                 }
             }
         }
-        let rests = !self.collector.has_doomed() && !self.collector.is_active();
+        let mut rests = !self.collector.has_doomed() && !self.collector.is_active();
+        rests &= !recovery.log.iter().any(|&block| self.blocks.is_collecting(block));
         let done = recovery.stage == Stage::Empty && rests && self.blocks.free() > self.reserve();
         self.recovery = Some(recovery).filter(|_| !done);
     }
@@ -522,6 +524,8 @@ pub(crate) struct Recovery {
     stage: Stage,
     /// Pages that may be unstable.
     rewrite: Vec<Ppn>,
+    /// Blocks of the log as it was.
+    log: Vec<BlockId>,
     /// Blocks without a summary, and with a page that cannot be read.
     partial: Vec<BlockId>,
 }

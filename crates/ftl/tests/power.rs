@@ -6,7 +6,7 @@
 //! short ones to run, `GORDON_POWER_REQUESTS` how many requests the long ones have in all.
 
 use gordon_ftl::{Config, Victim};
-use gordon_nand::{Geometry, Layout, Shape};
+use gordon_nand::{FlashOp, Geometry, Layout, Shape};
 use gordon_testkit::{Cut, Random, Request, Rig};
 use gordon_units::Lpn;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -374,9 +374,9 @@ fn a_cut_between_two_pages_of_a_snapshot() {
         rig.cut(&[]);
         rig.mount(None);
         while rig.ftl.is_recovering() {
-            if random.below(8) == 0 {
+            let flights = rig.in_flight();
+            if flights.iter().any(|(op, _)| matches!(op, FlashOp::Erase { .. })) {
                 let mut cut = rig.clone();
-                let flights = cut.in_flight();
                 let cuts: Vec<_> =
                     flights.iter().map(|(_, cuts)| cuts[random.below(cuts.len())]).collect();
                 cut.cut(&cuts);
