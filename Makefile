@@ -4,7 +4,7 @@
 # make lint   formatting and lints, all errors
 # make bench  speed and operation counts
 # make torture  power cuts, kills, crashes and damage, about 10 minutes on 2 cores; GORDON_POWER_HISTORIES,
-#             GORDON_POWER_REQUESTS and STORE_SEEDS say how many
+#             GORDON_POWER_REQUESTS, STORE_SEEDS and PROPTEST_CASES say how many
 # make miri   the simulators in an interpreter that catches what the compiler cannot; wants Miri
 # make figures  the pages of docs/design that are printed by programs
 
@@ -56,10 +56,16 @@ bench: build
 GORDON_POWER_HISTORIES ?= 5000
 GORDON_POWER_REQUESTS ?= 5000000
 STORE_SEEDS ?= 5000
+PROPTEST_CASES ?= 100000
+PROPTEST_RNG_SEED ?= $(shell date +%s)
 torture: export GORDON_POWER_HISTORIES := $(GORDON_POWER_HISTORIES)
 torture: export GORDON_POWER_REQUESTS := $(GORDON_POWER_REQUESTS)
 torture: export STORE_SEEDS := $(STORE_SEEDS)
+torture: export PROPTEST_CASES := $(PROPTEST_CASES)
+torture: export PROPTEST_RNG_SEED := $(PROPTEST_RNG_SEED)
 torture:
+	@echo "PROPTEST_RNG_SEED=$$PROPTEST_RNG_SEED PROPTEST_CASES=$$PROPTEST_CASES"
+	cargo test --profile torture --locked -p gordon-ftl --test properties
 	cargo test --profile torture --locked -p gordon-ftl --test power
 	cargo test --profile torture --locked -p gordon-store --test histories --test damage
 

@@ -193,6 +193,12 @@ impl Config {
         self.exported.div_ceil(self.log_span())
     }
 
+    /// Free blocks that neither the host nor garbage collection may use, beside the reserve, while
+    /// the log has so many.
+    pub(crate) fn apart(&self, layout: &Layout, log: u32) -> u32 {
+        self.spare(layout) + self.log_blocks(layout.pages_per_block()).saturating_sub(log)
+    }
+
     /// The most blocks that the log takes: snapshot and as many records twice over, and a snapshot
     /// under way.
     fn log_blocks(&self, pages: u32) -> u32 {
@@ -212,7 +218,7 @@ impl Config {
     /// always a block worth collecting until the mark is passed.
     pub(crate) fn most_on(&self, blocks: u32, layout: &Layout) -> u64 {
         let data_pages = self.data_pages(layout);
-        let apart = self.spare(layout) + self.log_blocks(layout.pages_per_block());
+        let apart = self.apart(layout, 0);
         let kept = u64::from(self.points()) + u64::from(self.low_water) + u64::from(apart) + 1;
         let worth = u64::from(data_pages - 1) * u64::from(self.slots) + 1;
         (u64::from(blocks).saturating_sub(kept) * worth).saturating_sub(1)

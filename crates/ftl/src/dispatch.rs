@@ -68,7 +68,7 @@ impl<O: Out> Ftl<O> {
     /// Free blocks that the host may not use.
     #[inline(always)]
     pub(crate) fn reserve(&self) -> u32 {
-        self.config.reserve + self.spare
+        self.config.reserve + self.apart
     }
 
     /// Whether the copies that are ready fill a super-page, or no more will come soon.

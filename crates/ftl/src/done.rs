@@ -213,7 +213,7 @@ impl<O: Out> Ftl<O> {
                 self.collector.programming -= u32::from(copies);
                 if self.worn_out {
                     self.give_up(at);
-                } else if copies {
+                } else if copies || self.stands_for_copy(at) {
                     self.collector.ready.push_front(&mut self.units, at);
                 } else {
                     self.ready.push_front(&mut self.units, at);

@@ -12,7 +12,11 @@
 //! programs nothing while no more than R are free; so with free blocks down to R the debt is
 //! covered by whole free blocks, and below R the pages of blocks opened for copies are left to
 //! copies, which fill what is open before they open more. As a page with a copy in a block of
-//! number s may go to any block opened later, a fresh block can take every copy there is.
+//! number s may go to any block opened later, a fresh block can take every copy there is. The log of
+//! trims opens blocks at any time: those that it may yet grow by count as taken.
+//!
+//! Only failed programs can use up the reserve. Then what is erased in any block has to do
+//! (`rescue`), or no more writes are taken.
 //!
 //! # Why it always gains
 //! A block under collection has a stale page, so each collection frees at least one page more than
@@ -158,7 +162,7 @@ impl<O: Out> Ftl<O> {
     /// Whether few blocks are free, those under collection included.
     #[inline(always)]
     fn is_low(&self) -> bool {
-        let low_water = self.config.low_water + self.spare;
+        let low_water = self.config.low_water + self.apart;
         self.blocks.free() as usize + self.collector.active.len() <= low_water as usize
     }
 
@@ -219,7 +223,7 @@ impl<O: Out> Ftl<O> {
     /// In idle time goes on past the low-water mark, as long as a victim is at most half valid:
     /// otherwise waiting for more stale pages saves wear.
     pub(crate) fn collect_idle(&mut self) {
-        let wanted = self.blocks.free() <= self.config.idle_water + self.spare && !self.worn_out;
+        let wanted = self.blocks.free() <= self.config.idle_water + self.apart && !self.worn_out;
         if wanted && !self.collector.is_active() && self.recovery.is_none() {
             let most = self.data_pages * self.config.slots / 2;
             if let Some(block) = self.victim().filter(|&block| self.blocks.valid(block) <= most) {
@@ -234,6 +238,34 @@ impl<O: Out> Ftl<O> {
             self.collector.doomed.remove(0);
             self.begin(block, Cause::Collection);
         }
+    }
+
+    /// Failed programs have used up the reserve, and all stands. What is still erased, in open blocks
+    /// too, may have room for the copies of one block; false if not.
+    #[cold]
+    pub(crate) fn rescue(&mut self) -> bool {
+        if self.is_unsure() {
+            return false;
+        }
+        let kind = self.points.kind_of_copies();
+        let open = self.points.all().iter().filter(|p| p.kind == kind && p.block.is_some());
+        // A page may be too fresh for all open blocks but the last.
+        let open = open.max_by_key(|p| p.sequence).map_or(0, |p| self.data_pages - p.next);
+        let debt = self.collector.is_active() || !self.collector.ready.is_empty();
+        let room = if debt { 0 } else { open + self.blocks.free() * self.data_pages };
+        let pages = |block| self.blocks.valid(block).div_ceil(self.config.slots);
+        if let Some(at) = self.collector.doomed.iter().position(|&block| pages(block) <= room) {
+            let block = self.collector.doomed.remove(at);
+            self.begin(block, Cause::Collection);
+            return true;
+        }
+        let least = self.blocks.closed().min_by_key(|&block| pages(block));
+        let Some(block) = least.filter(|&b| pages(b) <= room.min(self.data_pages - 1)) else {
+            return false;
+        };
+        self.blocks.collect(block);
+        self.begin(block, Cause::Collection);
+        true
     }
 
     /// Static wear levelling: data that never change keep their block from being erased. When it
@@ -263,8 +295,8 @@ impl<O: Out> Ftl<O> {
     fn has_cover(&self, block: BlockId) -> bool {
         let pages = |block| self.blocks.valid(block).div_ceil(self.config.slots);
         let debt: u32 = self.collector.active.iter().copied().map(pages).sum();
-        let spare = if self.recovery.is_some() { 0 } else { self.spare };
-        let free = self.blocks.free().saturating_sub(spare);
+        let apart = if self.recovery.is_some() { 0 } else { self.apart };
+        let free = self.blocks.free().saturating_sub(apart);
         let cover = free.min(self.config.reserve) * self.data_pages;
         pages(block) == 0 || debt + pages(block) <= cover
     }
@@ -382,6 +414,23 @@ impl<O: Out> Ftl<O> {
         if slots > 0 {
             self.read_pages(head, slots);
         }
+    }
+
+    /// The program of a write has failed that a copy of the page was left to: it now is that copy.
+    /// The host may have to stop until the block is empty that it comes from.
+    pub(crate) fn stands_for_copy(&mut self, at: u32) -> bool {
+        let home = self.units[at].home;
+        if home == NONE {
+            return false;
+        }
+        let (ppn, block) = (self.page_of(home), self.block_of(home));
+        let Some((next, cause)) = self.blocks.next_to_copy(block) else { return false };
+        if next == u32::MAX || self.layout.page_of(ppn) >= next {
+            return false;
+        }
+        self.units[at].copies = Some(cause);
+        self.collector.copies += 1;
+        true
     }
 
     /// Whether a valid page needs a copy of its own: the unit that has work with it may stand for

@@ -208,6 +208,7 @@ impl<O: Out> Ftl<O> {
             let Some((block, ..)) = self.blocks.open() else { return true };
             self.log.blocks.push(block);
             self.log.next = 0;
+            self.set_apart();
         }
         self.log.record = Some(record);
         let block = *self.log.blocks.last().expect("opened");
@@ -305,7 +306,17 @@ impl<O: Out> Ftl<O> {
                 self.blocks.discard(block);
                 self.emptied(block);
             }
+            self.set_apart();
         }
+    }
+
+    /// A block of the log more or less: it has room to grow all the same.
+    pub(crate) fn set_apart(&mut self) {
+        let blocks = self.log.blocks.len() + self.log.old.len();
+        // Blocks are numbered in 32 bits.
+        #[allow(clippy::cast_possible_truncation)]
+        let log = blocks as u32;
+        self.apart = self.config.apart(&self.layout, log);
     }
 
     /// Whether a page has no copy that counts, nor will have one with a low number.

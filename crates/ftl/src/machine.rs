@@ -63,8 +63,9 @@ pub struct Ftl<O = VecDeque<Action>> {
     /// the array, so a page not mapped may have copies in blocks up to this number.
     pub(crate) trim_floor: u64,
     pub(crate) log: Log,
-    /// Free blocks that neither host nor collection may use: they are for recovery.
-    pub(crate) spare: u32,
+    /// Free blocks that neither host nor collection may use: they are for recovery, and for the log
+    /// to grow.
+    pub(crate) apart: u32,
     pub(crate) recovery: Option<Recovery>,
     /// How often the host had to stop for garbage collection.
     pub(crate) stalls: u32,
@@ -121,7 +122,7 @@ impl<O: Out> Ftl<O> {
             epochs: Epochs::new(),
             trim_floor: 0,
             log: Log::new(vec![]),
-            spare: config.spare(&layout),
+            apart: config.apart(&layout, 0),
             recovery: None,
             stalls: 0,
             stalled: false,
@@ -317,7 +318,8 @@ impl<O: Out> Ftl<O> {
         // Failed programs may have used up the reserve.
         if self.points.in_flight() == 0 && !self.worn_out {
             let host_stands = self.stalled && !self.ready.is_empty();
-            if host_stands || log_stands || !self.collector.ready.is_empty() {
+            let stands = host_stands || log_stands || !self.collector.ready.is_empty();
+            if stands && !self.rescue() {
                 self.wear_out();
             }
         }

@@ -404,6 +404,7 @@ impl Mount {
         let stage = Stage::Rewrite;
         ftl.recovery = (!clean).then(|| Recovery { stage, rewrite, log: log.clone(), partial });
         ftl.log = Log::new(log);
+        ftl.set_apart();
         ftl.worn_out = u64::from(config.exported) > config.most_on(ftl.blocks.good(), &layout);
         Ok(ftl)
     }
