@@ -194,7 +194,7 @@ impl Check<'_> {
                 let page = usize::try_from(self.image.places().page_bytes);
                 let mut bytes = vec![0; page.map_err(io::Error::other)?];
                 self.image.disk.media().read(self.image.places().slot(ppn, 0), &mut bytes)?;
-                if trims::decode(&bytes, ppn).is_none() {
+                if trims::decode(&bytes, ppn, head.sequence).is_none() {
                     self.error(format!("page {ppn}: a page of the trim log is damaged"));
                 }
             }

@@ -26,6 +26,9 @@ pub(crate) struct Disk {
     /// Syncs started. They come one after the other, so a page stamped with this number n is durable
     /// where any page carries n + 2.
     syncs: AtomicU64,
+    /// Changes that the last sync that was started makes durable: of later ones nobody knows more than
+    /// that they were made.
+    claimed: AtomicU64,
     /// Changes that are durable.
     durable: AtomicU64,
     /// Held during a sync.
@@ -40,6 +43,7 @@ impl Disk {
             media,
             changes: AtomicU64::new(0),
             syncs: AtomicU64::new(0),
+            claimed: AtomicU64::new(0),
             durable: AtomicU64::new(0),
             syncing: Mutex::new(()),
             broken: AtomicBool::new(false),
@@ -78,6 +82,16 @@ impl Disk {
         self.changes.load(Ordering::Acquire)
     }
 
+    /// Changes that some sync makes durable, or has.
+    pub fn claimed(&self) -> u64 {
+        self.claimed.load(Ordering::SeqCst)
+    }
+
+    /// Changes that are durable.
+    pub fn durable(&self) -> u64 {
+        self.durable.load(Ordering::Acquire)
+    }
+
     /// Makes durable what was changed before; may wait for the sync of another.
     pub fn sync(&self) -> Result<()> {
         self.sync_to(self.changes())
@@ -85,7 +99,7 @@ impl Disk {
 
     /// Makes so many changes durable; may wait for the sync of another.
     pub fn sync_to(&self, wanted: u64) -> Result<()> {
-        let is_durable = || self.durable.load(Ordering::Acquire) >= wanted;
+        let is_durable = || self.durable() >= wanted;
         if is_durable() && !self.is_broken() {
             return Ok(());
         }
@@ -97,6 +111,7 @@ impl Disk {
             return Ok(());
         }
         let upto = self.changes();
+        self.claimed.store(upto, Ordering::SeqCst);
         self.syncs.fetch_add(1, Ordering::AcqRel);
         match self.media.sync() {
             Ok(()) => self.durable.store(upto, Ordering::Release),

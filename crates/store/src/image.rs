@@ -74,6 +74,12 @@ impl Places {
         self.stride
     }
 
+    /// The data of a super-block: from where, and how much.
+    #[must_use]
+    pub fn data(&self, block: BlockId) -> (u64, u64) {
+        (self.block(block) + self.data, self.stride - self.data)
+    }
+
     /// Bytes of the out-of-band entries of a super-block.
     #[must_use]
     pub fn oob_area(&self) -> usize {

@@ -3,6 +3,7 @@
 //! [`Store`] is what is served; [`Engine`] is below it, for those who decide themselves when an
 //! operation ends. The bytes of an image: docs/SPEC.md. Why it is made so: docs/design/store.md.
 
+mod ahead;
 mod buffers;
 mod check;
 mod checksums;

@@ -392,7 +392,7 @@ impl Looker<'_> {
                 let page = usize::try_from(image.places().page_bytes).map_err(io::Error::other)?;
                 let mut bytes = vec![0; page];
                 image.disk.media().read(image.places().slot(ppn, 0), &mut bytes)?;
-                let record = trims::decode(&bytes, ppn);
+                let record = trims::decode(&bytes, ppn, head.sequence);
                 let lost = head.syncs >= self.unsure;
                 let otherwise = if lost { Found::Lost } else { Found::Unreadable };
                 Ok(record.map_or(otherwise, |record| Found::Trims(head.sequence, record)))

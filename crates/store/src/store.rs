@@ -4,6 +4,7 @@
 //! left; so nobody is woken for a request but whoever asked. Syncs are waited for without the lock,
 //! and one serves all who wait.
 
+use crate::ahead::Ahead;
 use crate::device::Device;
 use crate::disk::Syncer;
 use crate::engine::{Command, Completion, Engine, Payload};
@@ -22,6 +23,7 @@ use std::time::Instant;
 pub struct Store<P> {
     engine: Mutex<Shared<P>>,
     syncer: Syncer,
+    ahead: Ahead,
 }
 
 struct Shared<P> {
@@ -46,7 +48,7 @@ impl<P: Payload> Store<P> {
     pub fn new(engine: Engine<P>) -> Self {
         let syncer = engine.syncer();
         let shared = Shared { engine, spare: Vec::new(), last: Instant::now() };
-        Self { engine: Mutex::new(shared), syncer }
+        Self { engine: Mutex::new(shared), ahead: Ahead::new(syncer.clone()), syncer }
     }
 
     /// Opens an image that is open as a file.
@@ -75,7 +77,9 @@ impl<P: Payload> Store<P> {
         shared.engine.run();
         let mut ended = shared.spare.pop().unwrap_or_default();
         shared.engine.finished(&mut ended);
-        let overdue = shared.engine.overdue();
+        if let Some(changes) = shared.engine.overdue() {
+            self.ahead.sync_to(changes);
+        }
         drop(shared);
         let durable = ended.iter().any(|completion| completion.durable);
         let synced = !durable || self.syncer.sync().is_ok();
@@ -85,17 +89,13 @@ impl<P: Payload> Store<P> {
             }
             finish(completion);
         }
-        if let Some(changes) = overdue {
-            // If it fails, who needs it is told.
-            let _ = self.syncer.0.sync_to(changes);
-        }
         self.lock().spare.push(ended);
     }
 
     /// A time for work in the background; true if there was some, so that there may be more.
     pub fn idle(&self) -> bool {
         let Ok(mut shared) = self.engine.lock() else { return false };
-        let busy = shared.engine.idle();
+        let busy = shared.engine.rest();
         shared.engine.run();
         busy
     }

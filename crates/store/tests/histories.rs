@@ -83,7 +83,7 @@ fn a_crash_of_the_host_loses_nothing_that_was_flushed() {
     seeds(48, |seed| {
         let mut bench = bench(seed);
         for _ in 0..6 {
-            let requests = 10 + bench.random.below(120);
+            let requests = 10 + bench.random.below(if bench.calm { 1000 } else { 120 });
             go_on(&mut bench, requests);
             bench = bench.crash();
         }

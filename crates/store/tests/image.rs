@@ -138,10 +138,10 @@ fn other_versions_and_damage_are_told() {
     patch(&path, 4096 + 200, b"x");
     assert!(matches!(error(&path), ImageError::Damaged(_)));
     for copy in [0, 4096] {
-        patch(&path, copy + 8, &2u32.to_le_bytes());
+        patch(&path, copy + 8, &3u32.to_le_bytes());
     }
     let newer = error(&path);
-    assert!(matches!(newer, ImageError::Version { version: 2, known: 1, .. }));
+    assert!(matches!(newer, ImageError::Version { version: 3, known: 2, .. }));
     assert!(newer.to_string().contains("use a newer version"), "{newer}");
 }
 

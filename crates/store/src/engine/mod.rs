@@ -4,9 +4,13 @@
 //! operation the bytes are moved when the layer issues it; when the layer hears that it is done is up
 //! to whoever drives: at once, in another order, or when simulated flash would be.
 //!
-//! An erase is carried out late: the block is noted, and its place in the file punched out when the
-//! layer wants to program it again. Before that all that was programmed is synced: copies of what the
-//! block held must be durable before it goes. So one sync serves all erases since the last.
+//! An erase is carried out late: the block is noted, and wiped when the layer wants to program it
+//! again. Before that a sync makes durable what stands for its pages now: newer copies, trims. One
+//! sync serves all erases since the last, and all blocks that were stale by then. Where none was
+//! started since the block's first page was programmed, none is needed: nothing in it was promised.
+//!
+//! To wipe a block is to clear its entries and its summary. Its data stay, to be written over; in idle
+//! time their place is given back to the file system.
 
 mod carry;
 mod request;
@@ -28,12 +32,9 @@ use gordon_ftl::{Extent, Ftl, Host, Input, RequestId};
 use gordon_nand::{Buf, FlashOp, Rules};
 use gordon_units::{BlockId, Lpn};
 use request::{Open, Opens};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::sync::Arc;
-
-/// Erases put off at which a sync for them is due.
-const OVERDUE: usize = 2;
 
 /// An operation whose bytes have been moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,16 @@ pub struct Moved {
     pub copies: bool,
     /// It failed: a block that has gone bad, or data that cannot be read.
     pub failed: bool,
+}
+
+/// An erase of which the file does not know yet.
+#[derive(Clone, Copy, Debug)]
+struct Erase {
+    block: BlockId,
+    /// Changes that are to be durable before what the block held goes.
+    wanted: u64,
+    /// It has a summary.
+    summary: bool,
 }
 
 /// The layer, its buffers and its image. One thread at a time; [`Store`](crate::Store) shares it.
@@ -67,9 +78,19 @@ pub struct Engine<P> {
     stuck: VecDeque<(FlashOp, bool)>,
     /// Why.
     failure: Option<Fault>,
-    /// Blocks that the layer has erased and whose place still holds what they held, each with the
-    /// changes that are to be durable before it goes.
-    unpunched: Vec<(BlockId, u64)>,
+    /// Erases that are yet to be carried out.
+    put_off: Vec<Erase>,
+    /// By block: changes before its first page was programmed; 0 where that was in an earlier run.
+    first: Vec<u64>,
+    /// By block: changes when a page of it was last written elsewhere, in this run.
+    superseded: Vec<u64>,
+    /// Changes when trims were last recorded.
+    last_trims: u64,
+    /// A sync is due, best by a thread that does not hold the engine: then erases do not wait for it
+    /// while everybody else waits for them.
+    sync_due: bool,
+    /// Erased blocks whose place still holds data.
+    litter: BTreeSet<BlockId>,
     /// Pages that are not units, by the buffer that stands for them.
     notes: Vec<(Buf, Vec<u8>)>,
     scratch: transfer::Scratch,
@@ -103,7 +124,12 @@ impl<P: Payload> Engine<P> {
             finished: Vec::new(),
             stuck: VecDeque::new(),
             failure: None,
-            unpunched: Vec::new(),
+            put_off: Vec::new(),
+            first: vec![0; layout.blocks() as usize],
+            superseded: vec![0; layout.blocks() as usize],
+            last_trims: 0,
+            sync_due: false,
+            litter: BTreeSet::new(),
             notes: Vec::new(),
             scratch: transfer::Scratch::default(),
             counters: Counters {
@@ -297,6 +323,12 @@ impl<P: Payload> Engine<P> {
         !self.moved.is_empty()
     }
 
+    /// As [`idle`](Self::idle), for when nobody waits: also gives back what erased blocks take in the
+    /// file.
+    pub fn rest(&mut self) -> bool {
+        self.idle() || self.tidy()
+    }
+
     /// Requests that have ended since the last call, moved to the end of `into`.
     pub fn finished(&mut self, into: &mut Vec<Completion<P>>) {
         into.append(&mut self.finished);
@@ -369,10 +401,9 @@ impl<P: Payload> Engine<P> {
         &self.image.disk
     }
 
-    /// What is to be made durable soon, best by a thread that does not hold the engine: then erases do
-    /// not wait for it while everybody else waits for them.
-    pub(crate) fn overdue(&self) -> Option<u64> {
-        self.unpunched.get(OVERDUE).map(|_| self.unpunched[self.unpunched.len() - 1].1)
+    /// What is to be made durable soon, if it was not said before.
+    pub(crate) fn overdue(&mut self) -> Option<u64> {
+        std::mem::take(&mut self.sync_due).then(|| self.disk().changes())
     }
 
     /// Counts how long ago the last request came; several came with it.
@@ -420,7 +451,8 @@ impl<P: Payload + Default> Engine<P> {
         while self.ftl.is_busy() && self.idle() {
             self.run();
         }
-        self.punch()?;
+        self.wipe(self.disk().changes())?;
+        while self.tidy() {}
         let mut records: Vec<_> =
             self.image.records.iter().map(|r| Record { left: Left::Plain, ..*r }).collect();
         let orderly = !self.ftl.is_busy() && self.stuck.is_empty();

@@ -8,7 +8,7 @@ pub const BYTES: usize = 4096;
 /// The first bytes of an image.
 pub const MAGIC: &[u8; 8] = b"GordonNF";
 /// The version that this code writes and reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 const CRC_AT: usize = 12;
 const TEXT_AT: usize = 128;

@@ -1,10 +1,11 @@
 //! A page of the trim log.
 
-use super::{Fields, crc_without, put_u32};
+use super::{Fields, crc_without, put_u32, put_u64};
 use gordon_ftl::Record;
 use gordon_units::{Lpn, Ppn};
 
 const MAGIC: u32 = 0x4d52_5447; // "GTRM"
+const SEQUENCE_AT: usize = 16;
 const CRC_AT: usize = 28;
 const HEAD: usize = 32;
 const TRIMMED: u32 = 1;
@@ -35,15 +36,17 @@ pub fn encode(out: &mut Vec<u8>, record: &Record) {
     }
 }
 
-/// Ends it, for the page that it goes to.
-pub fn seal(out: &mut [u8], ppn: Ppn) {
+/// Ends it, for the page that it goes to, with the number of that page's entry: after a crash of the
+/// host there may be a page from before an erase below a newer entry.
+pub fn seal(out: &mut [u8], ppn: Ppn, sequence: u64) {
+    put_u64(out, SEQUENCE_AT, sequence);
     let crc = crc_without(out, CRC_AT, ppn.0);
     put_u32(out, CRC_AT, crc);
 }
 
-/// Reads it from all of page `ppn`; none if it is none.
+/// Reads it from all of page `ppn`, whose entry has that number; none if it is none.
 #[must_use]
-pub fn decode(bytes: &[u8], ppn: Ppn) -> Option<Record> {
+pub fn decode(bytes: &[u8], ppn: Ppn, sequence: u64) -> Option<Record> {
     let head = bytes.get(..HEAD)?;
     let (kind, first, count) = (head.u32_at(4), head.u32_at(8), head.u32_at(12));
     let words = match kind {
@@ -52,7 +55,10 @@ pub fn decode(bytes: &[u8], ppn: Ppn) -> Option<Record> {
         _ => return None,
     };
     let bytes = bytes.get(..HEAD + words * 8)?;
-    if head.u32_at(0) != MAGIC || head.u32_at(CRC_AT) != crc_without(bytes, CRC_AT, ppn.0) {
+    if head.u32_at(0) != MAGIC || head.u64_at(SEQUENCE_AT) != sequence {
+        return None;
+    }
+    if head.u32_at(CRC_AT) != crc_without(bytes, CRC_AT, ppn.0) {
         return None;
     }
     let words = bytes[HEAD..].chunks_exact(8);

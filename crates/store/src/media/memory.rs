@@ -6,6 +6,8 @@ use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const CHUNK: u64 = 4096;
+/// Contents of one chunk that are kept until a sync.
+const VERSIONS: usize = 8;
 
 type Chunks = BTreeMap<u64, Box<[u8]>>;
 
@@ -13,8 +15,9 @@ type Chunks = BTreeMap<u64, Box<[u8]>>;
 struct State {
     /// As whoever reads now sees it; what is not there is a hole.
     now: Chunks,
-    /// As it was at the last sync, for the chunks that have changed since.
-    synced: BTreeMap<u64, Option<Box<[u8]>>>,
+    /// As it was at the last sync, for the chunks that have changed since, and as it was between some
+    /// of the changes: the system writes when it likes.
+    before: BTreeMap<u64, Vec<Option<Box<[u8]>>>>,
     /// Chunks it may hold.
     room: Option<usize>,
     syncs: u64,
@@ -75,18 +78,20 @@ impl Memory {
         Self { len: self.len, state: Mutex::new(State { now, parallel, ..State::default() }) }
     }
 
-    /// What a crash of the host leaves: of each block of 4 KiB that was not synced, as it was at the
-    /// last sync or as it is now, as `keep` says.
+    /// What a crash of the host leaves: each block of 4 KiB that was not synced as it is now, as it was
+    /// at the last sync, or at a time between, as `keep` says: of these it is asked one after the other.
     pub fn crashed(&self, mut keep: impl FnMut() -> bool) -> Self {
         let survivor = self.survivor();
-        for (&at, old) in &self.state().synced {
-            if !keep() {
-                let now = &mut survivor.state().now;
-                match old {
-                    Some(bytes) => now.insert(at, bytes.clone()),
-                    None => now.remove(&at),
-                };
+        for (&at, before) in &self.state().before {
+            if keep() {
+                continue;
             }
+            let kept = before.iter().find(|_| keep()).or(before.first());
+            let now = &mut survivor.state().now;
+            match kept.expect("it was something") {
+                Some(bytes) => now.insert(at, bytes.clone()),
+                None => now.remove(&at),
+            };
         }
         survivor
     }
@@ -119,8 +124,11 @@ fn within(at: u64) -> usize {
 impl State {
     /// The chunk is about to change.
     fn touch(&mut self, chunk: u64) {
-        let old = self.now.get(&chunk);
-        self.synced.entry(chunk).or_insert_with(|| old.cloned());
+        let before = self.before.entry(chunk).or_default();
+        if before.len() == VERSIONS {
+            before.remove(1);
+        }
+        before.push(self.now.get(&chunk).cloned());
     }
 }
 
@@ -210,7 +218,7 @@ impl Media for Memory {
         if state.sync_fails {
             return Err(Error::other("the medium is gone"));
         }
-        state.synced.clear();
+        state.before.clear();
         state.syncs += 1;
         Ok(())
     }

@@ -100,6 +100,8 @@ pub struct Bench {
     pub failed: Vec<(Command, Fault)>,
     /// Faults that are not to be.
     pub strict: bool,
+    /// Little is asked to be durable.
+    pub calm: bool,
 }
 
 impl Bench {
@@ -114,7 +116,8 @@ impl Bench {
         let model = Model::new(engine.sectors());
         let random = Random::new(seed);
         let (flying, asked, failed) = (vec![], vec![], vec![]);
-        Self { engine, media, model, random, flying, asked, failed, strict: true }
+        let calm = seed.is_multiple_of(3);
+        Self { engine, media, model, random, flying, asked, failed, strict: true, calm }
     }
 
     pub fn ftl(&self) -> &Ftl {
@@ -143,14 +146,15 @@ impl Bench {
         } else {
             (first, sectors)
         };
-        let fua = self.below(16) == 0;
+        let hurry = !self.calm || self.below(32) == 0;
+        let fua = self.below(16) == 0 && hurry;
         let (offset, length) = (first * 512, sectors * 512);
         match self.below(20) {
             0..=5 => self.read(first, sectors),
             6..=13 => self.write(first, sectors, fua),
             14..=15 => self.submit(Command::Trim { offset, length, fua }, first, sectors),
             16 => self.submit(Command::WriteZeroes { offset, length, fua }, first, sectors),
-            17 => self.submit(Command::Flush, 0, 0),
+            17 if hurry => self.submit(Command::Flush, 0, 0),
             _ => {
                 self.engine.idle();
                 self.collect();
@@ -295,7 +299,7 @@ impl Bench {
     /// The process is gone, or the host: what is left is mounted, and holds what it may.
     pub fn cut(self, media: Memory) -> Self {
         let media = Arc::new(media);
-        let Self { engine, mut model, random, failed, strict, .. } = self;
+        let Self { engine, mut model, random, failed, strict, calm, .. } = self;
         drop(engine);
         let mut engine = Engine::open(image(&media)).unwrap_or_else(|e| panic!("{e}"));
         engine.ftl().check().unwrap_or_else(|e| panic!("{e}"));
@@ -304,7 +308,7 @@ impl Bench {
             model.settle(at, page).unwrap_or_else(|lost| panic!("{lost}"));
         }
         model.forget();
-        Self { engine, media, model, random, flying: vec![], asked: vec![], failed, strict }
+        Self { engine, media, model, random, flying: vec![], asked: vec![], failed, strict, calm }
     }
 
     /// It is killed.
