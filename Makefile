@@ -5,6 +5,7 @@
 # make bench  speed and operation counts
 # make torture  power cuts, kills, crashes and damage, about 10 minutes on 2 cores; GORDON_POWER_HISTORIES,
 #             GORDON_POWER_REQUESTS, STORE_SEEDS and PROPTEST_CASES say how many
+# make fuzz   what clients say and mangled images, FUZZ_SECONDS each; wants a nightly Rust and cargo-fuzz
 # make miri   the simulators in an interpreter that catches what the compiler cannot; wants Miri
 # make figures  the pages of docs/design that are printed by programs
 
@@ -13,7 +14,7 @@ export PATH := $(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH
 VENV := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo test build lint bench torture miri figures clean
+.PHONY: demo test build lint bench torture fuzz miri figures clean
 build: .venv/built
 
 .venv/installed: pyproject.toml requirements.lock
@@ -68,6 +69,13 @@ torture:
 	cargo test --profile torture --locked -p gordon-ftl --test properties
 	cargo test --profile torture --locked -p gordon-ftl --test power
 	cargo test --profile torture --locked -p gordon-store --test histories --test damage
+
+# No sanitizer: they look for what only unsafe code does, and are slow.
+FUZZ_SECONDS ?= 300
+FUZZ := cargo +nightly fuzz run -s none
+fuzz:
+	$(FUZZ) nbd -- -dict=fuzz/nbd.dict -max_total_time=$(FUZZ_SECONDS)
+	$(FUZZ) image -- -max_len=385 -max_total_time=$(FUZZ_SECONDS)
 
 # For RISC-V, where no library of ours has assembly, which Miri does not run. Lints are `make lint`'s.
 MIRI := RUSTFLAGS=--cap-lints=warn MIRIFLAGS=-Zmiri-disable-isolation \

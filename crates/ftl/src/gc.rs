@@ -223,7 +223,8 @@ impl<O: Out> Ftl<O> {
     /// In idle time goes on past the low-water mark, as long as a victim is at most half valid:
     /// otherwise waiting for more stale pages saves wear.
     pub(crate) fn collect_idle(&mut self) {
-        let wanted = self.blocks.free() <= self.config.idle_water + self.apart && !self.worn_out;
+        let idle_water = self.config.idle_water.saturating_add(self.apart);
+        let wanted = self.blocks.free() <= idle_water && !self.worn_out;
         if wanted && !self.collector.is_active() && self.recovery.is_none() {
             let most = self.data_pages * self.config.slots / 2;
             if let Some(block) = self.victim().filter(|&block| self.blocks.valid(block) <= most) {

@@ -149,6 +149,19 @@ proptest! {
     }
 }
 
+#[test]
+fn idle_time_may_collect_whatever_is_asked() {
+    let layout = layout(1, 1, 24, 4);
+    let config = Config { durable: true, idle_water: u32::MAX, ..Config::new(&layout, 8, SECTORS) };
+    let mut rig = Rig::new(layout, config, 1);
+    for _ in 0..8 {
+        (0..8 * u64::from(SECTORS)).for_each(|first| rig.submit(Request::Write { first, len: 1 }));
+        rig.settle();
+        rig.idle();
+    }
+    rig.settle();
+}
+
 /// All that can be exported is written, then overwritten many times: garbage
 /// collection must go on for ever. Every shape of the smallest arrays.
 #[test]

@@ -188,9 +188,7 @@ fn look_at_all(image: &Image, standing: Option<&Standing>, unsure: u64) -> Resul
                     let (block, page) = layout.place_of(ppn);
                     let block = block.index();
                     erases[block] = erases[block].max(seen);
-                    if !matches!(found, Found::Erased) {
-                        next[block] = page + 1;
-                    }
+                    next[block] = page + u32::from(!matches!(found, Found::Erased));
                     mount.page(ppn, found.borrow());
                 }
             }

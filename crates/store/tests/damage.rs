@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Bench, NAME, SHAPES, Tagged, device, image, seeds};
+use common::{Bench, NAME, SHAPES, Tagged, device, image, seal, seeds};
 use gordon_nand::Layout;
 use gordon_store::{Command, Engine, Image, Media, Memory, Places, check};
 use gordon_testkit::Random;
@@ -90,6 +90,95 @@ fn a_check_finds_each_kind_of_damage() {
         media.write(places.oob(Ppn(ppn.0 + 1)), &entry).unwrap();
     });
     expect(&errors, "out-of-band entry is damaged");
+}
+
+/// Numbers that nobody counts to, under checksums that fit: the layer counts on from none of them.
+#[test]
+fn numbers_at_the_end_of_their_fields_are_no_panic() {
+    let bench = full(2);
+    let forged = |change: &dyn Fn(&Memory, &Places, &Layout)| {
+        let media = Arc::new(bench.media.survivor());
+        let before = image(&media);
+        change(&media, before.places(), &before.resolved().layout);
+        let Ok(image) = Image::on(Path::new(NAME), Box::new(media)) else { return };
+        drop(check(&image));
+        let Ok(mut engine) = Engine::<Tagged>::open(image) else { return };
+        for _ in 0..20 {
+            for offset in (0..engine.sectors()).map(|sector| sector * 512) {
+                let payload = Tagged { tag: 0, data: vec![1; 512] };
+                engine.start(Command::Write { offset, fua: false }, payload);
+                engine.run();
+            }
+        }
+    };
+    let put = |media: &Memory, at, bytes: &[u8]| media.write(at, bytes).unwrap();
+    forged(&|media, _, _| {
+        for copy in [0, 4096] {
+            put(media, copy + 16, &[0xff; 8]);
+            seal(media, copy, 4096, 12, 0);
+        }
+    });
+    forged(&|media, places, layout| {
+        for block in (0..layout.blocks()).map(BlockId) {
+            put(media, places.record(block), &[0xff; 4]);
+            seal(media, places.record(block), 16, 12, block.0);
+        }
+    });
+    for kind in 1..=3 {
+        for (field, bytes) in [(16, 8), (24, 4)] {
+            forged(&|media, places, layout| {
+                let ppn = page_of(media, places, layout, kind);
+                put(media, places.oob(ppn) + field, &[0xff; 8][..bytes]);
+                seal(media, places.oob(ppn), places.oob_bytes, 28, ppn.0);
+            });
+        }
+    }
+    forged(&|media, places, layout| {
+        let ppn = page_of(media, places, layout, 2);
+        let slots = places.page_bytes / places.unit;
+        let len = 32 + (layout.pages_per_block() as usize - 1) * (8 + 4 * slots as usize);
+        put(media, places.slot(ppn, 0) + 16, &[0xff; 8]);
+        seal(media, places.slot(ppn, 0), len, 28, layout.block_of(ppn).0);
+    });
+    // A snapshot of the trim log that goes past the last page there can be.
+    forged(&|media, places, layout| {
+        let ppn = page_of(media, places, layout, 3);
+        let at = places.slot(ppn, 0);
+        for (field, number) in [(4, 2), (8, u32::MAX), (12, 128)] {
+            put(media, at + field, &number.to_le_bytes());
+        }
+        put(media, at + 32, &[0xff; 16]);
+        seal(media, at, 48, 28, ppn.0);
+    });
+}
+
+/// A block all pages of which are erased, beside a summary that fits its checksum and tells of pages
+/// that are not exported: it is empty, and is programmed from its first page on.
+#[test]
+fn a_forged_summary_leaves_its_block_erased() {
+    let mut bench = full(2);
+    bench.engine.close().unwrap();
+    let media = Arc::new(bench.media.survivor());
+    let before = image(&media);
+    let (places, layout) = (before.places(), before.resolved().layout);
+    for ppn in (0..layout.pages()).map(Ppn) {
+        let mut entry = vec![0; places.oob_bytes];
+        media.read(places.oob(ppn), &mut entry).unwrap();
+        if entry[4] == 2 {
+            let block = layout.block_of(ppn);
+            media.write(places.block(block), &vec![0; places.oob_area()]).unwrap();
+            let slots = places.page_bytes / places.unit;
+            let len = 32 + (layout.pages_per_block() as usize - 1) * (8 + 4 * slots as usize);
+            media.write(places.slot(ppn, 0) + 40, &[0xee; 4]).unwrap();
+            seal(&media, places.slot(ppn, 0), len, 28, block.0);
+        }
+    }
+    drop(before);
+    let mut engine = Engine::<Tagged>::open(image(&media)).unwrap_or_else(|e| panic!("{e}"));
+    for offset in (0..engine.sectors()).map(|sector| sector * 512) {
+        engine.start(Command::Write { offset, fua: false }, Tagged { tag: 0, data: vec![1; 512] });
+        engine.run();
+    }
 }
 
 /// Whatever is done to an image, it gives an error, or a device each page of which reads as it once

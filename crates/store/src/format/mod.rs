@@ -9,6 +9,11 @@ pub mod trims;
 /// No logical page.
 pub const NO_LPN: u32 = u32::MAX;
 
+/// Generations and syncs that an image can count; more is damage, which must not count on.
+pub const MOST: u64 = 1 << 62;
+/// Erases likewise.
+pub const MOST_ERASES: u32 = 1 << 31;
+
 /// The checksum of everything in an image: CRC-32C (Castagnoli), as in iSCSI, RFC 3720.
 #[must_use]
 pub fn crc(bytes: &[u8]) -> u32 {

@@ -1,6 +1,6 @@
 //! What lies beside the data of a page: its out-of-band entry.
 
-use super::{Fields, crc_without, is_zero, put_u32, put_u64};
+use super::{Fields, MOST, MOST_ERASES, crc_without, is_zero, put_u32, put_u64};
 use gordon_units::Ppn;
 
 const MAGIC: u32 = 0x424f_4f47; // "GOOB"
@@ -96,7 +96,9 @@ pub fn decode(bytes: &[u8], ppn: Ppn) -> Entry {
     match kind {
         Some(content)
             if bytes.u32_at(0) == MAGIC
-                && bytes.u32_at(CRC_AT) == crc_without(bytes, CRC_AT, ppn.0) =>
+                && bytes.u32_at(CRC_AT) == crc_without(bytes, CRC_AT, ppn.0)
+                && bytes.u64_at(16) <= MOST
+                && bytes.u32_at(24) <= MOST_ERASES =>
         {
             Entry::Programmed(Head {
                 content,

@@ -1,7 +1,7 @@
 //! The summary page of a block: the sequence number and the logical pages of each page before it,
 //! so that a mount reads one page of a closed block.
 
-use super::{Fields, crc_without, put_u32, put_u64};
+use super::{Fields, MOST, crc_without, put_u32, put_u64};
 use gordon_units::BlockId;
 
 const MAGIC: u32 = 0x4d55_5347; // "GSUM"
@@ -62,7 +62,7 @@ pub fn decode(bytes: &[u8], block: BlockId, pages: u32, slots: u32) -> Option<Su
         && bytes.u32_at(12) == slots
         && bytes.u32_at(CRC_AT) == crc_without(bytes, CRC_AT, block.0);
     let syncs = bytes.u64_at(16);
-    ours.then(|| Summary { syncs, slots: slots as usize, pages: &bytes[HEAD..] })
+    (ours && syncs <= MOST).then(|| Summary { syncs, slots: slots as usize, pages: &bytes[HEAD..] })
 }
 
 impl<'a> Summary<'a> {

@@ -1,6 +1,6 @@
 //! The superblock: what the image is of, and whether it was left in order.
 
-use super::{Fields, crc_without, put_u32, put_u64};
+use super::{Fields, MOST, crc_without, put_u32, put_u64};
 use crate::device::Device;
 
 /// Bytes of one copy; there are two, one after the other.
@@ -36,7 +36,7 @@ pub enum Flaw {
     Foreign,
     /// Another version.
     Version(u32),
-    /// The checksum or the text is wrong.
+    /// The checksum, the text or the generation is wrong.
     Damaged,
 }
 
@@ -72,7 +72,8 @@ pub fn decode(bytes: &[u8]) -> Result<Superblock, Flaw> {
         return Err(Flaw::Version(version));
     }
     let length = bytes.u32_at(28) as usize;
-    if bytes.u32_at(CRC_AT) != crc_without(bytes, CRC_AT, 0) || length > BYTES - TEXT_AT {
+    let sealed = bytes.u32_at(CRC_AT) == crc_without(bytes, CRC_AT, 0);
+    if !sealed || length > BYTES - TEXT_AT || bytes.u64_at(16) > MOST {
         return Err(Flaw::Damaged);
     }
     let device = serde_json::from_slice(&bytes[TEXT_AT..TEXT_AT + length]);

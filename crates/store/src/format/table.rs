@@ -1,6 +1,6 @@
 //! The block table: the wear and the state of each super-block.
 
-use super::{Fields, crc_without, put_u32};
+use super::{Fields, MOST_ERASES, crc_without, put_u32};
 
 /// Bytes of a record.
 pub const BYTES: usize = 16;
@@ -96,7 +96,8 @@ pub fn encode(block: u32, record: Record) -> [u8; BYTES] {
 /// Reads it; none if it is damaged.
 #[must_use]
 pub fn decode(block: u32, bytes: &[u8]) -> Option<Record> {
-    if bytes.u32_at(CRC_AT) != crc_without(bytes, CRC_AT, block) {
+    let sealed = bytes.u32_at(CRC_AT) == crc_without(bytes, CRC_AT, block);
+    if !sealed || bytes.u32_at(0) > MOST_ERASES {
         return None;
     }
     let rank = u16::from_le_bytes([bytes[6], bytes[7]]);

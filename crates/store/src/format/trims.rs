@@ -63,6 +63,7 @@ pub fn decode(bytes: &[u8], ppn: Ppn, sequence: u64) -> Option<Record> {
     }
     let words = bytes[HEAD..].chunks_exact(8);
     if kind == UNMAPPED {
+        first.checked_add(count.checked_next_multiple_of(64)?)?;
         let bits = words.map(|word| word.u64_at(0)).collect();
         return Some(Record::Unmapped { first: Lpn(first), count, bits });
     }

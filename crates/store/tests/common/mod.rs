@@ -329,16 +329,20 @@ impl Bench {
 
 /// What the superblocks say of the host's run no longer holds.
 pub fn forget_boot(media: &Memory) {
-    let mut bytes = vec![0; 4096];
     for copy in 0..2 {
-        media.read(copy * 4096, &mut bytes).expect("it works");
-        bytes[48..64].fill(0xee);
-        bytes[12..16].fill(0);
-        let crc = crc32c::crc32c_append(crc32c::crc32c(&[0; 4]), &bytes);
-        bytes[12..16].copy_from_slice(&crc.to_le_bytes());
-        media.write(copy * 4096, &bytes).expect("it works");
+        media.write(copy * 4096 + 48, &[0xee; 16]).expect("it works");
+        seal(media, copy * 4096, 4096, 12, 0);
     }
     media.sync().expect("it works");
+}
+
+/// Makes the checksum, at `field` of so many bytes, fit what they say in their place (docs/SPEC.md).
+pub fn seal(media: &Memory, at: u64, len: usize, field: usize, place: u32) {
+    let mut bytes = vec![0; len];
+    media.read(at, &mut bytes).expect("it works");
+    bytes[field..field + 4].fill(0);
+    let crc = crc32c::crc32c_append(crc32c::crc32c(&place.to_le_bytes()), &bytes);
+    media.write(at + field as u64, &crc.to_le_bytes()).expect("it works");
 }
 
 /// All sectors of a store.
