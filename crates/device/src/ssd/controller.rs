@@ -38,6 +38,8 @@ pub(super) struct Controller {
     pub in_flight: u32,
     pub active_since: Ns,
     pub active: Ns,
+    /// Operations issued, where somebody wants to know.
+    pub issued: Option<Vec<FlashOp>>,
 }
 
 impl Controller {
@@ -67,6 +69,9 @@ impl Controller {
             self.active_since = self.now;
         }
         self.in_flight += 1;
+        if let Some(issued) = &mut self.issued {
+            note(issued, op);
+        }
         let layout = &self.layout;
         let work = match op {
             FlashOp::Read { ppn, slots, buf } => {
@@ -97,6 +102,12 @@ impl Controller {
     pub fn is_idle(&self) -> bool {
         self.in_flight == 0 && self.open.len() == self.free.len()
     }
+}
+
+/// Nobody wants to know but tests: the way past it is short.
+#[cold]
+fn note(issued: &mut Vec<FlashOp>, op: FlashOp) {
+    issued.push(op);
 }
 
 impl Out for Controller {
