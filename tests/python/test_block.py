@@ -7,29 +7,16 @@ import os
 import random
 import shutil
 import signal
-import socket
 import subprocess
-import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from serving import ENV, MIB, Serve, clean, need
+
 from conftest import Run
-
-MIB = 1 << 20
-Report = dict[str, Any]
-PATH = f"/usr/bin:/usr/sbin:{os.environ['PATH']}"
-ENV = {**os.environ, "PATH": PATH}
-
-
-def need(*names: str) -> None:
-    missing = [name for name in names if shutil.which(name, path=PATH) is None]
-    if missing:
-        pytest.skip(f"not on this machine: {', '.join(missing)}")
 
 
 @pytest.fixture(autouse=True)
@@ -37,71 +24,11 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-class Server:
-    """`gordon block serve` in a process of its own."""
-
-    def __init__(self, folder: Path, *args: str) -> None:
-        self.folder, self.socket = folder, folder / "s"
-        self.uri = f"nbd+unix:///?socket={self.socket}"
-        command = [sys.executable, "-m", "gordon", "block", "serve", "flash.img"]
-        self.process = subprocess.Popen(
-            [*command, "--socket", "s", *args], cwd=folder, stderr=subprocess.PIPE, text=True
-        )
-        while not self.answers():
-            if self.process.poll() is not None:
-                raise AssertionError(self.process.communicate()[1])
-            time.sleep(0.01)
-
-    def answers(self) -> bool:
-        with socket.socket(socket.AF_UNIX) as client:
-            return client.connect_ex(f"{self.socket}.stat") == 0
-
-    def stop(self, how: signal.Signals = signal.SIGTERM) -> str:
-        self.process.send_signal(how)
-        said = self.process.communicate(timeout=60)[1]
-        assert self.process.returncode == (-how if how == signal.SIGKILL else 0), said
-        return said
-
-    def client(self, *command: str, check: bool = True) -> str:
-        ran = subprocess.run(command, capture_output=True, text=True, env=ENV, cwd=self.folder)
-        assert not check or ran.returncode == 0, ran.stderr
-        return ran.stdout + ran.stderr
-
-    def shell(self, script: str) -> str:
-        """Python in nbdsh, with the device as `h`."""
-        return self.client("nbdsh", "-u", self.uri, "-c", script)
-
-
-Serve = Callable[..., Server]
-
-
-@pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
-    servers: list[Server] = []
-
-    def start(*args: str) -> Server:
-        servers.append(Server(tmp_path, *args))
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        if server.process.poll() is None:
-            server.process.kill()
-            server.process.wait()
-
-
 @pytest.fixture
 def image(run: Run) -> str:
     ran = run("block", "create", "flash.img", "--capacity", "64MiB")
     assert ran.status == 0, ran.err
     return "flash.img"
-
-
-def clean(run: Run) -> Report:
-    ran = run("block", "check", "flash.img", "--json", "-")
-    report: Report = json.loads(ran.out)
-    assert (ran.status, report["errors"]) == (0, []), ran.err
-    return report
 
 
 def test_a_new_image_takes_little_room(run: Run, tmp_path: Path) -> None:
