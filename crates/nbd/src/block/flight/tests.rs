@@ -145,6 +145,7 @@ fn request(random: &mut Random, capacity: Bytes) -> Request {
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "the operations are kept with debug assertions only")]
 fn the_simulated_device_and_the_store_issue_the_same() {
     let mut worn_out = 0;
     for seed in 0..6 {
