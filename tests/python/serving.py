@@ -80,6 +80,15 @@ class Server:
         with socket.socket(socket.AF_UNIX) as client:
             return client.connect_ex(f"{self.socket}.stat") == 0
 
+    def place(self, kind: str) -> str:
+        """The next place of that kind that it says it serves at."""
+        line = ""
+        assert self.process.stderr is not None
+        while kind not in line:
+            line = self.process.stderr.readline()
+            assert line, f"it says nothing of {kind}"
+        return line.split()[0]
+
     def stop(self, how: signal.Signals = signal.SIGTERM) -> str:
         self.process.send_signal(how)
         said = self.process.communicate(timeout=60)[1]

@@ -57,6 +57,7 @@ def test_what_a_client_writes_another_reads(run: Run, image: str, serve: Serve) 
     assert stat["flushes"] >= 1
     assert 1 <= stat["write_amplification"] < 1.2
     assert sum(lane["programs"] for lane in stat["lanes"]) * 65536 >= 48 * MIB
+    assert (stat["mapped_pages"], stat["exported_pages"]) == (48 * MIB // 4096, 64 * MIB // 4096)
     said = server.stop()
     assert "the image is in order" in said
     report = clean(run)
@@ -69,7 +70,7 @@ def test_what_a_client_writes_another_reads(run: Run, image: str, serve: Serve) 
     server.stop()
 
 
-def test_every_command_of_the_protocol(image: str, serve: Serve) -> None:
+def test_every_command_of_the_protocol(run: Run, image: str, serve: Serve) -> None:
     need("nbdsh")
     server = serve()
     server.shell(
@@ -99,6 +100,11 @@ else:
     rows = [line.split() for line in told.splitlines()]
     assert {row[2] for row in rows} == {"0", "3"}
     assert sum(int(row[1]) for row in rows) == 64 * MIB
+    data = sum(int(row[1]) for row in rows if row[2] == "0")
+    server.shell("h.flush()")
+    stat = json.loads(run("block", "stat", "--socket", "s", "--json", "-").out)
+    assert stat["mapped_pages"] * 4096 == data < 65536
+    assert f"mapped: {data // 4096} of 16,384 pages" in run("block", "stat", "--socket", "s").out
     server.stop()
 
 
@@ -181,11 +187,7 @@ def test_answers_take_the_time_of_the_flash(run: Run, image: str, serve: Serve) 
 
 def test_metrics_are_what_prometheus_reads(run: Run, image: str, serve: Serve) -> None:
     server = serve("--metrics", "127.0.0.1:0")
-    line = ""
-    assert server.process.stderr is not None
-    while "http://" not in line:
-        line = server.process.stderr.readline()
-    url = line.split()[0]
+    url = server.place("http://")
     text = urllib.request.urlopen(f"{url}/metrics").read().decode()  # noqa: S310
     kinds = dict(row.split()[2:4] for row in text.splitlines() if row.startswith("# TYPE"))
     assert kinds["gordon_block_requests_total"] == "counter"
@@ -195,6 +197,7 @@ def test_metrics_are_what_prometheus_reads(run: Run, image: str, serve: Serve) -
             float(value)
             assert name.split("{")[0] in kinds
     assert 'gordon_block_blocks{state="good"}' in text
+    assert 'gordon_block_pages{state="exported"} 16384' in text
     ran = run("block", "stat", "--url", url)
     assert "write amplification -" in ran.out
     server.stop()
@@ -215,6 +218,87 @@ def test_wear_is_told_and_drawn(run: Run, image: str, serve: Serve, tmp_path: Pa
     assert report["erases"] == sum(block["erases"] for block in report["blocks"]) > 0
     assert report["budget_left"] is not None
     assert (tmp_path / "wear.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_past_the_page_cache(run: Run, image: str, serve: Serve) -> None:
+    need("nbdsh")
+    try:
+        os.close(os.open(image, os.O_RDWR | os.O_DIRECT))
+    except OSError as error:
+        pytest.skip(f"not on this machine: O_DIRECT: {error}")
+    write, read = "", ""
+    for at, length in ((0, MIB), (5 * MIB + 512, 1536), (9 * MIB, 4096), (9 * MIB + 2048, 512)):
+        data = f"random.Random({at}).randbytes({length})"
+        write += f"h.pwrite({data}, {at})\n"
+        read += f"assert h.pread({min(length, 2048)}, {at}) == {data}[:2048], {at}\n"
+    random_reads = "".join(
+        f"assert h.pread(4096, {at}) == random.Random(0).randbytes(MIB)[{at}:{at + 4096}]\n"
+        for at in range(0, MIB, 65536)
+    )
+    read = f"import random; MIB = {MIB}\n{read}{random_reads}"
+    server = serve("--backend", "direct")
+    server.shell(f"import random\n{write}h.flush()\n{read}")
+    server.stop()
+    clean(run)
+    # Either way it is the same image.
+    for backend in ("direct", "file"):
+        server = serve("--backend", backend)
+        server.shell(read)
+        server.stop()
+
+
+@pytest.fixture
+def certificates(tmp_path: Path) -> Path:
+    """An authority, and a server and a client of its making, as GnuTLS clients look for them."""
+    need("openssl")
+    folder = tmp_path / "certificates"
+    folder.mkdir()
+    made = ("openssl", "req", "-x509", "-days", "2", "-newkey", "ec", "-nodes", "-config")
+    curve = ("-pkeyopt", "ec_paramgen_curve:prime256v1", "-addext")
+    names = ("basicConstraints=CA:FALSE", "-addext", "subjectAltName=DNS:localhost")
+    signed = (*names, "-CA", "ca-cert.pem", "-CAkey", "ca-key.pem")
+    (folder / "none").write_text("[req]\ndistinguished_name = name\n[name]\n")
+    for name, how in (
+        ("ca", ("basicConstraints=CA:TRUE",)),
+        ("server", signed),
+        ("client", signed),
+    ):
+        files = ("-keyout", f"{name}-key.pem", "-out", f"{name}-cert.pem", "-subj", f"/CN={name}")
+        ran = subprocess.run([*made, "none", *files, *curve, *how], cwd=folder, capture_output=True)
+        assert ran.returncode == 0, ran.stderr
+    return folder
+
+
+def test_tls_beyond_this_machine(image: str, serve: Serve, certificates: Path) -> None:
+    need("nbdsh")
+    files = [str(certificates / name) for name in ("server-cert.pem", "server-key.pem")]
+    tls = ("--tls-certificate", files[0], "--tls-key", files[1])
+    server = serve(
+        *tls, "--tls-clients", str(certificates / "ca-cert.pem"), "--listen", "0.0.0.0:0"
+    )
+    port = server.place("nbd://").rsplit(":", 1)[1].rstrip("/")
+    secure = f"nbds://localhost:{port}/?tls-certificates={certificates}"
+    secure = f"h.set_uri_allow_local_file(True); h.connect_uri('{secure}')"
+    server.client("nbdsh", "-c", f"{secure}; h.pwrite(b'x' * 512, 0, nbd.CMD_FLAG_FUA)")
+    server.client("nbdsh", "-c", f"{secure}; assert h.pread(1024, 0) == b'x' * 512 + bytes(512)")
+    # Not in the clear, at neither place.
+    for uri in (f"nbd://localhost:{port}", server.uri):
+        said = server.client("nbdsh", "-u", uri, "-c", "h.pread(512, 0)", check=False)
+        assert "requires TLS" in said
+    # Not for whoever has no certificate of theirs.
+    for kind in ("cert", "key"):
+        (certificates / f"client-{kind}.pem").unlink()
+    said = server.client("nbdsh", "-c", secure, check=False)
+    assert "nbd_connect_uri" in said
+    server.stop()
+
+
+def test_beyond_this_machine_without_tls_at_a_word(image: str, serve: Serve) -> None:
+    need("nbdsh")
+    server = serve("--listen", "0.0.0.0:0", "--insecure")
+    port = server.place("nbd://").rsplit(":", 1)[1].rstrip("/")
+    server.client("nbdsh", "-u", f"nbd://localhost:{port}", "-c", "h.pread(512, 0)")
+    server.stop()
 
 
 @pytest.mark.parametrize(
