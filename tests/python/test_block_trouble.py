@@ -150,7 +150,7 @@ def failing(below: Below, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     with disk.open("wb") as file:
         file.truncate(400 << 20)
     folder.mkdir()
-    sh("mkfs.ext4", "-q", "-O", "^has_journal", disk)
+    sh("mkfs.ext4", "-q", "-J", "size=4", "-E", "lazy_journal_init=0", disk)
     below.mount("-o", "loop,errors=continue", disk, folder)
     monkeypatch.chdir(folder)
     yield folder
