@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from serving import Serve, Server
+
 # Writes that reach the medium, then work for the processor; a text that is no markup.
 JOB = (
     "dd if=/dev/urandom of=made bs=1M count=40 conv=fsync 2>/dev/null;"
@@ -78,6 +80,15 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was not tested here, each by its name: nobody is to take it for tested."""
+    for report in terminalreporter.stats.get("skipped", []):
+        why = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        terminalreporter.write_line(
+            f"skipped: {report.nodeid}: {str(why).removeprefix('Skipped: ')}"
+        )
+
+
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs `gordon ARGS...` in this process."""
@@ -91,6 +102,22 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
         return Ran(int(stopped.value.code or 0), out, err)
 
     return call
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Serves `flash.img` of the working folder."""
+    servers: list[Server] = []
+
+    def start(*args: str) -> Server:
+        servers.append(Server(Path.cwd(), *args))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        if server.process.poll() is None:
+            server.process.kill()
+            server.process.wait()
 
 
 # A flash device of 64 MiB of 192: quickly worn and quickly full.

@@ -7,29 +7,16 @@ import os
 import random
 import shutil
 import signal
-import socket
 import subprocess
-import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from serving import ENV, MIB, Serve, clean, need
+
 from conftest import Run
-
-MIB = 1 << 20
-Report = dict[str, Any]
-PATH = f"/usr/bin:/usr/sbin:{os.environ['PATH']}"
-ENV = {**os.environ, "PATH": PATH}
-
-
-def need(*names: str) -> None:
-    missing = [name for name in names if shutil.which(name, path=PATH) is None]
-    if missing:
-        pytest.skip(f"not on this machine: {', '.join(missing)}")
 
 
 @pytest.fixture(autouse=True)
@@ -37,71 +24,11 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-class Server:
-    """`gordon block serve` in a process of its own."""
-
-    def __init__(self, folder: Path, *args: str) -> None:
-        self.folder, self.socket = folder, folder / "s"
-        self.uri = f"nbd+unix:///?socket={self.socket}"
-        command = [sys.executable, "-m", "gordon", "block", "serve", "flash.img"]
-        self.process = subprocess.Popen(
-            [*command, "--socket", "s", *args], cwd=folder, stderr=subprocess.PIPE, text=True
-        )
-        while not self.answers():
-            if self.process.poll() is not None:
-                raise AssertionError(self.process.communicate()[1])
-            time.sleep(0.01)
-
-    def answers(self) -> bool:
-        with socket.socket(socket.AF_UNIX) as client:
-            return client.connect_ex(f"{self.socket}.stat") == 0
-
-    def stop(self, how: signal.Signals = signal.SIGTERM) -> str:
-        self.process.send_signal(how)
-        said = self.process.communicate(timeout=60)[1]
-        assert self.process.returncode == (-how if how == signal.SIGKILL else 0), said
-        return said
-
-    def client(self, *command: str, check: bool = True) -> str:
-        ran = subprocess.run(command, capture_output=True, text=True, env=ENV, cwd=self.folder)
-        assert not check or ran.returncode == 0, ran.stderr
-        return ran.stdout + ran.stderr
-
-    def shell(self, script: str) -> str:
-        """Python in nbdsh, with the device as `h`."""
-        return self.client("nbdsh", "-u", self.uri, "-c", script)
-
-
-Serve = Callable[..., Server]
-
-
-@pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
-    servers: list[Server] = []
-
-    def start(*args: str) -> Server:
-        servers.append(Server(tmp_path, *args))
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        if server.process.poll() is None:
-            server.process.kill()
-            server.process.wait()
-
-
 @pytest.fixture
 def image(run: Run) -> str:
     ran = run("block", "create", "flash.img", "--capacity", "64MiB")
     assert ran.status == 0, ran.err
     return "flash.img"
-
-
-def clean(run: Run) -> Report:
-    ran = run("block", "check", "flash.img", "--json", "-")
-    report: Report = json.loads(ran.out)
-    assert (ran.status, report["errors"]) == (0, []), ran.err
-    return report
 
 
 def test_a_new_image_takes_little_room(run: Run, tmp_path: Path) -> None:
@@ -130,6 +57,7 @@ def test_what_a_client_writes_another_reads(run: Run, image: str, serve: Serve) 
     assert stat["flushes"] >= 1
     assert 1 <= stat["write_amplification"] < 1.2
     assert sum(lane["programs"] for lane in stat["lanes"]) * 65536 >= 48 * MIB
+    assert (stat["mapped_pages"], stat["exported_pages"]) == (48 * MIB // 4096, 64 * MIB // 4096)
     said = server.stop()
     assert "the image is in order" in said
     report = clean(run)
@@ -142,7 +70,7 @@ def test_what_a_client_writes_another_reads(run: Run, image: str, serve: Serve) 
     server.stop()
 
 
-def test_every_command_of_the_protocol(image: str, serve: Serve) -> None:
+def test_every_command_of_the_protocol(run: Run, image: str, serve: Serve) -> None:
     need("nbdsh")
     server = serve()
     server.shell(
@@ -172,6 +100,11 @@ else:
     rows = [line.split() for line in told.splitlines()]
     assert {row[2] for row in rows} == {"0", "3"}
     assert sum(int(row[1]) for row in rows) == 64 * MIB
+    data = sum(int(row[1]) for row in rows if row[2] == "0")
+    server.shell("h.flush()")
+    stat = json.loads(run("block", "stat", "--socket", "s", "--json", "-").out)
+    assert stat["mapped_pages"] * 4096 == data < 65536
+    assert f"mapped: {data // 4096} of 16,384 pages" in run("block", "stat", "--socket", "s").out
     server.stop()
 
 
@@ -254,11 +187,7 @@ def test_answers_take_the_time_of_the_flash(run: Run, image: str, serve: Serve) 
 
 def test_metrics_are_what_prometheus_reads(run: Run, image: str, serve: Serve) -> None:
     server = serve("--metrics", "127.0.0.1:0")
-    line = ""
-    assert server.process.stderr is not None
-    while "http://" not in line:
-        line = server.process.stderr.readline()
-    url = line.split()[0]
+    url = server.place("http://")
     text = urllib.request.urlopen(f"{url}/metrics").read().decode()  # noqa: S310
     kinds = dict(row.split()[2:4] for row in text.splitlines() if row.startswith("# TYPE"))
     assert kinds["gordon_block_requests_total"] == "counter"
@@ -268,6 +197,7 @@ def test_metrics_are_what_prometheus_reads(run: Run, image: str, serve: Serve) -
             float(value)
             assert name.split("{")[0] in kinds
     assert 'gordon_block_blocks{state="good"}' in text
+    assert 'gordon_block_pages{state="exported"} 16384' in text
     ran = run("block", "stat", "--url", url)
     assert "write amplification -" in ran.out
     server.stop()
@@ -288,6 +218,87 @@ def test_wear_is_told_and_drawn(run: Run, image: str, serve: Serve, tmp_path: Pa
     assert report["erases"] == sum(block["erases"] for block in report["blocks"]) > 0
     assert report["budget_left"] is not None
     assert (tmp_path / "wear.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_past_the_page_cache(run: Run, image: str, serve: Serve) -> None:
+    need("nbdsh")
+    try:
+        os.close(os.open(image, os.O_RDWR | os.O_DIRECT))
+    except OSError as error:
+        pytest.skip(f"not on this machine: O_DIRECT: {error}")
+    write, read = "", ""
+    for at, length in ((0, MIB), (5 * MIB + 512, 1536), (9 * MIB, 4096), (9 * MIB + 2048, 512)):
+        data = f"random.Random({at}).randbytes({length})"
+        write += f"h.pwrite({data}, {at})\n"
+        read += f"assert h.pread({min(length, 2048)}, {at}) == {data}[:2048], {at}\n"
+    random_reads = "".join(
+        f"assert h.pread(4096, {at}) == random.Random(0).randbytes(MIB)[{at}:{at + 4096}]\n"
+        for at in range(0, MIB, 65536)
+    )
+    read = f"import random; MIB = {MIB}\n{read}{random_reads}"
+    server = serve("--backend", "direct")
+    server.shell(f"import random\n{write}h.flush()\n{read}")
+    server.stop()
+    clean(run)
+    # Either way it is the same image.
+    for backend in ("direct", "file"):
+        server = serve("--backend", backend)
+        server.shell(read)
+        server.stop()
+
+
+@pytest.fixture
+def certificates(tmp_path: Path) -> Path:
+    """An authority, and a server and a client of its making, as GnuTLS clients look for them."""
+    need("openssl")
+    folder = tmp_path / "certificates"
+    folder.mkdir()
+    made = ("openssl", "req", "-x509", "-days", "2", "-newkey", "ec", "-nodes", "-config")
+    curve = ("-pkeyopt", "ec_paramgen_curve:prime256v1", "-addext")
+    names = ("basicConstraints=CA:FALSE", "-addext", "subjectAltName=DNS:localhost")
+    signed = (*names, "-CA", "ca-cert.pem", "-CAkey", "ca-key.pem")
+    (folder / "none").write_text("[req]\ndistinguished_name = name\n[name]\n")
+    for name, how in (
+        ("ca", ("basicConstraints=CA:TRUE",)),
+        ("server", signed),
+        ("client", signed),
+    ):
+        files = ("-keyout", f"{name}-key.pem", "-out", f"{name}-cert.pem", "-subj", f"/CN={name}")
+        ran = subprocess.run([*made, "none", *files, *curve, *how], cwd=folder, capture_output=True)
+        assert ran.returncode == 0, ran.stderr
+    return folder
+
+
+def test_tls_beyond_this_machine(image: str, serve: Serve, certificates: Path) -> None:
+    need("nbdsh")
+    files = [str(certificates / name) for name in ("server-cert.pem", "server-key.pem")]
+    tls = ("--tls-certificate", files[0], "--tls-key", files[1])
+    server = serve(
+        *tls, "--tls-clients", str(certificates / "ca-cert.pem"), "--listen", "0.0.0.0:0"
+    )
+    port = server.place("nbd://").rsplit(":", 1)[1].rstrip("/")
+    secure = f"nbds://localhost:{port}/?tls-certificates={certificates}"
+    secure = f"h.set_uri_allow_local_file(True); h.connect_uri('{secure}')"
+    server.client("nbdsh", "-c", f"{secure}; h.pwrite(b'x' * 512, 0, nbd.CMD_FLAG_FUA)")
+    server.client("nbdsh", "-c", f"{secure}; assert h.pread(1024, 0) == b'x' * 512 + bytes(512)")
+    # Not in the clear, at neither place.
+    for uri in (f"nbd://localhost:{port}", server.uri):
+        said = server.client("nbdsh", "-u", uri, "-c", "h.pread(512, 0)", check=False)
+        assert "requires TLS" in said
+    # Not for whoever has no certificate of theirs.
+    for kind in ("cert", "key"):
+        (certificates / f"client-{kind}.pem").unlink()
+    said = server.client("nbdsh", "-c", secure, check=False)
+    assert "nbd_connect_uri" in said
+    server.stop()
+
+
+def test_beyond_this_machine_without_tls_at_a_word(image: str, serve: Serve) -> None:
+    need("nbdsh")
+    server = serve("--listen", "0.0.0.0:0", "--insecure")
+    port = server.place("nbd://").rsplit(":", 1)[1].rstrip("/")
+    server.client("nbdsh", "-u", f"nbd://localhost:{port}", "-c", "h.pread(512, 0)")
+    server.stop()
 
 
 @pytest.mark.parametrize(

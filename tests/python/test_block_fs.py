@@ -8,43 +8,23 @@ a flush, and a discard as a trim.
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import writers
-from test_block import ENV, MIB, Server, clean, need
+from serving import ENV, MIB, Server, clean, eventually, lacks, need, quietly, sh
 
 from conftest import Run
 
 TOOLS = ("nbdfuse", "fusermount3", "losetup", "mkfs.ext4", "e2fsck", "fstrim", "mount", "umount")
-
-
-def sh(*command: object, codes: tuple[int, ...] = (0,)) -> str:
-    words = [str(word) for word in command]
-    ran = subprocess.run(words, capture_output=True, text=True, env=ENV, timeout=60)
-    assert ran.returncode in codes, f"{words}: {ran.returncode}\n{ran.stdout}{ran.stderr}"
-    return ran.stdout
-
-
-def quietly(*command: str) -> None:
-    """It may fail."""
-    subprocess.run(command, env=ENV, capture_output=True)
-
-
-def eventually(what: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not what():
-        assert time.monotonic() < end, "waited for too long"
-        time.sleep(0.01)
 
 
 class Writer:
@@ -145,17 +125,6 @@ class Disk:
         """Bytes of the device that are mapped."""
         told = json.loads(self.server.client("nbdinfo", "--map", "--json", self.server.uri))
         return sum(extent["length"] for extent in told if extent["type"] & 1 == 0)
-
-
-def lacks() -> str:
-    """What this machine does not have for it."""
-    if os.geteuid() != 0:
-        return "root"
-    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-        return "/dev/fuse"
-    if "ext4" not in Path("/proc/filesystems").read_text():
-        return "ext4 in the kernel"
-    return ""
 
 
 @pytest.fixture

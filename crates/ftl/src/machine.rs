@@ -251,6 +251,11 @@ impl<O: Out> Ftl<O> {
         self.blocks.good()
     }
 
+    /// Logical pages whose data are on the array. Counted block by block: not for every request.
+    pub fn mapped(&self) -> u64 {
+        (0..self.blocks.len()).map(|block| u64::from(self.blocks.valid(BlockId(block)))).sum()
+    }
+
     /// Whether so many blocks have gone bad that it takes no more writes.
     pub fn is_worn_out(&self) -> bool {
         self.worn_out

@@ -1,13 +1,15 @@
 //! Do real clients work? Each is left out, by name, where it is not installed:
 //! Debian's nbdkit, libnbd-bin, python3-libnbd, qemu-utils and fio have them.
-#![allow(clippy::print_stdout, clippy::unwrap_used)]
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
 use common::{Late, Served, run, serve};
 use gordon_nbd::Memory;
+use gordon_testkit::skipped;
 use gordon_units::Bytes;
 use std::fs;
+use std::process::Command;
 use std::time::Duration;
 
 const SIZE: u64 = 64 << 20;
@@ -117,7 +119,7 @@ h.shutdown()
     let test = "import importlib.util as u, sys; print(u.find_spec('nbd') is not None)";
     let found = run("nbdsh", "/usr/bin/python3", &["-c", test]).unwrap_or_default();
     if found.trim() != "True" {
-        return println!("skipped: nbdsh: python3-libnbd is not installed");
+        return skipped("nbdsh: python3-libnbd is not installed");
     }
     both(|_, uri| {
         run("nbdsh", "/usr/bin/python3", &["-c", SCRIPT, uri]);
@@ -169,7 +171,7 @@ fn qemu_img() {
 fn fio() {
     let help = run("fio", "fio", &["--enghelp"]).unwrap_or_default();
     if !help.contains("nbd") {
-        return println!("skipped: fio: it is not installed, or has no NBD");
+        return skipped("fio: it is not installed, or has no NBD");
     }
     both(|_, uri| {
         let uri = format!("--uri={uri}");
@@ -178,4 +180,15 @@ fn fio() {
         let limits = ["--io_size=32m", "--verify_fatal=1", "--verify_state_save=0", "--fsync=50"];
         run("fio", "fio", &[&job[..], &load, &limits].concat());
     });
+}
+
+/// A client that is not installed is a test that is not run: whoever reads the output of all tests
+/// learns of it, though that of tests that pass is kept back.
+#[test]
+fn what_is_skipped_is_said_by_name() {
+    let this = std::env::current_exe().unwrap();
+    let ran = Command::new(this).args(["--exact", "nbdinfo"]).env("PATH", "").output().unwrap();
+    assert!(ran.status.success());
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(said.contains("skipped: nbdinfo: nbdinfo is not installed\n"), "{said}");
 }

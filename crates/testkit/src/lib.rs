@@ -5,8 +5,10 @@ mod model;
 mod power;
 mod random;
 mod rig;
+mod skipped;
 
 pub use model::Model;
 pub use power::{After, Cut};
 pub use random::Random;
 pub use rig::{Request, Rig};
+pub use skipped::skipped;

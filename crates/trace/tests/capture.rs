@@ -1,6 +1,7 @@
 //! Real captures. What the machine lacks is said, by test.
 #![allow(clippy::unwrap_used, missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
+use gordon_testkit::skipped;
 use gordon_trace::{
     BlockIo, BlockOp, CaptureOptions, Kind, Outcome, Quiet, Sample, Trace, TraceError, Watch,
     record,
@@ -88,14 +89,14 @@ fn a_written_file_shows_everywhere() {
     let disks = samples.iter().flat_map(|s| &s.disks).filter(|d| physical.contains(&d.device));
     let written: Bytes = disks.map(|d| d.write_bytes).sum();
     if physical.is_empty() {
-        println!("skipped: a_written_file_shows_everywhere (disks): no physical disk is seen here");
+        skipped("a_written_file_shows_everywhere (disks): no physical disk is seen here");
         return;
     }
     assert!(written >= size, "{written}");
 
     let Some((rows, names)) = requests(&trace) else {
         let why = trace.block().err().unwrap();
-        println!("skipped: a_written_file_shows_everywhere (block log): {why}");
+        skipped(&format!("a_written_file_shows_everywhere (block log): {why}"));
         return;
     };
     let writes = rows.iter().filter(|io| io.op == BlockOp::Write && physical.contains(&io.device));
@@ -186,7 +187,7 @@ fn memory_is_limited() {
     let (outcome, trace) = run(&options);
     if outcome.manifest.memory_limit.is_none() {
         let why = outcome.warnings.iter().find(|w| w.starts_with("no memory limit: "));
-        println!("skipped: memory_is_limited: {}", why.expect("it is said"));
+        skipped(&format!("memory_is_limited: {}", why.expect("it is said")));
         return;
     }
     assert_eq!(outcome.manifest.memory_limit, Some(limit));
@@ -306,7 +307,7 @@ fn nothing_is_left_in_the_kernel() {
             Ok(output) => {
                 assert!(!String::from_utf8_lossy(&output.stdout).contains(&left), "{output:?}");
             }
-            Err(e) => println!("skipped: nothing_is_left_in_the_kernel (tracefs): unshare: {e}"),
+            Err(e) => skipped(&format!("nothing_is_left_in_the_kernel (tracefs): unshare: {e}")),
         }
         let partial = fs::read_dir(dir.path()).unwrap().flatten();
         assert!(!partial.into_iter().any(|e| e.file_name().to_string_lossy().contains("partial")));
@@ -345,7 +346,7 @@ fn text(output: &Output) -> String {
 fn without_root_it_goes_on_with_what_there_is() {
     let test = "without_root_it_goes_on_with_what_there_is";
     if !is_root() {
-        return println!("skipped: {test}: all captures here are without root");
+        return skipped(&format!("{test}: all captures here are without root"));
     }
     let dir = alone(tempfile::tempdir().unwrap());
     let open = fs::Permissions::from_mode(0o777);
@@ -356,7 +357,7 @@ fn without_root_it_goes_on_with_what_there_is() {
     let burn = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; sleep 0.5";
     command.args(PROGRAM).env("GORDON_TEST_OUT", &out).env("GORDON_TEST_SCRIPT", burn);
     let Ok(output) = command.output() else {
-        return println!("skipped: {test}: there is no setpriv");
+        return skipped(&format!("{test}: there is no setpriv"));
     };
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
     assert!(text(&output).contains("warning: no block log: "), "{}", text(&output));
@@ -390,14 +391,14 @@ fn a_tracer_that_is_read_only() {
         Ok(output) if is_root() && ![1, 99].contains(&output.status.code().unwrap_or(0)) => {
             panic!("{}", text(&output))
         }
-        other => return println!("skipped: {test}: tracefs cannot be mounted: {other:?}"),
+        other => return skipped(&format!("{test}: tracefs cannot be mounted: {other:?}")),
     };
     let trace = Trace::open(&out).unwrap();
     let Some((rows, _)) = requests(&trace) else {
         let why = trace.manifest().unavailable.iter().find(|u| u.what == "block log").unwrap();
         // Both reasons are told.
         assert!(why.why.contains("tracefs gives no instance: ") && why.why.contains("; perf "));
-        return println!("skipped: {test}: {}", why.why);
+        return skipped(&format!("{test}: {}", why.why));
     };
     let part = trace.manifest().part("block.parquet").unwrap();
     assert!(part.columns.iter().all(|c| c.how.contains(" of perf")), "{:?}", part.columns);
@@ -431,12 +432,12 @@ fn on_a_small_disk(dir: &Path, size: &str, command: &str) -> Option<Output> {
 fn a_disk_that_is_full_at_the_end() {
     let test = "a_disk_that_is_full_at_the_end";
     if !is_root() {
-        return println!("skipped: {test}: only root may mount a small disk");
+        return skipped(&format!("{test}: only root may mount a small disk"));
     }
     let dir = folder();
     let command = format!("touch {}/ran", dir.path().display());
     let Some(output) = on_a_small_disk(dir.path(), "8k", &command) else {
-        return println!("skipped: {test}: no small disk can be mounted");
+        return skipped(&format!("{test}: no small disk can be mounted"));
     };
     assert_eq!(output.status.code(), Some(125), "{}", text(&output));
     assert_eq!(text(&output).matches("the disk is full").count(), 1, "{}", text(&output));
@@ -449,12 +450,12 @@ fn a_disk_that_is_full_at_the_end() {
 fn a_disk_that_is_full_while_tracing() {
     let test = "a_disk_that_is_full_while_tracing";
     if !is_root() {
-        return println!("skipped: {test}: only root may mount a small disk");
+        return skipped(&format!("{test}: only root may mount a small disk"));
     }
     let dir = folder();
     let (_, trace) = run(&sh(dir.path(), "true"));
     if let Err(why) = trace.block() {
-        return println!("skipped: {test}: {why}");
+        return skipped(&format!("{test}: {why}"));
     }
     let file = dir.path().join("f");
     fs::write(&file, vec![1; 1 << 20]).unwrap();
@@ -466,7 +467,7 @@ fn a_disk_that_is_full_while_tracing() {
         dir.path().display()
     );
     let Some(output) = on_a_small_disk(dir.path(), "32k", &command) else {
-        return println!("skipped: {test}: no small disk can be mounted");
+        return skipped(&format!("{test}: no small disk can be mounted"));
     };
     assert_eq!(output.status.code(), Some(125), "{}", text(&output));
     let stopped = text(&output).contains("capture stops, the command goes on: the disk is full");

@@ -2,8 +2,9 @@
 //!
 //! The files are not ours to copy. Those in the folder that `GORDON_TRACES` names, or else in the
 //! one beside the repository, are read if they are there; a test that cannot run says so by name.
-#![allow(clippy::unwrap_used, clippy::print_stderr, missing_docs)]
+#![allow(clippy::unwrap_used, missing_docs)]
 
+use gordon_testkit::skipped;
 use gordon_trace::BlockOp;
 use gordon_trace::formats::{Counts, Format, Io, Options, Order, detect, open};
 use gordon_units::{Bytes, Ns};
@@ -17,7 +18,8 @@ fn file(test: &str, name: &str) -> Option<PathBuf> {
     if path.is_file() {
         return Some(path);
     }
-    eprintln!("skipped {test}: no {}; set GORDON_TRACES to a folder that has it", path.display());
+    let why = format!("no {}; set GORDON_TRACES to a folder that has it", path.display());
+    skipped(&format!("{test}: {why}"));
     None
 }
 

@@ -79,6 +79,7 @@ def status(console: Output, found: Json) -> None:
         f"buffers: {found['buffered']:,} writes taken, {found['combined']:,} combined, "
         f"{found['forwarded']:,} reads served, {found['bypassed']:,} reads shared"
     )
+    console.text(f"mapped: {found['mapped_pages']:,} of {found['exported_pages']:,} pages")
     wear = found["wear"]
     console.text(
         f"blocks: {found['free_blocks']:,} free of {found['good_blocks']:,}; {found['erases']:,} "

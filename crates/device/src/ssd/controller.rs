@@ -38,6 +38,8 @@ pub(super) struct Controller {
     pub in_flight: u32,
     pub active_since: Ns,
     pub active: Ns,
+    /// Operations issued, where a test wants to know.
+    pub issued: Option<Vec<FlashOp>>,
 }
 
 impl Controller {
@@ -67,6 +69,11 @@ impl Controller {
             self.active_since = self.now;
         }
         self.in_flight += 1;
+        if cfg!(debug_assertions)
+            && let Some(issued) = &mut self.issued
+        {
+            issued.push(op);
+        }
         let layout = &self.layout;
         let work = match op {
             FlashOp::Read { ppn, slots, buf } => {

@@ -185,6 +185,12 @@ fn prometheus(s: &Status) -> String {
         ),
     );
     family(
+        "pages",
+        "gauge",
+        "Logical pages.",
+        &by("state", &[("mapped", s.mapped_pages), ("exported", s.exported_pages.into())]),
+    );
+    family(
         "blocks",
         "gauge",
         "Super-blocks.",

@@ -9,6 +9,7 @@
 mod carried;
 mod describe;
 mod direct;
+mod flight;
 mod metrics;
 mod paced;
 mod status;
@@ -107,10 +108,9 @@ impl Block {
     /// Brings the layer up. Nothing is served before what a cut left is made good.
     pub fn start(self) -> Result<Serving, BlockError> {
         let Self { image, part, pace } = self;
-        let resolved = *image.resolved();
         let engine = Engine::<Carried>::open(image)?;
         Ok(Serving(match (pace, part) {
-            (Pace::Real, Some(part)) => Paced::start(engine, &resolved, part)?,
+            (Pace::Real, Some(part)) => Paced::start(engine, part)?,
             (_, part) => Arc::new(Direct::new(Store::new(engine), part.map(|part| part.0))),
         }))
     }

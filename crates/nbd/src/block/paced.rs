@@ -1,18 +1,17 @@
 //! In the time that the simulated flash would take.
 //!
-//! The store moves the bytes of an operation when the layer issues it; then the operation goes to the
-//! simulated lanes, and the layer hears that it is done when their clock says so. What follows from that
-//! is issued at that very time, in simulation, however late the thread that does it was woken; so
-//! lateness does not add up. A client is answered when the time of its answer has come: a little late,
+//! What follows from an operation that is done is issued at that very time, in simulation
+//! ([`Flight`]), however late the thread that does it was woken; so lateness does not add up. A client
+//! is answered when the time of its answer has come: a little late,
 //! by what the system takes to wake a thread; [`Lateness`] says how much.
 
 use super::carried::{self, Carried};
+use super::flight::Flight;
 use super::status::Status;
 use super::{BlockError, Served, info};
 use crate::export::{Export, Info, Request};
-use gordon_device::ssd::{Kind, Lanes, Work};
-use gordon_nand::{FlashOp, Layout, Timing};
-use gordon_store::{Completion, Engine, Fault, Moved, Resolved, Syncer};
+use gordon_nand::Timing;
+use gordon_store::{Completion, Engine, Fault, Syncer};
 use gordon_units::{Bytes, Ns};
 use hdrhistogram::Histogram;
 use rustix::thread::set_current_timer_slack;
@@ -77,14 +76,9 @@ impl Ord for Due {
 }
 
 struct State {
-    engine: Engine<Carried>,
-    lanes: Lanes,
-    /// By tag: operations on the lanes.
-    flying: Vec<Option<Moved>>,
-    free: Vec<u32>,
+    flight: Flight<Carried>,
     due: BinaryHeap<Reverse<Due>>,
     order: u64,
-    ended: Vec<Completion<Carried>>,
     /// When the last request came.
     last: Ns,
     asked: u128,
@@ -98,8 +92,6 @@ struct Shared {
     state: Mutex<State>,
     bell: Condvar,
     start: Instant,
-    layout: Layout,
-    slots: u32,
     timing: Timing,
     latency: Ns,
     link: Option<Bytes>,
@@ -123,22 +115,16 @@ fn nanoseconds(duration: Duration) -> Ns {
 impl Paced {
     pub fn start(
         engine: Engine<Carried>,
-        resolved: &Resolved,
         (timing, latency, link): (Timing, Ns, Option<Bytes>),
     ) -> Result<Arc<Self>, BlockError> {
-        let (layout, slots) = (resolved.layout, resolved.config.slots);
         let (sender, receiver) = mpsc::channel::<Completion<Carried>>();
         let shared = Arc::new(Shared {
             info: info(engine.image()),
             syncer: engine.syncer(),
             state: Mutex::new(State {
-                lanes: Lanes::new(layout, &timing, slots),
-                engine,
-                flying: Vec::new(),
-                free: Vec::new(),
+                flight: Flight::new(engine, &timing),
                 due: BinaryHeap::new(),
                 order: 0,
-                ended: Vec::new(),
                 last: Ns::ZERO,
                 asked: 0,
                 got: 0,
@@ -147,8 +133,6 @@ impl Paced {
             }),
             bell: Condvar::new(),
             start: Instant::now(),
-            layout,
-            slots,
             timing,
             latency,
             link,
@@ -184,58 +168,6 @@ impl Shared {
         nanoseconds(self.start.elapsed())
     }
 
-    /// Simulates up to `now`.
-    fn advance(&self, state: &mut State, now: Ns) {
-        while state.lanes.next_at().is_some_and(|at| at <= now) {
-            let (at, done) = state.lanes.step();
-            let Some(done) = done else { continue };
-            let moved = state.flying[done.work.tag as usize].take().expect("it was in flight");
-            state.free.push(done.work.tag);
-            state.engine.done(moved);
-            self.issue(state, at);
-        }
-    }
-
-    /// Puts what the store has issued on the lanes, and what has ended among what is due.
-    fn issue(&self, state: &mut State, now: Ns) {
-        loop {
-            self.launch(state, now);
-            let flies = state.flying.len() > state.free.len();
-            if flies && state.engine.failure().is_none() || !state.engine.unstick() {
-                break;
-            }
-        }
-        let mut ended = std::mem::take(&mut state.ended);
-        state.engine.finished(&mut ended);
-        for completion in ended.drain(..) {
-            let Carried { came, way, .. } = completion.payload;
-            let at = now + way;
-            state.order += 1;
-            state.due.push(Reverse(Due { at, order: state.order, came, completion }));
-        }
-        state.ended = ended;
-    }
-
-    /// Puts what the store has issued on the lanes.
-    fn launch(&self, state: &mut State, now: Ns) {
-        while let Some(moved) = state.engine.next_op() {
-            let tag = state.free.pop().unwrap_or_else(|| {
-                state.flying.push(None);
-                u32::try_from(state.flying.len() - 1).expect("few operations in flight")
-            });
-            state.flying[tag as usize] = Some(moved);
-            let background = moved.copies;
-            let ((block, page), share, kind) = match moved.op {
-                FlashOp::Read { ppn, slots, .. } => (self.layout.place_of(ppn), slots, Kind::Read),
-                FlashOp::Program { ppn, .. } => {
-                    (self.layout.place_of(ppn), self.slots, Kind::Program)
-                }
-                FlashOp::Erase { block } => ((block, 0), 0, Kind::Erase),
-            };
-            state.lanes.issue(now, Work { block, page, share, tag, kind, background });
-        }
-    }
-
     /// Keeps the clock: simulates, and answers what is due.
     fn keep(&self) {
         // Waking is late by the slack that the system may take, 50 us by default. Best effort.
@@ -243,7 +175,7 @@ impl Shared {
         let mut state = self.lock();
         loop {
             let now = self.now();
-            self.advance(&mut state, now);
+            state.advance(now);
             let mut ready = Vec::new();
             while let Some(first) = state.due.peek_mut()
                 && first.0.at <= now
@@ -261,7 +193,7 @@ impl Shared {
                 return;
             }
             let due = state.due.peek().map(|due| due.0.at);
-            let next = due.into_iter().chain(state.lanes.next_at()).min();
+            let next = due.into_iter().chain(state.flight.next_at()).min();
             let Some(next) = next else {
                 state = self.bell.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
@@ -292,6 +224,30 @@ impl Shared {
 }
 
 impl State {
+    /// Simulates up to `now`.
+    fn advance(&mut self, now: Ns) {
+        while self.flight.next_at().is_some_and(|at| at <= now) {
+            let at = self.flight.step();
+            self.collect(at);
+        }
+    }
+
+    /// Sends what the store has issued on its way, at this time.
+    fn issue(&mut self, now: Ns) {
+        self.flight.issue(now);
+        self.collect(now);
+    }
+
+    /// Puts what has ended among what is due.
+    fn collect(&mut self, now: Ns) {
+        for completion in self.flight.ended.drain(..) {
+            let Carried { came, way, .. } = completion.payload;
+            let at = now + way;
+            self.order += 1;
+            self.due.push(Reverse(Due { at, order: self.order, came, completion }));
+        }
+    }
+
     fn note(&mut self, due: &Due, now: Ns) {
         self.asked += u128::from(due.at.0.saturating_sub(due.came.0));
         self.got += u128::from(now.0.saturating_sub(due.came.0));
@@ -326,21 +282,21 @@ impl Export for Paced {
         shared.taken.fetch_add(batch.len() as u64, Ordering::Relaxed);
         let mut state = shared.lock();
         let now = shared.now();
-        shared.advance(&mut state, now);
+        state.advance(now);
         let after = now.0 - std::mem::replace(&mut state.last, now).0;
-        state.engine.arrived(after, batch.len());
+        state.flight.engine.arrived(after, batch.len());
         for request in batch.drain(..) {
             // Not modelled: requests that wait for each other on the link.
             let bytes = Bytes(request.data().len() as u64);
             let crossing = shared.link.map_or(Ns::ZERO, |rate| bytes.time_at(rate));
-            let engine = &state.engine;
+            let engine = &state.flight.engine;
             let taken = carried::take(request, |see| see(engine));
             if let Some((command, carried)) = taken {
                 let way = shared.latency + crossing;
-                state.engine.start(command, Carried { came: now, way, ..carried });
+                state.flight.engine.start(command, Carried { came: now, way, ..carried });
             }
         }
-        shared.issue(&mut state, now);
+        state.issue(now);
         drop(state);
         shared.bell.notify_one();
     }
@@ -350,16 +306,16 @@ impl Served for Paced {
     fn status(&self) -> Status {
         let state = self.shared.lock();
         let since = self.shared.start.elapsed();
-        Status::of(&state.engine, Some(&self.shared.timing), since, Some(state.lateness()))
+        Status::of(&state.flight.engine, Some(&self.shared.timing), since, Some(state.lateness()))
     }
 
     fn idle(&self) -> bool {
         let mut state = self.shared.lock();
         let now = self.shared.now();
-        self.shared.advance(&mut state, now);
+        state.advance(now);
         // What it begins takes its time.
-        state.engine.idle();
-        self.shared.issue(&mut state, now);
+        state.flight.engine.idle();
+        state.issue(now);
         drop(state);
         self.shared.bell.notify_one();
         false
@@ -380,9 +336,7 @@ impl Served for Paced {
         }
         let mut state = self.shared.lock();
         // What is in flight is done: nobody waits for it any more.
-        let flying: Vec<_> = state.flying.iter_mut().filter_map(Option::take).collect();
-        flying.into_iter().for_each(|moved| state.engine.done(moved));
-        state.engine.run();
-        state.engine.close()
+        state.flight.land();
+        state.flight.engine.close()
     }
 }

@@ -70,6 +70,10 @@ pub struct Status {
     pub forwarded: u64,
     /// Writes acknowledged from the write buffer.
     pub buffered: u64,
+    /// Logical pages whose data are on the array now; what waits in the write buffer is not yet.
+    pub mapped_pages: u64,
+    /// Logical pages of the device.
+    pub exported_pages: u32,
     /// Super-blocks erased and not at a write point.
     pub free_blocks: u32,
     /// Super-blocks in service.
@@ -183,6 +187,8 @@ impl Status {
             bypassed: ftl.bypassed,
             forwarded: ftl.forwarded,
             buffered: ftl.buffered,
+            mapped_pages: engine.ftl().mapped(),
+            exported_pages: engine.ftl().config().exported,
             free_blocks: telemetry.free_blocks,
             good_blocks: telemetry.good_blocks,
             wear: wear(engine),

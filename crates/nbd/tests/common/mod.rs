@@ -1,6 +1,6 @@
 //! A client that says what it is told to, right or wrong, and exports that answer late.
 // Each test takes what it needs, and says what it leaves out.
-#![allow(dead_code, clippy::print_stdout)]
+#![allow(dead_code)]
 
 mod bytes;
 
@@ -8,6 +8,7 @@ pub use bytes::{option_bytes, request, string};
 use gordon_nbd::{
     Errno, Export, Info, Limits, Listen, NbdError, Op, Request, Server, ServerOptions,
 };
+use gordon_testkit::skipped;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -303,7 +304,7 @@ impl Export for Faulty {
 pub fn run(test: &str, program: &str, words: &[&str]) -> Option<String> {
     let output = match Command::new(program).args(words).output() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            println!("skipped: {test}: {program} is not installed");
+            skipped(&format!("{test}: {program} is not installed"));
             return None;
         }
         output => output.unwrap(),

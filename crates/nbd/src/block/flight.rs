@@ -1,0 +1,94 @@
+//! A store whose operations take the time of simulated flash.
+//!
+//! The store moves the bytes of an operation when the layer issues it; then the operation goes to the
+//! simulated lanes, and the layer hears that it is done when their clock says so.
+
+#[cfg(test)]
+mod tests;
+
+use gordon_device::ssd::{Kind, Lanes, Work};
+use gordon_nand::{FlashOp, Layout, Timing};
+use gordon_store::{Completion, Engine, Moved, Payload};
+use gordon_units::Ns;
+
+/// A store and its operations on their way. It moves only when asked.
+pub(super) struct Flight<P> {
+    pub engine: Engine<P>,
+    /// Requests that have ended since somebody looked.
+    pub ended: Vec<Completion<P>>,
+    lanes: Lanes,
+    layout: Layout,
+    slots: u32,
+    /// By tag: operations on the lanes.
+    flying: Vec<Option<Moved>>,
+    free: Vec<u32>,
+}
+
+impl<P: Payload> Flight<P> {
+    pub fn new(engine: Engine<P>, timing: &Timing) -> Self {
+        let resolved = engine.image().resolved();
+        let (layout, slots) = (resolved.layout, resolved.config.slots);
+        let lanes = Lanes::new(layout, timing, slots);
+        Self { engine, ended: vec![], lanes, layout, slots, flying: vec![], free: vec![] }
+    }
+
+    /// When the next event happens.
+    pub fn next_at(&self) -> Option<Ns> {
+        self.lanes.next_at()
+    }
+
+    /// Whether nothing is on the lanes.
+    fn is_empty(&self) -> bool {
+        self.flying.len() == self.free.len()
+    }
+
+    /// Simulates the next event, and sends on its way what follows; when that is.
+    pub fn step(&mut self) -> Ns {
+        let (at, done) = self.lanes.step();
+        if let Some(done) = done {
+            let moved = self.flying[done.work.tag as usize].take().expect("it was in flight");
+            self.free.push(done.work.tag);
+            self.engine.done(moved);
+            self.issue(at);
+        }
+        at
+    }
+
+    /// Sends what the store has issued on its way, at this time.
+    pub fn issue(&mut self, now: Ns) {
+        loop {
+            self.launch(now);
+            let flies = !self.is_empty();
+            if flies && self.engine.failure().is_none() || !self.engine.unstick() {
+                break;
+            }
+        }
+        self.engine.finished(&mut self.ended);
+    }
+
+    fn launch(&mut self, now: Ns) {
+        while let Some(moved) = self.engine.next_op() {
+            let tag = self.free.pop().unwrap_or_else(|| {
+                self.flying.push(None);
+                u32::try_from(self.flying.len() - 1).expect("few operations in flight")
+            });
+            self.flying[tag as usize] = Some(moved);
+            let background = moved.copies;
+            let ((block, page), share, kind) = match moved.op {
+                FlashOp::Read { ppn, slots, .. } => (self.layout.place_of(ppn), slots, Kind::Read),
+                FlashOp::Program { ppn, .. } => {
+                    (self.layout.place_of(ppn), self.slots, Kind::Program)
+                }
+                FlashOp::Erase { block } => ((block, 0), 0, Kind::Erase),
+            };
+            self.lanes.issue(now, Work { block, page, share, tag, kind, background });
+        }
+    }
+
+    /// Ends at once what is on its way: nobody waits for it any more.
+    pub fn land(&mut self) {
+        let flying: Vec<_> = self.flying.iter_mut().filter_map(Option::take).collect();
+        flying.into_iter().for_each(|moved| self.engine.done(moved));
+        self.engine.run();
+    }
+}

@@ -1,0 +1,115 @@
+"""`gordon block serve` and its clients, for tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Run
+
+MIB = 1 << 20
+Report = dict[str, Any]
+PATH = f"/usr/bin:/usr/sbin:{os.environ['PATH']}"
+ENV = {**os.environ, "PATH": PATH}
+
+
+def need(*names: str) -> None:
+    missing = [name for name in names if shutil.which(name, path=PATH) is None]
+    if missing:
+        pytest.skip(f"not on this machine: {', '.join(missing)}")
+
+
+def sh(*command: object, codes: tuple[int, ...] = (0,)) -> str:
+    words = [str(word) for word in command]
+    ran = subprocess.run(words, capture_output=True, text=True, env=ENV, timeout=60)
+    assert ran.returncode in codes, f"{words}: {ran.returncode}\n{ran.stdout}{ran.stderr}"
+    return ran.stdout
+
+
+def quietly(*command: str) -> None:
+    """It may fail."""
+    subprocess.run(command, env=ENV, capture_output=True)
+
+
+def eventually(what: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not what():
+        assert time.monotonic() < end, "waited for too long"
+        time.sleep(0.01)
+
+
+def lacks() -> str:
+    """What this machine does not have for it."""
+    if os.geteuid() != 0:
+        return "root"
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        return "/dev/fuse"
+    if "ext4" not in Path("/proc/filesystems").read_text():
+        return "ext4 in the kernel"
+    return ""
+
+
+class Server:
+    """`gordon block serve` in a process of its own."""
+
+    def __init__(self, folder: Path, *args: str) -> None:
+        self.folder, self.socket = folder, folder / "s"
+        self.uri = f"nbd+unix:///?socket={self.socket}"
+        command = [sys.executable, "-m", "gordon", "block", "serve", "flash.img"]
+        self.process = subprocess.Popen(
+            [*command, "--socket", "s", *args], cwd=folder, stderr=subprocess.PIPE, text=True
+        )
+        while not self.answers():
+            if self.process.poll() is not None:
+                raise AssertionError(self.process.communicate()[1])
+            time.sleep(0.01)
+
+    def answers(self) -> bool:
+        with socket.socket(socket.AF_UNIX) as client:
+            return client.connect_ex(f"{self.socket}.stat") == 0
+
+    def place(self, kind: str) -> str:
+        """The next place of that kind that it says it serves at."""
+        line = ""
+        assert self.process.stderr is not None
+        while kind not in line:
+            line = self.process.stderr.readline()
+            assert line, f"it says nothing of {kind}"
+        return line.split()[0]
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> str:
+        self.process.send_signal(how)
+        said = self.process.communicate(timeout=60)[1]
+        assert self.process.returncode == (-how if how == signal.SIGKILL else 0), said
+        return said
+
+    def client(self, *command: str, check: bool = True) -> str:
+        ran = subprocess.run(command, capture_output=True, text=True, env=ENV, cwd=self.folder)
+        assert not check or ran.returncode == 0, ran.stderr
+        return ran.stdout + ran.stderr
+
+    def shell(self, script: str) -> str:
+        """Python in nbdsh, with the device as `h`."""
+        return self.client("nbdsh", "-u", self.uri, "-c", script)
+
+
+Serve = Callable[..., Server]
+
+
+def clean(run: Run) -> Report:
+    ran = run("block", "check", "flash.img", "--json", "-")
+    report: Report = json.loads(ran.out)
+    assert (ran.status, report["errors"]) == (0, []), ran.err
+    return report
