@@ -187,10 +187,6 @@ def test_a_sync_that_fails_ends_writing(run: Run, failing: Path, serve: Serve, t
     assert "could not be left in order" in said
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the next start in the same run of the host trusts what the system has dropped",
-)
 def test_what_was_flushed_outlives_a_sync_that_fails(
     run: Run,
     below: Below,

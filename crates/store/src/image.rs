@@ -196,6 +196,9 @@ impl Image {
         media.read(places.table, &mut table).map_err(fail)?;
         let (records, damaged) = read_table(&table);
         let now = boot();
+        if !superblock.clean && is_zero(&superblock.boot) {
+            media.forget().map_err(fail)?;
+        }
         Ok(Self {
             path: path.to_owned(),
             disk: Arc::new(Disk::new(media)),
@@ -262,6 +265,19 @@ impl Image {
         let table: Vec<u8> = records.flat_map(|(at, record)| table::encode(at, *record)).collect();
         let at = self.places.table;
         self.disk.change(|media| media.write(at, &table))
+    }
+
+    /// Says in both superblocks, as far as that is possible, that a sync has failed: what was written
+    /// may be gone though the host has not crashed.
+    pub(crate) fn distrust(&mut self) {
+        self.superblock.boot = [0; 16];
+        for _ in 0..2 {
+            self.superblock.generation += 1;
+            let copy = self.superblock.generation % 2;
+            let bytes = superblock::encode(&self.superblock);
+            let _ = self.disk.change(|media| media.write(copy * superblock::BYTES as u64, &bytes));
+        }
+        let _ = self.disk.media().sync();
     }
 
     /// Says in both superblocks, one after the other, that the image is in order or in use. With one

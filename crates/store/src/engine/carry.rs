@@ -81,6 +81,10 @@ impl<P: Payload> Engine<P> {
     /// Tries again what the file under the image refused; says why if it still does.
     pub(super) fn retry(&mut self) -> Option<Fault> {
         if self.disk().is_broken() {
+            if !self.distrusted {
+                self.distrusted = true;
+                self.image.distrust();
+            }
             self.failure = Some(Fault::Medium);
             return self.failure;
         }

@@ -78,6 +78,8 @@ pub struct Engine<P> {
     stuck: VecDeque<(FlashOp, bool)>,
     /// Why.
     failure: Option<Fault>,
+    /// A sync has failed, and the image says so.
+    distrusted: bool,
     /// Erases that are yet to be carried out.
     put_off: Vec<Erase>,
     /// By block: changes before its first page was programmed; 0 where that was in an earlier run.
@@ -124,6 +126,7 @@ impl<P: Payload> Engine<P> {
             finished: Vec::new(),
             stuck: VecDeque::new(),
             failure: None,
+            distrusted: false,
             put_off: Vec::new(),
             first: vec![0; layout.blocks() as usize],
             superseded: vec![0; layout.blocks() as usize],

@@ -2,7 +2,7 @@
 
 use super::ring::Ring;
 use super::{Job, Media};
-use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
+use rustix::fs::{Advice, FallocateFlags, OFlags, SeekFrom};
 use rustix::io::Errno;
 use std::fs;
 use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result};
@@ -165,6 +165,10 @@ impl Media for File {
 
     fn sync(&self) -> Result<()> {
         Ok(rustix::fs::fdatasync(&self.file)?)
+    }
+
+    fn forget(&self) -> Result<()> {
+        Ok(rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed)?)
     }
 }
 

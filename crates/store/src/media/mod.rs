@@ -78,6 +78,11 @@ pub trait Media: Send + Sync {
 
     /// Makes what was written before durable.
     fn sync(&self) -> Result<()>;
+
+    /// Lets reads find what is on the medium, where more was written and a sync of it failed.
+    fn forget(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 impl<M: Media> Media for Arc<M> {
@@ -123,5 +128,9 @@ impl<M: Media> Media for Arc<M> {
 
     fn sync(&self) -> Result<()> {
         (**self).sync()
+    }
+
+    fn forget(&self) -> Result<()> {
+        (**self).forget()
     }
 }
