@@ -192,6 +192,12 @@ impl<P: Payload> Engine<P> {
     /// Does all reads that were put off, at the same time.
     #[cold]
     pub(super) fn read_together(&mut self) {
+        if let [op] = self.reads[..] {
+            self.reads.clear();
+            let read = self.transfer(op).expect("a read that fails is lost");
+            self.settle(op, read);
+            return;
+        }
         let ops = std::mem::take(&mut self.reads);
         let mut wanted: Vec<(usize, Ppn, Part)> = Vec::new();
         for (at, op) in ops.iter().enumerate() {
@@ -225,9 +231,14 @@ impl<P: Payload> Engine<P> {
             failed[at] = !self.verify(ppn, &[part]) || failed[at];
         }
         for (op, _) in ops.iter().zip(failed).filter(|(_, failed)| *failed) {
-            let moved = self.moved.iter_mut().find(|moved| moved.op == *op);
-            moved.expect("it waits to be told").failed = true;
+            self.settle(*op, false);
         }
+    }
+
+    /// An operation that was put off is done, or has failed.
+    fn settle(&mut self, op: FlashOp, done: bool) {
+        let moved = self.moved.iter_mut().find(|moved| moved.op == op);
+        moved.expect("it waits to be told").failed = !done;
     }
 
     /// Reads slots that follow each other with one call.

@@ -3,20 +3,21 @@
 use super::ring::Ring;
 use super::{Job, Media};
 use rustix::fs::{Advice, FallocateFlags, OFlags, SeekFrom};
-use rustix::io::Errno;
+use rustix::io::{Errno, ReadWriteFlags};
 use std::fs;
 use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-/// How page data get to the file. What describes them goes through the page cache in both.
+/// How page data get to the file. What describes them goes through the page cache in both. Several
+/// reads go together by io_uring where the kernel has it; all else, and everything where it has not, is
+/// positioned I/O.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
-    /// Positioned I/O through the page cache.
+    /// Through the page cache.
     #[default]
     File,
-    /// Past it (`O_DIRECT`): reads many at a time by io_uring where the kernel has it, all else, and
-    /// everything where it has not, by positioned I/O.
+    /// Past it (`O_DIRECT`).
     Direct,
 }
 
@@ -25,7 +26,7 @@ pub struct File {
     file: fs::File,
     /// The same file, opened to go past the page cache.
     direct: Option<fs::File>,
-    /// To read past it many at a time.
+    /// To read many at a time.
     ring: Option<Ring>,
     len: u64,
 }
@@ -67,8 +68,7 @@ impl File {
                 Some(options.read(true).write(true).custom_flags(flags).open(path)?)
             }
         };
-        let ring = direct.as_ref().and_then(|_| Ring::new());
-        Ok(Self { file, direct, ring, len })
+        Ok(Self { file, direct, ring: Ring::new(), len })
     }
 
     fn data(&self) -> &fs::File {
@@ -110,11 +110,20 @@ impl Media for File {
     }
 
     fn read_together(&self, jobs: &mut [Job<'_>]) {
-        if let Some(ring) = &self.ring {
-            return ring.read(self.data(), jobs);
-        }
+        // What is in the page cache is there at once.
+        let mut cold: Vec<&mut Job<'_>> = Vec::new();
         for job in jobs {
-            job.result = self.read_data(job.at, &mut [IoSliceMut::new(job.into)]);
+            if self.direct.is_some() || !self.read_cached(job.at, job.into) {
+                cold.push(job);
+            }
+        }
+        match (&self.ring, &mut *cold) {
+            (Some(ring), [_, _, ..]) => ring.read(self.data(), &mut cold),
+            _ => {
+                for job in cold {
+                    job.result = self.read_data(job.at, &mut [IoSliceMut::new(job.into)]);
+                }
+            }
         }
     }
 
@@ -173,6 +182,13 @@ impl Media for File {
 }
 
 impl File {
+    /// Reads what need not be waited for; false if that is not all.
+    fn read_cached(&self, at: u64, into: &mut [u8]) -> bool {
+        let len = into.len();
+        let into = &mut [IoSliceMut::new(into)];
+        rustix::io::preadv2(&self.file, into, at, ReadWriteFlags::NOWAIT) == Ok(len)
+    }
+
     /// On file systems without holes.
     #[cold]
     fn write_zeros(&self, at: u64, len: u64) -> Result<()> {

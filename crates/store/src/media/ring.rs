@@ -24,14 +24,14 @@ impl Ring {
     }
 
     /// Does all reads; each has its own result.
-    pub fn read(&self, file: &File, jobs: &mut [Job<'_>]) {
+    pub fn read(&self, file: &File, jobs: &mut [&mut Job<'_>]) {
         let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for jobs in jobs.chunks_mut(DEPTH as usize) {
             Self::read_some(&mut ring, file, jobs);
         }
     }
 
-    fn read_some(ring: &mut IoUring, file: &File, jobs: &mut [Job<'_>]) {
+    fn read_some(ring: &mut IoUring, file: &File, jobs: &mut [&mut Job<'_>]) {
         let fd = types::Fd(file.as_raw_fd());
         for (at, job) in (0..).zip(jobs.iter_mut()) {
             let Ok(len) = u32::try_from(job.into.len()) else {
