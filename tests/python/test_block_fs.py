@@ -283,3 +283,19 @@ def test_fsx_finds_nothing_wrong(disk: Disk, run: Run) -> None:
     disk.detach()
     disk.server.stop()
     clean(run)
+
+
+def test_fsx_finds_nothing_wrong_in_a_file(disk: Disk, run: Run) -> None:
+    need("fsx")
+    (disk.folder / "fsx.toml").write_text(
+        "flen = 4194304\n[opsize]\nmax = 131072\n"
+        "[weights]\nfsync = 1\nfdatasync = 1\npunch_hole = 1\nposix_fallocate = 1\ninvalidate = 1\n"
+    )
+    sh("mkfs.ext4", "-q", disk.loop)
+    disk.mount()
+    sh(*("fsx", "-N", 2000, "-S", 1, "-f", "fsx.toml", "-P", disk.folder, disk.files / "one"))
+    disk.unmount()
+    disk.check()
+    disk.detach()
+    disk.server.stop()
+    clean(run)

@@ -120,7 +120,7 @@ impl<P: Payload> Engine<P> {
             return 0;
         }
         let wanted = self.superseded[block.index()].max(self.last_trims);
-        // Erases come nearer to what is not durable than a sync of that much takes.
+        // Nearer to what is not durable than half of what was changed since: the rest is for the sync.
         self.sync_due |= wanted + disk.changes() > 2 * claimed;
         wanted
     }
