@@ -104,6 +104,7 @@ impl<O: Out> Ftl<O> {
         } else if self.units[at].copies.is_some() {
             self.collector.ready.push_back(&mut self.units, at);
         } else {
+            self.draining |= !self.units[at].held.is_empty();
             self.ready.push_back(&mut self.units, at);
         }
     }
@@ -216,6 +217,7 @@ impl<O: Out> Ftl<O> {
                 } else if copies || self.stands_for_copy(at) {
                     self.collector.ready.push_front(&mut self.units, at);
                 } else {
+                    self.draining |= !self.units[at].held.is_empty();
                     self.ready.push_front(&mut self.units, at);
                 }
             }
@@ -394,6 +396,7 @@ impl<O: Out> Ftl<O> {
         } else {
             let unit = &mut self.units[at];
             (unit.state, unit.merged, unit.stalls) = (State::Ready, false, self.stalls);
+            self.draining |= !unit.held.is_empty();
             self.ready.push_back(&mut self.units, at);
         }
     }

@@ -122,7 +122,7 @@ impl<O: Out> Ftl<O> {
         {
             // A trim that is held must come first. Reads are served from the buffer as it is,
             // so what is held is not acknowledged yet.
-            self.pieces.push(&mut self.units[at].held, piece, Kind::Write, epoch);
+            self.hold(at, piece, Kind::Write, epoch);
         } else {
             self.stats.combined += 1;
             let ready = unit.state == State::Ready;
@@ -131,6 +131,12 @@ impl<O: Out> Ftl<O> {
                 self.with_buffer(Action::Fill(Buf(at), piece));
             }
         }
+    }
+
+    /// What is held waits until the unit is programmed: that may not be left to the write buffer.
+    fn hold(&mut self, at: u32, piece: Piece, kind: Kind, epoch: u32) {
+        self.pieces.push(&mut self.units[at].held, piece, kind, epoch);
+        self.draining |= self.units[at].state == State::Ready;
     }
 
     /// Writes a piece of a page that is at `home`, with no work in flight.
@@ -223,7 +229,7 @@ impl<O: Out> Ftl<O> {
                 let waits = unit.state == State::Ready && unit.held.is_empty();
                 if !(waits && unit.buffered && unit.copies.is_none()) {
                     let epoch = self.epochs.enter();
-                    self.pieces.push(&mut self.units[at].held, piece, Kind::Trim, epoch);
+                    self.hold(at, piece, Kind::Trim, epoch);
                     return;
                 }
                 // Nobody can read what waits in the write buffer any more. A flush that waits for it

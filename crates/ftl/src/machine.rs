@@ -315,17 +315,20 @@ impl<O: Out> Ftl<O> {
             let issued = self.dispatch();
             // Blocks opened may have made collection due.
             let due = self.wants_collection() || !self.collector.ready.is_empty();
-            if !(issued && due) {
-                break;
+            if issued && due {
+                continue;
             }
-        }
-        let log_stands = self.config.durable && self.write_log();
-        // Failed programs may have used up the reserve.
-        if self.points.in_flight() == 0 && !self.worn_out {
+            let log_stands = self.config.durable && self.write_log();
+            if self.points.in_flight() > 0 || self.worn_out {
+                return;
+            }
+            // Failed programs may have used up the reserve.
             let host_stands = self.stalled && !self.ready.is_empty();
-            let stands = host_stands || log_stands || !self.collector.ready.is_empty();
-            if stands && !self.rescue() {
-                self.wear_out();
+            if !(host_stands || log_stands || !self.collector.ready.is_empty()) {
+                return;
+            }
+            if !self.rescue() {
+                return self.wear_out();
             }
         }
     }

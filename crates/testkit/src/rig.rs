@@ -235,6 +235,7 @@ impl Rig {
     /// where the freshest copy of each page is.
     pub fn settle(&mut self) {
         while self.step() {}
+        assert!(self.pending() == 0, "requests wait for idle time: {:#?}", self.ftl);
         while self.ftl.is_busy() {
             // A write buffer is written out.
             self.idle();
