@@ -166,6 +166,25 @@ def test_fio_verifies_what_it_wrote(run: Run, image: str, serve: Serve) -> None:
     clean(run)
 
 
+def test_qemu_reads_back_its_patterns(run: Run, image: str, serve: Serve) -> None:
+    need("qemu-io")
+    server = serve()
+    steps = [
+        *("write -P 0x11 0 1M", "write -f -P 0x22 64k 3k", "aio_write -P 0x33 2M 256k"),
+        *("aio_flush", "flush", "write -z -u 512k 128k", "discard 2M 64k"),
+        *("read -P 0x11 0 64k", "read -P 0x22 64k 3k", "read -P 0x11 67k 445k"),
+        *("read -P 0 512k 128k", "read -P 0x33 2112k 192k"),
+    ]
+    commands = [word for step in steps for word in ("-c", step)]
+    said = server.client("qemu-io", "-f", "raw", *commands, server.uri)
+    assert "Pattern verification failed" not in said, said
+    # It says so where a pattern is another.
+    other = ("qemu-io", "-f", "raw", "-c", "read -P 0x12 0 4k", server.uri)
+    assert "Pattern verification failed" in server.client(*other, check=False)
+    server.stop()
+    clean(run)
+
+
 def test_answers_take_the_time_of_the_flash(run: Run, image: str, serve: Serve) -> None:
     need("nbdsh")
     server = serve("--timing", "real", "--set", "timing.read=20ms")
