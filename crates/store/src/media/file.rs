@@ -8,6 +8,8 @@ use std::fs;
 use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 /// How page data get to the file. What describes them goes through the page cache in both. Several
 /// reads go together by io_uring where the kernel has it; all else, and everything where it has not, is
@@ -31,11 +33,17 @@ pub struct File {
     len: u64,
 }
 
-fn busy(error: fs::TryLockError) -> Error {
-    match error {
-        fs::TryLockError::WouldBlock => ErrorKind::ResourceBusy.into(),
-        fs::TryLockError::Error(error) => error,
+/// Locks a file. One that was just closed may be held a moment longer, by a process that is being
+/// started or by the kernel's queue of reads; nobody else lets go so soon.
+fn lock(mut try_lock: impl FnMut() -> std::result::Result<(), fs::TryLockError>) -> Result<()> {
+    for _ in 0..20 {
+        match try_lock() {
+            Ok(()) => return Ok(()),
+            Err(fs::TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(10)),
+            Err(fs::TryLockError::Error(error)) => return Err(error),
+        }
     }
+    Err(ErrorKind::ResourceBusy.into())
 }
 
 /// What direct I/O is aligned to.
@@ -45,7 +53,7 @@ impl File {
     /// Makes a file of that length, all hole. An error if there is one.
     pub fn create(path: &Path, len: u64, backend: Backend) -> Result<Self> {
         let file = fs::OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
-        file.try_lock().map_err(busy)?;
+        lock(|| file.try_lock())?;
         file.set_len(len)?;
         Self::with(file, path, backend)
     }
@@ -53,8 +61,7 @@ impl File {
     /// Opens a file; `write` locks it against all others, else against those who write.
     pub fn open(path: &Path, backend: Backend, write: bool) -> Result<Self> {
         let file = fs::OpenOptions::new().read(true).write(write).open(path)?;
-        let locked = if write { file.try_lock() } else { file.try_lock_shared() };
-        locked.map_err(busy)?;
+        lock(|| if write { file.try_lock() } else { file.try_lock_shared() })?;
         Self::with(file, path, backend)
     }
 
