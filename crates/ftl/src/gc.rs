@@ -246,7 +246,9 @@ impl<O: Out> Ftl<O> {
     #[cold]
     pub(crate) fn rescue(&mut self) -> bool {
         if self.is_unsure() {
-            return false;
+            // More erases were undone than a cut of the array alone can: what is stale goes.
+            let stale = self.blocks.closed().find(|&block| self.blocks.valid(block) == 0);
+            return stale.is_some_and(|block| self.start(block, Cause::Collection));
         }
         let kind = self.points.kind_of_copies();
         let open = self.points.all().iter().filter(|p| p.kind == kind && p.block.is_some());
