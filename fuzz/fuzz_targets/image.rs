@@ -36,14 +36,7 @@ struct Sound {
 fn sound() -> &'static ([Sound; 2], Model) {
     static SOUND: OnceLock<([Sound; 2], Model)> = OnceLock::new();
     SOUND.get_or_init(|| {
-        let mut bench = Bench::new(&device(SHAPES[1], 12, 0.7, 1), 1);
-        for _ in 0..500 {
-            bench.ask();
-            bench.step();
-        }
-        bench.settle();
-        bench.flush();
-        bench.settle();
+        let mut bench = Bench::full(&device(SHAPES[1], 12, 0.7, 1), 1);
         let killed = Sound::new(bench.media.survivor());
         bench.engine.close().expect("it closes");
         ([killed, Sound::new(bench.media.survivor())], bench.model)

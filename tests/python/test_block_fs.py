@@ -158,6 +158,12 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Iterator[
             disk.server.process.communicate()
 
 
+def end(disk: Disk, run: Run) -> None:
+    disk.detach()
+    disk.server.stop()
+    clean(run)
+
+
 def test_files_outlive_a_restart_and_what_is_deleted_is_unmapped(disk: Disk, run: Run) -> None:
     sh("mkfs.ext4", "-q", disk.loop)
     disk.mount()
@@ -198,9 +204,7 @@ def test_files_outlive_a_restart_and_what_is_deleted_is_unmapped(disk: Disk, run
     eventually(lambda: disk.mapped() <= before - least // 2)
     disk.unmount()
     disk.check()
-    disk.detach()
-    disk.server.stop()
-    clean(run)
+    end(disk, run)
 
 
 class Promised:
@@ -268,34 +272,32 @@ def test_what_programs_were_promised_outlives_kills_under_load(disk: Disk, run: 
     promised.found(disk.files)
     disk.unmount()
     disk.check()
-    disk.detach()
-    disk.server.stop()
-    clean(run)
+    end(disk, run)
+
+
+def fsx(disk: Disk, operations: int, options: str, place: str | Path) -> None:
+    need("fsx")
+    (disk.folder / "fsx.toml").write_text(options)
+    sh(*("fsx", "-N", operations, "-S", 1, "-f", "fsx.toml", "-P", disk.folder, place))
 
 
 def test_fsx_finds_nothing_wrong(disk: Disk, run: Run) -> None:
-    need("fsx")
-    (disk.folder / "fsx.toml").write_text(
+    options = (
         "blockmode = true\nflen = 33554432\n[opsize]\nmax = 131072\nalign = 512\n"
         "[weights]\ntruncate = 0\nfsync = 0.5\nfdatasync = 0.5\npunch_hole = 1\ninvalidate = 0.5\n"
     )
-    sh(*("fsx", "-N", 4000, "-S", 1, "-f", "fsx.toml", "-P", disk.folder, disk.loop))
-    disk.detach()
-    disk.server.stop()
-    clean(run)
+    fsx(disk, 4000, options, disk.loop)
+    end(disk, run)
 
 
 def test_fsx_finds_nothing_wrong_in_a_file(disk: Disk, run: Run) -> None:
-    need("fsx")
-    (disk.folder / "fsx.toml").write_text(
+    options = (
         "flen = 4194304\n[opsize]\nmax = 131072\n"
         "[weights]\nfsync = 1\nfdatasync = 1\npunch_hole = 1\nposix_fallocate = 1\ninvalidate = 1\n"
     )
     sh("mkfs.ext4", "-q", disk.loop)
     disk.mount()
-    sh(*("fsx", "-N", 2000, "-S", 1, "-f", "fsx.toml", "-P", disk.folder, disk.files / "one"))
+    fsx(disk, 2000, options, disk.files / "one")
     disk.unmount()
     disk.check()
-    disk.detach()
-    disk.server.stop()
-    clean(run)
+    end(disk, run)

@@ -12,15 +12,7 @@ use std::sync::Arc;
 
 /// A store with something in every kind of place, at rest.
 fn full(seed: u64) -> Bench {
-    let mut bench = Bench::new(&device(SHAPES[(seed % 4) as usize], 20, 0.7, seed), seed);
-    for _ in 0..500 {
-        bench.ask();
-        bench.step();
-    }
-    bench.settle();
-    bench.flush();
-    bench.settle();
-    bench
+    Bench::full(&device(SHAPES[(seed % 4) as usize], 20, 0.7, seed), seed)
 }
 
 /// What a check finds after bytes of a sound image were changed.

@@ -111,6 +111,19 @@ impl Bench {
         Self::on(media, seed)
     }
 
+    /// One with something in every kind of place, at rest.
+    pub fn full(device: &Device, seed: u64) -> Self {
+        let mut bench = Self::new(device, seed);
+        for _ in 0..500 {
+            bench.ask();
+            bench.step();
+        }
+        bench.settle();
+        bench.flush();
+        bench.settle();
+        bench
+    }
+
     pub fn on(media: Arc<Memory>, seed: u64) -> Self {
         let engine = Engine::open(image(&media)).unwrap_or_else(|e| panic!("{e}"));
         let model = Model::new(engine.sectors());
