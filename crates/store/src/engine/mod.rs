@@ -13,6 +13,7 @@
 //! time their place is given back to the file system.
 
 mod carry;
+mod erases;
 mod request;
 mod transfer;
 
@@ -28,11 +29,12 @@ use crate::format::table::{Left, Record};
 use crate::image::Image;
 use crate::mount;
 use crate::telemetry::{Counters, Lane, Telemetry};
+use erases::Erases;
 use gordon_ftl::{Extent, Ftl, Host, Input, RequestId};
 use gordon_nand::{Buf, FlashOp, Rules};
-use gordon_units::{BlockId, Lpn};
+use gordon_units::Lpn;
 use request::{Open, Opens};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
@@ -45,16 +47,6 @@ pub struct Moved {
     pub copies: bool,
     /// It failed: a block that has gone bad, or data that cannot be read.
     pub failed: bool,
-}
-
-/// An erase of which the file does not know yet.
-#[derive(Clone, Copy, Debug)]
-struct Erase {
-    block: BlockId,
-    /// Changes that are to be durable before what the block held goes.
-    wanted: u64,
-    /// It has a summary.
-    summary: bool,
 }
 
 /// The layer, its buffers and its image. One thread at a time; [`Store`](crate::Store) shares it.
@@ -80,19 +72,7 @@ pub struct Engine<P> {
     failure: Option<Fault>,
     /// A sync has failed, and the image says so.
     distrusted: bool,
-    /// Erases that are yet to be carried out.
-    put_off: Vec<Erase>,
-    /// By block: changes before its first page was programmed; 0 where that was in an earlier run.
-    first: Vec<u64>,
-    /// By block: changes when a page of it was last written elsewhere, in this run.
-    superseded: Vec<u64>,
-    /// Changes when trims were last recorded.
-    last_trims: u64,
-    /// A sync is due, best by a thread that does not hold the engine: then erases do not wait for it
-    /// while everybody else waits for them.
-    sync_due: bool,
-    /// Erased blocks whose place still holds data.
-    litter: BTreeSet<BlockId>,
+    erases: Erases,
     /// Pages that are not units, by the buffer that stands for them.
     notes: Vec<(Buf, Vec<u8>)>,
     scratch: transfer::Scratch,
@@ -127,12 +107,7 @@ impl<P: Payload> Engine<P> {
             stuck: VecDeque::new(),
             failure: None,
             distrusted: false,
-            put_off: Vec::new(),
-            first: vec![0; layout.blocks() as usize],
-            superseded: vec![0; layout.blocks() as usize],
-            last_trims: 0,
-            sync_due: false,
-            litter: BTreeSet::new(),
+            erases: Erases::new(layout.blocks()),
             notes: Vec::new(),
             scratch: transfer::Scratch::default(),
             counters: Counters {
@@ -406,7 +381,7 @@ impl<P: Payload> Engine<P> {
 
     /// What is to be made durable soon, if it was not said before.
     pub(crate) fn overdue(&mut self) -> Option<u64> {
-        std::mem::take(&mut self.sync_due).then(|| self.disk().changes())
+        self.erases.sync_due().then(|| self.disk().changes())
     }
 
     /// Counts how long ago the last request came; several came with it.

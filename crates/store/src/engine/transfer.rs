@@ -1,6 +1,6 @@
 //! Moving the bytes of operations between buffers and the image.
 
-use super::{Engine, Erase, Payload};
+use super::{Engine, Payload};
 use crate::buffers::Buffer;
 use crate::format::oob::{self, Content, Head, Slot};
 use crate::format::table::Standing;
@@ -61,12 +61,11 @@ impl<P: Payload> Engine<P> {
                     self.fail(block, Standing::Program)?;
                     return Ok(false);
                 }
-                if let Some(erase) = self.put_off.iter().find(|erase| erase.block == block) {
-                    self.wipe(erase.wanted)?;
+                if let Some(wanted) = self.erases.wait(block) {
+                    self.wipe(wanted)?;
                 }
                 if self.rules.block(block).next == 0 {
-                    self.first[block.index()] = self.disk().changes();
-                    self.litter.remove(&block);
+                    self.erases.opened(block, self.image.disk.changes());
                 }
                 let oob = self.ftl.oob(buf);
                 let mut parts = std::mem::take(&mut self.scratch.parts);
@@ -95,8 +94,7 @@ impl<P: Payload> Engine<P> {
                 let summary = self.rules.block(block).next == self.ftl.layout().pages_per_block();
                 self.rules.erase(block).unwrap_or_else(|refusal| panic!("{refusal}"));
                 self.checksums.forget(block);
-                let wanted = self.wanted_before(block);
-                self.put_off.push(Erase { block, wanted, summary });
+                self.erases.put_off(block, summary, &self.image.disk);
                 Ok(true)
             }
         }
@@ -109,52 +107,6 @@ impl<P: Payload> Engine<P> {
         let mut record = self.image.record(block);
         record.standing = standing;
         self.image.set_record(block, record)
-    }
-
-    /// Changes that are to be durable before what a block held goes: the copies that stand for it now,
-    /// and the trims. Where no sync speaks of it, it was promised to nobody.
-    fn wanted_before(&mut self, block: BlockId) -> u64 {
-        let disk = &self.image.disk;
-        let claimed = disk.claimed();
-        if claimed <= self.first[block.index()] {
-            return 0;
-        }
-        let wanted = self.superseded[block.index()].max(self.last_trims);
-        // Nearer to what is not durable than half of what was changed since: the rest is for the sync.
-        self.sync_due |= wanted + disk.changes() > 2 * claimed;
-        wanted
-    }
-
-    /// Makes so many changes durable, and carries out the erases that waited for no more.
-    pub(super) fn wipe(&mut self, wanted: u64) -> Result<()> {
-        self.disk().sync_to(wanted)?;
-        let durable = self.disk().durable();
-        while let Some(at) = self.put_off.iter().position(|erase| erase.wanted <= durable) {
-            let Erase { block, summary, .. } = self.put_off[at];
-            let places = &self.image.places;
-            let (start, (data, _)) = (places.block(block), places.data(block));
-            if summary {
-                let layout = self.ftl.layout();
-                let last = places.slot(layout.ppn(block, layout.pages_per_block() - 1), 0);
-                self.disk().change(|media| media.write(last, &[0; 32]))?;
-            }
-            self.disk().change(|media| media.erase(start, data - start))?;
-            let mut record = self.image.record(block);
-            record.erases = self.rules.block(block).erases;
-            self.image.set_record(block, record)?;
-            self.litter.insert(block);
-            self.put_off.swap_remove(at);
-        }
-        Ok(())
-    }
-
-    /// Gives the place of an erased block's data back to the file system; false if there is none.
-    pub(super) fn tidy(&mut self) -> bool {
-        let Some(block) = self.litter.pop_first() else { return false };
-        let (at, len) = self.image.places.data(block);
-        // If it fails, the place is kept until it is written again.
-        let _ = self.disk().change(|media| media.erase(at, len));
-        true
     }
 
     /// Reads slots of a page, corrects them and holds them against their checksums.
@@ -284,7 +236,7 @@ impl<P: Payload> Engine<P> {
         for lpn in parts.iter().filter_map(|part| part.lpn) {
             if let Some((before, _)) = self.ftl.lookup(lpn) {
                 let block = self.ftl.layout().block_of(before);
-                self.superseded[block.index()] = changes;
+                self.erases.superseded(block, changes);
             }
         }
         Ok(())
@@ -308,7 +260,7 @@ impl<P: Payload> Engine<P> {
         self.scratch.slots.clear();
         self.write_entry(ppn, sequence, content)?;
         if content == Content::Trims {
-            self.last_trims = self.disk().changes();
+            self.erases.trimmed(self.image.disk.changes());
         }
         self.scratch.spare.push(self.notes.swap_remove(note).1);
         Ok(())
