@@ -295,7 +295,7 @@ def test_tls_beyond_this_machine(image: str, serve: Serve, certificates: Path) -
     server = serve(
         *tls, "--tls-clients", str(certificates / "ca-cert.pem"), "--listen", "0.0.0.0:0"
     )
-    port = server.place("nbd://").rsplit(":", 1)[1].rstrip("/")
+    port = server.place("nbds://").rsplit(":", 1)[1].rstrip("/")
     secure = f"nbds://localhost:{port}/?tls-certificates={certificates}"
     secure = f"h.set_uri_allow_local_file(True); h.connect_uri('{secure}')"
     server.client("nbdsh", "-c", f"{secure}; h.pwrite(b'x' * 512, 0, nbd.CMD_FLAG_FUA)")

@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut options = ServerOptions::new(Arc::new(Memory::new(size)));
     options.listen.push(Listen::Unix(socket.into()));
     let server = Server::start(options)?;
-    println!("{}", server.places()[0]);
+    println!("{}", server.uris()[0]);
     std::io::stdin().read_to_end(&mut Vec::new())?;
     server.stop();
     Ok(())

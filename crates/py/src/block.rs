@@ -142,8 +142,8 @@ pub fn block_serve(py: Python<'_>, config: &str, ready: &Bound<'_, PyAny>) -> Py
     let metrics: Vec<_> = metrics.collect::<Result<_, _>>().map_err(raise)?;
     let background = serving.in_background().map_err(raise)?;
     let told = Ready {
-        places: server.places().iter().map(ToString::to_string).collect(),
-        status: metrics.iter().map(|metrics| metrics.place().to_string()).collect(),
+        places: server.uris(),
+        status: metrics.iter().map(Metrics::uri).collect(),
         capacity: serving.export().info().size.0,
     };
     ready.call1((serde_json::to_string(&told).map_err(raise)?,))?;

@@ -258,3 +258,63 @@ fn requests_outside_are_refused_and_holes_are_told() {
     assert_eq!(extents(), [(8192, false)]);
     assert!(media.len() > 0);
 }
+
+/// Fills a device so that each of its blocks has been written and many have been erased.
+fn worn(path: &Path) -> (Store<Vec<u8>>, Vec<u8>) {
+    let store: Store<Vec<u8>> = Store::create(path, aligned(), Backend::File).expect("it works");
+    let size = store.capacity() as usize;
+    let mut held = vec![0; size];
+    for round in 0..5 {
+        for (at, byte) in held.iter_mut().enumerate() {
+            *byte = (at / 512 * 31 + at % 251 + round) as u8;
+        }
+        assert_eq!(one(&store, Command::Write { offset: 0, fua: true }, held.clone()).0, Ok(()));
+    }
+    (store, held)
+}
+
+#[test]
+fn the_place_of_erased_blocks_is_given_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flash.img");
+    let (store, _) = worn(&path);
+    let room = || fs::metadata(&path).unwrap().blocks() * 512;
+    let before = room();
+    store.close().unwrap();
+    let (blocks, free, data) = store.with(|engine| {
+        let (ftl, unit) = (engine.ftl(), engine.image().device().unit.0);
+        let pages = ftl.layout().pages_per_block() * ftl.config().slots;
+        (ftl.layout().blocks(), ftl.free_blocks(), u64::from(pages) * unit)
+    });
+    drop(store);
+    assert!(free > 0);
+    let rest = fs::metadata(&path).unwrap().len() - u64::from(blocks) * data;
+    let most = u64::from(blocks - free) * data + rest;
+    assert!(room() <= most && before > most, "{before}, then {} of {most}", room());
+}
+
+/// What is asked for together is read together, where it has to come from the disk.
+#[test]
+fn many_cold_reads_give_what_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flash.img");
+    let (store, held) = worn(&path);
+    let file = fs::File::open(&path).unwrap();
+    for step in 1..16 {
+        rustix::fs::fsync(&file).unwrap();
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        let places: Vec<usize> =
+            (0..32).map(|at| at * step * 4096 % (held.len() / 4096 * 4096)).collect();
+        let read = |&at: &usize| (Command::Read { offset: at as u64 }, vec![0; 4096]);
+        let mut batch = places.iter().map(read).collect();
+        let mut ended = 0;
+        store.submit(&mut batch, |completion| {
+            let Command::Read { offset } = completion.command else { panic!("only reads") };
+            let at = offset as usize;
+            assert_eq!(completion.result, Ok(()));
+            assert!(completion.payload == held[at..at + 4096], "{at}");
+            ended += 1;
+        });
+        assert_eq!(ended, 32);
+    }
+}

@@ -28,7 +28,7 @@ def ready(console: Output, image: str, where: Json) -> None:
     for place in where["places"]:
         console.text(f"  {place}")
     for place in where["status"]:
-        console.text(f"  {place.replace('nbd', 'http', 1)} tells /status and /metrics")
+        console.text(f"  {place} tells /status and /metrics")
 
 
 def stopped(console: Output, status: Json) -> None:

@@ -1,33 +1,77 @@
-//! As fast as it can: whoever submits carries out.
+//! As fast as it can: whoever submits carries out, but for large requests. Those take longer than it
+//! takes to wake a thread, which carries them out while their connection receives and sends others.
 
 use super::carried::{self, Carried};
 use super::status::Status;
 use super::{Served, info};
 use crate::export::{Export, Info, Request};
 use gordon_nand::Timing;
-use gordon_store::{Command, Fault, Store};
+use gordon_store::{Command, Fault, Payload, Store};
 use std::cell::RefCell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::thread::{self, JoinHandle};
 use std::time::Instant;
+
+/// Bytes of a batch that are worth a thread.
+const LARGE: usize = 256 << 10;
 
 /// A store behind an export.
 pub(super) struct Direct {
-    store: Store<Carried>,
+    store: Arc<Store<Carried>>,
     info: Info,
     timing: Option<Timing>,
     since: Instant,
     taken: AtomicU64,
+    large: Option<Sender<Batch>>,
+    thread: Option<JoinHandle<()>>,
 }
+
+type Batch = Vec<(Command, Carried)>;
 
 thread_local! {
     /// A list of this connection's thread, used over and over.
-    static BATCH: RefCell<Vec<(Command, Carried)>> = const { RefCell::new(Vec::new()) };
+    static BATCH: RefCell<Batch> = const { RefCell::new(Vec::new()) };
 }
 
 impl Direct {
     pub fn new(store: Store<Carried>, timing: Option<Timing>) -> Self {
         let info = store.with(|engine| info(engine.image()));
-        Self { store, info, timing, since: Instant::now(), taken: AtomicU64::new(0) }
+        let store = Arc::new(store);
+        let (large, batches) = mpsc::channel::<Batch>();
+        let work = {
+            let store = Arc::clone(&store);
+            move || batches.into_iter().for_each(|mut all| store.submit(&mut all, carried::answer))
+        };
+        // Where no thread can be had, nobody receives, and whoever submits carries out.
+        let thread = thread::Builder::new().name("block-large".into()).spawn(work).ok();
+        let (since, taken) = (Instant::now(), AtomicU64::new(0));
+        Self { store, info, timing, since, taken, large: Some(large), thread }
+    }
+
+    /// Leaves large requests to the thread. Not where a sync is to be waited for: those behind them
+    /// would wait too.
+    fn leave(&self, batch: &mut Batch) {
+        let bytes: usize = batch.iter().map(|(_, carried)| carried.bytes().len()).sum();
+        let durable = batch.iter().any(|(command, _)| command.wants_durable());
+        if bytes >= LARGE
+            && !durable
+            && let Some(large) = &self.large
+            && let Err(back) = large.send(std::mem::take(batch))
+        {
+            *batch = back.0;
+        }
+    }
+}
+
+impl Drop for Direct {
+    fn drop(&mut self) {
+        self.large = None;
+        if let Some(thread) = self.thread.take() {
+            // One that panicked has said so.
+            let _ = thread.join();
+        }
     }
 }
 
@@ -41,6 +85,7 @@ impl Export for Direct {
         BATCH.with_borrow_mut(|commands| {
             let look = |see: &mut dyn FnMut(&_)| self.store.with(|engine| see(engine));
             commands.extend(batch.drain(..).filter_map(|request| carried::take(request, look)));
+            self.leave(commands);
             if !commands.is_empty() {
                 self.store.submit(commands, carried::answer);
             }

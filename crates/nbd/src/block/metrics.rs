@@ -28,7 +28,7 @@ impl Metrics {
         let (listener, place) = Listener::open(place, false)?;
         let server =
             Server::from_listener(listener.waiting()?, None).map_err(|error| NbdError::Listen {
-                place: place.to_string(),
+                place: place.uri("http"),
                 error: io::Error::other(error.to_string()),
             })?;
         let server = Arc::new(server);
@@ -58,8 +58,8 @@ impl Metrics {
 
     /// Where it listens, a free port filled in.
     #[must_use]
-    pub fn place(&self) -> &Listen {
-        &self.place
+    pub fn uri(&self) -> String {
+        self.place.uri("http")
     }
 }
 

@@ -3,13 +3,13 @@
 use super::NbdError;
 use rustix::fs::{Mode, chmod};
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::{fmt, fs};
 
 /// A place to listen at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,11 +25,12 @@ pub enum Listen {
     },
 }
 
-impl fmt::Display for Listen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Listen {
+    /// How clients of a protocol write it.
+    pub(crate) fn uri(&self, protocol: &str) -> String {
         match self {
-            Self::Unix(path) => write!(f, "nbd+unix:///?socket={}", path.display()),
-            Self::Tcp { address, .. } => write!(f, "nbd://{address}"),
+            Self::Unix(path) => format!("{protocol}+unix:///?socket={}", path.display()),
+            Self::Tcp { address, .. } => format!("{protocol}://{address}"),
         }
     }
 }

@@ -171,6 +171,14 @@ impl Server {
         &self.places
     }
 
+    /// The same as clients write it: `nbds` where TLS is required.
+    #[must_use]
+    pub fn uris(&self) -> Vec<String> {
+        let required = self.shared.tls.as_ref().is_some_and(|tls| tls.required);
+        let protocol = if required { "nbds" } else { "nbd" };
+        self.places.iter().map(|place| place.uri(protocol)).collect()
+    }
+
     /// How many clients there are.
     #[must_use]
     pub fn clients(&self) -> usize {

@@ -60,6 +60,18 @@ pub enum Command {
     },
 }
 
+impl Command {
+    /// Whether its completion waits for a sync.
+    #[must_use]
+    pub fn wants_durable(&self) -> bool {
+        match *self {
+            Self::Read { .. } => false,
+            Self::Flush => true,
+            Self::Write { fua, .. } | Self::Trim { fua, .. } | Self::WriteZeroes { fua, .. } => fua,
+        }
+    }
+}
+
 /// A request that has ended.
 #[derive(Debug)]
 pub struct Completion<P> {
@@ -144,13 +156,7 @@ impl<P: Payload> Open<P> {
     }
 
     pub fn wants_durable(&self) -> bool {
-        match self.command {
-            Command::Read { .. } => false,
-            Command::Flush => true,
-            Command::Write { fua, .. }
-            | Command::Trim { fua, .. }
-            | Command::WriteZeroes { fua, .. } => fua,
-        }
+        self.command.wants_durable()
     }
 }
 
