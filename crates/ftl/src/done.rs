@@ -13,7 +13,7 @@ impl<O: Out> Ftl<O> {
         match op {
             FlashOp::Read { ppn, buf, .. } => {
                 self.points.drop_load(self.lane_of(ppn));
-                self.read_done(ppn, buf.0, false);
+                self.read_done(ppn, buf.0);
             }
             FlashOp::Program { ppn, buf } => self.program_done(ppn, buf.0),
             FlashOp::Erase { block } => {
@@ -27,10 +27,7 @@ impl<O: Out> Ftl<O> {
 
     pub(crate) fn failed(&mut self, op: FlashOp) {
         match op {
-            FlashOp::Read { ppn, buf, .. } => {
-                self.points.drop_load(self.lane_of(ppn));
-                self.read_done(ppn, buf.0, true);
-            }
+            FlashOp::Read { .. } => panic!("a read loses single buffers"),
             FlashOp::Program { ppn, buf } => {
                 let unit = &self.units[buf.0];
                 if !unit.listed && unit.point == LOG {
@@ -48,18 +45,18 @@ impl<O: Out> Ftl<O> {
     }
 
     #[inline(always)]
-    fn read_done(&mut self, ppn: Ppn, head: u32, failed: bool) {
+    fn read_done(&mut self, ppn: Ppn, head: u32) {
         let block = self.layout.block_of(ppn);
         if self.blocks.unpin(block) {
             self.emptied(block);
         }
         let mut at = head;
         while at != NONE {
-            debug_assert_eq!(self.units[at].state, State::Reading);
             let next = core::mem::replace(&mut self.units[at].next, NONE);
-            if failed {
+            if self.units[at].state == State::Lost {
                 self.unreadable(at);
             } else {
+                debug_assert_eq!(self.units[at].state, State::Reading);
                 self.unit_read(at);
             }
             at = next;

@@ -98,9 +98,11 @@ pub enum Input {
     Host(Host),
     /// An operation handed out is done.
     Done(FlashOp),
-    /// An operation handed out has failed: a program or an erase, which makes its block bad, or a
-    /// read whose data cannot be had.
+    /// A program or an erase handed out has failed, which makes its block bad.
     Failed(FlashOp),
+    /// The data of this buffer, one of those that a read handed out is to fill, cannot be had. The
+    /// read is done after that.
+    Lost(Buf),
     /// The driver has nothing to do: a time for work in the background.
     Idle,
 }

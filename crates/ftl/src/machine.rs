@@ -145,6 +145,7 @@ impl<O: Out> Ftl<O> {
             Input::Host(host) => self.host(host),
             Input::Done(op) => self.done(op),
             Input::Failed(op) => self.failed(op),
+            Input::Lost(buf) => self.units[buf.0].state = State::Lost,
             Input::Idle => self.idle(),
         }
         self.advance();

@@ -114,6 +114,8 @@ impl Pieces {
 pub(crate) enum State {
     /// Its page is being read.
     Reading,
+    /// It was, and cannot be had.
+    Lost,
     /// Its content is complete and waits for a write point.
     Ready,
     /// It is being programmed; its content must not change.

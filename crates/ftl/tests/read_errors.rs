@@ -3,12 +3,14 @@
 
 use gordon_ftl::{Action, Config, Extent, Ftl, Host, Input, RequestId};
 use gordon_nand::{FlashOp, Geometry, Layout, Shape};
+use gordon_testkit::Random;
 use gordon_units::{Lpn, Ppn};
 
 const SECTORS: u32 = 2;
 
-/// Pages of two sectors, eight of them and a summary in each of 24 blocks; three quarters loaded.
-fn loaded() -> Ftl {
+/// Units of two sectors, so many to a page, eight pages and a summary in each of 24 blocks; three
+/// quarters loaded.
+fn loaded(slots: u32) -> Ftl {
     let geometry = Geometry {
         buses: 1,
         packages_per_bus: 1,
@@ -16,14 +18,15 @@ fn loaded() -> Ftl {
         planes_per_die: 1,
         blocks_per_plane: 24,
         pages_per_block: 9,
-        page_bytes: 1024,
+        page_bytes: 1024 * slots,
         oob_bytes: 16,
     };
     let layout = Layout::new(geometry, Shape { buses: 1, dies_per_bus: 1, planes: 1 }).unwrap();
-    let mut config = Config::new(&layout, 140, SECTORS);
+    let mut config = Config::new(&layout, 140 * slots, SECTORS);
+    config.slots = slots;
     (config.write_points, config.reserve, config.low_water) = (1, 1, 1);
     let mut ftl = Ftl::new(layout, config).unwrap();
-    ftl.preload((0..140).map(Lpn), &mut |_, _, _| ()).unwrap();
+    ftl.preload((0..140 * slots).map(Lpn), &mut |_, _, _| ()).unwrap();
     ftl
 }
 
@@ -32,14 +35,19 @@ fn extent(request: u32, lpn: u32, sectors: u64) -> Extent {
     Extent { request: RequestId(request), first, sectors }
 }
 
-/// Carries out what the layer wants; reads of the page in `bad` fail. The requests done and refused.
-fn settle(ftl: &mut Ftl, bad: Option<Ppn>) -> (Vec<u32>, Vec<u32>) {
+/// Carries out what the layer wants; the unit in `bad` cannot be read. The requests done and refused.
+fn settle(ftl: &mut Ftl, bad: Option<(Ppn, u32)>) -> (Vec<u32>, Vec<u32>) {
     let (mut done, mut refused) = (vec![], vec![]);
     loop {
         match ftl.poll() {
             Action::Flash(op) | Action::Copy(op) => {
-                let fails = matches!(op, FlashOp::Read { ppn, .. } if Some(ppn) == bad);
-                ftl.handle(if fails { Input::Failed(op) } else { Input::Done(op) });
+                if let FlashOp::Read { ppn, buf, .. } = op {
+                    let lost = ftl.parts(buf).find(|part| Some((ppn, part.slot)) == bad);
+                    if let Some(lost) = lost {
+                        ftl.handle(Input::Lost(lost.buf));
+                    }
+                }
+                ftl.handle(Input::Done(op));
             }
             Action::Ack(request, _) => done.push(request.0),
             Action::Refuse(request) => refused.push(request.0),
@@ -51,14 +59,14 @@ fn settle(ftl: &mut Ftl, bad: Option<Ppn>) -> (Vec<u32>, Vec<u32>) {
 
 #[test]
 fn a_read_is_refused_and_others_are_not() {
-    let mut ftl = loaded();
-    let (bad, _) = ftl.lookup(Lpn(5)).unwrap();
+    let mut ftl = loaded(1);
+    let bad = ftl.lookup(Lpn(5)).unwrap();
     // The second joins the first.
     for (request, lpn) in [(1, 5), (2, 5), (3, 6)] {
         ftl.handle(Input::Host(Host::Read(extent(request, lpn, 2))));
     }
     assert_eq!(settle(&mut ftl, Some(bad)), (vec![3], vec![1, 2]));
-    assert_eq!(ftl.lookup(Lpn(5)).map(|(ppn, _)| ppn), Some(bad), "it is where it was");
+    assert_eq!(ftl.lookup(Lpn(5)), Some(bad), "it is where it was");
     ftl.handle(Input::Host(Host::Read(extent(4, 5, 2))));
     assert_eq!(settle(&mut ftl, None), (vec![4], vec![]), "the next try may be lucky");
     ftl.check().unwrap();
@@ -66,16 +74,16 @@ fn a_read_is_refused_and_others_are_not() {
 
 #[test]
 fn a_write_of_part_of_the_page_is_refused_and_one_of_all_is_not() {
-    let mut ftl = loaded();
-    let (bad, _) = ftl.lookup(Lpn(5)).unwrap();
+    let mut ftl = loaded(1);
+    let bad = ftl.lookup(Lpn(5)).unwrap();
     ftl.handle(Input::Host(Host::Write(extent(1, 5, 1))));
     assert_eq!(settle(&mut ftl, Some(bad)), (vec![], vec![1]), "there is nothing to merge with");
-    assert_eq!(ftl.lookup(Lpn(5)).map(|(ppn, _)| ppn), Some(bad));
+    assert_eq!(ftl.lookup(Lpn(5)), Some(bad));
     ftl.handle(Input::Host(Host::Flush(RequestId(2))));
     assert_eq!(settle(&mut ftl, Some(bad)).0, [2], "a flush waits for no refused write");
     ftl.handle(Input::Host(Host::Write(extent(3, 5, 2))));
     assert_eq!(settle(&mut ftl, Some(bad)), (vec![3], vec![]));
-    assert_ne!(ftl.lookup(Lpn(5)).map(|(ppn, _)| ppn), Some(bad));
+    assert_ne!(ftl.lookup(Lpn(5)), Some(bad));
     ftl.check().unwrap();
 }
 
@@ -83,19 +91,21 @@ fn a_write_of_part_of_the_page_is_refused_and_one_of_all_is_not() {
 /// through a checkpoint too.
 #[test]
 fn a_page_that_cannot_be_copied_keeps_its_block() {
-    let mut ftl = loaded();
-    let (bad, _) = ftl.lookup(Lpn(5)).unwrap();
-    let block = ftl.layout().block_of(bad);
+    let mut ftl = loaded(1);
+    let bad = ftl.lookup(Lpn(5)).unwrap();
+    let block = ftl.layout().block_of(bad.0);
     // All but page 5, over and over: its block is the emptiest.
+    let mut random = Random::new(1);
     for write in 0..2000u32 {
-        let lpn = [write % 140, 0][usize::from(write % 140 == 5)];
+        let lpn = random.below(139) as u32;
+        let lpn = lpn + u32::from(lpn >= 5);
         ftl.handle(Input::Host(Host::Write(extent(write, lpn, 2))));
         assert_eq!(settle(&mut ftl, Some(bad)), (vec![write], vec![]));
         ftl.check().unwrap();
     }
-    assert!(ftl.stats().erases > 100, "{:?}", ftl.stats());
+    assert!(ftl.stats().erases > 100 && ftl.stats().gc_programs > 100, "{:?}", ftl.stats());
     let kept = |ftl: &Ftl| {
-        assert_eq!(ftl.lookup(Lpn(5)).map(|(ppn, _)| ppn), Some(bad));
+        assert_eq!(ftl.lookup(Lpn(5)), Some(bad));
         assert_eq!(ftl.erases(block), 0);
     };
     kept(&ftl);
@@ -113,10 +123,34 @@ fn a_page_that_cannot_be_copied_keeps_its_block() {
     let mut again = Ftl::restore(layout, config, out, &mut input).unwrap();
     kept(&again);
     for write in 0..500u32 {
-        let lpn = [write % 140, 0][usize::from(write % 140 == 5)];
+        let lpn = 6 + random.below(134) as u32;
         again.handle(Input::Host(Host::Write(extent(write, lpn, 2))));
         assert_eq!(settle(&mut again, Some(bad)), (vec![write], vec![]));
     }
     kept(&again);
     again.check().unwrap();
+}
+
+/// Those beside it in the page are copied, and only whoever asks for it is refused.
+#[test]
+fn a_unit_that_cannot_be_read_harms_no_other() {
+    let mut ftl = loaded(4);
+    let bad = ftl.lookup(Lpn(5)).unwrap();
+    let beside = |ftl: &Ftl| [4, 6, 7].map(|lpn| ftl.lookup(Lpn(lpn)).unwrap().0);
+    assert_eq!(beside(&ftl), [bad.0; 3]);
+    let mut random = Random::new(1);
+    for write in 0..4000u32 {
+        let page = 2 + random.below(138) as u32;
+        ftl.handle(Input::Host(Host::Write(extent(write, page * 4, 8))));
+        assert_eq!(settle(&mut ftl, Some(bad)), (vec![write; 4], vec![]));
+    }
+    assert_eq!(ftl.lookup(Lpn(5)), Some(bad));
+    assert!(beside(&ftl).iter().all(|ppn| *ppn != bad.0));
+    for (request, lpn) in (0..).zip([4, 5, 6, 7]) {
+        ftl.handle(Input::Host(Host::Read(extent(request, lpn, 2))));
+    }
+    let (mut done, refused) = settle(&mut ftl, Some(bad));
+    done.sort_unstable();
+    assert_eq!((done, refused), (vec![0, 2, 3], vec![1]));
+    ftl.check().unwrap();
 }

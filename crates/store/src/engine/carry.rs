@@ -5,7 +5,7 @@ use super::{Engine, Moved, Payload};
 use crate::error::Fault;
 use crate::format::{NO_LPN, summary, trims};
 use crate::log;
-use gordon_ftl::{Action, Host, Piece, RequestId};
+use gordon_ftl::{Action, Host, Input, Part, Piece, RequestId};
 use gordon_nand::{Buf, FlashOp};
 use gordon_units::BlockId;
 
@@ -52,10 +52,11 @@ impl<P: Payload> Engine<P> {
         self.log = log::add(self.log, op);
         self.count_op(op);
         // What is read with one call in large parts gains nothing by being cut up.
-        let small = matches!(op, FlashOp::Read { slots, .. } if slots < 4);
-        if small && self.image.disk.media().is_parallel() {
+        if let FlashOp::Read { ppn, buf, slots: 0..4 } = op
+            && self.image.disk.media().is_parallel()
+        {
             // The page stays as it is, and the buffers wait for it, until the layer hears of it.
-            self.reads.push(op);
+            self.reads.push((ppn, buf));
             self.moved.push_back(Moved { op, copies, failed: false });
             return;
         }
@@ -160,12 +161,17 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// A read has failed: pieces of writes that waited for the rest of their page go nowhere.
+    /// Tells the layer which units of a read are lost. Pieces of writes that waited for the rest of
+    /// theirs go nowhere.
+    #[cold]
     pub(super) fn lose(&mut self, buf: Buf) {
-        let lost = self.ftl.parts(buf).filter(|part| self.ftl.is_awaited(part.buf));
-        let lost: Vec<u32> = lost.filter_map(|part| part.lpn.map(|lpn| lpn.0)).collect();
-        if lost.is_empty() {
-            return;
+        let parts: Vec<Part> =
+            self.ftl.parts(buf).filter(|part| self.lost.contains(&part.buf)).collect();
+        self.lost.retain(|lost| parts.iter().all(|part| part.buf != *lost));
+        let awaited = parts.iter().filter(|part| self.ftl.is_awaited(part.buf));
+        let lost: Vec<u32> = awaited.filter_map(|part| part.lpn.map(|lpn| lpn.0)).collect();
+        for part in parts {
+            self.ftl.handle(Input::Lost(part.buf));
         }
         let mut over = Vec::new();
         for (id, open) in self.open.iter_mut() {
@@ -188,7 +194,7 @@ impl<P: Payload> Engine<P> {
         if open.fault.is_none() && open.wants_durable() && !is_flush {
             (open.flushing, open.left) = (true, 1);
             // What follows is carried out by whoever called.
-            self.ftl.handle(gordon_ftl::Input::Host(Host::Flush(id)));
+            self.ftl.handle(Input::Host(Host::Flush(id)));
         } else {
             self.end(id);
         }

@@ -32,7 +32,7 @@ use crate::telemetry::{Counters, Lane, Telemetry};
 use erases::Erases;
 use gordon_ftl::{Extent, Ftl, Host, Input, RequestId};
 use gordon_nand::{Buf, FlashOp, Rules};
-use gordon_units::Lpn;
+use gordon_units::{Lpn, Ppn};
 use request::{Open, Opens};
 use std::collections::VecDeque;
 use std::io;
@@ -45,7 +45,7 @@ pub struct Moved {
     pub op: FlashOp,
     /// It is for garbage collection or wear levelling.
     pub copies: bool,
-    /// It failed: a block that has gone bad, or data that cannot be read.
+    /// It failed: a block that has gone bad.
     pub failed: bool,
 }
 
@@ -64,7 +64,9 @@ pub struct Engine<P> {
     open: Opens<P>,
     moved: VecDeque<Moved>,
     /// Reads of these that are yet to be done, together.
-    reads: Vec<FlashOp>,
+    reads: Vec<(Ppn, Buf)>,
+    /// Buffers whose data could not be read; the layer does not know it yet.
+    lost: Vec<Buf>,
     finished: Vec<Completion<P>>,
     /// Operations that the file under the image refused, to be tried again.
     stuck: VecDeque<(FlashOp, bool)>,
@@ -103,6 +105,7 @@ impl<P: Payload> Engine<P> {
             open: Opens::new(),
             moved: VecDeque::new(),
             reads: Vec::new(),
+            lost: Vec::new(),
             finished: Vec::new(),
             stuck: VecDeque::new(),
             failure: None,
@@ -258,7 +261,7 @@ impl<P: Payload> Engine<P> {
     pub fn done(&mut self, moved: Moved) {
         let Moved { op, failed, .. } = moved;
         if let FlashOp::Read { buf, .. } = op
-            && failed
+            && !self.lost.is_empty()
         {
             self.lose(buf);
         }

@@ -10,6 +10,7 @@ use gordon_ftl::Part;
 use gordon_nand::{FlashOp, Holds};
 use gordon_units::{BlockId, Ppn};
 use std::io::{IoSlice, IoSliceMut, Result};
+use std::slice;
 
 /// Buffers that go into one vectored call.
 const VECTOR: usize = 64;
@@ -49,9 +50,9 @@ impl<P: Payload> Engine<P> {
                 let mut parts = std::mem::take(&mut self.scratch.parts);
                 parts.clear();
                 parts.extend(self.ftl.parts(buf));
-                let read = self.read(ppn, &parts);
+                self.read(ppn, &parts);
                 self.scratch.parts = parts;
-                Ok(read)
+                Ok(true)
             }
             FlashOp::Program { ppn, buf } => {
                 let block = self.ftl.layout().block_of(ppn);
@@ -110,23 +111,33 @@ impl<P: Payload> Engine<P> {
     }
 
     /// Reads slots of a page, corrects them and holds them against their checksums.
-    fn read(&mut self, ppn: Ppn, parts: &[Part]) -> bool {
+    fn read(&mut self, ppn: Ppn, parts: &[Part]) {
         for run in parts.chunk_by(|a, b| a.slot + 1 == b.slot) {
             for run in run.chunks(VECTOR) {
-                if self.read_run(ppn, run).is_err() {
-                    self.counters.medium_errors += 1;
-                    return false;
+                if self.read_run(ppn, run).is_ok() {
+                    self.verify(ppn, run);
+                } else {
+                    run.iter().for_each(|part| self.read_alone(ppn, part));
                 }
             }
         }
-        self.verify(ppn, parts)
+    }
+
+    /// Reads one slot of those that could not be read together.
+    #[cold]
+    fn read_alone(&mut self, ppn: Ppn, part: &Part) {
+        if self.read_run(ppn, slice::from_ref(part)).is_ok() {
+            self.verify(ppn, slice::from_ref(part));
+        } else {
+            self.counters.medium_errors += 1;
+            self.lost.push(part.buf);
+        }
     }
 
     /// Corrects what was read, and holds it against its checksums.
-    fn verify(&mut self, ppn: Ppn, parts: &[Part]) -> bool {
+    fn verify(&mut self, ppn: Ppn, parts: &[Part]) {
         let (block, page) = self.ftl.layout().place_of(ppn);
         let erases = self.rules.block(block).erases;
-        let mut good = true;
         for part in parts {
             let data = self.buffers.get_mut(part.buf);
             let corrected = self.dice.read(ppn, part.slot, erases, data);
@@ -136,61 +147,44 @@ impl<P: Payload> Engine<P> {
             let known = self.checksums.get(block, page, part.slot, places, media);
             let matches = known.is_ok_and(|known| known == Some(crc(data)));
             self.counters.checksum_errors += u64::from(!matches && corrected.lost == 0);
-            good &= matches && corrected.lost == 0;
+            if !matches || corrected.lost > 0 {
+                self.lost.push(part.buf);
+            }
         }
-        good
     }
 
     /// Does all reads that were put off, at the same time.
     #[cold]
     pub(super) fn read_together(&mut self) {
-        if let [op] = self.reads[..] {
-            self.reads.clear();
-            let read = self.transfer(op).expect("a read that fails is lost");
-            self.settle(op, read);
-            return;
+        let mut wanted: Vec<(Ppn, Part)> = Vec::new();
+        for (ppn, buf) in self.reads.drain(..) {
+            wanted.extend(self.ftl.parts(buf).map(|part| (ppn, part)));
         }
-        let ops = std::mem::take(&mut self.reads);
-        let mut wanted: Vec<(usize, Ppn, Part)> = Vec::new();
-        for (at, op) in ops.iter().enumerate() {
-            if let FlashOp::Read { ppn, buf, .. } = *op {
-                wanted.extend(self.ftl.parts(buf).map(|part| (at, ppn, part)));
-            }
+        if let [(ppn, part)] = &wanted[..] {
+            return self.read(*ppn, slice::from_ref(part));
         }
         let mut buffers: Vec<Buffer> =
-            wanted.iter().map(|(_, _, part)| self.buffers.take(part.buf)).collect();
+            wanted.iter().map(|(_, part)| self.buffers.take(part.buf)).collect();
         let mut jobs: Vec<Job<'_>> = wanted
             .iter()
             .zip(&mut buffers)
-            .map(|((_, ppn, part), buffer)| {
+            .map(|((ppn, part), buffer)| {
                 let at = self.image.places.slot(*ppn, part.slot);
                 Job { at, into: buffer.get_mut(), result: Ok(()) }
             })
             .collect();
         self.image.disk.media().read_together(&mut jobs);
-        let mut failed = vec![false; ops.len()];
-        for ((at, ..), job) in wanted.iter().zip(&jobs) {
-            if job.result.is_err() {
+        let read: Vec<bool> = jobs.iter().map(|job| job.result.is_ok()).collect();
+        drop(jobs);
+        for (((ppn, part), buffer), read) in wanted.iter().zip(buffers).zip(read) {
+            self.buffers.put(part.buf, buffer);
+            if read {
+                self.verify(*ppn, slice::from_ref(part));
+            } else {
                 self.counters.medium_errors += 1;
-                failed[*at] = true;
+                self.lost.push(part.buf);
             }
         }
-        drop(jobs);
-        for ((_, _, part), buffer) in wanted.iter().zip(buffers) {
-            self.buffers.put(part.buf, buffer);
-        }
-        for (at, ppn, part) in wanted {
-            failed[at] = !self.verify(ppn, &[part]) || failed[at];
-        }
-        for (op, _) in ops.iter().zip(failed).filter(|(_, failed)| *failed) {
-            self.settle(*op, false);
-        }
-    }
-
-    /// An operation that was put off is done, or has failed.
-    fn settle(&mut self, op: FlashOp, done: bool) {
-        let moved = self.moved.iter_mut().find(|moved| moved.op == op);
-        moved.expect("it waits to be told").failed = !done;
     }
 
     /// Reads slots that follow each other with one call.
