@@ -148,9 +148,8 @@ impl<O: Out> Ftl<O> {
         if self.is_low() && !held_back {
             self.collect_more();
         }
-        if !self.collector.doomed.is_empty() {
-            self.empty_doomed();
-        }
+        // A block of which nothing is needed is retired at once, and no operation's end comes back here.
+        while !self.collector.doomed.is_empty() && self.empty_doomed() {}
     }
 
     /// Whether [`collect`](Self::collect) may have something to do.
@@ -233,12 +232,15 @@ impl<O: Out> Ftl<O> {
         }
     }
 
-    fn empty_doomed(&mut self) {
+    /// Starts emptying the first of the doomed blocks; false if there is no room for its copies.
+    fn empty_doomed(&mut self) -> bool {
         let block = self.collector.doomed[0];
-        if self.has_cover(block) {
-            self.collector.doomed.remove(0);
-            self.begin(block, Cause::Collection);
+        if !self.has_cover(block) {
+            return false;
         }
+        self.collector.doomed.remove(0);
+        self.begin(block, Cause::Collection);
+        true
     }
 
     /// Failed programs have used up the reserve, and all stands. What is still erased, in open blocks

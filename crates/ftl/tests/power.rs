@@ -323,6 +323,13 @@ fn nothing_flushed_is_lost_wherever_the_power_is_cut() {
     }
 }
 
+/// Of several blocks that are to be emptied the first are bad and empty: no operation's end moves the
+/// recovery on.
+#[test]
+fn a_recovery_goes_on_where_blocks_are_retired() {
+    history(4324);
+}
+
 /// A page whose program failed may read well, and be older than what was programmed in its stead.
 #[test]
 fn a_program_that_failed_does_not_come_back() {
