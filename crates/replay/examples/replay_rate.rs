@@ -7,12 +7,13 @@
 use gordon_device::ssd::SsdConfig;
 use gordon_device::{Completion, Device, Request, Usage};
 use gordon_replay::config::RunConfig;
+use gordon_replay::flash::run;
 use gordon_replay::host::{Pacing, Rules, drive};
 use gordon_replay::load::Bench;
 use gordon_replay::parse::{from_json, from_toml};
 use gordon_replay::results::Recorder;
 use gordon_replay::results::series::Target;
-use gordon_replay::run::{Progress, run};
+use gordon_replay::run::Progress;
 use gordon_replay::source::Source;
 use gordon_units::{Bytes, Ns};
 use serde_json::json;
@@ -124,9 +125,9 @@ fn main() {
         println!(
             "{pattern:<18} {size:<7} {:>9.0} requests a CPU second; {:>5.1} M events; {:>6.0} MB/s, WA {:.3}",
             requests as f64 / used,
-            report.flash.events as f64 / 1e6,
+            report.device.events as f64 / 1e6,
             report.bandwidth_mb_s.unwrap_or(0.0),
-            report.flash.write_amplification.unwrap_or(0.0),
+            report.device.write_amplification.unwrap_or(0.0),
         );
     }
 }

@@ -119,7 +119,8 @@ fn text(config: &SsdConfig) -> String {
 #[cfg(test)]
 mod tests {
     use crate::config::RunConfig;
-    use crate::run::{Progress, run};
+    use crate::flash::run;
+    use crate::run::Progress;
     use serde_json::json;
 
     fn config(more: serde_json::Value) -> RunConfig {

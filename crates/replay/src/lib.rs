@@ -1,13 +1,15 @@
 //! One simulated device, one load, the results.
 //!
 //! A [`source::Source`] hands out requests: a trace ([`trace`]) or a pattern ([`load`]). The
-//! [`host`] drives a device with them, [`results`] sees each request complete. [`run`] puts them
-//! together from a config and answers with one report and its tables; [`wa`] asks the translation
+//! [`host`] drives a device with them, [`results`] sees each request complete. [`flash`] puts them
+//! together from a config and answers with one report and its tables ([`run`] has what that shares
+//! with other devices); [`wa`] asks the translation
 //! layer alone for its write amplification. [`parse`] reads configs, with errors that help.
 
 pub mod checkpoint;
 pub mod config;
 mod error;
+pub mod flash;
 pub mod footprint;
 pub mod host;
 pub mod load;

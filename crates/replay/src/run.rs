@@ -1,22 +1,15 @@
-//! One run, from its config to its result; many at once.
+//! What runs on any device share: how they are watched, what they come to, what is to be known of a
+//! trace before it is replayed.
 
 use crate::ReplayError;
-use crate::checkpoint;
-use crate::config::{Fit, LoadConfig, PacingKind, RunConfig, TraceLoad};
-use crate::host::{Rules, drive};
-use crate::results::Recorder;
-use crate::results::flash::{FlashReport, table_warning};
-use crate::results::log::RequestLog;
+use crate::config::{Fit, HostConfig, PacingKind, TraceLoad};
 use crate::results::report::{Provenance, Report, TraceProvenance};
-use crate::results::tables::{Tables, tables};
-use crate::source::{Repeat, Source};
+use crate::results::tables::Tables;
 use crate::trace::{Survey, TraceSource, survey};
-use gordon_device::ssd::Ssd;
-use gordon_device::{Device, SECTOR};
 use gordon_trace::formats::Format;
 use gordon_units::Bytes;
-use rayon::prelude::*;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use serde::Serialize;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// Lets another thread watch a run and end it.
 #[derive(Debug, Default)]
@@ -31,100 +24,30 @@ pub struct Progress {
 
 /// What a run comes to.
 #[derive(Clone, Debug)]
-pub struct RunResult {
+pub struct RunResult<D> {
     /// The summary.
-    pub report: Report,
+    pub report: Report<D>,
     /// The columns, by name.
     pub tables: Tables,
 }
 
-/// Runs `config`, watched through `progress`.
-///
-/// # Errors
-/// A value that cannot be, a trace that cannot be read or does not fit, a stop.
-pub fn run(config: &RunConfig, progress: &Progress) -> Result<RunResult, ReplayError> {
-    let scaled;
-    let config = match config.capacity {
-        None => config,
-        Some(capacity) => {
-            scaled = RunConfig {
-                device: config.device.clone().with_capacity(capacity),
-                capacity: None,
-                ..config.clone()
-            };
-            &scaled
-        }
-    };
-    if let Some(fraction) = config.precondition
-        && !(0.0..=1.0).contains(&fraction)
-    {
-        let why = format!("{fraction} is not a part of the capacity");
-        return Err(ReplayError::impossible("precondition", why, "a number from 0 to 1"));
-    }
-    let mut ssd = match &config.from_checkpoint {
-        None => Ssd::with_seed(&config.device, config.seed)?,
-        Some(_) if config.precondition.is_some() => {
-            let why = "the device of a checkpoint is what it is";
-            let hint = "leave it out, or precondition a new device";
-            return Err(ReplayError::impossible("precondition", why, hint));
-        }
-        Some(path) => checkpoint::load(&config.device, config.seed, path)?,
-    };
-    let capacity = ssd.capacity();
-    match &config.load {
-        LoadConfig::Bench(bench) => {
-            let mut bench = bench.clone();
-            if let (None, Some(fraction)) = (bench.span, config.precondition.filter(|f| *f > 0.0)) {
-                bench.span = Some(part(capacity, fraction));
-            }
-            let load = bench.resolve(capacity, config.seed)?;
-            let queues = bench.queues.unwrap_or(1) as usize;
-            let default =
-                if bench.every.is_some() { PacingKind::Arrival } else { PacingKind::Closed };
-            let rules = config.host.resolve(default, queues)?;
-            progress.total.fetch_add(bench.requests, Ordering::Relaxed);
-            if config.from_checkpoint.is_none() {
-                preload(&mut ssd, [(0, load.preloaded().0)]);
-            }
-            replay(config, ssd, load, &rules, (None, Vec::new()), progress)
-        }
-        LoadConfig::Trace(trace) => {
-            let found = look_through(config, trace, capacity)?;
-            let rules = config.host.resolve(found.pacing, found.survey.queues.len())?;
-            let total = found.survey.requests * u64::from(trace.repeat);
-            progress.total.fetch_add(total, Ordering::Relaxed);
-            if config.from_checkpoint.is_none() {
-                preload(&mut ssd, found.survey.reads.ranges());
-            }
-            let open = || open(config, trace);
-            let load = Repeat::new(open, trace.repeat);
-            replay(config, ssd, load, &rules, (found.trace, found.warnings), progress)
-        }
-    }
-}
-
-/// Runs `configs` on all cores, one device each; results in their order, and the same for any
-/// number of threads. `progress` counts the requests of all.
-pub fn run_all(configs: &[RunConfig], progress: &Progress) -> Vec<Result<RunResult, ReplayError>> {
-    configs.par_iter().map(|config| run(config, progress)).collect()
-}
-
 /// What was learned of a load before the run.
-struct Found {
-    survey: Survey,
+pub(crate) struct Found {
+    pub survey: Survey,
     /// How it is paced if nothing else is said.
-    pacing: PacingKind,
-    trace: Option<TraceProvenance>,
-    warnings: Vec<String>,
+    pub pacing: PacingKind,
+    pub trace: TraceProvenance,
+    pub warnings: Vec<String>,
 }
 
-fn open(config: &RunConfig, trace: &TraceLoad) -> Result<TraceSource, ReplayError> {
-    let timed = config.host.pacing.is_none_or(|pacing| pacing == PacingKind::Arrival);
-    TraceSource::open(trace, config.host.queue_by, timed)
+pub(crate) fn open(host: &HostConfig, trace: &TraceLoad) -> Result<TraceSource, ReplayError> {
+    let timed = host.pacing.is_none_or(|pacing| pacing == PacingKind::Arrival);
+    TraceSource::open(trace, host.queue_by, timed)
 }
 
-fn look_through(
-    config: &RunConfig,
+/// Reads a trace once through.
+pub(crate) fn look_through(
+    host: &HostConfig,
     trace: &TraceLoad,
     capacity: Bytes,
 ) -> Result<Found, ReplayError> {
@@ -132,8 +55,8 @@ fn look_through(
         let why = "0 times is not a run";
         return Err(ReplayError::impossible("load.trace.repeat", why, "at least 1"));
     }
-    let mut source = open(config, trace)?;
-    let survey = survey(&mut source, &trace.path, capacity, config.host.fit == Fit::Wrap)?;
+    let mut source = open(host, trace)?;
+    let survey = survey(&mut source, &trace.path, capacity, host.fit == Fit::Wrap)?;
     let (format, counts, devices) = (source.format(), source.counts(), source.devices());
     let mut warnings = Vec::new();
     // MQSim's column of devices says which of its own simulated ones; here there is one.
@@ -155,7 +78,7 @@ fn look_through(
             .push(format!("{clamped} requests came before their predecessor: its time is taken"));
     }
     let gaps = format == Format::DisksimValidate;
-    if !gaps && config.host.pacing == Some(PacingKind::Gaps) {
+    if !gaps && host.pacing == Some(PacingKind::Gaps) {
         warnings.push(format!(
             "format {format} has no gaps: each request is issued as one before it completes"
         ));
@@ -174,70 +97,19 @@ fn look_through(
         crc32: format!("{:08x}", survey.crc32),
     };
     let pacing = if gaps { PacingKind::Gaps } else { PacingKind::Arrival };
-    Ok(Found { survey, pacing, trace: Some(provenance), warnings })
+    Ok(Found { survey, pacing, trace: provenance, warnings })
 }
 
-fn preload(ssd: &mut Ssd, ranges: impl IntoIterator<Item = (u64, u64)>) {
-    let capacity = ssd.capacity().0;
-    for (start, end) in ranges {
-        // Ranges come in whole grains, the capacity in sectors.
-        ssd.preload(Bytes(start), Bytes(end.min(capacity) - start));
-    }
-}
-
-/// A part of the capacity, in whole sectors.
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn part(capacity: Bytes, fraction: f64) -> Bytes {
-    let sectors = (capacity.0 / SECTOR.0) as f64 * fraction;
-    SECTOR * (sectors as u64)
-}
-
-fn replay(
-    config: &RunConfig,
-    mut ssd: Ssd,
-    load: impl Source,
-    rules: &Rules,
-    (trace, mut warnings): (Option<TraceProvenance>, Vec<String>),
-    progress: &Progress,
-) -> Result<RunResult, ReplayError> {
-    match config.precondition {
-        Some(fraction) => ssd.precondition(fraction),
-        None => ssd.load(),
-    }
-    let log = config.requests_out.as_deref().map(RequestLog::create).transpose()?;
-    let mut recorder = Recorder::new(&ssd, rules.weights.len(), log);
-    let outcome = drive(&mut ssd, load, rules, &mut recorder, progress)?;
-    let (run, recorded) = recorder.finish(&ssd)?;
-    let flash = FlashReport::of(&ssd, &config.device, outcome.simulated, &recorded);
-    warnings.extend(table_warning(&ssd, &config.device));
-    if flash.unmapped_reads > 0 {
-        warnings.push(format!(
-            "{} pieces of reads found nothing mapped and returned zeros in no time",
-            flash.unmapped_reads
-        ));
-    }
-    if let Some((at, bytes)) = recorded.worn_out {
-        warnings.push(format!(
-            "the device wore out {at} into the run, after {} of writes: {} of {} requests failed, \
-             and count neither in latencies nor in rates",
-            Bytes(bytes),
-            outcome.failed,
-            outcome.requests
-        ));
-    } else if flash.worn_out {
-        warnings.push("the device wore out with the last writes of the run".into());
-    }
-    let provenance = Provenance {
+/// Where the result of a run comes from.
+pub(crate) fn provenance(
+    seed: u64,
+    config: &impl Serialize,
+    trace: Option<TraceProvenance>,
+) -> Provenance {
+    Provenance {
         version: env!("CARGO_PKG_VERSION"),
-        seed: config.seed,
+        seed,
         config: serde_json::to_value(config).expect("a config that was parsed can be written"),
         trace,
-    };
-    let tables = tables(&run, &recorded, &ssd, &config.device);
-    let report =
-        Report::new(&outcome, &run, &recorded, &rules.weights, flash, warnings, provenance);
-    if let Some(path) = &config.checkpoint {
-        checkpoint::save(&mut ssd, &config.device, path)?;
     }
-    Ok(RunResult { report, tables })
 }

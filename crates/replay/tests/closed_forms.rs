@@ -7,9 +7,11 @@
 mod common;
 
 use gordon_replay::config::RunConfig;
+use gordon_replay::flash::run;
 use gordon_replay::parse::from_json;
+use gordon_replay::results::flash::FlashReport;
 use gordon_replay::results::report::Report;
-use gordon_replay::run::{Progress, run};
+use gordon_replay::run::Progress;
 use serde_json::{Value, json};
 
 const READ: f64 = 25.0 + 10.4;
@@ -24,7 +26,7 @@ fn one_die() -> Value {
     device
 }
 
-fn bench(device: Value, bench: Value, host: Value) -> Report {
+fn bench(device: Value, bench: Value, host: Value) -> Report<FlashReport> {
     let config = json!({"device": device, "load": {"bench": bench}, "host": host});
     let config: RunConfig = from_json(&config.to_string(), "run").unwrap();
     run(&config, &Progress::default()).unwrap().report
@@ -45,9 +47,9 @@ fn one_read_at_a_time_takes_sensing_and_transfer() {
     close(read.bandwidth_mb_s, 2048.0 / READ);
     close(report.outstanding.mean, 1.0);
     // The bus carries, and the die works, for all of it.
-    close(report.flash.utilisation.bus, 10.4 / READ);
-    close(report.flash.utilisation.die_read, 1.0);
-    let waiting = report.flash.waiting["read"];
+    close(report.device.utilisation.bus, 10.4 / READ);
+    close(report.device.utilisation.die_read, 1.0);
+    let waiting = report.device.waiting["read"];
     assert_eq!((waiting.operations, waiting.queued, waiting.waited_mean_us), (1000, 0, Some(0.0)));
     close(waiting.served_mean_us, READ);
 }
@@ -75,7 +77,7 @@ fn arrivals_slower_than_programs_wait_for_nothing() {
     );
     close(Some(report.simulated_s), (999.0 * 250.0 + WRITE) / 1e6);
     close(report.outstanding.mean, 1000.0 * WRITE / (999.0 * 250.0 + WRITE));
-    assert_eq!((report.flash.erases, report.flash.collecting_s), (0, 0.0));
+    assert_eq!((report.device.erases, report.device.collecting_s), (0, 0.0));
 }
 
 #[test]
@@ -99,7 +101,7 @@ fn collection_takes_its_copies_and_erases() {
     let pages = 24 * 512;
     let load = json!({"pattern": "sequential-write", "size": "2KiB", "requests": 3 * pages});
     let report = bench(device, load, json!({"queue_depth": 1}));
-    let flash = &report.flash;
+    let flash = &report.device;
     assert_eq!((flash.pages.gc_program, flash.write_amplification), (0, Some(1.0)));
     assert!(flash.erases > 300, "{}", flash.erases);
     // The die does one thing at a time, and all of it.

@@ -8,12 +8,14 @@ mod common;
 use gordon_device::ssd::{Ssd, SsdConfig};
 use gordon_device::{Device, Op, Request};
 use gordon_replay::config::RunConfig;
+use gordon_replay::flash::run;
 use gordon_replay::host::{Outcome, Pacing, Rules, drive};
 use gordon_replay::load::Bench;
 use gordon_replay::parse::from_json;
+use gordon_replay::results::flash::FlashReport;
 use gordon_replay::results::report::Report;
 use gordon_replay::results::{Recorded, Recorder};
-use gordon_replay::run::{Progress, run};
+use gordon_replay::run::Progress;
 use gordon_replay::wa::theory;
 use gordon_units::{Bytes, Ns};
 use serde_json::{Value, json};
@@ -33,12 +35,12 @@ fn device() -> Value {
     device
 }
 
-fn ask(config: &Value) -> Report {
+fn ask(config: &Value) -> Report<FlashReport> {
     let config: RunConfig = from_json(&config.to_string(), "run").unwrap();
     run(&config, &Progress::default()).unwrap().report
 }
 
-fn replay(path: &Path, more: &Value) -> Report {
+fn replay(path: &Path, more: &Value) -> Report<FlashReport> {
     let mut load = json!({"path": path});
     load.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     ask(&json!({"device": device(), "load": {"trace": load}, "seed": 2}))
@@ -79,16 +81,16 @@ fn a_device_is_preconditioned_for_a_trace() {
     let path = file(&folder, "a", &text);
     let mut config = json!({"device": device(), "load": {"trace": {"path": path}}});
     config["precondition"] = json!(0.9);
-    let flash = ask(&config).flash;
+    let flash = ask(&config).device;
     assert_eq!((flash.unmapped_reads, flash.preloaded_pages), (0, 1440));
     // 1,500 writes to 2,048 pages: a new device would not have collected.
     assert!(flash.pages.gc_program > 0 && flash.erases > 1500 / 32, "{}", flash.erases);
     // What is read beyond the part that is preconditioned is mapped too.
     config["precondition"] = json!(0.5);
-    let flash = ask(&config).flash;
+    let flash = ask(&config).device;
     assert_eq!((flash.unmapped_reads, flash.preloaded_pages), (0, 800 + 400));
     config["precondition"] = json!(null);
-    let flash = ask(&config).flash;
+    let flash = ask(&config).device;
     assert_eq!((flash.unmapped_reads, flash.preloaded_pages), (0, 400));
     assert_eq!(flash.pages.gc_program, 0);
 }
@@ -125,7 +127,7 @@ fn a_trace_three_times_over_is_the_trace_written_three_times() {
     let [once, thrice] = [file(&folder, "a", &texts[0]), file(&folder, "b", &texts[1])];
     let (repeated, written) = (replay(&once, &json!({"repeat": 3})), replay(&thrice, &json!({})));
     assert_eq!(repeated.requests, 900);
-    let strip = |report: &Report| {
+    let strip = |report: &Report<FlashReport>| {
         let mut value = serde_json::to_value(report).unwrap();
         value["provenance"] = json!(null);
         value
@@ -159,7 +161,7 @@ fn units_of_time_are_those_of_the_format() {
         }
         replay(&path, &more)
     });
-    let reports: Vec<Report> = reports.collect();
+    let reports: Vec<Report<FlashReport>> = reports.collect();
     let seconds = reports[0].simulated_s;
     assert!((0.199..0.200).contains(&seconds), "{seconds}");
     for (format, report) in formats.iter().zip(&reports) {
@@ -210,16 +212,16 @@ fn a_report_says_when_the_device_wore_out() {
     device["endurance"] = json!({"erase_budget": 20});
     let load = json!({"bench": {"pattern": "mixed", "size": "4KiB", "requests": 100_000}});
     let report = ask(&json!({"device": device, "load": load}));
-    assert!(report.flash.worn_out && report.flash.grown_bad > 0);
+    assert!(report.device.worn_out && report.device.grown_bad > 0);
     assert_eq!(report.requests, 100_000);
     assert_eq!(report.failed_requests, report.write.failed);
     let (read, write) = (&report.read, &report.write);
     assert_eq!(read.requests + write.requests + write.failed, 100_000);
     assert_eq!((read.failed, write.bytes), (0, write.requests * PAGE));
-    let at = report.flash.worn_out_at_s.unwrap();
+    let at = report.device.worn_out_at_s.unwrap();
     assert!(at > 0.0 && at < report.simulated_s);
     // Writes under way at that time may still succeed.
-    let left = write.bytes - report.flash.worn_out_after_bytes.unwrap();
+    let left = write.bytes - report.device.worn_out_after_bytes.unwrap();
     assert!(left <= 64 * PAGE, "{left}");
     let warning = report.warnings.iter().find(|w| w.contains("wore out")).unwrap();
     assert!(warning.contains(&write.failed.to_string()), "{warning}");
@@ -233,7 +235,7 @@ fn a_trace_may_only_write() {
     let report = replay(&path, &json!({}));
     assert_eq!((report.write.requests, report.read.requests), (4000, 0));
     assert_eq!(report.read.latency_us.mean, None);
-    let flash = &report.flash;
+    let flash = &report.device;
     assert_eq!((flash.preloaded_pages, flash.unmapped_reads), (0, 0));
     assert_eq!(flash.pages.host_program, 4000);
     assert!(flash.erases > 0 && flash.lifetime_years.is_some());

@@ -6,8 +6,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
 use gordon_replay::ReplayError;
 use gordon_replay::config::RunConfig;
+use gordon_replay::flash::{RunResult, run, run_all};
 use gordon_replay::parse::{from_json, from_toml};
-use gordon_replay::run::{Progress, RunResult, run, run_all};
+use gordon_replay::run::Progress;
 use gordon_trace::{BlockFlags, BlockIo, BlockOp, Columns, Kind, Machine, Manifest, TraceWriter};
 use gordon_units::Ns;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -290,7 +291,7 @@ fn a_trace_past_the_end_wraps_or_fails_and_devices_can_be_picked() {
     assert!(text.contains("made.trace: request 2 (from 1) ends at byte"), "{text}");
     assert!(text.contains("--set capacity=193MiB, or --fit wrap"), "{text}");
     let wrapped = with(None, json!({"fit": "wrap", "queue_by": "device"})).unwrap().report;
-    assert_eq!((wrapped.requests, wrapped.flash.unmapped_reads), (3, 0));
+    assert_eq!((wrapped.requests, wrapped.device.unmapped_reads), (3, 0));
     assert_eq!(wrapped.queues.iter().map(|q| q.requests).collect::<Vec<_>>(), [2, 1]);
     assert!(wrapped.warnings[0].contains("2 devices (1, 2)"), "{:?}", wrapped.warnings);
     assert_eq!(with(Some(1), json!({})).unwrap().report.requests, 2);
@@ -341,9 +342,10 @@ fn traces_of_other_programs_are_told_by_their_content() {
     // The gaps of DiskSim's validation traces pace by themselves: 1 ms each.
     let gaps = file("d", "R Miss 8 8 500.0 1000.0\nR Miss 8 8 500.0 1000.0\n");
     let report = with(&gaps, json!({}), json!({})).unwrap().report;
-    let latency = |report: &gordon_replay::results::report::Report| {
-        report.read.latency_us.mean.unwrap() / 1e6 * report.read.requests as f64
-    };
+    let latency =
+        |report: &gordon_replay::results::report::Report<
+            gordon_replay::results::flash::FlashReport,
+        >| { report.read.latency_us.mean.unwrap() / 1e6 * report.read.requests as f64 };
     assert!((report.simulated_s - 0.001 - latency(&report)).abs() < 1e-12);
     assert!(report.outstanding.mean.unwrap() < 1.0);
     let none = with(&mqsim, json!({}), json!({"pacing": "gaps"})).unwrap().report;

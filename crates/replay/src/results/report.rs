@@ -1,6 +1,5 @@
 //! The summary of a run: one JSON object, keys in snake_case with their units. MB are 10^6 bytes.
 
-use super::flash::FlashReport;
 use super::latency::{CAUSES, Latency, LatencySummary, OPS};
 use super::recorder::Recorded;
 use super::series::Run;
@@ -10,9 +9,9 @@ use gordon_device::Op;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// One run.
+/// One run on a device that has so much more to tell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Report {
+pub struct Report<D> {
     /// What kind of values these are.
     pub kind: &'static str,
     /// Host requests, before splitting, those that failed included.
@@ -46,7 +45,7 @@ pub struct Report {
     pub queues: Vec<QueueReport>,
     /// What the device did.
     #[serde(flatten)]
-    pub flash: FlashReport,
+    pub device: D,
     /// What the reader should know.
     pub warnings: Vec<String>,
     /// Where it comes from.
@@ -154,14 +153,14 @@ pub(crate) fn per_s(count: u64, ns: u64) -> Option<f64> {
     share(count, ns).map(|per_ns| per_ns * 1e9)
 }
 
-impl Report {
+impl<D> Report<D> {
     /// The summary of a run.
     pub fn new(
         outcome: &Outcome,
         run: &Run,
         recorded: &Recorded,
         weights: &[u32],
-        flash: FlashReport,
+        device: D,
         warnings: Vec<String>,
         provenance: Provenance,
     ) -> Self {
@@ -213,7 +212,7 @@ impl Report {
                 max: run.deepest,
             },
             queues: (0..).zip(recorded.queues.iter().zip(weights)).map(queue).collect(),
-            flash,
+            device,
             warnings,
             provenance,
         }
