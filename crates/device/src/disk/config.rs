@@ -38,10 +38,19 @@ pub struct GeometryConfig {
     pub heads: Sourced<u32>,
     /// Revolutions a minute.
     pub rpm: Sourced<u32>,
-    /// How long after a track's last sector the first of the next track of its cylinder comes by.
-    pub track_skew: Sourced<Ns>,
+    /// How long after a track's last sector the first of the next track of its cylinder comes by,
+    /// where a zone does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub track_skew: Option<Sourced<Ns>>,
     /// The same from a cylinder's last track to the next cylinder.
-    pub cylinder_skew: Sourced<Ns>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cylinder_skew: Option<Sourced<Ns>>,
+    /// Which cylinders are numbered from the last surface to the first.
+    #[serde(default)]
+    pub serpentine: Serpentine,
+    /// What shares spare sectors. They lie at its end.
+    #[serde(default)]
+    pub spares: Region,
     /// Sectors a track, from the outside in.
     pub zones: Zones,
 }
@@ -57,13 +66,65 @@ pub enum Zones {
 }
 
 /// One zone of a table.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ZoneConfig {
     /// Cylinders in it.
     pub cylinders: u32,
     /// Sectors on each of its tracks.
     pub sectors_per_track: u32,
+    /// Cylinders before it that hold nothing.
+    #[serde(default)]
+    pub gap: u32,
+    /// Sectors from a track's end to the start of the next of its cylinder, if not as everywhere.
+    #[serde(default)]
+    pub track_skew: Option<u32>,
+    /// The same from a cylinder's last track to the next cylinder.
+    #[serde(default)]
+    pub cylinder_skew: Option<u32>,
+    /// Sectors from the disk's index to its first; without it, it follows from the skew before it.
+    #[serde(default)]
+    pub first_angle: Option<u32>,
+    /// Sectors at its front that hold nothing.
+    #[serde(default)]
+    pub empty: u64,
+    /// Spares of each region: sectors, or tracks.
+    #[serde(default)]
+    pub spares: u32,
+    /// Sectors, or tracks, of the zone that are passed over, in the order in which that was found.
+    #[serde(default)]
+    pub slips: Vec<u64>,
+    /// Sectors, or tracks, of the zone, and where their data are instead.
+    #[serde(default)]
+    pub remapped: Vec<(u64, u64)>,
+}
+
+/// Which cylinders are numbered from the last surface to the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Serpentine {
+    /// None.
+    #[default]
+    Never,
+    /// Every second of each zone.
+    Zone,
+    /// Every second of the disk.
+    Disk,
+}
+
+/// What shares spare sectors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Region {
+    /// A zone; whole tracks are spare, slipped and remapped.
+    Tracks,
+    /// A track.
+    Track,
+    /// So many cylinders.
+    Cylinders(u32),
+    /// A zone.
+    #[default]
+    Zone,
 }
 
 /// Zones from the rates of the outermost and the innermost track.
@@ -89,19 +150,51 @@ pub struct SeekConfig {
     pub read: SeekTimes,
     /// Until it can be written: the head must settle closer to the track's middle. A head switch
     /// before a write takes as much longer as the write's track-to-track seek.
-    pub write: SeekTimes,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<SeekTimes>,
+    /// In place of `write`: milliseconds that anything but a wait takes longer before a write; below
+    /// zero where a drive is faster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_settle_ms: Option<Sourced<f64>>,
 }
 
-/// The three seek times that data sheets print.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+/// How long the arm takes over a distance, in one of the forms in which that is published: three
+/// times, a table, two pieces, Lee's three parameters.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeekTimes {
-    /// To the neighbouring cylinder.
-    pub track_to_track: Sourced<Ns>,
+    /// To the neighbouring cylinder. The three times that data sheets print go together: the curve is
+    /// a + b sqrt(d) + c d through them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub track_to_track: Option<Sourced<Ns>>,
     /// Mean over all pairs of different cylinders.
-    pub average: Sourced<Ns>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub average: Option<Sourced<Ns>>,
     /// From the first cylinder to the last.
-    pub full_stroke: Sourced<Ns>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_stroke: Option<Sourced<Ns>>,
+    /// Measured: cylinders, rising, and times; straight between them and beyond the last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub table: Vec<(u32, Ns)>,
+    /// Hewlett-Packard's two pieces (Ruemmler and Wilkes, IEEE Computer 27(3), 1994).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pieces: Option<SeekPieces>,
+    /// a, b, c in milliseconds of a sqrt(d - 1) + b (d - 1) + c (Lee and Katz, SIGMETRICS 1993).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lee_ms: Option<Sourced<[f64; 3]>>,
+}
+
+/// a + b sqrt(d) below a distance, c + e d from there on.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SeekPieces {
+    /// The first distance of the straight piece, in cylinders.
+    pub split: u32,
+    /// a, b, c, e in milliseconds.
+    pub values_ms: [f64; 4],
+    /// The times over 1, 2, ... cylinders, where they are known one by one.
+    #[serde(default)]
+    pub first: Vec<Ns>,
 }
 
 /// The way to the host.

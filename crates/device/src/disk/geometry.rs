@@ -1,6 +1,6 @@
 //! Where each sector lies and when it comes by.
 //!
-//! Sectors are numbered (LBA) from the outermost cylinder in: along a track, then the next head of
+//! Sectors are numbered (LBA) from the outermost cylinder in: along a track, then the next track of
 //! the cylinder, then the next cylinder. Each track starts a skew later than its predecessor ends,
 //! so that a transfer goes on over tracks and cylinders without losing a revolution.
 //!
@@ -8,17 +8,23 @@
 //! without a pause begins to read it:
 //!
 //! ```text
-//! course = cylinder x (heads x revolution + (heads - 1) x track skew + cylinder skew)
-//!        + head x (revolution + track skew) + floor(sector x revolution / sectors a track)
+//! course = that of the zone's first track
+//!        + cylinder x (tracks x revolution + (tracks - 1) x track skew + cylinder skew)
+//!        + track x (revolution + track skew) + sector x revolution / sectors a track
 //! ```
 //!
 //! It answers everything in closed form: modulo a revolution it is the sector's angle; a
 //! difference of two courses is the time of a transfer; its inverse says how far a transfer has
 //! come. All times are floors of exact ones, so the end of a sector is the start of the next.
 //!
-//! Not covered: spare sectors and slips, serpentine numbering, a skew of its own for each zone.
+//! Spare sectors lie at the end of regions (tracks, cylinders, a few cylinders, zones). A sector
+//! that is slipped is passed over, and what follows in its region moves up by one. A sector that is
+//! remapped lies elsewhere in its zone; a transfer over it takes no longer.
 
-use super::config::{Config, ConfigError, LinearZones, Zones, at_least, at_most, wrong};
+use super::config::{
+    Config, ConfigError, GeometryConfig, LinearZones, Region, Serpentine, ZoneConfig, Zones,
+    at_least, at_most, wrong,
+};
 use crate::SECTOR;
 use gordon_units::Ns;
 
@@ -26,7 +32,7 @@ use gordon_units::Ns;
 const MOST_PER_TRACK: u32 = 1 << 18;
 
 /// A band of cylinders with the same number of sectors a track.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Zone {
     /// Its first sector.
     pub first_lba: u64,
@@ -38,6 +44,104 @@ pub struct Zone {
     pub cylinders: u32,
     /// Sectors on each of its tracks.
     pub sectors_per_track: u32,
+    /// The course of its first track.
+    course: u64,
+    /// From the start of a track to that of the next of its cylinder, times sectors a track: then
+    /// skews of whole sectors are exact.
+    track_pitch: u64,
+    /// The same from a cylinder to the next.
+    cylinder_pitch: u64,
+    /// Sectors at its front that hold nothing.
+    empty: u64,
+    spares: Spares,
+}
+
+/// Which sectors of a zone hold nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Spares {
+    /// Sectors that are slipped together: one, or a track.
+    unit: u64,
+    /// Units in a region, and how many of them hold data.
+    span: u64,
+    good: u64,
+    /// Units of the zone that are passed over, in order.
+    slips: Box<[u64]>,
+    /// The unit in order of data from which on one more was passed over, for each.
+    steps: Box<[u64]>,
+    /// Units, and where their data are instead.
+    remapped: Box<[(u64, u64)]>,
+}
+
+impl Spares {
+    /// Those of a zone of a disk.
+    fn new(g: &GeometryConfig, zone: &ZoneConfig) -> Result<Self, ConfigError> {
+        let track = u64::from(zone.sectors_per_track);
+        let cylinder = u64::from(*g.heads) * track;
+        let all = u64::from(zone.cylinders) * cylinder;
+        let (unit, span) = match g.spares {
+            Region::Tracks => (track, all / track),
+            Region::Track => (1, track),
+            Region::Cylinders(count) => (1, u64::from(count.max(1)) * cylinder),
+            Region::Zone => (1, all),
+        };
+        let spares = u64::from(zone.spares);
+        if spares >= span {
+            let must = format!("below the {span} that share them");
+            return Err(wrong("spares of a zone", spares, must));
+        }
+        let good = span - spares;
+        let mut slips: Vec<u64> = Vec::with_capacity(zone.slips.len());
+        for &slip in &zone.slips {
+            // Those noted before were numbered as if it were not there.
+            let at = slips.partition_point(|&other| other < slip);
+            slips[at..].iter_mut().for_each(|other| *other += 1);
+            slips.insert(at, slip);
+        }
+        let mut first = 0;
+        let mut steps = Vec::with_capacity(slips.len());
+        for (at, &slip) in slips.iter().enumerate() {
+            if at > 0 && slips[at - 1] / span != slip / span {
+                first = at;
+            }
+            steps.push(slip / span * good + (slip % span).saturating_sub((at - first) as u64));
+        }
+        let remapped = zone.remapped.iter().copied().collect();
+        Ok(Self { unit, span, good, slips: slips.into(), steps: steps.into(), remapped })
+    }
+
+    /// The sector of the zone that holds its `n`th of data.
+    #[inline]
+    fn place(&self, n: u64) -> u64 {
+        if self.slips.is_empty() && self.good == self.span && self.remapped.is_empty() {
+            return n;
+        }
+        let (at, rest) = (n / self.unit, n % self.unit);
+        let (region, within) = (at / self.good, at % self.good);
+        let before = |at| self.steps.partition_point(|&step| step < at) as u64;
+        let passed =
+            if self.steps.is_empty() { 0 } else { before(at + 1) - before(region * self.good) };
+        let mut place = region * self.span + within + passed;
+        if let Some((_, to)) = self.remapped.iter().find(|(from, _)| *from == place) {
+            place = *to;
+        }
+        place * self.unit + rest
+    }
+
+    /// How many sectors before a sector of the zone hold data.
+    #[inline]
+    fn before(&self, sector: u64) -> u64 {
+        if self.slips.is_empty() && self.good == self.span {
+            return sector;
+        }
+        let (at, rest) = (sector / self.unit, sector % self.unit);
+        let (region, within) = (at / self.span, at % self.span);
+        let before = |at| self.slips.partition_point(|&slip| slip < at) as u64;
+        let passed = before(at) - before(region * self.span);
+        let lost = self.slips.binary_search(&at).is_ok();
+        let held = within - passed;
+        let rest = if lost || held >= self.good { 0 } else { rest };
+        (region * self.good + held.min(self.good)) * self.unit + rest
+    }
 }
 
 /// A sector's place.
@@ -51,6 +155,10 @@ pub struct Place {
     pub sector: u32,
     /// Sectors on that track.
     pub sectors_per_track: u32,
+    /// Which zone.
+    zone: u32,
+    /// Which track of the cylinder.
+    track: u32,
 }
 
 /// Zones, tracks, skews.
@@ -60,10 +168,7 @@ pub struct Geometry {
     heads: u32,
     zones: Vec<Zone>,
     revolution: u64,
-    /// From the start of a track to that of the next of its cylinder.
-    track_pitch: u64,
-    /// From the start of a cylinder to that of the next.
-    cylinder_pitch: u64,
+    serpentine: Serpentine,
 }
 
 impl Geometry {
@@ -75,50 +180,111 @@ impl Geometry {
         let g = &config.geometry;
         at_least("geometry.sectors", *g.sectors, 1)?;
         at_most("geometry.sectors", *g.sectors, 1 << 48)?;
-        at_least("geometry.heads", *g.heads, 1)?;
-        at_most("geometry.heads", *g.heads, 1 << 10)?;
-        at_least("geometry.rpm", *g.rpm, 100)?;
-        at_most("geometry.rpm", *g.rpm, 100_000)?;
-        let revolution = 60 * Ns::SECOND.0 / u64::from(*g.rpm);
-        at_most("geometry.track_skew", *g.track_skew, Ns(revolution - 1))?;
-        at_most("geometry.cylinder_skew", *g.cylinder_skew, Ns(revolution - 1))?;
-        let heads = u64::from(*g.heads);
-        let mut geometry = Self {
-            sectors: *g.sectors,
-            heads: *g.heads,
-            zones: Vec::new(),
-            revolution,
-            track_pitch: revolution + g.track_skew.0,
-            cylinder_pitch: heads * revolution + (heads - 1) * g.track_skew.0 + g.cylinder_skew.0,
-        };
+        let mut geometry = Self::empty(g)?;
         match &g.zones {
             Zones::Table(zones) => {
                 for zone in zones {
-                    at_least("cylinders of a zone", zone.cylinders, 1)?;
-                    at_least("sectors_per_track of a zone", zone.sectors_per_track, 1)?;
-                    at_most("sectors_per_track of a zone", zone.sectors_per_track, MOST_PER_TRACK)?;
-                    geometry.push(zone.cylinders, zone.sectors_per_track);
+                    geometry.push(g, zone)?;
                 }
             }
-            Zones::Linear(linear) => geometry.linear(linear)?,
+            Zones::Linear(linear) => geometry.linear(g, linear)?,
         }
         geometry.close()?;
         Ok(geometry)
     }
 
+    /// Sectors that a table of zones holds.
+    ///
+    /// # Errors
+    /// Where a count is zero or a skew reaches a revolution.
+    pub fn held_by(g: &GeometryConfig, zones: &[ZoneConfig]) -> Result<u64, ConfigError> {
+        let mut geometry = Self::empty(g)?;
+        zones.iter().try_for_each(|zone| geometry.push(g, zone))?;
+        Ok(geometry.held())
+    }
+
+    /// One without zones.
+    fn empty(g: &GeometryConfig) -> Result<Self, ConfigError> {
+        at_least("geometry.heads", *g.heads, 1)?;
+        at_most("geometry.heads", *g.heads, 1 << 10)?;
+        at_least("geometry.rpm", *g.rpm, 100)?;
+        at_most("geometry.rpm", *g.rpm, 100_000)?;
+        let revolution = 60 * Ns::SECOND.0 / u64::from(*g.rpm);
+        for (key, skew) in
+            [("geometry.track_skew", &g.track_skew), ("geometry.cylinder_skew", &g.cylinder_skew)]
+        {
+            if let Some(skew) = skew {
+                at_most(key, **skew, Ns(revolution - 1))?;
+            }
+        }
+        Ok(Self {
+            sectors: *g.sectors,
+            heads: *g.heads,
+            zones: Vec::new(),
+            revolution,
+            serpentine: g.serpentine,
+        })
+    }
+
     /// The zone that follows the last.
-    fn push(&mut self, cylinders: u32, sectors_per_track: u32) {
-        let (first_lba, first_cylinder) = self
-            .zones
-            .last()
-            .map_or((0, 0), |z| (z.first_lba + z.sectors, z.first_cylinder + z.cylinders));
-        let sectors = u64::from(cylinders) * u64::from(self.heads) * u64::from(sectors_per_track);
-        self.zones.push(Zone { first_lba, sectors, first_cylinder, cylinders, sectors_per_track });
+    fn push(&mut self, g: &GeometryConfig, zone: &ZoneConfig) -> Result<(), ConfigError> {
+        at_least("cylinders of a zone", zone.cylinders, 1)?;
+        at_least("sectors_per_track of a zone", zone.sectors_per_track, 1)?;
+        at_most("sectors_per_track of a zone", zone.sectors_per_track, MOST_PER_TRACK)?;
+        let per_track = u64::from(zone.sectors_per_track);
+        let skew = |key, own: Option<u32>, time: &Option<gordon_units::Sourced<Ns>>| match own {
+            Some(sectors) => {
+                at_most("a skew of a zone", u64::from(sectors), per_track - 1)?;
+                Ok(u64::from(sectors) * self.revolution)
+            }
+            None => match time {
+                Some(time) => Ok(time.0 * per_track),
+                None => Err(wrong(key, "missing", "a time, or a skew in each zone".into())),
+            },
+        };
+        let track_skew = skew("geometry.track_skew", zone.track_skew, &g.track_skew)?;
+        let cylinder_skew = skew("geometry.cylinder_skew", zone.cylinder_skew, &g.cylinder_skew)?;
+        let tracks = u64::from(self.heads);
+        let track_pitch = self.revolution * per_track + track_skew;
+        let cylinder_pitch = tracks * track_pitch - track_skew + cylinder_skew;
+        let spares = Spares::new(g, zone)?;
+        let physical = u64::from(zone.cylinders) * tracks * per_track;
+        let sectors = spares.before(physical).saturating_sub(zone.empty);
+        if sectors == 0 {
+            return Err(wrong("empty of a zone", zone.empty, "below what the zone holds".into()));
+        }
+        let (first_lba, first_cylinder, follows) = match self.zones.last() {
+            None => (0, 0, 0),
+            Some(z) => {
+                let cylinders = u64::from(z.cylinders);
+                let end = z.course + cylinders * z.cylinder_pitch / u64::from(z.sectors_per_track);
+                (z.first_lba + z.sectors, z.first_cylinder + z.cylinders, end)
+            }
+        };
+        // Where its first track begins is given, or follows from the skew of the one before it.
+        let turn = self.revolution;
+        let course = zone.first_angle.map_or(follows, |angle| {
+            let angle = u64::from(angle) * turn / per_track % turn;
+            follows + (angle + turn - follows % turn) % turn
+        });
+        self.zones.push(Zone {
+            first_lba,
+            sectors,
+            first_cylinder: first_cylinder + zone.gap,
+            cylinders: zone.cylinders,
+            sectors_per_track: zone.sectors_per_track,
+            course,
+            track_pitch,
+            cylinder_pitch,
+            empty: zone.empty,
+            spares,
+        });
+        Ok(())
     }
 
     /// Zones whose sectors a track fall linearly, of equally many cylinders; the innermost has as
     /// many as the rest of the capacity needs.
-    fn linear(&mut self, linear: &LinearZones) -> Result<(), ConfigError> {
+    fn linear(&mut self, g: &GeometryConfig, linear: &LinearZones) -> Result<(), ConfigError> {
         at_least("geometry.zones.linear.count", *linear.count, 1)?;
         at_most("geometry.zones.linear.count", *linear.count, 1 << 10)?;
         let ratio = *linear.inner_to_outer;
@@ -126,9 +292,17 @@ impl Geometry {
             let key = "geometry.zones.linear.inner_to_outer";
             return Err(wrong(key, ratio, "above 0 and at most 1".into()));
         }
+        let skew = |key, time: &Option<gordon_units::Sourced<Ns>>| match time {
+            Some(time) => Ok(time.0),
+            None => Err(wrong(key, "missing", "a time".into())),
+        };
+        let track_skew = skew("geometry.track_skew", &g.track_skew)?;
+        let cylinder_skew = skew("geometry.cylinder_skew", &g.cylinder_skew)?;
+        let tracks = u64::from(self.heads);
+        let cylinder_pitch = tracks * self.revolution + (tracks - 1) * track_skew + cylinder_skew;
         // The rate is that of a whole cylinder: sectors a track x heads x 512 in its pitch.
         let per_cylinder =
-            u128::from(linear.outer_rate_per_s.0) * u128::from(self.cylinder_pitch) / 1_000_000_000;
+            u128::from(linear.outer_rate_per_s.0) * u128::from(cylinder_pitch) / 1_000_000_000;
         let outer = per_cylinder / u128::from(SECTOR.0) / u128::from(self.heads);
         let outer = u32::try_from(outer).unwrap_or(u32::MAX);
         let rate = "sectors a track by geometry.zones.linear.outer_rate_per_s";
@@ -154,7 +328,12 @@ impl Geometry {
                 let must = format!("at most {zone} for {} sectors", self.sectors);
                 return Err(wrong("geometry.zones.linear.count", *linear.count, must));
             }
-            self.push(u32::try_from(cylinders).expect("at most `each`"), per_track(zone));
+            let zone = ZoneConfig {
+                cylinders: u32::try_from(cylinders).expect("at most `each`"),
+                sectors_per_track: per_track(zone),
+                ..ZoneConfig::default()
+            };
+            self.push(g, &zone)?;
         }
         Ok(())
     }
@@ -196,72 +375,89 @@ impl Geometry {
         Ns(self.revolution)
     }
 
+    /// The shortest track skew of all zones.
+    pub fn least_track_skew(&self) -> Ns {
+        let skew = |z: &Zone| z.track_pitch / u64::from(z.sectors_per_track) - self.revolution;
+        Ns(self.zones.iter().map(skew).min().unwrap_or(0))
+    }
+
+    /// The shortest cylinder skew of all zones.
+    pub fn least_cylinder_skew(&self) -> Ns {
+        let tracks = u64::from(self.heads);
+        let skew = |z: &Zone| {
+            let last = z.cylinder_pitch - (tracks - 1) * z.track_pitch;
+            last / u64::from(z.sectors_per_track) - self.revolution
+        };
+        Ns(self.zones.iter().map(skew).min().unwrap_or(0))
+    }
+
     /// Where a sector lies.
     #[inline]
     pub fn place(&self, lba: u64) -> Place {
         debug_assert!(lba < self.sectors, "sector {lba} of {}", self.sectors);
-        let zone = &self.zones[self.zones.partition_point(|z| z.first_lba <= lba) - 1];
+        let index = self.zones.partition_point(|z| z.first_lba <= lba) - 1;
+        let zone = &self.zones[index];
+        let at = zone.spares.place(lba - zone.first_lba + zone.empty);
         let per_track = u64::from(zone.sectors_per_track);
-        let (track, sector) =
-            ((lba - zone.first_lba) / per_track, (lba - zone.first_lba) % per_track);
-        let (cylinder, head) = (track / u64::from(self.heads), track % u64::from(self.heads));
+        let (track, sector) = (at / per_track, at % per_track);
+        let (cylinder, track) = (track / u64::from(self.heads), track % u64::from(self.heads));
         #[allow(clippy::cast_possible_truncation)] // each below a u32 of the config
+        let (within, track) = (cylinder as u32, track as u32);
+        let cylinder = zone.first_cylinder + within;
+        let turns = match self.serpentine {
+            Serpentine::Never => 0,
+            Serpentine::Zone => within % 2,
+            Serpentine::Disk => cylinder % 2,
+        };
+        #[allow(clippy::cast_possible_truncation)] // as above
         Place {
-            cylinder: zone.first_cylinder + cylinder as u32,
-            head: head as u32,
+            cylinder,
+            head: if turns == 1 { self.heads - 1 - track } else { track },
             sector: sector as u32,
             sectors_per_track: zone.sectors_per_track,
+            zone: index as u32,
+            track,
         }
-    }
-
-    /// The sector at a place; `None` where there is none.
-    pub fn lba(&self, cylinder: u32, head: u32, sector: u32) -> Option<u64> {
-        let zone = self.zones.iter().rfind(|z| z.first_cylinder <= cylinder)?;
-        if head >= self.heads || sector >= zone.sectors_per_track {
-            return None;
-        }
-        let track =
-            u64::from(cylinder - zone.first_cylinder) * u64::from(self.heads) + u64::from(head);
-        let within = track * u64::from(zone.sectors_per_track) + u64::from(sector);
-        (within < zone.sectors).then_some(zone.first_lba + within)
     }
 
     /// The course at which a sector begins.
     #[inline]
     pub fn course(&self, place: Place) -> u64 {
-        self.track_course(place) + self.along(place, place.sector)
+        self.course_of(place, place.sector)
     }
 
     /// The course at which a sector ends.
     #[inline]
     pub fn course_end(&self, place: Place) -> u64 {
-        self.track_course(place) + self.along(place, place.sector + 1)
+        self.course_of(place, place.sector + 1)
     }
 
     #[inline]
-    fn track_course(&self, place: Place) -> u64 {
-        u64::from(place.cylinder) * self.cylinder_pitch + u64::from(place.head) * self.track_pitch
-    }
-
-    #[inline]
-    fn along(&self, place: Place, sector: u32) -> u64 {
-        u64::from(sector) * self.revolution / u64::from(place.sectors_per_track)
+    fn course_of(&self, place: Place, sector: u32) -> u64 {
+        let zone = &self.zones[place.zone as usize];
+        let along = u64::from(place.cylinder - zone.first_cylinder) * zone.cylinder_pitch
+            + u64::from(place.track) * zone.track_pitch
+            + u64::from(sector) * self.revolution;
+        zone.course + along / u64::from(zone.sectors_per_track)
     }
 
     /// How many sectors from LBA 0 on lie wholly before a course.
     #[inline]
     pub fn sectors_before(&self, course: u64) -> u64 {
-        let cylinder = course / self.cylinder_pitch;
-        let within = course % self.cylinder_pitch;
-        let at = self.zones.partition_point(|z| u64::from(z.first_cylinder) <= cylinder) - 1;
+        let Some(at) = self.zones.partition_point(|z| z.course <= course).checked_sub(1) else {
+            return 0;
+        };
         let zone = &self.zones[at];
         let per_track = u64::from(zone.sectors_per_track);
-        let head = (within / self.track_pitch).min(u64::from(self.heads) - 1);
-        let along = (within - head * self.track_pitch).min(self.revolution);
-        // The most sectors s with floor(s x revolution / per_track) <= along.
-        let sector = (((along + 1) * per_track).div_ceil(self.revolution) - 1).min(per_track);
-        let track = (cylinder - u64::from(zone.first_cylinder)) * u64::from(self.heads) + head;
-        (zone.first_lba + track * per_track + sector).min(self.sectors)
+        // The most sectors whose end, rounded down, is not above the course.
+        let along = (course - zone.course + 1) * per_track - 1;
+        let cylinder = along / zone.cylinder_pitch;
+        let within = along % zone.cylinder_pitch;
+        let track = (within / zone.track_pitch).min(u64::from(self.heads) - 1);
+        let sector = ((within - track * zone.track_pitch) / self.revolution).min(per_track);
+        let track = cylinder * u64::from(self.heads) + track;
+        let held = zone.spares.before(track * per_track + sector).saturating_sub(zone.empty);
+        (zone.first_lba + held.min(zone.sectors)).min(self.sectors)
     }
 }
 
@@ -305,9 +501,6 @@ mod tests {
         assert_eq!(at(200_000), (100, 0, 0));
         assert_eq!(at(200_500), (100, 1, 0));
         assert_eq!(at(299_999), (199, 1, 499));
-        assert_eq!(geometry.lba(100, 1, 0), Some(200_500));
-        assert_eq!(geometry.lba(100, 1, 500), None);
-        assert_eq!(geometry.lba(200, 0, 0), None);
     }
 
     #[test]
@@ -341,7 +534,7 @@ mod tests {
         fn lba_and_place_are_a_bijection(lba in 0u64..1_953_525_168) {
             let geometry = Geometry::new(&preset()).unwrap();
             let p = geometry.place(lba);
-            prop_assert_eq!(geometry.lba(p.cylinder, p.head, p.sector), Some(lba));
+            prop_assert_eq!(geometry.sectors_before(geometry.course(p)), lba);
         }
 
         #[test]
@@ -356,14 +549,13 @@ mod tests {
                 .map(|&(c, s)| u64::from(c) * u64::from(s) * u64::from(heads)).sum();
             config.geometry.sectors = held.into();
             config.geometry.zones = Zones::Table(zones.iter()
-                .map(|&(cylinders, sectors_per_track)| ZoneConfig { cylinders, sectors_per_track })
+                .map(|&(cylinders, sectors_per_track)| ZoneConfig { cylinders, sectors_per_track, ..ZoneConfig::default() })
                 .collect());
             let geometry = Geometry::new(&config).unwrap();
             prop_assert_eq!(geometry.zones().iter().map(|z| z.sectors).sum::<u64>(), held);
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
             let lba = ((held as f64 * pick) as u64).min(held - 1);
             let place = geometry.place(lba);
-            prop_assert_eq!(geometry.lba(place.cylinder, place.head, place.sector), Some(lba));
             // A head that follows the course has read all before a sector when it begins, and it
             // too when it ends, but not in between.
             let (start, end) = (geometry.course(place), geometry.course_end(place));

@@ -51,7 +51,10 @@ pub struct Mechanics {
     read: SeekCurve,
     write: SeekCurve,
     head_switch: u64,
-    write_settle: u64,
+    /// What a head switch before a write takes longer.
+    write_settle: i64,
+    /// What a seek before a write takes longer than the curve says.
+    settle_all: i64,
     revolution: u64,
 }
 
@@ -65,29 +68,51 @@ impl Mechanics {
         let seek = &config.seek;
         let distances = Distances::new(geometry.cylinders())?;
         let read = SeekCurve::new("seek.read", &seek.read, &distances)?;
-        let write = SeekCurve::new("seek.write", &seek.write, &distances)?;
-        let (first_read, first_write) = (*seek.read.track_to_track, *seek.write.track_to_track);
-        at_least("seek.write.track_to_track", first_write, first_read)?;
-        let write_settle = first_write - first_read;
+        let (write, write_settle) = match (&seek.write, &seek.write_settle_ms) {
+            (Some(write), None) => {
+                let write = SeekCurve::new("seek.write", write, &distances)?;
+                let (first, least) = (write.time(1), read.time(1));
+                at_least("seek.write over one cylinder", Ns(first), Ns(least))?;
+                (write, i64::try_from(first - least).unwrap_or(i64::MAX))
+            }
+            (None, Some(settle)) => {
+                if settle.abs() > 1000.0 {
+                    let must = "below a second".to_owned();
+                    return Err(wrong("seek.write_settle_ms", settle.value, must));
+                }
+                #[allow(clippy::cast_possible_truncation)]
+                (read.clone(), (**settle * 1e6).round() as i64)
+            }
+            _ => {
+                let must = "one of the two".to_owned();
+                return Err(wrong("seek.write or seek.write_settle_ms", "both or none", must));
+            }
+        };
         let head_switch = *seek.head_switch;
         // With a shorter skew every track would cost a revolution.
+        let own_curve = seek.write.is_some();
+        let mechanics = Self {
+            read,
+            write,
+            head_switch: head_switch.0,
+            write_settle,
+            settle_all: if own_curve { 0 } else { write_settle },
+            revolution: geometry.revolution().0,
+            geometry,
+        };
+        let switch = mechanics.arm(0, true, true).max(mechanics.arm(0, true, false));
+        let step = mechanics.arm(1, false, true).max(mechanics.arm(1, false, false));
         for (key, skew, least) in [
-            ("geometry.track_skew", *config.geometry.track_skew, head_switch + write_settle),
-            ("geometry.cylinder_skew", *config.geometry.cylinder_skew, first_write),
+            ("geometry.track_skew", mechanics.geometry.least_track_skew(), switch),
+            ("geometry.cylinder_skew", mechanics.geometry.least_cylinder_skew(), step),
         ] {
+            let least = Ns(least);
             if skew < least {
                 let must = format!("at least {least}, what a write needs to get to the next track");
                 return Err(wrong(key, skew, must));
             }
         }
-        Ok(Self {
-            read,
-            write,
-            head_switch: head_switch.0,
-            write_settle: write_settle.0,
-            revolution: geometry.revolution().0,
-            geometry,
-        })
+        Ok(mechanics)
     }
 
     /// Where the sectors lie.
@@ -98,7 +123,22 @@ impl Mechanics {
 
     /// The seek alone, over `distance` cylinders.
     pub fn seek(&self, distance: u32, write: bool) -> Ns {
-        Ns(if write { self.write.time(distance) } else { self.read.time(distance) })
+        Ns(self.arm(distance, false, write))
+    }
+
+    /// Arm and head switch, which go on at the same time.
+    #[inline(always)]
+    fn arm(&self, distance: u32, switches: bool, write: bool) -> u64 {
+        let (curve, switch) = if write {
+            (&self.write, self.head_switch.saturating_add_signed(self.write_settle))
+        } else {
+            (&self.read, self.head_switch)
+        };
+        let mut seek = curve.time(distance);
+        if write && distance > 0 {
+            seek = seek.saturating_add_signed(self.settle_all);
+        }
+        seek.max(if switches { switch } else { 0 })
     }
 
     /// What to aim for to begin at `place`.
@@ -125,13 +165,7 @@ impl Mechanics {
     pub fn position_at(&self, angle: u64, from: Head, to: Target, write: bool) -> Positioning {
         let distance = from.cylinder.abs_diff(to.track.cylinder);
         let switches = from.head != to.track.head;
-        let (curve, switch) = if write {
-            (&self.write, self.head_switch + self.write_settle)
-        } else {
-            (&self.read, self.head_switch)
-        };
-        // The head is switched while the arm moves.
-        let seek = curve.time(distance).max(if switches { switch } else { 0 });
+        let seek = self.arm(distance, switches, write);
         // Of x and x - revolution, wrapping, the smaller is x modulo a revolution, if x is below
         // two: no branch for the processor to guess wrong. A seek takes a revolution or two.
         let wrap = |x: u64| x.min(x.wrapping_sub(self.revolution));
@@ -194,14 +228,14 @@ mod tests {
     #[test]
     fn skews_leave_time_for_a_write() {
         let mut config = small();
-        config.geometry.track_skew = Ns(1_499_999).into();
+        config.geometry.track_skew = Some(Ns(1_499_999).into());
         let text = Mechanics::new(&config).unwrap_err().to_string();
         assert!(
             text.contains("geometry.track_skew is 1.499999ms") || text.contains("1499999ns"),
             "{text}"
         );
         let mut config = small();
-        config.geometry.cylinder_skew = Ns(1_400_000).into();
+        config.geometry.cylinder_skew = Some(Ns(1_400_000).into());
         let text = Mechanics::new(&config).unwrap_err().to_string();
         assert!(text.contains("geometry.cylinder_skew"), "{text}");
     }

@@ -41,7 +41,7 @@ mod writes;
 
 pub use config::{
     CacheConfig, Config, ConfigError, GeometryConfig, InterfaceConfig, LinearZones, PowerConfig,
-    SchedulerConfig, SeekConfig, SeekTimes, ZoneConfig, Zones,
+    Region, SchedulerConfig, SeekConfig, SeekPieces, SeekTimes, Serpentine, ZoneConfig, Zones,
 };
 pub use geometry::{Geometry, Place, Zone};
 pub use mechanics::{Head, Mechanics, Positioning, Target};

@@ -1,11 +1,11 @@
-//! How long the arm takes over a distance: `a + b sqrt(d) + c d`.
+//! How long the arm takes over a distance: `a + b sqrt(d) + c d`, or what was measured.
 //!
-//! The three parameters are those for which the curve takes the track-to-track time over one
+//! Of three times, the three parameters are those for which the curve takes the track-to-track time over one
 //! cylinder, the full-stroke time over all, and the average time on the mean over all pairs of
 //! different cylinders. Of N cylinders, N - d pairs lie d apart, so the mean of a term f is
 //! `sum((N - d) f(d)) / (N (N - 1) / 2)`, the weighted average that data sheets define.
 
-use super::config::{ConfigError, SeekTimes, at_least};
+use super::config::{ConfigError, SeekPieces, SeekTimes, at_least, wrong};
 use gordon_units::Ns;
 
 /// The seek distances of a disk.
@@ -35,27 +35,125 @@ impl Distances {
 }
 
 /// A seek curve in nanoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SeekCurve {
+    /// Three times.
+    Root(Root),
+    /// By distance, less one; the last time for all beyond.
+    Known(Box<[u32]>),
+}
+
+/// `a + b sqrt(d) + c d`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SeekCurve {
+pub struct Root {
     a: f64,
     b: f64,
     c: f64,
 }
 
 impl SeekCurve {
-    /// Solves for the parameters; `key` names the three times in errors.
+    /// Works the curve out; `key` names it in errors.
     ///
     /// # Errors
-    /// Where a longer seek would be faster.
-    #[allow(clippy::cast_precision_loss)] // times far below 2^53 ns
+    /// Where there is no form or several, or a longer seek would be faster.
     pub fn new(
         key: &'static str,
         times: &SeekTimes,
         distances: &Distances,
     ) -> Result<Self, ConfigError> {
+        let three = [&times.track_to_track, &times.average, &times.full_stroke];
+        let forms = [
+            three.iter().any(|time| time.is_some()),
+            !times.table.is_empty(),
+            times.pieces.is_some(),
+            times.lee_ms.is_some(),
+        ];
+        if forms.iter().filter(|form| **form).count() != 1 {
+            let must = "three times, or a table, pieces or lee_ms".to_owned();
+            return Err(wrong(key, "not one curve", must));
+        }
+        let longest = distances.cylinders - 1;
+        if let [Some(first), Some(average), Some(last)] = three {
+            return Root::new(key, [**first, **average, **last], distances).map(Self::Root);
+        }
+        if !times.table.is_empty() {
+            return Self::table(key, &times.table, longest);
+        }
+        if let Some(pieces) = &times.pieces {
+            return Ok(Self::known(longest, |d| pieces.time(d)));
+        }
+        if let Some(lee) = &times.lee_ms {
+            let [a, b, c] = **lee;
+            return Ok(Self::known(longest, |d| {
+                let d = f64::from(d) - 1.0;
+                a * d.sqrt() + b * d + c
+            }));
+        }
+        let must = "track_to_track, average and full_stroke, all three".to_owned();
+        Err(wrong(key, "one or two times", must))
+    }
+
+    /// From milliseconds over each distance.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // no seek takes 4 s
+    fn known(longest: u32, time: impl Fn(u32) -> f64) -> Self {
+        Self::Known((1..=longest).map(|d| (time(d) * 1e6 + 0.5) as u32).collect())
+    }
+
+    /// Measured times: they may fall a little from one distance to the next.
+    #[allow(clippy::cast_precision_loss)] // times far below 2^53 ns
+    fn table(key: &'static str, table: &[(u32, Ns)], longest: u32) -> Result<Self, ConfigError> {
+        let rising = table.windows(2).all(|two| two[0].0 < two[1].0);
+        if !rising || table[0].0 == 0 {
+            let must = "distances of 1 and more, each above the one before".to_owned();
+            return Err(wrong(key, "a table out of order", must));
+        }
+        let from = |at: usize| match at.checked_sub(1) {
+            Some(at) => (f64::from(table[at].0), table[at].1.0 as f64),
+            None => (0.0, 0.0),
+        };
+        Ok(Self::known(longest, |d| {
+            let at = table.partition_point(|(known, _)| *known < d).min(table.len() - 1);
+            let ((x0, y0), (x1, y1)) = (from(at), from(at + 1));
+            (y0 + (f64::from(d) - x0) * (y1 - y0) / (x1 - x0)) / 1e6
+        }))
+    }
+
+    /// The time over `distance` cylinders; none over none.
+    #[inline(always)] // the scheduler's inner loop
+    pub fn time(&self, distance: u32) -> u64 {
+        if distance == 0 {
+            return 0;
+        }
+        match self {
+            Self::Root(root) => root.time(distance),
+            Self::Known(times) => u64::from(times[(distance as usize - 1).min(times.len() - 1)]),
+        }
+    }
+}
+
+impl SeekPieces {
+    /// Milliseconds over a distance.
+    fn time(&self, distance: u32) -> f64 {
+        let [a, b, c, e] = self.values_ms;
+        let d = f64::from(distance);
+        match self.first.get(distance as usize - 1) {
+            Some(time) => time.as_secs() * 1e3,
+            None if distance < self.split => a + b * d.sqrt(),
+            None => c + e * d,
+        }
+    }
+}
+
+impl Root {
+    /// Solves for the parameters.
+    #[allow(clippy::cast_precision_loss)] // times far below 2^53 ns
+    fn new(
+        key: &'static str,
+        [first, average, last]: [Ns; 3],
+        distances: &Distances,
+    ) -> Result<Self, ConfigError> {
         let &Distances { cylinders, longest, mean_root, mean } = distances;
-        let (first, average, last) =
-            (times.track_to_track.0 as f64, times.average.0 as f64, times.full_stroke.0 as f64);
+        let (first, average, last) = (first.0 as f64, average.0 as f64, last.0 as f64);
 
         // a + b + c = first, a + b mean_root + c mean = average,
         // a + b sqrt(longest) + c longest = last.
@@ -82,13 +180,9 @@ impl SeekCurve {
         Ok(curve)
     }
 
-    /// The time over `distance` cylinders; none over none.
-    #[inline(always)] // the scheduler's inner loop
+    #[inline(always)]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    pub fn time(&self, distance: u32) -> u64 {
-        if distance == 0 {
-            return 0;
-        }
+    fn time(self, distance: u32) -> u64 {
         let d = f64::from(distance);
         (self.a + self.b * d.sqrt() + self.c * d + 0.5) as i64 as u64 // one instruction, not two
     }
@@ -100,7 +194,12 @@ mod tests {
 
     fn times(first: u64, mean: u64, last: u64) -> SeekTimes {
         let us = |x: u64| Ns(x * 1000).into();
-        SeekTimes { track_to_track: us(first), average: us(mean), full_stroke: us(last) }
+        SeekTimes {
+            track_to_track: Some(us(first)),
+            average: Some(us(mean)),
+            full_stroke: Some(us(last)),
+            ..SeekTimes::default()
+        }
     }
 
     fn curve(times: &SeekTimes, cylinders: u32) -> Result<SeekCurve, ConfigError> {
@@ -113,14 +212,16 @@ mod tests {
         // f(1) = 3.5, f(2) = 1 + 2.828427 + 1 = 4.828427, f(3) = 1 + 3.464102 + 1.5 = 5.964102;
         // mean (3 x 3.5 + 2 x 4.828427 + 5.964102) / 6 = 4.353493.
         let times = SeekTimes {
-            track_to_track: Ns(3_500_000).into(),
-            average: Ns(4_353_493).into(),
-            full_stroke: Ns(5_964_102).into(),
+            track_to_track: Some(Ns(3_500_000).into()),
+            average: Some(Ns(4_353_493).into()),
+            full_stroke: Some(Ns(5_964_102).into()),
+            ..SeekTimes::default()
         };
         let curve = curve(&times, 4).unwrap();
-        assert!((curve.a / 1e6 - 1.0).abs() < 1e-3, "{curve:?}");
-        assert!((curve.b / 1e6 - 2.0).abs() < 1e-3, "{curve:?}");
-        assert!((curve.c / 1e6 - 0.5).abs() < 1e-3, "{curve:?}");
+        let SeekCurve::Root(Root { a, b, c }) = curve else { panic!("three times") };
+        assert!((a / 1e6 - 1.0).abs() < 1e-3, "{curve:?}");
+        assert!((b / 1e6 - 2.0).abs() < 1e-3, "{curve:?}");
+        assert!((c / 1e6 - 0.5).abs() < 1e-3, "{curve:?}");
         assert_eq!(curve.time(0), 0);
         assert!(curve.time(2).abs_diff(4_828_427) < 10);
     }

@@ -1,8 +1,8 @@
 //! Disks for unit tests.
 
 use super::config::{
-    CacheConfig, Config, GeometryConfig, InterfaceConfig, PowerConfig, SchedulerConfig, SeekConfig,
-    SeekTimes, ZoneConfig, Zones,
+    CacheConfig, Config, GeometryConfig, InterfaceConfig, PowerConfig, Region, SchedulerConfig,
+    SeekConfig, SeekTimes, Serpentine, ZoneConfig, Zones,
 };
 use gordon_units::{Bytes, Ns, Watts};
 
@@ -17,21 +17,34 @@ pub fn preset() -> Config {
 /// 1 ms, settle 0.5 ms.
 pub fn small() -> Config {
     let us = |x: u64| Ns(x * 1000).into();
-    let zone = |sectors_per_track| ZoneConfig { cylinders: 100, sectors_per_track };
+    let times = |first, mean, last| SeekTimes {
+        track_to_track: Some(us(first)),
+        average: Some(us(mean)),
+        full_stroke: Some(us(last)),
+        ..SeekTimes::default()
+    };
+    let zone = |sectors_per_track| ZoneConfig {
+        cylinders: 100,
+        sectors_per_track,
+        ..ZoneConfig::default()
+    };
     Config {
         summary: "small".into(),
         geometry: GeometryConfig {
             sectors: 300_000.into(),
             heads: 2.into(),
             rpm: 6000.into(),
-            track_skew: us(2000),
-            cylinder_skew: us(3000),
+            track_skew: Some(us(2000)),
+            cylinder_skew: Some(us(3000)),
+            serpentine: Serpentine::Never,
+            spares: Region::Zone,
             zones: Zones::Table(vec![zone(1000), zone(500)]),
         },
         seek: SeekConfig {
             head_switch: us(1000),
-            read: SeekTimes { track_to_track: us(1000), average: us(5000), full_stroke: us(9000) },
-            write: SeekTimes { track_to_track: us(1500), average: us(5500), full_stroke: us(9500) },
+            read: times(1000, 5000, 9000),
+            write: Some(times(1500, 5500, 9500)),
+            write_settle_ms: None,
         },
         interface: InterfaceConfig {
             rate_per_s: Bytes(512_000_000).into(), // 1 us a sector
