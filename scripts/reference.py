@@ -61,7 +61,7 @@ class Keys:
         kind, text = self._resolved(field), field.get("description", "")
         text = text or kind.get("description", "")
         choices = kind.get("oneOf", [])
-        if kind.get("type") == "array":
+        if kind.get("type") == "array" and "items" in kind:
             inner = self._resolved(kind["items"])
             if "properties" in inner:
                 yield f"{key}[]", f"list of tables{may}", text
@@ -99,12 +99,15 @@ class Keys:
     def _value(self, field: dict[str, Any]) -> str:
         kind = self._resolved(field)
         plain = {"string": "text", "number": "number", "integer": "whole number"}
-        if "examples" in kind:
+        if "prefixItems" in kind:
+            value = "[" + ", ".join(self._value(item) for item in kind["prefixItems"]) + "]"
+        elif "examples" in kind:
             value = f"as `{kind['examples'][0]}`"
         elif "oneOf" in kind:
             value = " or ".join(f"`{choice['const']}`" for choice in kind["oneOf"])
         else:
-            value = plain.get(kind["type"], "`true` or `false`")
+            named = kind["type"] if isinstance(kind["type"], str) else kind["type"][0]
+            value = plain.get(named, "`true` or `false`")
         return value + (" °" if "Sourced_" in json.dumps(field) else "")
 
 

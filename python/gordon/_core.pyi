@@ -46,7 +46,7 @@ def node_power(config: str) -> tuple[float, float]:
     """Idle and greatest watts of a node, without overhead."""
 
 @final
-class FlashTable:
+class RunTable:
     """Columns for anything that takes Arrow's PyCapsule interface: pyarrow, polars, duckdb ..."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -55,19 +55,20 @@ class FlashTable:
         """The columns as lists, by name."""
 
 @final
-class FlashResult:
-    """What a run on a simulated flash device comes to."""
+class RunResult:
+    """What a run on a simulated device comes to."""
 
     def json(self) -> str: ...
     def tables(self) -> list[str]: ...
-    def table(self, name: str) -> FlashTable: ...
+    def table(self, name: str) -> RunTable: ...
     def write_parquet(self, folder: str) -> None:
         """Writes each table into the folder, as NAME.parquet."""
 
-def flash_run(config: str, tick: Callable[[int, int], None] | None = None) -> FlashResult: ...
+def disk_run(config: str, tick: Callable[[int, int], None] | None = None) -> RunResult: ...
+def flash_run(config: str, tick: Callable[[int, int], None] | None = None) -> RunResult: ...
 def flash_run_all(
     configs: list[str], tick: Callable[[int, int], None] | None = None
-) -> list[FlashResult]:
+) -> list[RunResult]:
     """One device a core; results in the order of the configs."""
 
 def flash_wa(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...

@@ -1,8 +1,10 @@
 //! `gordon._core`: convert, call with the interpreter released, convert. No logic.
 
 mod block;
+mod disk;
 mod error;
 mod flash;
+mod run;
 mod survey;
 mod trace;
 mod watch;
@@ -52,8 +54,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_record, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_summary, module)?)?;
-    module.add_class::<flash::FlashResult>()?;
-    module.add_class::<flash::FlashTable>()?;
+    module.add_class::<run::RunResult>()?;
+    module.add_class::<run::RunTable>()?;
+    module.add_function(wrap_pyfunction!(disk::disk_run, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_run, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_run_all, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_wa, module)?)?;

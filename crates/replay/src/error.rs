@@ -23,6 +23,12 @@ pub enum ReplayError {
     /// The flash device cannot exist.
     #[error("{0}\n  try: `gordon flash show NAME` prints a preset; --set KEY=VALUE mends it")]
     Ssd(#[from] SsdError),
+    /// The disk cannot exist.
+    #[error(transparent)]
+    Disk(#[from] gordon_device::disk::ConfigError),
+    /// A disk's description cannot be read.
+    #[error("{0}\n  try: the files of DiskSim 4.0's validation set show what belongs there")]
+    Diskspecs(#[from] crate::diskspecs::SpecError),
     /// The translation layer cannot exist.
     #[error("flash translation layer: {0}\n  try: fewer logical pages, or more blocks")]
     Ftl(#[from] gordon_ftl::ConfigError),

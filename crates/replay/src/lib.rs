@@ -8,6 +8,8 @@
 
 pub mod checkpoint;
 pub mod config;
+pub mod disk;
+pub mod diskspecs;
 mod error;
 pub mod flash;
 pub mod footprint;

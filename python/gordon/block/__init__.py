@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from gordon import _core
 from gordon._core import GordonError
 from gordon.flash import device as flash_device
+from gordon.presets import Device
 
 __all__ = ["check", "create", "serve", "stat", "wear"]
 
@@ -31,7 +32,7 @@ FAULTS = (
 
 def create(
     image: str,
-    device: flash_device.Device = flash_device.DEFAULT,
+    device: Device = flash_device.DEFAULT,
     *,
     capacity: str | None = None,
     set_values: Sequence[str] = (),

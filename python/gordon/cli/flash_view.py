@@ -16,12 +16,12 @@ TIMES = ("mean", "p50", "p99", "p999", "max")
 def show(console: Output, result: "Result") -> None:
     """The run's figures, and its warnings on stderr."""
     report = result.report
-    from gordon.flash.result import load_of
+    from gordon.load import load_of
 
     console.text(f"{result.name}: {load_of(report)}; all values are modelled")
     console.text(whole(report))
     if any(report[op]["requests"] for op in OPS):
-        console.table(_latencies(report))
+        console.table(latencies(report))
     for line in _device(report):
         console.text(line)
     warn(report)
@@ -48,7 +48,7 @@ def rate(mb_s: float) -> str:
     return short(mb_s * 1e6, "B/s")
 
 
-def _latencies(report: dict[str, Any]) -> list[Column]:
+def latencies(report: dict[str, Any]) -> list[Column]:
     """A row for each operation, and below it one for each cause where there are several."""
     rows: list[tuple[str, dict[str, Any]]] = []
     for op in OPS:
@@ -121,7 +121,8 @@ def _lifetime(report: dict[str, Any]) -> str:
 
 def compared(console: Output, comparison: "Comparison") -> None:
     """A row for each device; in brackets what it is of the first."""
-    from gordon.flash.result import RATIOS, figure, load_of
+    from gordon.flash.result import RATIOS, figure
+    from gordon.load import load_of
 
     rows = comparison.report["devices"]
     first = rows[0]["report"]

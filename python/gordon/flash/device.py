@@ -1,19 +1,13 @@
 """A flash device: a preset of the catalogue or a TOML file, with values changed for one run."""
 
-import json
 from collections.abc import Sequence
-from copy import deepcopy
-from os import PathLike, fspath
-from pathlib import Path
 from typing import Any
 
-from gordon import _core, parts, settings
+from gordon import _core, parts, presets, settings
+from gordon.presets import Device
 
 KIND = "flash"
 DEFAULT = "gordon-slc-256g"
-
-# A preset's name, a TOML file, or what such a file holds.
-Device = str | PathLike[str] | dict[str, Any]
 
 
 def names() -> list[str]:
@@ -23,37 +17,17 @@ def names() -> list[str]:
 
 def text(name: str) -> str:
     """A preset's file as it is."""
-    if name not in names():
-        raise parts.unknown("flash preset", name, names())
-    return parts.text(KIND, name)
+    return presets.text(KIND, name)
 
 
 def load(device: Device) -> dict[str, Any]:
     """The device, checked by the core."""
-    if isinstance(device, dict):
-        return deepcopy(device)
-    path = fspath(device)
-    if path in names():
-        return parts.load(KIND, path)
-    if not ("/" in path or path.endswith(".toml") or Path(path).is_file()):
-        raise parts.unknown("flash preset", path, names())
-    try:
-        content = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise _core.GordonError(
-            f"cannot read the device {path}: {why}", "`gordon flash presets` for the shipped ones"
-        ) from None
-    loaded: dict[str, Any] = json.loads(_core.load_toml(KIND, content, path))
-    return loaded
+    return presets.load(KIND, device)
 
 
 def name(device: Device) -> str:
     """What to call it."""
-    if isinstance(device, dict):
-        return str(device.get("summary", "device"))
-    path = fspath(device)
-    return path if path in names() else Path(path).stem
+    return presets.name(KIND, device)
 
 
 def changed(

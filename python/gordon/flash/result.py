@@ -65,7 +65,7 @@ class _Shown:
 class Result(_Shown):
     """One run: `report` is the summary, tables are Arrow columns."""
 
-    def __init__(self, name: str, core: _core.FlashResult) -> None:
+    def __init__(self, name: str, core: _core.RunResult) -> None:
         self.name = name
         self._core = core
 
@@ -80,7 +80,7 @@ class Result(_Shown):
         """The names of the tables."""
         return self._core.tables()
 
-    def table(self, name: str) -> _core.FlashTable:
+    def table(self, name: str) -> _core.RunTable:
         """A table, for anything that takes Arrow: `pyarrow.table(t)`, `polars.DataFrame(t)`."""
         return self._core.table(name)
 
@@ -140,24 +140,6 @@ class Comparison(_Shown):
 
     def __repr__(self) -> str:
         return f"<gordon.flash.Comparison of {', '.join(r.name for r in self.results)}>"
-
-
-def load_of(report: dict[str, Any]) -> str:
-    """What it was asked for, in words."""
-    config = report["provenance"]["config"]
-    load, precondition = config["load"], config["precondition"]
-    if "trace" in load:
-        text = str(load["trace"]["path"])
-        if load["trace"]["repeat"] > 1:
-            text += f", {load['trace']['repeat']} times"
-    else:
-        load = load["bench"]
-        text = f"{load['pattern']} {load.get('size') or '4KiB'}"
-        if load["pattern"] == "gordon-pair":
-            text = "gordon-pair: 8 KiB, then the other 120 KiB of 128"
-    if precondition is not None:
-        text += f", {precondition:.0%} preconditioned"
-    return text
 
 
 def figure(report: dict[str, Any], path: str) -> float | None:

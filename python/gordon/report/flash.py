@@ -7,8 +7,8 @@ Same result, same bytes. A content security policy in the file forbids it to loa
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gordon.flash.result import load_of
 from gordon.human import duration
+from gordon.load import load_of
 from gordon.report import page
 from gordon.report.flash_figures import figures
 from gordon.survey.parameters import rows

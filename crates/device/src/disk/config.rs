@@ -50,9 +50,16 @@ pub struct GeometryConfig {
     pub serpentine: Serpentine,
     /// What shares spare sectors. They lie at its end.
     #[serde(default)]
-    pub spares: Region,
+    pub spare_region: Region,
+    /// So many cylinders share them, where it is cylinders.
+    #[serde(default = "one")]
+    pub spare_cylinders: u32,
     /// Sectors a track, from the outside in.
     pub zones: Zones,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// Bands of cylinders with the same number of sectors a track.
@@ -120,8 +127,8 @@ pub enum Region {
     Tracks,
     /// A track.
     Track,
-    /// So many cylinders.
-    Cylinders(u32),
+    /// One cylinder or several.
+    Cylinders,
     /// A zone.
     #[default]
     Zone,

@@ -78,10 +78,10 @@ impl Spares {
         let track = u64::from(zone.sectors_per_track);
         let cylinder = u64::from(*g.heads) * track;
         let all = u64::from(zone.cylinders) * cylinder;
-        let (unit, span) = match g.spares {
+        let (unit, span) = match g.spare_region {
             Region::Tracks => (track, all / track),
             Region::Track => (1, track),
-            Region::Cylinders(count) => (1, u64::from(count.max(1)) * cylinder),
+            Region::Cylinders => (1, u64::from(g.spare_cylinders.max(1)) * cylinder),
             Region::Zone => (1, all),
         };
         let spares = u64::from(zone.spares);
@@ -177,7 +177,14 @@ impl Geometry {
     /// # Errors
     /// Where a count is zero, a skew reaches a revolution, or the zones contradict the capacity.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
-        let g = &config.geometry;
+        Self::of(&config.geometry)
+    }
+
+    /// The same, from the part of a config that it is made of.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn of(g: &GeometryConfig) -> Result<Self, ConfigError> {
         at_least("geometry.sectors", *g.sectors, 1)?;
         at_most("geometry.sectors", *g.sectors, 1 << 48)?;
         let mut geometry = Self::empty(g)?;
@@ -418,6 +425,19 @@ impl Geometry {
             zone: index as u32,
             track,
         }
+    }
+
+    /// The first sector of the track of a place, and the first beyond it.
+    pub fn track(&self, place: Place) -> (u64, u64) {
+        let zone = &self.zones[place.zone as usize];
+        let per_track = u64::from(zone.sectors_per_track);
+        let cylinder = u64::from(place.cylinder - zone.first_cylinder);
+        let start = (cylinder * u64::from(self.heads) + u64::from(place.track)) * per_track;
+        let lba = |sector: u64| {
+            let held = zone.spares.before(sector).saturating_sub(zone.empty);
+            (zone.first_lba + held.min(zone.sectors)).min(self.sectors)
+        };
+        (lba(start), lba(start + per_track))
     }
 
     /// The course at which a sector begins.

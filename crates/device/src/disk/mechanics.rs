@@ -4,7 +4,7 @@
 //! seek (or the head switch, where the cylinder stays) and then the wait until the sector's angle
 //! comes by. Before a write both take the write's own, longer times.
 
-use super::config::{Config, ConfigError, at_least, wrong};
+use super::config::{Config, ConfigError, SeekConfig, at_least, wrong};
 use super::geometry::{Geometry, Place};
 use super::seek::{Distances, SeekCurve};
 use gordon_units::Ns;
@@ -64,8 +64,14 @@ impl Mechanics {
     /// # Errors
     /// Where the config contradicts itself.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
-        let geometry = Geometry::new(config)?;
-        let seek = &config.seek;
+        Self::of(Geometry::new(config)?, &config.seek)
+    }
+
+    /// The same, from the parts of a config that it is made of.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn of(geometry: Geometry, seek: &SeekConfig) -> Result<Self, ConfigError> {
         let distances = Distances::new(geometry.cylinders())?;
         let read = SeekCurve::new("seek.read", &seek.read, &distances)?;
         let (write, write_settle) = match (&seek.write, &seek.write_settle_ms) {
@@ -146,6 +152,17 @@ impl Mechanics {
     pub fn target(&self, place: Place) -> Target {
         let track = Head { cylinder: place.cylinder, head: place.head };
         Target { track, angle: self.geometry.course(place) % self.revolution }
+    }
+
+    /// The way of the arm, and its head switch, alone.
+    pub fn arm_to(&self, from: Head, to: Head, write: bool) -> Ns {
+        let distance = from.cylinder.abs_diff(to.cylinder);
+        Ns(self.arm(distance, from.head != to.head, write))
+    }
+
+    /// How long at time `at`, the head being there, until `to` begins to pass.
+    pub fn wait(&self, at: Ns, to: Target) -> Ns {
+        Ns((to.angle + self.revolution - self.angle(at)) % self.revolution)
     }
 
     /// How long from `from` at time `at` until `to` begins to pass under its head.

@@ -27,6 +27,7 @@
 //! reading a track from the middle (zero-latency access), power states, what a power cut loses.
 
 mod cache;
+pub mod classic;
 mod config;
 mod geometry;
 mod mechanics;
@@ -65,7 +66,9 @@ pub struct Stats {
     pub cache_hits: u64,
     /// Reads that found at least some of their data read ahead, or the head on its way to it.
     pub read_ahead_hits: u64,
-    /// Mechanical operations that began with a move of the arm.
+    /// Times that the head was sent somewhere.
+    pub positionings: u64,
+    /// Those of them that moved the arm.
     pub seeks: u64,
     /// Operations that wrote to the medium.
     pub destages: u64,
@@ -81,11 +84,12 @@ pub struct Stats {
 
 impl Stats {
     /// Each counter with its name; times in nanoseconds.
-    pub fn counters(&self) -> [(&'static str, u64); 9] {
+    pub fn counters(&self) -> [(&'static str, u64); 10] {
         [
             ("requests", self.requests),
             ("cache_hits", self.cache_hits),
             ("read_ahead_hits", self.read_ahead_hits),
+            ("positionings", self.positionings),
             ("seeks", self.seeks),
             ("destages", self.destages),
             ("seek_ns", self.seek_time.0),
@@ -296,6 +300,7 @@ impl Disk {
     fn position(&mut self, target: Target, write: bool) -> Ns {
         let at = self.clock.max(self.arm_free);
         let positioning = self.mechanics.position(at, self.head, target, write);
+        self.stats.positionings += 1;
         self.stats.seeks += u64::from(self.head.cylinder != target.track.cylinder);
         self.stats.seek_time += positioning.seek;
         self.stats.rotation_time += positioning.rotation;

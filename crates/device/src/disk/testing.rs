@@ -37,7 +37,8 @@ pub fn small() -> Config {
             track_skew: Some(us(2000)),
             cylinder_skew: Some(us(3000)),
             serpentine: Serpentine::Never,
-            spares: Region::Zone,
+            spare_region: Region::Zone,
+            spare_cylinders: 1,
             zones: Zones::Table(vec![zone(1000), zone(500)]),
         },
         seek: SeekConfig {

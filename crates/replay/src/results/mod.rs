@@ -5,12 +5,14 @@
 //!
 //! Every value is modelled: it comes from the simulated device, not from a real one.
 
+pub mod disk;
 pub mod flash;
 pub mod latency;
 pub mod log;
 pub mod output;
 mod recorder;
 pub mod report;
+pub mod responses;
 pub mod series;
 pub mod tables;
 

@@ -14,16 +14,15 @@ use serde_json::{Map, Value};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// A Parquet file on its way.
-pub(super) struct ParquetFile {
+/// A file on its way to its place.
+pub(super) struct Whole {
     path: PathBuf,
     beside: PathBuf,
-    writer: Option<ArrowWriter<File>>,
 }
 
-impl ParquetFile {
-    /// A file that will be at `path`, compressed, of row groups of at most `rows`.
-    pub fn create(path: &Path, schema: SchemaRef, rows: usize) -> Result<Self, ReplayError> {
+impl Whole {
+    /// A file that will be at `path`.
+    pub fn create(path: &Path) -> Result<(Self, File), ReplayError> {
         let failed = |why: String| ReplayError::Output { path: path.into(), why };
         let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
             return Err(failed("it is a folder\n  try: name a file in it".into()));
@@ -36,39 +35,57 @@ impl ParquetFile {
         hidden.push(format!(".partial-{}", std::process::id()));
         let beside = path.with_file_name(hidden);
         let file = File::create(&beside).map_err(|e| failed(e.to_string()))?;
+        Ok((Self { path: path.into(), beside }, file))
+    }
+
+    /// It is complete: moves it to its place.
+    pub fn finish(self) -> Result<(), ReplayError> {
+        fs::rename(&self.beside, &self.path).map_err(|e| self.failed(&e))
+    }
+
+    pub fn failed(&self, why: &impl ToString) -> ReplayError {
+        ReplayError::Output { path: self.path.clone(), why: why.to_string() }
+    }
+}
+
+impl Drop for Whole {
+    fn drop(&mut self) {
+        // Nothing is there once it was moved, and nobody can be told here.
+        let _ = fs::remove_file(&self.beside);
+    }
+}
+
+/// A Parquet file that is there whole or not at all.
+pub(super) struct ParquetFile {
+    // Closed before the file is removed.
+    writer: Option<ArrowWriter<File>>,
+    whole: Whole,
+}
+
+impl ParquetFile {
+    /// A file that will be at `path`, compressed, of row groups of at most `rows`.
+    pub fn create(path: &Path, schema: SchemaRef, rows: usize) -> Result<Self, ReplayError> {
+        let (whole, file) = Whole::create(path)?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(Default::default()))
             .set_max_row_group_row_count(Some(rows))
             .build();
-        let mut made = Self { path: path.into(), beside, writer: None };
         let writer = ArrowWriter::try_new(file, schema, Some(properties));
-        made.writer = Some(writer.map_err(|e| failed(e.to_string()))?);
-        Ok(made)
+        Ok(Self { writer: Some(writer.map_err(|e| whole.failed(&e))?), whole })
     }
 
     /// Adds rows.
     pub fn write(&mut self, rows: &RecordBatch) -> Result<(), ReplayError> {
         let written = self.writer.as_mut().map_or(Ok(()), |writer| writer.write(rows));
-        written.map_err(|e| self.failed(&e))
+        written.map_err(|e| self.whole.failed(&e))
     }
 
     /// Completes the file and moves it to its place.
     pub fn finish(mut self) -> Result<(), ReplayError> {
         if let Some(mut writer) = self.writer.take() {
-            writer.finish().map_err(|e| self.failed(&e))?;
+            writer.finish().map_err(|e| self.whole.failed(&e))?;
         }
-        fs::rename(&self.beside, &self.path).map_err(|e| self.failed(&e))
-    }
-
-    fn failed(&self, why: &impl ToString) -> ReplayError {
-        ReplayError::Output { path: self.path.clone(), why: why.to_string() }
-    }
-}
-
-impl Drop for ParquetFile {
-    fn drop(&mut self) {
-        // Nothing is there once it was moved, and nobody can be told here.
-        let _ = fs::remove_file(&self.beside);
+        self.whole.finish()
     }
 }
 

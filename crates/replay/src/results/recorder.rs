@@ -2,6 +2,7 @@
 
 use super::latency::{Latencies, Latency};
 use super::log::RequestLog;
+use super::responses::Responses;
 use super::series::{Run, Series, Target};
 use crate::ReplayError;
 use crate::host::{Done, Observer};
@@ -21,7 +22,8 @@ pub struct Recorder {
     pub worn_out: Option<(Ns, u64)>,
     series: Series,
     log: Option<RequestLog>,
-    /// There are queues or a log to note requests down in.
+    responses: Option<Responses>,
+    /// There are queues, a log or a list to note requests down in.
     more: bool,
 }
 
@@ -37,7 +39,16 @@ impl Recorder {
             series: Series::new(device.sample()),
             more: queues > 1 || log.is_some(),
             log,
+            responses: None,
         }
+    }
+
+    /// Keeps the response time of each request, too.
+    #[must_use]
+    pub fn with_responses(mut self, responses: Option<Responses>) -> Self {
+        self.more |= responses.is_some();
+        self.responses = responses;
+        self
     }
 
     /// The run is over: its intervals, and the rest.
@@ -47,6 +58,9 @@ impl Recorder {
     pub fn finish(self, device: &impl Target) -> Result<(Run, Recorded), ReplayError> {
         if let Some(log) = self.log {
             log.finish()?;
+        }
+        if let Some(responses) = self.responses {
+            responses.finish()?;
         }
         let Self { latencies, queues, failed, worn_out, series, .. } = self;
         let bytes = series.bytes();
@@ -72,6 +86,9 @@ impl Recorder {
     /// Notes a request down where only some runs do.
     #[inline(never)]
     fn note(&mut self, done: Done) -> Result<(), ReplayError> {
+        if let Some(responses) = &mut self.responses {
+            responses.add(&done);
+        }
         if !self.queues.is_empty() {
             let queue = done.queue as usize % self.queues.len();
             self.queues[queue].record(done.completed - done.arrived);

@@ -98,7 +98,7 @@ fn busy(rows: &[(Ns, Ns, &Interval)], dies: u32) -> Vec<[Option<f64>; 3]> {
 }
 
 /// One row for each bucket that holds something: requests by operation, cause and latency.
-fn latency(recorded: &Recorded) -> RecordBatch {
+pub fn latency(recorded: &Recorded) -> RecordBatch {
     let mut rows = Vec::new();
     for (op, op_name) in OPS {
         for (cause, cause_name) in CAUSES {
@@ -117,7 +117,7 @@ fn latency(recorded: &Recorded) -> RecordBatch {
 }
 
 /// For how long so many requests were outstanding.
-fn outstanding(run: &Run) -> RecordBatch {
+pub fn outstanding(run: &Run) -> RecordBatch {
     let depths = || (0u64..).zip(run.depths.iter().copied()).filter(|(_, ns)| *ns > 0);
     batch(vec![
         ("outstanding", counts(depths().map(|(depth, _)| depth))),

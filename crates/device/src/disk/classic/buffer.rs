@@ -1,0 +1,115 @@
+//! The memory on board: segments, least recently used first.
+
+use super::config::BufferConfig;
+
+/// One run of sectors.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Segment {
+    pub start: u64,
+    pub end: u64,
+    /// It holds something.
+    pub valid: bool,
+    /// It was last used by a write; neither, while it is new.
+    pub written: bool,
+    pub read: bool,
+    /// Up to where it is read ahead.
+    pub limit: u64,
+    /// For writes alone.
+    pub reserved: bool,
+    /// Which one it is, wherever it stands.
+    pub id: u32,
+}
+
+impl Segment {
+    pub fn holds(&self, lba: u64) -> bool {
+        self.valid && self.start <= lba && lba < self.end
+    }
+
+    fn overlaps(&self, start: u64, end: u64) -> bool {
+        self.valid && self.start < end && start < self.end
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Segments {
+    /// Least recently used first.
+    order: Vec<Segment>,
+    capacity: u64,
+    hits_written: bool,
+}
+
+impl Segments {
+    pub fn new(config: &BufferConfig) -> Self {
+        let one =
+            |id| Segment { id, reserved: id == 0 && config.write_segment, ..Segment::default() };
+        Self {
+            order: (0..config.segments).map(one).collect(),
+            capacity: config.segment_sectors,
+            hits_written: config.read_hits_written,
+        }
+    }
+
+    pub fn get(&mut self, id: u32) -> &mut Segment {
+        self.order.iter_mut().find(|segment| segment.id == id).expect("segments stay")
+    }
+
+    /// A segment was used.
+    pub fn touch(&mut self, id: u32) {
+        let at = self.order.iter().position(|segment| segment.id == id);
+        self.order[at.expect("segments stay")..].rotate_left(1);
+    }
+
+    pub fn is_latest(&self, id: u32) -> bool {
+        self.order.last().is_some_and(|segment| segment.id == id)
+    }
+
+    /// The segment that has the first sector of a read; best if it has all, then if it is `running`.
+    pub fn find(&self, start: u64, end: u64, running: Option<u32>) -> Option<Segment> {
+        let hits = self.order.iter().filter(|segment| {
+            !segment.reserved && segment.holds(start) && (self.hits_written || segment.read)
+        });
+        let rank = |s: &Segment| (s.end >= end, Some(s.id) == running);
+        // The first of equals.
+        hits.rev().max_by_key(|segment| rank(segment)).copied()
+    }
+
+    /// The one to read into.
+    pub fn to_read(&self, running: Option<u32>) -> u32 {
+        let free = || self.order.iter().filter(|segment| !segment.reserved);
+        let empty = free().find(|segment| !segment.valid);
+        let idle = || free().find(|segment| Some(segment.id) != running);
+        empty.or_else(idle).or_else(|| free().next()).expect("there is one for reads").id
+    }
+
+    /// The one to write into.
+    pub fn to_write(&self, start: u64, end: u64, running: Option<u32>) -> u32 {
+        if let Some(reserved) = self.order.iter().find(|segment| segment.reserved) {
+            return reserved.id;
+        }
+        let rank = |s: &Segment| match () {
+            () if Some(s.id) == running => 1,
+            () if !s.valid => 3,
+            () if s.overlaps(start, end) => 4,
+            () => 2,
+        };
+        self.order.iter().rev().max_by_key(|s| rank(s)).expect("there is at least one").id
+    }
+
+    /// Forgets what others hold of a range that was written.
+    pub fn forget(&mut self, start: u64, end: u64, but: u32, running: Option<u32>) {
+        for segment in &mut self.order {
+            let stays = segment.id == but || Some(segment.id) == running;
+            if !stays && segment.overlaps(start, end) {
+                segment.valid = false;
+            }
+        }
+    }
+
+    /// A segment now reaches to `end`.
+    pub fn fill(&mut self, id: u32, end: u64) {
+        let capacity = self.capacity;
+        let segment = self.get(id);
+        segment.end = segment.end.max(end);
+        segment.start = segment.start.max(segment.end.saturating_sub(capacity));
+    }
+}

@@ -1,0 +1,99 @@
+//! What runs on simulated devices come to, and how they are watched.
+
+use crate::error::raise;
+use crate::watch::watched;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchIterator};
+use gordon_replay::results::output::{columns, write_parquet};
+use gordon_replay::run::{self, Progress};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+/// What a run comes to.
+#[pyclass(frozen, module = "gordon._core")]
+pub struct RunResult {
+    json: String,
+    tables: Vec<(&'static str, RecordBatch)>,
+}
+
+impl RunResult {
+    pub fn new<D: Serialize>(result: run::RunResult<D>) -> PyResult<Self> {
+        let json = serde_json::to_string(&result.report).map_err(raise)?;
+        Ok(Self { json, tables: result.tables })
+    }
+}
+
+#[pymethods]
+impl RunResult {
+    /// The summary.
+    fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// The names of the tables.
+    fn tables(&self) -> Vec<&'static str> {
+        self.tables.iter().map(|(name, _)| *name).collect()
+    }
+
+    /// A table, for anything that takes Arrow's PyCapsule interface.
+    fn table(&self, name: &str) -> PyResult<RunTable> {
+        let found = self.tables.iter().find(|(known, _)| *known == name);
+        let known = || format!("no table `{name}`\n  try: one of {}", self.tables().join(", "));
+        found.map(|(_, batch)| RunTable(batch.clone())).ok_or_else(|| raise(known()))
+    }
+
+    /// Writes each table into `folder`, as `NAME.parquet`.
+    fn write_parquet(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+        py.detach(|| write_parquet(&self.tables, &folder)).map_err(raise)
+    }
+}
+
+/// Columns, handed over without a copy by Arrow's PyCapsule interface.
+#[pyclass(frozen, module = "gordon._core")]
+pub struct RunTable(RecordBatch);
+
+#[pymethods]
+impl RunTable {
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The interface lets a producer hand out its own types where it cannot cast.
+        drop(requested_schema);
+        let batches = RecordBatchIterator::new([Ok(self.0.clone())], self.0.schema());
+        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// The columns as lists, by name, as JSON.
+    fn json(&self) -> PyResult<String> {
+        serde_json::to_string(&columns(&self.0)).map_err(raise)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.num_rows()
+    }
+}
+
+/// Carries out runs; `tick(done, total)` hears of requests a few times a second.
+pub fn watch_runs<T: Send>(
+    py: Python<'_>,
+    tick: Option<Bound<'_, PyAny>>,
+    work: impl FnOnce(&Progress) -> T + Send,
+) -> PyResult<T> {
+    let progress = Progress::default();
+    let tell = || -> PyResult<()> {
+        if let Some(tick) = &tick {
+            let [done, total] =
+                [&progress.done, &progress.total].map(|n| n.load(Ordering::Relaxed));
+            tick.call1((done, total))?;
+        }
+        Ok(())
+    };
+    watched(py, || work(&progress), tell, || progress.stop.store(true, Ordering::Relaxed))
+}

@@ -1,0 +1,185 @@
+//! One run on a hard disk, from its config to its result.
+
+use crate::ReplayError;
+use crate::config::{HostConfig, LoadConfig, PacingKind};
+use crate::diskspecs;
+use crate::host::{Rules, drive};
+use crate::results::Recorder;
+use crate::results::disk::DiskReport;
+use crate::results::log::RequestLog;
+use crate::results::report::{Report, TraceProvenance};
+use crate::results::responses::Responses;
+use crate::results::series::Target;
+use crate::results::tables;
+use crate::run::{self, Progress, look_through, open, provenance};
+use crate::source::{Repeat, Source};
+use gordon_device::disk::classic::Classic;
+use gordon_device::disk::{self, Disk, PowerConfig, Stats};
+use gordon_device::{Completion, Device, Request, Usage};
+use gordon_units::{Bytes, Ns};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+/// What a run on a disk comes to.
+pub type RunResult = run::RunResult<DiskReport>;
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DiskRunConfig {
+    /// The disk.
+    pub device: DiskDevice,
+    /// What it is asked for.
+    pub load: LoadConfig,
+    /// How.
+    #[serde(default)]
+    pub host: HostConfig,
+    /// Every random number follows from it.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// A Parquet file for a row for each request.
+    #[serde(default)]
+    pub requests_out: Option<PathBuf>,
+    /// A file for the response time of each request, a line of milliseconds each.
+    #[serde(default)]
+    pub responses_out: Option<PathBuf>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// A disk, as it is described.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiskDevice {
+    /// By a config of ours.
+    Config(Box<disk::Config>),
+    /// By a `.diskspecs` file of DiskSim's and those that it names.
+    Diskspecs(PathBuf),
+}
+
+/// A disk of either kind.
+#[derive(Clone, Debug)]
+enum Drive {
+    Queued(Box<Disk>),
+    Classic(Box<Classic>),
+}
+
+impl Drive {
+    /// Builds it; its name, and what it draws.
+    fn new(device: &DiskDevice) -> Result<(Self, String, Option<PowerConfig>), ReplayError> {
+        match device {
+            DiskDevice::Config(config) => {
+                let disk = Box::new(Disk::new(config)?);
+                Ok((Self::Queued(disk), config.summary.clone(), Some(config.power.clone())))
+            }
+            DiskDevice::Diskspecs(path) => {
+                let config = diskspecs::read(path)?;
+                let drive = Classic::new(&config)
+                    .map_err(|error| diskspecs::SpecError::Drive { path: path.clone(), error })?;
+                Ok((Self::Classic(Box::new(drive)), config.summary, config.power))
+            }
+        }
+    }
+
+    fn stats(&self) -> Stats {
+        match self {
+            Self::Queued(disk) => disk.stats(),
+            Self::Classic(drive) => drive.stats(),
+        }
+    }
+}
+
+impl Device for Drive {
+    fn capacity(&self) -> Bytes {
+        match self {
+            Self::Queued(disk) => disk.capacity(),
+            Self::Classic(drive) => drive.capacity(),
+        }
+    }
+
+    fn submit(&mut self, at: Ns, id: u64, request: Request) {
+        match self {
+            Self::Queued(disk) => disk.submit(at, id, request),
+            Self::Classic(drive) => drive.submit(at, id, request),
+        }
+    }
+
+    fn next_event(&self) -> Option<Ns> {
+        match self {
+            Self::Queued(disk) => disk.next_event(),
+            Self::Classic(drive) => drive.next_event(),
+        }
+    }
+
+    fn step(&mut self, completed: &mut Vec<Completion>) {
+        match self {
+            Self::Queued(disk) => disk.step(completed),
+            Self::Classic(drive) => drive.step(completed),
+        }
+    }
+
+    fn usage(&self) -> Usage {
+        match self {
+            Self::Queued(disk) => disk.usage(),
+            Self::Classic(drive) => drive.usage(),
+        }
+    }
+}
+
+impl Target for Drive {}
+
+/// Runs `config`, watched through `progress`.
+///
+/// # Errors
+/// A disk that cannot be, a trace that cannot be read or does not fit, a stop.
+pub fn run(config: &DiskRunConfig, progress: &Progress) -> Result<RunResult, ReplayError> {
+    let made = Drive::new(&config.device)?;
+    let capacity = made.0.capacity();
+    match &config.load {
+        LoadConfig::Bench(bench) => {
+            let load = bench.clone().resolve(capacity, config.seed)?;
+            let queues = bench.queues.unwrap_or(1) as usize;
+            let default =
+                if bench.every.is_some() { PacingKind::Arrival } else { PacingKind::Closed };
+            let rules = config.host.resolve(default, queues)?;
+            progress.total.fetch_add(bench.requests, Ordering::Relaxed);
+            replay(config, made, load, &rules, (None, Vec::new()), progress)
+        }
+        LoadConfig::Trace(trace) => {
+            let found = look_through(&config.host, trace, capacity)?;
+            let rules = config.host.resolve(found.pacing, found.survey.queues.len())?;
+            let total = found.survey.requests * u64::from(trace.repeat);
+            progress.total.fetch_add(total, Ordering::Relaxed);
+            let open = || open(&config.host, trace);
+            let load = Repeat::new(open, trace.repeat);
+            replay(config, made, load, &rules, (Some(found.trace), found.warnings), progress)
+        }
+    }
+}
+
+fn replay(
+    config: &DiskRunConfig,
+    (mut drive_, name, power): (Drive, String, Option<PowerConfig>),
+    load: impl Source,
+    rules: &Rules,
+    (trace, warnings): (Option<TraceProvenance>, Vec<String>),
+    progress: &Progress,
+) -> Result<RunResult, ReplayError> {
+    let log = config.requests_out.as_deref().map(RequestLog::create).transpose()?;
+    let responses = config.responses_out.as_deref().map(Responses::create).transpose()?;
+    let recorder = Recorder::new(&drive_, rules.weights.len(), log);
+    let mut recorder = recorder.with_responses(responses);
+    let outcome = drive(&mut drive_, load, rules, &mut recorder, progress)?;
+    let (run, recorded) = recorder.finish(&drive_)?;
+    let did = (drive_.stats(), drive_.usage());
+    let report = DiskReport::of(name, did, power.as_ref(), outcome.simulated, &recorded);
+    let provenance = provenance(config.seed, config, trace);
+    let report =
+        Report::new(&outcome, &run, &recorded, &rules.weights, report, warnings, provenance);
+    let tables =
+        vec![("latency", tables::latency(&recorded)), ("outstanding", tables::outstanding(&run))];
+    Ok(RunResult { report, tables })
+}

@@ -1,0 +1,302 @@
+//! The language of DiskSim's parameter files: `Kind Name { key = value, ... }`, lists in brackets, `#`
+//! to the end of a line, and `source FILE`, which stands for that file's content.
+
+use super::{SpecError, read_file};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// Files in files at most.
+const DEEPEST: u32 = 8;
+
+#[derive(Clone, Debug, PartialEq)]
+enum Token {
+    Mark(char),
+    Number(f64),
+    Word(String),
+}
+
+/// Where a token stands: for errors, and for files that are named beside it.
+#[derive(Clone, Debug)]
+pub(super) struct Spot {
+    pub path: Rc<PathBuf>,
+    pub line: u32,
+}
+
+/// A value.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Number(f64),
+    Word(String),
+    List(Vec<Value>),
+    Block(Block),
+}
+
+/// `Kind Name { key = value, ... }`.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub kind: String,
+    pub name: String,
+    pub keys: Vec<(String, Value)>,
+    pub spot: Spot,
+}
+
+type Tokens = Vec<(Token, Spot)>;
+
+/// Cuts a file into tokens, those of the files that it names included.
+fn tokens(path: &Path, depth: u32, into: &mut Tokens) -> Result<(), SpecError> {
+    let text = read_file(path)?;
+    let path = Rc::new(path.to_owned());
+    let mut source = false;
+    for (line, text) in (1..).zip(text.lines()) {
+        let spot = || Spot { path: Rc::clone(&path), line };
+        let code = text.split('#').next().unwrap_or_default();
+        for word in words(code) {
+            let token = match word {
+                "{" | "}" | "[" | "]" | "=" | "," | ";" | ":" | "?" => {
+                    Token::Mark(word.chars().next().unwrap_or_default())
+                }
+                "source" => {
+                    source = true;
+                    continue;
+                }
+                name if source => {
+                    source = false;
+                    if depth >= DEEPEST {
+                        return Err(spot().wrong("files name each other without an end"));
+                    }
+                    tokens(&path.with_file_name(name), depth + 1, into)?;
+                    continue;
+                }
+                word => number(word).map_or_else(|| Token::Word(word.to_owned()), Token::Number),
+            };
+            into.push((token, spot()));
+        }
+    }
+    Ok(())
+}
+
+/// The words and marks of a line.
+fn words(mut line: &str) -> impl Iterator<Item = &str> {
+    const MARKS: &str = "{}[]=,;:?";
+    std::iter::from_fn(move || {
+        line = line.trim_start();
+        let first = line.chars().next()?;
+        let ends = |c: char| c.is_whitespace() || MARKS.contains(c);
+        let len = if MARKS.contains(first) { 1 } else { line.find(ends).unwrap_or(line.len()) };
+        let (word, rest) = line.split_at(len);
+        line = rest;
+        Some(word)
+    })
+}
+
+fn number(word: &str) -> Option<f64> {
+    match word.strip_prefix("0x") {
+        #[allow(clippy::cast_precision_loss)] // no parameter is that large
+        Some(hex) => u64::from_str_radix(hex, 16).ok().map(|number| number as f64),
+        None => {
+            let first = word.trim_start_matches('-').chars().next()?;
+            word.parse().ok().filter(|_| first.is_ascii_digit())
+        }
+    }
+}
+
+impl Spot {
+    pub fn wrong(&self, why: impl ToString) -> SpecError {
+        SpecError::Text { path: self.path.to_path_buf(), line: self.line, why: why.to_string() }
+    }
+}
+
+/// Reads the first block of a kind, of that name if one is given.
+pub(super) fn find(
+    path: &Path,
+    kind: &str,
+    name: Option<&str>,
+) -> Result<Option<Block>, SpecError> {
+    let mut all = Vec::new();
+    tokens(path, 0, &mut all)?;
+    let is =
+        |at: usize, word: &str| matches!(all.get(at), Some((Token::Word(is), _)) if is == word);
+    let starts = |at: &usize| {
+        is(*at, kind)
+            && name.is_none_or(|name| is(*at + 1, name))
+            && matches!(all.get(*at + 2), Some((Token::Mark('{'), _)))
+    };
+    let Some(at) = (0..all.len()).find(starts) else { return Ok(None) };
+    let mut parser = Parser { all: &all, at, end: all.last().map(|(_, spot)| spot.clone()) };
+    match parser.value()? {
+        Value::Block(block) => Ok(Some(block)),
+        _ => Ok(None),
+    }
+}
+
+struct Parser<'a> {
+    all: &'a [(Token, Spot)],
+    at: usize,
+    end: Option<Spot>,
+}
+
+impl Parser<'_> {
+    fn next(&mut self) -> Result<(Token, Spot), SpecError> {
+        let next = self.all.get(self.at).cloned();
+        self.at += 1;
+        next.ok_or_else(|| {
+            self.end.as_ref().map_or(SpecError::Empty, |end| end.wrong("the file ends in a block"))
+        })
+    }
+
+    fn is(&self, mark: char) -> bool {
+        matches!(self.all.get(self.at), Some((Token::Mark(found), _)) if *found == mark)
+    }
+
+    fn take(&mut self, mark: char) -> Result<(), SpecError> {
+        match self.next()? {
+            (Token::Mark(found), _) if found == mark => Ok(()),
+            (found, spot) => Err(spot.wrong(format!("{} where `{mark}` belongs", found.shown()))),
+        }
+    }
+
+    fn value(&mut self) -> Result<Value, SpecError> {
+        match self.next()? {
+            (Token::Number(number), _) => Ok(Value::Number(number)),
+            (Token::Mark('['), _) => {
+                let mut list = Vec::new();
+                while !self.is(']') {
+                    if self.is(',') {
+                        self.at += 1;
+                    } else {
+                        list.push(self.value()?);
+                    }
+                }
+                self.take(']')?;
+                Ok(Value::List(list))
+            }
+            (Token::Word(kind), spot) => {
+                let mut name = String::new();
+                if let Some((Token::Word(word), _)) = self.all.get(self.at)
+                    && matches!(self.all.get(self.at + 1), Some((Token::Mark('{'), _)))
+                {
+                    name.clone_from(word);
+                    self.at += 1;
+                }
+                if self.is('{') { self.block(kind, name, spot) } else { Ok(Value::Word(kind)) }
+            }
+            (mark, spot) => Err(spot.wrong(format!("{} where a value belongs", mark.shown()))),
+        }
+    }
+
+    fn block(&mut self, kind: String, name: String, spot: Spot) -> Result<Value, SpecError> {
+        self.take('{')?;
+        let mut keys = Vec::new();
+        while !self.is('}') {
+            if self.is(',') {
+                self.at += 1;
+                continue;
+            }
+            let mut key = String::new();
+            loop {
+                match self.next()? {
+                    (Token::Mark('='), _) => break,
+                    (Token::Word(word), _) => key = format!("{key} {word}"),
+                    (found, spot) => {
+                        return Err(spot.wrong(format!("{} in the name of a key", found.shown())));
+                    }
+                }
+            }
+            keys.push((key.trim().to_owned(), self.value()?));
+        }
+        self.take('}')?;
+        Ok(Value::Block(Block { kind, name, keys, spot }))
+    }
+}
+
+impl Token {
+    fn shown(&self) -> String {
+        match self {
+            Self::Mark(mark) => format!("`{mark}`"),
+            Self::Number(number) => format!("`{number}`"),
+            Self::Word(word) => format!("`{word}`"),
+        }
+    }
+}
+
+impl Block {
+    fn get(&self, key: &str) -> Option<&Value> {
+        self.keys.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+    }
+
+    fn missing(&self, key: &str, what: &str) -> SpecError {
+        self.spot.wrong(format!("{} has no `{key}` that is {what}", self.kind))
+    }
+
+    /// A number that has to be there.
+    pub fn number(&self, key: &str) -> Result<f64, SpecError> {
+        self.optional(key)?.ok_or_else(|| self.missing(key, "a number"))
+    }
+
+    /// A number, if it is there.
+    pub fn optional(&self, key: &str) -> Result<Option<f64>, SpecError> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(Value::Number(number)) => Ok(Some(*number)),
+            Some(_) => Err(self.missing(key, "a number")),
+        }
+    }
+
+    /// A whole number that has to be there.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked
+    pub fn count(&self, key: &str) -> Result<u32, SpecError> {
+        let number = self.number(key)?;
+        if (0.0..=4e9).contains(&number) {
+            return Ok(number as u32);
+        }
+        Err(self.missing(key, "a count"))
+    }
+
+    /// Whether a switch is on.
+    pub fn on(&self, key: &str) -> Result<bool, SpecError> {
+        Ok(self.optional(key)?.is_some_and(|number| number != 0.0))
+    }
+
+    /// A word that has to be there.
+    pub fn word(&self, key: &str) -> Result<&str, SpecError> {
+        match self.get(key) {
+            Some(Value::Word(word)) => Ok(word),
+            _ => Err(self.missing(key, "a name")),
+        }
+    }
+
+    /// A block that has to be there.
+    pub fn block(&self, key: &str) -> Result<&Self, SpecError> {
+        match self.get(key) {
+            Some(Value::Block(block)) => Ok(block),
+            _ => Err(self.missing(key, "a block")),
+        }
+    }
+
+    /// The blocks of a list.
+    pub fn blocks(&self, key: &str) -> Result<Vec<&Self>, SpecError> {
+        let Some(Value::List(list)) = self.get(key) else {
+            return Err(self.missing(key, "a list"));
+        };
+        list.iter()
+            .map(|value| match value {
+                Value::Block(block) => Ok(block),
+                _ => Err(self.missing(key, "a list of blocks")),
+            })
+            .collect()
+    }
+
+    /// The numbers of a list; none where it is not there.
+    pub fn numbers(&self, key: &str) -> Result<Vec<f64>, SpecError> {
+        let list = match self.get(key) {
+            None => return Ok(Vec::new()),
+            Some(Value::List(list)) => list,
+            Some(_) => return Err(self.missing(key, "a list")),
+        };
+        let number = |value: &Value| match value {
+            Value::Number(number) => Ok(*number),
+            _ => Err(self.missing(key, "a list of numbers")),
+        };
+        list.iter().map(number).collect()
+    }
+}

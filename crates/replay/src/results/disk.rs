@@ -1,0 +1,118 @@
+//! What a hard disk did.
+
+use super::latency::{Latency, LatencySummary, OPS};
+use super::recorder::Recorded;
+use super::{ratio, share};
+use gordon_device::Usage;
+use gordon_device::disk::{PowerConfig, Stats};
+use gordon_units::Ns;
+use serde::Serialize;
+
+/// A run on a hard disk.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DiskReport {
+    /// Which disk.
+    pub disk: String,
+    /// From arrival to completion, of all requests.
+    pub response_ms: Milliseconds,
+    /// Moves of the arm and head switches, settling included.
+    pub seek_ms: Moves,
+    /// Waits for the sector after them.
+    pub rotation_ms: Moves,
+    /// Reads served from the buffer alone.
+    pub buffer_hits: u64,
+    /// Reads that found the first of their data there, or the head on its way to it.
+    pub read_ahead_hits: u64,
+    /// Times that the medium was written.
+    pub destages: u64,
+    /// Sectors written to it.
+    pub sectors_destaged: u64,
+    /// The part of the run that the mechanism read, and wrote, positioning included; none where no time
+    /// went by.
+    pub reading: Option<f64>,
+    /// As above.
+    pub writing: Option<f64>,
+    /// Joules; none where nobody has said what the disk draws.
+    pub energy_j: Option<f64>,
+}
+
+/// Milliseconds; none of it where nothing was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Milliseconds {
+    /// The mean, exact.
+    pub mean: Option<f64>,
+    /// The least, exact.
+    pub min: Option<f64>,
+    /// The median.
+    pub p50: Option<f64>,
+    /// 90 % are not above it.
+    pub p90: Option<f64>,
+    /// 99 % are not above it.
+    pub p99: Option<f64>,
+    /// 99.9 % are not above it.
+    pub p999: Option<f64>,
+    /// The greatest, exact.
+    pub max: Option<f64>,
+}
+
+impl From<LatencySummary> for Milliseconds {
+    fn from(us: LatencySummary) -> Self {
+        let ms = |us: Option<f64>| us.map(|us| us / 1e3);
+        let LatencySummary { mean, min, p50, p90, p99, p999, max, .. } = us;
+        Self {
+            mean: ms(mean),
+            min: ms(min),
+            p50: ms(p50),
+            p90: ms(p90),
+            p99: ms(p99),
+            p999: ms(p999),
+            max: ms(max),
+        }
+    }
+}
+
+/// Time of the mechanism.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Moves {
+    /// For each time that the head was sent somewhere, no way at all included.
+    pub mean: Option<f64>,
+    /// In all.
+    pub total: f64,
+}
+
+impl DiskReport {
+    /// What `stats` and `usage` say of a run.
+    pub fn of(
+        disk: String,
+        (stats, usage): (Stats, Usage),
+        power: Option<&PowerConfig>,
+        simulated: Ns,
+        recorded: &Recorded,
+    ) -> Self {
+        let mut all = Latency::default();
+        OPS.iter().for_each(|&(op, _)| all.add(&recorded.latencies.of(op)));
+        let moves = |time: Ns| Moves {
+            mean: share(time.0, stats.positionings).map(|ns| ns / 1e6),
+            total: ratio(time.0, 1_000_000),
+        };
+        let energy = power.map(|power| {
+            let more = |time: Ns, watts: f64| time.as_secs() * (watts - power.idle.0);
+            power.idle.0 * simulated.as_secs()
+                + more(usage.read, power.read.0)
+                + more(usage.write, power.write.0)
+        });
+        Self {
+            disk,
+            response_ms: all.summary().into(),
+            seek_ms: moves(stats.seek_time),
+            rotation_ms: moves(stats.rotation_time),
+            buffer_hits: stats.cache_hits,
+            read_ahead_hits: stats.read_ahead_hits,
+            destages: stats.destages,
+            sectors_destaged: stats.sectors_destaged,
+            reading: share(usage.read.0.min(simulated.0), simulated.0),
+            writing: share(usage.write.0.min(simulated.0), simulated.0),
+            energy_j: energy,
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The response time of each request, in the order of requests: a line of milliseconds for each.
+
+use super::output::Whole;
+use crate::ReplayError;
+use crate::host::Done;
+use gordon_units::Ns;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// Keeps response times: 8 bytes for each request.
+pub struct Responses {
+    file: File,
+    whole: Whole,
+    times: Vec<Ns>,
+}
+
+impl std::fmt::Debug for Responses {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Responses").finish_non_exhaustive()
+    }
+}
+
+impl Responses {
+    /// Those of a run, for a file at `path` when it is finished.
+    ///
+    /// # Errors
+    /// Where it cannot be made.
+    pub fn create(path: &Path) -> Result<Self, ReplayError> {
+        let (whole, file) = Whole::create(path)?;
+        Ok(Self { file, whole, times: Vec::new() })
+    }
+
+    /// Adds a request.
+    pub fn add(&mut self, done: &Done) {
+        let at = usize::try_from(done.number).expect("as many as memory holds");
+        if self.times.len() <= at {
+            self.times.resize(at + 1, Ns::ZERO);
+        }
+        self.times[at] = done.completed - done.arrived;
+    }
+
+    /// Writes them.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn finish(self) -> Result<(), ReplayError> {
+        let Self { file, whole, times } = self;
+        let mut out = BufWriter::new(file);
+        let write = |out: &mut BufWriter<File>| {
+            times
+                .iter()
+                .try_for_each(|t| writeln!(out, "{}.{:06}", t.0 / 1_000_000, t.0 % 1_000_000))?;
+            out.flush()
+        };
+        write(&mut out).map_err(|e| whole.failed(&e))?;
+        whole.finish()
+    }
+}

@@ -1,0 +1,44 @@
+"""A run on a disk for people: one screen."""
+
+from typing import TYPE_CHECKING, Any
+
+from gordon.cli.flash_view import OPS, latencies, warn, whole
+from gordon.cli.terminal import Output
+from gordon.human import figures, short
+from gordon.load import load_of
+
+if TYPE_CHECKING:
+    from gordon.disk import Result
+
+
+def show(console: Output, result: "Result") -> None:
+    """The run's figures, and its warnings on stderr."""
+    report = result.report
+    console.text(f"{result.name}: {load_of(report)}; all values are modelled")
+    console.text(whole(report))
+    if any(report[op]["requests"] for op in OPS):
+        console.table(latencies(report))
+    for line in _disk(report):
+        console.text(line)
+    warn(report)
+
+
+def _disk(report: dict[str, Any]) -> list[str]:
+    seek, turn = report["seek_ms"], report["rotation_ms"]
+    lines = []
+    if seek["mean"] is not None:
+        lines.append(
+            f"for each move of the head: seek {figures(seek['mean'])} ms, "
+            f"rotation {figures(turn['mean'])} ms on average"
+        )
+    lines.append(
+        f"reads served from the buffer {report['buffer_hits']:,}, from what was read ahead "
+        f"{report['read_ahead_hits']:,}; medium written {report['destages']:,} times"
+    )
+    if report["reading"] is not None:
+        lines.append(f"busy: reading {report['reading']:.0%}, writing {report['writing']:.0%}")
+    if report["energy_j"] is None:
+        lines.append("energy: nobody has said what this disk draws")
+    else:
+        lines.append(f"energy {short(report['energy_j'], 'J')}")
+    return lines

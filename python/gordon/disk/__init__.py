@@ -1,0 +1,14 @@
+"""Simulated hard disks: replay a trace, run a pattern.
+
+    import gordon.disk
+    result = gordon.disk.replay("job.trace", "sata-7200-1tb")
+    result.report["response_ms"]["mean"], result.report["energy_j"]
+
+The core simulates (`crates/replay`). Every value is modelled. Errors are `gordon.GordonError`,
+whose args are (what, what to try).
+"""
+
+from gordon.disk.device import DEFAULT, load, names, text
+from gordon.disk.run import Result, bench, replay
+
+__all__ = ["DEFAULT", "Result", "bench", "load", "names", "replay", "text"]

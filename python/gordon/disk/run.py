@@ -1,0 +1,89 @@
+"""From options to a run on a disk, and what it comes to."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike, fspath
+from typing import Any
+
+from gordon import _core
+from gordon.disk import device as devices
+from gordon.disk.device import DEFAULT
+from gordon.load import BenchLoad, Host, Path, Progress, TraceLoad, dealt
+from gordon.presets import Device
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Host):
+    """What any run may be told. Sizes and times are text (`64KiB`, `10us`)."""
+
+    diskspecs: Path | None = None
+    """A `.diskspecs` file of DiskSim's, in place of a disk of ours."""
+    set_values: Sequence[str] = ()
+    """`KEY=VALUE` each: any value of the disk, as `interface.queue_depth=1`."""
+    responses_out: Path | None = None
+    """A file for the response time of each request: milliseconds, a line each, in their order."""
+
+    def run(self, load: dict[str, Any], device: Device, progress: Progress | None) -> "Result":
+        """Runs it."""
+        config = {
+            "device": devices.made(device, self.diskspecs, self.set_values),
+            "load": load,
+            "host": self.host(),
+            "seed": self.seed,
+        } | self.files("requests_out", "responses_out")
+        name = devices.name(device, self.diskspecs)
+        return Result(name, _core.disk_run(json.dumps(config), progress))
+
+
+class Result:
+    """One run: `report` is the summary, tables are Arrow columns."""
+
+    def __init__(self, name: str, core: _core.RunResult) -> None:
+        self.name = name
+        self._core = core
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """The summary; keys are in snake_case and carry their units."""
+        report: dict[str, Any] = json.loads(self._core.json())
+        return report
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables."""
+        return self._core.tables()
+
+    def table(self, name: str) -> _core.RunTable:
+        """A table, for anything that takes Arrow: `pyarrow.table(t)`, `polars.DataFrame(t)`."""
+        return self._core.table(name)
+
+    def to_parquet(self, folder: str | PathLike[str]) -> None:
+        """Writes each table into the folder, as NAME.parquet."""
+        self._core.write_parquet(fspath(folder))
+
+
+def replay(
+    trace: Path, device: Device = DEFAULT, *, progress: Progress | None = None, **options: Any
+) -> Result:
+    """Replays a block trace on a simulated disk: a preset's name, a TOML file, or its content.
+
+    Options are those of `TraceLoad` and `Options`. `progress` is called with (done, total)
+    requests.
+    """
+    load, how = dealt(options, TraceLoad, Options)
+    done: Result = how.run(load.config(trace), device, progress)
+    return done
+
+
+def bench(
+    pattern: str, device: Device = DEFAULT, *, progress: Progress | None = None, **options: Any
+) -> Result:
+    """Runs a pattern on a simulated disk, in a closed loop of 32 unless told otherwise.
+
+    Patterns are those of `gordon.flash.bench`. Options are those of `BenchLoad` and `Options`.
+    """
+    load, how = dealt(options, BenchLoad, Options)
+    done: Result = how.run(load.config(pattern), device, progress)
+    return done

@@ -1,0 +1,46 @@
+"""A simulated device: a preset of the catalogue, a TOML file, or what such a file holds."""
+
+import json
+from copy import deepcopy
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from gordon import _core, parts
+
+Device = str | PathLike[str] | dict[str, Any]
+
+
+def text(kind: str, name: str) -> str:
+    """A preset's file as it is."""
+    if name not in parts.names(kind):
+        raise parts.unknown(f"{kind} preset", name, parts.names(kind))
+    return parts.text(kind, name)
+
+
+def load(kind: str, device: Device) -> dict[str, Any]:
+    """The device, checked by the core."""
+    if isinstance(device, dict):
+        return deepcopy(device)
+    path = fspath(device)
+    names = parts.names(kind)
+    if path in names:
+        return parts.load(kind, path)
+    if not ("/" in path or path.endswith(".toml") or Path(path).is_file()):
+        raise parts.unknown(f"{kind} preset", path, names)
+    try:
+        content = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not a text file"
+        hint = f"`gordon {kind} presets` for the shipped ones"
+        raise _core.GordonError(f"cannot read the device {path}: {why}", hint) from None
+    loaded: dict[str, Any] = json.loads(_core.load_toml(kind, content, path))
+    return loaded
+
+
+def name(kind: str, device: Device) -> str:
+    """What to call it."""
+    if isinstance(device, dict):
+        return str(device.get("summary", "device"))
+    path = fspath(device)
+    return path if path in parts.names(kind) else Path(path).stem
