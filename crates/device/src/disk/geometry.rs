@@ -103,7 +103,11 @@ impl Spares {
             if at > 0 && slips[at - 1] / span != slip / span {
                 first = at;
             }
-            steps.push(slip / span * good + (slip % span).saturating_sub((at - first) as u64));
+            let step = (slip % span).saturating_sub((at - first) as u64);
+            // Among the spares it moves nothing.
+            if step < good {
+                steps.push(slip / span * good + step);
+            }
         }
         let remapped = zone.remapped.iter().copied().collect();
         Ok(Self { unit, span, good, slips: slips.into(), steps: steps.into(), remapped })
@@ -549,6 +553,80 @@ mod tests {
         assert!(Geometry::new(&config).unwrap_err().to_string().contains("hold 0 sectors"));
     }
 
+    /// One zone of 4 cylinders of 2 tracks of 10 sectors, with spares.
+    fn spared(region: Region, cylinders: u32, zone: ZoneConfig) -> Geometry {
+        let mut config = small();
+        let zone = ZoneConfig { cylinders: 4, sectors_per_track: 10, ..zone };
+        (config.geometry.spare_region, config.geometry.spare_cylinders) = (region, cylinders);
+        let held = Geometry::held_by(&config.geometry, std::slice::from_ref(&zone)).unwrap();
+        config.geometry.sectors = held.into();
+        config.geometry.zones = Zones::Table(vec![zone]);
+        Geometry::new(&config).unwrap()
+    }
+
+    #[test]
+    fn spares_and_slips_by_hand() {
+        let spares = |spares, slips| ZoneConfig { spares, slips, ..ZoneConfig::default() };
+        let at = |geometry: &Geometry, lba| {
+            let place = geometry.place(lba);
+            (place.cylinder, place.head, place.sector)
+        };
+        // 3 of each 10: sector 7 lies on the next track. Sector 2 of the second track is slipped.
+        let track = spared(Region::Track, 1, spares(3, vec![12]));
+        assert_eq!(track.sectors(), 8 * 7);
+        assert_eq!(
+            [6, 7, 9, 13, 14].map(|lba| at(&track, lba)),
+            [(0, 0, 6), (0, 1, 0), (0, 1, 3), (0, 1, 7), (1, 0, 0),]
+        );
+        // 4 of each two cylinders.
+        let cylinders = spared(Region::Cylinders, 2, spares(4, vec![38]));
+        assert_eq!(cylinders.sectors(), 2 * 36);
+        assert_eq!([35, 36].map(|lba| at(&cylinders, lba)), [(1, 1, 5), (2, 0, 0)]);
+        // 5 of the zone; two are slipped, one after the other the same.
+        let zone = spared(Region::Zone, 1, spares(5, vec![30, 30]));
+        assert_eq!(zone.sectors(), 75);
+        assert_eq!([29, 30, 74].map(|lba| at(&zone, lba)), [(1, 0, 9), (1, 1, 2), (3, 1, 6)]);
+        // Two tracks; the second is slipped.
+        let tracks = spared(Region::Tracks, 1, spares(2, vec![1]));
+        assert_eq!(tracks.sectors(), 60);
+        assert_eq!([9, 10, 59].map(|lba| at(&tracks, lba)), [(0, 0, 9), (1, 0, 0), (3, 0, 9)]);
+        // A remapped sector, and ten at the front that hold nothing.
+        let config = ZoneConfig { empty: 10, remapped: vec![(15, 70)], ..spares(10, vec![]) };
+        let moved = spared(Region::Zone, 1, config);
+        assert_eq!(moved.sectors(), 60);
+        assert_eq!([0, 5, 6].map(|lba| at(&moved, lba)), [(0, 1, 0), (3, 1, 0), (0, 1, 6)]);
+    }
+
+    #[test]
+    fn zones_may_start_anywhere_and_turn_round() {
+        let mut config = small();
+        let zone = |gap, first_angle| ZoneConfig {
+            cylinders: 3,
+            sectors_per_track: 100,
+            gap,
+            track_skew: Some(20),
+            cylinder_skew: Some(31),
+            first_angle: Some(first_angle),
+            ..ZoneConfig::default()
+        };
+        config.geometry.sectors = 1200.into();
+        config.geometry.serpentine = Serpentine::Zone;
+        config.geometry.zones = Zones::Table(vec![zone(0, 7), zone(2, 50)]);
+        let geometry = Geometry::new(&config).unwrap();
+        // 10 ms a revolution, 100 us a sector.
+        let angle = |lba| geometry.course(geometry.place(lba)) % 10_000_000 / 100_000;
+        assert_eq!([0, 100, 200, 300].map(angle), [7, 27, 58, 78]);
+        assert_eq!(angle(600), 50);
+        let heads = [0, 100, 200, 300, 400].map(|lba| geometry.place(lba).head);
+        assert_eq!(heads, [0, 1, 1, 0, 0]);
+        assert_eq!(geometry.place(600).cylinder, 5);
+        assert_eq!(geometry.track(geometry.place(333)), (300, 400));
+        assert_eq!(
+            (geometry.least_track_skew(), geometry.least_cylinder_skew()),
+            (Ns(2_000_000), Ns(3_100_000))
+        );
+    }
+
     proptest! {
         #[test]
         fn lba_and_place_are_a_bijection(lba in 0u64..1_953_525_168) {
@@ -584,6 +662,29 @@ mod tests {
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
             let inside = start + ((end - start) as f64 * into * 0.999) as u64;
             prop_assert_eq!(geometry.sectors_before(inside), lba);
+        }
+
+        #[test]
+        fn no_two_sectors_share_a_place_and_courses_invert(
+            region in 0usize..4, cylinders in 1u32..4, spares in 0u32..6,
+            slips in prop::collection::vec(0u64..80, 0..5), empty in 0u64..15,
+        ) {
+            let region = [Region::Tracks, Region::Track, Region::Cylinders, Region::Zone][region];
+            // No more slips than spares, anywhere.
+            let slips = slips.into_iter().take(spares as usize).collect();
+            let zone = ZoneConfig { spares, slips, empty, ..ZoneConfig::default() };
+            let geometry = spared(region, cylinders, zone);
+            let mut last = None;
+            for lba in 0..geometry.sectors() {
+                let place = geometry.place(lba);
+                let course = geometry.course(place);
+                prop_assert!(last.is_none_or(|last| last < course), "{} at {}", lba, course);
+                prop_assert_eq!(geometry.sectors_before(course), lba);
+                prop_assert_eq!(geometry.sectors_before(geometry.course_end(place)), lba + 1);
+                let (first, end) = geometry.track(place);
+                prop_assert!((first..end).contains(&lba));
+                last = Some(course);
+            }
         }
     }
 }

@@ -256,4 +256,41 @@ mod tests {
         // All times alike: flat, not falling.
         assert!(curve(&times(3300, 3300, 3300), 1000).is_ok());
     }
+
+    #[test]
+    fn other_forms_by_hand() {
+        let ms = |x: f64| Ns::from_secs(x / 1e3);
+        let made = |times: &SeekTimes| curve(times, 1000).unwrap();
+        // Straight between what is known, from nothing before, and on beyond.
+        let table = vec![(2, ms(1.0)), (10, ms(3.0)), (100, ms(2.1))];
+        let table = made(&SeekTimes { table, ..SeekTimes::default() });
+        let at = [1, 2, 6, 10, 55, 100, 110].map(|d| table.time(d));
+        assert_eq!(at, [500_000, 1_000_000, 2_000_000, 3_000_000, 2_550_000, 2_100_000, 2_000_000]);
+        // Hewlett-Packard's C2200A (Ruemmler and Wilkes 1994, table 3): 3.45 + 0.597 sqrt(d) below
+        // 616 cylinders, 10.8 + 0.012 d from there on.
+        let pieces =
+            SeekPieces { split: 616, values_ms: [3.45, 0.597, 10.8, 0.012], first: vec![] };
+        let known = SeekPieces { first: vec![ms(2.5)], ..pieces.clone() };
+        let pieces = made(&SeekTimes { pieces: Some(pieces), ..SeekTimes::default() });
+        assert_eq!([1, 100, 616].map(|d| pieces.time(d)), [4_047_000, 9_420_000, 18_192_000]);
+        let known = made(&SeekTimes { pieces: Some(known), ..SeekTimes::default() });
+        assert_eq!([1, 100].map(|d| known.time(d)), [2_500_000, 9_420_000]);
+        // 0.1 sqrt(d - 1) + 0.01 (d - 1) + 2.
+        let lee_ms = Some([0.1, 0.01, 2.0].into());
+        let lee = made(&SeekTimes { lee_ms, ..SeekTimes::default() });
+        assert_eq!([1, 26, 101].map(|d| lee.time(d)), [2_000_000, 2_750_000, 4_000_000]);
+    }
+
+    #[test]
+    fn there_is_one_form() {
+        let text = |times: &SeekTimes| curve(times, 100).unwrap_err().to_string();
+        assert!(text(&SeekTimes::default()).contains("seek.read is not one curve"));
+        let table = vec![(1, Ns(5)), (1, Ns(6))];
+        let twice = SeekTimes { table: table.clone(), ..times(1000, 2000, 3000) };
+        assert!(text(&twice).contains("not one curve"));
+        let one = SeekTimes { table, ..SeekTimes::default() };
+        assert!(text(&one).contains("a table out of order"));
+        let two = SeekTimes { average: None, ..times(1000, 2000, 3000) };
+        assert!(text(&two).contains("one or two times"));
+    }
 }

@@ -195,7 +195,7 @@ impl Parser<'_> {
             let mut key = String::new();
             loop {
                 match self.next()? {
-                    (Token::Mark('='), _) => break,
+                    (Token::Mark('='), _) if !key.is_empty() => break,
                     (Token::Word(word), _) => key = format!("{key} {word}"),
                     (found, spot) => {
                         return Err(spot.wrong(format!("{} in the name of a key", found.shown())));

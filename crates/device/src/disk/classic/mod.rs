@@ -19,6 +19,8 @@
 mod buffer;
 mod config;
 mod media;
+#[cfg(test)]
+mod tests;
 
 pub use config::{After, BufferConfig, Bus, ClassicConfig, Extra, Overheads, ReadAhead};
 
@@ -104,7 +106,10 @@ impl Classic {
 
     /// Starts the oldest command, if none is under way.
     fn start(&mut self) {
-        let (None, Some((id, request))) = (&self.current, self.waiting.pop_front()) else { return };
+        if self.current.is_some() {
+            return;
+        }
+        let Some((id, request)) = self.waiting.pop_front() else { return };
         let start = request.offset.0 / SECTOR.0;
         let end = start + request.len.0 / SECTOR.0;
         let (at, cause) = match request.op {

@@ -1,0 +1,124 @@
+"""`gordon disk`: real drives, closed forms, the preset, bad input."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from conftest import Json, Run, mqsim
+
+ROOT = Path(__file__).resolve().parents[2]
+REAL = ROOT.parent / "shared/traces/disk"
+
+#: RMS distance in ms that DiskSim 4.0 says of its own runs.
+DISKSIM = {"cheetah9LP": 0.107, "barracuda": 0.348}
+
+
+def rms(these: list[float], those: list[float]) -> float:
+    """Of the differences of both, in order of size: the demerit figure of Ruemmler and Wilkes."""
+    pairs = zip(sorted(these), sorted(those), strict=True)
+    return float((sum((a - b) ** 2 for a, b in pairs) / len(these)) ** 0.5)
+
+
+@pytest.mark.parametrize("name", sorted(DISKSIM))
+def test_response_times_are_those_of_the_drive(run: Run, tmp_path: Path, name: str) -> None:
+    folder = REAL / name
+    if not folder.is_dir():
+        pytest.skip(f"the traces of real drives are not here: {folder}")
+    trace, out = folder / f"{name}.trace.gz", tmp_path / "responses.csv"
+    ran = run(
+        "disk", "replay", str(trace), "--diskspecs", str(folder / f"{name}.diskspecs"),
+        "--format", "disksim-validate", "--responses", str(out), "--json", str(tmp_path / "j"),
+    )  # fmt: skip
+    assert ran.status == 0, ran.err
+    ours = [float(line) for line in out.read_text().splitlines()]
+    with gzip.open(trace, "rt") as lines:
+        theirs = [float(line.split()[4]) / 1000 for line in lines]
+    assert rms(ours, theirs) < 1.1 * DISKSIM[name]
+    report = json.loads((tmp_path / "j").read_text())
+    assert report["requests"] == len(theirs)
+    assert report["response_ms"]["mean"] == pytest.approx(sum(ours) / len(ours))
+    # Means of the drive itself.
+    assert report["response_ms"]["mean"] == pytest.approx(sum(theirs) / len(theirs), rel=0.05)
+    assert report["energy_j"] is None
+
+
+@pytest.fixture
+def asked(run: Run, tmp_path: Path) -> Json:
+    def ask(*args: str) -> dict[str, object]:
+        ran = run("disk", *args, "--json", str(tmp_path / "json"))
+        assert ran.status == 0, ran.err
+        told: dict[str, object] = json.loads((tmp_path / "json").read_text())
+        return told
+
+    return ask
+
+
+def test_random_reads_one_at_a_time(asked: Json) -> None:
+    report = asked(
+        "bench", "--pattern", "random-read", "--queue-depth", "1", "--requests", "5000"
+    )  # fmt: skip
+    # Seek 8.5 ms and half a revolution of 8.33, and 0.13 for the controller and 4 KiB.
+    assert report["response_ms"]["mean"] == pytest.approx(8.5 + 4.17 + 0.13, rel=0.02)
+    assert report["seek_ms"]["mean"] == pytest.approx(8.5, rel=0.02)
+    assert report["rotation_ms"]["mean"] == pytest.approx(4.17, rel=0.03)
+    # All of the time at 13 W, but what the controller takes.
+    watts = report["energy_j"] / report["simulated_s"]
+    assert watts == pytest.approx(13, rel=0.02)
+
+
+def test_an_idle_disk_draws_what_it_draws_idle(asked: Json, tmp_path: Path) -> None:
+    trace = mqsim(tmp_path / "t", (0, 0, 8, 1), (100_000_000_000, 0, 8, 1))
+    report = asked("replay", trace)
+    assert report["energy_j"] == pytest.approx(900, rel=0.001)
+
+
+def test_the_same_seed_gives_the_same_bytes(run: Run, tmp_path: Path) -> None:
+    def bench(seed: str, name: str) -> bytes:
+        out = tmp_path / name
+        ran = run(
+            "disk", "bench", "--pattern", "mixed", "--requests", "2000", "--seed", seed,
+            "--responses", str(out),
+        )  # fmt: skip
+        assert ran.status == 0, ran.err
+        return out.read_bytes()
+
+    assert bench("7", "a") == bench("7", "b") != bench("8", "c")
+
+
+def test_presets_and_changes(run: Run, asked: Json) -> None:
+    assert "sata-7200-1tb" in run("disk", "presets").out
+    assert "7200" in run("disk", "show", "sata-7200-1tb").out
+    args = ("bench", "--pattern", "random-read", "--requests", "2000")
+    deep, one = asked(*args), asked(*args, "--set", "interface.queue_depth=1")
+    assert deep["iops"] > 1.8 * one["iops"]
+
+
+@pytest.mark.parametrize(
+    ("args", "what"),
+    [
+        (("replay", "t", "--preset", "no-such"), ("no disk preset `no-such`", "sata-7200-1tb")),
+        (("replay", "t", "--diskspecs", "none.diskspecs"), ("none.diskspecs", "No such file")),
+        (("replay", "none"), ("none",)),
+        (("replay", "far"), ("far", "ends at byte", "--fit wrap")),
+        (("replay", "t", "--set", "geometry.rpm=1"), ("geometry.rpm is 1",)),
+        (("replay", "t", "--set", "interface.depth=1"), ("interface.depth",)),
+        (("replay", "t", "--diskspecs", "x", "--set", "geometry.rpm=1"), ("--set", "DiskSim")),
+        (("bench", "--pattern", "random-read", "--responses", "."), ("folder",)),
+        (("show", "no-such"), ("no disk preset",)),
+    ],
+)
+def test_bad_input_is_one_clear_error(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...],
+    what: tuple[str, ...],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    mqsim(tmp_path / "t", (0, 0, 8, 0))
+    mqsim(tmp_path / "far", (0, 1 << 40, 8, 0))
+    ran = run("disk", *args)
+    assert (ran.status, ran.out) == (1, "")
+    assert all(word in ran.err for word in what), ran.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["far", "t"]
