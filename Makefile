@@ -45,6 +45,7 @@ lint: build
 bench: build
 	$(VENV)/python bench/survey.py
 	$(VENV)/python bench/flash.py
+	$(VENV)/python bench/disk.py
 	cargo build -q --release -p gordon-nbd --example memory
 	$(VENV)/python bench/nbd.py
 	$(VENV)/python bench/block.py

@@ -14,7 +14,7 @@ use crate::results::tables;
 use crate::run::{self, Progress, look_through, open, provenance};
 use crate::source::{Repeat, Source};
 use gordon_device::disk::classic::Classic;
-use gordon_device::disk::{self, Disk, PowerConfig, Stats};
+use gordon_device::disk::{self, Disk, Policy, PowerConfig, Stats};
 use gordon_device::{Completion, Device, Request, Usage};
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,9 @@ pub type RunResult = run::RunResult<DiskReport>;
 pub struct DiskRunConfig {
     /// The disk.
     pub device: DiskDevice,
+    /// Which request comes next, where several wait; without it, as the disk has it.
+    #[serde(default)]
+    pub scheduler: Option<Policy>,
     /// What it is asked for.
     pub load: LoadConfig,
     /// How.
@@ -69,14 +72,20 @@ enum Drive {
 
 impl Drive {
     /// Builds it; its name, and what it draws.
-    fn new(device: &DiskDevice) -> Result<(Self, String, Option<PowerConfig>), ReplayError> {
+    fn new(
+        device: &DiskDevice,
+        scheduler: Option<Policy>,
+    ) -> Result<(Self, String, Option<PowerConfig>), ReplayError> {
         match device {
             DiskDevice::Config(config) => {
-                let disk = Box::new(Disk::new(config)?);
+                let mut config = config.clone();
+                config.scheduler.policy = scheduler.unwrap_or(config.scheduler.policy);
+                let disk = Box::new(Disk::new(&config)?);
                 Ok((Self::Queued(disk), config.summary.clone(), Some(config.power.clone())))
             }
             DiskDevice::Diskspecs(path) => {
-                let config = diskspecs::read(path)?;
+                let mut config = diskspecs::read(path)?;
+                config.scheduler.policy = scheduler.unwrap_or(config.scheduler.policy);
                 let drive = Classic::new(&config)
                     .map_err(|error| diskspecs::SpecError::Drive { path: path.clone(), error })?;
                 Ok((Self::Classic(Box::new(drive)), config.summary, config.power))
@@ -136,7 +145,7 @@ impl Target for Drive {}
 /// # Errors
 /// A disk that cannot be, a trace that cannot be read or does not fit, a stop.
 pub fn run(config: &DiskRunConfig, progress: &Progress) -> Result<RunResult, ReplayError> {
-    let made = Drive::new(&config.device)?;
+    let made = Drive::new(&config.device, config.scheduler)?;
     let capacity = made.0.capacity();
     match &config.load {
         LoadConfig::Bench(bench) => {

@@ -8,6 +8,8 @@ import click
 from gordon.cli import flash_options as options
 from gordon.cli.flash import InOrder
 
+POLICIES = ("fcfs", "sstf", "look", "c-look", "v-scan", "sptf")
+
 
 @click.group(cls=InOrder)
 def disk() -> None:
@@ -38,6 +40,12 @@ def _all(command: Any) -> Any:
                 multiple=True,
                 metavar="KEY=VALUE",
                 help="Change a value of the disk: interface.queue_depth=1, cache.read_ahead=0B.",
+            ),
+            click.option(
+                "--scheduler",
+                type=click.Choice(POLICIES),
+                help="Which request comes next, where several wait: in a drive's queue, or at the "
+                "host where it has none.  [default: the disk's]",
             ),
             options.host,
             options.requests_out,

@@ -22,6 +22,8 @@ class Options(Host):
     """A `.diskspecs` file of DiskSim's, in place of a disk of ours."""
     set_values: Sequence[str] = ()
     """`KEY=VALUE` each: any value of the disk, as `interface.queue_depth=1`."""
+    scheduler: str | None = None
+    """Which request comes next, where several wait: fcfs, sstf, look, c-look, v-scan, sptf."""
     responses_out: Path | None = None
     """A file for the response time of each request: milliseconds, a line each, in their order."""
 
@@ -29,6 +31,7 @@ class Options(Host):
         """Runs it."""
         config = {
             "device": devices.made(device, self.diskspecs, self.set_values),
+            "scheduler": self.scheduler,
             "load": load,
             "host": self.host(),
             "seed": self.seed,

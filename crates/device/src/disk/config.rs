@@ -238,9 +238,62 @@ pub struct CacheConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SchedulerConfig {
-    /// Positioning time that a second of waiting makes up for, in seconds. Zero: none, and an
+    /// By what.
+    #[serde(default)]
+    pub policy: Policy,
+    /// SPTF: positioning time that a second of waiting makes up for, in seconds. Zero: none, and an
     /// operation far from the others may wait for ever.
+    #[serde(default = "never")]
     pub ageing: Sourced<f64>,
+    /// V-SCAN: the part of the stroke that turning round counts as. 0 is SSTF, 1 is LOOK.
+    #[serde(default = "fifth")]
+    pub turn: f64,
+}
+
+impl SchedulerConfig {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        if !(*self.ageing >= 0.0 && *self.ageing <= 1000.0) {
+            return Err(wrong("scheduler.ageing", *self.ageing, "from 0 to 1000".into()));
+        }
+        if !(0.0..=1.0).contains(&self.turn) {
+            return Err(wrong("scheduler.turn", self.turn, "from 0 to 1".into()));
+        }
+        Ok(())
+    }
+}
+
+impl Default for SchedulerConfig {
+    fn default() -> Self {
+        Self { policy: Policy::Sptf, ageing: never(), turn: fifth() }
+    }
+}
+
+fn never() -> Sourced<f64> {
+    0.0.into()
+}
+
+/// Geist and Daniel's own choice.
+fn fifth() -> f64 {
+    0.2
+}
+
+/// Which operation comes next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// The oldest.
+    Fcfs,
+    /// That on the nearest cylinder.
+    Sstf,
+    /// The nearest ahead of the arm; it turns where there is none.
+    Look,
+    /// The nearest ahead of the arm, inwards; else the outermost.
+    CLook,
+    /// The nearest, where turning round counts as some cylinders more.
+    VScan,
+    /// That which the head reaches soonest.
+    #[default]
+    Sptf,
 }
 
 /// What it draws.
@@ -346,9 +399,7 @@ impl Config {
                 return Err(wrong(key, value.value, format!("at least {}", Watts(least))));
             }
         }
-        if !(*self.scheduler.ageing >= 0.0 && *self.scheduler.ageing <= 1000.0) {
-            return Err(wrong("scheduler.ageing", *self.scheduler.ageing, "from 0 to 1000".into()));
-        }
+        self.scheduler.check()?;
         Ok(mechanics)
     }
 }

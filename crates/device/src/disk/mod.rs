@@ -11,7 +11,7 @@
 //!   flush is no queued command: it waits until the drive is empty and nothing passes it (as ATA
 //!   has it). A trim is acknowledged and changes nothing.
 //! - **Reads** that lie wholly in memory go straight to the link. Others queue for the mechanism,
-//!   which takes them in the order of [`Sptf`]. Data goes to the host as it comes off the medium:
+//!   which takes them in the order of [`Scheduler`]. Data goes to the host as it comes off the medium:
 //!   a read is done one sector's transfer after its last sector, or when the link is done.
 //! - **Read-ahead.** After a read the head goes on into the segment, over tracks and cylinders,
 //!   until the limit, or until there is other work: a read elsewhere, or a destage that the host
@@ -41,12 +41,13 @@ mod tests;
 mod writes;
 
 pub use config::{
-    CacheConfig, Config, ConfigError, GeometryConfig, InterfaceConfig, LinearZones, PowerConfig,
-    Region, SchedulerConfig, SeekConfig, SeekPieces, SeekTimes, Serpentine, ZoneConfig, Zones,
+    CacheConfig, Config, ConfigError, GeometryConfig, InterfaceConfig, LinearZones, Policy,
+    PowerConfig, Region, SchedulerConfig, SeekConfig, SeekPieces, SeekTimes, Serpentine,
+    ZoneConfig, Zones,
 };
 pub use geometry::{Geometry, Place, Zone};
 pub use mechanics::{Head, Mechanics, Positioning, Target};
-pub use schedule::{Candidate, Choice, Sptf, State};
+pub use schedule::{Candidate, Choice, Scheduler, State};
 pub use seek::{Distances, SeekCurve};
 
 use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
@@ -104,7 +105,7 @@ impl Stats {
 #[derive(Clone, Debug)]
 pub struct Disk {
     mechanics: Mechanics,
-    policy: Sptf,
+    scheduler: Scheduler,
     limits: Limits,
     clock: Ns,
 
@@ -194,7 +195,7 @@ impl Disk {
         let for_reads = sectors(*cache.size - *cache.write_limit);
         Ok(Self {
             mechanics,
-            policy: Sptf::new(*config.scheduler.ageing),
+            scheduler: Scheduler::new(&config.scheduler),
             limits: Limits {
                 queue_depth: *link.queue_depth,
                 overhead: *link.overhead,
@@ -319,7 +320,7 @@ impl Disk {
             }
             _ => return,
         }
-        let choice = self.policy.choose(&State {
+        let choice = self.scheduler.choose(&State {
             mechanics: &self.mechanics,
             at: self.clock.max(self.arm_free),
             head: self.head,

@@ -1,15 +1,22 @@
-//! Which mechanical operation comes next: the one with the shortest positioning time (SPTF), less
-//! a share of the time it has waited, so that none waits for ever (aged SPTF; Jacobson and Wilkes,
-//! HPL-CSP-91-7).
+//! Which mechanical operation comes next. By [`Policy`]:
 //!
-//! An operation that goes on where the last one ended costs nothing, though a skew may lie between:
-//! leaving a sequential run to save part of a skew costs more on the way back.
+//! - the oldest (FCFS);
+//! - the nearest cylinder (SSTF);
+//! - the nearest in the direction of the arm, which turns where there is none (LOOK), or goes back to the
+//!   farthest (C-LOOK);
+//! - the nearest, where turning round counts as a part of the whole stroke (V-SCAN; Geist and Daniel, ACM
+//!   TOCS 5(1), 1987);
+//! - the one with the shortest positioning time (SPTF), less a share of the time it has waited, so that
+//!   none waits for ever (aged SPTF; Jacobson and Wilkes, HPL-CSP-91-7). An operation that goes on where
+//!   the last one ended then costs nothing, though a skew may lie between: leaving a sequential run to
+//!   save part of a skew costs more on the way back.
 //!
 //! Reads go first: somebody waits for them, while a write was acknowledged when it reached the
 //! cache. Destages come when no read waits, or beside the reads when the host waits for them: the
 //! cache is full, or a flush is pending. Of many destages only the nearest on either side are
 //! looked at, and the oldest.
 
+use super::config::{Policy, SchedulerConfig};
 use super::mechanics::{Head, Mechanics, Target};
 use gordon_units::Ns;
 
@@ -55,22 +62,43 @@ pub enum Choice {
     Destage(usize),
 }
 
-/// Shortest positioning time first, with ageing.
+/// What chooses.
 #[derive(Clone, Copy, Debug)]
-pub struct Sptf {
+pub struct Scheduler {
+    policy: Policy,
     /// Nanoseconds of positioning for each 1024 of waiting.
     ageing: i64,
+    /// The part of the stroke that turning round counts as.
+    turn: f64,
+    /// The arm moves inwards.
+    inwards: bool,
 }
 
-impl Sptf {
-    /// `ageing`: positioning time that a second of waiting makes up for, in seconds.
+impl Scheduler {
+    /// As it is described.
     #[allow(clippy::cast_possible_truncation)]
-    pub fn new(ageing: f64) -> Self {
-        Self { ageing: (ageing * 1024.0 + 0.5) as i64 }
+    pub fn new(config: &SchedulerConfig) -> Self {
+        let ageing = (*config.ageing * 1024.0 + 0.5) as i64;
+        Self { policy: config.policy, ageing, turn: config.turn, inwards: true }
     }
 
     /// The next operation; none where nothing is to be done.
     pub fn choose<R: AsRef<Candidate>, W: AsRef<Candidate>>(
+        &mut self,
+        state: &State<'_, R, W>,
+    ) -> Option<Choice> {
+        let choice = self.pick(state)?;
+        let target = match choice {
+            Choice::Read(i) => state.reads[i].as_ref().target,
+            Choice::Destage(i) => state.destages[i].as_ref().target,
+        };
+        if target.track.cylinder != state.head.cylinder {
+            self.inwards = target.track.cylinder > state.head.cylinder;
+        }
+        Some(choice)
+    }
+
+    fn pick<R: AsRef<Candidate>, W: AsRef<Candidate>>(
         &self,
         state: &State<'_, R, W>,
     ) -> Option<Choice> {
@@ -84,12 +112,14 @@ impl Sptf {
         let nearby = self
             .best(state, &destages[near.clone()], true)
             .map(|(cost, i)| (cost, Choice::Destage(near.start + i)));
-        let oldest =
-            (0..destages.len()).min_by_key(|&i| destages[i].as_ref().since).and_then(|i| {
-                let (cost, _) = self.best(state, &destages[i..=i], true)?;
-                Some((cost, Choice::Destage(i)))
-            });
-        let all = [read, nearby, oldest];
+        let one = |i: usize| {
+            let (cost, _) = self.best(state, &destages[i..=i], true)?;
+            Some((cost, Choice::Destage(i)))
+        };
+        let oldest = (0..destages.len()).min_by_key(|&i| destages[i].as_ref().since).and_then(one);
+        // C-LOOK may have to go back there.
+        let first = (!destages.is_empty()).then_some(0).and_then(one);
+        let all = [read, nearby, oldest, first];
         all.into_iter().flatten().min_by_key(|&(cost, _)| cost).map(|(_, choice)| choice)
     }
 
@@ -106,20 +136,45 @@ impl Sptf {
         let mut best: Option<(i64, usize)> = None;
         for (i, candidate) in candidates.iter().enumerate() {
             let candidate = candidate.as_ref();
-            let positioning = if state.next == Some(candidate.lba) {
-                Ns::ZERO
+            let cost = if self.policy == Policy::Sptf {
+                let positioning = if state.next == Some(candidate.lba) {
+                    Ns::ZERO
+                } else {
+                    mechanics.position_at(angle, head, candidate.target, write).total()
+                };
+                let waited = state.at.saturating_sub(candidate.since);
+                // Both are far below 2^63.
+                #[allow(clippy::cast_possible_wrap)]
+                let cost = positioning.0 as i64 - (waited.0 >> 10) as i64 * self.ageing;
+                cost
             } else {
-                mechanics.position_at(angle, head, candidate.target, write).total()
+                self.cost(mechanics, head, candidate)
             };
-            let waited = state.at.saturating_sub(candidate.since);
-            // Both are far below 2^63.
-            #[allow(clippy::cast_possible_wrap)]
-            let cost = positioning.0 as i64 - (waited.0 >> 10) as i64 * self.ageing;
             if best.is_none_or(|(least, _)| cost < least) {
                 best = Some((cost, i));
             }
         }
         best
+    }
+
+    /// By age, or by cylinders.
+    #[allow(clippy::cast_possible_wrap)] // times and cylinders far below 2^63
+    fn cost(&self, mechanics: &Mechanics, head: Head, candidate: &Candidate) -> i64 {
+        let to = i64::from(candidate.target.track.cylinder);
+        let away = to - i64::from(head.cylinder);
+        let ahead = if self.inwards { away } else { -away };
+        let all = i64::from(mechanics.geometry().cylinders());
+        match self.policy {
+            Policy::Fcfs | Policy::Sptf => candidate.since.0 as i64,
+            Policy::Sstf => away.abs(),
+            Policy::Look if ahead >= 0 => ahead,
+            Policy::Look => all + away.abs(),
+            Policy::CLook if away >= 0 => away,
+            Policy::CLook => all + to,
+            #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
+            Policy::VScan if ahead < 0 => away.abs() + (self.turn * all as f64) as i64,
+            Policy::VScan => ahead,
+        }
     }
 }
 
@@ -132,6 +187,54 @@ mod tests {
         fn as_ref(&self) -> &Candidate {
             self
         }
+    }
+
+    fn scheduler(policy: Policy, ageing: f64) -> Scheduler {
+        let ageing = ageing.into();
+        Scheduler::new(&SchedulerConfig { policy, ageing, ..SchedulerConfig::default() })
+    }
+
+    /// The cylinders that are visited, from 50 on; all wait there already, but the second came first.
+    fn visits(policy: Policy, cylinders: &[u64]) -> Vec<u64> {
+        let mechanics = Mechanics::new(&small()).unwrap();
+        let wait = |(age, &cylinder): (usize, &u64)| Candidate {
+            lba: cylinder * 2000,
+            target: mechanics.target(mechanics.geometry().place(cylinder * 2000)),
+            since: Ns([1, 0, 2, 3, 4, 5][age]),
+        };
+        let mut reads: Vec<Candidate> = cylinders.iter().enumerate().map(wait).collect();
+        let (mut scheduler, none) = (scheduler(policy, 0.0), Vec::<Candidate>::new());
+        let mut head = Head { cylinder: 50, head: 0 };
+        std::iter::from_fn(|| {
+            let state = State {
+                mechanics: &mechanics,
+                at: Ns(10),
+                head,
+                next: None,
+                reads: &reads,
+                destages: &none,
+                destage_now: false,
+            };
+            let Choice::Read(i) = scheduler.choose(&state)? else { panic!("a destage of none") };
+            head = reads.remove(i).target.track;
+            Some(u64::from(head.cylinder))
+        })
+        .collect()
+    }
+
+    #[test]
+    fn policies_by_hand() {
+        // 100 cylinders of 2000 sectors each, and 100 more.
+        let at = [60, 10, 45, 52, 90, 70];
+        assert_eq!(visits(Policy::Fcfs, &at), [10, 60, 45, 52, 90, 70]);
+        assert_eq!(visits(Policy::Sstf, &at), [52, 45, 60, 70, 90, 10]);
+        assert_eq!(visits(Policy::Look, &at), [52, 60, 70, 90, 45, 10]);
+        assert_eq!(visits(Policy::CLook, &at), [52, 60, 70, 90, 10, 45]);
+        // Turning costs 40 cylinders: from 52 on to 60, though 45 is nearer.
+        assert_eq!(visits(Policy::VScan, &at), [52, 60, 70, 90, 45, 10]);
+        // But not as far as 99.
+        assert_eq!(visits(Policy::VScan, &[52, 99, 50]), [50, 52, 99]);
+        assert_eq!(visits(Policy::VScan, &[52, 99, 49]), [52, 49, 99]);
     }
 
     fn choose(ageing: f64, reads: &[(u64, u64)], destages: &[(u64, u64)], now: bool) -> Choice {
@@ -164,7 +267,7 @@ mod tests {
             destages: &destages,
             destage_now: now,
         };
-        Sptf::new(ageing).choose(&state).unwrap()
+        scheduler(Policy::Sptf, ageing).choose(&state).unwrap()
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub fn small() -> Config {
             read_ahead: Bytes(100 * 512).into(),
             destage: Bytes(64 << 10).into(),
         },
-        scheduler: SchedulerConfig { ageing: 0.0.into() },
+        scheduler: SchedulerConfig::default(),
         power: PowerConfig {
             idle: Watts(1.0).into(),
             read: Watts(2.0).into(),

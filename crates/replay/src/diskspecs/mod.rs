@@ -15,8 +15,8 @@ use gordon_device::disk::classic::{
     After, BufferConfig, Bus, ClassicConfig, Extra, Overheads, ReadAhead,
 };
 use gordon_device::disk::{
-    Geometry, GeometryConfig, Region, SeekConfig, SeekPieces, SeekTimes, Serpentine, ZoneConfig,
-    Zones,
+    Geometry, GeometryConfig, Policy, Region, SchedulerConfig, SeekConfig, SeekPieces, SeekTimes,
+    Serpentine, ZoneConfig, Zones,
 };
 use gordon_units::Ns;
 use std::path::{Path, PathBuf};
@@ -79,8 +79,9 @@ pub fn read(path: &Path) -> Result<ClassicConfig, SpecError> {
         geometry,
         seek: seek(model.block("Mechanical Model")?)?,
         overheads: overheads(&spec)?,
-        bus: bus(&spec, &path.with_extension("parv"))?,
+        bus: bus(&spec, path)?,
         buffer: buffer(&spec)?,
+        scheduler: SchedulerConfig { policy: Policy::Fcfs, ..SchedulerConfig::default() },
         power: None,
     })
 }
@@ -261,11 +262,18 @@ fn overheads(spec: &Block) -> Result<Overheads, SpecError> {
     })
 }
 
-fn bus(spec: &Block, around: &Path) -> Result<Bus, SpecError> {
+/// The file beside a description that puts the drive to use; that of `x_validate` may be that of `x`.
+fn around(path: &Path) -> Option<PathBuf> {
+    let stem = path.file_stem()?.to_str()?;
+    let names = [stem, stem.trim_end_matches("_validate")];
+    names.iter().map(|name| path.with_file_name(format!("{name}.parv"))).find(|path| path.is_file())
+}
+
+fn bus(spec: &Block, path: &Path) -> Result<Bus, SpecError> {
     let own = ms(spec.optional("Bulk sector transfer time")?.unwrap_or(0.0));
     let mut bus = Bus { read_sector: own, write_sector: own, held: spec.on("Never disconnect")? };
-    if around.is_file()
-        && let Some(there) = text::find(around, "disksim_bus", Some("BUS1"))?
+    if let Some(around) = around(path)
+        && let Some(there) = text::find(&around, "disksim_bus", Some("BUS1"))?
     {
         let time = |key| Ok::<_, SpecError>(ms(there.optional(key)?.unwrap_or(0.0)));
         bus.read_sector = own.max(time("Read block transfer time")?);

@@ -1,7 +1,7 @@
 //! What a drive of the 1990s is made of.
 
 use crate::disk::config::{
-    ConfigError, GeometryConfig, PowerConfig, SeekConfig, at_least, at_most, wrong,
+    ConfigError, GeometryConfig, PowerConfig, SchedulerConfig, SeekConfig, at_least, at_most, wrong,
 };
 use crate::disk::{Geometry, Mechanics};
 use gordon_units::Ns;
@@ -23,6 +23,9 @@ pub struct ClassicConfig {
     pub bus: Bus,
     /// The memory on board.
     pub buffer: BufferConfig,
+    /// Which of the commands that wait at the host comes next.
+    #[serde(default)]
+    pub scheduler: SchedulerConfig,
     /// What it draws, where that is known.
     #[serde(default)]
     pub power: Option<PowerConfig>,
@@ -165,6 +168,7 @@ impl ClassicConfig {
         ] {
             at_most(key, time, Ns::SECOND)?;
         }
+        self.scheduler.check()?;
         Mechanics::of(Geometry::of(&self.geometry)?, &self.seek)
     }
 }

@@ -12,7 +12,8 @@
 //!   medium at once: a command that comes meanwhile waits for them.
 //! - **A command while the head reads ahead** goes on with that, if it asks for what comes; else it stops it, at
 //!   the end of what the head is at.
-//! - **The host** holds what the drive has no room for, and hands over the oldest.
+//! - **The host** holds all but the command under way, and chooses the next by a
+//!   [policy](super::Policy): nothing passes a flush.
 //!
 //! A trim is acknowledged and changes nothing. A flush waits for the medium.
 
@@ -24,12 +25,26 @@ mod tests;
 
 pub use config::{After, BufferConfig, Bus, ClassicConfig, Extra, Overheads, ReadAhead};
 
-use super::{ConfigError, Stats};
+use super::{Candidate, Choice, ConfigError, Scheduler, State, Stats};
 use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
 use buffer::Segments;
 use gordon_units::{Bytes, Ns};
 use media::{Arm, Pass, Stream};
 use std::collections::VecDeque;
+
+/// A command at the host.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    id: u64,
+    request: Request,
+    candidate: Candidate,
+}
+
+impl AsRef<Candidate> for Waiting {
+    fn as_ref(&self) -> &Candidate {
+        &self.candidate
+    }
+}
 
 /// A simulated drive.
 #[derive(Clone, Debug)]
@@ -39,7 +54,8 @@ pub struct Classic {
     buffer: BufferConfig,
     arm: Arm,
     clock: Ns,
-    waiting: VecDeque<(u64, Request)>,
+    waiting: VecDeque<Waiting>,
+    scheduler: Scheduler,
     /// The command being carried out, and when it is done.
     current: Option<Completion>,
     segments: Segments,
@@ -77,6 +93,7 @@ impl Classic {
             },
             clock: Ns::ZERO,
             waiting: VecDeque::new(),
+            scheduler: Scheduler::new(&config.scheduler),
             current: None,
             segments: Segments::new(&config.buffer),
             stream: Stream::default(),
@@ -104,12 +121,35 @@ impl Classic {
         self.arm.mechanics.geometry().sectors()
     }
 
-    /// Starts the oldest command, if none is under way.
+    /// Takes the command that comes next.
+    fn next(&mut self) -> Option<Waiting> {
+        let passable = self.waiting.iter().take_while(|one| one.request.op != Op::Flush).count();
+        if passable < 2 {
+            return self.waiting.pop_front();
+        }
+        let (all, none) = (self.waiting.make_contiguous(), &[] as &[Waiting]);
+        let choice = self.scheduler.choose(&State {
+            mechanics: &self.arm.mechanics,
+            // The arm does not start before that.
+            at: self.clock + self.overheads.read_miss.get(self.last_read),
+            head: self.arm.head,
+            next: None,
+            reads: &all[..passable],
+            destages: none,
+            destage_now: false,
+        });
+        match choice {
+            Some(Choice::Read(at)) => self.waiting.remove(at),
+            _ => self.waiting.pop_front(),
+        }
+    }
+
+    /// Starts the next command, if none is under way.
     fn start(&mut self) {
         if self.current.is_some() {
             return;
         }
-        let Some((id, request)) = self.waiting.pop_front() else { return };
+        let Some(Waiting { id, request, .. }) = self.next() else { return };
         let start = request.offset.0 / SECTOR.0;
         let end = start + request.len.0 / SECTOR.0;
         let (at, cause) = match request.op {
@@ -352,7 +392,11 @@ impl Device for Classic {
         assert!(at >= self.clock, "request {id} at {at}, the disk is at {}", self.clock);
         crate::check::range(self.capacity(), id, &request);
         self.clock = at;
-        self.waiting.push_back((id, request));
+        let lba = (request.offset.0 / SECTOR.0).min(self.sectors() - 1);
+        let mechanics = &self.arm.mechanics;
+        let target = mechanics.target(mechanics.geometry().place(lba));
+        let candidate = Candidate { lba, target, since: at };
+        self.waiting.push_back(Waiting { id, request, candidate });
         self.start();
     }
 

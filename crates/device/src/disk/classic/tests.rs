@@ -4,7 +4,8 @@
 
 use super::*;
 use crate::disk::config::{
-    GeometryConfig, Region, SeekConfig, SeekPieces, SeekTimes, Serpentine, ZoneConfig, Zones,
+    GeometryConfig, Policy, Region, SchedulerConfig, SeekConfig, SeekPieces, SeekTimes, Serpentine,
+    ZoneConfig, Zones,
 };
 
 fn us(x: u64) -> Ns {
@@ -62,6 +63,7 @@ fn config() -> ClassicConfig {
             read_ahead_on_hit: false,
             stops_at_once: false,
         },
+        scheduler: SchedulerConfig::default(),
         power: None,
     }
 }
@@ -192,4 +194,26 @@ fn what_contradicts_itself_is_told() {
     let mut far = config();
     far.buffer.read_mark = 1.5;
     assert!(Classic::new(&far).unwrap_err().to_string().contains("buffer.read_mark"));
+}
+
+#[test]
+fn the_host_chooses_what_comes_next_but_nothing_passes_a_flush() {
+    let order = |policy| {
+        let mut config = config();
+        config.scheduler.policy = policy;
+        let mut drive = drive(&config);
+        let at = |op, start| Request { op, offset: SECTOR * start, len: SECTOR };
+        let flush = Request { op: Op::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
+        let wanted = [at(Op::Read, 8000), at(Op::Read, 16_000), at(Op::Read, 9000), flush];
+        for (id, request) in (0..).zip(wanted.into_iter().chain([at(Op::Read, 8200)])) {
+            drive.submit(us(0), id, request);
+        }
+        let mut done = vec![];
+        while drive.next_event().is_some() {
+            drive.step(&mut done);
+        }
+        done.iter().map(|done| done.id).collect::<Vec<_>>()
+    };
+    assert_eq!(order(Policy::Fcfs), [0, 1, 2, 3, 4]);
+    assert_eq!(order(Policy::Sstf), [0, 2, 1, 3, 4]);
 }
