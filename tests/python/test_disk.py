@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from gordon import disk
+from gordon._core import parse_bytes, parse_ns
+
 from conftest import Json, Run, mqsim
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,10 +73,47 @@ def test_random_reads_one_at_a_time(asked: Json) -> None:
     assert watts == pytest.approx(13, rel=0.02)
 
 
+@pytest.mark.parametrize("name", disk.names())
+def test_presets_seek_and_turn_as_their_sheets_say(asked: Json, name: str) -> None:
+    args = ("bench", "--preset", name, "--pattern", "random-read", "--queue-depth", "1")
+    report = asked(*args, "--requests", "5000")
+    preset = disk.load(name)
+    average = parse_ns(preset["seek"]["read"]["average"]["value"]) / 1e6
+    # Outer tracks hold more, so that random sectors lie a little nearer to each other.
+    assert report["seek_ms"]["mean"] == pytest.approx(average, rel=0.03)
+    half = 30_000 / preset["geometry"]["rpm"]["value"]
+    assert report["rotation_ms"]["mean"] == pytest.approx(half, rel=0.03)
+    args = ("bench", "--preset", name, "--pattern", "sequential-read", "--size", "1MiB")
+    report = asked(*args, "--queue-depth", "4", "--requests", "1000")
+    rate = parse_bytes(preset["geometry"]["zones"]["linear"]["outer_rate_per_s"]["value"])
+    assert report["bandwidth_mb_s"] == pytest.approx(rate / 1e6, rel=0.02)
+
+
 def test_an_idle_disk_draws_what_it_draws_idle(asked: Json, tmp_path: Path) -> None:
     trace = mqsim(tmp_path / "t", (0, 0, 8, 1), (100_000_000_000, 0, 8, 1))
     report = asked("replay", trace)
     assert report["energy_j"] == pytest.approx(900, rel=0.001)
+
+
+def test_a_disk_that_nobody_asks_spins_down(asked: Json, run: Run, tmp_path: Path) -> None:
+    trace = mqsim(tmp_path / "t", (0, 0, 8, 1), (100_000_000_000, 1 << 20, 8, 1))
+    awake = asked("replay", trace)
+    slow = tmp_path / "slow.toml"
+    state = 'name = "standby"\nafter = "20s"\ndraws = "1W"\nwake = "6s"\nwake_energy_j = 90.0\n'
+    text = run("disk", "show", "sata-7200-1tb").out + "[[power.states]]\n" + state
+    slow.write_text(text)
+    asleep = asked("replay", trace, "--preset", str(slow))
+    [told] = asleep["power_states"]
+    assert (told["name"], told["wakes"], asleep["waking_s"]) == ("standby", 1, 6)
+    assert told["time_s"] == pytest.approx(80, rel=0.001)
+    # 8 W less for 80 s; it takes 6 s more, and 90 J for them.
+    assert asleep["energy_j"] == pytest.approx(awake["energy_j"] - 80 * 8 + 90, rel=0.002)
+    later = asleep["response_ms"]["max"] - awake["response_ms"]["max"]
+    assert later == pytest.approx(6000, rel=0.01)
+    slow.write_text(text.replace('"1W"', '"10W"'))
+    ran = run("disk", "replay", trace, "--preset", str(slow))
+    assert ran.status == 1
+    assert "power.states[].draws is 10W" in ran.err
 
 
 def test_the_same_seed_gives_the_same_bytes(run: Run, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ use crate::results::tables;
 use crate::run::{self, Progress, look_through, open, provenance};
 use crate::source::{Repeat, Source};
 use gordon_device::disk::classic::Classic;
-use gordon_device::disk::{self, Disk, Policy, PowerConfig, Stats};
+use gordon_device::disk::{self, Disk, Policy, PowerConfig, Sleeper, Stats};
 use gordon_device::{Completion, Device, Request, Usage};
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
@@ -66,7 +66,7 @@ pub enum DiskDevice {
 /// A disk of either kind.
 #[derive(Clone, Debug)]
 enum Drive {
-    Queued(Box<Disk>),
+    Queued(Box<Sleeper<Disk>>),
     Classic(Box<Classic>),
 }
 
@@ -80,8 +80,8 @@ impl Drive {
             DiskDevice::Config(config) => {
                 let mut config = config.clone();
                 config.scheduler.policy = scheduler.unwrap_or(config.scheduler.policy);
-                let disk = Box::new(Disk::new(&config)?);
-                Ok((Self::Queued(disk), config.summary.clone(), Some(config.power.clone())))
+                let disk = Sleeper::new(Disk::new(&config)?, &config.power)?;
+                Ok((Self::Queued(Box::new(disk)), config.summary.clone(), Some(config.power)))
             }
             DiskDevice::Diskspecs(path) => {
                 let mut config = diskspecs::read(path)?;
@@ -95,7 +95,7 @@ impl Drive {
 
     fn stats(&self) -> Stats {
         match self {
-            Self::Queued(disk) => disk.stats(),
+            Self::Queued(disk) => disk.disk().stats(),
             Self::Classic(drive) => drive.stats(),
         }
     }
@@ -184,7 +184,10 @@ fn replay(
     let outcome = drive(&mut drive_, load, rules, &mut recorder, progress)?;
     let (run, recorded) = recorder.finish(&drive_)?;
     let did = (drive_.stats(), drive_.usage());
-    let report = DiskReport::of(name, did, power.as_ref(), outcome.simulated, &recorded);
+    let mut report = DiskReport::of(name, did, outcome.simulated, &recorded);
+    if let (Drive::Queued(disk), Some(power)) = (&drive_, &power) {
+        report.draw(disk, power, outcome.simulated);
+    }
     let provenance = provenance(config.seed, config, trace);
     let report =
         Report::new(&outcome, &run, &recorded, &rules.weights, report, warnings, provenance);

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from gordon.cli.flash_view import OPS, latencies, warn, whole
 from gordon.cli.terminal import Output
-from gordon.human import figures, short
+from gordon.human import duration, figures, short
 from gordon.load import load_of
 
 if TYPE_CHECKING:
@@ -41,4 +41,8 @@ def _disk(report: dict[str, Any]) -> list[str]:
         lines.append("energy: nobody has said what this disk draws")
     else:
         lines.append(f"energy {short(report['energy_j'], 'J')}")
+    for state in report["power_states"]:
+        lines.append(
+            f"{state['name']}: {duration(state['time_s'])}, woken {state['wakes']:,} times"
+        )
     return lines

@@ -306,6 +306,25 @@ pub struct PowerConfig {
     pub read: Sourced<Watts>,
     /// While it writes.
     pub write: Sourced<Watts>,
+    /// What it does when nobody has asked for anything for long, the lightest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub states: Vec<PowerState>,
+}
+
+/// A state in which a disk draws less than idle.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PowerState {
+    /// What it is called: standby, sleep.
+    pub name: String,
+    /// How long nothing is asked until it is entered.
+    pub after: Sourced<Ns>,
+    /// What it draws.
+    pub draws: Sourced<Watts>,
+    /// How long the next request waits until the disk is back.
+    pub wake: Sourced<Ns>,
+    /// What that takes in all, in joules.
+    pub wake_energy_j: Sourced<f64>,
 }
 
 /// A config that no disk can be built from.

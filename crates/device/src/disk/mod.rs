@@ -34,6 +34,7 @@ mod mechanics;
 mod reads;
 mod schedule;
 mod seek;
+mod sleep;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -42,13 +43,14 @@ mod writes;
 
 pub use config::{
     CacheConfig, Config, ConfigError, GeometryConfig, InterfaceConfig, LinearZones, Policy,
-    PowerConfig, Region, SchedulerConfig, SeekConfig, SeekPieces, SeekTimes, Serpentine,
-    ZoneConfig, Zones,
+    PowerConfig, PowerState, Region, SchedulerConfig, SeekConfig, SeekPieces, SeekTimes,
+    Serpentine, ZoneConfig, Zones,
 };
 pub use geometry::{Geometry, Place, Zone};
 pub use mechanics::{Head, Mechanics, Positioning, Target};
 pub use schedule::{Candidate, Choice, Scheduler, State};
 pub use seek::{Distances, SeekCurve};
+pub use sleep::{Sleeper, Slept};
 
 use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
 use cache::{Dirty, Segments};

@@ -65,6 +65,7 @@ pub fn small() -> Config {
             idle: Watts(1.0).into(),
             read: Watts(2.0).into(),
             write: Watts(3.0).into(),
+            states: Vec::new(),
         },
     }
 }

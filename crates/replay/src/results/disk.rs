@@ -3,8 +3,8 @@
 use super::latency::{Latency, LatencySummary, OPS};
 use super::recorder::Recorded;
 use super::{ratio, share};
-use gordon_device::Usage;
-use gordon_device::disk::{PowerConfig, Stats};
+use gordon_device::disk::{PowerConfig, PowerState, Sleeper, Stats};
+use gordon_device::{Device, Usage};
 use gordon_units::Ns;
 use serde::Serialize;
 
@@ -34,6 +34,21 @@ pub struct DiskReport {
     pub writing: Option<f64>,
     /// Joules; none where nobody has said what the disk draws.
     pub energy_j: Option<f64>,
+    /// How long it drew less than idle, by state.
+    pub power_states: Vec<StateReport>,
+    /// How long it took to wake, in all.
+    pub waking_s: f64,
+}
+
+/// A state in which it drew less than idle.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StateReport {
+    /// Its name.
+    pub name: String,
+    /// How long it was in it.
+    pub time_s: f64,
+    /// How often a request found it so.
+    pub wakes: u64,
 }
 
 /// Milliseconds; none of it where nothing was recorded.
@@ -85,7 +100,6 @@ impl DiskReport {
     pub fn of(
         disk: String,
         (stats, usage): (Stats, Usage),
-        power: Option<&PowerConfig>,
         simulated: Ns,
         recorded: &Recorded,
     ) -> Self {
@@ -95,12 +109,6 @@ impl DiskReport {
             mean: share(time.0, stats.positionings).map(|ns| ns / 1e6),
             total: ratio(time.0, 1_000_000),
         };
-        let energy = power.map(|power| {
-            let more = |time: Ns, watts: f64| time.as_secs() * (watts - power.idle.0);
-            power.idle.0 * simulated.as_secs()
-                + more(usage.read, power.read.0)
-                + more(usage.write, power.write.0)
-        });
         Self {
             disk,
             response_ms: all.summary().into(),
@@ -112,7 +120,24 @@ impl DiskReport {
             sectors_destaged: stats.sectors_destaged,
             reading: share(usage.read.0.min(simulated.0), simulated.0),
             writing: share(usage.write.0.min(simulated.0), simulated.0),
-            energy_j: energy,
+            energy_j: None,
+            power_states: Vec::new(),
+            waking_s: 0.0,
         }
+    }
+
+    /// What a disk drew, of which that is known.
+    pub fn draw<D: Device>(&mut self, disk: &Sleeper<D>, power: &PowerConfig, simulated: Ns) {
+        // Up to the last thing that it did.
+        let slept = disk.slept(Ns::ZERO);
+        self.energy_j = Some(disk.energy(power, simulated, &slept));
+        let state = |(state, (time, wakes)): (&PowerState, (&Ns, &u64))| StateReport {
+            name: state.name.clone(),
+            time_s: time.as_secs(),
+            wakes: *wakes,
+        };
+        let all = slept.time.iter().zip(&slept.wakes);
+        self.power_states = power.states.iter().zip(all).map(state).collect();
+        self.waking_s = slept.waking.as_secs();
     }
 }

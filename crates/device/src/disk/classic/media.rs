@@ -89,8 +89,10 @@ pub(super) struct Stream {
     /// The first sector of the next pass, and when the arm may start for it.
     next: u64,
     at: Ns,
+    /// Before that all is asked for; from there on it is read ahead.
+    wanted: u64,
     /// It goes no further.
-    pub over: bool,
+    over: bool,
 }
 
 /// What a stream is at.
@@ -102,9 +104,10 @@ pub(super) struct Standing {
 }
 
 impl Stream {
+    /// Starts anew.
     pub fn start(&mut self, at: Ns, lba: u64) {
         self.passes.clear();
-        (self.next, self.at, self.over) = (lba, at, false);
+        (self.next, self.at, self.wanted, self.over) = (lba, at, lba, false);
     }
 
     /// Passes over one more track.
@@ -119,6 +122,7 @@ impl Stream {
 
     /// Passes over everything before a sector.
     pub fn reach(&mut self, end: u64, arm: &mut Arm) {
+        self.wanted = self.wanted.max(end);
         while self.next < end {
             self.grow(arm);
         }
@@ -132,7 +136,7 @@ impl Stream {
     }
 
     /// Where it is at a time, if it reads up to `limit`; the arm is then there. `goes_on` says whether
-    /// it may go from one track to another by itself.
+    /// it may go from one track to another to read ahead.
     pub fn standing(
         &mut self,
         at: Ns,
@@ -143,7 +147,8 @@ impl Stream {
         while !self.over && self.at <= at && self.next < limit {
             let place = arm.mechanics.geometry().place(self.next);
             let next = Head { cylinder: place.cylinder, head: place.head };
-            if self.passes.last().is_some_and(|last| !goes_on(last.track, next)) {
+            let last = self.passes.last().map_or(arm.head, |last| last.track);
+            if self.next >= self.wanted && !goes_on(last, next) {
                 self.over = true;
                 break;
             }

@@ -150,22 +150,27 @@ fn a_sector_that_comes_too_late_costs_a_revolution() {
 
 #[test]
 fn it_reads_ahead_as_far_as_it_is_told() {
-    let ends = |ahead| {
+    let ends_with = |ahead, on_hit| {
         let mut config = config();
         config.buffer.read_ahead = ahead;
+        config.buffer.read_ahead_on_hit = on_hit;
         config.buffer.segment_sectors = 512;
         let mut drive = drive(&config);
         ask(&mut drive, 0, Op::Read, 50, 4);
         // Long after.
         let mut end = 54;
-        while ask(&mut drive, 1_000_000 * end, Op::Read, end, 1) == 60 {
+        while end < 250 && ask(&mut drive, 1_000_000 * end, Op::Read, end, 1) == 60 {
             end += 1;
         }
         end
     };
+    let ends = |ahead| ends_with(ahead, false);
     assert_eq!(ends(ReadAhead::Sectors(100)), 154);
     assert_eq!(ends(ReadAhead::Track(100)), 100);
     assert_eq!(ends(ReadAhead::Cylinder(170)), 200);
+    // Not even when it is told to go on after a hit.
+    assert_eq!(ends_with(ReadAhead::Track(100), true), 100);
+    assert!(ends_with(ReadAhead::Sectors(100), true) > 200);
     // The rest of the track of what comes next, which lies on the same.
     assert_eq!(ends(ReadAhead::Tracks), 100);
 }
