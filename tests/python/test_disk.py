@@ -95,6 +95,16 @@ def test_an_idle_disk_draws_what_it_draws_idle(asked: Json, tmp_path: Path) -> N
     assert report["energy_j"] == pytest.approx(900, rel=0.001)
 
 
+def test_a_stripe_is_as_fast_as_its_disks_together(asked: Json) -> None:
+    args = ("bench", "--pattern", "sequential-read", "--size", "1MiB", "--requests", "2000")
+    one, four = asked(*args), asked(*args, "--stripe", "4", "--stripe-unit", "128KiB")
+    assert (one["disks"], four["disks"]) == (1, 4)
+    assert four["bandwidth_mb_s"] == pytest.approx(4 * one["bandwidth_mb_s"], rel=0.05)
+    # Four times the power, a quarter of the time.
+    assert four["energy_j"] == pytest.approx(one["energy_j"], rel=0.05)
+    assert four["reading"] == pytest.approx(one["reading"], rel=0.05)
+
+
 def test_a_disk_that_nobody_asks_spins_down(asked: Json, run: Run, tmp_path: Path) -> None:
     trace = mqsim(tmp_path / "t", (0, 0, 8, 1), (100_000_000_000, 1 << 20, 8, 1))
     awake = asked("replay", trace)
@@ -149,6 +159,8 @@ def test_presets_and_changes(run: Run, asked: Json) -> None:
         (("replay", "t", "--diskspecs", "x", "--set", "geometry.rpm=1"), ("--set", "DiskSim")),
         (("bench", "--pattern", "random-read", "--responses", "."), ("folder",)),
         (("show", "no-such"), ("no disk preset",)),
+        (("replay", "t", "--stripe", "2", "--stripe-unit", "1000B"), ("chunks of 1KB",)),
+        (("replay", "t", "--stripe", "5000"), ("5000 disks",)),
     ],
 )
 def test_bad_input_is_one_clear_error(

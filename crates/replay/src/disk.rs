@@ -15,6 +15,7 @@ use crate::run::{self, Progress, look_through, open, provenance};
 use crate::source::{Repeat, Source};
 use gordon_device::disk::classic::Classic;
 use gordon_device::disk::{self, Disk, Policy, PowerConfig, Sleeper, Stats};
+use gordon_device::stripe::Stripe;
 use gordon_device::{Completion, Device, Request, Usage};
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,9 @@ pub type RunResult = run::RunResult<DiskReport>;
 pub struct DiskRunConfig {
     /// The disk.
     pub device: DiskDevice,
+    /// So many of it as one; without it, one.
+    #[serde(default)]
+    pub stripe: Option<StripeConfig>,
     /// Which request comes next, where several wait; without it, as the disk has it.
     #[serde(default)]
     pub scheduler: Option<Policy>,
@@ -63,11 +67,25 @@ pub enum DiskDevice {
     Diskspecs(PathBuf),
 }
 
-/// A disk of either kind.
+/// Several disks as one (RAID-0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StripeConfig {
+    /// How many.
+    pub disks: u32,
+    /// What lies on one before the next has its turn.
+    pub unit: Bytes,
+}
+
+/// Disks at most: more than any shelf has.
+const DISKS: u32 = 1024;
+
+/// A disk of either kind, or several.
 #[derive(Clone, Debug)]
 enum Drive {
     Queued(Box<Sleeper<Disk>>),
     Classic(Box<Classic>),
+    Striped(Box<Stripe<Drive>>),
 }
 
 impl Drive {
@@ -93,10 +111,32 @@ impl Drive {
         }
     }
 
+    /// So many of it as one.
+    fn striped(self, stripe: StripeConfig) -> Result<Self, ReplayError> {
+        let StripeConfig { disks, unit } = stripe;
+        if disks > DISKS {
+            let why = format!("{disks} disks, more than {DISKS}");
+            return Err(ReplayError::impossible("stripe", why, "fewer"));
+        }
+        let members = vec![self; disks as usize];
+        let striped = Stripe::new(members, unit);
+        Ok(Self::Striped(Box::new(striped?)))
+    }
+
+    /// The disks that it is made of.
+    fn disks(&self) -> &[Self] {
+        match self {
+            Self::Striped(stripe) => stripe.members(),
+            one => std::slice::from_ref(one),
+        }
+    }
+
+    /// What a single one did.
     fn stats(&self) -> Stats {
         match self {
             Self::Queued(disk) => disk.disk().stats(),
             Self::Classic(drive) => drive.stats(),
+            Self::Striped(_) => Stats::default(),
         }
     }
 }
@@ -106,6 +146,7 @@ impl Device for Drive {
         match self {
             Self::Queued(disk) => disk.capacity(),
             Self::Classic(drive) => drive.capacity(),
+            Self::Striped(stripe) => stripe.capacity(),
         }
     }
 
@@ -113,6 +154,7 @@ impl Device for Drive {
         match self {
             Self::Queued(disk) => disk.submit(at, id, request),
             Self::Classic(drive) => drive.submit(at, id, request),
+            Self::Striped(stripe) => stripe.submit(at, id, request),
         }
     }
 
@@ -120,6 +162,7 @@ impl Device for Drive {
         match self {
             Self::Queued(disk) => disk.next_event(),
             Self::Classic(drive) => drive.next_event(),
+            Self::Striped(stripe) => stripe.next_event(),
         }
     }
 
@@ -127,6 +170,7 @@ impl Device for Drive {
         match self {
             Self::Queued(disk) => disk.step(completed),
             Self::Classic(drive) => drive.step(completed),
+            Self::Striped(stripe) => stripe.step(completed),
         }
     }
 
@@ -134,6 +178,7 @@ impl Device for Drive {
         match self {
             Self::Queued(disk) => disk.usage(),
             Self::Classic(drive) => drive.usage(),
+            Self::Striped(stripe) => stripe.usage(),
         }
     }
 }
@@ -145,8 +190,12 @@ impl Target for Drive {}
 /// # Errors
 /// A disk that cannot be, a trace that cannot be read or does not fit, a stop.
 pub fn run(config: &DiskRunConfig, progress: &Progress) -> Result<RunResult, ReplayError> {
-    let made = Drive::new(&config.device, config.scheduler)?;
-    let capacity = made.0.capacity();
+    let (mut disk, name, power) = Drive::new(&config.device, config.scheduler)?;
+    if let Some(stripe) = config.stripe {
+        disk = disk.striped(stripe)?;
+    }
+    let capacity = disk.capacity();
+    let made = (disk, name, power);
     match &config.load {
         LoadConfig::Bench(bench) => {
             let load = bench.clone().resolve(capacity, config.seed)?;
@@ -171,7 +220,7 @@ pub fn run(config: &DiskRunConfig, progress: &Progress) -> Result<RunResult, Rep
 
 fn replay(
     config: &DiskRunConfig,
-    (mut drive_, name, power): (Drive, String, Option<PowerConfig>),
+    (mut disk, name, power): (Drive, String, Option<PowerConfig>),
     load: impl Source,
     rules: &Rules,
     (trace, warnings): (Option<TraceProvenance>, Vec<String>),
@@ -179,14 +228,17 @@ fn replay(
 ) -> Result<RunResult, ReplayError> {
     let log = config.requests_out.as_deref().map(RequestLog::create).transpose()?;
     let responses = config.responses_out.as_deref().map(Responses::create).transpose()?;
-    let recorder = Recorder::new(&drive_, rules.weights.len(), log);
+    let recorder = Recorder::new(&disk, rules.weights.len(), log);
     let mut recorder = recorder.with_responses(responses);
-    let outcome = drive(&mut drive_, load, rules, &mut recorder, progress)?;
-    let (run, recorded) = recorder.finish(&drive_)?;
-    let did = (drive_.stats(), drive_.usage());
-    let mut report = DiskReport::of(name, did, outcome.simulated, &recorded);
-    if let (Drive::Queued(disk), Some(power)) = (&drive_, &power) {
-        report.draw(disk, power, outcome.simulated);
+    let outcome = drive(&mut disk, load, rules, &mut recorder, progress)?;
+    let (run, recorded) = recorder.finish(&disk)?;
+    let disks = disk.disks();
+    let stats: Vec<Stats> = disks.iter().map(Drive::stats).collect();
+    let mut report = DiskReport::of(name, &stats, disk.usage(), outcome.simulated, &recorded);
+    for one in disks {
+        if let (Drive::Queued(one), Some(power)) = (one, &power) {
+            report.draw(one, power, outcome.simulated);
+        }
     }
     let provenance = provenance(config.seed, config, trace);
     let report =

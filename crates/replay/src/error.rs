@@ -26,6 +26,9 @@ pub enum ReplayError {
     /// The disk cannot exist.
     #[error(transparent)]
     Disk(#[from] gordon_device::disk::ConfigError),
+    /// Disks cannot be one.
+    #[error(transparent)]
+    Stripe(#[from] gordon_device::stripe::StripeError),
     /// A disk's description cannot be read.
     #[error("{0}\n  try: the files of DiskSim 4.0's validation set show what belongs there")]
     Diskspecs(#[from] crate::diskspecs::SpecError),

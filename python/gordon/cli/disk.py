@@ -42,6 +42,14 @@ def _all(command: Any) -> Any:
                 help="Change a value of the disk: interface.queue_depth=1, cache.read_ahead=0B.",
             ),
             click.option(
+                "--stripe", type=options.COUNT, metavar="N", help="So many of it as one (RAID-0)."
+            ),
+            click.option(
+                "--stripe-unit",
+                metavar="SIZE",
+                help="What lies on one of them before the next has its turn.  [default: 64KiB]",
+            ),
+            click.option(
                 "--scheduler",
                 type=click.Choice(POLICIES),
                 help="Which request comes next, where several wait: in a drive's queue, or at the "

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 def show(console: Output, result: "Result") -> None:
     """The run's figures, and its warnings on stderr."""
     report = result.report
-    console.text(f"{result.name}: {load_of(report)}; all values are modelled")
+    many = f"{report['disks']} times " if report["disks"] > 1 else ""
+    console.text(f"{many}{result.name}: {load_of(report)}; all values are modelled")
     console.text(whole(report))
     if any(report[op]["requests"] for op in OPS):
         console.table(latencies(report))

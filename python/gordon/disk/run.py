@@ -22,6 +22,10 @@ class Options(Host):
     """A `.diskspecs` file of DiskSim's, in place of a disk of ours."""
     set_values: Sequence[str] = ()
     """`KEY=VALUE` each: any value of the disk, as `interface.queue_depth=1`."""
+    stripe: int | None = None
+    """So many of it as one (RAID-0)."""
+    stripe_unit: str = "64KiB"
+    """What lies on one of them before the next has its turn."""
     scheduler: str | None = None
     """Which request comes next, where several wait: fcfs, sstf, look, c-look, v-scan, sptf."""
     responses_out: Path | None = None
@@ -29,8 +33,12 @@ class Options(Host):
 
     def run(self, load: dict[str, Any], device: Device, progress: Progress | None) -> "Result":
         """Runs it."""
+        stripe = None
+        if self.stripe is not None:
+            stripe = {"disks": self.stripe, "unit": self.stripe_unit}
         config = {
             "device": devices.made(device, self.diskspecs, self.set_values),
+            "stripe": stripe,
             "scheduler": self.scheduler,
             "load": load,
             "host": self.host(),

@@ -13,6 +13,8 @@ use serde::Serialize;
 pub struct DiskReport {
     /// Which disk.
     pub disk: String,
+    /// How many of it.
+    pub disks: usize,
     /// From arrival to completion, of all requests.
     pub response_ms: Milliseconds,
     /// Moves of the arm and head switches, settling included.
@@ -96,48 +98,62 @@ pub struct Moves {
 }
 
 impl DiskReport {
-    /// What `stats` and `usage` say of a run.
+    /// What the `stats` of all disks and their `usage` say of a run.
     pub fn of(
         disk: String,
-        (stats, usage): (Stats, Usage),
+        stats: &[Stats],
+        usage: Usage,
         simulated: Ns,
         recorded: &Recorded,
     ) -> Self {
+        let sum = |of: fn(&Stats) -> u64| stats.iter().map(of).sum::<u64>();
+        let positionings = sum(|stats| stats.positionings);
+        let time = simulated.0 * stats.len() as u64;
         let mut all = Latency::default();
         OPS.iter().for_each(|&(op, _)| all.add(&recorded.latencies.of(op)));
-        let moves = |time: Ns| Moves {
-            mean: share(time.0, stats.positionings).map(|ns| ns / 1e6),
-            total: ratio(time.0, 1_000_000),
+        let moves = |time: u64| Moves {
+            mean: share(time, positionings).map(|ns| ns / 1e6),
+            total: ratio(time, 1_000_000),
         };
         Self {
             disk,
+            disks: stats.len(),
             response_ms: all.summary().into(),
-            seek_ms: moves(stats.seek_time),
-            rotation_ms: moves(stats.rotation_time),
-            buffer_hits: stats.cache_hits,
-            read_ahead_hits: stats.read_ahead_hits,
-            destages: stats.destages,
-            sectors_destaged: stats.sectors_destaged,
-            reading: share(usage.read.0.min(simulated.0), simulated.0),
-            writing: share(usage.write.0.min(simulated.0), simulated.0),
+            seek_ms: moves(sum(|stats| stats.seek_time.0)),
+            rotation_ms: moves(sum(|stats| stats.rotation_time.0)),
+            buffer_hits: sum(|stats| stats.cache_hits),
+            read_ahead_hits: sum(|stats| stats.read_ahead_hits),
+            destages: sum(|stats| stats.destages),
+            sectors_destaged: sum(|stats| stats.sectors_destaged),
+            reading: share(usage.read.0.min(time), time),
+            writing: share(usage.write.0.min(time), time),
             energy_j: None,
             power_states: Vec::new(),
             waking_s: 0.0,
         }
     }
 
-    /// What a disk drew, of which that is known.
+    /// Adds what one disk drew, of which that is known.
     pub fn draw<D: Device>(&mut self, disk: &Sleeper<D>, power: &PowerConfig, simulated: Ns) {
         // Up to the last thing that it did.
         let slept = disk.slept(Ns::ZERO);
-        self.energy_j = Some(disk.energy(power, simulated, &slept));
+        let energy = disk.energy(power, simulated, &slept);
+        self.energy_j = Some(self.energy_j.unwrap_or(0.0) + energy);
         let state = |(state, (time, wakes)): (&PowerState, (&Ns, &u64))| StateReport {
             name: state.name.clone(),
             time_s: time.as_secs(),
             wakes: *wakes,
         };
         let all = slept.time.iter().zip(&slept.wakes);
-        self.power_states = power.states.iter().zip(all).map(state).collect();
-        self.waking_s = slept.waking.as_secs();
+        let states: Vec<_> = power.states.iter().zip(all).map(state).collect();
+        if self.power_states.is_empty() {
+            self.power_states = states;
+        } else {
+            for (sum, more) in self.power_states.iter_mut().zip(states) {
+                sum.time_s += more.time_s;
+                sum.wakes += more.wakes;
+            }
+        }
+        self.waking_s += slept.waking.as_secs();
     }
 }
