@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,8 @@ from gordon._core import parse_bytes, parse_ns
 
 from conftest import Json, Run, mqsim
 
-ROOT = Path(__file__).resolve().parents[2]
-REAL = ROOT.parent / "shared/traces/disk"
+BESIDE = Path(__file__).resolve().parents[3] / "shared/traces"
+REAL = Path(os.environ.get("GORDON_TRACES", BESIDE)) / "disk"
 
 #: RMS distance in ms that DiskSim 4.0 says of its own runs.
 DISKSIM = {"cheetah9LP": 0.107, "barracuda": 0.348}

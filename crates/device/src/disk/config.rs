@@ -46,13 +46,13 @@ pub struct GeometryConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cylinder_skew: Option<Sourced<Ns>>,
     /// Which cylinders are numbered from the last surface to the first.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub serpentine: Serpentine,
     /// What shares spare sectors. They lie at its end.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub spare_region: Region,
     /// So many cylinders share them, where it is cylinders.
-    #[serde(default = "one")]
+    #[serde(default = "one", skip_serializing_if = "is_one")]
     pub spare_cylinders: u32,
     /// Sectors a track, from the outside in.
     pub zones: Zones,
@@ -60,6 +60,16 @@ pub struct GeometryConfig {
 
 fn one() -> u32 {
     1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // what serde asks for
+fn is_one(count: &u32) -> bool {
+    *count == 1
+}
+
+/// What nobody has given is not written either.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Bands of cylinders with the same number of sectors a track.
@@ -81,28 +91,28 @@ pub struct ZoneConfig {
     /// Sectors on each of its tracks.
     pub sectors_per_track: u32,
     /// Cylinders before it that hold nothing.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub gap: u32,
     /// Sectors from a track's end to the start of the next of its cylinder, if not as everywhere.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub track_skew: Option<u32>,
     /// The same from a cylinder's last track to the next cylinder.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub cylinder_skew: Option<u32>,
     /// Sectors from the disk's index to its first; without it, it follows from the skew before it.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub first_angle: Option<u32>,
     /// Sectors at its front that hold nothing.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub empty: u64,
     /// Spares of each region: sectors, or tracks.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub spares: u32,
     /// Sectors, or tracks, of the zone that are passed over, in the order in which that was found.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub slips: Vec<u64>,
     /// Sectors, or tracks, of the zone, and where their data are instead.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub remapped: Vec<(u64, u64)>,
 }
 
@@ -239,14 +249,14 @@ pub struct CacheConfig {
 #[serde(deny_unknown_fields)]
 pub struct SchedulerConfig {
     /// By what.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub policy: Policy,
     /// SPTF: positioning time that a second of waiting makes up for, in seconds. Zero: none, and an
     /// operation far from the others may wait for ever.
     #[serde(default = "never")]
     pub ageing: Sourced<f64>,
     /// V-SCAN: the part of the stroke that turning round counts as. 0 is SSTF, 1 is LOOK.
-    #[serde(default = "fifth")]
+    #[serde(default = "fifth", skip_serializing_if = "is_fifth")]
     pub turn: f64,
 }
 
@@ -275,6 +285,11 @@ fn never() -> Sourced<f64> {
 /// Geist and Daniel's own choice.
 fn fifth() -> f64 {
     0.2
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // what serde asks for
+fn is_fifth(turn: &f64) -> bool {
+    *turn == fifth()
 }
 
 /// Which operation comes next.
