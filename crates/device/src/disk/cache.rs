@@ -160,6 +160,12 @@ impl Dirty {
         (at < extent.end).then_some(extent.end)
     }
 
+    /// Whether any of a range is there.
+    pub fn has(&self, start: u64, end: u64) -> bool {
+        let i = self.extents.partition_point(|e| e.end <= start);
+        self.extents.get(i).is_some_and(|e| e.start() < end)
+    }
+
     /// Whether a range overlaps or touches what is there: adding it makes no new extent.
     pub fn touches(&self, start: u64, end: u64) -> bool {
         let i = self.extents.partition_point(|e| e.end < start);
@@ -280,6 +286,10 @@ mod tests {
                 for s in 0..256u64 {
                     let is = dirty.reach(s).is_some();
                     prop_assert_eq!(is, model[usize::try_from(s).unwrap()], "sector {}", s);
+                }
+                for (s, e) in [(0, 256), (start, start + len), (start + len, start + 2 * len)] {
+                    let any = (s..e.min(256)).any(|s| model[usize::try_from(s).unwrap()]);
+                    prop_assert_eq!(dirty.has(s, e), any);
                 }
                 let count = model.iter().filter(|&&m| m).count();
                 prop_assert_eq!(dirty.sectors(), u64::try_from(count).unwrap());

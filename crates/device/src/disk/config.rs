@@ -234,6 +234,9 @@ pub struct CacheConfig {
     pub size: Sourced<Bytes>,
     /// The part that may hold written data not yet on the medium. The rest is for reads.
     pub write_limit: Sourced<Bytes>,
+    /// Writes are acknowledged when they are on the medium, not when they are in memory.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub write_through: bool,
     /// Separate pieces of such data it can keep track of.
     pub write_extents: Sourced<u32>,
     /// Segments that the part for reads is divided into.

@@ -18,13 +18,15 @@
 //!   waits for. A read of what is still being fetched just waits for it. When the host gets near
 //!   the end of what was fetched and the mechanism has nothing to do, it fetches more.
 //! - **Writes** are acknowledged when they are in memory. They go to the medium when no read waits
-//!   and read-ahead is done, or beside the reads when memory is full or a flush waits.
+//!   and read-ahead is done, or beside the reads when memory is full or a flush waits. With
+//!   `cache.write_through` they are acknowledged when they are on the medium, and go there beside the
+//!   reads.
 //! - **Usage.** `read` is the time the mechanism spends on reads and on reading ahead, positioning
 //!   included: the head reads, whether or not the host asked; any other work stops it. `write` is
 //!   that of destages. Both are charged when the operation ends.
 //!
-//! Not covered: defects and spare sectors, thermal recalibration, a write cache switched off,
-//! reading a track from the middle (zero-latency access), power states, what a power cut loses.
+//! Not covered: thermal recalibration, reading a track from the middle (zero-latency access), what a
+//! power cut loses.
 
 mod cache;
 pub mod classic;
@@ -58,7 +60,7 @@ use gordon_des::Timeline;
 use gordon_units::{Bytes, Ns};
 use reads::{Read, Stream};
 use std::collections::VecDeque;
-use writes::Write;
+use writes::{Owed, Write};
 
 /// What the disk has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -129,6 +131,8 @@ pub struct Disk {
     /// Sectors, and pieces, on their way over the link into `dirty`.
     inbound: (u64, u32),
     flush: Option<u64>,
+    /// Writes in memory that are acknowledged when they are on the medium.
+    owed: Vec<Owed>,
 
     work: Work,
     head: Head,
@@ -148,6 +152,8 @@ struct Limits {
     rate_per_s: Bytes,
     dirty: u64,
     extents: usize,
+    /// Writes are acknowledged when they are on the medium.
+    through: bool,
     read_ahead: u64,
     destage: u64,
 }
@@ -157,8 +163,8 @@ struct Limits {
 enum Transfer {
     /// The data of a read.
     Out { id: u64, cause: Cause },
-    /// A piece of a write; the last acknowledges it.
-    In { start: u64, end: u64, acknowledges: Option<(u64, Cause)> },
+    /// A piece of a write; the last acknowledges it, from its first sector on.
+    In { start: u64, end: u64, acknowledges: Option<(u64, Cause, u64)> },
 }
 
 /// What the mechanism is doing.
@@ -204,6 +210,7 @@ impl Disk {
                 rate_per_s: *link.rate_per_s,
                 dirty: sectors(*cache.write_limit),
                 extents: *cache.write_extents as usize,
+                through: cache.write_through,
                 read_ahead: sectors(*cache.read_ahead),
                 destage: sectors(*cache.destage),
             },
@@ -220,6 +227,7 @@ impl Disk {
             dirty: Dirty::default(),
             inbound: (0, 0),
             flush: None,
+            owed: Vec::new(),
             work: Work::Idle,
             head: Head::default(),
             next: None,
@@ -262,7 +270,7 @@ impl Disk {
         match request.op {
             Op::Read => self.begin_read(id, start, end),
             Op::Write => {
-                self.writes.push_back(Write { id, at: start, end, since: self.clock });
+                self.writes.push_back(Write { id, start, at: start, end, since: self.clock });
                 self.admit();
             }
             Op::Trim => self.complete(id, Cause::Buffer, completed),
@@ -366,6 +374,7 @@ impl Disk {
                 self.next = Some(end);
                 self.work = Work::Idle;
                 self.segments.keep(start, end);
+                self.settle(completed);
                 self.admit();
                 self.finish_flush(Cause::Medium, completed);
             }

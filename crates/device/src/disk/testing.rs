@@ -55,6 +55,7 @@ pub fn small() -> Config {
         cache: CacheConfig {
             size: Bytes(1 << 20).into(), // 2048 sectors
             write_limit: Bytes(512 << 10).into(),
+            write_through: false,
             write_extents: 8.into(),
             segments: 4.into(), // of 256 sectors
             read_ahead: Bytes(100 * 512).into(),

@@ -222,3 +222,26 @@ fn the_drive_holds_no_more_commands_than_its_queue_is_deep() {
 fn a_request_past_the_end_is_the_callers_fault() {
     Disk::new(&small()).unwrap().submit(Ns::ZERO, 7, request(Op::Read, 299_999, 2));
 }
+
+#[test]
+fn with_write_through_a_write_is_done_when_it_is_on_the_medium() {
+    let mut config = without_read_ahead();
+    config.cache.write_through = true;
+    // In memory at 0.102 ms; sector 300 passes at 3 ms, two take 20 us.
+    let (done, _) = run(&config, &[(0, request(Op::Write, 300, 2))]);
+    assert_eq!(done, [3_020_000]);
+    // Both on one track, in one revolution: the second is nearer when both are there. A flush has nothing
+    // left to do but to be taken in.
+    let two = [(0, request(Op::Write, 300, 2)), (0, request(Op::Write, 200, 2)), (0, FLUSH)];
+    let (done, disk) = run(&config, &two);
+    assert_eq!((done[0], done[1]), (3_020_000, 2_020_000 + 10_000_000));
+    assert_eq!((done[2], disk.stats().destages), (12_120_000, 2));
+    // What follows is written as it comes by.
+    let two = [(0, request(Op::Write, 300, 2)), (1000, request(Op::Write, 302, 3))];
+    let (done, disk) = run(&config, &two);
+    assert_eq!((done, disk.stats().destages), (vec![3_020_000, 3_050_000], 2));
+    // A read does not keep it waiting for ever: it waits for the one under way.
+    let mixed = [(0, request(Op::Write, 300, 2)), (0, request(Op::Read, 600, 1))];
+    let (done, _) = run(&config, &mixed);
+    assert_eq!(done, [3_020_000, 6_011_000]);
+}

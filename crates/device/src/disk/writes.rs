@@ -13,10 +13,19 @@ const PIECE: u64 = 2048;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Write {
     pub(super) id: u64,
+    pub(super) start: u64,
     pub(super) at: u64,
     pub(super) end: u64,
     /// When it came.
     pub(super) since: Ns,
+}
+
+/// A write that is acknowledged when it is on the medium.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owed {
+    id: u64,
+    start: u64,
+    end: u64,
 }
 
 impl Disk {
@@ -41,7 +50,7 @@ impl Disk {
             write.at = end;
             // One that found no room waited for a destage.
             let cause = if write.since == self.clock { Cause::Buffer } else { Cause::Medium };
-            let acknowledges = (write.at == write.end).then_some((write.id, cause));
+            let acknowledges = (write.at == write.end).then_some((write.id, cause, write.start));
             if acknowledges.is_some() {
                 self.writes.pop_front();
             }
@@ -52,9 +61,23 @@ impl Disk {
         }
     }
 
-    /// Whether the host waits for destages: memory is full, or a flush is pending.
+    /// Whether the host waits for destages: memory is full, a flush is pending, or writes are
+    /// acknowledged after them.
     pub(super) fn destage_now(&self) -> bool {
-        self.flush.is_some() || !self.writes.is_empty()
+        self.flush.is_some() || !self.writes.is_empty() || !self.owed.is_empty()
+    }
+
+    /// Acknowledges writes all of which are on the medium now.
+    pub(super) fn settle(&mut self, completed: &mut Vec<Completion>) {
+        let mut at = 0;
+        while let Some(&Owed { id, start, end }) = self.owed.get(at) {
+            if self.dirty.has(start, end) {
+                at += 1;
+            } else {
+                self.owed.remove(at);
+                self.complete(id, Cause::Medium, completed);
+            }
+        }
     }
 
     pub(super) fn finish_transfer(&mut self, transfer: Transfer, completed: &mut Vec<Completion>) {
@@ -66,8 +89,12 @@ impl Disk {
                 let mechanics = &self.mechanics;
                 let target = |lba| mechanics.target(mechanics.geometry().place(lba));
                 self.dirty.add(start, end, self.clock, target);
-                if let Some((id, cause)) = acknowledges {
-                    self.complete(id, cause, completed);
+                match acknowledges {
+                    Some((id, _, start)) if self.limits.through => {
+                        self.owed.push(Owed { id, start, end });
+                    }
+                    Some((id, cause, _)) => self.complete(id, cause, completed),
+                    None => {}
                 }
                 self.admit();
             }
