@@ -146,8 +146,8 @@ def test_presets_and_changes(run: Run, asked: Json) -> None:
     args = ("bench", "--pattern", "random-read", "--requests", "2000")
     deep, one = asked(*args), asked(*args, "--set", "interface.queue_depth=1")
     assert deep["iops"] > 1.8 * one["iops"]
-    args = ("bench", "--pattern", "random-write", "--requests", "2000", "--queue-depth", "1")
-    back, through = asked(*args), asked(*args, "--set", "cache.write_through=true")
+    writes = ("bench", "--pattern", "random-write", "--requests", "2000", "--queue-depth", "1")
+    back, through = asked(*writes), asked(*writes, "--set", "cache.write_through=true")
     # One at a time: 9.5 ms to seek, half a revolution; else the best of 128.
     assert through["response_ms"]["mean"] == pytest.approx(9.5 + 4.17 + 0.13, rel=0.03)
     assert back["iops"] > 2 * through["iops"]
