@@ -1,7 +1,11 @@
-"""What any simulated device may be asked for, and how: one JSON config goes to the core."""
+"""What any simulated device may be asked for, and how: one JSON config goes to the core; and what a
+run comes to.
+"""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from os import PathLike, fspath
 from typing import Any
 
@@ -129,6 +133,45 @@ def dealt(options: dict[str, Any], *to: type[Any]) -> list[Any]:
             raise unknown("option", name, [name for names in known for name in names])
         hands[at][name] = value
     return [kind(**hand) for kind, hand in zip(to, hands, strict=True)]
+
+
+class Run:
+    """What one run comes to: `report` is the summary, tables are Arrow columns."""
+
+    def __init__(self, name: str, core: _core.RunResult) -> None:
+        self.name = name
+        self._core = core
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """The summary; keys are in snake_case and carry their units."""
+        report: dict[str, Any] = json.loads(self._core.json())
+        return report
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables."""
+        return self._core.tables()
+
+    def table(self, name: str) -> _core.RunTable:
+        """A table, for anything that takes Arrow: `pyarrow.table(t)`, `polars.DataFrame(t)`."""
+        return self._core.table(name)
+
+    def columns(self, name: str) -> dict[str, list[Any]]:
+        """A table's columns as lists, by name."""
+        columns: dict[str, list[Any]] = json.loads(self.table(name).json())
+        return columns
+
+    def to_parquet(self, folder: str | PathLike[str]) -> None:
+        """Writes each table into the folder, as NAME.parquet."""
+        self._core.write_parquet(fspath(folder))
+
+    def __repr__(self) -> str:
+        report = self.report
+        return (
+            f"<{type(self).__module__.rpartition('.')[0]}.Result {self.name}: "
+            f"{report['requests']} requests in {report['simulated_s']:.3g} s>"
+        )
 
 
 def load_of(report: dict[str, Any]) -> str:

@@ -3,14 +3,12 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from os import PathLike, fspath
 from typing import Any
 
 from gordon import _core
 from gordon.disk import device as devices
 from gordon.disk.device import DEFAULT
-from gordon.load import BenchLoad, Host, Path, Progress, TraceLoad, dealt
+from gordon.load import BenchLoad, Host, Path, Progress, Run, TraceLoad, dealt
 from gordon.presets import Device
 
 
@@ -48,31 +46,8 @@ class Options(Host):
         return Result(name, _core.disk_run(json.dumps(config), progress))
 
 
-class Result:
+class Result(Run):
     """One run: `report` is the summary, tables are Arrow columns."""
-
-    def __init__(self, name: str, core: _core.RunResult) -> None:
-        self.name = name
-        self._core = core
-
-    @cached_property
-    def report(self) -> dict[str, Any]:
-        """The summary; keys are in snake_case and carry their units."""
-        report: dict[str, Any] = json.loads(self._core.json())
-        return report
-
-    @property
-    def tables(self) -> list[str]:
-        """The names of the tables."""
-        return self._core.tables()
-
-    def table(self, name: str) -> _core.RunTable:
-        """A table, for anything that takes Arrow: `pyarrow.table(t)`, `polars.DataFrame(t)`."""
-        return self._core.table(name)
-
-    def to_parquet(self, folder: str | PathLike[str]) -> None:
-        """Writes each table into the folder, as NAME.parquet."""
-        self._core.write_parquet(fspath(folder))
 
 
 def replay(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gordon import _core
+from gordon.load import Run
 
 # What a comparison puts side by side: name, path in the report.
 RATIOS = {
@@ -62,49 +63,14 @@ class _Shown:
         target.write_text(text, encoding="utf-8")
 
 
-class Result(_Shown):
+class Result(Run, _Shown):
     """One run: `report` is the summary, tables are Arrow columns."""
-
-    def __init__(self, name: str, core: _core.RunResult) -> None:
-        self.name = name
-        self._core = core
-
-    @cached_property
-    def report(self) -> dict[str, Any]:
-        """The summary; keys are in snake_case and carry their units."""
-        report: dict[str, Any] = json.loads(self._core.json())
-        return report
-
-    @property
-    def tables(self) -> list[str]:
-        """The names of the tables."""
-        return self._core.tables()
-
-    def table(self, name: str) -> _core.RunTable:
-        """A table, for anything that takes Arrow: `pyarrow.table(t)`, `polars.DataFrame(t)`."""
-        return self._core.table(name)
-
-    def columns(self, name: str) -> dict[str, list[Any]]:
-        """A table's columns as lists, by name."""
-        columns: dict[str, list[Any]] = json.loads(self.table(name).json())
-        return columns
-
-    def to_parquet(self, folder: str | PathLike[str]) -> None:
-        """Writes each table into the folder, as NAME.parquet."""
-        self._core.write_parquet(fspath(folder))
 
     def _runs(self) -> "list[Result]":
         return [self]
 
     def _json(self) -> Any:
         return self.report
-
-    def __repr__(self) -> str:
-        report = self.report
-        return (
-            f"<gordon.flash.Result {self.name}: {report['requests']} requests in "
-            f"{report['simulated_s']:.3g} s>"
-        )
 
 
 class Comparison(_Shown):
