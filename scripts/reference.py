@@ -20,7 +20,7 @@ from gordon.cli import gordon
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/REFERENCE.md"
 WIDTH = 90
-KINDS = ("space", "cpu", "memory", "network", "overhead", "flash", "disk")
+KINDS = ("space", "cpu", "memory", "network", "overhead", "flash", "disk", "drive")
 
 
 def commands(command: click.Command, parent: click.Context | None, name: str) -> Iterator[str]:
@@ -83,7 +83,7 @@ class Keys:
                 yield from self._field(f"{key}.{name}", described, "")
         else:
             for choice in choices:
-                text += f" `{choice['const']}`: {choice['description']}"
+                text += f" `{self._choice(choice)}`: {choice['description']}"
             yield key, self._value(field) + may, text
 
     def _resolved(self, field: dict[str, Any]) -> dict[str, Any]:
@@ -96,6 +96,13 @@ class Keys:
             else:
                 return field
 
+    def _choice(self, choice: dict[str, Any]) -> str:
+        """One of several values, as it is written."""
+        if "const" in choice:
+            return str(choice["const"])
+        ((name, _),) = choice["properties"].items()
+        return f"{{ {name} = N }}"
+
     def _value(self, field: dict[str, Any]) -> str:
         kind = self._resolved(field)
         plain = {"string": "text", "number": "number", "integer": "whole number"}
@@ -104,7 +111,7 @@ class Keys:
         elif "examples" in kind:
             value = f"as `{kind['examples'][0]}`"
         elif "oneOf" in kind:
-            value = " or ".join(f"`{choice['const']}`" for choice in kind["oneOf"])
+            value = " or ".join(f"`{self._choice(choice)}`" for choice in kind["oneOf"])
         else:
             named = kind["type"] if isinstance(kind["type"], str) else kind["type"][0]
             value = plain.get(named, "`true` or `false`")

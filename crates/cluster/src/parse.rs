@@ -9,7 +9,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// The kinds of config, by the names users give them.
-pub const KINDS: [&str; 7] = ["space", "cpu", "memory", "network", "overhead", "flash", "disk"];
+pub const KINDS: [&str; 8] =
+    ["space", "cpu", "memory", "network", "overhead", "flash", "disk", "drive"];
 
 /// Calls `$run::<T>($args)` with the type of config `$kind`, or answers with the kinds there are.
 macro_rules! by_kind {
@@ -22,6 +23,7 @@ macro_rules! by_kind {
             "overhead" => Ok($run::<Overhead>($($arg),*)),
             "flash" => Ok($run::<ssd::SsdConfig>($($arg),*)),
             "disk" => Ok($run::<disk::Config>($($arg),*)),
+            "drive" => Ok($run::<disk::classic::ClassicConfig>($($arg),*)),
             other => Err(unknown_kind(other)),
         }
     };

@@ -13,7 +13,7 @@ use crate::results::series::Target;
 use crate::results::tables;
 use crate::run::{self, Progress, look_through, open, provenance};
 use crate::source::{Repeat, Source};
-use gordon_device::disk::classic::Classic;
+use gordon_device::disk::classic::{Classic, ClassicConfig};
 use gordon_device::disk::{self, Disk, Policy, PowerConfig, Sleeper, Stats};
 use gordon_device::stripe::Stripe;
 use gordon_device::{Completion, Device, Request, Usage};
@@ -63,6 +63,8 @@ fn one() -> u64 {
 pub enum DiskDevice {
     /// By a config of ours.
     Config(Box<disk::Config>),
+    /// By one of a drive that carries out one command at a time.
+    Classic(Box<ClassicConfig>),
     /// By a `.diskspecs` file of DiskSim's and those that it names.
     Diskspecs(PathBuf),
 }
@@ -100,6 +102,12 @@ impl Drive {
                 config.scheduler.policy = scheduler.unwrap_or(config.scheduler.policy);
                 let disk = Sleeper::new(Disk::new(&config)?, &config.power)?;
                 Ok((Self::Queued(Box::new(disk)), config.summary.clone(), Some(config.power)))
+            }
+            DiskDevice::Classic(config) => {
+                let mut config = config.clone();
+                config.scheduler.policy = scheduler.unwrap_or(config.scheduler.policy);
+                let drive = Box::new(Classic::new(&config)?);
+                Ok((Self::Classic(drive), config.summary, config.power))
             }
             DiskDevice::Diskspecs(path) => {
                 let mut config = diskspecs::read(path)?;

@@ -2,7 +2,7 @@
 
 import click
 
-KINDS = ("space", "cpu", "memory", "network", "overhead", "flash", "disk")
+KINDS = ("space", "cpu", "memory", "network", "overhead", "flash", "disk", "drive")
 
 
 @click.command()

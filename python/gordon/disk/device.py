@@ -1,30 +1,56 @@
-"""A disk: a preset or a TOML file, with values changed for one run; or DiskSim's files."""
+"""A disk: a preset or a TOML file, with values changed for one run; or DiskSim's files.
+
+There are two kinds: `disk`, which has a queue and much memory, and `drive`, which carries out one
+command at a time.
+"""
 
 from collections.abc import Sequence
 from os import fspath
+from pathlib import Path as File
 from typing import Any
+
+import tomllib
 
 from gordon import _core, parts, presets, settings
 from gordon.load import Path
 from gordon.presets import Device
 
-KIND = "disk"
+DISK, DRIVE = "disk", "drive"
 DEFAULT = "sata-7200-1tb"
 
 
 def names() -> list[str]:
     """The presets."""
-    return parts.names(KIND)
+    return parts.names(DISK) + parts.names(DRIVE)
+
+
+def kind(device: Device) -> str:
+    """Which of the two it is: only a drive has overheads of their own for each command."""
+    if isinstance(device, dict):
+        return DRIVE if "overheads" in device else DISK
+    path = fspath(device)
+    if path in names():
+        return DRIVE if path in parts.names(DRIVE) else DISK
+    try:
+        table = tomllib.loads(File(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        # Whoever loads it says what is wrong.
+        return DISK
+    return kind(table)
 
 
 def text(name: str) -> str:
     """A preset's file as it is."""
-    return presets.text(KIND, name)
+    if name not in names():
+        raise parts.unknown("disk preset", name, names())
+    return presets.text(kind(name), name)
 
 
 def load(device: Device) -> dict[str, Any]:
     """The disk, checked by the core."""
-    return presets.load(KIND, device)
+    if not isinstance(device, dict) and not ("/" in fspath(device) or File(device).is_file()):
+        text(fspath(device))
+    return presets.load(kind(device), device)
 
 
 def made(device: Device, diskspecs: Path | None, set_values: Sequence[str]) -> dict[str, Any]:
@@ -35,13 +61,15 @@ def made(device: Device, diskspecs: Path | None, set_values: Sequence[str]) -> d
                 "--set changes values of our own files, not of DiskSim's", "an edited copy of those"
             )
         return {"diskspecs": fspath(diskspecs)}
-    loaded = load(device)
+    loaded, which = load(device), kind(device)
     for setting in set_values:
         key, value = settings.split(setting, "interface.queue_depth=1")
-        settings.change(KIND, loaded, key, value)
-    return {"config": loaded}
+        settings.change(which, loaded, key, value)
+    return {"config" if which == DISK else "classic": loaded}
 
 
 def name(device: Device, diskspecs: Path | None) -> str:
     """What to call it."""
-    return presets.name(KIND, device if diskspecs is None else fspath(diskspecs))
+    if diskspecs is not None:
+        return presets.name(DISK, fspath(diskspecs))
+    return presets.name(kind(device), device)

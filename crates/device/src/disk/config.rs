@@ -68,7 +68,7 @@ fn is_one(count: &u32) -> bool {
 }
 
 /// What nobody has given is not written either.
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 

@@ -76,6 +76,7 @@ pub fn read(path: &Path) -> Result<ClassicConfig, SpecError> {
     })?;
     Ok(ClassicConfig {
         summary: spec.name.clone(),
+        source: path.display().to_string(),
         geometry,
         seek: seek(model.block("Mechanical Model")?)?,
         overheads: overheads(&spec)?,

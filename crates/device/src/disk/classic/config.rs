@@ -1,18 +1,22 @@
 //! What a drive of the 1990s is made of.
 
 use crate::disk::config::{
-    ConfigError, GeometryConfig, PowerConfig, SchedulerConfig, SeekConfig, at_least, at_most, wrong,
+    ConfigError, GeometryConfig, PowerConfig, SchedulerConfig, SeekConfig, at_least, at_most,
+    is_default, wrong,
 };
 use crate::disk::{Geometry, Mechanics};
 use gordon_units::Ns;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A drive that carries out one command at a time.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClassicConfig {
     /// One line about the part.
     pub summary: String,
+    /// Where its numbers come from.
+    pub source: String,
     /// Discs, heads, tracks, sectors.
     pub geometry: GeometryConfig,
     /// How long the arm takes.
@@ -24,15 +28,15 @@ pub struct ClassicConfig {
     /// The memory on board.
     pub buffer: BufferConfig,
     /// Which of the commands that wait at the host comes next.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub scheduler: SchedulerConfig,
     /// What it draws, where that is known.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerConfig>,
 }
 
 /// Twice a time: after a command that read, and after one that wrote.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct After {
     /// After a read.
@@ -48,7 +52,7 @@ impl After {
 }
 
 /// What the controller takes, all beside the data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Overheads {
     /// Of a read whose first sector is in memory.
@@ -70,13 +74,14 @@ pub struct Overheads {
     /// At the end of a write.
     pub write_completion: Ns,
     /// Some drives leave the bus once more in a write that follows another elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub extra: Option<Extra>,
     /// What the arm takes at least before a write.
     pub least_write_seek: Ns,
 }
 
 /// Once more off the bus, in a write that follows a write elsewhere.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Extra {
     /// In place of the overhead of a write.
@@ -94,7 +99,7 @@ pub struct Extra {
 }
 
 /// The way to the host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bus {
     /// A sector of a read.
@@ -106,7 +111,7 @@ pub struct Bus {
 }
 
 /// How far a drive reads on behind what was asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadAhead {
     /// It does not.
@@ -123,7 +128,7 @@ pub enum ReadAhead {
 }
 
 /// The memory on board: segments, each of which holds one run of sectors.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BufferConfig {
     /// How many.

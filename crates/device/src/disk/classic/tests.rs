@@ -27,6 +27,7 @@ fn config() -> ClassicConfig {
     let pieces = SeekPieces { split: 0, values_ms: [0.0, 0.0, 2.0, 0.1], first: vec![] };
     ClassicConfig {
         summary: "by hand".into(),
+        source: "nowhere".into(),
         geometry: GeometryConfig {
             sectors: 20_000.into(),
             heads: 2.into(),
