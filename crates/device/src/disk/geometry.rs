@@ -22,9 +22,10 @@
 //! remapped lies elsewhere in its zone; a transfer over it takes no longer.
 
 use super::config::{
-    Config, ConfigError, GeometryConfig, LinearZones, Region, Serpentine, ZoneConfig, Zones,
-    at_least, at_most, wrong,
+    Config, ConfigError, GeometryConfig, LinearZones, Serpentine, ZoneConfig, Zones, at_least,
+    at_most, wrong,
 };
+use super::spares::Spares;
 use crate::SECTOR;
 use gordon_units::Ns;
 
@@ -54,98 +55,6 @@ pub struct Zone {
     /// Sectors at its front that hold nothing.
     empty: u64,
     spares: Spares,
-}
-
-/// Which sectors of a zone hold nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Spares {
-    /// Sectors that are slipped together: one, or a track.
-    unit: u64,
-    /// Units in a region, and how many of them hold data.
-    span: u64,
-    good: u64,
-    /// Units of the zone that are passed over, in order.
-    slips: Box<[u64]>,
-    /// The unit in order of data from which on one more was passed over, for each.
-    steps: Box<[u64]>,
-    /// Units, and where their data are instead.
-    remapped: Box<[(u64, u64)]>,
-}
-
-impl Spares {
-    /// Those of a zone of a disk.
-    fn new(g: &GeometryConfig, zone: &ZoneConfig) -> Result<Self, ConfigError> {
-        let track = u64::from(zone.sectors_per_track);
-        let cylinder = u64::from(*g.heads) * track;
-        let all = u64::from(zone.cylinders) * cylinder;
-        let (unit, span) = match g.spare_region {
-            Region::Tracks => (track, all / track),
-            Region::Track => (1, track),
-            Region::Cylinders => (1, u64::from(g.spare_cylinders.max(1)) * cylinder),
-            Region::Zone => (1, all),
-        };
-        let spares = u64::from(zone.spares);
-        if spares >= span {
-            let must = format!("below the {span} that share them");
-            return Err(wrong("spares of a zone", spares, must));
-        }
-        let good = span - spares;
-        let mut slips: Vec<u64> = Vec::with_capacity(zone.slips.len());
-        for &slip in &zone.slips {
-            // Those noted before were numbered as if it were not there.
-            let at = slips.partition_point(|&other| other < slip);
-            slips[at..].iter_mut().for_each(|other| *other += 1);
-            slips.insert(at, slip);
-        }
-        let mut first = 0;
-        let mut steps = Vec::with_capacity(slips.len());
-        for (at, &slip) in slips.iter().enumerate() {
-            if at > 0 && slips[at - 1] / span != slip / span {
-                first = at;
-            }
-            let step = (slip % span).saturating_sub((at - first) as u64);
-            // Among the spares it moves nothing.
-            if step < good {
-                steps.push(slip / span * good + step);
-            }
-        }
-        let remapped = zone.remapped.iter().copied().collect();
-        Ok(Self { unit, span, good, slips: slips.into(), steps: steps.into(), remapped })
-    }
-
-    /// The sector of the zone that holds its `n`th of data.
-    #[inline]
-    fn place(&self, n: u64) -> u64 {
-        if self.slips.is_empty() && self.good == self.span && self.remapped.is_empty() {
-            return n;
-        }
-        let (at, rest) = (n / self.unit, n % self.unit);
-        let (region, within) = (at / self.good, at % self.good);
-        let before = |at| self.steps.partition_point(|&step| step < at) as u64;
-        let passed =
-            if self.steps.is_empty() { 0 } else { before(at + 1) - before(region * self.good) };
-        let mut place = region * self.span + within + passed;
-        if let Some((_, to)) = self.remapped.iter().find(|(from, _)| *from == place) {
-            place = *to;
-        }
-        place * self.unit + rest
-    }
-
-    /// How many sectors before a sector of the zone hold data.
-    #[inline]
-    fn before(&self, sector: u64) -> u64 {
-        if self.slips.is_empty() && self.good == self.span {
-            return sector;
-        }
-        let (at, rest) = (sector / self.unit, sector % self.unit);
-        let (region, within) = (at / self.span, at % self.span);
-        let before = |at| self.slips.partition_point(|&slip| slip < at) as u64;
-        let passed = before(at) - before(region * self.span);
-        let lost = self.slips.binary_search(&at).is_ok();
-        let held = within - passed;
-        let rest = if lost || held >= self.good { 0 } else { rest };
-        (region * self.good + held.min(self.good)) * self.unit + rest
-    }
 }
 
 /// A sector's place.
@@ -405,10 +314,29 @@ impl Geometry {
     /// Where a sector lies.
     #[inline]
     pub fn place(&self, lba: u64) -> Place {
+        let (index, zone) = self.zone(lba);
+        self.at(index, zone.spares.place(lba - zone.first_lba + zone.empty))
+    }
+
+    /// Where a sector would lie, were it not remapped. Courses are of these: a transfer over a remapped
+    /// sector takes no longer.
+    #[inline]
+    pub fn home(&self, lba: u64) -> Place {
+        let (index, zone) = self.zone(lba);
+        self.at(index, zone.spares.home(lba - zone.first_lba + zone.empty))
+    }
+
+    #[inline]
+    fn zone(&self, lba: u64) -> (usize, &Zone) {
         debug_assert!(lba < self.sectors, "sector {lba} of {}", self.sectors);
         let index = self.zones.partition_point(|z| z.first_lba <= lba) - 1;
+        (index, &self.zones[index])
+    }
+
+    /// The place of a sector of a zone.
+    #[inline]
+    fn at(&self, index: usize, at: u64) -> Place {
         let zone = &self.zones[index];
-        let at = zone.spares.place(lba - zone.first_lba + zone.empty);
         let per_track = u64::from(zone.sectors_per_track);
         let (track, sector) = (at / per_track, at % per_track);
         let (cylinder, track) = (track / u64::from(self.heads), track % u64::from(self.heads));
@@ -489,7 +417,7 @@ impl Geometry {
 mod tests {
     use super::super::testing::{preset, small};
     use super::*;
-    use crate::disk::config::ZoneConfig;
+    use crate::disk::config::{Region, ZoneConfig};
     use proptest::prelude::*;
 
     #[test]

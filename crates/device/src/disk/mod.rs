@@ -37,6 +37,7 @@ mod reads;
 mod schedule;
 mod seek;
 mod sleep;
+mod spares;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

@@ -136,7 +136,7 @@ impl Disk {
     /// Moves the end of what the head reads.
     pub(super) fn extend(&self, stream: &mut Stream, to: u64) {
         let geometry = self.mechanics.geometry();
-        let place = geometry.place(to - 1);
+        let place = geometry.home(to - 1);
         stream.to = to;
         stream.ends = stream.begins + Ns(geometry.course_end(place) - stream.course);
         stream.last = Head { cylinder: place.cylinder, head: place.head };
@@ -144,8 +144,8 @@ impl Disk {
 
     /// Positions the head and has it read `from..to`.
     pub(super) fn stream(&mut self, from: u64, to: u64) -> Stream {
-        let place = self.mechanics.geometry().place(from);
-        let course = self.mechanics.geometry().course(place);
+        let geometry = self.mechanics.geometry();
+        let (place, course) = (geometry.place(from), geometry.course(geometry.home(from)));
         let begins = self.position(self.mechanics.target(place), false);
         let segment = self.segments.open(from);
         let (ends, last) = (begins, self.head);

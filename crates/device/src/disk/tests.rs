@@ -3,7 +3,7 @@
 //! overhead a command.
 
 use super::testing::small;
-use super::{Config, Disk};
+use super::{Config, Disk, Zones};
 use crate::{Completion, Device, Op, Request, SECTOR, Usage};
 use gordon_units::{Bytes, Ns};
 
@@ -244,4 +244,19 @@ fn with_write_through_a_write_is_done_when_it_is_on_the_medium() {
     let mixed = [(0, request(Op::Write, 300, 2)), (0, request(Op::Read, 600, 1))];
     let (done, _) = run(&config, &mixed);
     assert_eq!(done, [3_020_000, 6_011_000]);
+}
+
+#[test]
+fn transfers_from_a_remapped_sector_on_end() {
+    let mut config = without_read_ahead();
+    let Zones::Table(zones) = &mut config.geometry.zones else { panic!("a table") };
+    (zones[0].spares, zones[0].remapped) = (10, vec![(300, 199_999), (199_000, 5)]);
+    config.geometry.sectors = 299_990.into();
+    let all = [(0, 300), (100_000, 298), (200_000, 199_000), (300_000, 198_990)];
+    let asked = all.map(|(at, start)| (at, request(Op::Read, start, 20)));
+    let written = all.map(|(at, start)| (500_000 + at, request(Op::Write, start, 20)));
+    let (done, disk) = run(&config, &[asked, written].concat());
+    // From 300 on: the head goes to the inside of the zone first.
+    assert!(done[0] > 3_200_000 && done.iter().all(|at| *at < 1_000_000_000), "{done:?}");
+    assert_eq!(disk.stats().sectors_destaged, 80);
 }

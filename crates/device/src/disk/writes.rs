@@ -104,13 +104,13 @@ impl Disk {
     pub(super) fn destage(&mut self, extent: usize) {
         let since = self.clock;
         let geometry = self.mechanics.geometry();
-        let place = geometry.place(self.dirty.extents()[extent].start());
-        let course = geometry.course(place);
+        let first = self.dirty.extents()[extent].start();
+        let (place, course) = (geometry.place(first), geometry.course(geometry.home(first)));
         let mechanics = &self.mechanics;
         let target = |lba| mechanics.target(mechanics.geometry().place(lba));
         let (start, end) = self.dirty.take(extent, self.limits.destage, target);
         let begins = self.position(self.mechanics.target(place), true);
-        let place = self.mechanics.geometry().place(end - 1);
+        let place = self.mechanics.geometry().home(end - 1);
         let ends = begins + Ns(self.mechanics.geometry().course_end(place) - course);
         let last = Head { cylinder: place.cylinder, head: place.head };
         self.work = Work::Destage { start, end, since, begins, ends, last };

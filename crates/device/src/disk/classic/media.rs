@@ -58,7 +58,11 @@ impl Arm {
     pub fn pass(&mut self, at: Ns, lba: u64, write: bool, least_seek: Ns) -> Pass {
         let geometry = self.mechanics.geometry();
         let place = geometry.place(lba);
-        let (first, end) = geometry.track(place);
+        let (mut first, mut end) = geometry.track(place);
+        if !(first..end).contains(&lba) {
+            // It was remapped: those beside it are others.
+            (first, end) = (lba, lba + 1);
+        }
         let target = self.mechanics.target(place);
         let seek = self.mechanics.arm_to(self.head, target.track, write).max(least_seek);
         let there = at + seek;

@@ -223,3 +223,27 @@ fn the_host_chooses_what_comes_next_but_nothing_passes_a_flush() {
     assert_eq!(order(Policy::Fcfs), [0, 1, 2, 3, 4]);
     assert_eq!(order(Policy::Sstf), [0, 2, 1, 3, 4]);
 }
+
+#[test]
+fn a_remapped_sector_is_fetched_from_where_it_is() {
+    let mut moved = config();
+    let Zones::Table(zones) = &mut moved.geometry.zones else { panic!("a table") };
+    // Sector 42 of the first track lies on cylinder 99, head 1, sector 99; ten of the zone are spare.
+    (zones[0].spares, zones[0].remapped) = (10, vec![(42, 19_999)]);
+    moved.geometry.sectors = 19_990.into();
+    moved.buffer.read_ahead = ReadAhead::None;
+    let mut drive = drive(&moved);
+    let there = drive.arm.mechanics.geometry().place(42);
+    assert_eq!((there.cylinder, there.head, there.sector), (99, 1, 99));
+    // There and back: two seeks of 11.9 ms, and the waits for sectors.
+    let took = ask(&mut drive, 0, Op::Read, 42, 4);
+    assert!((2 * 11_900..2 * 21_900).contains(&took), "{took}");
+    assert_eq!(drive.stats().seeks, 2);
+    // A transfer over it takes no longer. Written too; and all of the drive can be read.
+    assert_eq!(ask(&mut drive, 500_000, Op::Read, 40, 6) % 10_000, 4600 + 10);
+    assert!(ask(&mut drive, 1_000_000, Op::Write, 42, 1) < 1000);
+    for (at, lba) in (2..).zip((0..19_990).step_by(97)) {
+        let count = (19_990 - lba).min(97);
+        ask(&mut drive, at * 1_000_000, Op::Read, lba, count);
+    }
+}
