@@ -90,31 +90,41 @@ enum Drive {
     Striped(Box<Stripe<Drive>>),
 }
 
+/// A disk that was built.
+struct Made {
+    disk: Drive,
+    name: String,
+    /// What it draws, if that is known.
+    power: Option<PowerConfig>,
+    /// What its description says and it does not do.
+    warnings: Vec<String>,
+}
+
 impl Drive {
-    /// Builds it; its name, and what it draws.
-    fn new(
-        device: &DiskDevice,
-        scheduler: Option<Policy>,
-    ) -> Result<(Self, String, Option<PowerConfig>), ReplayError> {
+    /// Builds it.
+    fn made(device: &DiskDevice, scheduler: Option<Policy>) -> Result<Made, ReplayError> {
         match device {
             DiskDevice::Config(config) => {
                 let mut config = config.clone();
                 config.scheduler.policy = scheduler.unwrap_or(config.scheduler.policy);
                 let disk = Sleeper::new(Disk::new(&config)?, &config.power)?;
-                Ok((Self::Queued(Box::new(disk)), config.summary.clone(), Some(config.power)))
+                let (name, power) = (config.summary.clone(), Some(config.power));
+                Ok(Made { disk: Self::Queued(Box::new(disk)), name, power, warnings: Vec::new() })
             }
             DiskDevice::Classic(config) => {
                 let mut config = config.clone();
                 config.scheduler.policy = scheduler.unwrap_or(config.scheduler.policy);
-                let drive = Box::new(Classic::new(&config)?);
-                Ok((Self::Classic(drive), config.summary, config.power))
+                let disk = Self::Classic(Box::new(Classic::new(&config)?));
+                let (name, power) = (config.summary, config.power);
+                Ok(Made { disk, name, power, warnings: Vec::new() })
             }
             DiskDevice::Diskspecs(path) => {
-                let mut config = diskspecs::read(path)?;
+                let (mut config, warnings) = diskspecs::read(path)?;
                 config.scheduler.policy = scheduler.unwrap_or(config.scheduler.policy);
                 let drive = Classic::new(&config)
                     .map_err(|error| diskspecs::SpecError::Drive { path: path.clone(), error })?;
-                Ok((Self::Classic(Box::new(drive)), config.summary, config.power))
+                let (name, power) = (config.summary, config.power);
+                Ok(Made { disk: Self::Classic(Box::new(drive)), name, power, warnings })
             }
         }
     }
@@ -198,12 +208,11 @@ impl Target for Drive {}
 /// # Errors
 /// A disk that cannot be, a trace that cannot be read or does not fit, a stop.
 pub fn run(config: &DiskRunConfig, progress: &Progress) -> Result<RunResult, ReplayError> {
-    let (mut disk, name, power) = Drive::new(&config.device, config.scheduler)?;
+    let mut made = Drive::made(&config.device, config.scheduler)?;
     if let Some(stripe) = config.stripe {
-        disk = disk.striped(stripe)?;
+        made.disk = made.disk.striped(stripe)?;
     }
-    let capacity = disk.capacity();
-    let made = (disk, name, power);
+    let capacity = made.disk.capacity();
     match &config.load {
         LoadConfig::Bench(bench) => {
             let load = bench.clone().resolve(capacity, config.seed)?;
@@ -228,12 +237,14 @@ pub fn run(config: &DiskRunConfig, progress: &Progress) -> Result<RunResult, Rep
 
 fn replay(
     config: &DiskRunConfig,
-    (mut disk, name, power): (Drive, String, Option<PowerConfig>),
+    made: Made,
     load: impl Source,
     rules: &Rules,
-    (trace, warnings): (Option<TraceProvenance>, Vec<String>),
+    (trace, found): (Option<TraceProvenance>, Vec<String>),
     progress: &Progress,
 ) -> Result<RunResult, ReplayError> {
+    let Made { mut disk, name, power, mut warnings } = made;
+    warnings.extend(found);
     let log = config.requests_out.as_deref().map(RequestLog::create).transpose()?;
     let responses = config.responses_out.as_deref().map(Responses::create).transpose()?;
     let recorder = Recorder::new(&disk, rules.weights.len(), log);

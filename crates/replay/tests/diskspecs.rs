@@ -4,7 +4,7 @@
 use gordon_device::disk::classic::{Classic, ReadAhead};
 use gordon_device::disk::{Region, Serpentine, Zones};
 use gordon_device::{Device, SECTOR};
-use gordon_replay::diskspecs::read;
+use gordon_replay::diskspecs::{UNCOVERED, read};
 use gordon_units::Ns;
 use std::fs;
 use std::path::PathBuf;
@@ -90,7 +90,7 @@ fn error(name: &str, from: &str, to: &str) -> String {
     let (_folder, path) = files(name, from, to);
     match read(&path) {
         Err(error) => error.to_string(),
-        Ok(config) => match Classic::new(&config) {
+        Ok((config, _)) => match Classic::new(&config) {
             Err(error) => error.to_string(),
             Ok(_) => panic!("{to} passes"),
         },
@@ -100,7 +100,8 @@ fn error(name: &str, from: &str, to: &str) -> String {
 #[test]
 fn a_drive_is_read_from_its_three_files() {
     let (_folder, path) = files("", "", "");
-    let config = read(&path).unwrap();
+    let (config, warnings) = read(&path).unwrap();
+    assert!(warnings.is_empty(), "{warnings:?}");
     let us = |x: u64| Ns(x * 1000);
     let o = &config.overheads;
     assert_eq!((o.read_hit.read, o.read_hit.write), (us(100), us(120)));
@@ -134,8 +135,20 @@ fn the_bus_is_taken_from_the_file_that_puts_the_drive_to_use() {
         Write block transfer time = 0.05 }\nsource some.diskspecs\n\
         topology disksim_iodriver driver0 [ disksim_bus bus0 [] ]\n";
     fs::write(folder.path().join("some.parv"), parv).unwrap();
-    let bus = read(&path).unwrap().bus;
+    let bus = read(&path).unwrap().0.bus;
     assert_eq!((bus.read_sector, bus.write_sector), (Ns(150_000), Ns(100_000)));
+}
+
+#[test]
+fn what_has_no_effect_is_told() {
+    for key in UNCOVERED {
+        let with = format!("{key} = 1, Time scale");
+        let (_folder, path) = files("some.diskspecs", "Time scale", &with);
+        let warnings = read(&path).unwrap().1;
+        assert!(warnings.len() == 1 && warnings[0].contains(key), "{warnings:?}");
+    }
+    let (_folder, path) = files("some.diskspecs", "caching in buffer = 1", "caching in buffer = 0");
+    assert!(read(&path).unwrap().1[0].contains("as a cache all the same"));
 }
 
 #[test]
@@ -153,9 +166,12 @@ fn what_is_wrong_is_told_with_its_place() {
     assert!(
         specs("over. after write = 9\n}", "over. after write = 9\n").contains("ends in a block")
     );
-    assert!(specs("Time scale", "Preseeking level = 1, Time scale").contains("not covered"));
+    let text = specs("Time scale", "Preseeking level = high, Time scale");
+    assert!(text.contains("`Preseeking level` that is a number"), "{text}");
     let model = |from, to| error("some.model", from, to);
     assert!(model("dm_layout_g1 {", "dm_layout_g4 {").contains("dm_layout_g4, not dm_layout_g1"));
+    let text = model("LBN-to-PBN", "Skew units = revolutions, LBN-to-PBN");
+    assert!(text.contains("`Skew units` other than sectors"), "{text}");
     assert!(model("scheme used = 8", "scheme used = 5").contains("sparing scheme 5"));
     assert!(model("= extracted", "= linear").contains("seek type `linear`"));
     assert!(model("number = 12", "number = 8").contains("cylinders 8 to 29 after 10"));

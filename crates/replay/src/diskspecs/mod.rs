@@ -5,9 +5,9 @@
 //! CMU-PDL-08-101). Files are found beside the file that names them. Where the bus between drive and
 //! host is what limits it, that is in a `.parv` file; if one of the same name is there, it is used.
 //!
-//! Not everything there changes a result: `Access time type` and the sneaky hits do not. What does and
-//! is not covered is an error: other layouts than `dm_layout_g1`, spare schemes 4 to 6, seek curves that are
-//! neither `extracted` nor of the HPL kind, writes before the head is there.
+//! What is not covered is told: where a switch is on that changes hits or the order of things
+//! ([`UNCOVERED`]) by a warning; other layouts than `dm_layout_g1`, spare schemes 4 to 6, skews in
+//! revolutions, and seek curves that are neither `extracted` nor of the HPL kind by an error.
 
 mod text;
 
@@ -59,11 +59,23 @@ pub enum SpecError {
     },
 }
 
-/// Reads the drive that a `.diskspecs` file describes.
+/// Switches that are off in all drives of DiskSim's validation set, and have no effect here.
+pub const UNCOVERED: [&str; 8] = [
+    "Allow almost read hits",
+    "Allow sneaky full read hits",
+    "Allow sneaky partial read hits",
+    "Allow sneaky intermediate read hits",
+    "Allow write prebuffering",
+    "Preseeking level",
+    "Disconnect write if seek",
+    "Minimum read-ahead (blks)",
+];
+
+/// Reads the drive that a `.diskspecs` file describes; and what of it is not covered.
 ///
 /// # Errors
 /// Where a file cannot be read, or says what cannot be.
-pub fn read(path: &Path) -> Result<ClassicConfig, SpecError> {
+pub fn read(path: &Path) -> Result<(ClassicConfig, Vec<String>), SpecError> {
     let spec =
         text::find(path, "disksim_disk", None)?.ok_or_else(|| SpecError::None(path.into()))?;
     let model = spec.block("Model")?;
@@ -74,7 +86,16 @@ pub fn read(path: &Path) -> Result<ClassicConfig, SpecError> {
         config.zones = Zones::Table(zones);
         Ok(config)
     })?;
-    Ok(ClassicConfig {
+    let mut warnings = Vec::new();
+    for key in UNCOVERED {
+        if spec.on(key)? {
+            warnings.push(format!("{}: `{key}` has no effect here", path.display()));
+        }
+    }
+    if spec.optional("Enable caching in buffer")? == Some(0.0) {
+        warnings.push(format!("{}: its buffer is used as a cache all the same", path.display()));
+    }
+    let config = ClassicConfig {
         summary: spec.name.clone(),
         source: path.display().to_string(),
         geometry,
@@ -84,7 +105,8 @@ pub fn read(path: &Path) -> Result<ClassicConfig, SpecError> {
         buffer: buffer(&spec)?,
         scheduler: SchedulerConfig { policy: Policy::Fcfs, ..SchedulerConfig::default() },
         power: None,
-    })
+    };
+    Ok((config, warnings))
 }
 
 fn read_file(path: &Path) -> Result<String, SpecError> {
@@ -129,6 +151,11 @@ fn geometry(model: &Block) -> Result<(GeometryConfig, Vec<ZoneConfig>), SpecErro
     let mut zones: Vec<ZoneConfig> = Vec::new();
     let mut next = 0;
     for zone in layout.blocks("Zones")? {
+        for block in [layout, zone] {
+            if block.word("Skew units").is_ok_and(|unit| unit != "sectors") {
+                return Err(block.spot.wrong("`Skew units` other than sectors are not covered"));
+            }
+        }
         let (first, last) =
             (zone.count("First cylinder number")?, zone.count("Last cylinder number")?);
         if first < next || last < first {
@@ -284,10 +311,6 @@ fn bus(spec: &Block, path: &Path) -> Result<Bus, SpecError> {
 }
 
 fn buffer(spec: &Block) -> Result<BufferConfig, SpecError> {
-    if spec.on("Allow write prebuffering")? || spec.on("Preseeking level")? {
-        let why = "`Allow write prebuffering` and `Preseeking level` are not covered";
-        return Err(spec.spot.wrong(why));
-    }
     let segment_sectors = u64::from(spec.count("Segment size (in blks)")?);
     let most = match u64::from(spec.count("Maximum read-ahead (blks)")?) {
         0 => segment_sectors,

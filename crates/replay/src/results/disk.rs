@@ -16,7 +16,7 @@ pub struct DiskReport {
     /// How many of it.
     pub disks: usize,
     /// From arrival to completion, of all requests.
-    pub response_ms: Milliseconds,
+    pub response_ms: LatencySummary,
     /// Moves of the arm and head switches, settling included.
     pub seek_ms: Moves,
     /// Waits for the sector after them.
@@ -53,41 +53,6 @@ pub struct StateReport {
     pub wakes: u64,
 }
 
-/// Milliseconds; none of it where nothing was recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Milliseconds {
-    /// The mean, exact.
-    pub mean: Option<f64>,
-    /// The least, exact.
-    pub min: Option<f64>,
-    /// The median.
-    pub p50: Option<f64>,
-    /// 90 % are not above it.
-    pub p90: Option<f64>,
-    /// 99 % are not above it.
-    pub p99: Option<f64>,
-    /// 99.9 % are not above it.
-    pub p999: Option<f64>,
-    /// The greatest, exact.
-    pub max: Option<f64>,
-}
-
-impl From<LatencySummary> for Milliseconds {
-    fn from(us: LatencySummary) -> Self {
-        let ms = |us: Option<f64>| us.map(|us| us / 1e3);
-        let LatencySummary { mean, min, p50, p90, p99, p999, max, .. } = us;
-        Self {
-            mean: ms(mean),
-            min: ms(min),
-            p50: ms(p50),
-            p90: ms(p90),
-            p99: ms(p99),
-            p999: ms(p999),
-            max: ms(max),
-        }
-    }
-}
-
 /// Time of the mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Moves {
@@ -118,7 +83,7 @@ impl DiskReport {
         Self {
             disk,
             disks: stats.len(),
-            response_ms: all.summary().into(),
+            response_ms: all.summary().ms(),
             seek_ms: moves(sum(|stats| stats.seek_time.0)),
             rotation_ms: moves(sum(|stats| stats.rotation_time.0)),
             buffer_hits: sum(|stats| stats.cache_hits),

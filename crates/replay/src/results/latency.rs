@@ -114,7 +114,7 @@ impl Latency {
     }
 }
 
-/// Microseconds; none of it where nothing was recorded.
+/// Microseconds, where its key does not say otherwise; none of it where nothing was recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatencySummary {
     /// The mean, exact.
@@ -133,6 +133,17 @@ pub struct LatencySummary {
     pub p9999: Option<f64>,
     /// The greatest, exact.
     pub max: Option<f64>,
+}
+
+impl LatencySummary {
+    /// The same in milliseconds.
+    #[must_use]
+    pub fn ms(self) -> Self {
+        let Self { mean, min, p50, p90, p99, p999, p9999, max } = self;
+        let [mean, min, p50, p90, p99, p999, p9999, max] =
+            [mean, min, p50, p90, p99, p999, p9999, max].map(|us| us.map(|us| us / 1e3));
+        Self { mean, min, p50, p90, p99, p999, p9999, max }
+    }
 }
 
 /// The operations, in the order of reports.
