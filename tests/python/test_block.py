@@ -288,6 +288,33 @@ def certificates(tmp_path: Path) -> Path:
     return folder
 
 
+def test_large_and_small_requests_in_flight_together(image: str, serve: Serve) -> None:
+    """They have two threads; what was flushed outlives a kill."""
+    need("nbdsh")
+    server = serve()
+    server.shell(
+        "done = []\n"
+        "def go(call, *args): done.append(call(*args))\n"
+        "big = [nbd.Buffer.from_bytearray(bytearray([i] * (1 << 20))) for i in range(8)]\n"
+        "for i, buffer in enumerate(big):\n"
+        "    go(h.aio_pwrite, buffer, i << 20)\n"
+        "    small = nbd.Buffer.from_bytearray(bytearray([100 + i] * 4096))\n"
+        "    go(h.aio_pwrite, small, (16 << 20) + i * 4096)\n"
+        "while h.aio_in_flight():\n"
+        "    h.poll(-1)\n"
+        "assert all(h.aio_command_completed(command) for command in done)\n"
+        "h.flush()\n"
+    )
+    server.stop(signal.SIGKILL)
+    server = serve()
+    server.shell(
+        "for i in range(8):\n"
+        "    assert h.pread(1 << 20, i << 20) == bytes([i]) * (1 << 20), i\n"
+        "    assert h.pread(4096, (16 << 20) + i * 4096) == bytes([100 + i]) * 4096, i\n"
+    )
+    server.stop()
+
+
 def test_tls_beyond_this_machine(image: str, serve: Serve, certificates: Path) -> None:
     need("nbdsh")
     files = [str(certificates / name) for name in ("server-cert.pem", "server-key.pem")]

@@ -122,6 +122,45 @@ fn what_cannot_be_corrected_is_an_error_of_that_page_alone() {
     }
 }
 
+/// The disk below cannot read one unit of a super-page: whoever asks for that gets an error, and nobody
+/// else, be they read one by one, with one call, or together.
+#[test]
+fn a_bad_sector_below_is_an_error_of_its_unit_alone() {
+    for parallel in [false, true] {
+        let device = device(SHAPES[0], 32, 0.6, 1);
+        let media = formatted(&device);
+        media.read_in_parallel(parallel);
+        let mut engine: Engine<Tagged> = Engine::open(image(&media)).unwrap();
+        let data = |tag: usize, len: usize| Tagged { tag, data: vec![tag as u8; len] };
+        // Four units of 512 bytes make a super-page.
+        engine.start(Command::Write { offset: 0, fua: true }, data(7, 2048));
+        engine.run();
+        let (ppn, slot) = engine.ftl().lookup(gordon_units::Lpn(2)).unwrap();
+        assert_eq!(engine.ftl().lookup(gordon_units::Lpn(1)).unwrap().0, ppn, "one super-page");
+        media.fail_reads(Some(engine.image().places().slot(ppn, slot) + 5));
+        engine.finished(&mut vec![]);
+        for tag in 0..4 {
+            engine.start(Command::Read { offset: tag as u64 * 512 }, data(tag, 512));
+        }
+        engine.start(Command::Read { offset: 0 }, data(4, 2048));
+        engine.run();
+        let mut ended = vec![];
+        engine.finished(&mut ended);
+        let mut failed: Vec<_> =
+            ended.iter().filter(|c| c.result.is_err()).map(|c| c.payload.tag).collect();
+        failed.sort_unstable();
+        assert_eq!((ended.len(), failed), (5, vec![2, 4]), "{parallel}");
+        let good = ended.iter().filter(|c| c.result.is_ok());
+        assert!(good.map(|c| &c.payload.data).all(|data| data.iter().all(|byte| *byte == 7)));
+        assert!(engine.telemetry().counters.medium_errors > 0);
+        media.fail_reads(None);
+        engine.start(Command::Read { offset: 0 }, data(9, 2048));
+        engine.run();
+        engine.finished(&mut ended);
+        assert_eq!(ended.last().unwrap().result, Ok(()));
+    }
+}
+
 #[test]
 fn a_worn_out_array_is_read_only() {
     seeds(4, |seed| {

@@ -8,6 +8,7 @@ use crate::export::{Export, Info, Request};
 use gordon_nand::Timing;
 use gordon_store::{Command, Fault, Payload, Store};
 use std::cell::RefCell;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
@@ -36,7 +37,7 @@ thread_local! {
 }
 
 impl Direct {
-    pub fn new(store: Store<Carried>, timing: Option<Timing>) -> Self {
+    pub fn new(store: Store<Carried>, timing: Option<Timing>) -> io::Result<Self> {
         let info = store.with(|engine| info(engine.image()));
         let store = Arc::new(store);
         let (large, batches) = mpsc::channel::<Batch>();
@@ -44,10 +45,10 @@ impl Direct {
             let store = Arc::clone(&store);
             move || batches.into_iter().for_each(|mut all| store.submit(&mut all, carried::answer))
         };
-        // Where no thread can be had, nobody receives, and whoever submits carries out.
-        let thread = thread::Builder::new().name("block-large".into()).spawn(work).ok();
+        let thread = thread::Builder::new().name("block-large".into()).spawn(work)?;
         let (since, taken) = (Instant::now(), AtomicU64::new(0));
-        Self { store, info, timing, since, taken, large: Some(large), thread }
+        let (large, thread) = (Some(large), Some(thread));
+        Ok(Self { store, info, timing, since, taken, large, thread })
     }
 
     /// Leaves large requests to the thread. Not where a sync is to be waited for: those behind them
@@ -58,9 +59,9 @@ impl Direct {
         if bytes >= LARGE
             && !durable
             && let Some(large) = &self.large
-            && let Err(back) = large.send(std::mem::take(batch))
         {
-            *batch = back.0;
+            // If it has panicked, nobody takes them: what is dropped is answered with an error.
+            drop(large.send(std::mem::take(batch)));
         }
     }
 }

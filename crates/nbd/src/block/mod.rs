@@ -111,7 +111,7 @@ impl Block {
         let engine = Engine::<Carried>::open(image)?;
         Ok(Serving(match (pace, part) {
             (Pace::Real, Some(part)) => Paced::start(engine, part)?,
-            (_, part) => Arc::new(Direct::new(Store::new(engine), part.map(|part| part.0))),
+            (_, part) => Arc::new(Direct::new(Store::new(engine), part.map(|part| part.0))?),
         }))
     }
 }

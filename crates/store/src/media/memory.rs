@@ -23,6 +23,8 @@ struct State {
     syncs: u64,
     sync_fails: bool,
     parallel: bool,
+    /// A byte that cannot be read.
+    bad: Option<u64>,
 }
 
 /// Bytes in memory.
@@ -57,6 +59,11 @@ impl Memory {
     /// From now on a sync fails, or not.
     pub fn fail_syncs(&self, fail: bool) {
         self.state().sync_fails = fail;
+    }
+
+    /// From now on this byte cannot be read; none: all can.
+    pub fn fail_reads(&self, at: Option<u64>) {
+        self.state().bad = at;
     }
 
     /// From now on reads are put off and done together, or not.
@@ -141,6 +148,9 @@ impl Media for Memory {
         let state = self.state();
         if at + into.len() as u64 > self.len {
             return Err(ErrorKind::UnexpectedEof.into());
+        }
+        if state.bad.is_some_and(|bad| (at..at + into.len() as u64).contains(&bad)) {
+            return Err(Error::other("a byte cannot be read"));
         }
         while !into.is_empty() {
             let from = within(at);
