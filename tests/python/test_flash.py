@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gordon import flash
-from gordon.cli.flash_options import PATTERNS, POLICIES
+from gordon.cli.options import PATTERNS, POLICIES
 
 from conftest import SMALL, Json, Run
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from gordon.cli import flash_options as options
-from gordon.cli.flash import InOrder
+from gordon.cli import options
 
 image = click.argument("image")
 socket = click.option(
@@ -15,7 +14,7 @@ socket = click.option(
 )
 
 
-@click.group(cls=InOrder)
+@click.group(cls=options.InOrder)
 def block() -> None:
     """Flash that keeps data: an image of raw NAND under Gordon's translation layer, served as a
     block device over NBD. What a client has flushed outlives any power cut.

@@ -5,13 +5,12 @@ from typing import Any
 
 import click
 
-from gordon.cli import flash_options as options
-from gordon.cli.flash import InOrder
+from gordon.cli import options
 
 POLICIES = ("fcfs", "sstf", "look", "c-look", "v-scan", "sptf")
 
 
-@click.group(cls=InOrder)
+@click.group(cls=options.InOrder)
 def disk() -> None:
     """Simulate a hard disk. Every value is modelled."""
 

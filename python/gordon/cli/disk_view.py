@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from gordon.cli.flash_view import OPS, latencies, warn, whole
+from gordon.cli import run_view
 from gordon.cli.terminal import Output
 from gordon.human import duration, figures, short
-from gordon.load import load_of
 
 if TYPE_CHECKING:
     from gordon.disk import Result
@@ -13,15 +12,9 @@ if TYPE_CHECKING:
 
 def show(console: Output, result: "Result") -> None:
     """The run's figures, and its warnings on stderr."""
-    report = result.report
-    many = f"{report['disks']} times " if report["disks"] > 1 else ""
-    console.text(f"{many}{result.name}: {load_of(report)}; all values are modelled")
-    console.text(whole(report))
-    if any(report[op]["requests"] for op in OPS):
-        console.table(latencies(report))
-    for line in _disk(report):
-        console.text(line)
-    warn(report)
+    disks = result.report["disks"]
+    many = f"{disks} times " if disks > 1 else ""
+    run_view.show(console, result, _disk(result.report), many)
 
 
 def _disk(report: dict[str, Any]) -> list[str]:

@@ -5,17 +5,10 @@ from typing import Any
 
 import click
 
-from gordon.cli import flash_options as options
+from gordon.cli import options
 
 
-class InOrder(click.Group):
-    """Lists its commands as they are written here."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-
-@click.group(cls=InOrder)
+@click.group(cls=options.InOrder)
 def flash() -> None:
     """Simulate a flash device: its array, its translation layer, its wear. Every value is
     modelled.

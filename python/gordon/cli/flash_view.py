@@ -2,77 +2,18 @@
 
 from typing import TYPE_CHECKING, Any
 
-from gordon.cli import say
+from gordon.cli import run_view, say
+from gordon.cli.run_view import rate, warn
 from gordon.cli.terminal import Column, Output
-from gordon.human import binary, duration, figures, short
+from gordon.human import binary, figures, short
 
 if TYPE_CHECKING:
     from gordon.flash import Comparison, Result
 
-OPS = ("read", "write", "trim", "flush")
-TIMES = ("mean", "p50", "p99", "p999", "max")
-
 
 def show(console: Output, result: "Result") -> None:
     """The run's figures, and its warnings on stderr."""
-    report = result.report
-    from gordon.load import load_of
-
-    console.text(f"{result.name}: {load_of(report)}; all values are modelled")
-    console.text(whole(report))
-    if any(report[op]["requests"] for op in OPS):
-        console.table(latencies(report))
-    for line in _device(report):
-        console.text(line)
-    warn(report)
-
-
-def warn(report: dict[str, Any], name: str = "") -> None:
-    for warning in report["warnings"]:
-        say(f"{name}: {warning}" if name else warning, kind="warning")
-
-
-def whole(report: dict[str, Any]) -> str:
-    """Requests, time, rates."""
-    text = f"{report['requests']:,} requests in {duration(report['simulated_s'])} simulated"
-    if report["bandwidth_mb_s"] is not None:
-        text += f": {rate(report['bandwidth_mb_s'])}, {figures(report['iops'])} IOPS"
-    outstanding = report["outstanding"]
-    if outstanding["mean"] is not None:
-        mean, most = figures(outstanding["mean"]), f"{outstanding['max']:,}"
-        text += f"; outstanding {mean} on average, {most} at most"
-    return text
-
-
-def rate(mb_s: float) -> str:
-    return short(mb_s * 1e6, "B/s")
-
-
-def latencies(report: dict[str, Any]) -> list[Column]:
-    """A row for each operation, and below it one for each cause where there are several."""
-    rows: list[tuple[str, dict[str, Any]]] = []
-    for op in OPS:
-        one = report[op]
-        if one["requests"]:
-            rows.append((op, one))
-            if len(one["by_cause"]) > 1:
-                rows += [(f"  {cause}", of) for cause, of in one["by_cause"].items()]
-    number: dict[str, Any] = {"right": True}
-
-    def cells(key: str) -> list[str]:
-        return ["" if row.get(key) is None else figures(row[key]) for _, row in rows]
-
-    columns = [
-        Column("", [name for name, _ in rows]),
-        Column("requests", [f"{row['requests']:,}" for _, row in rows], **number),
-        Column("MB/s", cells("bandwidth_mb_s"), **number),
-        Column("IOPS", cells("iops"), **number, spare=1),
-    ]
-    titles = {"mean": "mean us", "p999": "p99.9"}
-    for time in TIMES:
-        texts = [figures(row["latency_us"][time]) for _, row in rows]
-        columns.append(Column(titles.get(time, time), texts, **number))
-    return columns
+    run_view.show(console, result, _device(result.report))
 
 
 def _device(report: dict[str, Any]) -> list[str]:
@@ -122,7 +63,7 @@ def _lifetime(report: dict[str, Any]) -> str:
 def compared(console: Output, comparison: "Comparison") -> None:
     """A row for each device; in brackets what it is of the first."""
     from gordon.flash.result import RATIOS, figure
-    from gordon.load import load_of
+    from gordon.runs import load_of
 
     rows = comparison.report["devices"]
     first = rows[0]["report"]

@@ -12,8 +12,8 @@ from typing import Any
 import tomllib
 
 from gordon import _core, parts, presets, settings
-from gordon.load import Path
 from gordon.presets import Device
+from gordon.runs import Path
 
 DISK, DRIVE = "disk", "drive"
 DEFAULT = "sata-7200-1tb"

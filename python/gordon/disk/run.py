@@ -8,8 +8,8 @@ from typing import Any
 from gordon import _core
 from gordon.disk import device as devices
 from gordon.disk.device import DEFAULT
-from gordon.load import BenchLoad, Host, Path, Progress, Run, TraceLoad, dealt
 from gordon.presets import Device
+from gordon.runs import BenchLoad, Host, Path, Progress, Run, TraceLoad, dealt
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gordon import _core
-from gordon.load import Run
+from gordon.runs import Run
 
 # What a comparison puts side by side: name, path in the report.
 RATIOS = {

@@ -9,8 +9,8 @@ from gordon import _core
 from gordon.flash import device as devices
 from gordon.flash.device import DEFAULT
 from gordon.flash.result import Comparison, Result
-from gordon.load import BenchLoad, Host, Path, Progress, TraceLoad, dealt
 from gordon.presets import Device
+from gordon.runs import BenchLoad, Host, Path, Progress, TraceLoad, dealt
 
 
 @dataclass(frozen=True, kw_only=True)

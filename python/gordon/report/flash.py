@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gordon.human import duration
-from gordon.load import load_of
 from gordon.report import page
 from gordon.report.flash_figures import figures
+from gordon.runs import load_of
 from gordon.survey.parameters import rows
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Options that the commands of `gordon flash` share. Each name is that of the Python API."""
+"""Options that the commands for simulated devices share. Each name is that of the Python API."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +21,13 @@ Decorator = Callable[[Any], Any]
 
 SHARE = click.FloatRange(0, 1)
 COUNT = click.IntRange(1)
+
+
+class InOrder(click.Group):
+    """Lists its commands as they are written here."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
 
 
 def _all(*decorators: Decorator) -> Decorator:

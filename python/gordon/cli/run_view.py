@@ -1,0 +1,75 @@
+"""A run on a simulated device for people: what all devices have."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from gordon.cli import say
+from gordon.cli.terminal import Column, Output
+from gordon.human import duration, figures, short
+from gordon.runs import load_of
+
+if TYPE_CHECKING:
+    from gordon.runs import Run
+
+OPS = ("read", "write", "trim", "flush")
+TIMES = ("mean", "p50", "p99", "p999", "max")
+
+
+def show(console: Output, result: "Run", device: Iterable[str], many: str = "") -> None:
+    """The run's figures, those of its device, and its warnings on stderr."""
+    report = result.report
+    console.text(f"{many}{result.name}: {load_of(report)}; all values are modelled")
+    console.text(whole(report))
+    if any(report[op]["requests"] for op in OPS):
+        console.table(_latencies(report))
+    for line in device:
+        console.text(line)
+    warn(report)
+
+
+def warn(report: dict[str, Any], name: str = "") -> None:
+    for warning in report["warnings"]:
+        say(f"{name}: {warning}" if name else warning, kind="warning")
+
+
+def whole(report: dict[str, Any]) -> str:
+    """Requests, time, rates."""
+    text = f"{report['requests']:,} requests in {duration(report['simulated_s'])} simulated"
+    if report["bandwidth_mb_s"] is not None:
+        text += f": {rate(report['bandwidth_mb_s'])}, {figures(report['iops'])} IOPS"
+    outstanding = report["outstanding"]
+    if outstanding["mean"] is not None:
+        mean, most = figures(outstanding["mean"]), f"{outstanding['max']:,}"
+        text += f"; outstanding {mean} on average, {most} at most"
+    return text
+
+
+def rate(mb_s: float) -> str:
+    return short(mb_s * 1e6, "B/s")
+
+
+def _latencies(report: dict[str, Any]) -> list[Column]:
+    """A row for each operation, and below it one for each cause where there are several."""
+    rows: list[tuple[str, dict[str, Any]]] = []
+    for op in OPS:
+        one = report[op]
+        if one["requests"]:
+            rows.append((op, one))
+            if len(one["by_cause"]) > 1:
+                rows += [(f"  {cause}", of) for cause, of in one["by_cause"].items()]
+    number: dict[str, Any] = {"right": True}
+
+    def cells(key: str) -> list[str]:
+        return ["" if row.get(key) is None else figures(row[key]) for _, row in rows]
+
+    columns = [
+        Column("", [name for name, _ in rows]),
+        Column("requests", [f"{row['requests']:,}" for _, row in rows], **number),
+        Column("MB/s", cells("bandwidth_mb_s"), **number),
+        Column("IOPS", cells("iops"), **number, spare=1),
+    ]
+    titles = {"mean": "mean us", "p999": "p99.9"}
+    for time in TIMES:
+        texts = [figures(row["latency_us"][time]) for _, row in rows]
+        columns.append(Column(titles.get(time, time), texts, **number))
+    return columns
