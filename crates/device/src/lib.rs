@@ -1,10 +1,11 @@
 //! Simulated storage devices. One contract: a request goes in at a time, a completion comes out
-//! at a time ([`Device`]). Behind it: flash ([`ssd`]), a hard disk ([`disk`]), a stripe of either
-//! ([`stripe`]).
+//! at a time ([`Device`]). Behind it: flash ([`ssd`]), a hard disk ([`disk`], of either kind [`drive`]), a
+//! stripe of either ([`stripe`]).
 
 mod check;
 mod contract;
 pub mod disk;
+pub mod drive;
 pub mod ssd;
 pub mod stripe;
 

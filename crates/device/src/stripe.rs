@@ -12,6 +12,9 @@ use gordon_units::{Bytes, Ns};
 /// The chunk size that most striping software starts with.
 pub const CHUNK: Bytes = Bytes(64 << 10);
 
+/// Members at most.
+pub const MEMBERS: u32 = 1024;
+
 /// Several devices as one.
 #[derive(Clone, Debug)]
 pub struct Stripe<D> {
@@ -47,6 +50,9 @@ pub enum StripeError {
          member"
     )]
     Chunk(Bytes),
+    /// More than any shelf has.
+    #[error("a stripe of {0} devices, more than {MEMBERS}\n  try: fewer")]
+    Many(u32),
 }
 
 impl<D: Device> Stripe<D> {
@@ -68,6 +74,20 @@ impl<D: Device> Stripe<D> {
             unused: Vec::new(),
             parts: Vec::new(),
         })
+    }
+
+    /// So many like `one` ([`MEMBERS`] at most) in chunks of `chunk` bytes.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and where they are too many.
+    pub fn of(one: D, members: u32, chunk: Bytes) -> Result<Self, StripeError>
+    where
+        D: Clone,
+    {
+        if members > MEMBERS {
+            return Err(StripeError::Many(members));
+        }
+        Self::new(vec![one; members as usize], chunk)
     }
 
     /// The devices it is made of.

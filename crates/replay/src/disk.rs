@@ -13,11 +13,10 @@ use crate::results::series::Target;
 use crate::results::tables;
 use crate::run::{self, Progress, look_through, open, provenance};
 use crate::source::{Repeat, Source};
+use gordon_device::Device;
 use gordon_device::disk::classic::{Classic, ClassicConfig};
-use gordon_device::disk::{self, Disk, Policy, PowerConfig, Sleeper, Stats};
-use gordon_device::stripe::Stripe;
-use gordon_device::{Completion, Device, Request, Usage};
-use gordon_units::{Bytes, Ns};
+use gordon_device::disk::{self, Policy, Stats};
+use gordon_device::drive::{Drive, DriveConfig, StripeConfig};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -69,135 +68,50 @@ pub enum DiskDevice {
     Diskspecs(PathBuf),
 }
 
-/// Several disks as one (RAID-0).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StripeConfig {
-    /// How many.
-    pub disks: u32,
-    /// What lies on one before the next has its turn.
-    pub unit: Bytes,
-}
-
-/// Disks at most: more than any shelf has.
-const DISKS: u32 = 1024;
-
-/// A disk of either kind, or several.
-#[derive(Clone, Debug)]
-enum Drive {
-    Queued(Box<Sleeper<Disk>>),
-    Classic(Box<Classic>),
-    Striped(Box<Stripe<Drive>>),
-}
-
-/// A disk that was built.
-struct Made {
-    disk: Drive,
-    name: String,
-    /// What it draws, if that is known.
-    power: Option<PowerConfig>,
+/// A disk that was described.
+struct Described {
+    config: DriveConfig,
     /// What its description says and it does not do.
     warnings: Vec<String>,
 }
 
-impl Drive {
-    /// Builds it.
-    fn made(device: &DiskDevice, scheduler: Option<Policy>) -> Result<Made, ReplayError> {
-        match device {
-            DiskDevice::Config(config) => {
-                let mut config = config.clone();
-                config.scheduler.policy = scheduler.unwrap_or(config.scheduler.policy);
-                let disk = Sleeper::new(Disk::new(&config)?, &config.power)?;
-                let (name, power) = (config.summary.clone(), Some(config.power));
-                Ok(Made { disk: Self::Queued(Box::new(disk)), name, power, warnings: Vec::new() })
-            }
-            DiskDevice::Classic(config) => {
-                let mut config = config.clone();
-                config.scheduler.policy = scheduler.unwrap_or(config.scheduler.policy);
-                let disk = Self::Classic(Box::new(Classic::new(&config)?));
-                let (name, power) = (config.summary, config.power);
-                Ok(Made { disk, name, power, warnings: Vec::new() })
-            }
-            DiskDevice::Diskspecs(path) => {
-                let (mut config, warnings) = diskspecs::read(path)?;
-                config.scheduler.policy = scheduler.unwrap_or(config.scheduler.policy);
-                let drive = Classic::new(&config)
+impl DiskDevice {
+    fn described(&self) -> Result<Described, ReplayError> {
+        let (config, warnings) = match self {
+            Self::Config(config) => (DriveConfig::Config(config.clone()), Vec::new()),
+            Self::Classic(config) => (DriveConfig::Classic(config.clone()), Vec::new()),
+            Self::Diskspecs(path) => {
+                let (config, warnings) = diskspecs::read(path)?;
+                Classic::new(&config)
                     .map_err(|error| diskspecs::SpecError::Drive { path: path.clone(), error })?;
-                let (name, power) = (config.summary, config.power);
-                Ok(Made { disk: Self::Classic(Box::new(drive)), name, power, warnings })
+                (DriveConfig::Classic(Box::new(config)), warnings)
             }
-        }
+        };
+        Ok(Described { config, warnings })
     }
 
-    /// So many of it as one.
-    fn striped(self, stripe: StripeConfig) -> Result<Self, ReplayError> {
-        let StripeConfig { disks, unit } = stripe;
-        if disks > DISKS {
-            let why = format!("{disks} disks, more than {DISKS}");
-            return Err(ReplayError::impossible("stripe", why, "fewer"));
-        }
-        let members = vec![self; disks as usize];
-        let striped = Stripe::new(members, unit);
-        Ok(Self::Striped(Box::new(striped?)))
+    /// The disk, or so many of it as one, with nothing done yet.
+    ///
+    /// # Errors
+    /// Where its description cannot be read, or no disk built from it.
+    pub fn drive(
+        &self,
+        scheduler: Option<Policy>,
+        stripe: Option<StripeConfig>,
+    ) -> Result<Drive, ReplayError> {
+        Self::made(&self.described()?.config, scheduler, stripe)
     }
 
-    /// The disks that it is made of.
-    fn disks(&self) -> &[Self] {
-        match self {
-            Self::Striped(stripe) => stripe.members(),
-            one => std::slice::from_ref(one),
-        }
-    }
-
-    /// What a single one did.
-    fn stats(&self) -> Stats {
-        match self {
-            Self::Queued(disk) => disk.disk().stats(),
-            Self::Classic(drive) => drive.stats(),
-            Self::Striped(_) => Stats::default(),
-        }
-    }
-}
-
-impl Device for Drive {
-    fn capacity(&self) -> Bytes {
-        match self {
-            Self::Queued(disk) => disk.capacity(),
-            Self::Classic(drive) => drive.capacity(),
-            Self::Striped(stripe) => stripe.capacity(),
-        }
-    }
-
-    fn submit(&mut self, at: Ns, id: u64, request: Request) {
-        match self {
-            Self::Queued(disk) => disk.submit(at, id, request),
-            Self::Classic(drive) => drive.submit(at, id, request),
-            Self::Striped(stripe) => stripe.submit(at, id, request),
-        }
-    }
-
-    fn next_event(&self) -> Option<Ns> {
-        match self {
-            Self::Queued(disk) => disk.next_event(),
-            Self::Classic(drive) => drive.next_event(),
-            Self::Striped(stripe) => stripe.next_event(),
-        }
-    }
-
-    fn step(&mut self, completed: &mut Vec<Completion>) {
-        match self {
-            Self::Queued(disk) => disk.step(completed),
-            Self::Classic(drive) => drive.step(completed),
-            Self::Striped(stripe) => stripe.step(completed),
-        }
-    }
-
-    fn usage(&self) -> Usage {
-        match self {
-            Self::Queued(disk) => disk.usage(),
-            Self::Classic(drive) => drive.usage(),
-            Self::Striped(stripe) => stripe.usage(),
-        }
+    fn made(
+        config: &DriveConfig,
+        scheduler: Option<Policy>,
+        stripe: Option<StripeConfig>,
+    ) -> Result<Drive, ReplayError> {
+        let drive = Drive::new(config, scheduler)?;
+        Ok(match stripe {
+            Some(stripe) => drive.striped(stripe)?,
+            None => drive,
+        })
     }
 }
 
@@ -208,11 +122,10 @@ impl Target for Drive {}
 /// # Errors
 /// A disk that cannot be, a trace that cannot be read or does not fit, a stop.
 pub fn run(config: &DiskRunConfig, progress: &Progress) -> Result<RunResult, ReplayError> {
-    let mut made = Drive::made(&config.device, config.scheduler)?;
-    if let Some(stripe) = config.stripe {
-        made.disk = made.disk.striped(stripe)?;
-    }
-    let capacity = made.disk.capacity();
+    let described = config.device.described()?;
+    let disk = DiskDevice::made(&described.config, config.scheduler, config.stripe)?;
+    let capacity = disk.capacity();
+    let made = (disk, described);
     match &config.load {
         LoadConfig::Bench(bench) => {
             let load = bench.clone().resolve(capacity, config.seed)?;
@@ -237,13 +150,14 @@ pub fn run(config: &DiskRunConfig, progress: &Progress) -> Result<RunResult, Rep
 
 fn replay(
     config: &DiskRunConfig,
-    made: Made,
+    (mut disk, described): (Drive, Described),
     load: impl Source,
     rules: &Rules,
     (trace, found): (Option<TraceProvenance>, Vec<String>),
     progress: &Progress,
 ) -> Result<RunResult, ReplayError> {
-    let Made { mut disk, name, power, mut warnings } = made;
+    let Described { config: of, mut warnings } = described;
+    let (name, power) = (of.summary().to_owned(), of.power());
     warnings.extend(found);
     let log = config.requests_out.as_deref().map(RequestLog::create).transpose()?;
     let responses = config.responses_out.as_deref().map(Responses::create).transpose()?;
@@ -255,7 +169,7 @@ fn replay(
     let stats: Vec<Stats> = disks.iter().map(Drive::stats).collect();
     let mut report = DiskReport::of(name, &stats, disk.usage(), outcome.simulated, &recorded);
     for one in disks {
-        if let (Drive::Queued(one), Some(power)) = (one, &power) {
+        if let (Drive::Queued(one), Some(power)) = (one, power) {
             report.draw(one, power, outcome.simulated);
         }
     }

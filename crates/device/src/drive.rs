@@ -1,0 +1,147 @@
+//! A hard disk of either kind, or several as one.
+
+use crate::disk::classic::{Classic, ClassicConfig};
+use crate::disk::{Config, ConfigError, Disk, Policy, PowerConfig, Sleeper, Stats};
+use crate::stripe::{Stripe, StripeError};
+use crate::{Completion, Device, Request, Usage};
+use gordon_units::{Bytes, Ns};
+use serde::{Deserialize, Serialize};
+
+/// A disk of either kind, as a config describes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DriveConfig {
+    /// One with a queue of its own.
+    Config(Box<Config>),
+    /// One that carries out one command at a time.
+    Classic(Box<ClassicConfig>),
+}
+
+impl DriveConfig {
+    /// What it is, in a line.
+    pub fn summary(&self) -> &str {
+        match self {
+            Self::Config(config) => &config.summary,
+            Self::Classic(config) => &config.summary,
+        }
+    }
+
+    /// What it draws, if that is known.
+    pub fn power(&self) -> Option<&PowerConfig> {
+        match self {
+            Self::Config(config) => Some(&config.power),
+            Self::Classic(config) => config.power.as_ref(),
+        }
+    }
+}
+
+/// Several disks as one (RAID-0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StripeConfig {
+    /// How many.
+    pub disks: u32,
+    /// What lies on one before the next has its turn.
+    pub unit: Bytes,
+}
+
+/// A disk of either kind, or several.
+#[derive(Clone, Debug)]
+pub enum Drive {
+    /// With a queue of its own.
+    Queued(Box<Sleeper<Disk>>),
+    /// One command at a time.
+    Classic(Box<Classic>),
+    /// Several as one.
+    Striped(Box<Stripe<Drive>>),
+}
+
+impl Drive {
+    /// Builds one; `scheduler` in place of its own policy.
+    ///
+    /// # Errors
+    /// Where the config contradicts itself.
+    pub fn new(config: &DriveConfig, scheduler: Option<Policy>) -> Result<Self, ConfigError> {
+        match config {
+            DriveConfig::Config(config) => {
+                let mut config = config.clone();
+                config.scheduler.policy = scheduler.unwrap_or(config.scheduler.policy);
+                let disk = Sleeper::new(Disk::new(&config)?, &config.power)?;
+                Ok(Self::Queued(Box::new(disk)))
+            }
+            DriveConfig::Classic(config) => {
+                let mut config = config.clone();
+                config.scheduler.policy = scheduler.unwrap_or(config.scheduler.policy);
+                Ok(Self::Classic(Box::new(Classic::new(&config)?)))
+            }
+        }
+    }
+
+    /// So many of it as one.
+    ///
+    /// # Errors
+    /// Where they cannot be striped.
+    pub fn striped(self, stripe: StripeConfig) -> Result<Self, StripeError> {
+        let members = Stripe::of(self, stripe.disks, stripe.unit)?;
+        Ok(Self::Striped(Box::new(members)))
+    }
+
+    /// The disks that it is made of.
+    pub fn disks(&self) -> &[Self] {
+        match self {
+            Self::Striped(stripe) => stripe.members(),
+            one => std::slice::from_ref(one),
+        }
+    }
+
+    /// What a single one did.
+    pub fn stats(&self) -> Stats {
+        match self {
+            Self::Queued(disk) => disk.disk().stats(),
+            Self::Classic(drive) => drive.stats(),
+            Self::Striped(_) => Stats::default(),
+        }
+    }
+
+    fn device(&self) -> &dyn Device {
+        match self {
+            Self::Queued(disk) => &**disk,
+            Self::Classic(drive) => &**drive,
+            Self::Striped(stripe) => &**stripe,
+        }
+    }
+}
+
+impl Device for Drive {
+    fn capacity(&self) -> Bytes {
+        self.device().capacity()
+    }
+
+    fn submit(&mut self, at: Ns, id: u64, request: Request) {
+        match self {
+            Self::Queued(disk) => disk.submit(at, id, request),
+            Self::Classic(drive) => drive.submit(at, id, request),
+            Self::Striped(stripe) => stripe.submit(at, id, request),
+        }
+    }
+
+    fn next_event(&self) -> Option<Ns> {
+        match self {
+            Self::Queued(disk) => disk.next_event(),
+            Self::Classic(drive) => drive.next_event(),
+            Self::Striped(stripe) => stripe.next_event(),
+        }
+    }
+
+    fn step(&mut self, completed: &mut Vec<Completion>) {
+        match self {
+            Self::Queued(disk) => disk.step(completed),
+            Self::Classic(drive) => drive.step(completed),
+            Self::Striped(stripe) => stripe.step(completed),
+        }
+    }
+
+    fn usage(&self) -> Usage {
+        self.device().usage()
+    }
+}
