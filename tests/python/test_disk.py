@@ -198,7 +198,7 @@ def test_presets_and_changes(run: Run, asked: Json) -> None:
         (("bench", "--pattern", "random-read", "--responses", "."), ("folder",)),
         (("show", "no-such"), ("no disk preset",)),
         (("replay", "t", "--stripe", "2", "--stripe-unit", "1000B"), ("chunks of 1KB",)),
-        (("replay", "t", "--stripe", "5000"), ("5000 disks",)),
+        (("replay", "t", "--stripe", "5000"), ("5000 devices",)),
     ],
 )
 def test_bad_input_is_one_clear_error(
