@@ -65,6 +65,7 @@ class RunResult:
         """Writes each table into the folder, as NAME.parquet."""
 
 def disk_run(config: str, tick: Callable[[int, int], None] | None = None) -> RunResult: ...
+
 _Probes = tuple[list[int], list[int], list[int], list[int]]
 # Operation (0: read, 1: write, 3: flush), offset, length, nanoseconds after the one before.
 
@@ -77,10 +78,10 @@ class DiskProber:
     def probe(self, asked: _Probes) -> list[tuple[int, int]]:
         """When each was issued and completed, in nanoseconds."""
 
-def probes_write(
-    path: str, about: str, asked: _Probes, answers: list[tuple[int, int]]
-) -> None: ...
-def probes_read(path: str) -> tuple[str, _Probes, list[tuple[int, int]]]: ...
+def probes_write(path: str, about: str, asked: _Probes, answers: list[tuple[int, int]]) -> None: ...
+def probes_read(
+    path: str,
+) -> tuple[str, tuple[bytes, list[int], list[int], list[int]], list[tuple[int, int]]]: ...
 def flash_run(config: str, tick: Callable[[int, int], None] | None = None) -> RunResult: ...
 def flash_run_all(
     configs: list[str], tick: Callable[[int, int], None] | None = None

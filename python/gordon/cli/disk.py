@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from gordon.cli import options
+from gordon.cli import disk_fit, options
 
 POLICIES = ("fcfs", "sstf", "look", "c-look", "v-scan", "sptf")
 
@@ -149,3 +149,7 @@ def _run(simulate: Any, given: dict[str, Any]) -> None:
     for path in (parquet, *files, None if silent else json_path):
         if path is not None:
             click.echo(f"wrote {path}", err=True)
+
+
+disk.add_command(disk_fit.probe)
+disk.add_command(disk_fit.fit)

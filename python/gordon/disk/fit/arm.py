@@ -1,16 +1,17 @@
 """What the arm takes.
 
-A sector that passes under the head a moment after the one before is either reached in time or comes a
-revolution later. So of reads that follow another over the same distance, to sectors at all angles, the
-times lie between the least the drive can do and a revolution more: that least is command overhead and
-seek. (The minimum time between request completions of Worthington and others, SIGMETRICS 1995.)
+A sector that passes under the head a moment after the one before is either reached in time or comes
+a revolution later. So of reads that follow another over the same distance, to sectors at all
+angles, the times lie between the least the drive can do and a revolution more: that least is
+command overhead and seek. (The minimum time between request completions of Worthington and others,
+SIGMETRICS 1995.)
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from gordon.disk.fit.asking import Asking, Batch, Floats
+from gordon.disk.fit.asking import FLUSH, READ, WRITE, Asking, Batch, Floats
 from gordon.disk.fit.spindle import Spindle
 from gordon.disk.fit.zones import Cylinder, Zone
 
@@ -48,7 +49,12 @@ def least(times: Floats, revolution: float) -> Least:
 
 
 def near(
-    spindle: Spindle, of: Cylinder, cylinders: int, heads: int, rng: np.random.Generator
+    spindle: Spindle,
+    of: Cylinder,
+    cylinders: int,
+    heads: int,
+    rng: np.random.Generator,
+    write: bool = False,
 ) -> Asking[Least]:
     """Over a distance within a zone: the sector to go to is chosen by its angle, ever closer."""
     turn, per_track = spindle.revolution, of.zone.per_track
@@ -70,7 +76,7 @@ def near(
             ahead = (aim - off + away) / turn % 1.0
             to = (per_track // 2 + round(ahead * per_track)) % per_track
             places += [from_track + per_track // 2, base - cylinders * of.sectors + to]
-        took = yield from _pairs(spindle, "seeks", places)
+        took = yield from _pairs(spindle, places, write)
         if round_ == 0:
             # Skews are not known to the nanosecond, and add up over cylinders.
             turns = np.exp(2j * np.pi * (took - aims) / turn)
@@ -83,7 +89,12 @@ def near(
 
 
 def far(
-    spindle: Spindle, zones: list[Zone], heads: int, cylinders: int, rng: np.random.Generator
+    spindle: Spindle,
+    zones: list[Zone],
+    heads: int,
+    cylinders: int,
+    rng: np.random.Generator,
+    write: bool = False,
 ) -> Asking[Least]:
     """Over a distance anywhere, between sectors at random."""
     total = sum((zone.end - zone.first) // (zone.per_track * heads) for zone in zones)
@@ -92,7 +103,7 @@ def far(
         one = int(rng.integers(0, total - cylinders))
         pair = [_in_cylinder(zones, heads, at, rng) for at in (one, one + cylinders)]
         places += pair if rng.random() < 0.5 else pair[::-1]
-    took = yield from _pairs(spindle, "seeks", places)
+    took = yield from _pairs(spindle, places, write)
     return least(took[~np.isnan(took)], spindle.revolution)
 
 
@@ -106,12 +117,27 @@ def _in_cylinder(zones: list[Zone], heads: int, at: int, rng: np.random.Generato
     return zone.first + min(at, count - 1) * size + int(rng.integers(0, size))
 
 
-def _pairs(spindle: Spindle, about: str, places: list[int]) -> Asking[Floats]:
-    """From the end of the first of each pair to that of the second; NaN where memory had one."""
-    times = yield Batch(about, places)
-    took = np.diff(times.completed)[::2].copy()
-    hit = times.took < spindle.quick
-    took[hit[::2] | hit[1::2]] = np.nan
+def _pairs(spindle: Spindle, places: list[int], write: bool) -> Asking[Floats]:
+    """From the end of the first of each pair, a read, to that of the second; NaN where memory had
+    one.
+
+    The second is a read, or a write and the flush that puts it on the medium.
+    """
+    if write:
+        op = [READ, WRITE, FLUSH] * (len(places) // 2)
+        three = [
+            at for one, two in zip(places[::2], places[1::2], strict=True) for at in (one, two, 0)
+        ]
+        length = [1, 1, 0] * (len(places) // 2)
+        times = yield Batch("write seeks", three, length=length, op=op)
+        took = times.completed[2::3] - times.completed[::3]
+        hit = times.took[::3] < spindle.quick
+    else:
+        times = yield Batch("seeks", places)
+        took = times.completed[1::2] - times.completed[::2]
+        short = times.took < spindle.quick
+        hit = short[::2] | short[1::2]
+    took[hit] = np.nan
     return took
 
 
@@ -119,31 +145,42 @@ def arm(
     spindle: Spindle, zones: list[Zone], of: Cylinder, overhead: float, rng: np.random.Generator
 ) -> Asking[Arm]:
     """Head switch and seeks; `overhead` is what a read takes that needs neither."""
-
-    def less(one: Least) -> Least:
-        return Least(max(0.0, one.time - overhead), one.within)
-
     switch = None
     if of.heads > 1:
         # Down: up, the drive may be on its way there already, reading ahead.
-        switch = less((yield from near(spindle, of, 0, 1, rng)))
+        found = yield from near(spindle, of, 0, 1, rng)
+        switch = _less(found, overhead)
+    return Arm(switch, (yield from seeks(spindle, zones, of, overhead, rng)))
+
+
+def seeks(
+    spindle: Spindle,
+    zones: list[Zone],
+    of: Cylinder,
+    overhead: float,
+    rng: np.random.Generator,
+    write: bool = False,
+) -> Asking[list[tuple[int, Least]]]:
+    """Over some distances, from a cylinder to the whole stroke."""
     total = sum((zone.end - zone.first) // (zone.per_track * of.heads) for zone in zones)
-    in_zone = (of.zone.end - of.zone.first) // of.sectors // 8
-    seeks = []
-    for distance in _distances(min(in_zone, 400), total):
-        if distance <= min(in_zone, 400):
-            found = yield from near(spindle, of, distance, 0, rng)
+    near_by = min((of.zone.end - of.zone.first) // of.sectors // 8, 400)
+    found = []
+    for distance in _distances(near_by, total):
+        if distance <= near_by:
+            one = yield from near(spindle, of, distance, 0, rng, write)
         else:
-            found = yield from far(spindle, zones, of.heads, distance, rng)
-        seeks.append((distance, less(found)))
-    return Arm(switch, seeks)
+            one = yield from far(spindle, zones, of.heads, distance, rng, write)
+        found.append((distance, _less(one, overhead)))
+    return found
 
 
-def heads_by_switch(
-    spindle: Spindle, of: Cylinder, rng: np.random.Generator
-) -> Asking[int | None]:
-    """Heads, where skews do not tell: over a cylinder's tracks there is no head to switch, so that the
-    way is shorter than over one track more or less. None where it is not."""
+def _less(one: Least, overhead: float) -> Least:
+    return Least(max(0.0, one.time - overhead), one.within)
+
+
+def heads_by_switch(spindle: Spindle, of: Cylinder, rng: np.random.Generator) -> Asking[int | None]:
+    """Heads, where skews do not tell: over a cylinder's tracks there is no head to switch, so that
+    the way is shorter than over one track more or less. None where it is not."""
     apart = spindle.revolution / 500
     shorter: list[int] = []
     before = (yield from near(spindle, of, 1, 0, rng)).time

@@ -17,7 +17,6 @@ from gordon import _core
 from gordon.runs import Path
 
 READ, WRITE, FLUSH = 0, 1, 3
-SECTOR = 512
 
 Floats = NDArray[np.float64]
 Probes = tuple[list[int], list[int], list[int], list[int]]
@@ -36,16 +35,16 @@ class Batch:
     think: float | list[float] = 0.0
     op: int | list[int] = READ
 
-    def columns(self) -> Probes:
-        """As the core takes them."""
+    def columns(self, unit: int) -> Probes:
+        """As the core takes them; a sector has so many bytes."""
         count = len(self.sectors)
         length = self.length if isinstance(self.length, list) else [self.length] * count
         think = self.think if isinstance(self.think, list) else [self.think] * count
         op = self.op if isinstance(self.op, list) else [self.op] * count
         return (
             op,
-            [sector * SECTOR for sector in self.sectors],
-            [sectors * SECTOR for sectors in length],
+            [sector * unit for sector in self.sectors],
+            [sectors * unit for sectors in length],
             [round(after) for after in think],
         )
 
@@ -68,8 +67,10 @@ Asking = Generator[Batch, Timed, T]
 
 
 class Prober(Protocol):
-    """Who answers."""
+    """Who answers; its sectors have `sector` bytes, its capacity is in bytes."""
 
+    @property
+    def sector(self) -> int: ...
     def capacity(self) -> int: ...
     def probe(self, asked: Probes) -> list[tuple[int, int]]: ...
 
@@ -82,6 +83,10 @@ class Recorder:
         self._asked: Probes = ([], [], [], [])
         self._answers: list[tuple[int, int]] = []
 
+    @property
+    def sector(self) -> int:
+        return self._prober.sector
+
     def capacity(self) -> int:
         return self._prober.capacity()
 
@@ -91,6 +96,11 @@ class Recorder:
             kept.extend(new)
         self._answers.extend(answers)
         return answers
+
+    @property
+    def count(self) -> int:
+        """Probes that were answered."""
+        return len(self._answers)
 
     def write(self, path: Path, about: dict[str, Any]) -> None:
         """Writes the log: a row for each probe, and what was probed."""
@@ -102,18 +112,21 @@ class Recorded:
 
     def __init__(self, path: Path) -> None:
         self.path = fspath(path)
-        about, self._asked, self._answers = _core.probes_read(self.path)
+        about, (ops, *others), self._answers = _core.probes_read(self.path)
+        self._asked = [list(ops), *others]
         self.about: dict[str, Any] = json.loads(about)
         self._at = 0
+
+    @property
+    def sector(self) -> int:
+        return int(self.about["sector_bytes"])
 
     def capacity(self) -> int:
         return int(self.about["capacity_bytes"])
 
     def probe(self, asked: Probes) -> list[tuple[int, int]]:
         first, self._at = self._at, self._at + len(asked[0])
-        if any(
-            kept[first : self._at] != new for kept, new in zip(self._asked, asked, strict=True)
-        ):
+        if any(kept[first : self._at] != new for kept, new in zip(self._asked, asked, strict=True)):
             raise _core.GordonError(
                 f"{self.path}: its probes are not those that this version asks "
                 f"(it was made by gordon {self.about.get('gordon', '?')})",
@@ -128,7 +141,9 @@ def answered(asking: Asking[T], prober: Prober, progress: Progress | None = None
     try:
         batch = next(asking)
         while True:
-            times = np.array(prober.probe(batch.columns()), dtype=np.float64).reshape(-1, 2)
+            times = np.array(prober.probe(batch.columns(prober.sector)), dtype=np.float64).reshape(
+                -1, 2
+            )
             done += len(times)
             if progress is not None:
                 progress(batch.about, done)

@@ -6,9 +6,10 @@ import numpy as np
 
 from gordon._core import GordonError
 from gordon.disk.fit.arm import Arm, arm, heads_by_switch
-from gordon.disk.fit.asking import SECTOR, Asking, Batch, Timed
+from gordon.disk.fit.asking import Asking, Batch, Timed
 from gordon.disk.fit.memory import Memory, memory
 from gordon.disk.fit.spindle import Spindle, first_guess, revolution
+from gordon.disk.fit.writes import Writes, writes
 from gordon.disk.fit.zones import Cylinder, Zone, cylinder, zones
 
 # Reads at the end, which nothing is learned from: against them the parameters are held.
@@ -33,15 +34,16 @@ class Found:
     cylinder: Cylinder
     arm: Arm
     memory: Memory | None
+    writes: Writes | None
     check: Check
 
 
-def extract(capacity_bytes: int, seed: int) -> Asking[Found]:
-    """Asks, and learns. Reads only."""
-    sectors = capacity_bytes // SECTOR
+def extract(sectors: int, seed: int, write: bool) -> Asking[Found]:
+    """Asks a disk of so many sectors, and learns; reads only, unless it may write."""
     if sectors < 1 << 20:
         raise GordonError(
-            f"{sectors} sectors are too few to tell tracks, zones and seeks apart", "a whole disk"
+            f"{sectors} sectors are too few for tracks, zones and seeks to be told apart",
+            "a whole disk",
         )
     rng = np.random.default_rng(seed)
     spindle = yield from revolution(sectors // 2 + int(rng.integers(0, 1000)), rng)
@@ -56,8 +58,11 @@ def extract(capacity_bytes: int, seed: int) -> Asking[Found]:
         if heads is not None:
             inner = replace(inner, heads=heads, known=True)
     of_arm = yield from arm(spindle, bands, inner, spindle.hit + transfer, rng)
+    of_writes = None
+    if write:
+        of_writes = yield from writes(spindle, bands, inner, rng)
     check = yield from _check(sectors, spindle, rng)
-    return Found(sectors, spindle, bands, inner, of_arm, of_memory, check)
+    return Found(sectors, spindle, bands, inner, of_arm, of_memory, of_writes, check)
 
 
 def _check(sectors: int, spindle: Spindle, rng: np.random.Generator) -> Asking[Check]:

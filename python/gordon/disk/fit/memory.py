@@ -1,7 +1,7 @@
 """The memory on board, and the way to it.
 
-Whether a read comes from memory shows in its time: no sector has to come by. Every question is asked
-where nothing was read before.
+Whether a read comes from memory shows in its time: no sector has to come by. Every question is
+asked where nothing was read before.
 """
 
 from collections.abc import Callable
@@ -20,10 +20,10 @@ REPEATS = 3
 
 @dataclass(frozen=True)
 class Memory:
-    """What it keeps of what was read; sectors, nanoseconds, bytes a second."""
+    """What it keeps of what was read; sectors, nanoseconds."""
 
     overhead: float
-    rate: float
+    sectors_a_second: float
     read_ahead: int
     segments: int
     segment: int
@@ -100,7 +100,7 @@ def interface(spindle: Spindle, fresh: _Fresh) -> Asking[tuple[float, float]]:
     sectors = np.array(LENGTHS, dtype=np.float64)
     hits = least < spindle.revolution / 2
     slope, start = np.polyfit(sectors[hits], least[hits], 1)
-    return max(0.0, float(start)), 512 / float(slope) * 1e9
+    return max(0.0, float(start)), 1e9 / float(slope)
 
 
 def _most(test: Callable[[int], Asking[bool]], limit: int) -> Asking[int]:

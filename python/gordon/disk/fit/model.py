@@ -1,6 +1,8 @@
-"""From what was found to a disk of ours: its file, and how well it answers as the unknown one did."""
+"""From what was found to a disk of ours: its file, and how well it answers as the unknown one
+did."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,16 +10,19 @@ import numpy as np
 
 from gordon import _core
 from gordon.disk.fit.arm import Least
-from gordon.disk.fit.asking import SECTOR, Floats
+from gordon.disk.fit.asking import Floats
 from gordon.disk.fit.extract import Found
 
+# Bytes of a sector of ours.
+SECTOR = 512
 # A curve of three times is taken where it is as close to the seeks as this, else their table.
 CLOSE = 0.03
 
 
 @dataclass(frozen=True)
 class Curve:
-    """a + b sqrt(d) + c d through the seeks, in nanoseconds; `off` is the weighted mean distance, relative."""
+    """a + b sqrt(d) + c d through the seeks, in nanoseconds; `off` is the weighted mean distance,
+    relative."""
 
     a: float
     b: float
@@ -26,6 +31,16 @@ class Curve:
 
     def time(self, distance: Floats | float) -> Floats:
         return np.asarray(self.a + self.b * np.sqrt(distance) + self.c * np.asarray(distance))
+
+    def three(self, cylinders: int) -> dict[str, float]:
+        """The times that data sheets print, of a disk of so many cylinders."""
+        distances = np.arange(1, cylinders, dtype=np.float64)
+        pairs = cylinders - distances
+        return {
+            "track_to_track": float(self.time(1)),
+            "average": float((pairs * self.time(distances)).sum() / pairs.sum()),
+            "full_stroke": float(self.time(cylinders - 1)),
+        }
 
 
 def curve(seeks: list[tuple[int, Least]]) -> Curve:
@@ -44,15 +59,21 @@ class Model:
     """A disk as `gordon disk` takes it."""
 
     config: dict[str, Any]
+    curve: Curve
+    """Of reads."""
     parameters: dict[str, Any]
     """In words of the field, as reports have them."""
 
 
-def model(found: Found, like: dict[str, Any], like_name: str, origin: str) -> Model:
-    """The disk; what times of single reads do not tell is that of `like`."""
+def model(
+    found: Found, like: dict[str, Any], like_name: str, origin: str, sector: int = SECTOR
+) -> Model:
+    """The disk; what times of single reads do not tell is that of `like`. It was asked by sectors
+    of so many bytes; ours have 512."""
+    unit = sector // SECTOR
 
     def measured(value: Any, how: str = "") -> dict[str, Any]:
-        return {"value": value, "source": f"measured, {origin}{how}"}
+        return {"value": value, "source": f"times of {origin}{how}"}
 
     def inferred(value: Any, why: str) -> dict[str, Any]:
         return {"value": value, "assumed": why}
@@ -65,43 +86,41 @@ def model(found: Found, like: dict[str, Any], like_name: str, origin: str) -> Mo
     table, held = [], 0
     for zone in found.zones[:-1]:
         cylinders = round((zone.end - zone.first) / (zone.per_track * heads))
-        table.append({"cylinders": cylinders, "sectors_per_track": zone.per_track})
+        table.append({"cylinders": cylinders, "sectors_per_track": zone.per_track * unit})
         held += cylinders * zone.per_track * heads
     last = found.zones[-1].per_track
     table.append(
-        {"cylinders": -(-(found.sectors - held) // (last * heads)), "sectors_per_track": last}
+        {
+            "cylinders": -(-(found.sectors - held) // (last * heads)),
+            "sectors_per_track": last * unit,
+        }
     )
     total = sum(zone["cylinders"] for zone in table)
 
     through = curve(found.arm.seeks)
-    distances = np.arange(1, total, dtype=np.float64)
-    pairs = total - distances
-    three = {
-        "track_to_track": float(through.time(1)),
-        "average": float((pairs * through.time(distances)).sum() / pairs.sum()),
-        "full_stroke": float(through.time(total - 1)),
-    }
-    rising = bool(np.all(np.diff(through.time(distances)) >= 0)) and three["track_to_track"] > 0
-    if through.off < CLOSE and rising:
-        note = f"; within {through.off:.1%} of {len(found.arm.seeks)} distances"
-        read: dict[str, Any] = {k: measured(_time(v), note) for k, v in three.items()}
-        first = three["track_to_track"]
-    else:
-        read = {"table": [[distance, _time(seek.time)] for distance, seek in found.arm.seeks]}
-        first = found.arm.seeks[0][1].time
-
-    track_skew, cylinder_skew = inner.track_skew, inner.cylinder_skew
+    three = through.three(total)
+    read, first = _seek(found.arm.seeks, through, total, measured)
+    # A microsecond each for rounding: a skew is never less than what a write needs to go on.
+    track_skew, cylinder_skew = inner.track_skew, max(inner.cylinder_skew, first + 1e3)
     switch = found.arm.head_switch
     switch_time = min(switch.time if switch else first, track_skew - 1e3)
-    # A skew is what a write needs to go on, and little more. A microsecond for rounding.
-    cylinder_skew = max(cylinder_skew, first + 1e3)
-    settle = min(track_skew - switch_time, cylinder_skew - max(first, switch_time)) - 1e3
-    settle = max(0.0, settle)
+    written = found.writes
+    write: dict[str, Any]
+    if written is None:
+        settle = min(track_skew - switch_time, cylinder_skew - max(first, switch_time)) - 1e3
+        why = "skews that leave just room for it: reads do not show writes"
+        write = {"write_settle_ms": inferred(round(max(0.0, settle) / 1e6, 4), why)}
+    else:
+        curve_of_writes = curve(written.seeks)
+        longer = max(first, float(curve_of_writes.time(1)))
+        track_skew = max(track_skew, switch_time + longer - first + 1e3)
+        cylinder_skew = max(cylinder_skew, longer + 1e3, switch_time + longer - first + 1e3)
+        write = {"write": _seek(written.seeks, curve_of_writes, total, measured, least=first)[0]}
     memory = found.memory
-    ahead = memory.read_ahead * SECTOR if memory else 0
-    reads = memory.segments * memory.segment * SECTOR if memory else SECTOR
-    rate = memory.rate if memory else 300e6
-    because = "skews that leave just room for it: reads do not show writes"
+    ahead = memory.read_ahead * sector if memory else 0
+    reads = memory.segments * memory.segment * sector if memory else SECTOR
+    rate = memory.sectors_a_second * sector if memory else 300e6
+    kept = written.cache * sector if written and not written.through else None
     heads_of = (
         measured(heads)
         if inner.known
@@ -110,7 +129,7 @@ def model(found: Found, like: dict[str, Any], like_name: str, origin: str) -> Mo
     config = {
         "summary": f"disk fitted to {origin}",
         "geometry": {
-            "sectors": measured(found.sectors),
+            "sectors": measured(found.sectors * unit),
             "heads": heads_of,
             "rpm": measured(round(60e9 / found.spindle.revolution)),
             "track_skew": measured(_time(track_skew)),
@@ -122,35 +141,42 @@ def model(found: Found, like: dict[str, Any], like_name: str, origin: str) -> Mo
             if switch
             else inferred(_time(switch_time), "one head: there is none"),
             "read": read,
-            "write_settle_ms": inferred(round(settle / 1e6, 4), because),
+            **write,
         },
         "interface": {
-            "rate_per_s": measured(f"{round(rate)}B")
+            "rate_per_s": measured(f"{rate / 1e6:.4g}MB")
             if memory
             else inferred("300MB", "nothing came from memory"),
             "overhead": measured(_time(memory.overhead if memory else 0.0)),
             "queue_depth": borrowed(like["interface"]["queue_depth"]),
         },
         "cache": {
-            "size": inferred(
-                f"{2 * reads}B", "what was seen to be kept of reads, and as much for writes"
+            "size": measured(_size(reads + kept))
+            if kept
+            else inferred(
+                _size(2 * reads), "what was seen to be kept of reads, and as much for writes"
             ),
-            "write_limit": inferred(f"{reads}B", "as much as for reads: reads do not show it"),
-            "write_extents": borrowed(like["cache"]["write_extents"]),
+            "write_limit": measured(_size(kept))
+            if kept
+            else inferred(_size(reads), "as much as for reads: reads do not show it"),
+            **({"write_through": True} if written and written.through else {}),
+            "write_extents": measured(written.extents)
+            if kept and written
+            else borrowed(like["cache"]["write_extents"]),
             "segments": measured(memory.segments if memory else 1),
-            "read_ahead": measured(f"{ahead}B"),
+            "read_ahead": measured(_size(ahead)),
             "destage": borrowed(like["cache"]["destage"]),
         },
         "scheduler": {"ageing": borrowed(like["scheduler"].get("ageing", 0.0))},
         "power": {state: borrowed(like["power"][state]) for state in ("idle", "read", "write")},
     }
     parameters = {
-        "sectors": found.sectors,
+        "sectors": found.sectors * unit,
         "revolution_ms": found.spindle.revolution / 1e6,
         "rpm": round(60e9 / found.spindle.revolution),
         "heads": heads if inner.known else None,
         "zones": [
-            {"first_sector": zone.first, "sectors_per_track": zone.per_track}
+            {"first_sector": zone.first * unit, "sectors_per_track": zone.per_track * unit}
             for zone in found.zones
         ],
         "cylinders": total,
@@ -163,32 +189,67 @@ def model(found: Found, like: dict[str, Any], like_name: str, origin: str) -> Mo
             {"cylinders": d, "ms": seek.time / 1e6, "within_ms": seek.within / 1e6}
             for d, seek in found.arm.seeks
         ],
+        "writes": None
+        if written is None
+        else {
+            "through": written.through,
+            "seek_ms": {k: v / 1e6 for k, v in curve(written.seeks).three(total).items()},
+            "cache_bytes": kept,
+            "extents": written.extents if kept else None,
+        },
         "overhead_us": memory.overhead / 1e3 if memory else None,
-        "interface_mb_s": memory.rate / 1e6 if memory else None,
+        "interface_mb_s": rate / 1e6 if memory else None,
         "read_cache": None
         if memory is None
         else {
             "segments": memory.segments,
-            "segment_bytes": memory.segment * SECTOR,
+            "segment_bytes": memory.segment * sector,
             "read_ahead_bytes": ahead,
             "bytes": reads,
         },
     }
-    return Model(config, parameters)
+    return Model(config, through, parameters)
+
+
+def _seek(
+    seeks: list[tuple[int, Least]],
+    through: Curve,
+    cylinders: int,
+    measured: Callable[[Any, str], dict[str, Any]],
+    least: float = 0.0,
+) -> tuple[dict[str, Any], float]:
+    """The config of a seek curve, and its time over one cylinder: three times where the curve
+    through them is close to all, else the table. None is shorter than `least`."""
+    three = through.three(cylinders)
+    rising = bool(np.all(np.diff(through.time(np.arange(1, cylinders, dtype=np.float64))) >= 0))
+    if through.off < CLOSE and rising and three["track_to_track"] > 0:
+        note = f"; within {through.off:.1%} of {len(seeks)} distances"
+        three["track_to_track"] = max(three["track_to_track"], least)
+        return {k: measured(_time(v), note) for k, v in three.items()}, three["track_to_track"]
+    table = [[distance, _time(max(seek.time, least))] for distance, seek in seeks]
+    return {"table": table}, max(seeks[0][1].time, least)
 
 
 def _time(nanoseconds: float) -> str:
-    return f"{round(nanoseconds)}ns"
+    return f"{round(nanoseconds) / 1e6:.6f}".rstrip("0").rstrip(".") + "ms"
 
 
-def goodness(found: Found, config: dict[str, Any]) -> dict[str, float]:
-    """The reads at the end, asked of the fitted disk too: how far their times lie from the unknown's.
+def _size(count: int) -> str:
+    for factor, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if count % factor == 0:
+            return f"{count // factor}{name}"
+    return f"{count}B"
 
-    The demerit is the RMS distance of the two distributions (Ruemmler and Wilkes, IEEE Computer 27(3),
-    1994): both in order, and the differences in pairs.
+
+def goodness(found: Found, config: dict[str, Any], sector: int = SECTOR) -> dict[str, float]:
+    """The reads at the end, asked of the fitted disk too: how far their times lie from the
+    unknown's.
+
+    The demerit is the RMS distance of the two distributions (Ruemmler and Wilkes, IEEE Computer
+    27(3), 1994): both in order, and the differences in pairs.
     """
     prober = _core.DiskProber(json.dumps({"device": {"config": config}}))
-    fitted = np.array(prober.probe(found.check.batch.columns()), dtype=np.float64)
+    fitted = np.array(prober.probe(found.check.batch.columns(sector)), dtype=np.float64)
     theirs, ours = np.sort(found.check.times.took), np.sort(fitted[:, 1] - fitted[:, 0])
     demerit = float(np.sqrt(np.mean((theirs - ours) ** 2)))
     # Angles are not the unknown disk's: so far two runs of one disk would be apart.

@@ -1,12 +1,14 @@
 """What turns: the revolution, tracks, skews, zones.
 
-The completion of a read tells, modulo a revolution, the angle of its last sector. Reads go down from
-sector to sector, for a drive reads ahead upwards: what lies below is not in its memory. (Worthington,
-Ganger, Patt and Wilkes, "On-Line Extraction of SCSI Disk Drive Parameters", SIGMETRICS 1995, interrogate
-drives likewise; Schlosser and others, FAST 2005, find tracks by rotation.)
+The completion of a read tells, modulo a revolution, the angle of its last sector. Reads go down
+from sector to sector, for a drive reads ahead upwards: what lies below is not in its memory.
+(Worthington, Ganger, Patt and Wilkes, "On-Line Extraction of SCSI Disk Drive Parameters",
+SIGMETRICS 1995, interrogate drives likewise; Schlosser and others, FAST 2005, find tracks by
+rotation.)
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -43,7 +45,8 @@ class Tracks:
     per_track: float
     """Sectors that pass in a revolution."""
     skews: list[tuple[int, float]]
-    """Where one ends: at most `step` sectors below this one, and nanoseconds that are lost there."""
+    """Where one ends: at most `step` sectors below this one, and nanoseconds that are lost
+    there."""
     step: int
     bottom: int
     """The lowest sector that was read."""
@@ -59,8 +62,8 @@ def revolution(top: int, rng: np.random.Generator) -> Asking[Spindle]:
     times = yield Batch("revolution", list(below), think=think.tolist())
     apart = np.diff(times.completed)
     turns = np.round(apart / gap)
-    # apart = turns x revolution - a sector, but where a track ends or memory answered: those are told by
-    # their distance from the rest, and the course goes on behind them from where it may.
+    # apart = turns x revolution - a sector, but where a track ends or memory answered: those are
+    # told by their distance from the rest, and the course goes on behind them from where it may.
     known = np.stack([turns, np.ones(len(turns))], axis=1)
     off = apart - known @ _robust(known, apart)
     usual = 1.48 * float(np.median(np.abs(off)))
@@ -133,7 +136,7 @@ def tracks(spindle: Spindle, top: int, guess: float, count: float, about: str) -
     course = -np.concatenate([[0.0], np.cumsum(np.nan_to_num(apart, nan=unit))])
     breaks = [0, *(np.flatnonzero(skewed | np.isnan(apart)) + 1).tolist(), len(course)]
     above, below = 0.0, 0.0
-    for start, end in zip(breaks, breaks[1:], strict=False):
+    for start, end in pairwise(breaks):
         if end - start > 2:
             x = np.array(places[start:end], dtype=np.float64)
             x -= x.mean()

@@ -1,11 +1,13 @@
 """Bands of tracks with the same number of sectors; heads and skews of one of them."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gordon._core import GordonError
-from gordon.disk.fit.asking import Asking
+from gordon.disk.fit.asking import Asking, Floats
 from gordon.disk.fit.spindle import POINTS, Spindle, track_start, tracks
 
 # Places that are looked at first; between two that differ the zones' ends are searched.
@@ -65,7 +67,7 @@ def zones(spindle: Spindle, capacity: int, guess: float) -> Asking[list[Zone]]:
     for i in range(PLACES):
         yield from look(room + round((capacity - 1 - room) * i / (PLACES - 1)))
     known = sorted(samples)
-    open_ends = list(zip(known, known[1:], strict=False))
+    open_ends = list(pairwise(known))
     ends = []
     while open_ends:
         low, high = open_ends.pop()
@@ -79,7 +81,7 @@ def zones(spindle: Spindle, capacity: int, guess: float) -> Asking[list[Zone]]:
         open_ends += [(low, middle), (middle, high)]
     ends = [0, *sorted(ends), capacity]
     found = []
-    for first, end in zip(ends, ends[1:], strict=False):
+    for first, end in pairwise(ends):
         inside = [samples[at] for at in samples if first + room < at <= end]
         if inside:
             found.append(Zone(first, end, round(float(np.median(inside)))))
@@ -124,10 +126,10 @@ def cylinder(spindle: Spindle, zone: Zone) -> Asking[Cylinder]:
     return Cylinder(zone, start, heads or 1, heads is not None, track_skew, cylinder_skew)
 
 
-def _crossing(sizes: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarray:  # type: ignore[type-arg]
+def _crossing(sizes: Floats) -> NDArray[np.bool_]:
     """Which skews are those between cylinders: the rarer, or of equally many the longer."""
     longer = sizes > (sizes.min() + sizes.max()) / 2
-    return longer if longer.sum() * 2 <= len(sizes) else ~longer
+    return np.asarray(longer if longer.sum() * 2 <= len(sizes) else ~longer)
 
 
 def _period(sizes: list[float], spindle: Spindle) -> int | None:
