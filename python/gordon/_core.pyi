@@ -65,10 +65,15 @@ class RunResult:
         """Writes each table into the folder, as NAME.parquet."""
 
 def disk_run(config: str, tick: Callable[[int, int], None] | None = None) -> RunResult: ...
+def disk_run_all(
+    configs: list[str], tick: Callable[[int, int], None] | None = None
+) -> list[RunResult]:
+    """One device a core; results in the order of the configs."""
+
 def flash_run(config: str, tick: Callable[[int, int], None] | None = None) -> RunResult: ...
 def flash_run_all(
     configs: list[str], tick: Callable[[int, int], None] | None = None
 ) -> list[RunResult]:
-    """One device a core; results in the order of the configs."""
+    """As `disk_run_all`."""
 
 def flash_wa(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...

@@ -57,6 +57,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::RunResult>()?;
     module.add_class::<run::RunTable>()?;
     module.add_function(wrap_pyfunction!(disk::disk_run, module)?)?;
+    module.add_function(wrap_pyfunction!(disk::disk_run_all, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_run, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_run_all, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_wa, module)?)?;

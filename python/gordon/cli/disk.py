@@ -1,6 +1,5 @@
 """`gordon disk replay`, `bench`, `presets`, `show`."""
 
-import json
 from typing import Any
 
 import click
@@ -84,8 +83,9 @@ def replay(trace: str, **given: Any) -> None:
     --speed says otherwise.
     """
     from gordon import disk
+    from gordon.cli import disk_view, runs
 
-    _run(lambda device, rest: disk.replay(trace, device, **rest), given)
+    runs.run(disk.replay, trace, given, disk_view.show)
 
 
 @disk.command()
@@ -98,8 +98,9 @@ def bench(pattern: str, **given: Any) -> None:
     It is a closed loop, 32 outstanding, unless told otherwise.
     """
     from gordon import disk
+    from gordon.cli import disk_view, runs
 
-    _run(lambda device, rest: disk.bench(pattern, device, **rest), given)
+    runs.run(disk.bench, pattern, given, disk_view.show)
 
 
 @disk.command()
@@ -127,25 +128,3 @@ def show(name: str) -> None:
     from gordon import disk
 
     click.echo(disk.text(name), nl=False)
-
-
-def _run(simulate: Any, given: dict[str, Any]) -> None:
-    """Runs, writes what is asked for, and shows the rest."""
-    from gordon.cli import output, terminal
-    from gordon.cli.disk_view import show as view
-    from gordon.cli.progress import Progress
-
-    device, parquet, json_path = given.pop("device"), given.pop("parquet"), given.pop("json_path")
-    files = (given["requests_out"], given["responses_out"])
-    output.check(json_path, *files)
-    with Progress("simulating") as progress:
-        result = simulate(device, {"progress": progress.tick} | options.given(given))
-    if parquet is not None:
-        result.to_parquet(parquet)
-    if json_path is not None:
-        output.write({json_path: json.dumps(result.report, indent=1) + "\n"})
-    silent = json_path == output.STDOUT
-    view(terminal.messages() if silent else terminal.data(), result)
-    for path in (parquet, *files, None if silent else json_path):
-        if path is not None:
-            click.echo(f"wrote {path}", err=True)

@@ -8,7 +8,8 @@ from gordon.cli.terminal import Column, Output
 from gordon.human import binary, figures, short
 
 if TYPE_CHECKING:
-    from gordon.flash import Comparison, Result
+    from gordon.flash import Result
+    from gordon.results import Comparison
 
 
 def show(console: Output, result: "Result") -> None:
@@ -60,10 +61,10 @@ def _lifetime(report: dict[str, Any]) -> str:
     return f"lifetime {years} at this rate, without pause; {left} can be programmed"
 
 
-def compared(console: Output, comparison: "Comparison") -> None:
+def compared(console: Output, comparison: "Comparison[Result]") -> None:
     """A row for each device; in brackets what it is of the first."""
-    from gordon.flash.result import RATIOS, figure
-    from gordon.runs import load_of
+    from gordon.flash.result import Result
+    from gordon.results import figure, load_of
 
     rows = comparison.report["devices"]
     first = rows[0]["report"]
@@ -75,7 +76,7 @@ def compared(console: Output, comparison: "Comparison") -> None:
     def column(title: str, key: str, shown: Any, spare: int = 0) -> Column:
         cells = []
         for row in rows:
-            value, ratio = figure(row["report"], RATIOS[key]), row["relative"][key]
+            value, ratio = figure(row["report"], Result.RATIOS[key]), row["relative"][key]
             text = "" if value is None else shown(value)
             if text and ratio is not None and row is not rows[0]:
                 text += f" ({figures(ratio)})"

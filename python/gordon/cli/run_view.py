@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output
 from gordon.human import duration, figures, short
-from gordon.runs import load_of
+from gordon.results import load_of
 
 if TYPE_CHECKING:
-    from gordon.runs import Run
+    from gordon.results import Run
 
 OPS = ("read", "write", "trim", "flush")
 TIMES = ("mean", "p50", "p99", "p999", "max")

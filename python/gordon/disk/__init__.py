@@ -9,6 +9,7 @@ whose args are (what, what to try).
 """
 
 from gordon.disk.device import DEFAULT, load, names, text
-from gordon.disk.run import Result, bench, replay
+from gordon.disk.result import Result
+from gordon.disk.run import bench, replay
 
 __all__ = ["DEFAULT", "Result", "bench", "load", "names", "replay", "text"]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from gordon.human import duration
 from gordon.report import page
 from gordon.report.flash_figures import figures
-from gordon.runs import load_of
+from gordon.results import load_of
 from gordon.survey.parameters import rows
 
 if TYPE_CHECKING:
-    from gordon.flash import Result
+    from gordon.results import Run
 
 Shown = Callable[[Any], str]
 
@@ -30,7 +30,7 @@ PAGES = {
 }
 
 
-def render(runs: "list[Result]") -> str:
+def render(runs: "list[Run]") -> str:
     """The report's HTML."""
     reports = [run.report for run in runs]
     drawn = figures(runs)
@@ -55,7 +55,7 @@ def render(runs: "list[Result]") -> str:
     )
 
 
-def _warnings(run: "Result") -> list[str]:
+def _warnings(run: "Run") -> list[str]:
     found: list[str] = run.report["warnings"]
     return found
 

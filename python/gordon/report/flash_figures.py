@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gordon.flash import Result
+    from gordon.results import Run
 
 Spec = dict[str, Any]
 
@@ -21,7 +21,7 @@ TONES = ("--cpu", "--storage", "--network", "--flash-controller", "--mixed", "--
 DASHES = {"read": "solid", "write": "dot", "trim": "dash", "flush": "dashdot"}
 
 
-def figures(runs: "list[Result]") -> dict[str, Spec]:
+def figures(runs: "list[Run]") -> dict[str, Spec]:
     """All figures by name, each with a title in its layout."""
     return {
         "bandwidth": _over_time(
@@ -72,12 +72,12 @@ def _axis(title: str, **more: Any) -> Spec:
     return {"title": {"text": title}} | more
 
 
-def _name(runs: "list[Result]", run: "Result", what: str) -> str:
+def _name(runs: "list[Run]", run: "Run", what: str) -> str:
     return what if len(runs) == 1 else f"{run.name}, {what}"
 
 
 def _over_time(
-    runs: "list[Result]", title: str, unit: str, lines: dict[str, str], share: bool = False
+    runs: "list[Run]", title: str, unit: str, lines: dict[str, str], share: bool = False
 ) -> Spec:
     data = []
     for i, run in enumerate(runs):
@@ -106,7 +106,7 @@ def _over_time(
     return {"data": data, "layout": layout | {"hovermode": "x unified", "showlegend": True}}
 
 
-def _latency(runs: "list[Result]") -> Spec:
+def _latency(runs: "list[Run]") -> Spec:
     """The part of the requests that took no longer, by operation."""
     data: list[dict[str, Any]] = []
     for i, run in enumerate(runs):
@@ -155,7 +155,7 @@ def _thinned(x: list[float], y: list[float], most: int = 1500) -> tuple[list[flo
     return [x[0], *x], [0.0, *y]
 
 
-def _erases(runs: "list[Result]") -> Spec:
+def _erases(runs: "list[Run]") -> Spec:
     data = []
     for i, run in enumerate(runs):
         table = run.columns("erases")
