@@ -4,9 +4,12 @@ import json
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from gordon import _core
+
+if TYPE_CHECKING:
+    from gordon.report.kinds import DeviceKind
 
 
 class _Shown:
@@ -20,16 +23,15 @@ class _Shown:
 
     def html(self) -> str:
         """One HTML file that works offline."""
-        from gordon.report.flash import render
+        from gordon.report.runs import render
 
         return render(self._runs())
 
     def figures(self) -> dict[str, Any]:
-        """Plotly figures by name: bandwidth, queue depth and utilisation over time, latencies,
-        erases."""
+        """Plotly figures by name: those of the report."""
         import plotly.graph_objects as go  # type: ignore[import-untyped, unused-ignore]
 
-        from gordon.report.flash_figures import figures, light
+        from gordon.report.run_figures import figures, light
 
         return {name: go.Figure(light(spec)) for name, spec in figures(self._runs()).items()}
 
@@ -50,6 +52,10 @@ class Run(_Shown):
 
     RATIOS: ClassVar[dict[str, str]] = {}
     """What a comparison puts side by side: name, path in the report."""
+
+    def kind(self) -> "DeviceKind":
+        """What reports tell of such devices."""
+        raise NotImplementedError
 
     def __init__(self, name: str, core: _core.RunResult) -> None:
         self.name = name

@@ -14,6 +14,9 @@ from gordon.results import Comparison, Run
 Path = str | PathLike[str]
 Progress = Callable[[int, int], None]
 
+FILES = ("requests_out", "responses_out", "checkpoint")
+"""Options that name a file which the core writes, of one run."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Host:
@@ -184,10 +187,11 @@ class Kind(Generic[R]):
         if (trace is None) == (pattern is None):
             raise _core.GordonError("a comparison has one load", "a trace, or a pattern")
         load, how = dealt(options, TraceLoad if pattern is None else BenchLoad, self.options)
-        if how.requests_out is not None:
-            raise _core.GordonError(
-                "a file of requests is of one device", "`replay` or `bench` for each"
-            )
+        for name in FILES:
+            if getattr(how, name, None) is not None:
+                raise _core.GordonError(
+                    f"{name} is a file of one device", "`replay` or `bench` for each"
+                )
         if len(devices) < 2:
             raise _core.GordonError(
                 "a comparison needs two devices or more", "presets by name, or TOML files"

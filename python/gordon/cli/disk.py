@@ -1,4 +1,4 @@
-"""`gordon disk replay`, `bench`, `presets`, `show`."""
+"""`gordon disk replay`, `bench`, `compare`, `presets`, `show`."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def disk() -> None:
 
 
 def _all(command: Any) -> Any:
-    """What both commands take."""
+    """What all runs take."""
     for option in reversed(
         [
             click.option(
@@ -62,8 +62,11 @@ def _all(command: Any) -> Any:
                 help="Write the response time of each request: milliseconds, a line each.",
             ),
             options.json_out,
+            options.report_out,
             click.option(
-                "--parquet", metavar="DIR", help="Write the tables (latencies, depths) as Parquet."
+                "--parquet",
+                metavar="DIR",
+                help="Write the tables (over time, latencies, depths) as Parquet.",
             ),
         ]
     ):
@@ -101,6 +104,31 @@ def bench(pattern: str, **given: Any) -> None:
     from gordon.cli import disk_view, runs
 
     runs.run(disk.bench, pattern, given, disk_view.show)
+
+
+@disk.command()
+@click.argument("words", nargs=-1, required=True, metavar="[TRACE] DISK DISK...")
+@click.option(
+    "--pattern", type=click.Choice(options.PATTERNS), help="A pattern in the trace's place."
+)
+@options.bench
+@options.trace
+@_all
+def compare(words: tuple[str, ...], **given: Any) -> None:
+    """Compare disks under the same load.
+
+    A DISK is a preset or a TOML file; the load is a TRACE, or a pattern with --pattern. Ratios are
+    to the first disk. There is one disk a core.
+    """
+    from gordon import disk
+    from gordon.cli import disk_view, runs
+
+    runs.compare(disk.compare, words, given, disk_view.compared)
+
+
+# A comparison names its disks itself, and files of one run are not for several.
+OF_ONE = ("device", "diskspecs", "requests_out", "responses_out", "parquet")
+compare.params = [option for option in compare.params if option.name not in OF_ONE]
 
 
 @disk.command()

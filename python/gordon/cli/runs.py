@@ -9,12 +9,10 @@ import click
 from gordon.cli import options, output, terminal
 from gordon.cli.progress import Progress
 from gordon.cli.terminal import Output
+from gordon.runs import FILES
 
 if TYPE_CHECKING:
     from gordon.results import Comparison, Run
-
-# Files that the core writes as it runs.
-WRITTEN = ("requests_out", "responses_out", "checkpoint")
 
 
 def run(
@@ -25,8 +23,8 @@ def run(
 ) -> None:
     """Asks a device for a trace or a pattern, writes what is wanted, and shows the rest."""
     device, parquet = given.pop("device"), given.pop("parquet")
-    json_path, report = given.pop("json_path"), given.pop("report", None)
-    files = [given[name] for name in WRITTEN if name in given]
+    json_path, report = given.pop("json_path"), given.pop("report")
+    files = [given[name] for name in FILES if name in given]
     output.check(json_path, report, *files)
     with Progress("simulating") as progress:
         result = simulate(asked, device, progress=progress.tick, **options.given(given))

@@ -9,6 +9,7 @@ from gordon.disk import device as devices
 from gordon.disk.device import DEFAULT
 from gordon.disk.result import Result
 from gordon.presets import Device
+from gordon.results import Comparison
 from gordon.runs import BenchLoad, Kind, Path, Progress, RunOptions, TraceLoad
 
 
@@ -68,3 +69,18 @@ def bench(
     Patterns are those of `gordon.flash.bench`. Options are those of `BenchLoad` and `Options`.
     """
     return DISK.run(BenchLoad, pattern, device, progress, options)
+
+
+def compare(
+    trace: Path | None,
+    disks: Sequence[Device],
+    *,
+    pattern: str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Comparison[Result]:
+    """Gives several disks the same load, a trace or a pattern, one disk a core.
+
+    Options are those of `replay` or of `bench`, and are the same for all disks.
+    """
+    return DISK.compare(trace, pattern, disks, progress, options)

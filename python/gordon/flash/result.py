@@ -1,8 +1,11 @@
 """What a run on a simulated flash device comes to."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gordon.results import Run
+
+if TYPE_CHECKING:
+    from gordon.report.kinds import DeviceKind
 
 
 class Result(Run):
@@ -23,3 +26,8 @@ class Result(Run):
         "energy_j": "energy_j",
         "lifetime_years": "lifetime_years",
     }
+
+    def kind(self) -> "DeviceKind":
+        from gordon.report.flash import Flash
+
+        return Flash()
