@@ -65,6 +65,10 @@ class RunResult:
         """Writes each table into the folder, as NAME.parquet."""
 
 def disk_run(config: str, tick: Callable[[int, int], None] | None = None) -> RunResult: ...
+def disk_run_all(
+    configs: list[str], tick: Callable[[int, int], None] | None = None
+) -> list[RunResult]:
+    """One device a core; results in the order of the configs."""
 
 _Probes = tuple[list[int], list[int], list[int], list[int]]
 # Operation (0: read, 1: write, 3: flush), offset, length, nanoseconds after the one before.
@@ -86,6 +90,6 @@ def flash_run(config: str, tick: Callable[[int, int], None] | None = None) -> Ru
 def flash_run_all(
     configs: list[str], tick: Callable[[int, int], None] | None = None
 ) -> list[RunResult]:
-    """One device a core; results in the order of the configs."""
+    """As `disk_run_all`."""
 
 def flash_wa(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...

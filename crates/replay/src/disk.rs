@@ -176,7 +176,6 @@ fn replay(
     let provenance = provenance(config.seed, config, trace);
     let report =
         Report::new(&outcome, &run, &recorded, &rules.weights, report, warnings, provenance);
-    let tables =
-        vec![("latency", tables::latency(&recorded)), ("outstanding", tables::outstanding(&run))];
+    let tables = tables::of_disks(&run, &recorded, stats.len() as u64);
     Ok(RunResult { report, tables })
 }

@@ -1,6 +1,5 @@
-"""`gordon disk replay`, `bench`, `presets`, `show`."""
+"""`gordon disk replay`, `bench`, `compare`, `presets`, `show`."""
 
-import json
 from typing import Any
 
 import click
@@ -16,7 +15,7 @@ def disk() -> None:
 
 
 def _all(command: Any) -> Any:
-    """What both commands take."""
+    """What all runs take."""
     for option in reversed(
         [
             click.option(
@@ -63,8 +62,11 @@ def _all(command: Any) -> Any:
                 help="Write the response time of each request: milliseconds, a line each.",
             ),
             options.json_out,
+            options.report_out,
             click.option(
-                "--parquet", metavar="DIR", help="Write the tables (latencies, depths) as Parquet."
+                "--parquet",
+                metavar="DIR",
+                help="Write the tables (over time, latencies, depths) as Parquet.",
             ),
         ]
     ):
@@ -84,8 +86,9 @@ def replay(trace: str, **given: Any) -> None:
     --speed says otherwise.
     """
     from gordon import disk
+    from gordon.cli import disk_view, runs
 
-    _run(lambda device, rest: disk.replay(trace, device, **rest), given)
+    runs.run(disk.replay, trace, given, disk_view.show)
 
 
 @disk.command()
@@ -98,8 +101,34 @@ def bench(pattern: str, **given: Any) -> None:
     It is a closed loop, 32 outstanding, unless told otherwise.
     """
     from gordon import disk
+    from gordon.cli import disk_view, runs
 
-    _run(lambda device, rest: disk.bench(pattern, device, **rest), given)
+    runs.run(disk.bench, pattern, given, disk_view.show)
+
+
+@disk.command()
+@click.argument("words", nargs=-1, required=True, metavar="[TRACE] DISK DISK...")
+@click.option(
+    "--pattern", type=click.Choice(options.PATTERNS), help="A pattern in the trace's place."
+)
+@options.bench
+@options.trace
+@_all
+def compare(words: tuple[str, ...], **given: Any) -> None:
+    """Compare disks under the same load.
+
+    A DISK is a preset or a TOML file; the load is a TRACE, or a pattern with --pattern. Ratios are
+    to the first disk. There is one disk a core.
+    """
+    from gordon import disk
+    from gordon.cli import disk_view, runs
+
+    runs.compare(disk.compare, words, given, disk_view.compared)
+
+
+# A comparison names its disks itself, and files of one run are not for several.
+OF_ONE = ("device", "diskspecs", "requests_out", "responses_out", "parquet")
+compare.params = [option for option in compare.params if option.name not in OF_ONE]
 
 
 @disk.command()
@@ -127,28 +156,6 @@ def show(name: str) -> None:
     from gordon import disk
 
     click.echo(disk.text(name), nl=False)
-
-
-def _run(simulate: Any, given: dict[str, Any]) -> None:
-    """Runs, writes what is asked for, and shows the rest."""
-    from gordon.cli import output, terminal
-    from gordon.cli.disk_view import show as view
-    from gordon.cli.progress import Progress
-
-    device, parquet, json_path = given.pop("device"), given.pop("parquet"), given.pop("json_path")
-    files = (given["requests_out"], given["responses_out"])
-    output.check(json_path, *files)
-    with Progress("simulating") as progress:
-        result = simulate(device, {"progress": progress.tick} | options.given(given))
-    if parquet is not None:
-        result.to_parquet(parquet)
-    if json_path is not None:
-        output.write({json_path: json.dumps(result.report, indent=1) + "\n"})
-    silent = json_path == output.STDOUT
-    view(terminal.messages() if silent else terminal.data(), result)
-    for path in (parquet, *files, None if silent else json_path):
-        if path is not None:
-            click.echo(f"wrote {path}", err=True)
 
 
 disk.add_command(disk_fit.probe)
