@@ -1,7 +1,8 @@
 //! Simulated storage devices. One contract: a request goes in at a time, a completion comes out
-//! at a time ([`Device`]). Behind it: flash ([`ssd`]), a hard disk ([`disk`], of either kind [`drive`]), a
-//! stripe of either ([`stripe`]).
+//! at a time ([`Device`]). Behind it: flash ([`ssd`]), a hard disk ([`disk`], of either kind [`drive`]), several
+//! of either as one ([`stripe`]), behind one adapter ([`bus`]).
 
+pub mod bus;
 mod check;
 mod contract;
 pub mod disk;
