@@ -1,4 +1,5 @@
 //! Copies (RAID-1, RAID-10) and a shared bus: who gets what, and when it is over.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

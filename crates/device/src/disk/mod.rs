@@ -243,6 +243,11 @@ impl Disk {
         self.stats
     }
 
+    /// Bytes a second of its link.
+    pub fn link_rate(&self) -> Bytes {
+        self.limits.rate_per_s
+    }
+
     /// Its geometry and seek curves, worked out.
     pub fn mechanics(&self) -> &Mechanics {
         &self.mechanics
@@ -404,6 +409,11 @@ impl Device for Disk {
         self.clock = at;
         self.host.push_back((id, request));
         self.accept();
+    }
+
+    fn enlarge(&mut self, id: u64, request: Request) -> bool {
+        let waiting = self.host.iter_mut().rfind(|waiting| waiting.0 == id);
+        waiting.map(|waiting| waiting.1 = request).is_some()
     }
 
     fn next_event(&self) -> Option<Ns> {

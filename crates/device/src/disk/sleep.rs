@@ -135,6 +135,16 @@ impl<D: Device> Device for Sleeper<D> {
         }
     }
 
+    fn enlarge(&mut self, id: u64, request: Request) -> bool {
+        match self.held.iter_mut().find(|held| held.0 == id) {
+            Some(held) => {
+                held.1 = request;
+                true
+            }
+            None => self.disk.enlarge(id, request),
+        }
+    }
+
     fn next_event(&self) -> Option<Ns> {
         if self.held.is_empty() { self.disk.next_event() } else { Some(self.awake_at) }
     }

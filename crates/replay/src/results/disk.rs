@@ -29,6 +29,8 @@ pub struct DiskReport {
     pub destages: u64,
     /// Sectors written to it.
     pub sectors_destaged: u64,
+    /// Requests that were carried out as part of another, beside which they waited.
+    pub coalesced: u64,
     /// The part of the run that the mechanism read, and wrote, positioning included; none where no time
     /// went by.
     pub reading: Option<f64>,
@@ -90,6 +92,7 @@ impl DiskReport {
             read_ahead_hits: sum(|stats| stats.read_ahead_hits),
             destages: sum(|stats| stats.destages),
             sectors_destaged: sum(|stats| stats.sectors_destaged),
+            coalesced: 0,
             reading: share(usage.read.0.min(time), time),
             writing: share(usage.write.0.min(time), time),
             energy_j: None,
