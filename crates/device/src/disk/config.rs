@@ -237,6 +237,9 @@ pub struct CacheConfig {
     /// Writes are acknowledged when they are on the medium, not when they are in memory.
     #[serde(default, skip_serializing_if = "is_default")]
     pub write_through: bool,
+    /// A read of the part of a track on which the head lands begins there, not at its first sector.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub zero_latency: bool,
     /// Separate pieces of such data it can keep track of.
     pub write_extents: Sourced<u32>,
     /// Segments that the part for reads is divided into.

@@ -25,9 +25,11 @@
 //!   included: the head reads, whether or not the host asked; any other work stops it. `write` is
 //!   that of destages. Both are charged when the operation ends.
 //!
-//! Not covered: thermal recalibration, reading a track from the middle (zero-latency access), what a
-//! power cut loses.
+//! - With `cache.zero_latency` a read begins where the head lands on its track (see `arrival`).
+//!
+//! Not covered: thermal recalibration, what a power cut loses.
 
+mod arrival;
 mod cache;
 pub mod classic;
 mod config;
@@ -44,6 +46,7 @@ mod testing;
 mod tests;
 mod writes;
 
+pub use arrival::Arrival;
 pub use config::{
     CacheConfig, Config, ConfigError, GeometryConfig, InterfaceConfig, LinearZones, Policy,
     PowerConfig, PowerState, Region, SchedulerConfig, SeekConfig, SeekPieces, SeekTimes,
@@ -136,6 +139,8 @@ pub struct Disk {
     owed: Vec<Owed>,
 
     work: Work,
+    /// The read under way begins in the middle of a track; then, when its end next comes by.
+    arrival: Option<(Arrival, Ns)>,
     head: Head,
     /// The sector at which the transfer that ends now would go on.
     next: Option<u64>,
@@ -155,6 +160,7 @@ struct Limits {
     extents: usize,
     /// Writes are acknowledged when they are on the medium.
     through: bool,
+    zero_latency: bool,
     read_ahead: u64,
     destage: u64,
 }
@@ -212,6 +218,7 @@ impl Disk {
                 dirty: sectors(*cache.write_limit),
                 extents: *cache.write_extents as usize,
                 through: cache.write_through,
+                zero_latency: cache.zero_latency,
                 read_ahead: sectors(*cache.read_ahead),
                 destage: sectors(*cache.destage),
             },
@@ -230,6 +237,7 @@ impl Disk {
             flush: None,
             owed: Vec::new(),
             work: Work::Idle,
+            arrival: None,
             head: Head::default(),
             next: None,
             arm_free: Ns::ZERO,
@@ -348,7 +356,11 @@ impl Disk {
         match choice {
             Some(Choice::Read(i)) => {
                 let read = self.reads.swap_remove(i);
-                let stream = self.stream(read.candidate.lba, read.end);
+                let free = (self.clock.max(self.arm_free), self.head);
+                let mut stream = self.stream(read.candidate.lba, read.end);
+                if self.limits.zero_latency {
+                    self.arrive(&read, &mut stream, free);
+                }
                 self.work = Work::Read { read, stream };
             }
             Some(Choice::Destage(i)) => self.destage(i),

@@ -56,6 +56,7 @@ pub fn small() -> Config {
             size: Bytes(1 << 20).into(), // 2048 sectors
             write_limit: Bytes(512 << 10).into(),
             write_through: false,
+            zero_latency: false,
             write_extents: 8.into(),
             segments: 4.into(), // of 256 sectors
             read_ahead: Bytes(100 * 512).into(),
