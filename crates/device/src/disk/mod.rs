@@ -35,6 +35,7 @@ pub mod classic;
 mod config;
 mod geometry;
 mod mechanics;
+mod power;
 mod reads;
 mod schedule;
 mod seek;
@@ -48,12 +49,12 @@ mod writes;
 
 pub use arrival::Arrival;
 pub use config::{
-    CacheConfig, Config, ConfigError, GeometryConfig, InterfaceConfig, LinearZones, Policy,
-    PowerConfig, PowerState, Region, SchedulerConfig, SeekConfig, SeekPieces, SeekTimes,
-    Serpentine, ZoneConfig, Zones,
+    CacheConfig, Config, ConfigError, GeometryConfig, InterfaceConfig, LinearZones, Policy, Region,
+    SchedulerConfig, SeekConfig, SeekPieces, SeekTimes, Serpentine, ZoneConfig, Zones,
 };
 pub use geometry::{Geometry, Place, Zone};
 pub use mechanics::{Head, Mechanics, Positioning, Target};
+pub use power::{AdaptiveConfig, PowerConfig, PowerState};
 pub use schedule::{Candidate, Choice, Scheduler, State};
 pub use seek::{Distances, SeekCurve};
 pub use sleep::{Sleeper, Slept};

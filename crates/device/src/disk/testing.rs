@@ -1,9 +1,10 @@
 //! Disks for unit tests.
 
 use super::config::{
-    CacheConfig, Config, GeometryConfig, InterfaceConfig, PowerConfig, Region, SchedulerConfig,
-    SeekConfig, SeekTimes, Serpentine, ZoneConfig, Zones,
+    CacheConfig, Config, GeometryConfig, InterfaceConfig, Region, SchedulerConfig, SeekConfig,
+    SeekTimes, Serpentine, ZoneConfig, Zones,
 };
+use super::power::PowerConfig;
 use gordon_units::{Bytes, Ns, Watts};
 
 /// The preset of the Gordon paper's disk.
@@ -68,6 +69,7 @@ pub fn small() -> Config {
             read: Watts(2.0).into(),
             write: Watts(3.0).into(),
             states: Vec::new(),
+            adaptive: None,
         },
     }
 }

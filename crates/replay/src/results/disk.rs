@@ -42,6 +42,8 @@ pub struct DiskReport {
     pub power_states: Vec<StateReport>,
     /// How long it took to wake, in all.
     pub waking_s: f64,
+    /// Of the wakes those that took more of the quiet time before than `power.adaptive` tolerates.
+    pub unwelcome_wakes: u64,
 }
 
 /// A state in which it drew less than idle.
@@ -98,6 +100,7 @@ impl DiskReport {
             energy_j: None,
             power_states: Vec::new(),
             waking_s: 0.0,
+            unwelcome_wakes: 0,
         }
     }
 
@@ -123,5 +126,6 @@ impl DiskReport {
             }
         }
         self.waking_s += slept.waking.as_secs();
+        self.unwelcome_wakes += slept.unwelcome;
     }
 }
