@@ -85,6 +85,13 @@ pub trait Device {
     /// empty, not aligned to [`SECTOR`] or ends beyond the capacity: callers check their input.
     fn submit(&mut self, at: Ns, id: u64, request: Request);
 
+    /// Makes a request that waits as it was submitted larger: it becomes `request`. False where it has
+    /// begun, or where the device keeps no requests waiting: then nothing changes.
+    fn enlarge(&mut self, id: u64, request: Request) -> bool {
+        let _ = (id, request);
+        false
+    }
+
     /// Says that the range holds data from before the simulation starts. Only a device with a map
     /// cares. Comes before the first request.
     fn preload(&mut self, offset: Bytes, len: Bytes) {
@@ -123,6 +130,10 @@ impl<D: Device + ?Sized> Device for Box<D> {
 
     fn submit(&mut self, at: Ns, id: u64, request: Request) {
         (**self).submit(at, id, request);
+    }
+
+    fn enlarge(&mut self, id: u64, request: Request) -> bool {
+        (**self).enlarge(id, request)
     }
 
     fn preload(&mut self, offset: Bytes, len: Bytes) {

@@ -1,8 +1,10 @@
 //! A hard disk of either kind, or several as one.
 
+use crate::bus::Bus;
+use crate::coalesce::Coalescer;
 use crate::disk::classic::{Classic, ClassicConfig};
 use crate::disk::{Config, ConfigError, Disk, Policy, PowerConfig, Sleeper, Stats};
-use crate::stripe::{Stripe, StripeError};
+use crate::stripe::{CHUNK, Stripe, StripeError};
 use crate::{Completion, Device, Request, Usage};
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
@@ -35,14 +37,27 @@ impl DriveConfig {
     }
 }
 
-/// Several disks as one (RAID-0).
+/// Several disks as one (RAID-0; with copies, RAID-1 and RAID-10), and what lies before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct StripeConfig {
-    /// How many.
+    /// How many in all.
     pub disks: u32,
     /// What lies on one before the next has its turn.
     pub unit: Bytes,
+    /// On so many of them lies the same.
+    pub copies: u32,
+    /// Bytes a second that cross the bus, or the host adapter, that all of them share; without it, they
+    /// share none.
+    pub bus_rate_per_s: Option<Bytes>,
+    /// Requests that wait for a disk are joined with their neighbours up to this size; without it, none are.
+    pub coalesce: Option<Bytes>,
+}
+
+impl Default for StripeConfig {
+    fn default() -> Self {
+        Self { disks: 1, unit: CHUNK, copies: 1, bus_rate_per_s: None, coalesce: None }
+    }
 }
 
 /// A disk of either kind, or several.
@@ -52,6 +67,8 @@ pub enum Drive {
     Queued(Box<Sleeper<Disk>>),
     /// One command at a time.
     Classic(Box<Classic>),
+    /// One with requests joined before it.
+    Coalesced(Box<Coalescer<Drive>>),
     /// Several as one.
     Striped(Box<Stripe<Drive>>),
 }
@@ -82,8 +99,30 @@ impl Drive {
     /// # Errors
     /// Where they cannot be striped.
     pub fn striped(self, stripe: StripeConfig) -> Result<Self, StripeError> {
-        let members = Stripe::of(self, stripe.disks, stripe.unit)?;
+        let StripeConfig { disks, unit, copies, bus_rate_per_s, coalesce } = stripe;
+        let link = self.link_rate();
+        let one = match coalesce {
+            Some(most) => Self::Coalesced(Box::new(Coalescer::new(self, most))),
+            None => self,
+        };
+        if coalesce.is_some() && stripe == (StripeConfig { coalesce, ..StripeConfig::default() }) {
+            return Ok(one);
+        }
+        let mut members = Stripe::of(one, disks, unit)?.mirrored(copies)?;
+        if let Some(rate) = bus_rate_per_s {
+            members = members.on(Bus { rate, link })?;
+        }
         Ok(Self::Striped(Box::new(members)))
+    }
+
+    /// Bytes a second of a single one's link.
+    fn link_rate(&self) -> Bytes {
+        match self {
+            Self::Queued(disk) => disk.disk().link_rate(),
+            Self::Classic(drive) => drive.link_rate(),
+            Self::Coalesced(drive) => drive.device().link_rate(),
+            Self::Striped(stripe) => stripe.members().iter().map(Self::link_rate).sum(),
+        }
     }
 
     /// The disks that it is made of.
@@ -99,7 +138,25 @@ impl Drive {
         match self {
             Self::Queued(disk) => disk.disk().stats(),
             Self::Classic(drive) => drive.stats(),
+            Self::Coalesced(drive) => drive.device().stats(),
             Self::Striped(_) => Stats::default(),
+        }
+    }
+
+    /// Requests that were joined to others before a single one.
+    pub fn joined(&self) -> u64 {
+        match self {
+            Self::Coalesced(drive) => drive.joined(),
+            _ => 0,
+        }
+    }
+
+    /// A single one with a queue of its own, and what it saves while nobody asks.
+    pub fn queued(&self) -> Option<&Sleeper<Disk>> {
+        match self {
+            Self::Queued(disk) => Some(disk),
+            Self::Coalesced(drive) => drive.device().queued(),
+            _ => None,
         }
     }
 
@@ -107,6 +164,7 @@ impl Drive {
         match self {
             Self::Queued(disk) => &**disk,
             Self::Classic(drive) => &**drive,
+            Self::Coalesced(drive) => &**drive,
             Self::Striped(stripe) => &**stripe,
         }
     }
@@ -121,7 +179,16 @@ impl Device for Drive {
         match self {
             Self::Queued(disk) => disk.submit(at, id, request),
             Self::Classic(drive) => drive.submit(at, id, request),
+            Self::Coalesced(drive) => drive.submit(at, id, request),
             Self::Striped(stripe) => stripe.submit(at, id, request),
+        }
+    }
+
+    fn enlarge(&mut self, id: u64, request: Request) -> bool {
+        match self {
+            Self::Queued(disk) => disk.enlarge(id, request),
+            Self::Classic(drive) => drive.enlarge(id, request),
+            Self::Coalesced(_) | Self::Striped(_) => false,
         }
     }
 
@@ -129,6 +196,7 @@ impl Device for Drive {
         match self {
             Self::Queued(disk) => disk.next_event(),
             Self::Classic(drive) => drive.next_event(),
+            Self::Coalesced(drive) => drive.next_event(),
             Self::Striped(stripe) => stripe.next_event(),
         }
     }
@@ -137,6 +205,7 @@ impl Device for Drive {
         match self {
             Self::Queued(disk) => disk.step(completed),
             Self::Classic(drive) => drive.step(completed),
+            Self::Coalesced(drive) => drive.step(completed),
             Self::Striped(stripe) => stripe.step(completed),
         }
     }

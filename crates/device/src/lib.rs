@@ -1,8 +1,11 @@
 //! Simulated storage devices. One contract: a request goes in at a time, a completion comes out
-//! at a time ([`Device`]). Behind it: flash ([`ssd`]), a hard disk ([`disk`], of either kind [`drive`]), a
-//! stripe of either ([`stripe`]).
+//! at a time ([`Device`]). Behind it: flash ([`ssd`]), a hard disk ([`disk`], of either kind [`drive`]), several
+//! of either as one ([`stripe`]), behind one adapter ([`bus`]), behind a host that joins what waits
+//! ([`coalesce`]).
 
+pub mod bus;
 mod check;
+pub mod coalesce;
 mod contract;
 pub mod disk;
 pub mod drive;

@@ -1,11 +1,20 @@
-//! RAID-0: one device made of several, its addresses dealt out in chunks.
+//! Several devices as one: RAID-0, its addresses dealt out in chunks; with copies RAID-1 and RAID-10.
 //!
-//! Chunk k of the stripe is chunk k / n of member k mod n. The chunks of a request that fall on
+//! Chunk k of a stripe of n is chunk k / n of member k mod n. The chunks of a request that fall on
 //! one member are neighbours there, so a member gets at most one request for each of the stripe's.
 //! A request is done when its last part is; a flush or a trim goes to the members like a write.
 //!
-//! Not covered: redundancy; bytes of a member beyond the smallest one's whole chunks are unused.
+//! With copies ([`mirrored`](Stripe::mirrored)) the members of the stripe are groups of so many devices that
+//! hold the same: N devices in c copies are a stripe of N / c, the copies side by side, as the near layout of
+//! Linux's md raid10 has them. A write, a trim and a flush go to every copy; a read to the one with the
+//! fewest requests outstanding, in turn where several have.
+//!
+//! The devices may share a [bus](crate::bus).
+//!
+//! Not covered: parity; failures, and the rebuilding after them; bytes of a member beyond the smallest one's
+//! whole chunks are unused.
 
+use crate::bus::{Bus, Members};
 use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
 use gordon_units::{Bytes, Ns};
 
@@ -18,14 +27,54 @@ pub const MEMBERS: u32 = 1024;
 /// Several devices as one.
 #[derive(Clone, Debug)]
 pub struct Stripe<D> {
-    members: Vec<D>,
+    members: Members<D>,
     chunk: u64,
+    /// Groups of copies that the chunks are dealt out to.
+    columns: u64,
+    copies: Copies,
     capacity: Bytes,
     /// Requests under way; the members know them by their place here.
     requests: Vec<InParts>,
     unused: Vec<usize>,
     /// What a member has just completed; kept for its memory.
     parts: Vec<Completion>,
+}
+
+/// Devices that hold the same.
+#[derive(Clone, Debug)]
+struct Copies {
+    /// How many of each.
+    count: usize,
+    /// Requests at each device, and the copy of each group whose turn it is. Empty without copies.
+    outstanding: Vec<u32>,
+    turns: Vec<usize>,
+}
+
+impl Copies {
+    /// Which devices get the part of a request for `column`.
+    fn of(&mut self, column: usize, op: Op) -> std::ops::Range<usize> {
+        let first = column * self.count;
+        if self.count == 1 {
+            return first..first + 1;
+        }
+        let mut devices = first..first + self.count;
+        if op == Op::Read {
+            let turn = self.turns[column];
+            let in_turn = (0..self.count).map(|i| (turn + i) % self.count);
+            let least = in_turn.min_by_key(|copy| self.outstanding[first + copy]).unwrap_or(turn);
+            self.turns[column] = (least + 1) % self.count;
+            devices = first + least..first + least + 1;
+        }
+        self.outstanding[devices.clone()].iter_mut().for_each(|count| *count += 1);
+        devices
+    }
+
+    /// A device is done with so many.
+    fn done(&mut self, device: usize, parts: usize) {
+        if let Some(outstanding) = self.outstanding.get_mut(device) {
+            *outstanding -= u32::try_from(parts).expect("as many as it was given");
+        }
+    }
 }
 
 /// A request under way.
@@ -53,6 +102,16 @@ pub enum StripeError {
     /// More than any shelf has.
     #[error("a stripe of {0} devices, more than {MEMBERS}\n  try: fewer")]
     Many(u32),
+    /// So many cannot all be held as often.
+    #[error("a stripe of {0} devices with {1} copies of everything\n  try: {hint}", hint = multiple(*.1))]
+    Copies(usize, u32),
+    /// Nothing ever crosses it.
+    #[error("a bus of {0} a second\n  try: more than none")]
+    Bus(Bytes),
+}
+
+fn multiple(copies: u32) -> String {
+    if copies == 0 { "at least 1".into() } else { format!("a multiple of {copies} devices") }
 }
 
 impl<D: Device> Stripe<D> {
@@ -65,11 +124,13 @@ impl<D: Device> Stripe<D> {
         if chunk == Bytes::ZERO || !chunk.0.is_multiple_of(SECTOR.0) || chunk > smallest {
             return Err(StripeError::Chunk(chunk));
         }
-        let chunks = smallest.0 / chunk.0 * members.len() as u64;
+        let columns = members.len() as u64;
         Ok(Self {
-            members,
+            members: Members::new(members),
             chunk: chunk.0,
-            capacity: chunk * chunks,
+            columns,
+            copies: Copies { count: 1, outstanding: Vec::new(), turns: Vec::new() },
+            capacity: chunk * (smallest.0 / chunk.0 * columns),
             requests: Vec::new(),
             unused: Vec::new(),
             parts: Vec::new(),
@@ -90,18 +151,48 @@ impl<D: Device> Stripe<D> {
         Self::new(vec![one; members as usize], chunk)
     }
 
-    /// The devices it is made of.
-    pub fn members(&self) -> &[D] {
-        &self.members
+    /// The same devices with everything on so many of them; before the first request.
+    ///
+    /// # Errors
+    /// Where their number is no multiple of that.
+    pub fn mirrored(mut self, copies: u32) -> Result<Self, StripeError> {
+        let devices = self.members.all().len();
+        let count = copies as usize;
+        if copies == 0 || !devices.is_multiple_of(count) {
+            return Err(StripeError::Copies(devices, copies));
+        }
+        let each = self.capacity / self.columns;
+        let columns = devices / count;
+        self.columns = columns as u64;
+        self.capacity = each * self.columns;
+        let counted = if count == 1 { 0 } else { devices };
+        self.copies = Copies { count, outstanding: vec![0; counted], turns: vec![0; columns] };
+        Ok(self)
     }
 
-    /// Where on `member` the addresses of the stripe below `at` end.
-    fn end_on(&self, member: usize, at: u64) -> u64 {
-        let n = self.members.len() as u64;
+    /// The same devices on a bus that they share; before the first request.
+    ///
+    /// # Errors
+    /// Where it carries nothing.
+    pub fn on(self, bus: Bus) -> Result<Self, StripeError> {
+        let slower = bus.rate.min(bus.link);
+        if slower == Bytes::ZERO {
+            return Err(StripeError::Bus(slower));
+        }
+        Ok(Self { members: self.members.on(bus), ..self })
+    }
+
+    /// The devices it is made of; copies of the same side by side.
+    pub fn members(&self) -> &[D] {
+        self.members.all()
+    }
+
+    /// Where in a column the addresses of the stripe below `at` end.
+    fn end_in(&self, column: u64, at: u64) -> u64 {
         let (chunk, within) = (at / self.chunk, at % self.chunk);
-        let (row, column) = (chunk / n, chunk % n);
+        let (row, last) = (chunk / self.columns, chunk % self.columns);
         row * self.chunk
-            + match column.cmp(&(member as u64)) {
+            + match last.cmp(&column) {
                 std::cmp::Ordering::Greater => self.chunk,
                 std::cmp::Ordering::Equal => within,
                 std::cmp::Ordering::Less => 0,
@@ -118,19 +209,22 @@ impl<D: Device> Device for Stripe<D> {
         crate::check::range(self.capacity, id, &request);
         let place = self.unused.pop().unwrap_or(self.requests.len());
         let mut left = 0;
-        for member in 0..self.members.len() {
+        for column in 0..self.columns {
             let (start, end) = match request.op {
                 Op::Flush => (0, 0),
                 _ => (
-                    self.end_on(member, request.offset.0),
-                    self.end_on(member, request.offset.0 + request.len.0),
+                    self.end_in(column, request.offset.0),
+                    self.end_in(column, request.offset.0 + request.len.0),
                 ),
             };
             if end > start || request.op == Op::Flush {
                 let part =
                     Request { op: request.op, offset: Bytes(start), len: Bytes(end - start) };
-                self.members[member].submit(at, place as u64, part);
-                left += 1;
+                #[allow(clippy::cast_possible_truncation)] // fewer than devices
+                for device in self.copies.of(column as usize, request.op) {
+                    self.members.submit(device, at, place as u64, part);
+                    left += 1;
+                }
             }
         }
         if place == self.requests.len() {
@@ -141,24 +235,23 @@ impl<D: Device> Device for Stripe<D> {
     }
 
     fn preload(&mut self, offset: Bytes, len: Bytes) {
-        for member in 0..self.members.len() {
-            let start = self.end_on(member, offset.0);
-            let end = self.end_on(member, offset.0 + len.0);
+        for device in 0..self.members.all().len() {
+            let column = (device / self.copies.count) as u64;
+            let start = self.end_in(column, offset.0);
+            let end = self.end_in(column, offset.0 + len.0);
             if end > start {
-                self.members[member].preload(Bytes(start), Bytes(end - start));
+                self.members.preload(device, Bytes(start), Bytes(end - start));
             }
         }
     }
 
     fn next_event(&self) -> Option<Ns> {
-        self.members.iter().filter_map(D::next_event).min()
+        self.members.next_event()
     }
 
     fn step(&mut self, completed: &mut Vec<Completion>) {
-        let events =
-            self.members.iter().enumerate().filter_map(|(i, m)| Some((m.next_event()?, i)));
-        let Some((_, member)) = events.min() else { return };
-        self.members[member].step(&mut self.parts);
+        let device = self.members.step(&mut self.parts);
+        self.copies.done(device, self.parts.len());
         for part in self.parts.drain(..) {
             let place = usize::try_from(part.id).expect("an index of ours");
             let request = &mut self.requests[place];
@@ -175,10 +268,6 @@ impl<D: Device> Device for Stripe<D> {
     }
 
     fn usage(&self) -> Usage {
-        self.members.iter().map(D::usage).fold(Usage::default(), |sum, one| Usage {
-            read: sum.read + one.read,
-            write: sum.write + one.write,
-            controller: sum.controller + one.controller,
-        })
+        self.members.usage()
     }
 }

@@ -169,7 +169,8 @@ fn replay(
     let stats: Vec<Stats> = disks.iter().map(Drive::stats).collect();
     let mut report = DiskReport::of(name, &stats, disk.usage(), outcome.simulated, &recorded);
     for one in disks {
-        if let (Drive::Queued(one), Some(power)) = (one, power) {
+        report.coalesced += one.joined();
+        if let (Some(one), Some(power)) = (one.queued(), power) {
             report.draw(one, power, outcome.simulated);
         }
     }

@@ -50,6 +50,11 @@ impl Segments {
         Self { segments: (0..count).map(|_| empty).collect(), capacity, uses: 0 }
     }
 
+    /// Sectors that one can hold.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
     /// The segment at `index`.
     #[inline]
     pub fn get(&self, index: usize) -> &Segment {

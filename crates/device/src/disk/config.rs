@@ -3,8 +3,8 @@
 //! [`Config`] is what was typed; [`Disk::new`](super::Disk::new) works out what will run (zones,
 //! seek curves) and says what contradicts itself.
 
-use super::Mechanics;
-use gordon_units::{Bytes, Ns, Sourced, Watts};
+use super::{Mechanics, PowerConfig};
+use gordon_units::{Bytes, Ns, Sourced};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -237,6 +237,9 @@ pub struct CacheConfig {
     /// Writes are acknowledged when they are on the medium, not when they are in memory.
     #[serde(default, skip_serializing_if = "is_default")]
     pub write_through: bool,
+    /// A read of the part of a track on which the head lands begins there, not at its first sector.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub zero_latency: bool,
     /// Separate pieces of such data it can keep track of.
     pub write_extents: Sourced<u32>,
     /// Segments that the part for reads is divided into.
@@ -312,37 +315,6 @@ pub enum Policy {
     /// That which the head reaches soonest.
     #[default]
     Sptf,
-}
-
-/// What it draws.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PowerConfig {
-    /// Spinning, arm at rest.
-    pub idle: Sourced<Watts>,
-    /// While the mechanism reads.
-    pub read: Sourced<Watts>,
-    /// While it writes.
-    pub write: Sourced<Watts>,
-    /// What it does when nobody has asked for anything for long, the lightest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub states: Vec<PowerState>,
-}
-
-/// A state in which a disk draws less than idle.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PowerState {
-    /// What it is called: standby, sleep.
-    pub name: String,
-    /// How long nothing is asked until it is entered.
-    pub after: Sourced<Ns>,
-    /// What it draws.
-    pub draws: Sourced<Watts>,
-    /// How long the next request waits until the disk is back.
-    pub wake: Sourced<Ns>,
-    /// What that takes in all, in joules.
-    pub wake_energy_j: Sourced<f64>,
 }
 
 /// A config that no disk can be built from.
@@ -424,18 +396,7 @@ impl Config {
         let segment = cache.size.saturating_sub(*cache.write_limit) / u64::from(*cache.segments);
         at_least("what cache.size leaves for each segment", segment, sector)?;
         at_most("cache.read_ahead", *cache.read_ahead, segment)?;
-        for (key, value) in [("idle", &power.idle), ("read", &power.read), ("write", &power.write)]
-        {
-            let least = if key == "idle" { 0.0 } else { power.idle.0 };
-            if !(value.0 >= least && value.0.is_finite()) {
-                let key = match key {
-                    "idle" => "power.idle",
-                    "read" => "power.read",
-                    _ => "power.write",
-                };
-                return Err(wrong(key, value.value, format!("at least {}", Watts(least))));
-            }
-        }
+        power.check()?;
         self.scheduler.check()?;
         Ok(mechanics)
     }

@@ -384,8 +384,9 @@ impl Geometry {
         self.course_of(place, place.sector + 1)
     }
 
+    /// The course at which sector `sector` of the track of a place begins.
     #[inline]
-    fn course_of(&self, place: Place, sector: u32) -> u64 {
+    pub(super) fn course_of(&self, place: Place, sector: u32) -> u64 {
         let zone = &self.zones[place.zone as usize];
         let along = u64::from(place.cylinder - zone.first_cylinder) * zone.cylinder_pitch
             + u64::from(place.track) * zone.track_pitch

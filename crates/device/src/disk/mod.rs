@@ -25,14 +25,17 @@
 //!   included: the head reads, whether or not the host asked; any other work stops it. `write` is
 //!   that of destages. Both are charged when the operation ends.
 //!
-//! Not covered: thermal recalibration, reading a track from the middle (zero-latency access), what a
-//! power cut loses.
+//! - With `cache.zero_latency` a read begins where the head lands on its track (see `arrival`).
+//!
+//! Not covered: thermal recalibration, what a power cut loses.
 
+mod arrival;
 mod cache;
 pub mod classic;
 mod config;
 mod geometry;
 mod mechanics;
+mod power;
 mod reads;
 mod schedule;
 mod seek;
@@ -44,13 +47,14 @@ mod testing;
 mod tests;
 mod writes;
 
+pub use arrival::Arrival;
 pub use config::{
-    CacheConfig, Config, ConfigError, GeometryConfig, InterfaceConfig, LinearZones, Policy,
-    PowerConfig, PowerState, Region, SchedulerConfig, SeekConfig, SeekPieces, SeekTimes,
-    Serpentine, ZoneConfig, Zones,
+    CacheConfig, Config, ConfigError, GeometryConfig, InterfaceConfig, LinearZones, Policy, Region,
+    SchedulerConfig, SeekConfig, SeekPieces, SeekTimes, Serpentine, ZoneConfig, Zones,
 };
 pub use geometry::{Geometry, Place, Zone};
 pub use mechanics::{Head, Mechanics, Positioning, Target};
+pub use power::{AdaptiveConfig, PowerConfig, PowerState};
 pub use schedule::{Candidate, Choice, Scheduler, State};
 pub use seek::{Distances, SeekCurve};
 pub use sleep::{Sleeper, Slept};
@@ -136,6 +140,8 @@ pub struct Disk {
     owed: Vec<Owed>,
 
     work: Work,
+    /// The read under way begins in the middle of a track; then, when its end next comes by.
+    arrival: Option<(Arrival, Ns)>,
     head: Head,
     /// The sector at which the transfer that ends now would go on.
     next: Option<u64>,
@@ -155,6 +161,7 @@ struct Limits {
     extents: usize,
     /// Writes are acknowledged when they are on the medium.
     through: bool,
+    zero_latency: bool,
     read_ahead: u64,
     destage: u64,
 }
@@ -212,6 +219,7 @@ impl Disk {
                 dirty: sectors(*cache.write_limit),
                 extents: *cache.write_extents as usize,
                 through: cache.write_through,
+                zero_latency: cache.zero_latency,
                 read_ahead: sectors(*cache.read_ahead),
                 destage: sectors(*cache.destage),
             },
@@ -230,6 +238,7 @@ impl Disk {
             flush: None,
             owed: Vec::new(),
             work: Work::Idle,
+            arrival: None,
             head: Head::default(),
             next: None,
             arm_free: Ns::ZERO,
@@ -241,6 +250,11 @@ impl Disk {
     /// What it has done so far.
     pub fn stats(&self) -> Stats {
         self.stats
+    }
+
+    /// Bytes a second of its link.
+    pub fn link_rate(&self) -> Bytes {
+        self.limits.rate_per_s
     }
 
     /// Its geometry and seek curves, worked out.
@@ -343,7 +357,11 @@ impl Disk {
         match choice {
             Some(Choice::Read(i)) => {
                 let read = self.reads.swap_remove(i);
-                let stream = self.stream(read.candidate.lba, read.end);
+                let free = (self.clock.max(self.arm_free), self.head);
+                let mut stream = self.stream(read.candidate.lba, read.end);
+                if self.limits.zero_latency {
+                    self.arrive(&read, &mut stream, free);
+                }
                 self.work = Work::Read { read, stream };
             }
             Some(Choice::Destage(i)) => self.destage(i),
@@ -404,6 +422,11 @@ impl Device for Disk {
         self.clock = at;
         self.host.push_back((id, request));
         self.accept();
+    }
+
+    fn enlarge(&mut self, id: u64, request: Request) -> bool {
+        let waiting = self.host.iter_mut().rfind(|waiting| waiting.0 == id);
+        waiting.map(|waiting| waiting.1 = request).is_some()
     }
 
     fn next_event(&self) -> Option<Ns> {

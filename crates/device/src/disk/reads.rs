@@ -71,7 +71,8 @@ impl Disk {
     /// Brings the segment that is being read into up to date.
     pub(super) fn fill(&mut self) {
         let (Work::Read { stream, .. } | Work::ReadAhead { stream }) = &self.work else { return };
-        if self.clock > stream.begins {
+        // From the middle of a track nothing is in order before it is all there.
+        if self.clock > stream.begins && self.arrival.is_none() {
             let course = stream.course + (self.clock - stream.begins).0;
             let fetched = self.mechanics.geometry().sectors_before(course).min(stream.to);
             self.segments.fill(stream.segment, fetched);
@@ -158,7 +159,9 @@ impl Disk {
     pub(super) fn finish_read(&mut self, read: Read, mut stream: Stream) {
         self.account(stream);
         self.head = stream.last;
-        self.next = Some(stream.to);
+        let begins = stream.begins;
+        let arrival = self.arrived(&mut stream);
+        self.next = arrival.is_none().then_some(stream.to);
         self.segments.fill(stream.segment, stream.to);
         self.segments.ask(stream.segment, stream.to);
 
@@ -167,9 +170,12 @@ impl Disk {
         let first = if read.candidate.lba > read.start {
             read.candidate.since
         } else {
-            read.candidate.since.max(stream.begins)
+            read.candidate.since.max(begins)
         };
-        let last = (self.clock + self.link_time(1)).saturating_sub(transfer);
+        let last = match arrival {
+            None => (self.clock + self.link_time(1)).saturating_sub(transfer),
+            Some(arrival) => arrival.sends,
+        };
         let done = self.link.reserve(first.max(last), transfer);
         self.transfers.push_back((done, Transfer::Out { id: read.id, cause: Cause::Medium }));
 

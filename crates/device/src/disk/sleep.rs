@@ -1,8 +1,8 @@
 //! A disk that saves power while nobody asks for anything: states below idle (heads unloaded, slower,
-//! spun down), each entered when it has been quiet for so long, each left at a cost in time and energy.
+//! spun down), each entered when it has been quiet for so long, each left at a cost in time and energy. How
+//! long may follow what is asked ([`AdaptiveConfig`](super::AdaptiveConfig)).
 
-use super::config::{PowerState, at_least, wrong};
-use super::{ConfigError, PowerConfig};
+use super::{AdaptiveConfig, ConfigError, PowerConfig, PowerState};
 use crate::{Completion, Device, Request, Usage};
 use gordon_units::{Bytes, Ns};
 
@@ -15,6 +15,8 @@ pub struct Slept {
     pub wakes: Vec<u64>,
     /// How long requests waited for that, until the disk was back, in all.
     pub waking: Ns,
+    /// Wakes that took more of the quiet time before them than is tolerated, where something is.
+    pub unwelcome: u64,
 }
 
 /// A disk with such states.
@@ -22,6 +24,9 @@ pub struct Slept {
 pub struct Sleeper<D> {
     disk: D,
     states: Vec<PowerState>,
+    adaptive: Option<AdaptiveConfig>,
+    /// How long it is quiet until it enters the first state.
+    first: Ns,
     /// Since when it has nothing to do, once it had something.
     quiet: Option<Ns>,
     /// Requests that wait until it is awake, and when that is.
@@ -36,30 +41,18 @@ impl<D: Device> Sleeper<D> {
     /// # Errors
     /// Where a deeper state is entered sooner or draws more.
     pub fn new(disk: D, power: &PowerConfig) -> Result<Self, ConfigError> {
+        power.check_states()?;
         let states = power.states.clone();
-        let mut least = power.idle.0;
-        for (at, state) in states.iter().enumerate() {
-            if !(0.0..=least).contains(&state.draws.0) {
-                let must = format!("from 0 to the {least} W of the state above it");
-                return Err(wrong("power.states[].draws", state.draws.value, must));
-            }
-            least = state.draws.0;
-            if let Some(above) = at.checked_sub(1).map(|above| &states[above]) {
-                let sooner = *above.after + Ns(1);
-                at_least("power.states[].after", *state.after, sooner)?;
-            }
-            if !(*state.wake_energy_j >= 0.0 && state.wake_energy_j.is_finite()) {
-                let must = "0 or more".to_owned();
-                return Err(wrong("power.states[].wake_energy_j", *state.wake_energy_j, must));
-            }
-        }
         let slept = Slept {
             time: vec![Ns::ZERO; states.len()],
             wakes: vec![0; states.len()],
             waking: Ns::ZERO,
+            unwelcome: 0,
         };
         let (held, awake_at) = (Vec::new(), Ns::ZERO);
-        Ok(Self { disk, states, quiet: None, held, awake_at, slept })
+        let first = states.first().map_or(Ns::MAX, |state| *state.after);
+        let adaptive = power.adaptive.clone();
+        Ok(Self { disk, states, adaptive, first, quiet: None, held, awake_at, slept })
     }
 
     /// The disk.
@@ -107,15 +100,21 @@ impl<D: Device> Sleeper<D> {
         awake.into_iter().chain(asleep)
     }
 
+    /// How long it is quiet until it enters a state; for ever, below the last.
+    fn after(&self, state: usize) -> Ns {
+        let distance = |state: &PowerState| *state.after - *self.states[0].after;
+        self.states.get(state).map_or(Ns::MAX, |state| self.first + distance(state))
+    }
+
     /// Books a quiet time; the state that it ended in.
     fn account(&self, slept: &mut Slept, quiet: Ns) -> Option<usize> {
         let mut deepest = None;
-        for (at, state) in self.states.iter().enumerate() {
-            if quiet < *state.after {
+        for at in 0..self.states.len() {
+            let after = self.after(at);
+            if quiet < after {
                 break;
             }
-            let next = self.states.get(at + 1).map_or(Ns::MAX, |next| *next.after);
-            slept.time[at] += quiet.min(next) - *state.after;
+            slept.time[at] += quiet.min(self.after(at + 1)) - after;
             deepest = Some(at);
         }
         deepest
@@ -128,8 +127,22 @@ impl<D: Device> Sleeper<D> {
         self.slept = slept;
         let Some(at) = deepest else { return Ns::ZERO };
         self.slept.wakes[at] += 1;
-        self.slept.waking += *self.states[at].wake;
-        *self.states[at].wake
+        let takes = *self.states[at].wake;
+        self.slept.waking += takes;
+        self.adapt(takes, quiet);
+        takes
+    }
+
+    /// Waits longer from now on where waking took too much of the quiet time before, else less.
+    fn adapt(&mut self, takes: Ns, quiet: Ns) {
+        let Some(adaptive) = &self.adaptive else { return };
+        let unwelcome = takes.as_secs() > *adaptive.tolerance * quiet.as_secs();
+        self.slept.unwelcome += u64::from(unwelcome);
+        self.first = if unwelcome {
+            (self.first + *adaptive.step).min(*adaptive.most)
+        } else {
+            self.first.saturating_sub(*adaptive.step).max(*adaptive.least)
+        };
     }
 }
 
@@ -147,6 +160,16 @@ impl<D: Device> Device for Sleeper<D> {
             self.held.push((id, request));
         } else {
             self.disk.submit(at, id, request);
+        }
+    }
+
+    fn enlarge(&mut self, id: u64, request: Request) -> bool {
+        match self.held.iter_mut().find(|held| held.0 == id) {
+            Some(held) => {
+                held.1 = request;
+                true
+            }
+            None => self.disk.enlarge(id, request),
         }
     }
 
@@ -278,6 +301,73 @@ mod tests {
         assert_eq!(done.len(), 2);
         assert!(done.iter().all(|done| done.at > awake));
         assert_eq!(sleeper.slept(Ns::ZERO).wakes, [1, 0]);
+    }
+
+    #[test]
+    fn the_time_before_follows_what_is_asked() {
+        // Awake from the first state in 0.1 s: too much of less than 2 s. It is 1 s, and moves by 0.4 between 0.5
+        // and 2; the second state stays 9 s behind.
+        let mut power = power();
+        let ms = |ms: u64| Ns(ms * 1_000_000).into();
+        let (step, least, most) = (ms(400), ms(500), ms(2000));
+        power.adaptive = Some(AdaptiveConfig { tolerance: 0.05.into(), step, least, most });
+        let mut sleeper = Sleeper::new(Disk::new(&small()).unwrap(), &power).unwrap();
+        read(&mut sleeper, 0, 10);
+        let mut after = |quiet: u64| {
+            let since = sleeper.quiet.unwrap();
+            read(&mut sleeper, since.0 + quiet * 1_000_000, 10 + quiet);
+            (sleeper.first.0 / 1_000_000, sleeper.slept.unwelcome, sleeper.slept.wakes.clone())
+        };
+        assert_eq!(after(900), (1000, 0, vec![0, 0]));
+        assert_eq!(after(1500), (1400, 1, vec![1, 0]));
+        // Before its time is over nothing happens.
+        assert_eq!(after(1399), (1400, 1, vec![1, 0]));
+        assert_eq!(after(1999), (1800, 2, vec![2, 0]));
+        assert_eq!(after(1900), (2000, 3, vec![3, 0]));
+        // 2 s are just enough.
+        assert_eq!(after(2000), (1600, 3, vec![4, 0]));
+        // The second state after 1.6 and 9 s; waking from that takes 5 s, too much of less than 100.
+        assert_eq!(after(10_599), (1200, 3, vec![5, 0]));
+        assert_eq!(after(10_200), (1600, 4, vec![5, 1]));
+        for (quiet, first) in [(100_000, 1200), (200_000, 800), (9000, 500), (9000, 500)] {
+            assert_eq!((after(quiet).0, after(0).1), (first, 4));
+        }
+        let slept = sleeper.slept(Ns::ZERO);
+        assert_eq!(slept.wakes, [7, 3]);
+        // From 0.5 s after the last on.
+        assert_eq!(sleeper.after(1), Ns(9_500_000_000));
+        let quiet = |after: u64, until: u64| Ns((until - after) * 1_000_000);
+        let first = quiet(1000, 1500) + quiet(1400, 1400);
+        let first = first + quiet(1400, 1999) + quiet(1800, 1900) + quiet(2000, 2000);
+        let first = first + quiet(1600, 10_599) + Ns(9_000_000_000) * 3 + quiet(800, 9000);
+        assert_eq!(slept.time[0], first + quiet(500, 9000));
+        let second = quiet(10_200, 10_200) + quiet(10_600, 100_000) + quiet(10_200, 200_000);
+        assert_eq!(slept.time[1], second);
+    }
+
+    #[test]
+    fn bounds_hold_the_first_time() {
+        let refused = |change: &dyn Fn(&mut PowerConfig)| {
+            let mut wrong = power();
+            let s = |s: u64| Ns(s * 1_000_000_000).into();
+            let (step, least, most) = (s(1), s(1), s(60));
+            wrong.adaptive = Some(AdaptiveConfig { tolerance: 0.05.into(), step, least, most });
+            change(&mut wrong);
+            Sleeper::new(Disk::new(&small()).unwrap(), &wrong).map(drop).map_err(|e| e.to_string())
+        };
+        fn adaptive(power: &mut PowerConfig) -> &mut AdaptiveConfig {
+            power.adaptive.as_mut().unwrap()
+        }
+        assert_eq!(refused(&|_| {}), Ok(()));
+        let told = |change: &dyn Fn(&mut PowerConfig), key: &str| {
+            let text = refused(change).unwrap_err();
+            assert!(text.contains(key), "{text}");
+        };
+        told(&|power| adaptive(power).tolerance = 0.0.into(), "power.adaptive.tolerance is 0");
+        told(&|power| adaptive(power).step = Ns(0).into(), "power.adaptive.step");
+        told(&|power| adaptive(power).least = Ns(1_100_000_000).into(), "power.adaptive.least");
+        told(&|power| adaptive(power).most = Ns(900_000_000).into(), "power.adaptive.most");
+        told(&|power| power.states.clear(), "power.states");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Disks for unit tests.
 
 use super::config::{
-    CacheConfig, Config, GeometryConfig, InterfaceConfig, PowerConfig, Region, SchedulerConfig,
-    SeekConfig, SeekTimes, Serpentine, ZoneConfig, Zones,
+    CacheConfig, Config, GeometryConfig, InterfaceConfig, Region, SchedulerConfig, SeekConfig,
+    SeekTimes, Serpentine, ZoneConfig, Zones,
 };
+use super::power::PowerConfig;
 use gordon_units::{Bytes, Ns, Watts};
 
 /// The preset of the Gordon paper's disk.
@@ -56,6 +57,7 @@ pub fn small() -> Config {
             size: Bytes(1 << 20).into(), // 2048 sectors
             write_limit: Bytes(512 << 10).into(),
             write_through: false,
+            zero_latency: false,
             write_extents: 8.into(),
             segments: 4.into(), // of 256 sectors
             read_ahead: Bytes(100 * 512).into(),
@@ -67,6 +69,7 @@ pub fn small() -> Config {
             read: Watts(2.0).into(),
             write: Watts(3.0).into(),
             states: Vec::new(),
+            adaptive: None,
         },
     }
 }

@@ -125,6 +125,22 @@ fn queued_reads_of_what_another_fetches_need_no_second_pass() {
 }
 
 #[test]
+fn queued_reads_that_continue_each_other_wait_for_no_turn() {
+    // 500 passes at 5 ms, 80 us each; with read-ahead or without it.
+    let reads = [500, 508, 516, 524].map(|start| (0, request(Op::Read, start, 8)));
+    for config in [without_read_ahead(), small()] {
+        let (done, disk) = run(&config, &reads);
+        assert_eq!(done, [5_081_000, 5_161_000, 5_241_000, 5_321_000]);
+        assert_eq!(disk.stats().rotation_time, us(4900));
+    }
+    // Over the end of a track they wait for its skew of 2 ms, half of it while the head switches.
+    let reads = [980, 990, 1000].map(|start| (0, request(Op::Read, start, 10)));
+    let (done, disk) = run(&without_read_ahead(), &reads);
+    assert_eq!(done, [9_901_000, 10_001_000, 12_101_000]);
+    assert_eq!(disk.stats().rotation_time, us(9700 + 1000));
+}
+
+#[test]
 fn a_write_is_acknowledged_from_memory_and_a_flush_waits_for_the_medium() {
     let requests = [
         (0, request(Op::Write, 100, 8)), // 0.1 ms and 8 us on the link

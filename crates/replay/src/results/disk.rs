@@ -30,6 +30,8 @@ pub struct DiskReport {
     pub destages: u64,
     /// Sectors written to it.
     pub sectors_destaged: u64,
+    /// Requests that were carried out as part of another, beside which they waited.
+    pub coalesced: u64,
     /// The part of the run that the mechanism read, and wrote, positioning included; none where no time
     /// went by.
     pub reading: Option<f64>,
@@ -45,6 +47,8 @@ pub struct DiskReport {
     pub power_states: Vec<StateReport>,
     /// How long it took to wake, in all.
     pub waking_s: f64,
+    /// Of the wakes those that took more of the quiet time before than `power.adaptive` tolerates.
+    pub unwelcome_wakes: u64,
 }
 
 /// A state in which it drew less than idle.
@@ -121,6 +125,7 @@ impl DiskReport {
             read_ahead_hits: sum(|stats| stats.read_ahead_hits),
             destages: sum(|stats| stats.destages),
             sectors_destaged: sum(|stats| stats.sectors_destaged),
+            coalesced: 0,
             reading: share(usage.read.0.min(time), time),
             writing: share(usage.write.0.min(time), time),
             mechanism_s: Mechanism::of(time, usage.read.0 + usage.write.0, seek, rotation),
@@ -128,6 +133,7 @@ impl DiskReport {
             energy_by_part_j: BTreeMap::new(),
             power_states: Vec::new(),
             waking_s: 0.0,
+            unwelcome_wakes: 0,
         }
     }
 
@@ -155,5 +161,6 @@ impl DiskReport {
             }
         }
         self.waking_s += slept.waking.as_secs();
+        self.unwelcome_wakes += slept.unwelcome;
     }
 }

@@ -1,10 +1,9 @@
 //! What a drive of the 1990s is made of.
 
 use crate::disk::config::{
-    ConfigError, GeometryConfig, PowerConfig, SchedulerConfig, SeekConfig, at_least, at_most,
-    is_default, wrong,
+    ConfigError, GeometryConfig, SchedulerConfig, SeekConfig, at_least, at_most, is_default, wrong,
 };
-use crate::disk::{Geometry, Mechanics};
+use crate::disk::{Geometry, Mechanics, PowerConfig};
 use gordon_units::Ns;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

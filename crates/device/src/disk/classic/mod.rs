@@ -117,8 +117,20 @@ impl Classic {
         }
     }
 
+    /// Bytes a second of its bus, of reads.
+    pub fn link_rate(&self) -> Bytes {
+        Bytes((SECTOR.0 * 1_000_000_000).div_ceil(self.bus.read_sector.0.max(1)))
+    }
+
     fn sectors(&self) -> u64 {
         self.arm.mechanics.geometry().sectors()
+    }
+
+    /// A command, to those who choose.
+    fn candidate(&self, request: &Request, since: Ns) -> Candidate {
+        let lba = (request.offset.0 / SECTOR.0).min(self.sectors() - 1);
+        let mechanics = &self.arm.mechanics;
+        Candidate { lba, target: mechanics.target(mechanics.geometry().place(lba)), since }
     }
 
     /// Takes the command that comes next.
@@ -392,12 +404,18 @@ impl Device for Classic {
         assert!(at >= self.clock, "request {id} at {at}, the disk is at {}", self.clock);
         crate::check::range(self.capacity(), id, &request);
         self.clock = at;
-        let lba = (request.offset.0 / SECTOR.0).min(self.sectors() - 1);
-        let mechanics = &self.arm.mechanics;
-        let target = mechanics.target(mechanics.geometry().place(lba));
-        let candidate = Candidate { lba, target, since: at };
+        let candidate = self.candidate(&request, at);
         self.waiting.push_back(Waiting { id, request, candidate });
         self.start();
+    }
+
+    fn enlarge(&mut self, id: u64, request: Request) -> bool {
+        let Some(at) = self.waiting.iter().rposition(|waiting| waiting.id == id) else {
+            return false;
+        };
+        let candidate = self.candidate(&request, self.waiting[at].candidate.since);
+        self.waiting[at] = Waiting { id, request, candidate };
+        true
     }
 
     fn next_event(&self) -> Option<Ns> {
