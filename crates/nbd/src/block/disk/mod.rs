@@ -10,149 +10,32 @@
 //! trim makes a hole, and the disk acknowledges it. What a hint (`cache`) or a question for
 //! holes costs a disk is not modelled.
 
+mod asked;
 mod bytes;
+mod open;
 mod spin;
 #[cfg(test)]
 mod tests;
 mod workers;
 
+pub use open::{DiskFile, DiskFileError, DiskPart};
+
 use super::clock::Clock;
-use super::status::{DiskStatus, Drives, Hosts, Of, Status};
+use super::status::{DiskStatus, Drives, Of, Status};
 use super::{BlockError, Pace, Served, Serving};
 use crate::export::{Export, Info, Op, Request};
+use asked::Asked;
 use bytes::{Bytes, Moved};
 use gordon_device::disk::PowerConfig;
 use gordon_device::drive::Drive;
 use gordon_device::{self as device, Device, SECTOR};
-use gordon_store::{Backend, File, Media, is_image};
 use gordon_units as units;
 use spin::Spin;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
-use thiserror::Error;
+use std::path::PathBuf;
+use std::sync::Arc;
 use workers::Workers;
 
-/// The disks in whose time a file is served.
-pub struct DiskPart {
-    /// One, or several as one.
-    pub drive: Drive,
-    /// What to call it.
-    pub name: String,
-    /// What one draws, if that is known.
-    pub power: Option<PowerConfig>,
-}
-
-/// Why a file cannot be served as a disk.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum DiskFileError {
-    /// It is not there.
-    #[error("{0}: no such file\n  try: truncate -s 8G {0}")]
-    Missing(PathBuf),
-    /// Somebody else has it.
-    #[error("{0}: in use by another process\n  try: stop it first")]
-    InUse(PathBuf),
-    /// It cannot be opened.
-    #[error("{path}: {error}")]
-    Io {
-        /// Which.
-        path: PathBuf,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// Nothing in it.
-    #[error("{0}: an empty file\n  try: truncate -s 8G {0}")]
-    Empty(PathBuf),
-    /// Not a disk's.
-    #[error(
-        "{path}: {len} bytes are no whole sectors of 512 bytes\n  try: truncate -s %512 {path}"
-    )]
-    Ragged {
-        /// Which.
-        path: PathBuf,
-        /// How long it is.
-        len: u64,
-    },
-    /// It is what the store makes.
-    #[error(
-        "{path}: a flash image, and {name} is a disk\n  try: a plain file, or no preset of a disk"
-    )]
-    Image {
-        /// Which.
-        path: PathBuf,
-        /// The disk.
-        name: String,
-    },
-    /// More than the disks hold.
-    #[error(
-        "{path}: {len} do not fit on {name}, which holds {capacity}\n  try: a larger disk, or --stripe {stripe}"
-    )]
-    Large {
-        /// Which.
-        path: PathBuf,
-        /// How long it is.
-        len: units::Bytes,
-        /// The disk.
-        name: String,
-        /// What it holds.
-        capacity: units::Bytes,
-        /// So many of it would do.
-        stripe: u64,
-    },
-    /// The last sync.
-    #[error("{0}: could not be synced: {1}")]
-    Sync(PathBuf, io::Error),
-}
-
-/// A file that is open to be served.
-pub struct DiskFile {
-    path: PathBuf,
-    bytes: Bytes,
-    part: DiskPart,
-}
-
 impl DiskFile {
-    /// Opens a file and locks it: to write against all others, to read against those who write.
-    ///
-    /// # Errors
-    /// Where it cannot be had, or does not fit the disk.
-    pub fn open(path: &Path, part: DiskPart, write: bool) -> Result<Self, DiskFileError> {
-        let fail = |error: io::Error| {
-            let path = path.to_owned();
-            match error.kind() {
-                io::ErrorKind::NotFound => DiskFileError::Missing(path),
-                io::ErrorKind::ResourceBusy => DiskFileError::InUse(path),
-                _ => DiskFileError::Io { path, error },
-            }
-        };
-        let file = File::open(path, Backend::File, write).map_err(fail)?;
-        if is_image(&file).map_err(fail)? {
-            let (path, name) = (path.to_owned(), part.name);
-            return Err(DiskFileError::Image { path, name });
-        }
-        Self::on(path, Box::new(file), part)
-    }
-
-    /// The same on any medium.
-    fn on(path: &Path, media: Box<dyn Media>, part: DiskPart) -> Result<Self, DiskFileError> {
-        let (path, len) = (path.to_owned(), media.len());
-        let capacity = part.drive.capacity();
-        if len == 0 {
-            return Err(DiskFileError::Empty(path));
-        }
-        if !len.is_multiple_of(SECTOR.0) {
-            return Err(DiskFileError::Ragged { path, len });
-        }
-        if len > capacity.0 {
-            let one = part.drive.disks()[0].capacity();
-            let (len, name, stripe) = (units::Bytes(len), part.name, len.div_ceil(one.0));
-            return Err(DiskFileError::Large { path, len, name, capacity, stripe });
-        }
-        Ok(Self { path, bytes: Bytes::new(media), part })
-    }
-
     /// Something to serve.
     ///
     /// # Errors
@@ -179,67 +62,11 @@ struct Paced {
     workers: Workers<(Request, Option<usize>)>,
 }
 
-/// What hosts asked.
-struct Asked(Mutex<(Hosts, Instant)>, Instant);
-
-impl Asked {
-    fn lock(&self) -> MutexGuard<'_, (Hosts, Instant)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Counts requests that came together.
-    fn come(&self, batch: &[Request]) {
-        let now = Instant::now();
-        let mut asked = self.lock();
-        let after = now.saturating_duration_since(std::mem::replace(&mut asked.1, now));
-        let mut after = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
-        for request in batch {
-            asked.0.come(request, std::mem::take(&mut after));
-        }
-    }
-
-    /// Answers a request, and counts that.
-    fn answer(&self, moved: Moved) {
-        let mut asked = self.lock();
-        asked.0.in_flight -= 1;
-        asked.0.failed += u64::from(moved.result.is_err());
-        drop(asked);
-        moved.answer();
-    }
-}
-
-impl Hosts {
-    fn come(&mut self, request: &Request, after_ns: u64) {
-        self.arrivals_ns.add(after_ns);
-        self.in_flight += 1;
-        self.queue_depth.add(self.in_flight as u64);
-        let bytes = request.data().len() as u64;
-        match request.op() {
-            Op::Read { .. } => {
-                (self.reads, self.host_bytes_read) = (self.reads + 1, self.host_bytes_read + bytes)
-            }
-            Op::Write { .. } => {
-                (self.writes, self.host_bytes_written) =
-                    (self.writes + 1, self.host_bytes_written + bytes)
-            }
-            Op::Flush => self.flushes += 1,
-            Op::Trim { length, .. } => {
-                (self.trims, self.host_bytes_trimmed) =
-                    (self.trims + 1, self.host_bytes_trimmed + length)
-            }
-            Op::WriteZeroes { .. } => self.zeroes += 1,
-            Op::Cache { .. } | Op::Status { .. } => {}
-        }
-    }
-}
-
 impl Spinning {
     fn start(file: DiskFile, pace: Pace) -> Result<Self, BlockError> {
         let DiskFile { path, bytes, part: DiskPart { drive, name, power } } = file;
         let disks = (drive.disks().len(), drive.capacity());
-        let now = Instant::now();
-        let hosts = Arc::new(Asked(Mutex::new((Hosts::default(), now)), now));
-        let bytes = Arc::new(bytes);
+        let (hosts, bytes) = (Arc::new(Asked::new()), Arc::new(bytes));
         let paced = match pace {
             Pace::Full => None,
             Pace::Real => Some(Paced::start(drive, &bytes, &hosts)?),
@@ -328,9 +155,9 @@ impl Served for Spinning {
             version: env!("CARGO_PKG_VERSION"),
             preset: self.name.clone(),
             capacity: self.bytes.len(),
-            uptime_s: self.hosts.1.elapsed().as_secs_f64(),
+            uptime_s: self.hosts.uptime_s(),
             read_only: self.bytes.broken().map(str::to_owned),
-            hosts: self.hosts.lock().0.clone(),
+            hosts: self.hosts.hosts(),
             syncs: self.bytes.syncs(),
             medium_errors: self.bytes.errors(),
             emulation,

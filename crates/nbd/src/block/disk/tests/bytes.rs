@@ -1,6 +1,7 @@
 use super::*;
 use crate::export::{Extent, Op};
-use gordon_store::Memory;
+use gordon_store::{Media, Memory};
+use std::path::Path;
 
 const MIB: u64 = 1 << 20;
 
