@@ -5,7 +5,6 @@ use gordon_device::disk::PowerConfig;
 use gordon_device::drive::Drive;
 use gordon_device::{Device, SECTOR};
 use gordon_store::{Backend, File, Media, is_image};
-use gordon_units as units;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -63,17 +62,17 @@ pub enum DiskFileError {
     },
     /// More than the disks hold.
     #[error(
-        "{path}: {len} do not fit on {name}, which holds {capacity}\n  try: a larger disk, or --stripe {stripe}"
+        "{path}: {len} bytes do not fit on {name}, which holds {capacity}\n  try: a larger disk, or --stripe {stripe}"
     )]
     Large {
         /// Which.
         path: PathBuf,
         /// How long it is.
-        len: units::Bytes,
+        len: u64,
         /// The disk.
         name: String,
         /// What it holds.
-        capacity: units::Bytes,
+        capacity: u64,
         /// So many of it would do.
         stripe: u64,
     },
@@ -118,16 +117,16 @@ impl DiskFile {
         part: DiskPart,
     ) -> Result<Self, DiskFileError> {
         let (path, len) = (path.to_owned(), media.len());
-        let capacity = part.drive.capacity();
+        let capacity = part.drive.capacity().0;
         if len == 0 {
             return Err(DiskFileError::Empty(path));
         }
         if !len.is_multiple_of(SECTOR.0) {
             return Err(DiskFileError::Ragged { path, len });
         }
-        if len > capacity.0 {
+        if len > capacity {
             let one = part.drive.disks()[0].capacity();
-            let (len, name, stripe) = (units::Bytes(len), part.name, len.div_ceil(one.0));
+            let (name, stripe) = (part.name, len.div_ceil(one.0));
             return Err(DiskFileError::Large { path, len, name, capacity, stripe });
         }
         Ok(Self { path, bytes: Bytes::new(media), part })

@@ -151,5 +151,5 @@ fn files_that_are_no_disks() {
     assert!(error(0).contains("empty"));
     assert!(error(1000).contains("1000 bytes"));
     let text = error(5 << 40);
-    assert!(text.contains("do not fit on disk") && text.contains("--stripe 6"), "{text}");
+    assert!(text.contains("bytes do not fit on disk") && text.contains("--stripe 6"), "{text}");
 }
