@@ -11,12 +11,20 @@ use gordon_device::drive::{DriveConfig, StripeConfig};
 use gordon_units::Ns;
 use std::sync::mpsc::{self, Receiver, Sender};
 
-/// The paper's disk, or so many of it as one.
+/// The paper's disk, or so many of it as one; none: one that carries out a command at a time.
 fn drive(disks: u32) -> Drive {
-    let text = include_str!("../../../../../../python/gordon/parts/disk/sata-7200-1tb.toml");
-    let config = Config::from_toml(text).unwrap();
-    let one = Drive::new(&DriveConfig::Config(Box::new(config)), None).unwrap();
-    if disks == 1 {
+    let part = |name: &str| {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/gordon/parts/");
+        std::fs::read_to_string(format!("{root}{name}.toml")).unwrap()
+    };
+    let config = if disks == 0 {
+        let config = toml::from_str(&part("drive/seagate-cheetah-9lp")).unwrap();
+        DriveConfig::Classic(Box::new(config))
+    } else {
+        DriveConfig::Config(Box::new(Config::from_toml(&part("disk/sata-7200-1tb")).unwrap()))
+    };
+    let one = Drive::new(&config, None).unwrap();
+    if disks <= 1 {
         return one;
     }
     one.striped(StripeConfig { disks, unit: units::Bytes(65536) }).unwrap()

@@ -51,7 +51,7 @@ fn served(load: &[(Ns, Request, bool)], disks: u32, mut late: impl FnMut() -> Ns
 
 #[test]
 fn late_threads_and_slow_files_change_no_time_of_the_disk() {
-    for (seed, disks) in [(1, 1), (2, 1), (3, 2), (4, 5)] {
+    for (seed, disks) in [(1, 1), (2, 1), (3, 2), (4, 5), (5, 0), (6, 0)] {
         let load = load(seed);
         let prompt = served(&load, disks, || Ns::ZERO);
         let mut random = Random::new(seed);
