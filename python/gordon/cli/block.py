@@ -116,9 +116,9 @@ def create(image: str, json_path: str | None, **given: Any) -> None:
 )
 @options.json_out
 def serve(image: str, json_path: str | None, **given: Any) -> None:
-    """Serve an image, or a plain file as a disk, to NBD clients until SIGTERM or Ctrl-C.
+    """Serve an image, or a plain file as a disk, to NBD clients.
 
-    One process, one image. A client's flush is on the disk below when it is answered. Killed, or
+    Until SIGTERM or Ctrl-C. One process, one image. A client's flush is on the disk below when it is answered. Killed, or
     the power cut, the next start makes good what was left.
 
     With the preset of a disk IMAGE is any file of whole sectors (`truncate -s 8G FILE` makes one)
