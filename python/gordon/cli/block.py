@@ -118,8 +118,8 @@ def create(image: str, json_path: str | None, **given: Any) -> None:
 def serve(image: str, json_path: str | None, **given: Any) -> None:
     """Serve an image, or a plain file as a disk, to NBD clients.
 
-    Until SIGTERM or Ctrl-C. One process, one image. A client's flush is on the disk below when it is answered. Killed, or
-    the power cut, the next start makes good what was left.
+    Until SIGTERM or Ctrl-C. One process, one image. A client's flush is on the disk below when it
+    is answered. Killed, or the power cut, the next start makes good what was left.
 
     With the preset of a disk IMAGE is any file of whole sectors (`truncate -s 8G FILE` makes one)
     or a block device. It lies on the disk from its outer edge on.
