@@ -6,8 +6,6 @@ import click
 
 from gordon.cli import disk_fit, options
 
-POLICIES = ("fcfs", "sstf", "look", "c-look", "v-scan", "sptf")
-
 
 @click.group(cls=options.InOrder)
 def disk() -> None:
@@ -26,12 +24,7 @@ def _all(command: Any) -> Any:
                 metavar="NAME|FILE",
                 help="The disk: a preset (`gordon disk presets`) or a TOML file.",
             ),
-            click.option(
-                "--diskspecs",
-                metavar="FILE",
-                help="A disk as DiskSim 4.0 describes it, in its place; the files that it names "
-                "are found beside it.",
-            ),
+            options.diskspecs,
             click.option(
                 "--set",
                 "set_values",
@@ -39,20 +32,7 @@ def _all(command: Any) -> Any:
                 metavar="KEY=VALUE",
                 help="Change a value of the disk: interface.queue_depth=1, cache.read_ahead=0B.",
             ),
-            click.option(
-                "--stripe", type=options.COUNT, metavar="N", help="So many of it as one (RAID-0)."
-            ),
-            click.option(
-                "--stripe-unit",
-                metavar="SIZE",
-                help="What lies on one of them before the next has its turn.  [default: 64KiB]",
-            ),
-            click.option(
-                "--scheduler",
-                type=click.Choice(POLICIES),
-                help="Which request comes next, where several wait: in a drive's queue, or at the "
-                "host where it has none.  [default: the disk's]",
-            ),
+            options.disks,
             options.host,
             options.requests_out,
             click.option(
