@@ -11,7 +11,7 @@ import pytest
 from gordon import disk, parts
 from gordon._core import GordonError, parse_bytes, parse_ns
 from gordon.disk import fit
-from gordon.disk.fit.asking import answered
+from gordon.disk.fit.asking import Recorded, answered
 from gordon.disk.fit.extract import extract
 from gordon.quantity import value
 
@@ -36,6 +36,10 @@ def fitted(folder: Path, preset: str, **how: Any) -> fit.Fit:
     return fit.fit(log)
 
 
+def near(true: float, within: float = 0.05) -> Any:
+    return pytest.approx(true, rel=within)
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_parameters_come_back(tmp_path: Path, preset: str) -> None:
     found = fitted(tmp_path, preset)
@@ -44,7 +48,6 @@ def test_parameters_come_back(tmp_path: Path, preset: str) -> None:
 
     assert told["rpm"] == value(geometry["rpm"])
     assert told["sectors"] == value(geometry["sectors"])
-    near = lambda true, within=0.05: pytest.approx(true, rel=within)  # noqa: E731
     assert told["track_skew_ms"] == near(ms(geometry["track_skew"]), 0.01)
     if preset in HEADS_HIDDEN:
         assert told["heads"] is None
@@ -183,7 +186,7 @@ def test_what_does_not_turn_is_no_disk() -> None:
 def test_a_log_of_other_questions_is_refused(tmp_path: Path) -> None:
     log = tmp_path / "probes.parquet"
     fit.probe(None, log, device="ide-flashcache")
-    recorded = fit.Recorded(log)
+    recorded = Recorded(log)
     recorded._asked[1][100] += 512
     with pytest.raises(GordonError, match="not those that this version asks"):
         answered(extract(recorded.capacity() // 512, 1, False), recorded)

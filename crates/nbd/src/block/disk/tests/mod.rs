@@ -27,7 +27,7 @@ fn drive(disks: u32) -> Drive {
     if disks <= 1 {
         return one;
     }
-    one.striped(StripeConfig { disks, unit: units::Bytes(65536) }).unwrap()
+    one.striped(StripeConfig { disks, ..StripeConfig::default() }).unwrap()
 }
 
 fn part() -> DiskPart {
