@@ -186,7 +186,10 @@ fn replay(
             report.draw(one, power, outcome.simulated);
         }
     }
-    let provenance = provenance(config.seed, config, trace);
+    let mut provenance = provenance(config.seed, config, trace);
+    if let (DiskDevice::Diskspecs(_), DriveConfig::Classic(read)) = (&config.device, of) {
+        provenance.config["device"]["classic"] = serde_json::json!(read);
+    }
     let report =
         Report::new(&outcome, &run, &recorded, &rules.weights, report, warnings, provenance);
     let tables = tables::of_disks(&run, &recorded, stats.len() as u64);

@@ -56,7 +56,8 @@ def _disk(report: dict[str, Any]) -> list[str]:
         lines.append("energy: nobody has said what this disk draws")
     else:
         parts = sorted(report["energy_by_part_j"].items(), key=lambda part: -part[1])
-        by_state = ", ".join(f"{state} {short(joules, 'J')}" for state, joules in parts if joules)
+        least = report["energy_j"] / 1000
+        by_state = ", ".join(f"{state} {short(j, 'J')}" for state, j in parts if j > least)
         lines.append(f"energy {short(report['energy_j'], 'J')}: {by_state}")
     for state in report["power_states"]:
         lines.append(

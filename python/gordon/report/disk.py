@@ -43,12 +43,11 @@ class Disk(DeviceKind):
     unit, in_us = "ms", 1000.0
 
     def parameters(self, report: Report) -> dict[str, object]:
-        """Either kind's config, or the file of DiskSim's that describes it."""
-        device = report["provenance"]["config"]["device"]
-        if "diskspecs" in device:
-            return dict(device)
+        """Either kind's config, if need be as it was read from a description of DiskSim's."""
+        device = dict(report["provenance"]["config"]["device"])
+        described = device.pop("diskspecs", None)
         ((_, config),) = device.items()
-        return dict(config)
+        return dict(config) | ({} if described is None else {"source": described})
 
     def card(self, report: Report) -> list[tuple[str, str]]:
         def ms(value: float | None) -> str:
