@@ -29,6 +29,8 @@ def _disk(report: dict[str, Any]) -> list[str]:
         f"reads served from the buffer {report['buffer_hits']:,}, from what was read ahead "
         f"{report['read_ahead_hits']:,}; medium written {report['destages']:,} times"
     )
+    if report["coalesced"]:
+        lines.append(f"joined to others that waited: {report['coalesced']:,} requests")
     if report["reading"] is not None:
         lines.append(f"busy: reading {report['reading']:.0%}, writing {report['writing']:.0%}")
     if report["energy_j"] is None:
@@ -39,4 +41,6 @@ def _disk(report: dict[str, Any]) -> list[str]:
         lines.append(
             f"{state['name']}: {duration(state['time_s'])}, woken {state['wakes']:,} times"
         )
+    if report["unwelcome_wakes"]:
+        lines.append(f"woken too soon: {report['unwelcome_wakes']:,} times")
     return lines

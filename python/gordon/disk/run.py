@@ -21,22 +21,38 @@ class Options(Host):
     set_values: Sequence[str] = ()
     """`KEY=VALUE` each: any value of the disk, as `interface.queue_depth=1`."""
     stripe: int | None = None
-    """So many of it as one (RAID-0)."""
+    """So many of it as one (RAID-0); the copies are among them."""
     stripe_unit: str = "64KiB"
     """What lies on one of them before the next has its turn."""
+    copies: int | None = None
+    """The same lies on so many of them: 2 of 2 is RAID-1, 2 of 4 RAID-10."""
+    bus_rate: str | None = None
+    """Bytes a second that cross the bus or host adapter that all of them share, as `300MB`."""
+    coalesce: str | None = None
+    """Requests that wait for a disk are joined with their neighbours up to this size."""
     scheduler: str | None = None
     """Which request comes next, where several wait: fcfs, sstf, look, c-look, v-scan, sptf."""
     responses_out: Path | None = None
     """A file for the response time of each request: milliseconds, a line each, in their order."""
 
+    def array(self) -> dict[str, Any] | None:
+        """Several disks as one, and what lies before them; none where it is one alone."""
+        if (self.stripe, self.copies, self.bus_rate, self.coalesce) == (None,) * 4:
+            return None
+        copies = 1 if self.copies is None else self.copies
+        return {
+            "disks": copies if self.stripe is None else self.stripe,
+            "unit": self.stripe_unit,
+            "copies": copies,
+            "bus_rate_per_s": self.bus_rate,
+            "coalesce": self.coalesce,
+        }
+
     def run(self, load: dict[str, Any], device: Device, progress: Progress | None) -> "Result":
         """Runs it."""
-        stripe = None
-        if self.stripe is not None:
-            stripe = {"disks": self.stripe, "unit": self.stripe_unit}
         config = {
             "device": devices.made(device, self.diskspecs, self.set_values),
-            "stripe": stripe,
+            "stripe": self.array(),
             "scheduler": self.scheduler,
             "load": load,
             "host": self.host(),

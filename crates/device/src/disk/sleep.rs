@@ -42,7 +42,15 @@ impl<D: Device> Sleeper<D> {
     /// Where a deeper state is entered sooner or draws more.
     pub fn new(disk: D, power: &PowerConfig) -> Result<Self, ConfigError> {
         power.check_states()?;
-        let states = power.states.clone();
+        Ok(Self::with(disk, power.states.clone(), power.adaptive.clone()))
+    }
+
+    /// One of which nobody knows what it draws: it is always awake.
+    pub fn awake(disk: D) -> Self {
+        Self::with(disk, Vec::new(), None)
+    }
+
+    fn with(disk: D, states: Vec<PowerState>, adaptive: Option<AdaptiveConfig>) -> Self {
         let slept = Slept {
             time: vec![Ns::ZERO; states.len()],
             wakes: vec![0; states.len()],
@@ -51,8 +59,7 @@ impl<D: Device> Sleeper<D> {
         };
         let (held, awake_at) = (Vec::new(), Ns::ZERO);
         let first = states.first().map_or(Ns::MAX, |state| *state.after);
-        let adaptive = power.adaptive.clone();
-        Ok(Self { disk, states, adaptive, first, quiet: None, held, awake_at, slept })
+        Self { disk, states, adaptive, first, quiet: None, held, awake_at, slept }
     }
 
     /// The disk.
@@ -89,6 +96,13 @@ impl<D: Device> Sleeper<D> {
     fn after(&self, state: usize) -> Ns {
         let distance = |state: &PowerState| *state.after - *self.states[0].after;
         self.states.get(state).map_or(Ns::MAX, |state| self.first + distance(state))
+    }
+
+    /// What it saved until `now`, and the joules of a run that took `run`.
+    pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> (Slept, f64) {
+        let slept = self.slept(now);
+        let joules = self.energy(power, run, &slept);
+        (slept, joules)
     }
 
     /// Books a quiet time; the state that it ended in.

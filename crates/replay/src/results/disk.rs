@@ -3,8 +3,8 @@
 use super::latency::{Latency, LatencySummary, OPS};
 use super::recorder::Recorded;
 use super::{ratio, share};
-use gordon_device::disk::{PowerConfig, PowerState, Sleeper, Stats};
-use gordon_device::{Device, Usage};
+use gordon_device::Usage;
+use gordon_device::disk::{PowerConfig, PowerState, Slept, Stats};
 use gordon_units::Ns;
 use serde::Serialize;
 
@@ -105,10 +105,7 @@ impl DiskReport {
     }
 
     /// Adds what one disk drew, of which that is known.
-    pub fn draw<D: Device>(&mut self, disk: &Sleeper<D>, power: &PowerConfig, simulated: Ns) {
-        // Up to the last thing that it did.
-        let slept = disk.slept(Ns::ZERO);
-        let energy = disk.energy(power, simulated, &slept);
+    pub fn draw(&mut self, (slept, energy): &(Slept, f64), power: &PowerConfig) {
         self.energy_j = Some(self.energy_j.unwrap_or(0.0) + energy);
         let state = |(state, (time, wakes)): (&PowerState, (&Ns, &u64))| StateReport {
             name: state.name.clone(),
