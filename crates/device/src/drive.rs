@@ -3,7 +3,7 @@
 use crate::bus::Bus;
 use crate::coalesce::Coalescer;
 use crate::disk::classic::{Classic, ClassicConfig};
-use crate::disk::{Config, ConfigError, Disk, Policy, PowerConfig, Sleeper, Stats};
+use crate::disk::{Config, ConfigError, Disk, Drawn, Policy, PowerConfig, Sleeper, Stats};
 use crate::stripe::{CHUNK, Stripe, StripeError};
 use crate::{Completion, Device, Request, Usage};
 use gordon_units::{Bytes, Ns};
@@ -66,7 +66,7 @@ pub enum Drive {
     /// With a queue of its own.
     Queued(Box<Sleeper<Disk>>),
     /// One command at a time.
-    Classic(Box<Classic>),
+    Classic(Box<Sleeper<Classic>>),
     /// One with requests joined before it.
     Coalesced(Box<Coalescer<Drive>>),
     /// Several as one.
@@ -89,7 +89,12 @@ impl Drive {
             DriveConfig::Classic(config) => {
                 let mut config = config.clone();
                 config.scheduler.policy = scheduler.unwrap_or(config.scheduler.policy);
-                Ok(Self::Classic(Box::new(Classic::new(&config)?)))
+                let drive = Classic::new(&config)?;
+                let drive = match &config.power {
+                    Some(power) => Sleeper::new(drive, power)?,
+                    None => Sleeper::awake(drive),
+                };
+                Ok(Self::Classic(Box::new(drive)))
             }
         }
     }
@@ -119,7 +124,7 @@ impl Drive {
     fn link_rate(&self) -> Bytes {
         match self {
             Self::Queued(disk) => disk.disk().link_rate(),
-            Self::Classic(drive) => drive.link_rate(),
+            Self::Classic(drive) => drive.disk().link_rate(),
             Self::Coalesced(drive) => drive.device().link_rate(),
             Self::Striped(stripe) => stripe.members().iter().map(Self::link_rate).sum(),
         }
@@ -137,7 +142,7 @@ impl Drive {
     pub fn stats(&self) -> Stats {
         match self {
             Self::Queued(disk) => disk.disk().stats(),
-            Self::Classic(drive) => drive.stats(),
+            Self::Classic(drive) => drive.disk().stats(),
             Self::Coalesced(drive) => drive.device().stats(),
             Self::Striped(_) => Stats::default(),
         }
@@ -151,12 +156,13 @@ impl Drive {
         }
     }
 
-    /// A single one with a queue of its own, and what it saves while nobody asks.
-    pub fn queued(&self) -> Option<&Sleeper<Disk>> {
+    /// What a single one saved until `now`, and the joules of a run that took `run`; not of several.
+    pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> Option<Drawn> {
         match self {
-            Self::Queued(disk) => Some(disk),
-            Self::Coalesced(drive) => drive.device().queued(),
-            _ => None,
+            Self::Queued(disk) => Some(disk.drawn(power, now, run)),
+            Self::Classic(drive) => Some(drive.drawn(power, now, run)),
+            Self::Coalesced(drive) => drive.device().drawn(power, now, run),
+            Self::Striped(_) => None,
         }
     }
 

@@ -17,6 +17,7 @@ use gordon_device::Device;
 use gordon_device::disk::classic::{Classic, ClassicConfig};
 use gordon_device::disk::{self, Policy, Stats};
 use gordon_device::drive::{Drive, DriveConfig, StripeConfig};
+use gordon_units::Ns;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -182,8 +183,10 @@ fn replay(
     let mut report = DiskReport::of(name, &stats, disk.usage(), outcome.simulated, &recorded);
     for one in disks {
         report.coalesced += one.joined();
-        if let (Some(one), Some(power)) = (one.queued(), power) {
-            report.draw(one, power, outcome.simulated);
+        // Up to the last thing that it did.
+        let drawn = power.and_then(|power| one.drawn(power, Ns::ZERO, outcome.simulated));
+        if let (Some(drawn), Some(power)) = (drawn, power) {
+            report.draw(&drawn, power);
         }
     }
     let mut provenance = provenance(config.seed, config, trace);

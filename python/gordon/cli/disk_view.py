@@ -46,6 +46,8 @@ def _disk(report: dict[str, Any]) -> list[str]:
         f"reads served from the buffer {report['buffer_hits']:,}, from what was read ahead "
         f"{report['read_ahead_hits']:,}; medium written {report['destages']:,} times"
     )
+    if report["coalesced"]:
+        lines.append(f"joined to others that waited: {report['coalesced']:,} requests")
     if report["reading"] is not None:
         times = report["mechanism_s"]
         whole = sum(times.values())
@@ -63,4 +65,6 @@ def _disk(report: dict[str, Any]) -> list[str]:
         lines.append(
             f"{state['name']}: {duration(state['time_s'])}, woken {state['wakes']:,} times"
         )
+    if report["unwelcome_wakes"]:
+        lines.append(f"woken too soon: {report['unwelcome_wakes']:,} times")
     return lines

@@ -22,21 +22,26 @@ class Options(RunOptions):
     set_values: Sequence[str] = ()
     """`KEY=VALUE` each: any value of the disk, as `interface.queue_depth=1`."""
     stripe: int | None = None
-    """So many of it as one (RAID-0)."""
-    stripe_unit: str = "64KiB"
-    """What lies on one of them before the next has its turn."""
+    """So many of it as one (RAID-0); the copies are among them."""
+    stripe_unit: str | None = None
+    """What lies on one of them before the next has its turn: 64 KiB."""
+    copies: int | None = None
+    """The same lies on so many of them: 2 of 2 is RAID-1, 2 of 4 RAID-10."""
+    bus_rate: str | None = None
+    """Bytes a second that cross the bus or host adapter that all of them share, as `300MB`."""
+    coalesce: str | None = None
+    """Requests that wait for a disk are joined with their neighbours up to this size."""
     scheduler: str | None = None
     """Which request comes next, where several wait: fcfs, sstf, look, c-look, v-scan, sptf."""
     responses_out: Path | None = None
     """A file for the response time of each request: milliseconds, a line each, in their order."""
 
     def config(self, load: dict[str, Any], device: Device) -> dict[str, Any]:
-        stripe = None
-        if self.stripe is not None:
-            stripe = {"disks": self.stripe, "unit": self.stripe_unit}
         return {
             "device": devices.made(device, self.diskspecs, self.set_values),
-            "stripe": stripe,
+            "stripe": devices.array(
+                self.stripe, self.stripe_unit, self.copies, self.bus_rate, self.coalesce
+            ),
             "scheduler": self.scheduler,
             "load": load,
             "host": self.host(),

@@ -60,7 +60,7 @@ pub struct AdaptiveConfig {
 
 impl PowerConfig {
     /// Whether reading and writing draw no less than idling.
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
+    pub(in crate::disk) fn check(&self) -> Result<(), ConfigError> {
         let all = [
             ("power.idle", &self.idle, 0.0),
             ("power.read", &self.read, self.idle.0),

@@ -19,6 +19,15 @@ pub struct Slept {
     pub unwelcome: u64,
 }
 
+/// What a disk drew.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawn {
+    /// What it saved.
+    pub slept: Slept,
+    /// Joules, by state.
+    pub joules: Vec<(String, f64)>,
+}
+
 /// A disk with such states.
 #[derive(Clone, Debug)]
 pub struct Sleeper<D> {
@@ -42,7 +51,15 @@ impl<D: Device> Sleeper<D> {
     /// Where a deeper state is entered sooner or draws more.
     pub fn new(disk: D, power: &PowerConfig) -> Result<Self, ConfigError> {
         power.check_states()?;
-        let states = power.states.clone();
+        Ok(Self::with(disk, power.states.clone(), power.adaptive.clone()))
+    }
+
+    /// One of which nobody knows what it draws: it is always awake.
+    pub fn awake(disk: D) -> Self {
+        Self::with(disk, Vec::new(), None)
+    }
+
+    fn with(disk: D, states: Vec<PowerState>, adaptive: Option<AdaptiveConfig>) -> Self {
         let slept = Slept {
             time: vec![Ns::ZERO; states.len()],
             wakes: vec![0; states.len()],
@@ -51,8 +68,7 @@ impl<D: Device> Sleeper<D> {
         };
         let (held, awake_at) = (Vec::new(), Ns::ZERO);
         let first = states.first().map_or(Ns::MAX, |state| *state.after);
-        let adaptive = power.adaptive.clone();
-        Ok(Self { disk, states, adaptive, first, quiet: None, held, awake_at, slept })
+        Self { disk, states, adaptive, first, quiet: None, held, awake_at, slept }
     }
 
     /// The disk.
@@ -104,6 +120,14 @@ impl<D: Device> Sleeper<D> {
     fn after(&self, state: usize) -> Ns {
         let distance = |state: &PowerState| *state.after - *self.states[0].after;
         self.states.get(state).map_or(Ns::MAX, |state| self.first + distance(state))
+    }
+
+    /// What it saved until `now`, and the joules of a run that took `run`.
+    pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> Drawn {
+        let slept = self.slept(now);
+        let states = self.energy_by_state(power, run, &slept);
+        let joules = states.map(|(state, joules)| (state.to_owned(), joules)).collect();
+        Drawn { slept, joules }
     }
 
     /// Books a quiet time; the state that it ended in.

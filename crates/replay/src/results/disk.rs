@@ -3,8 +3,8 @@
 use super::latency::{Latency, LatencySummary, OPS};
 use super::recorder::Recorded;
 use super::{ratio, share};
-use gordon_device::disk::{PowerConfig, PowerState, Sleeper, Stats};
-use gordon_device::{Device, Usage};
+use gordon_device::Usage;
+use gordon_device::disk::{Drawn, PowerConfig, PowerState, Stats};
 use gordon_units::Ns;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -138,13 +138,12 @@ impl DiskReport {
     }
 
     /// Adds what one disk drew, of which that is known.
-    pub fn draw<D: Device>(&mut self, disk: &Sleeper<D>, power: &PowerConfig, simulated: Ns) {
-        // Up to the last thing that it did.
-        let slept = disk.slept(Ns::ZERO);
-        for (state, joules) in disk.energy_by_state(power, simulated, &slept) {
-            *self.energy_by_part_j.entry(state.to_owned()).or_default() += joules;
+    pub fn draw(&mut self, drawn: &Drawn, power: &PowerConfig) {
+        for (state, joules) in &drawn.joules {
+            *self.energy_by_part_j.entry(state.clone()).or_default() += joules;
         }
         self.energy_j = Some(self.energy_by_part_j.values().sum());
+        let slept = &drawn.slept;
         let state = |(state, (time, wakes)): (&PowerState, (&Ns, &u64))| StateReport {
             name: state.name.clone(),
             time_s: time.as_secs(),

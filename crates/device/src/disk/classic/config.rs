@@ -173,6 +173,7 @@ impl ClassicConfig {
             at_most(key, time, Ns::SECOND)?;
         }
         self.scheduler.check()?;
+        self.power.as_ref().map_or(Ok(()), PowerConfig::check)?;
         Mechanics::of(Geometry::of(&self.geometry)?, &self.seek)
     }
 }

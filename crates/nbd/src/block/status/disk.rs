@@ -68,9 +68,9 @@ impl Drives {
         };
         let all = (now.0 * disks.len() as u64).max(1) as f64;
         let usage = drive.usage();
-        let energies = disks.iter().map(|disk| match (disk, power) {
-            (Drive::Queued(disk), Some(power)) => Some(disk.energy(power, now, &disk.slept(now))),
-            _ => None,
+        let energies = disks.iter().map(|disk| {
+            let drawn = disk.drawn(power?, now, now)?;
+            Some(drawn.joules.iter().map(|(_, joules)| joules).sum::<f64>())
         });
         Self {
             buffer_hits: sum(|stats| stats.cache_hits),
