@@ -4,6 +4,7 @@ mod block;
 mod disk;
 mod error;
 mod flash;
+mod io;
 mod run;
 mod survey;
 mod trace;
@@ -56,6 +57,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::trace_summary, module)?)?;
     module.add_class::<run::RunResult>()?;
     module.add_class::<run::RunTable>()?;
+    module.add_function(wrap_pyfunction!(io::io_target, module)?)?;
+    module.add_function(wrap_pyfunction!(io::io_probe, module)?)?;
     module.add_function(wrap_pyfunction!(disk::disk_run, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_run, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_run_all, module)?)?;

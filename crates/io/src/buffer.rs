@@ -1,0 +1,49 @@
+//! Memory placed as direct I/O wants it, and content that no device makes smaller.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+/// What each is aligned to: pages, which every device takes.
+const ALIGNMENT: usize = 4096;
+
+/// Bytes that start at a page.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    bytes: Vec<u8>,
+    start: usize,
+    len: usize,
+}
+
+impl Buffer {
+    /// So many, all zero: memory is taken as they are used.
+    pub fn new(len: usize) -> Self {
+        let bytes = vec![0; len + ALIGNMENT - 1];
+        let start = bytes.as_ptr().align_offset(ALIGNMENT);
+        Self { bytes, start, len }
+    }
+
+    /// So many that neither compression nor deduplication makes fewer.
+    pub fn random(len: usize, seed: u64) -> Self {
+        let mut buffer = Self::new(len);
+        Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(buffer.get_mut());
+        buffer
+    }
+
+    pub fn get(&self) -> &[u8] {
+        &self.bytes[self.start..self.start + self.len]
+    }
+
+    pub fn get_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..self.start + self.len]
+    }
+
+    /// Makes each page of the first `len` bytes unlike all that were written before.
+    pub fn stamp(&mut self, len: usize, number: u64) {
+        for (page, part) in (0u64..).zip(self.get_mut()[..len].chunks_mut(ALIGNMENT)) {
+            let mark = number.rotate_left(24) ^ page;
+            let mark = mark.to_le_bytes();
+            let count = mark.len().min(part.len());
+            part[..count].copy_from_slice(&mark[..count]);
+        }
+    }
+}
