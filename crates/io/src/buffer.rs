@@ -2,9 +2,13 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What each is aligned to: pages, which every device takes.
 const ALIGNMENT: usize = 4096;
+
+/// So many random bytes are drawn; more are copies, further apart than anything that compresses looks.
+const DRAWN: usize = 4 << 20;
 
 /// Bytes that start at a page.
 #[derive(Debug)]
@@ -25,7 +29,11 @@ impl Buffer {
     /// So many that neither compression nor deduplication makes fewer.
     pub fn random(len: usize, seed: u64) -> Self {
         let mut buffer = Self::new(len);
-        Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(buffer.get_mut());
+        let bytes = buffer.get_mut();
+        let drawn = len.min(DRAWN);
+        Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(&mut bytes[..drawn]);
+        let (from, to) = bytes.split_at_mut(drawn);
+        to.chunks_mut(DRAWN).for_each(|part| part.copy_from_slice(&from[..part.len()]));
         buffer
     }
 
@@ -38,10 +46,12 @@ impl Buffer {
     }
 
     /// Makes each page of the first `len` bytes unlike all that were written before.
-    pub fn stamp(&mut self, len: usize, number: u64) {
+    pub fn stamp(&mut self, len: usize) {
+        static WRITES: AtomicU64 = AtomicU64::new(0);
+        let write = WRITES.fetch_add(1, Ordering::Relaxed);
         for (page, part) in (0u64..).zip(self.get_mut()[..len].chunks_mut(ALIGNMENT)) {
-            let mark = number.rotate_left(24) ^ page;
-            let mark = mark.to_le_bytes();
+            // Fewer than 2^24 pages in a request.
+            let mark = (write << 24 ^ page).to_le_bytes();
             let count = mark.len().min(part.len());
             part[..count].copy_from_slice(&mark[..count]);
         }

@@ -71,6 +71,14 @@ pub enum IoError {
         /// What there is.
         capacity: Bytes,
     },
+    /// What exists is not written to unless that is said.
+    #[error(
+        "{path}: writing to it destroys what is there\n  \
+         try: only reads (--patterns sequential-read,random-read), a directory, where a scratch file is \
+         made, or --write",
+        path = .0.display()
+    )]
+    Kept(PathBuf),
     /// Opened to be read only.
     #[error("{path}: opened to read, not to write\n  try: --write, which destroys what is there", path = .0.display())]
     ReadOnly(PathBuf),

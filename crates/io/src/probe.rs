@@ -73,7 +73,7 @@ pub fn probe(target: &Target, probes: &[Probe], watch: &Watch) -> Result<Vec<Tim
     for (number, probe) in probes.iter().enumerate() {
         let len = length(probe.len)?;
         if probe.op == Op::Write {
-            from.stamp(len, number as u64);
+            from.stamp(len);
         }
         if number % STRIDE == 0 || probe.think_ns > 0 {
             watch.check()?;

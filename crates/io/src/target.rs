@@ -62,6 +62,19 @@ impl Target {
         Ok(target)
     }
 
+    /// Makes a file that nobody else sees and that is gone when it is closed, however that comes.
+    pub(crate) fn scratch(folder: &Path) -> Result<Self, IoError> {
+        let path = folder.join(format!(".gordon-scratch-{}", std::process::id()));
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(0o600);
+        let file = options.custom_flags(bits(OFlags::DIRECT)).open(&path);
+        // Where direct I/O is refused, the file may have been made all the same.
+        let removed = fs::remove_file(&path);
+        let file = file.map_err(|error| refused(folder, error))?;
+        removed.map_err(|error| IoError::system(&path, "remove it", error))?;
+        Self::of(file, folder, Kind::File, Access::ReadWrite)
+    }
+
     fn of(mut file: File, path: &Path, kind: Kind, access: Access) -> Result<Self, IoError> {
         let fail = |error: Error| IoError::system(path, "look at it", error);
         let meta = file.metadata().map_err(fail)?;
@@ -121,6 +134,18 @@ impl Target {
         self.access == Access::ReadWrite
     }
 
+    /// Changes a file's length.
+    pub(crate) fn resize(&mut self, len: u64) -> Result<(), IoError> {
+        let set = rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), 0, len);
+        let set = match set {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.file.set_len(len),
+            other => other.map_err(Error::from),
+        };
+        set.map_err(|error| IoError::system(self.path(), &format!("take {}", Bytes(len)), error))?;
+        self.description.capacity = len;
+        Ok(())
+    }
+
     /// Whether a request is one of its own.
     pub(crate) fn check(&self, number: usize, offset: u64, len: u64) -> Result<(), IoError> {
         let (sector, capacity) = (self.sector(), self.capacity());
@@ -158,6 +183,12 @@ impl Target {
             }
         }
         Ok(())
+    }
+
+    /// Makes what was written durable.
+    pub(crate) fn sync(&self) -> Result<(), IoError> {
+        let synced = rustix::fs::fdatasync(&self.file);
+        synced.map_err(|error| IoError::system(self.path(), "flush it", error))
     }
 
     #[cold]
