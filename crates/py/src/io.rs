@@ -1,8 +1,12 @@
-//! Real storage: what it is, and timed requests to it.
+//! Storage: what a real one is, timed requests to it; bandwidth of a real or a simulated one.
 
 use crate::error::raise;
+use crate::run::watch_runs;
 use crate::watch::watched;
 use gordon_io::{Access, Op, Probe, Target, Watch, probe};
+use gordon_replay::characterise as simulated;
+use gordon_replay::parse::from_json;
+use gordon_replay::run::Progress;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -44,6 +48,32 @@ pub fn io_probe(
     let work = |watch: &Watch| probe(&Target::open(&path, access)?, &probes, watch);
     let timed = watch_io(py, tick, work)?.map_err(raise)?;
     Ok(timed.into_iter().map(|timed| (timed.issued_ns, timed.completed_ns)).collect())
+}
+
+/// Measures the real storage that `config` (JSON) names; `tick(done, total)` hears of points.
+#[pyfunction]
+#[pyo3(signature = (config, tick=None))]
+pub fn io_characterise(
+    py: Python<'_>,
+    config: &str,
+    tick: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let survey: gordon_io::Survey = from_json(config, "storage").map_err(raise)?;
+    let work = |watch: &Watch| gordon_io::characterise(&survey, watch);
+    serde_json::to_string(&watch_io(py, tick, work)?.map_err(raise)?).map_err(raise)
+}
+
+/// The same of the simulated storage that `config` (JSON) describes; `tick` hears of requests.
+#[pyfunction]
+#[pyo3(signature = (config, tick=None))]
+pub fn device_characterise(
+    py: Python<'_>,
+    config: &str,
+    tick: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let survey: simulated::Survey = from_json(config, "storage").map_err(raise)?;
+    let work = |progress: &Progress| simulated::characterise(&survey, progress);
+    serde_json::to_string(&watch_runs(py, tick, work)?.map_err(raise)?).map_err(raise)
 }
 
 /// Carries out work on real storage; `tick(done, total)` hears of its steps a few times a second.

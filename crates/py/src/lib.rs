@@ -59,6 +59,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::RunTable>()?;
     module.add_function(wrap_pyfunction!(io::io_target, module)?)?;
     module.add_function(wrap_pyfunction!(io::io_probe, module)?)?;
+    module.add_function(wrap_pyfunction!(io::io_characterise, module)?)?;
+    module.add_function(wrap_pyfunction!(io::device_characterise, module)?)?;
     module.add_function(wrap_pyfunction!(disk::disk_run, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_run, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_run_all, module)?)?;

@@ -6,6 +6,7 @@
 //! with other devices); [`wa`] asks the translation
 //! layer alone for its write amplification. [`parse`] reads configs, with errors that help.
 
+pub mod characterise;
 pub mod checkpoint;
 pub mod config;
 pub mod disk;
