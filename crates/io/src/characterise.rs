@@ -70,6 +70,8 @@ pub struct Measured {
     pub size_bytes: u64,
     /// Requests outstanding.
     pub queue_depth: u32,
+    /// Bytes that it ran over.
+    pub span_bytes: u64,
     /// Requests that count.
     pub requests: u64,
     /// From the first issue to the last completion, with the flush after writes.
@@ -118,6 +120,7 @@ pub fn characterise(survey: &Survey, watch: &Watch) -> Result<Report, IoError> {
             op: one.op,
             size_bytes: one.size,
             queue_depth: one.depth,
+            span_bytes: one.span,
             requests: loaded.requests,
             elapsed_s: seconds,
             bandwidth_mb_s: loaded.bytes as f64 / seconds / 1e6,

@@ -1,13 +1,12 @@
 //! Bandwidth of a simulated device against transfer size and queue depth, as benchmarks of real
-//! storage measure it: in a closed loop over a span that holds data. Each load runs on a device of its
-//! own, as it was before all of them.
+//! storage measure it: in a closed loop, reads of what holds data. Each load runs on a device of its own.
 //!
 //! The time of writes ends with a flush: what a cache has taken is not written yet.
 
 use crate::ReplayError;
 use crate::disk::DiskDevice;
 use crate::host::{Done, Observer, Pacing, Rules, drive};
-use crate::load::{Bench, Order, Pattern, Way};
+use crate::load::{Bench, Load, Order, Pattern, Way};
 use crate::results::latency::{Latency, LatencySummary};
 use crate::results::ratio;
 use crate::run::Progress;
@@ -21,9 +20,11 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering;
 
-/// Bytes that loads on flash run over where nothing else is said: all of a large map would take long
-/// to fill, and where on flash a page lies makes no difference.
+/// Bytes that loads on new flash run over at least, where nothing else is said: all of a large map would
+/// take long to fill, and where on flash a page lies makes no difference.
 const FLASH_SPAN: Bytes = Bytes(1 << 30);
+/// And so many times what is outstanding: requests for the same page are served as one.
+const ROOM: u64 = 32;
 
 /// What is asked, of what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,7 +36,7 @@ pub struct Survey {
     #[serde(default)]
     pub stripe: Option<StripeConfig>,
     /// Bytes that the loads run over, from address 0: without it, all of a disk, what is
-    /// preconditioned of flash, or 1 GiB.
+    /// preconditioned of flash, or of new flash 1 GiB or what gives room for each point.
     #[serde(default)]
     pub span: Option<Bytes>,
     /// The loads.
@@ -94,7 +95,7 @@ pub struct Report {
     pub devices: u32,
     /// Bytes that it exports.
     pub capacity_bytes: u64,
-    /// Bytes that the loads ran over.
+    /// Bytes that the loads ran over, at most.
     pub span_bytes: u64,
     /// In the order of the loads.
     pub points: Vec<Measured>,
@@ -111,6 +112,8 @@ pub struct Measured {
     pub size_bytes: u64,
     /// Requests outstanding.
     pub queue_depth: u32,
+    /// Bytes that it ran over.
+    pub span_bytes: u64,
     /// Requests.
     pub requests: u64,
     /// From the first issue to the last completion, with the flush after writes.
@@ -131,75 +134,119 @@ pub fn characterise(survey: &Survey, progress: &Progress) -> Result<Report, Repl
     match &survey.device {
         Storage::Disk { device, scheduler } => {
             let disk = device.drive(*scheduler, survey.stripe)?;
-            let span = survey.span.unwrap_or(disk.capacity());
-            survey.all(&disk, span, progress)
+            let capacity = disk.capacity();
+            survey.all(capacity, |_| capacity, |_| Ok(disk.clone()), progress)
         }
         Storage::Flash { device, capacity, precondition } => {
             let config = match capacity {
                 None => (**device).clone(),
                 Some(capacity) => (**device).clone().with_capacity(*capacity),
             };
-            let mut one = Ssd::with_seed(&config, survey.seed)?;
-            let (members, chunk) =
-                survey.stripe.map_or((1, SECTOR), |stripe| (stripe.disks, stripe.unit));
-            let own = one.capacity();
-            if let Some(fraction) = precondition
-                && !(0.0..=1.0).contains(fraction)
-            {
-                let why = format!("{fraction} is not a part of the capacity");
-                return Err(ReplayError::impossible("precondition", why, "a number from 0 to 1"));
-            }
-            let whole = own * u64::from(members);
-            let span = survey.span.unwrap_or_else(|| match precondition {
-                Some(fraction) if *fraction > 0.0 => part(whole, *fraction),
-                _ => FLASH_SPAN.min(whole),
-            });
-            // Its share of the span, in whole chunks.
-            let chunks = span.0.div_ceil(chunk.0.max(1)).div_ceil(members.max(1).into());
-            let share = own.0.min(chunks.saturating_mul(chunk.0));
-            if share > 0 {
-                one.preload(Bytes::ZERO, Bytes(share));
-            }
-            match precondition {
-                Some(fraction) => one.precondition(*fraction),
-                None => one.load(),
-            }
+            let flash = Flash::new(survey, config, *precondition)?;
             match survey.stripe {
-                None => survey.all(&one, span, progress),
-                Some(StripeConfig { disks, unit }) => {
-                    let stripe = Stripe::of(one, disks, unit)?;
-                    // Whole chunks only.
-                    let span = survey.span.unwrap_or(span.min(stripe.capacity()));
-                    survey.all(&stripe, span, progress)
+                None => {
+                    let capacity = flash.member(Bytes::ZERO)?.capacity();
+                    let span = |point: &Point| flash.span(point, capacity);
+                    survey.all(capacity, span, |held| flash.member(held), progress)
+                }
+                Some(stripe) => {
+                    let make = |held| flash.striped(stripe, held);
+                    let capacity = make(Bytes::ZERO)?.capacity();
+                    survey.all(capacity, |point| flash.span(point, capacity), make, progress)
                 }
             }
         }
     }
 }
 
-/// A part of a capacity, in whole sectors.
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn part(capacity: Bytes, fraction: f64) -> Bytes {
-    SECTOR * ((capacity.0 / SECTOR.0) as f64 * fraction) as u64
+/// Flash devices, all alike.
+struct Flash {
+    config: SsdConfig,
+    seed: u64,
+    precondition: Option<f64>,
+    /// In its steady state, which takes long to make.
+    used: Option<Ssd>,
+}
+
+impl Flash {
+    fn new(survey: &Survey, config: SsdConfig, part: Option<f64>) -> Result<Self, ReplayError> {
+        let used = match part {
+            Some(part) if !(0.0..=1.0).contains(&part) => {
+                let why = format!("{part} is not a part of the capacity");
+                return Err(ReplayError::impossible("precondition", why, "a number from 0 to 1"));
+            }
+            Some(part) => {
+                let mut ssd = Ssd::with_seed(&config, survey.seed)?;
+                if let Some(span) = survey.span {
+                    // All that may be read of it, and of a member of a stripe more.
+                    ssd.preload(Bytes::ZERO, span.min(ssd.capacity()));
+                }
+                ssd.precondition(part);
+                Some(ssd)
+            }
+            None => None,
+        };
+        Ok(Self { config, seed: survey.seed, precondition: part, used })
+    }
+
+    /// One that holds data up to there.
+    fn member(&self, held: Bytes) -> Result<Ssd, ReplayError> {
+        if let Some(used) = &self.used {
+            return Ok(used.clone());
+        }
+        let mut ssd = Ssd::with_seed(&self.config, self.seed)?;
+        if held > Bytes::ZERO {
+            ssd.preload(Bytes::ZERO, held.min(ssd.capacity()));
+        }
+        ssd.load();
+        Ok(ssd)
+    }
+
+    /// Several that hold data up to there: each its share, in whole chunks.
+    fn striped(&self, stripe: StripeConfig, held: Bytes) -> Result<Stripe<Ssd>, ReplayError> {
+        let StripeConfig { disks, unit } = stripe;
+        let row = unit.0.saturating_mul(disks.into()).max(1);
+        let member = self.member(Bytes(held.0.div_ceil(row).saturating_mul(unit.0)))?;
+        Ok(Stripe::of(member, disks, unit)?)
+    }
+
+    /// What a load runs over where nothing else is said.
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    fn span(&self, point: &Point, capacity: Bytes) -> Bytes {
+        let sectors = (capacity.0 / SECTOR.0) as f64;
+        match self.precondition {
+            Some(part) if part > 0.0 => SECTOR * (sectors * part) as u64,
+            _ => {
+                let outstanding = point.size.0.saturating_mul(point.depth.into());
+                Bytes(outstanding.saturating_mul(ROOM)).max(FLASH_SPAN).min(capacity)
+            }
+        }
+    }
 }
 
 impl Survey {
-    /// Each load on a device like `base`.
-    fn all<D: Device + Clone + Send + Sync>(
+    /// Each load on a device of its own, which `make` makes with data up to there.
+    fn all<D: Device>(
         &self,
-        base: &D,
-        span: Bytes,
+        capacity: Bytes,
+        span: impl Fn(&Point) -> Bytes + Sync,
+        make: impl Fn(Bytes) -> Result<D, ReplayError> + Sync,
         progress: &Progress,
     ) -> Result<Report, ReplayError> {
         let total = self.points.iter().map(|point| self.count(point)).sum();
         progress.total.store(total, Ordering::Relaxed);
-        let points = self.points.par_iter();
-        let points = points.map(|point| self.one(base.clone(), span, point, progress));
+        let one = |point: &Point| {
+            let span = self.span.unwrap_or_else(|| span(point));
+            let load = self.load(point, span, capacity)?;
+            let device = make(load.preloaded())?;
+            measure(device, load, point, span, progress)
+        };
+        let points = self.points.par_iter().map(one).collect::<Result<Vec<_>, _>>()?;
         Ok(Report {
             devices: self.stripe.map_or(1, |stripe| stripe.disks),
-            capacity_bytes: base.capacity().0,
-            span_bytes: span.0,
-            points: points.collect::<Result<_, _>>()?,
+            capacity_bytes: capacity.0,
+            span_bytes: points.iter().map(|point| point.span_bytes).max().unwrap_or_default(),
+            points,
         })
     }
 
@@ -209,13 +256,7 @@ impl Survey {
         fits.max(2 * u64::from(point.depth))
     }
 
-    fn one(
-        &self,
-        mut device: impl Device,
-        span: Bytes,
-        point: &Point,
-        progress: &Progress,
-    ) -> Result<Measured, ReplayError> {
+    fn load(&self, point: &Point, span: Bytes, capacity: Bytes) -> Result<Load, ReplayError> {
         let Point { pattern, op, size, depth } = *point;
         if depth == 0 {
             return Err(ReplayError::impossible("depth", "0 lets no request out", "at least 1"));
@@ -239,33 +280,44 @@ impl Survey {
             queues: None,
             every: None,
         };
-        let load = bench.resolve(device.capacity(), self.seed)?;
-        let rules =
-            Rules { pacing: Pacing::Closed, depth, split: None, wrap: false, weights: vec![1] };
-        let mut latencies = Latencies::default();
-        let outcome = drive(&mut device, load, &rules, &mut latencies, progress)?;
-        if outcome.failed > 0 {
-            let why =
-                format!("it wore out: {} of {} requests failed", outcome.failed, outcome.requests);
-            return Err(ReplayError::impossible("device", why, "fewer bytes, or more endurance"));
-        }
-        let end = match op {
-            Way::Read => outcome.simulated,
-            Way::Write => flushed(&mut device, outcome.simulated),
-        };
-        let (bytes, seconds) = (outcome.requests * size.0, end.as_secs());
-        Ok(Measured {
-            pattern,
-            op,
-            size_bytes: size.0,
-            queue_depth: depth,
-            requests: outcome.requests,
-            elapsed_s: seconds,
-            bandwidth_mb_s: ratio(bytes, 1_000_000) / seconds,
-            iops: ratio(outcome.requests, 1) / seconds,
-            latency_us: latencies.0.summary(),
-        })
+        bench.resolve(capacity, self.seed)
     }
+}
+
+/// Carries out one load.
+fn measure(
+    mut device: impl Device,
+    load: Load,
+    point: &Point,
+    span: Bytes,
+    progress: &Progress,
+) -> Result<Measured, ReplayError> {
+    let Point { pattern, op, size, depth } = *point;
+    let rules = Rules { pacing: Pacing::Closed, depth, split: None, wrap: false, weights: vec![1] };
+    let mut latencies = Latencies::default();
+    let outcome = drive(&mut device, load, &rules, &mut latencies, progress)?;
+    if outcome.failed > 0 {
+        let why =
+            format!("it wore out: {} of {} requests failed", outcome.failed, outcome.requests);
+        return Err(ReplayError::impossible("device", why, "fewer bytes, or more endurance"));
+    }
+    let end = match op {
+        Way::Read => outcome.simulated,
+        Way::Write => flushed(&mut device, outcome.simulated),
+    };
+    let (bytes, seconds) = (outcome.requests * size.0, end.as_secs());
+    Ok(Measured {
+        pattern,
+        op,
+        size_bytes: size.0,
+        queue_depth: depth,
+        span_bytes: span.0,
+        requests: outcome.requests,
+        elapsed_s: seconds,
+        bandwidth_mb_s: ratio(bytes, 1_000_000) / seconds,
+        iops: ratio(outcome.requests, 1) / seconds,
+        latency_us: latencies.0.summary(),
+    })
 }
 
 /// When everything is durable.
