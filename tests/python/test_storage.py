@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from gordon import GordonError, storage
 from gordon._core import io_probe, io_target
 from gordon.storage.run import sizes
+from serving import need, quietly, sh
 
 from conftest import Run
 
@@ -149,6 +151,50 @@ def test_what_exists_is_only_read_unless_it_is_said(run: Run, place: Path) -> No
     assert f"warning: --write: all 2.10 MB of the file {file} will be overwritten" in ran.err
     assert [p["op"] for p in json.loads(ran.out)["points"]] == ["read"] * 8 + ["write"] * 8
     assert len(file.read_bytes()) == 2 << 20 != file.read_bytes().count(b"x")
+
+
+@pytest.fixture
+def loop(place: Path) -> Iterator[str]:
+    """A block device of 64 MiB with a file system."""
+    need("losetup", "mkfs.ext4", "mount", "umount")
+    if os.geteuid() != 0:
+        pytest.skip("not as root: no loop devices")
+    with (place / "disk").open("wb") as file:
+        file.truncate(64 << 20)
+    device = sh("losetup", "--direct-io=on", "--find", "--show", place / "disk").strip()
+    try:
+        sh("mkfs.ext4", "-q", device)
+        yield device
+    finally:
+        quietly("umount", str(place / "mnt"))
+        sh("losetup", "-d", device)
+
+
+def test_a_block_device_is_written_to_only_where_nothing_uses_it(
+    run: Run, place: Path, loop: str
+) -> None:
+    asked = ("storage", "characterise", loop, *QUICK[:2], "--span", "1MiB", *QUICK[4:])
+    before = Path(loop).read_bytes()[: 1 << 20]
+    ran = run(*asked, "--json", "-")
+    assert ran.status == 0, ran.err
+    told = json.loads(ran.out)
+    assert (told["target"]["kind"], told["target"]["capacity"]) == ("block-device", 64 << 20)
+    assert told["target"]["device"] == Path(loop).name
+    assert {point["op"] for point in told["points"]} == {"read"}
+    (place / "mnt").mkdir()
+    sh("mount", "-o", "ro", loop, place / "mnt")
+    ran = run(*asked, "--write")
+    assert ran.status == 1
+    assert f"{loop}: in use (mounted, or part of something): it is not written to" in ran.err
+    sh("umount", place / "mnt")
+    assert Path(loop).read_bytes()[: 1 << 20] == before
+    ran = run(*asked, "--write", "--patterns", "sequential-write")
+    assert ran.status == 0, ran.err
+    assert f"the first 1.05 MB of the block device {loop} will be overwritten" in ran.err
+    pages = Path(loop).read_bytes()[: 1 << 20]
+    assert not any(
+        pages[at : at + 4096] == before[at : at + 4096] for at in range(0, 1 << 20, 4096)
+    )
 
 
 def test_an_interrupt_leaves_nothing(place: Path, interruptible: None) -> None:

@@ -15,6 +15,17 @@ pub enum IoError {
         /// What it said.
         error: io::Error,
     },
+    /// The system does not let us.
+    #[error(
+        "{path}: cannot open it: {error}\n  try: as root, or as its owner",
+        path = path.display()
+    )]
+    Denied {
+        /// What.
+        path: PathBuf,
+        /// What it said.
+        error: io::Error,
+    },
     /// Neither a file nor a block device.
     #[error(
         "{path}: neither a regular file nor a block device\n  \

@@ -206,6 +206,7 @@ fn bits(flags: OFlags) -> i32 {
 fn refused(path: &Path, error: Error) -> IoError {
     match Errno::from_io_error(&error) {
         Some(Errno::INVAL) => IoError::NotDirect { path: path.into(), why: "" },
+        Some(Errno::ACCESS | Errno::PERM) => IoError::Denied { path: path.into(), error },
         Some(Errno::BUSY) => IoError::InUse(path.into()),
         _ => IoError::system(path, "open it", error),
     }
