@@ -32,6 +32,22 @@ def trace_convert(
     time_unit_ns: int | None = None,
     event: str | None = None,
 ) -> str: ...
+def io_target(path: str) -> str:
+    """What a file or a block device is."""
+
+def io_probe(
+    path: str,
+    ops: bytes,
+    offsets: list[int],
+    lengths: list[int],
+    think_ns: list[int],
+    write: bool = False,
+    tick: Callable[[int, int], None] | None = None,
+) -> list[tuple[int, int]]:
+    """One request (0 read, 1 write) after the other; when each was issued and completed, in ns."""
+
+def io_characterise(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...
+def device_characterise(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...
 def load_toml(kind: str, text: str, origin: str) -> str: ...
 def schema(kind: str) -> str: ...
 def block_create(config: str) -> str: ...

@@ -20,10 +20,11 @@ ARROWS: dict[str, set[str]] = {
     "device": {"des", "ftl", "nand", "units"},
     "replay": {"device", "ftl", "nand", "trace", "units"},
     "cluster": {"device", "replay", "trace", "units"},
+    "io": {"units"},
     "store": {"ftl", "nand", "units"},
     "nbd": {"device", "nand", "store", "units"},
     "testkit": {"ftl", "nand", "units"},
-    "py": {"cluster", "device", "nbd", "replay", "store", "trace", "units"},
+    "py": {"cluster", "device", "io", "nbd", "replay", "store", "trace", "units"},
 }
 
 #: Rooms without files, sockets, clocks and threads: they do not even link the standard library.

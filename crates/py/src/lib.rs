@@ -4,6 +4,7 @@ mod block;
 mod disk;
 mod error;
 mod flash;
+mod io;
 mod probe;
 mod run;
 mod survey;
@@ -57,6 +58,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::trace_summary, module)?)?;
     module.add_class::<run::RunResult>()?;
     module.add_class::<run::RunTable>()?;
+    module.add_function(wrap_pyfunction!(io::io_target, module)?)?;
+    module.add_function(wrap_pyfunction!(io::io_probe, module)?)?;
+    module.add_function(wrap_pyfunction!(io::io_characterise, module)?)?;
+    module.add_function(wrap_pyfunction!(io::device_characterise, module)?)?;
     module.add_function(wrap_pyfunction!(disk::disk_run, module)?)?;
     module.add_class::<probe::DiskProber>()?;
     module.add_function(wrap_pyfunction!(probe::probes_write, module)?)?;

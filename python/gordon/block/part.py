@@ -2,36 +2,16 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from os import fspath
-from pathlib import Path
 from typing import Any
 
-import tomllib
-
-from gordon import _core, parts
+from gordon import _core
 from gordon._core import GordonError
 from gordon.disk import device as disk_device
 from gordon.flash import device as flash_device
 from gordon.presets import Device
+from gordon.simulated import is_disk
 
 Json = dict[str, Any]
-
-
-def is_disk(device: Device) -> bool:
-    """Whether it is one, by its name or by what its file holds: flash has nothing to seek with."""
-    if isinstance(device, dict):
-        return "seek" in device
-    path = fspath(device)
-    if path in disk_device.names() or path in flash_device.names():
-        return path in disk_device.names()
-    if not ("/" in path or path.endswith(".toml") or Path(path).is_file()):
-        known = flash_device.names() + disk_device.names()
-        raise parts.unknown("flash or disk preset", path, known)
-    try:
-        return is_disk(tomllib.loads(Path(path).read_text(encoding="utf-8")))
-    except (OSError, ValueError):
-        # Whoever loads it says what is wrong.
-        return False
 
 
 def disks(

@@ -18,6 +18,10 @@ COMMANDS = {
     "survey": ("gordon.cli.survey:survey", "Simulate a traced job on every design of a space."),
     "flash": ("gordon.cli.flash:flash", "Simulate a flash device: replay, bench, wa, compare."),
     "disk": ("gordon.cli.disk:disk", "Simulate a hard disk: replay, bench."),
+    "storage": (
+        "gordon.cli.storage:storage",
+        "Measure storage, real or simulated: characterise.",
+    ),
     "block": ("gordon.cli.block:block", "Keep data in simulated flash: a block device over NBD."),
     "parts": ("gordon.cli.parts:parts", "List the catalogue of parts, or show one."),
     "spaces": ("gordon.cli.spaces:spaces", "List the design spaces, or show one."),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from gordon import picture
 from gordon._core import GordonError
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output, data
@@ -260,9 +261,7 @@ def worn(console: Output, image: str, report: Json) -> None:
 
 def plot_wear(path: str, image: str, report: Json) -> None:
     """Erases by block, and how they are distributed."""
-    kind = Path(path).suffix.lower()
-    if kind not in (".png", ".svg", ".pdf"):
-        raise GordonError(f"cannot draw {path}: no kind of picture", "a name in .png, .svg or .pdf")
+    picture.check(path)
     from matplotlib.figure import Figure
 
     blocks = report["blocks"]
@@ -279,11 +278,4 @@ def plot_wear(path: str, image: str, report: Json) -> None:
     right.hist([block["erases"] for block in blocks], bins=bins, orientation="horizontal")
     left.set_ylim(-0.5, 1.05 * most + 0.5)
     right.set(xlabel="super-blocks")
-    beside = Path(path).with_name(f".{Path(path).name}.partial")
-    try:
-        figure.savefig(beside, format=kind[1:], dpi=120)
-        beside.replace(path)
-    except OSError as error:
-        raise GordonError(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        beside.unlink(missing_ok=True)
+    picture.save(figure, path)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from gordon.cli import picture
+from gordon import picture
 from gordon.cli.terminal import Output
 from gordon.human import binary, figures
 
@@ -78,7 +78,7 @@ def _writes(writes: dict[str, Any] | None) -> list[tuple[str, str]]:
 
 def draw(path: str, fitted: "Fit") -> None:
     """Seek times over distance with the curve through them, and sectors a track over the disk."""
-    picture.kind(path)
+    picture.check(path)
     import numpy as np
     from matplotlib.figure import Figure
 
@@ -101,4 +101,4 @@ def draw(path: str, fitted: "Fit") -> None:
     right.set(
         xlabel="GB from the outside in", ylabel="sectors a track", title="Zones", ylim=(0, None)
     )
-    picture.save(path, figure)
+    picture.save(figure, path)

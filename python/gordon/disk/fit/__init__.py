@@ -17,7 +17,7 @@ from typing import Any
 
 from gordon import __version__, _core
 from gordon.disk import device as devices
-from gordon.disk.fit.asking import Prober, Progress, Recorded, Recorder, answered
+from gordon.disk.fit.asking import Prober, Probes, Progress, Recorded, Recorder, answered
 from gordon.disk.fit.extract import Found, extract
 from gordon.disk.fit.model import Model, goodness, model
 from gordon.disk.fit.toml import text
@@ -38,8 +38,24 @@ class _Simulated:
     def capacity(self) -> int:
         return self._prober.capacity()
 
-    def probe(self, asked: Any) -> list[tuple[int, int]]:
+    def probe(self, asked: Probes) -> list[tuple[int, int]]:
         return self._prober.probe(asked)
+
+
+class _Real:
+    """A block device, or a file, past the page cache."""
+
+    def __init__(self, path: Path, write: bool) -> None:
+        self._path, self._write = fspath(path), write
+        self.about: dict[str, Any] = json.loads(_core.io_target(self._path))
+        self.sector = int(self.about["sector_bytes"])
+
+    def capacity(self) -> int:
+        return int(self.about["capacity_bytes"])
+
+    def probe(self, asked: Probes) -> list[tuple[int, int]]:
+        ops, offsets, lengths, thinks = asked
+        return _core.io_probe(self._path, bytes(ops), offsets, lengths, thinks, self._write)
 
 
 def probe(
@@ -67,7 +83,8 @@ def probe(
         name = devices.name(devices.DEFAULT if device is None else device, diskspecs)
         about |= {"target": name, "simulated": True, "lateness": lateness}
     else:
-        raise NotImplementedError
+        real = prober = _Real(target, write)
+        about |= {"target": fspath(target), "simulated": False, "storage": real.about}
     recorder = Recorder(prober)
     about |= {"capacity_bytes": prober.capacity(), "sector_bytes": prober.sector}
     found = answered(extract(prober.capacity() // prober.sector, seed, write), recorder, progress)

@@ -8,20 +8,19 @@ from gordon._core import GordonError
 KINDS = (".png", ".svg", ".pdf")
 
 
-def kind(path: str) -> str:
-    """What kind of picture its name asks for."""
-    kind = Path(path).suffix.lower()
-    if kind not in KINDS:
+def check(path: str) -> None:
+    """An error that can be told before the work."""
+    if Path(path).suffix.lower() not in KINDS:
         raise GordonError(f"cannot draw {path}: no kind of picture", "a name in .png, .svg or .pdf")
-    return kind[1:]
 
 
-def save(path: str, figure: Any) -> None:
-    """Writes a matplotlib figure."""
-    beside = Path(path).with_name(f".{Path(path).name}.partial")
+def save(figure: Any, path: str) -> None:
+    """Writes a figure of matplotlib's, in the kind that the path ends in."""
+    target = Path(path)
+    beside = target.with_name(f".{target.name}.partial")
     try:
-        figure.savefig(beside, format=kind(path), dpi=120)
-        beside.replace(path)
+        figure.savefig(beside, format=target.suffix.lower()[1:], dpi=120)
+        beside.replace(target)
     except OSError as error:
         raise GordonError(f"cannot write {path}: {error.strerror or error}") from None
     finally:

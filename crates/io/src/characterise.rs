@@ -1,0 +1,134 @@
+//! Bandwidth against transfer size and queue depth.
+
+use crate::latency::LatencySummary;
+use crate::load::{Limits, Load, Pattern, load};
+use crate::{Description, IoError, Op, Place, Watch};
+use gordon_units::{Bytes, Ns};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+/// What is asked of storage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Survey {
+    /// A file, a block device, or where a scratch file is made.
+    pub path: PathBuf,
+    /// What exists may be written to.
+    #[serde(default)]
+    pub write: bool,
+    /// Bytes that it runs over; all there is, or of a scratch file 1 GiB.
+    #[serde(default)]
+    pub span: Option<Bytes>,
+    /// One after the other.
+    pub points: Vec<Point>,
+    /// Of each.
+    pub time: Ns,
+    /// Before each.
+    pub warm_up: Ns,
+    /// The most of each.
+    pub bytes: Bytes,
+    /// Random places follow from it.
+    pub seed: u64,
+}
+
+/// One load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// In which order.
+    pub pattern: Pattern,
+    /// Reads or writes.
+    pub op: Op,
+    /// Bytes of a request.
+    pub size: Bytes,
+    /// Requests outstanding.
+    pub depth: u32,
+}
+
+/// What they came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// What was asked.
+    pub target: Description,
+    /// It was a file of our own.
+    pub scratch: bool,
+    /// Bytes that it ran over.
+    pub span_bytes: u64,
+    /// In the order of the points.
+    pub points: Vec<Measured>,
+}
+
+/// What one load came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    /// In which order.
+    pub pattern: Pattern,
+    /// Reads or writes.
+    pub op: Op,
+    /// Bytes of a request.
+    pub size_bytes: u64,
+    /// Requests outstanding.
+    pub queue_depth: u32,
+    /// Bytes that it ran over.
+    pub span_bytes: u64,
+    /// Requests that count.
+    pub requests: u64,
+    /// From the first issue to the last completion, with the flush after writes.
+    pub elapsed_s: f64,
+    /// 10^6 bytes a second.
+    pub bandwidth_mb_s: f64,
+    /// Requests a second.
+    pub iops: f64,
+    /// Of each request, without the flush.
+    pub latency_us: Option<LatencySummary>,
+}
+
+/// Carries out all points. What cannot be done is said before the first, and before anything is
+/// written; `watch` counts points.
+///
+/// # Errors
+/// Where there is no storage, room or leave, a point that cannot be, an answer that is an error, a stop.
+#[allow(clippy::cast_precision_loss)]
+pub fn characterise(survey: &Survey, watch: &Watch) -> Result<Report, IoError> {
+    let exists = survey.path.exists() && !survey.path.is_dir();
+    if exists && !survey.write && survey.points.iter().any(|point| point.op == Op::Write) {
+        return Err(IoError::Kept(survey.path.clone()));
+    }
+    watch.total.store(survey.points.len() as u64, Ordering::Relaxed);
+    let place = Place::open(&survey.path, survey.write, survey.span.map(|span| span.0))?;
+    let span = survey.span.map_or(place.target.capacity(), |span| span.0);
+    let limits = Limits { time: survey.time, bytes: survey.bytes.0, warm_up: survey.warm_up };
+    let as_load = |point: &Point| Load {
+        pattern: point.pattern,
+        op: point.op,
+        size: point.size.0,
+        depth: point.depth,
+        span: span.min(place.target.capacity()),
+        seed: survey.seed,
+        limits,
+    };
+    let loads: Vec<Load> = survey.points.iter().map(as_load).collect();
+    loads.iter().try_for_each(|load| load.check(&place.target))?;
+    place.fill(watch)?;
+    let points = loads.iter().map(|one| {
+        let loaded = load(&place.target, one, watch)?;
+        watch.step(1);
+        let seconds = loaded.elapsed.as_secs();
+        Ok(Measured {
+            pattern: one.pattern,
+            op: one.op,
+            size_bytes: one.size,
+            queue_depth: one.depth,
+            span_bytes: one.span,
+            requests: loaded.requests,
+            elapsed_s: seconds,
+            bandwidth_mb_s: loaded.bytes as f64 / seconds / 1e6,
+            iops: loaded.requests as f64 / seconds,
+            latency_us: loaded.latency.summary(),
+        })
+    });
+    let points = points.collect::<Result<Vec<_>, IoError>>()?;
+    let target = place.target.description().clone();
+    Ok(Report { target, scratch: place.scratch, span_bytes: span, points })
+}

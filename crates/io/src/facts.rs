@@ -1,0 +1,105 @@
+//! What the system tells of storage.
+
+use rustix::fs::{major, minor};
+use serde::Serialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A block device.
+    BlockDevice,
+}
+
+/// What a target is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Description {
+    /// Its name.
+    pub path: PathBuf,
+    /// A file or a device.
+    pub kind: Kind,
+    /// Bytes.
+    pub capacity: u64,
+    /// Bytes of a sector: offsets and lengths are multiples of it.
+    pub sector: u64,
+    /// The block device, or the one under the file, if the system tells.
+    pub device: Option<String>,
+    /// Whether that turns, if the system tells. Virtual ones often say so without.
+    pub rotational: Option<bool>,
+    /// What that calls itself, if the system tells.
+    pub model: Option<String>,
+    /// A file that has holes, or is kept compressed: reading it may not read the device.
+    pub sparse: bool,
+}
+
+/// What sysfs tells of a block device.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    pub device: Option<String>,
+    pub rotational: Option<bool>,
+    pub model: Option<String>,
+    pub sector: Option<u64>,
+}
+
+impl Facts {
+    /// Of the device of that number; nothing where the number is no device's (btrfs, network).
+    pub fn of(number: u64) -> Self {
+        Self::find(Path::new("/sys/dev/block"), number).unwrap_or_default()
+    }
+
+    fn find(devices: &Path, number: u64) -> Option<Self> {
+        let name = format!("{}:{}", major(number), minor(number));
+        let own = fs::canonicalize(devices.join(name)).ok()?;
+        // A partition is a folder in that of its disk, which has the queue.
+        let disk = if own.join("partition").exists() { own.parent()? } else { &own };
+        let read = |name: &str| {
+            let text = fs::read_to_string(disk.join(name)).ok()?;
+            Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+        };
+        Some(Self {
+            device: Some(own.file_name()?.to_string_lossy().into_owned()),
+            rotational: read("queue/rotational").map(|text| text == "1"),
+            model: read("device/model"),
+            sector: read("queue/logical_block_size").and_then(|text| text.parse().ok()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::makedev;
+
+    #[test]
+    fn of_a_disk_and_of_its_partition() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = folder.path().join("sda");
+        for (name, text) in [
+            ("queue/rotational", "1\n"),
+            ("queue/logical_block_size", "512\n"),
+            ("device/model", "ST1000DM003 \n"),
+            ("sda1/partition", "1\n"),
+        ] {
+            let file = disk.join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        let link = |number: &str, to: &Path| {
+            std::os::unix::fs::symlink(to, folder.path().join(number)).unwrap();
+        };
+        link("8:0", &disk);
+        link("8:1", &disk.join("sda1"));
+        for (minor, name) in [(0, "sda"), (1, "sda1")] {
+            let facts = Facts::find(folder.path(), makedev(8, minor)).unwrap();
+            assert_eq!(facts.device.as_deref(), Some(name));
+            assert_eq!(facts.rotational, Some(true));
+            assert_eq!(facts.model.as_deref(), Some("ST1000DM003"));
+            assert_eq!(facts.sector, Some(512));
+        }
+        assert!(Facts::find(folder.path(), makedev(8, 2)).is_none());
+    }
+}

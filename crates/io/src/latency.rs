@@ -1,0 +1,98 @@
+//! Latencies as histograms of three significant digits (G. Tene's HdrHistogram); mean and greatest are
+//! exact.
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+/// Latencies of like requests.
+#[derive(Clone, Debug)]
+pub struct Latency {
+    histogram: Histogram<u64>,
+    sum: u128,
+    max: u64,
+}
+
+impl Default for Latency {
+    fn default() -> Self {
+        let histogram = Histogram::new_with_bounds(1, u64::MAX >> 1, 3);
+        Self { histogram: histogram.expect("the bounds are right"), sum: 0, max: 0 }
+    }
+}
+
+impl Latency {
+    /// Adds one of so many nanoseconds.
+    pub fn record(&mut self, ns: u64) {
+        self.histogram.saturating_record(ns);
+        self.sum += u128::from(ns);
+        self.max = self.max.max(ns);
+    }
+
+    /// Adds another's.
+    pub fn add(&mut self, other: &Self) {
+        self.histogram.add(&other.histogram).expect("their bounds are the same");
+        self.sum += other.sum;
+        self.max = self.max.max(other.max);
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// The summary; none where nothing was recorded.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn summary(&self) -> Option<LatencySummary> {
+        let count = self.count();
+        if count == 0 {
+            return None;
+        }
+        // A bucket's highest value may lie above the greatest one seen.
+        let us = |quantile| self.histogram.value_at_quantile(quantile).min(self.max) as f64 / 1e3;
+        Some(LatencySummary {
+            mean: self.sum as f64 / count as f64 / 1e3,
+            p50: us(0.5),
+            p99: us(0.99),
+            p999: us(0.999),
+            max: self.max as f64 / 1e3,
+        })
+    }
+}
+
+/// Microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LatencySummary {
+    /// The mean, exact.
+    pub mean: f64,
+    /// The median.
+    pub p50: f64,
+    /// 99 % are not above it.
+    pub p99: f64,
+    /// 99.9 % are not above it.
+    pub p999: f64,
+    /// The greatest, exact.
+    pub max: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_known_set_in_two_halves() {
+        let mut halves = [Latency::default(), Latency::default()];
+        for us in 1..=1000u64 {
+            halves[usize::from(us % 3 == 0)].record(us * 1000);
+        }
+        let [mut all, more] = halves;
+        all.add(&more);
+        let found = all.summary().unwrap();
+        assert_eq!((all.count(), found.mean, found.max), (1000, 500.5, 1000.0));
+        for (is, expected) in [(found.p50, 500.0), (found.p99, 990.0), (found.p999, 999.0)] {
+            // Three digits.
+            assert!((is / expected - 1.0).abs() < 0.001, "{is}, not {expected}");
+        }
+        assert_eq!(Latency::default().summary(), None);
+    }
+}

@@ -1,0 +1,254 @@
+//! A constant number of requests outstanding, for a time.
+//!
+//! Each is a thread that issues its next request when its last has completed: what the system calls
+//! queue depth is then the device's affair. A warm-up comes before, and is over when its last request
+//! is: nothing but what counts moves in the time that counts. That begins with the first request and
+//! ends with the last completion, of writes with the flush after them: what a cache has taken is not
+//! written yet.
+//!
+//! Not covered: what the host's processor could do with fewer threads (io_uring); requests past the
+//! device's own queue wait in the kernel and count as outstanding.
+
+use crate::buffer::Buffer;
+use crate::latency::Latency;
+use crate::probe::{length, nanoseconds};
+use crate::{IoError, Op, Target, Watch};
+use gordon_units::{Bytes, Ns};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use serde::{Deserialize, Serialize};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// In which order places come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// One after the other, round and round.
+    Sequential,
+    /// Uniformly at random, multiples of the size.
+    Random,
+}
+
+/// When it ends, whichever comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// No request is issued later.
+    pub time: Ns,
+    /// No more bytes are asked for, but for one request at each place of the queue.
+    pub bytes: u64,
+    /// So long before it counts.
+    pub warm_up: Ns,
+}
+
+/// What is asked, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// In which order.
+    pub pattern: Pattern,
+    /// Reads or writes.
+    pub op: Op,
+    /// Bytes of a request.
+    pub size: u64,
+    /// Requests outstanding.
+    pub depth: u32,
+    /// Bytes that it runs over, from the first on.
+    pub span: u64,
+    /// Random places follow from it.
+    pub seed: u64,
+    /// When it ends.
+    pub limits: Limits,
+}
+
+/// What it came to.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// Requests that count.
+    pub requests: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// From the first issue to the last completion, with the flush after writes.
+    pub elapsed: Ns,
+    /// Of each request, without the flush.
+    pub latency: Latency,
+}
+
+/// The most memory that requests may take.
+const MEMORY: u64 = 4 << 30;
+/// The most requests at once: each is a thread.
+const DEEPEST: u32 = 1024;
+
+impl Load {
+    /// An error where it cannot be asked of a target.
+    pub(crate) fn check(&self, target: &Target) -> Result<(), IoError> {
+        let Self { op, size, depth, span, .. } = *self;
+        let sector = target.sector();
+        let wrong = |what: &str, why: String, hint: &str| Err(IoError::impossible(what, why, hint));
+        if op == Op::Write && !target.is_writable() {
+            return Err(IoError::ReadOnly(target.path().into()));
+        }
+        if size == 0 || !size.is_multiple_of(sector) {
+            let why = format!("{} is not whole sectors of {}", Bytes(size), Bytes(sector));
+            return wrong("size", why, "a multiple of that");
+        }
+        if span > target.capacity() || span < size {
+            let why = format!(
+                "requests of {} in {} of {}",
+                Bytes(size),
+                Bytes(span),
+                target.path().display()
+            );
+            return wrong("size", why, "smaller --sizes, or a larger --span");
+        }
+        if depth == 0 || depth > DEEPEST {
+            let why = format!("{depth} requests outstanding");
+            return wrong("depth", why, &format!("1 to {DEEPEST}"));
+        }
+        if size.saturating_mul(depth.into()) > MEMORY {
+            let why = format!("{depth} of {} take more memory than {}", Bytes(size), Bytes(MEMORY));
+            return wrong("depth", why, "smaller --sizes or --depths");
+        }
+        Ok(())
+    }
+}
+
+/// Keeps so many requests outstanding until a limit is reached.
+///
+/// # Errors
+/// What cannot be asked of the target, an answer that is an error, a stop.
+pub fn load(target: &Target, load: &Load, watch: &Watch) -> Result<Loaded, IoError> {
+    load.check(target)?;
+    let size = length(load.size)?;
+    let make = |number: u64| match load.op {
+        Op::Read => Buffer::new(size),
+        Op::Write => Buffer::random(size, load.seed.wrapping_add(number)),
+    };
+    let mut users: Vec<User> = (0..u64::from(load.depth))
+        .map(|number| User { buffer: make(number), random: stream(load.seed, number) })
+        .collect();
+    let cursor = AtomicU64::new(0);
+    let Limits { time, bytes, warm_up } = load.limits;
+    let run = |users: &mut Vec<User>, time: Ns| -> Result<(Latency, Ns), IoError> {
+        let first = cursor.load(Ordering::Relaxed);
+        let last = first + (bytes / load.size).max(load.depth.into());
+        let phase = Phase { target, load, watch, cursor: &cursor, last, time };
+        phase.run(users)
+    };
+    if warm_up > Ns::ZERO {
+        run(&mut users, warm_up)?;
+    }
+    let (latency, elapsed) = run(&mut users, time)?;
+    let requests = latency.count();
+    Ok(Loaded { requests, bytes: requests * load.size, elapsed, latency })
+}
+
+/// A stream of random numbers of its own.
+fn stream(seed: u64, number: u64) -> Xoshiro256PlusPlus {
+    let mut stream = Xoshiro256PlusPlus::seed_from_u64(seed);
+    (0..number).for_each(|_| stream.jump());
+    stream
+}
+
+/// Who has one request outstanding.
+struct User {
+    buffer: Buffer,
+    random: Xoshiro256PlusPlus,
+}
+
+/// The warm-up, or what counts.
+struct Phase<'a> {
+    target: &'a Target,
+    load: &'a Load,
+    watch: &'a Watch,
+    /// The number of the next request, of all phases.
+    cursor: &'a AtomicU64,
+    /// The first number that is too many.
+    last: u64,
+    time: Ns,
+}
+
+impl Phase<'_> {
+    /// Latencies, and the time from the first issue to the end.
+    fn run(&self, users: &mut [User]) -> Result<(Latency, Ns), IoError> {
+        let ready = Barrier::new(users.len());
+        let failed = AtomicBool::new(false);
+        let ended: Vec<Result<Ended, IoError>> = thread::scope(|scope| {
+            let start = |user| {
+                let (ready, failed) = (&ready, &failed);
+                scope.spawn(move || {
+                    ready.wait();
+                    let ended = self.user(user, failed);
+                    failed.fetch_or(ended.is_err(), Ordering::Relaxed);
+                    ended
+                })
+            };
+            let threads: Vec<_> = users.iter_mut().map(start).collect();
+            let join = |thread: thread::ScopedJoinHandle<'_, _>| match thread.join() {
+                Ok(ended) => ended,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            threads.into_iter().map(join).collect()
+        });
+        let ended = ended.into_iter().collect::<Result<Vec<_>, _>>()?;
+        self.watch.check()?;
+        let mut latency = Latency::default();
+        ended.iter().for_each(|one| latency.add(&one.latency));
+        let start = ended.iter().map(|one| one.start).min().unwrap_or_else(Instant::now);
+        let mut end = ended.iter().map(|one| one.end).max().unwrap_or(start);
+        if self.load.op == Op::Write {
+            self.target.sync()?;
+            end = Instant::now();
+        }
+        Ok((latency, Ns(nanoseconds(end - start))))
+    }
+
+    /// One request after the other.
+    fn user(&self, user: &mut User, failed: &AtomicBool) -> Result<Ended, IoError> {
+        let User { buffer, random } = user;
+        let Load { pattern, op, size, span, .. } = *self.load;
+        let places = span / size;
+        let mut latency = Latency::default();
+        let start = Instant::now();
+        let until = start + Duration::from_nanos(self.time.0);
+        let mut now = start;
+        loop {
+            let number = self.cursor.fetch_add(1, Ordering::Relaxed);
+            let stop = self.watch.stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
+            // Each issues one at least: a request may take longer than there is time.
+            let over = number >= self.last || now >= until;
+            if stop || over && latency.count() > 0 {
+                return Ok(Ended { latency, start, end: now });
+            }
+            let place = match pattern {
+                Pattern::Sequential => number % places,
+                Pattern::Random => below(random, places),
+            };
+            if op == Op::Write {
+                let len = buffer.get().len();
+                buffer.stamp(len);
+            }
+            let issued = Instant::now();
+            match op {
+                Op::Read => self.target.read(place * size, buffer.get_mut())?,
+                Op::Write => self.target.write(place * size, buffer.get())?,
+            }
+            now = Instant::now();
+            latency.record(nanoseconds(now - issued));
+        }
+    }
+}
+
+/// What one user's requests came to.
+struct Ended {
+    latency: Latency,
+    start: Instant,
+    end: Instant,
+}
+
+/// Uniform in `0..bound`, by multiplication; off by less than `bound` / 2^64.
+#[allow(clippy::cast_possible_truncation)] // the high half is below `bound`
+fn below(random: &mut Xoshiro256PlusPlus, bound: u64) -> u64 {
+    ((u128::from(random.next_u64()) * u128::from(bound)) >> 64) as u64
+}

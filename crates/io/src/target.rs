@@ -1,0 +1,237 @@
+//! A file or a block device, opened past the page cache.
+
+use crate::IoError;
+use crate::facts::{Description, Facts, Kind};
+use gordon_units::Bytes;
+use rustix::fs::{AtFlags, OFlags, StatxFlags, fstatfs, ioctl_blksszget, statx};
+use rustix::io::Errno;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Error, ErrorKind, Seek, SeekFrom};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// What may be done to a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It is read.
+    ReadOnly,
+    /// It is written, too: what is there is lost.
+    ReadWrite,
+}
+
+/// A sector where nothing tells: every device of today takes that.
+const SECTOR: u64 = 4096;
+
+/// File systems in memory: they take direct I/O, and there is no storage below (linux/magic.h).
+const TMPFS: u64 = 0x0102_1994;
+const RAMFS: u64 = 0x8584_58f6;
+
+/// A file or a block device, opened past the page cache.
+#[derive(Debug)]
+pub struct Target {
+    file: File,
+    access: Access,
+    description: Description,
+}
+
+impl Target {
+    /// Opens what is there. A block device is opened to be written only where nothing else uses it.
+    ///
+    /// # Errors
+    /// Where it is neither a file nor a block device, cannot be opened, is empty, or its file system
+    /// does not do direct I/O.
+    pub fn open(path: &Path, access: Access) -> Result<Self, IoError> {
+        // Before it is opened: a pipe would wait for its other end.
+        let kind = fs::metadata(path).map_err(|e| IoError::system(path, "open it", e))?.file_type();
+        let (kind, exclusive) = if kind.is_block_device() {
+            (Kind::BlockDevice, access == Access::ReadWrite)
+        } else if kind.is_file() {
+            (Kind::File, false)
+        } else {
+            return Err(IoError::Kind(path.into()));
+        };
+        let mut options = OpenOptions::new();
+        options.read(true).write(access == Access::ReadWrite);
+        let flags = if exclusive { OFlags::DIRECT | OFlags::EXCL } else { OFlags::DIRECT };
+        let file = options.custom_flags(bits(flags)).open(path).map_err(|e| refused(path, e))?;
+        let target = Self::of(file, path, kind, access)?;
+        if target.capacity() == 0 {
+            let why = format!("{} is empty", path.display());
+            return Err(IoError::impossible("target", why, "a directory: a scratch file is made"));
+        }
+        Ok(target)
+    }
+
+    /// Makes a file that nobody else sees and that is gone when it is closed, however that comes.
+    pub(crate) fn scratch(folder: &Path) -> Result<Self, IoError> {
+        let path = folder.join(format!(".gordon-scratch-{}", std::process::id()));
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(0o600);
+        let file = options.custom_flags(bits(OFlags::DIRECT)).open(&path);
+        // Where direct I/O is refused, the file may have been made all the same.
+        let removed = fs::remove_file(&path);
+        let file = file.map_err(|error| refused(folder, error))?;
+        removed.map_err(|error| IoError::system(&path, "remove it", error))?;
+        Self::of(file, folder, Kind::File, Access::ReadWrite)
+    }
+
+    fn of(mut file: File, path: &Path, kind: Kind, access: Access) -> Result<Self, IoError> {
+        let fail = |error: Error| IoError::system(path, "look at it", error);
+        let meta = file.metadata().map_err(fail)?;
+        let (facts, capacity, sector) = match kind {
+            Kind::BlockDevice => {
+                let capacity = file.seek(SeekFrom::End(0)).map_err(fail)?;
+                let sector = ioctl_blksszget(&file).map_err(|e| fail(e.into()))?;
+                (Facts::of(meta.rdev()), capacity, Some(sector.into()))
+            }
+            Kind::File => {
+                check_storage(&file, path)?;
+                (Facts::of(meta.dev()), meta.len(), direct_alignment(&file, path)?)
+            }
+        };
+        let sector = sector.or(facts.sector).unwrap_or(SECTOR);
+        let sparse = kind == Kind::File && meta.blocks() * 512 < capacity;
+        let description = Description {
+            path: path.into(),
+            kind,
+            capacity: capacity - capacity % sector,
+            sector,
+            device: facts.device,
+            rotational: facts.rotational,
+            model: facts.model,
+            sparse,
+        };
+        Ok(Self { file, access, description })
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// Bytes, in whole sectors.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.description.capacity
+    }
+
+    /// Bytes of a sector: offsets and lengths are multiples of it.
+    #[must_use]
+    pub fn sector(&self) -> u64 {
+        self.description.sector
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.description.path
+    }
+
+    /// Whether it may be written to.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        self.access == Access::ReadWrite
+    }
+
+    /// Changes a file's length.
+    pub(crate) fn resize(&mut self, len: u64) -> Result<(), IoError> {
+        let set = rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), 0, len);
+        let set = match set {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.file.set_len(len),
+            other => other.map_err(Error::from),
+        };
+        set.map_err(|error| IoError::system(self.path(), &format!("take {}", Bytes(len)), error))?;
+        self.description.capacity = len;
+        Ok(())
+    }
+
+    /// Whether a request is one of its own.
+    pub(crate) fn check(&self, number: usize, offset: u64, len: u64) -> Result<(), IoError> {
+        let (sector, capacity) = (self.sector(), self.capacity());
+        let fits = offset.checked_add(len).is_some_and(|end| end <= capacity);
+        if fits && len > 0 && offset.is_multiple_of(sector) && len.is_multiple_of(sector) {
+            return Ok(());
+        }
+        let (path, capacity) = (self.path().into(), Bytes(capacity));
+        Err(IoError::Range { path, number, offset, len, sector, capacity })
+    }
+
+    /// Fills `into` from there.
+    pub(crate) fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), IoError> {
+        let mut done = 0;
+        while done < into.len() {
+            match rustix::io::pread(&self.file, &mut into[done..], offset + done as u64) {
+                Ok(0) => return Err(self.failed("read", offset, ErrorKind::UnexpectedEof.into())),
+                Ok(read) => done += read,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(self.failed("read", offset, error.into())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes `bytes` there.
+    pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
+        let mut done = 0;
+        while done < bytes.len() {
+            match rustix::io::pwrite(&self.file, &bytes[done..], offset + done as u64) {
+                Ok(0) => return Err(self.failed("write", offset, ErrorKind::WriteZero.into())),
+                Ok(written) => done += written,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(self.failed("write", offset, error.into())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes what was written durable.
+    pub(crate) fn sync(&self) -> Result<(), IoError> {
+        let synced = rustix::fs::fdatasync(&self.file);
+        synced.map_err(|error| IoError::system(self.path(), "flush it", error))
+    }
+
+    #[cold]
+    fn failed(&self, what: &str, offset: u64, error: Error) -> IoError {
+        IoError::system(self.path(), &format!("{what} at byte {offset}"), error)
+    }
+}
+
+#[allow(clippy::cast_possible_wrap)] // flags are bits
+fn bits(flags: OFlags) -> i32 {
+    flags.bits() as i32
+}
+
+/// Why it was not opened.
+fn refused(path: &Path, error: Error) -> IoError {
+    match Errno::from_io_error(&error) {
+        Some(Errno::INVAL) => IoError::NotDirect { path: path.into(), why: "" },
+        Some(Errno::ACCESS | Errno::PERM) => IoError::Denied { path: path.into(), error },
+        Some(Errno::BUSY) => IoError::InUse(path.into()),
+        _ => IoError::system(path, "open it", error),
+    }
+}
+
+/// An error where there is no storage under a file.
+fn check_storage(file: &File, path: &Path) -> Result<(), IoError> {
+    let found = fstatfs(file).map_err(|e| IoError::system(path, "look at it", e))?;
+    #[allow(clippy::cast_sign_loss, clippy::useless_conversion)] // a number of 32 bits
+    let magic = found.f_type as u64 & 0xffff_ffff;
+    if magic == TMPFS || magic == RAMFS {
+        return Err(IoError::NotDirect { path: path.into(), why: ": it is in memory" });
+    }
+    Ok(())
+}
+
+/// What offsets in a file are aligned to, where the kernel tells (Linux 6.1).
+fn direct_alignment(file: &File, path: &Path) -> Result<Option<u64>, IoError> {
+    match statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
+        Ok(found) if found.stx_mask & StatxFlags::DIOALIGN.bits() != 0 => {
+            match found.stx_dio_offset_align {
+                0 => Err(IoError::NotDirect { path: PathBuf::from(path), why: "" }),
+                align => Ok(Some(align.into())),
+            }
+        }
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,99 @@
+//! Storage: what a real one is, timed requests to it; bandwidth of a real or a simulated one.
+
+use crate::error::raise;
+use crate::run::watch_runs;
+use crate::watch::watched;
+use gordon_io::{Access, Op, Probe, Target, Watch, probe};
+use gordon_replay::characterise as simulated;
+use gordon_replay::parse::from_json;
+use gordon_replay::run::Progress;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+/// What the file or block device at `path` is, as JSON.
+#[pyfunction]
+pub fn io_target(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    let target = py.detach(|| Target::open(&path, Access::ReadOnly)).map_err(raise)?;
+    serde_json::to_string(target.description()).map_err(raise)
+}
+
+/// Asks the file or block device at `path` for one thing after the other: reads (0), writes (1) and flushes (3), the
+/// latter two only where `write` is said. Each is issued its `think_ns` after the one before completed.
+/// Answers with when each was issued and when it completed, in nanoseconds from the start.
+#[pyfunction]
+#[pyo3(signature = (path, ops, offsets, lengths, think_ns, write=false, tick=None))]
+#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
+pub fn io_probe(
+    py: Python<'_>,
+    path: PathBuf,
+    ops: &[u8],
+    offsets: Vec<u64>,
+    lengths: Vec<u64>,
+    think_ns: Vec<u64>,
+    write: bool,
+    tick: Option<Bound<'_, PyAny>>,
+) -> PyResult<Vec<(u64, u64)>> {
+    if [offsets.len(), lengths.len(), think_ns.len()] != [ops.len(); 3] {
+        return Err(raise("probes: four lists of different lengths"));
+    }
+    let probes = ops.iter().zip(&offsets).zip(lengths.iter().zip(&think_ns));
+    let probes: Vec<Probe> = probes
+        .map(|((&op, &offset), (&len, &think_ns))| {
+            let op = match op {
+                0 => Some(Op::Read),
+                1 => Some(Op::Write),
+                3 => None,
+                other => return Err(raise(format!("probes: no operation {other}"))),
+            };
+            Ok(Probe { op, offset, len, think_ns })
+        })
+        .collect::<PyResult<_>>()?;
+    let access = if write { Access::ReadWrite } else { Access::ReadOnly };
+    let work = |watch: &Watch| probe(&Target::open(&path, access)?, &probes, watch);
+    let timed = watch_io(py, tick, work)?.map_err(raise)?;
+    Ok(timed.into_iter().map(|timed| (timed.issued_ns, timed.completed_ns)).collect())
+}
+
+/// Measures the real storage that `config` (JSON) names; `tick(done, total)` hears of points.
+#[pyfunction]
+#[pyo3(signature = (config, tick=None))]
+pub fn io_characterise(
+    py: Python<'_>,
+    config: &str,
+    tick: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let survey: gordon_io::Survey = from_json(config, "storage").map_err(raise)?;
+    let work = |watch: &Watch| gordon_io::characterise(&survey, watch);
+    serde_json::to_string(&watch_io(py, tick, work)?.map_err(raise)?).map_err(raise)
+}
+
+/// The same of the simulated storage that `config` (JSON) describes; `tick` hears of requests.
+#[pyfunction]
+#[pyo3(signature = (config, tick=None))]
+pub fn device_characterise(
+    py: Python<'_>,
+    config: &str,
+    tick: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let survey: simulated::Survey = from_json(config, "storage").map_err(raise)?;
+    let work = |progress: &Progress| simulated::characterise(&survey, progress);
+    serde_json::to_string(&watch_runs(py, tick, work)?.map_err(raise)?).map_err(raise)
+}
+
+/// Carries out work on real storage; `tick(done, total)` hears of its steps a few times a second.
+fn watch_io<T: Send>(
+    py: Python<'_>,
+    tick: Option<Bound<'_, PyAny>>,
+    work: impl FnOnce(&Watch) -> T + Send,
+) -> PyResult<T> {
+    let watch = Watch::default();
+    let tell = || -> PyResult<()> {
+        if let Some(tick) = &tick {
+            let [done, total] = [&watch.done, &watch.total].map(|n| n.load(Ordering::Relaxed));
+            tick.call1((done, total))?;
+        }
+        Ok(())
+    };
+    watched(py, || work(&watch), tell, || watch.stop.store(true, Ordering::Relaxed))
+}

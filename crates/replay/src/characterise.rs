@@ -1,0 +1,346 @@
+//! Bandwidth of a simulated device against transfer size and queue depth, as benchmarks of real
+//! storage measure it: in a closed loop, reads of what holds data. Each load runs on a device of its own.
+//!
+//! The time of writes ends with a flush: what a cache has taken is not written yet.
+
+use crate::ReplayError;
+use crate::disk::DiskDevice;
+use crate::host::{Done, Observer, Pacing, Rules, drive};
+use crate::load::{Bench, Load, Order, Pattern, Way};
+use crate::results::latency::{Latency, LatencySummary};
+use crate::results::ratio;
+use crate::run::Progress;
+use gordon_device::disk::Policy;
+use gordon_device::drive::StripeConfig;
+use gordon_device::ssd::{Ssd, SsdConfig};
+use gordon_device::stripe::Stripe;
+use gordon_device::{Device, Op, Request, SECTOR};
+use gordon_units::{Bytes, Ns};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::Ordering;
+
+/// Bytes that loads on new flash run over at least, where nothing else is said: all of a large map would
+/// take long to fill, and where on flash a page lies makes no difference.
+const FLASH_SPAN: Bytes = Bytes(1 << 30);
+/// And so many times what is outstanding: requests for the same page are served as one.
+const ROOM: u64 = 32;
+
+/// What is asked, of what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Survey {
+    /// The device.
+    pub device: Storage,
+    /// So many of it as one; without it, one.
+    #[serde(default)]
+    pub stripe: Option<StripeConfig>,
+    /// Bytes that the loads run over, from address 0: without it, all of a disk, what is
+    /// preconditioned of flash, or of new flash 1 GiB or what gives room for each point.
+    #[serde(default)]
+    pub span: Option<Bytes>,
+    /// The loads.
+    pub points: Vec<Point>,
+    /// The most bytes of each, as far as its queue is filled twice.
+    pub bytes: Bytes,
+    /// The most requests of each, as far as its queue is filled twice.
+    pub requests: u64,
+    /// Random places follow from it.
+    pub seed: u64,
+}
+
+/// A device of either kind, as it is described.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Storage {
+    /// A hard disk.
+    Disk {
+        /// The disk.
+        device: DiskDevice,
+        /// Which request comes next; without it, as the disk has it.
+        #[serde(default)]
+        scheduler: Option<Policy>,
+    },
+    /// Flash.
+    Flash {
+        /// The device.
+        device: Box<SsdConfig>,
+        /// Another capacity than the device's.
+        #[serde(default)]
+        capacity: Option<Bytes>,
+        /// The part of what it exports that is mapped before, in the steady state of random overwrites.
+        #[serde(default)]
+        precondition: Option<f64>,
+    },
+}
+
+/// One load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// In which order places come.
+    pub pattern: Order,
+    /// Reads or writes.
+    pub op: Way,
+    /// Bytes of a request.
+    pub size: Bytes,
+    /// Requests outstanding.
+    pub depth: u32,
+}
+
+/// What all came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Devices that it is made of.
+    pub devices: u32,
+    /// Bytes that it exports.
+    pub capacity_bytes: u64,
+    /// Bytes that the loads ran over, at most.
+    pub span_bytes: u64,
+    /// In the order of the loads.
+    pub points: Vec<Measured>,
+}
+
+/// What one load came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Measured {
+    /// In which order places came.
+    pub pattern: Order,
+    /// Reads or writes.
+    pub op: Way,
+    /// Bytes of a request.
+    pub size_bytes: u64,
+    /// Requests outstanding.
+    pub queue_depth: u32,
+    /// Bytes that it ran over.
+    pub span_bytes: u64,
+    /// Requests.
+    pub requests: u64,
+    /// From the first issue to the last completion, with the flush after writes.
+    pub elapsed_s: f64,
+    /// 10^6 bytes a second.
+    pub bandwidth_mb_s: f64,
+    /// Requests a second.
+    pub iops: f64,
+    /// Of each request, without the flush.
+    pub latency_us: LatencySummary,
+}
+
+/// Carries out all loads, on all cores.
+///
+/// # Errors
+/// A device that cannot be, a load that does not fit it, a stop.
+pub fn characterise(survey: &Survey, progress: &Progress) -> Result<Report, ReplayError> {
+    match &survey.device {
+        Storage::Disk { device, scheduler } => {
+            let disk = device.drive(*scheduler, survey.stripe)?;
+            let capacity = disk.capacity();
+            survey.all(capacity, |_| capacity, |_| Ok(disk.clone()), progress)
+        }
+        Storage::Flash { device, capacity, precondition } => {
+            let config = match capacity {
+                None => (**device).clone(),
+                Some(capacity) => (**device).clone().with_capacity(*capacity),
+            };
+            let flash = Flash::new(survey, config, *precondition)?;
+            match survey.stripe {
+                None => {
+                    let capacity = flash.member(Bytes::ZERO)?.capacity();
+                    let span = |point: &Point| flash.span(point, capacity);
+                    survey.all(capacity, span, |held| flash.member(held), progress)
+                }
+                Some(stripe) => {
+                    let make = |held| flash.striped(stripe, held);
+                    let capacity = make(Bytes::ZERO)?.capacity();
+                    survey.all(capacity, |point| flash.span(point, capacity), make, progress)
+                }
+            }
+        }
+    }
+}
+
+/// Flash devices, all alike.
+struct Flash {
+    config: SsdConfig,
+    seed: u64,
+    precondition: Option<f64>,
+    /// In its steady state, which takes long to make.
+    used: Option<Ssd>,
+}
+
+impl Flash {
+    fn new(survey: &Survey, config: SsdConfig, part: Option<f64>) -> Result<Self, ReplayError> {
+        let used = match part {
+            Some(part) if !(0.0..=1.0).contains(&part) => {
+                let why = format!("{part} is not a part of the capacity");
+                return Err(ReplayError::impossible("precondition", why, "a number from 0 to 1"));
+            }
+            Some(part) => {
+                let mut ssd = Ssd::with_seed(&config, survey.seed)?;
+                if let Some(span) = survey.span {
+                    // All that may be read of it, and of a member of a stripe more.
+                    ssd.preload(Bytes::ZERO, span.min(ssd.capacity()));
+                }
+                ssd.precondition(part);
+                Some(ssd)
+            }
+            None => None,
+        };
+        Ok(Self { config, seed: survey.seed, precondition: part, used })
+    }
+
+    /// One that holds data up to there.
+    fn member(&self, held: Bytes) -> Result<Ssd, ReplayError> {
+        if let Some(used) = &self.used {
+            return Ok(used.clone());
+        }
+        let mut ssd = Ssd::with_seed(&self.config, self.seed)?;
+        if held > Bytes::ZERO {
+            ssd.preload(Bytes::ZERO, held.min(ssd.capacity()));
+        }
+        ssd.load();
+        Ok(ssd)
+    }
+
+    /// Several that hold data up to there: each its share, in whole chunks.
+    fn striped(&self, stripe: StripeConfig, held: Bytes) -> Result<Stripe<Ssd>, ReplayError> {
+        let StripeConfig { disks, unit, .. } = stripe;
+        if stripe != (StripeConfig { disks, unit, ..StripeConfig::default() }) {
+            let why = "copies, a shared bus and joined requests are of disks";
+            return Err(ReplayError::impossible("an array of flash", why, "a stripe alone"));
+        }
+        let row = unit.0.saturating_mul(disks.into()).max(1);
+        let member = self.member(Bytes(held.0.div_ceil(row).saturating_mul(unit.0)))?;
+        Ok(Stripe::of(member, disks, unit)?)
+    }
+
+    /// What a load runs over where nothing else is said.
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    fn span(&self, point: &Point, capacity: Bytes) -> Bytes {
+        let sectors = (capacity.0 / SECTOR.0) as f64;
+        match self.precondition {
+            Some(part) if part > 0.0 => SECTOR * (sectors * part) as u64,
+            _ => {
+                let outstanding = point.size.0.saturating_mul(point.depth.into());
+                Bytes(outstanding.saturating_mul(ROOM)).max(FLASH_SPAN).min(capacity)
+            }
+        }
+    }
+}
+
+impl Survey {
+    /// Each load on a device of its own, which `make` makes with data up to there.
+    fn all<D: Device>(
+        &self,
+        capacity: Bytes,
+        span: impl Fn(&Point) -> Bytes + Sync,
+        make: impl Fn(Bytes) -> Result<D, ReplayError> + Sync,
+        progress: &Progress,
+    ) -> Result<Report, ReplayError> {
+        let total = self.points.iter().map(|point| self.count(point)).sum();
+        progress.total.store(total, Ordering::Relaxed);
+        let one = |point: &Point| {
+            let span = self.span.unwrap_or_else(|| span(point));
+            let load = self.load(point, span, capacity)?;
+            let device = make(load.preloaded())?;
+            measure(device, load, point, span, progress)
+        };
+        let points = self.points.par_iter().map(one).collect::<Result<Vec<_>, _>>()?;
+        Ok(Report {
+            devices: self.stripe.map_or(1, |stripe| stripe.disks),
+            capacity_bytes: capacity.0,
+            span_bytes: points.iter().map(|point| point.span_bytes).max().unwrap_or_default(),
+            points,
+        })
+    }
+
+    /// How many requests a load has.
+    fn count(&self, point: &Point) -> u64 {
+        let fits = (self.bytes.0 / point.size.0.max(1)).min(self.requests);
+        fits.max(2 * u64::from(point.depth))
+    }
+
+    fn load(&self, point: &Point, span: Bytes, capacity: Bytes) -> Result<Load, ReplayError> {
+        let Point { pattern, op, size, depth } = *point;
+        if depth == 0 {
+            return Err(ReplayError::impossible("depth", "0 lets no request out", "at least 1"));
+        }
+        let bench = Bench {
+            pattern: match (pattern, op) {
+                (Order::Sequential, Way::Read) => Pattern::SequentialRead,
+                (Order::Sequential, Way::Write) => Pattern::SequentialWrite,
+                (Order::Random, Way::Read) => Pattern::RandomRead,
+                (Order::Random, Way::Write) => Pattern::RandomWrite,
+            },
+            size: Some(size),
+            requests: self.count(point),
+            span: Some(span),
+            read_share: None,
+            hot_space: None,
+            hot_share: None,
+            exponent: None,
+            way: None,
+            order: None,
+            queues: None,
+            every: None,
+        };
+        bench.resolve(capacity, self.seed)
+    }
+}
+
+/// Carries out one load.
+fn measure(
+    mut device: impl Device,
+    load: Load,
+    point: &Point,
+    span: Bytes,
+    progress: &Progress,
+) -> Result<Measured, ReplayError> {
+    let Point { pattern, op, size, depth } = *point;
+    let rules = Rules { pacing: Pacing::Closed, depth, split: None, wrap: false, weights: vec![1] };
+    let mut latencies = Latencies::default();
+    let outcome = drive(&mut device, load, &rules, &mut latencies, progress)?;
+    if outcome.failed > 0 {
+        let why =
+            format!("it wore out: {} of {} requests failed", outcome.failed, outcome.requests);
+        return Err(ReplayError::impossible("device", why, "fewer bytes, or more endurance"));
+    }
+    let end = match op {
+        Way::Read => outcome.simulated,
+        Way::Write => flushed(&mut device, outcome.simulated),
+    };
+    let (bytes, seconds) = (outcome.requests * size.0, end.as_secs());
+    Ok(Measured {
+        pattern,
+        op,
+        size_bytes: size.0,
+        queue_depth: depth,
+        span_bytes: span.0,
+        requests: outcome.requests,
+        elapsed_s: seconds,
+        bandwidth_mb_s: ratio(bytes, 1_000_000) / seconds,
+        iops: ratio(outcome.requests, 1) / seconds,
+        latency_us: latencies.0.summary(),
+    })
+}
+
+/// When everything is durable.
+fn flushed(device: &mut impl Device, at: Ns) -> Ns {
+    let (offset, len, mut completed) = (Bytes::ZERO, Bytes::ZERO, Vec::new());
+    device.submit(at, 0, Request { op: Op::Flush, offset, len });
+    device.advance(Ns::MAX, &mut completed);
+    completed.last().expect("a device answers a flush").at
+}
+
+/// Nothing but latencies.
+#[derive(Default)]
+struct Latencies(Latency);
+
+impl<D> Observer<D> for Latencies {
+    fn arrived(&mut self, _: &D, _: Ns) {}
+
+    fn completed(&mut self, _: &D, done: &Done) -> Result<(), ReplayError> {
+        self.0.record(done.completed - done.arrived);
+        Ok(())
+    }
+}

@@ -1,0 +1,125 @@
+"""`gordon storage characterise`."""
+
+import json
+from typing import Any
+
+import click
+
+from gordon.cli import options
+
+
+@click.group(cls=options.InOrder)
+def storage() -> None:
+    """Measure storage: a real path or device, or a simulated one."""
+
+
+def _words(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
+    """Words with commas between."""
+    return tuple(word.strip() for word in text.split(",")) if text is not None else None
+
+
+def _numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
+    """Numbers with commas between."""
+    if text is None:
+        return None
+    try:
+        found = tuple(int(word) for word in text.split(","))
+    except ValueError:
+        found = ()
+    if not found or min(found) < 1:
+        raise click.BadParameter(f"`{text}`: not numbers from 1 with commas", ctx, param)
+    return found
+
+
+@storage.command()
+@click.argument("target", required=False)
+@click.option(
+    "--preset",
+    metavar="NAME|FILE",
+    help="Simulated storage in its place: `gordon disk presets`, `gordon flash presets`, or a TOML "
+    "file.",
+)
+@click.option(
+    "--sizes",
+    metavar="SIZES",
+    help="Transfer sizes: powers of two from one to another, or a list with commas.  [default: "
+    "4KiB..64MiB]",
+)
+@click.option(
+    "--depths", metavar="N,N...", callback=_numbers, help="Requests outstanding.  [default: 1,32]"
+)
+@click.option(
+    "--patterns",
+    metavar="P,P...",
+    callback=_words,
+    help="Of sequential-read, random-read, sequential-write, random-write.  [default: all that may "
+    "be done]",
+)
+@click.option(
+    "--span",
+    metavar="SIZE",
+    help="Bytes that requests go to.  [default: all there is; of a scratch file and of new flash "
+    "1 GiB]",
+)
+@click.option(
+    "--bytes",
+    metavar="SIZE",
+    help="The most that a point moves, as far as its queue is filled.  [default: 4GiB; simulated "
+    "256MiB]",
+)
+@click.option(
+    "--seconds", type=float, metavar="S", help="Real storage: time of a point.  [default: 0.5]"
+)
+@click.option(
+    "--write",
+    is_flag=True,
+    help="Real storage: write to a file or device that exists. What is there is lost.",
+)
+@options.disks
+@click.option(
+    "--precondition",
+    type=options.SHARE,
+    metavar="FRACTION",
+    help="Simulated flash: map this part before, in the steady state of random overwrites.",
+)
+@click.option(
+    "--set",
+    "set_values",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Simulated: change a value of the device.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Of places."
+)
+@options.json_out
+@click.option("--plot", metavar="PATH", help="Draw bandwidth against size: .png, .svg or .pdf.")
+def characterise(target: str | None, json_path: str | None, plot: str | None, **given: Any) -> None:
+    """Measure bandwidth against transfer size and queue depth.
+
+    TARGET is a file, a block device, or a directory: there a scratch file is made, filled and
+    removed. A file or device that exists is only read, unless --write. All I/O is direct, past the
+    page cache; the time of writes ends with a flush. Or --preset NAME, which is simulated.
+    """
+    from gordon import picture
+    from gordon import storage as api
+    from gordon.cli import output, terminal
+    from gordon.cli.progress import Progress
+    from gordon.cli.storage_view import show, warn_of_loss
+
+    output.check(json_path, plot)
+    if plot is not None:
+        picture.check(plot)
+    if target is not None and given["write"]:
+        warn_of_loss(target, given["span"])
+    with Progress("measuring" if given["preset"] is None else "simulating") as progress:
+        result = api.characterise(target, progress=progress.tick, **options.given(given))
+    if json_path is not None:
+        output.write({json_path: json.dumps(result.report, indent=1) + "\n"})
+    silent = json_path == output.STDOUT
+    show(terminal.messages() if silent else terminal.data(), result.report)
+    if plot is not None:
+        result.plot(plot)
+    for path in (plot, None if silent else json_path):
+        if path is not None:
+            click.echo(f"wrote {path}", err=True)

@@ -1,0 +1,77 @@
+"""Bandwidth against size, for people."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from gordon import _core
+from gordon.cli import say
+from gordon.cli.terminal import Column, Output
+from gordon.human import binary, figures, short
+from gordon.storage import PATTERNS
+from gordon.storage.run import series
+
+Json = dict[str, Any]
+
+#: The part of a line's best that is as good as the best.
+FLAT = 0.9
+
+
+def warn_of_loss(target: str, span: str | None) -> None:
+    """Before anything is written: what will be lost."""
+    path = Path(target)
+    if not path.exists() or path.is_dir():
+        return
+    about = json.loads(_core.io_target(target))
+    size = about["capacity"] if span is None else min(_core.parse_bytes(span), about["capacity"])
+    part = "all" if size == about["capacity"] else "the first"
+    model = f" ({about['model']})" if about["model"] else ""
+    what = f"the {about['kind'].replace('-', ' ')} {target}{model}"
+    say(f"--write: {part} {short(size, 'B')} of {what} will be overwritten", kind="warning")
+
+
+def show(console: Output, report: Json) -> None:
+    """What it is of, a table for each depth, and what size is as good as the best."""
+    for line in _about(report):
+        console.text(line)
+    depths = sorted({point["queue_depth"] for point in report["points"]})
+    for depth in depths:
+        console.text(f"MB/s, {depth} outstanding")
+        console.table(_table(report, depth))
+    for warning in report["warnings"]:
+        say(warning, kind="warning")
+
+
+def _about(report: Json) -> list[str]:
+    target, span = report.get("target"), short(report["span_bytes"], "B")
+    if target is None:
+        held = short(report["capacity_bytes"], "B")
+        return [f"{report['storage']}: {span} of {held}; all values are modelled"]
+    turns = {True: "rotational", False: "not rotational", None: None}[target["rotational"]]
+    device = " ".join(part for part in (target["device"], target["model"]) if part)
+    facts = ", ".join(part for part in (device, turns) if part)
+    kind = "scratch file" if report["scratch"] else target["kind"].replace("-", " ")
+    told = f" (on {facts})" if facts else ""
+    return [f"{report['storage']}: {kind} of {span}{told}; all values are measured, I/O is direct"]
+
+
+def _table(report: Json, depth: int) -> list[Column]:
+    lines: dict[str, dict[int, float]] = {}
+    for point in report["points"]:
+        name, at = series(point)
+        if at == depth:
+            lines.setdefault(name, {})[point["size_bytes"]] = point["bandwidth_mb_s"]
+    sizes = sorted({size for line in lines.values() for size in line})
+    columns = [Column("size", [*map(binary, sizes), f"{FLAT:.0%} at"], right=True)]
+    for name in PATTERNS:
+        if name in lines:
+            line = lines[name]
+            cells = [figures(line[size]) for size in sizes]
+            columns.append(Column(name, [*cells, binary(_flat(line))], right=True))
+    return columns
+
+
+def _flat(line: dict[int, float]) -> int:
+    """The least size that reaches that part of the line's best."""
+    least = FLAT * max(line.values())
+    return min(size for size, rate in line.items() if rate >= least)

@@ -1,0 +1,26 @@
+"""The simulated storage that is asked: a disk or flash, by what it is called."""
+
+from typing import TYPE_CHECKING, Any
+
+from gordon import _core
+from gordon.disk import device as disks
+from gordon.flash import device as flashes
+from gordon.presets import Device
+from gordon.simulated import is_disk
+
+if TYPE_CHECKING:
+    from gordon.storage.run import Simulated
+
+
+def config(device: Device, how: "Simulated") -> tuple[str, dict[str, Any]]:
+    """What to call it, and what the core wants of it."""
+    if not is_disk(device):
+        if how.scheduler is not None:
+            raise _core.GordonError("--scheduler is of disks, not of flash", "leave it out")
+        made, capacity = flashes.changed(device, how.set_values, None, None)
+        told = {"device": made, "capacity": capacity, "precondition": how.precondition}
+        return flashes.name(device), {"flash": told}
+    if how.precondition is not None:
+        raise _core.GordonError("--precondition is of flash, not of disks", "leave it out")
+    made = disks.made(device, None, how.set_values)
+    return disks.name(device, None), {"disk": {"device": made, "scheduler": how.scheduler}}
