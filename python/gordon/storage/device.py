@@ -1,10 +1,9 @@
 """The simulated storage that is asked: a disk or flash, by what it is called."""
 
+import re
 from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import tomllib
 
 from gordon import _core, disk, flash, parts
 from gordon.disk import device as disks
@@ -23,7 +22,8 @@ def is_flash(device: Device) -> bool:
     if path in flash.names() or path in disk.names():
         return path in flash.names()
     try:
-        return "timing" in tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
+        return re.search(r"^\s*\[?\s*timing\b", text, re.MULTILINE) is not None
     except (OSError, ValueError):
         if "/" in path or path.endswith(".toml"):
             # Whoever loads it says what is wrong.
