@@ -50,6 +50,23 @@ def test_four_disks_stream_at_four_times_the_rate_of_one() -> None:
     assert four.report["capacity_bytes"] == pytest.approx(4 * one.report["capacity_bytes"])
 
 
+@pytest.mark.parametrize("preset", ["laptop-7200-320gb", "sata-10000-300gb", "gordon-slc-256g"])
+def test_what_the_joulesort_paper_says_of_its_figures(preset: str) -> None:
+    """3: "maximum read and write bandwidth at transfer sizes between 16 KB and 64 KB"; 11, of five
+    striped: "the sum of the individual drives"."""
+    lines = ["sequential-read", "sequential-write"]
+    how = {"preset": preset, "sizes": "4KiB,16KiB..4MiB", "depths": [4], "patterns": lines}
+    one, five = (storage.characterise(**how, **more) for more in ({}, {"stripe": 5}))  # type: ignore[arg-type]
+    for line in lines:
+        rates = [p["bandwidth_mb_s"] for p in one.report["points"] if p["op"] in line]
+        best = max(rates)
+        assert rates[0] < 0.9 * best
+        # From 64 KiB on.
+        assert min(rates[3:]) > 0.9 * best
+        sum_of_all = 5 * one.point(line, "4MiB", 4)["bandwidth_mb_s"]
+        assert five.point(line, "4MiB", 4)["bandwidth_mb_s"] == pytest.approx(sum_of_all, rel=0.03)
+
+
 def test_json_of_simulated_storage(run: Run) -> None:
     asked = ("--preset", "laptop-7200-320gb", "--sizes", "4KiB..16KiB", "--depths", "1,8")
     ran = run("storage", "characterise", *asked, "--bytes", "1MiB", "--json", "-")

@@ -216,9 +216,8 @@ impl Phase<'_> {
         loop {
             let number = self.cursor.fetch_add(1, Ordering::Relaxed);
             let stop = self.watch.stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
-            // Each issues one at least: a request may take longer than there is time.
-            let over = number >= self.last || now >= until;
-            if stop || over && latency.count() > 0 {
+            // Each issues one at least, if there is one: a request may take longer than there is time.
+            if stop || number >= self.last || now >= until && latency.count() > 0 {
                 return Ok(Ended { latency, start, end: now });
             }
             let place = match pattern {
