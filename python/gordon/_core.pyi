@@ -65,10 +65,31 @@ class RunResult:
         """Writes each table into the folder, as NAME.parquet."""
 
 def disk_run(config: str, tick: Callable[[int, int], None] | None = None) -> RunResult: ...
+def disk_run_all(
+    configs: list[str], tick: Callable[[int, int], None] | None = None
+) -> list[RunResult]:
+    """One device a core; results in the order of the configs."""
+
+_Probes = tuple[list[int], list[int], list[int], list[int]]
+# Operation (0: read, 1: write, 3: flush), offset, length, nanoseconds after the one before.
+
+@final
+class DiskProber:
+    """Asks a simulated disk, one probe at a time."""
+
+    def __init__(self, config: str) -> None: ...
+    def capacity(self) -> int: ...
+    def probe(self, asked: _Probes) -> list[tuple[int, int]]:
+        """When each was issued and completed, in nanoseconds."""
+
+def probes_write(path: str, about: str, asked: _Probes, answers: list[tuple[int, int]]) -> None: ...
+def probes_read(
+    path: str,
+) -> tuple[str, tuple[bytes, list[int], list[int], list[int]], list[tuple[int, int]]]: ...
 def flash_run(config: str, tick: Callable[[int, int], None] | None = None) -> RunResult: ...
 def flash_run_all(
     configs: list[str], tick: Callable[[int, int], None] | None = None
 ) -> list[RunResult]:
-    """One device a core; results in the order of the configs."""
+    """As `disk_run_all`."""
 
 def flash_wa(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...

@@ -31,5 +31,7 @@ def duration(seconds: float) -> str:
 
 
 def binary(size: int) -> str:
-    """Bytes in whole KiB where they are: `64 KiB`, `512 B`."""
+    """Bytes in whole MiB or KiB where they are: `16 MiB`, `64 KiB`, `512 B`."""
+    if size and size % (1 << 20) == 0:
+        return f"{size >> 20} MiB"
     return f"{size // 1024} KiB" if size % 1024 == 0 else f"{size} B"

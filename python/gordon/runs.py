@@ -1,19 +1,21 @@
-"""What any simulated device may be asked for, and how: one JSON config goes to the core; and what a
-run comes to.
-"""
+"""What any simulated device may be asked for, and how: one JSON config goes to the core."""
 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from gordon import _core
 from gordon.parts import unknown
+from gordon.presets import Device
+from gordon.results import Comparison, Run
 
 Path = str | PathLike[str]
 Progress = Callable[[int, int], None]
+
+FILES = ("requests_out", "responses_out", "checkpoint")
+"""Options that name a file which the core writes, of one run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +62,19 @@ class Host:
         """Those of these options that are paths, as text."""
         given = {name: getattr(self, name) for name in names}
         return {name: None if path is None else fspath(path) for name, path in given.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(Host):
+    """What a run may be told; each kind of device adds its own."""
+
+    def config(self, load: dict[str, Any], device: Device) -> dict[str, Any]:
+        """The core's config."""
+        raise NotImplementedError
+
+    def name(self, device: Device) -> str:
+        """What to call the device."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,58 +150,57 @@ def dealt(options: dict[str, Any], *to: type[Any]) -> list[Any]:
     return [kind(**hand) for kind, hand in zip(to, hands, strict=True)]
 
 
-class Run:
-    """What one run comes to: `report` is the summary, tables are Arrow columns."""
-
-    def __init__(self, name: str, core: _core.RunResult) -> None:
-        self.name = name
-        self._core = core
-
-    @cached_property
-    def report(self) -> dict[str, Any]:
-        """The summary; keys are in snake_case and carry their units."""
-        report: dict[str, Any] = json.loads(self._core.json())
-        return report
-
-    @property
-    def tables(self) -> list[str]:
-        """The names of the tables."""
-        return self._core.tables()
-
-    def table(self, name: str) -> _core.RunTable:
-        """A table, for anything that takes Arrow: `pyarrow.table(t)`, `polars.DataFrame(t)`."""
-        return self._core.table(name)
-
-    def columns(self, name: str) -> dict[str, list[Any]]:
-        """A table's columns as lists, by name."""
-        columns: dict[str, list[Any]] = json.loads(self.table(name).json())
-        return columns
-
-    def to_parquet(self, folder: str | PathLike[str]) -> None:
-        """Writes each table into the folder, as NAME.parquet."""
-        self._core.write_parquet(fspath(folder))
-
-    def __repr__(self) -> str:
-        report = self.report
-        return (
-            f"<{type(self).__module__.rpartition('.')[0]}.Result {self.name}: "
-            f"{report['requests']} requests in {report['simulated_s']:.3g} s>"
-        )
+R = TypeVar("R", bound=Run)
 
 
-def load_of(report: dict[str, Any]) -> str:
-    """What it was asked for, in words."""
-    config = report["provenance"]["config"]
-    load, precondition = config["load"], config.get("precondition")
-    if "trace" in load:
-        text = str(load["trace"]["path"])
-        if load["trace"]["repeat"] > 1:
-            text += f", {load['trace']['repeat']} times"
-    else:
-        load = load["bench"]
-        text = f"{load['pattern']} {load.get('size') or '4KiB'}"
-        if load["pattern"] == "gordon-pair":
-            text = "gordon-pair: 8 KiB, then the other 120 KiB of 128"
-    if precondition is not None:
-        text += f", {precondition:.0%} preconditioned"
-    return text
+@dataclass(frozen=True)
+class Kind(Generic[R]):
+    """A kind of device: what its runs may be told, what they come to, what carries them out."""
+
+    options: type[RunOptions]
+    result: type[R]
+    core_run: Callable[[str, Progress | None], _core.RunResult]
+    core_run_all: Callable[[list[str], Progress | None], list[_core.RunResult]]
+
+    def run(
+        self,
+        load: type[TraceLoad | BenchLoad],
+        asked: Path,
+        device: Device,
+        progress: Progress | None,
+        options: dict[str, Any],
+    ) -> R:
+        """Asks one device for a trace or a pattern."""
+        about, how = dealt(options, load, self.options)
+        config = json.dumps(how.config(about.config(asked), device))
+        return self.result(how.name(device), self.core_run(config, progress))
+
+    def compare(
+        self,
+        trace: Path | None,
+        pattern: str | None,
+        devices: Sequence[Device],
+        progress: Progress | None,
+        options: dict[str, Any],
+    ) -> Comparison[R]:
+        """Asks several devices for the same trace, or the same pattern, one device a core."""
+        if (trace is None) == (pattern is None):
+            raise _core.GordonError("a comparison has one load", "a trace, or a pattern")
+        load, how = dealt(options, TraceLoad if pattern is None else BenchLoad, self.options)
+        for name in FILES:
+            if getattr(how, name, None) is not None:
+                raise _core.GordonError(
+                    f"{name} is a file of one device", "`replay` or `bench` for each"
+                )
+        if len(devices) < 2:
+            raise _core.GordonError(
+                "a comparison needs two devices or more", "presets by name, or TOML files"
+            )
+        called = [how.name(device) for device in devices]
+        for name in called:
+            if called.count(name) > 1:
+                raise _core.GordonError(f"two devices are called {name}", "rename a file")
+        about = load.config(trace if pattern is None else pattern)
+        configs = [json.dumps(how.config(about, device)) for device in devices]
+        runs = self.core_run_all(configs, progress)
+        return Comparison([self.result(*named) for named in zip(called, runs, strict=True)])

@@ -106,11 +106,11 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Serves `flash.img` of the working folder."""
+    """Serves `flash.img` of the working folder, or another file there."""
     servers: list[Server] = []
 
-    def start(*args: str) -> Server:
-        servers.append(Server(Path.cwd(), *args))
+    def start(*args: str, file: str = "flash.img") -> Server:
+        servers.append(Server(Path.cwd(), *args, file=file))
         return servers[-1]
 
     yield start

@@ -64,10 +64,10 @@ def lacks() -> str:
 class Server:
     """`gordon block serve` in a process of its own."""
 
-    def __init__(self, folder: Path, *args: str) -> None:
+    def __init__(self, folder: Path, *args: str, file: str = "flash.img") -> None:
         self.folder, self.socket = folder, folder / "s"
         self.uri = f"nbd+unix:///?socket={self.socket}"
-        command = [sys.executable, "-m", "gordon", "block", "serve", "flash.img"]
+        command = [sys.executable, "-m", "gordon", "block", "serve", file]
         self.process = subprocess.Popen(
             [*command, "--socket", "s", *args], cwd=folder, stderr=subprocess.PIPE, text=True
         )

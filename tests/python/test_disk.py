@@ -100,7 +100,7 @@ def test_drives_turn_and_read_one_command_at_a_time(asked: Json, name: str) -> N
     assert many["iops"] == pytest.approx(one["iops"], rel=0.15)
     table = disk.load(name)
     # Every move of the head counts, also to the next track, where it waits for less. With single
-    # sectors and no read-ahead there are none of those: half a turn; one sigma of the mean is 0.8 %.
+    # sectors and no read-ahead there are none of those: half a turn; a sigma of the mean is 0.8 %.
     alone = ("--queue-depth", "1", "--size", "512B", "--set", "buffer.read_ahead=none")
     turns = asked(*args, *alone)["rotation_ms"]
     assert turns["total"] / turns["mean"] == pytest.approx(5000)

@@ -161,11 +161,14 @@ def test_the_browser_draws_and_sorts_it(page: Path, tmp_path: Path, result: dict
     assert shown == result["front"]
 
 
-@pytest.fixture
-def flashes() -> Any:
+@pytest.fixture(params=["flash", "disk"])
+def compared(request: pytest.FixtureRequest) -> Any:
     """Two devices under one load, small and quick."""
-    from gordon import flash
+    from gordon import disk, flash
 
+    if request.param == "disk":
+        pair = ["sata-7200-1tb", "seagate-cheetah-9lp"]
+        return disk.compare(None, pair, pattern="mixed", requests=2000)
     changes = ["capacity=64MiB", "geometry.blocks_per_plane=12"]
     return flash.compare(
         None, ["gordon-slc-256g", "gordon-mlc-512g"], pattern="mixed", requests=3000,
@@ -173,64 +176,83 @@ def flashes() -> Any:
     )  # fmt: skip
 
 
-FIGURES = ["bandwidth", "queue_depth", "latency", "utilisation", "write_amplification", "erases"]
+FIGURES = {
+    "flash": ["utilisation", "write_amplification", "erases"],
+    "disk": ["utilisation", "mechanism", "energy"],
+}
 
 
-def test_flash_reports_are_one_file_with_the_runs_numbers(flashes: Any, tmp_path: Path) -> None:
-    for shown in (flashes, flashes.results[0]):
-        shown.save(tmp_path / "flash.html")
-        text = (tmp_path / "flash.html").read_text(encoding="utf-8")
+def figures_of(shown: Any) -> list[str]:
+    module = type(shown._runs()[0]).__module__
+    return ["bandwidth", "iops", "queue_depth", "latency", *FIGURES[module.split(".")[1]]]
+
+
+def test_reports_on_runs_are_one_file_with_their_numbers(compared: Any, tmp_path: Path) -> None:
+    for shown in (compared, compared.results[0]):
+        shown.save(tmp_path / "runs.html")
+        text = (tmp_path / "runs.html").read_text(encoding="utf-8")
         assert loads(Document(text)) == []
         assert "default-src 'none'" in text
         embedded = re.search(r'id="result">(.*?)</script>', text, re.DOTALL)
         assert embedded
         runs = json.loads(embedded[1])["runs"]
-        results = flashes.results if shown is flashes else [shown]
+        results = compared.results if shown is compared else [shown]
         assert [run["report"] for run in runs] == [result.report for result in results]
-    shown.save(tmp_path / "flash.json")
-    assert json.loads((tmp_path / "flash.json").read_text()) == shown.report
+    shown.save(tmp_path / "runs.json")
+    assert json.loads((tmp_path / "runs.json").read_text()) == shown.report
 
 
-def test_flash_reports_put_ratios_to_the_first(flashes: Any) -> None:
+def test_reports_on_runs_put_ratios_to_the_first(compared: Any) -> None:
     from gordon.human import figures
 
-    text = flashes.html()
-    row = re.search(r'data-row="Reads: latency mean, us">(.*?)</tr>', text)
+    text = compared.html()
+    row = re.search(r'data-row="Reads: latency mean, [um]s">(.*?)</tr>', text)
     assert row
     cells = re.findall(r"<td>(.*?)</td>", row[1])
-    first, second = (r.report["read"]["latency_us"]["mean"] for r in flashes.results)
+    first, second = (r.report["read"]["latency_us"]["mean"] for r in compared.results)
     assert "small" not in cells[0]
     assert f"<small>{figures(second / first)}×</small>" in cells[1]
 
 
-def test_flash_figures_are_plotlys(flashes: Any) -> None:
-    for shown, lines in ((flashes, 4), (flashes.results[0], 2)):
+def test_figures_of_runs_are_plotlys(compared: Any) -> None:
+    for shown, lines in ((compared, 4), (compared.results[0], 2)):
         made = shown.figures()
-        assert list(made) == FIGURES
+        assert list(made) == figures_of(shown)
         assert len(made["latency"].data) == lines
         # The last line ends at all of the requests.
         assert made["latency"].data[-1].y[-1] == 1
         assert all(line.line.color.startswith("#") for line in made["bandwidth"].data)
 
 
-def test_flash_text_of_others_cannot_become_markup(tmp_path: Path) -> None:
-    from gordon import flash
+def test_rates_over_a_handful_of_requests_are_drawn_as_means(compared: Any) -> None:
+    run = compared.results[0]
+    series = run.columns("series")
+    made = run.figures()["bandwidth"].data[0]
+    assert len(made.x) == len(made.y) <= len(series["start_s"]) + 1
+    assert len(made.x) <= run.report["requests"] / 50 + 2 < len(series["start_s"])
+    drawn = sum(y * (b - a) for y, a, b in zip(made.y, made.x, made.x[1:], strict=False))
+    assert drawn == pytest.approx(run.report["read"]["bytes"] / 1e6)
+
+
+def test_text_of_others_is_no_markup_in_reports_on_runs(tmp_path: Path) -> None:
+    from gordon import disk, flash
 
     trace = tmp_path / "<img src=x onerror=alert(1)>"
     trace.write_text("0 0 0 8 1\n")
-    text = flash.replay(trace, format="mqsim").html()
-    assert "<img src=x" not in text
+    for device in (disk, flash):
+        text = device.replay(trace, format="mqsim").html()
+        assert "<img src=x" not in text
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="neither chromium nor google-chrome is installed")
-def test_the_browser_draws_flash_runs(flashes: Any, tmp_path: Path) -> None:
-    for name, shown in (("compared", flashes), ("one", flashes.results[0])):
+def test_the_browser_draws_runs(compared: Any, tmp_path: Path) -> None:
+    for name, shown in (("compared", compared), ("one", compared.results[0])):
         page = tmp_path / f"{name}.html"
         shown.save(page)
         text = drawn(page, tmp_path)
         document = Document(text)
         assert loads(document) == []
-        for figure in FIGURES:
+        for figure in figures_of(shown):
             plot = text.partition(f'id="plot-{figure}"')[2].partition("</section>")[0]
             assert 'class="main-svg"' in plot, figure
             assert "js-line" in plot or "point" in plot, figure

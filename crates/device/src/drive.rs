@@ -3,7 +3,7 @@
 use crate::bus::Bus;
 use crate::coalesce::Coalescer;
 use crate::disk::classic::{Classic, ClassicConfig};
-use crate::disk::{Config, ConfigError, Disk, Policy, PowerConfig, Sleeper, Slept, Stats};
+use crate::disk::{Config, ConfigError, Disk, Drawn, Policy, PowerConfig, Sleeper, Stats};
 use crate::stripe::{CHUNK, Stripe, StripeError};
 use crate::{Completion, Device, Request, Usage};
 use gordon_units::{Bytes, Ns};
@@ -156,8 +156,8 @@ impl Drive {
         }
     }
 
-    /// What a single one saved until `now`, and the joules of a run that took `run`; not of several.
-    pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> Option<(Slept, f64)> {
+    /// What a single one saved until `now`, and what it drew in a run that took `run`; not of several.
+    pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> Option<Drawn> {
         match self {
             Self::Queued(disk) => Some(disk.drawn(power, now, run)),
             Self::Classic(drive) => Some(drive.drawn(power, now, run)),

@@ -1,10 +1,15 @@
-//! Flash images as block devices.
+//! Flash images as block devices, and plain files in the time of simulated disks.
 
 use crate::error::raise;
 use crate::watch::watched;
+use gordon_device::disk::Policy;
+use gordon_device::drive::StripeConfig;
 use gordon_device::ssd::SsdConfig;
-use gordon_nbd::block::{Block, Metrics, Pace, Part, describe};
+use gordon_nbd::block::{
+    Block, BlockError, DiskFile, DiskPart, Metrics, Pace, Part, Serving, describe,
+};
 use gordon_nbd::{Limits, Listen, Named, Server, ServerOptions, Tls};
+use gordon_replay::disk::DiskDevice;
 use gordon_replay::parse::from_json;
 use gordon_store::{Backend, Faults, Image};
 use gordon_units::Bytes;
@@ -48,7 +53,7 @@ struct Created {
 #[pyfunction]
 pub fn block_create(py: Python<'_>, config: &str) -> PyResult<String> {
     let config: Create = from_json(config, "image").map_err(raise)?;
-    let make = || -> Result<Created, gordon_nbd::block::BlockError> {
+    let make = || -> Result<Created, BlockError> {
         let part = match config.capacity {
             Some(capacity) => config.device.clone().with_capacity(capacity),
             None => config.device.clone(),
@@ -86,6 +91,8 @@ struct Serve {
     read_only: bool,
     real: bool,
     device: Option<SsdConfig>,
+    /// In its place.
+    disk: Option<OnDisk>,
     sockets: Vec<PathBuf>,
     listen: Vec<String>,
     insecure: bool,
@@ -97,25 +104,53 @@ struct Serve {
     metrics: Vec<String>,
 }
 
+/// Disks in whose time a plain file is served.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OnDisk {
+    name: String,
+    device: DiskDevice,
+    stripe: Option<StripeConfig>,
+    scheduler: Option<Policy>,
+}
+
+impl Serve {
+    /// What is to be served, and what of its description has no effect.
+    fn start(&self) -> PyResult<(Serving, Vec<String>)> {
+        let pace = if self.real { Pace::Real } else { Pace::Full };
+        let Some(disk) = &self.disk else {
+            let backend = if self.direct { Backend::Direct } else { Backend::File };
+            let open = || -> Result<_, BlockError> {
+                Block::open(&self.path, backend, self.device.as_ref(), pace)?.start()
+            };
+            return Ok((open().map_err(raise)?, Vec::new()));
+        };
+        let described = disk.device.described().map_err(raise)?;
+        let part = DiskPart {
+            drive: described.drive(disk.scheduler, disk.stripe).map_err(raise)?,
+            name: disk.name.clone(),
+            power: described.config.power().cloned(),
+        };
+        let file = DiskFile::open(&self.path, part, !self.read_only).map_err(raise)?;
+        Ok((file.start(pace).map_err(raise)?, described.warnings))
+    }
+}
+
 /// Where it is served.
 #[derive(Serialize)]
 struct Ready {
     places: Vec<String>,
     status: Vec<String>,
     capacity: u64,
+    warnings: Vec<String>,
 }
 
-/// Serves an image until a signal handler raises; its last status, as JSON. `ready` hears where, as
+/// Serves an image, or a file as a disk, until a signal handler raises; its last status, as JSON. `ready` hears where, as
 /// JSON, when clients may come.
 #[pyfunction]
 pub fn block_serve(py: Python<'_>, config: &str, ready: &Bound<'_, PyAny>) -> PyResult<String> {
     let config: Serve = from_json(config, "server").map_err(raise)?;
-    let backend = if config.direct { Backend::Direct } else { Backend::File };
-    let pace = if config.real { Pace::Real } else { Pace::Full };
-    let open = || -> Result<_, gordon_nbd::block::BlockError> {
-        Block::open(&config.path, backend, config.device.as_ref(), pace)?.start()
-    };
-    let serving = py.detach(open).map_err(raise)?;
+    let (serving, warnings) = py.detach(|| config.start())?;
     let mut listen: Vec<_> = config.sockets.iter().cloned().map(Listen::Unix).collect();
     for place in &config.listen {
         listen.push(Listen::Tcp { address: address(place)?, insecure: config.insecure });
@@ -123,7 +158,7 @@ pub fn block_serve(py: Python<'_>, config: &str, ready: &Bound<'_, PyAny>) -> Py
     let mut options = ServerOptions::new(serving.export());
     options.exports = vec![Named {
         name: config.export,
-        description: "Gordon flash".to_owned(),
+        description: if config.disk.is_some() { "Gordon disk" } else { "Gordon flash" }.to_owned(),
         export: serving.export(),
         read_only: config.read_only,
     }];
@@ -145,6 +180,7 @@ pub fn block_serve(py: Python<'_>, config: &str, ready: &Bound<'_, PyAny>) -> Py
         places: server.uris(),
         status: metrics.iter().map(Metrics::uri).collect(),
         capacity: serving.export().info().size.0,
+        warnings,
     };
     ready.call1((serde_json::to_string(&told).map_err(raise)?,))?;
     // A signal is the way to stop it.

@@ -1,13 +1,10 @@
-//! Hard disks: a run.
+//! Hard disks: a run, several at once.
 
-use crate::error::raise;
-use crate::run::{RunResult, watch_runs};
-use gordon_replay::disk::{DiskRunConfig, run};
-use gordon_replay::parse::from_json;
+use crate::run::{RunResult, one, several};
+use gordon_replay::disk::run;
 use pyo3::prelude::*;
 
-/// Runs what `config` (JSON) describes. `tick(done, total)` hears of requests a few times a
-/// second.
+/// Runs what `config` (JSON) describes.
 #[pyfunction]
 #[pyo3(signature = (config, tick=None))]
 pub fn disk_run(
@@ -15,7 +12,16 @@ pub fn disk_run(
     config: &str,
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<RunResult> {
-    let config: DiskRunConfig = from_json(config, "run").map_err(raise)?;
-    let result = watch_runs(py, tick, |progress| run(&config, progress))?.map_err(raise)?;
-    RunResult::new(result)
+    one(py, config, tick, run)
+}
+
+/// Runs several configs at once.
+#[pyfunction]
+#[pyo3(signature = (configs, tick=None))]
+pub fn disk_run_all(
+    py: Python<'_>,
+    configs: Vec<String>,
+    tick: Option<Bound<'_, PyAny>>,
+) -> PyResult<Vec<RunResult>> {
+    several(py, &configs, tick, run)
 }

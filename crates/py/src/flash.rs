@@ -1,16 +1,14 @@
 //! Flash devices: a run, several at once, write amplification.
 
 use crate::error::raise;
-use crate::run::{RunResult, watch_runs};
-use gordon_replay::config::RunConfig;
-use gordon_replay::flash::{run, run_all};
+use crate::run::{RunResult, one, several, watch_runs};
+use gordon_replay::flash::run;
 use gordon_replay::parse::from_json;
 use gordon_replay::run::Progress;
 use gordon_replay::wa::{WaConfig, write_amplification};
 use pyo3::prelude::*;
 
-/// Runs what `config` (JSON) describes. `tick(done, total)` hears of requests a few times a
-/// second.
+/// Runs what `config` (JSON) describes.
 #[pyfunction]
 #[pyo3(signature = (config, tick=None))]
 pub fn flash_run(
@@ -18,12 +16,10 @@ pub fn flash_run(
     config: &str,
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<RunResult> {
-    let config: RunConfig = from_json(config, "run").map_err(raise)?;
-    let result = watch_runs(py, tick, |progress| run(&config, progress))?.map_err(raise)?;
-    RunResult::new(result)
+    one(py, config, tick, run)
 }
 
-/// Runs several configs at once, one device a core; results in their order.
+/// Runs several configs at once.
 #[pyfunction]
 #[pyo3(signature = (configs, tick=None))]
 pub fn flash_run_all(
@@ -31,10 +27,7 @@ pub fn flash_run_all(
     configs: Vec<String>,
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Vec<RunResult>> {
-    let parsed = configs.iter().map(|config| from_json(config, "run"));
-    let configs = parsed.collect::<Result<Vec<RunConfig>, _>>().map_err(raise)?;
-    let results = watch_runs(py, tick, |progress| run_all(&configs, progress))?;
-    results.into_iter().map(|result| RunResult::new(result.map_err(raise)?)).collect()
+    several(py, &configs, tick, run)
 }
 
 /// The write amplification of the layer that `config` (JSON) describes, as JSON.

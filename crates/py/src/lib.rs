@@ -4,6 +4,7 @@ mod block;
 mod disk;
 mod error;
 mod flash;
+mod probe;
 mod run;
 mod survey;
 mod trace;
@@ -57,6 +58,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::RunResult>()?;
     module.add_class::<run::RunTable>()?;
     module.add_function(wrap_pyfunction!(disk::disk_run, module)?)?;
+    module.add_class::<probe::DiskProber>()?;
+    module.add_function(wrap_pyfunction!(probe::probes_write, module)?)?;
+    module.add_function(wrap_pyfunction!(probe::probes_read, module)?)?;
+    module.add_function(wrap_pyfunction!(disk::disk_run_all, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_run, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_run_all, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_wa, module)?)?;

@@ -4,11 +4,13 @@ use crate::error::raise;
 use crate::watch::watched;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
+use gordon_replay::parse::from_json;
 use gordon_replay::results::output::{columns, write_parquet};
-use gordon_replay::run::{self, Progress};
+use gordon_replay::run::{self, Ended, Progress};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
@@ -20,7 +22,8 @@ pub struct RunResult {
 }
 
 impl RunResult {
-    pub fn new<D: Serialize>(result: run::RunResult<D>) -> PyResult<Self> {
+    fn new<D: Serialize>(ended: Ended<D>) -> PyResult<Self> {
+        let result = ended.map_err(raise)?;
         let json = serde_json::to_string(&result.report).map_err(raise)?;
         Ok(Self { json, tables: result.tables })
     }
@@ -78,6 +81,31 @@ impl RunTable {
     fn __len__(&self) -> usize {
         self.0.num_rows()
     }
+}
+
+/// Carries out the run that `config` (JSON) describes. `tick(done, total)` hears of requests a few times
+/// a second.
+pub fn one<C: DeserializeOwned + Sync, D: Serialize + Send>(
+    py: Python<'_>,
+    config: &str,
+    tick: Option<Bound<'_, PyAny>>,
+    run: fn(&C, &Progress) -> Ended<D>,
+) -> PyResult<RunResult> {
+    let config = from_json(config, "run").map_err(raise)?;
+    RunResult::new(watch_runs(py, tick, |progress| run(&config, progress))?)
+}
+
+/// The same for several at once, one device a core; results in their order.
+pub fn several<C: DeserializeOwned + Sync, D: Serialize + Send>(
+    py: Python<'_>,
+    configs: &[String],
+    tick: Option<Bound<'_, PyAny>>,
+    run: fn(&C, &Progress) -> Ended<D>,
+) -> PyResult<Vec<RunResult>> {
+    let parsed = configs.iter().map(|config| from_json(config, "run"));
+    let configs = parsed.collect::<Result<Vec<C>, _>>().map_err(raise)?;
+    let ended = watch_runs(py, tick, |progress| run::all(&configs, run, progress))?;
+    ended.into_iter().map(RunResult::new).collect()
 }
 
 /// Carries out runs; `tick(done, total)` hears of requests a few times a second.

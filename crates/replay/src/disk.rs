@@ -70,14 +70,38 @@ pub enum DiskDevice {
 }
 
 /// A disk that was described.
-struct Described {
-    config: DriveConfig,
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// The disk.
+    pub config: DriveConfig,
     /// What its description says and it does not do.
-    warnings: Vec<String>,
+    pub warnings: Vec<String>,
+}
+
+impl Described {
+    /// The disk, or so many of it as one, with nothing done yet.
+    ///
+    /// # Errors
+    /// Where no disk can be built from it.
+    pub fn drive(
+        &self,
+        scheduler: Option<Policy>,
+        stripe: Option<StripeConfig>,
+    ) -> Result<Drive, ReplayError> {
+        let drive = Drive::new(&self.config, scheduler)?;
+        Ok(match stripe {
+            Some(stripe) => drive.striped(stripe)?,
+            None => drive,
+        })
+    }
 }
 
 impl DiskDevice {
-    fn described(&self) -> Result<Described, ReplayError> {
+    /// Reads the description.
+    ///
+    /// # Errors
+    /// Where that cannot be done.
+    pub fn described(&self) -> Result<Described, ReplayError> {
         let (config, warnings) = match self {
             Self::Config(config) => (DriveConfig::Config(config.clone()), Vec::new()),
             Self::Classic(config) => (DriveConfig::Classic(config.clone()), Vec::new()),
@@ -100,19 +124,7 @@ impl DiskDevice {
         scheduler: Option<Policy>,
         stripe: Option<StripeConfig>,
     ) -> Result<Drive, ReplayError> {
-        Self::made(&self.described()?.config, scheduler, stripe)
-    }
-
-    fn made(
-        config: &DriveConfig,
-        scheduler: Option<Policy>,
-        stripe: Option<StripeConfig>,
-    ) -> Result<Drive, ReplayError> {
-        let drive = Drive::new(config, scheduler)?;
-        Ok(match stripe {
-            Some(stripe) => drive.striped(stripe)?,
-            None => drive,
-        })
+        self.described()?.drive(scheduler, stripe)
     }
 }
 
@@ -124,7 +136,7 @@ impl Target for Drive {}
 /// A disk that cannot be, a trace that cannot be read or does not fit, a stop.
 pub fn run(config: &DiskRunConfig, progress: &Progress) -> Result<RunResult, ReplayError> {
     let described = config.device.described()?;
-    let disk = DiskDevice::made(&described.config, config.scheduler, config.stripe)?;
+    let disk = described.drive(config.scheduler, config.stripe)?;
     let capacity = disk.capacity();
     let made = (disk, described);
     match &config.load {
@@ -177,10 +189,12 @@ fn replay(
             report.draw(&drawn, power);
         }
     }
-    let provenance = provenance(config.seed, config, trace);
+    let mut provenance = provenance(config.seed, config, trace);
+    if let (DiskDevice::Diskspecs(_), DriveConfig::Classic(read)) = (&config.device, of) {
+        provenance.config["device"]["classic"] = serde_json::json!(read);
+    }
     let report =
         Report::new(&outcome, &run, &recorded, &rules.weights, report, warnings, provenance);
-    let tables =
-        vec![("latency", tables::latency(&recorded)), ("outstanding", tables::outstanding(&run))];
+    let tables = tables::of_disks(&run, &recorded, stats.len() as u64);
     Ok(RunResult { report, tables })
 }

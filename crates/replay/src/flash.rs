@@ -1,4 +1,4 @@
-//! One run on a flash device, from its config to its result; many at once.
+//! One run on a flash device, from its config to its result.
 
 use crate::ReplayError;
 use crate::checkpoint;
@@ -14,7 +14,6 @@ use crate::source::{Repeat, Source};
 use gordon_device::ssd::Ssd;
 use gordon_device::{Device, SECTOR};
 use gordon_units::Bytes;
-use rayon::prelude::*;
 use std::sync::atomic::Ordering;
 
 /// What a run on a flash device comes to.
@@ -83,12 +82,6 @@ pub fn run(config: &RunConfig, progress: &Progress) -> Result<RunResult, ReplayE
             replay(config, ssd, load, &rules, (Some(found.trace), found.warnings), progress)
         }
     }
-}
-
-/// Runs `configs` on all cores, one device each; results in their order, and the same for any
-/// number of threads. `progress` counts the requests of all.
-pub fn run_all(configs: &[RunConfig], progress: &Progress) -> Vec<Result<RunResult, ReplayError>> {
-    configs.par_iter().map(|config| run(config, progress)).collect()
 }
 
 fn preload(ssd: &mut Ssd, ranges: impl IntoIterator<Item = (u64, u64)>) {

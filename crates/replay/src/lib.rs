@@ -4,7 +4,8 @@
 //! [`host`] drives a device with them, [`results`] sees each request complete. [`flash`] puts them
 //! together from a config and answers with one report and its tables ([`run`] has what that shares
 //! with other devices); [`wa`] asks the translation
-//! layer alone for its write amplification. [`parse`] reads configs, with errors that help.
+//! layer alone for its write amplification. [`probe`] asks a simulated disk what one would ask an unknown one.
+//! [`parse`] reads configs, with errors that help.
 
 pub mod checkpoint;
 pub mod config;
@@ -16,6 +17,7 @@ pub mod footprint;
 pub mod host;
 pub mod load;
 pub mod parse;
+pub mod probe;
 mod queues;
 pub mod random;
 pub mod results;

@@ -8,6 +8,7 @@ use crate::results::tables::Tables;
 use crate::trace::{Survey, TraceSource, survey};
 use gordon_trace::formats::Format;
 use gordon_units::Bytes;
+use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -29,6 +30,19 @@ pub struct RunResult<D> {
     pub report: Report<D>,
     /// The columns, by name.
     pub tables: Tables,
+}
+
+/// How a run ends.
+pub type Ended<D> = Result<RunResult<D>, ReplayError>;
+
+/// Runs all `configs` on all cores, one device each; results in their order, and the same for any
+/// number of threads. `progress` counts the requests of all.
+pub fn all<C: Sync, D: Send>(
+    configs: &[C],
+    run: fn(&C, &Progress) -> Ended<D>,
+    progress: &Progress,
+) -> Vec<Ended<D>> {
+    configs.par_iter().map(|config| run(config, progress)).collect()
 }
 
 /// What was learned of a load before the run.

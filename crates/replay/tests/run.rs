@@ -6,9 +6,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
 use gordon_replay::ReplayError;
 use gordon_replay::config::RunConfig;
-use gordon_replay::flash::{RunResult, run, run_all};
+use gordon_replay::flash::{RunResult, run};
 use gordon_replay::parse::{from_json, from_toml};
-use gordon_replay::run::Progress;
+use gordon_replay::run::{Progress, all};
 use gordon_trace::{BlockFlags, BlockIo, BlockOp, Columns, Kind, Machine, Manifest, TraceWriter};
 use gordon_units::Ns;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -192,7 +192,7 @@ fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
         .collect();
     let on = |threads: usize| -> Vec<String> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let results = pool.install(|| run_all(&configs, &Progress::default()));
+        let results = pool.install(|| all(&configs, run, &Progress::default()));
         results.into_iter().map(|result| bytes(&result.unwrap())).collect()
     };
     let (one, three) = (on(1), on(3));

@@ -1,6 +1,6 @@
 //! Syncs by a thread of its own what erases will soon wait for.
 
-use crate::disk::Syncer;
+use crate::synced::Syncer;
 use std::sync::mpsc::{self, SyncSender};
 use std::thread::{self, JoinHandle};
 

@@ -15,7 +15,10 @@ pub enum ImageError {
     #[error("{0}: in use by another process; stop it first")]
     InUse(PathBuf),
     /// Not one of ours.
-    #[error("{0}: not a NAND image; make one with `gordon block create`")]
+    #[error(
+        "{0}: not a NAND image\n  try: `gordon block create` makes one; a plain file is served as a \
+         disk: `gordon block serve FILE --preset sata-7200-1tb`"
+    )]
     Foreign(PathBuf),
     /// Written by another version.
     #[error("{path}: NAND image of version {version}, this program knows version {known}; {hint}")]

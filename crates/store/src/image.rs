@@ -1,13 +1,13 @@
 //! An image: a NAND array in a file. What is where: docs/SPEC.md.
 
 use crate::device::{Device, Resolved};
-use crate::disk::Disk;
 use crate::error::ImageError;
 use crate::faults::factory_bad;
 use crate::format::superblock::{self, Flaw, Superblock};
 use crate::format::table::{self, Record, Standing};
 use crate::format::{is_zero, oob};
 use crate::media::{Backend, File, Media};
+use crate::synced::Synced;
 use gordon_nand::Layout;
 use gordon_units::{BlockId, Ppn};
 use std::fs;
@@ -110,7 +110,7 @@ impl Places {
 pub struct Image {
     /// Its name, for messages.
     pub path: PathBuf,
-    pub(crate) disk: Arc<Disk>,
+    pub(crate) disk: Arc<Synced>,
     pub(crate) superblock: Superblock,
     pub(crate) resolved: Resolved,
     pub(crate) places: Places,
@@ -201,7 +201,7 @@ impl Image {
         }
         Ok(Self {
             path: path.to_owned(),
-            disk: Arc::new(Disk::new(media)),
+            disk: Arc::new(Synced::new(media)),
             clean: superblock.clean && !lost_superblock,
             same_boot: now == superblock.boot && !is_zero(&now),
             superblock,
@@ -330,6 +330,19 @@ fn find_superblock(path: &Path, media: &dyn Media) -> Result<(Superblock, bool),
         }
         _ => Err(ImageError::Foreign(path.to_owned())),
     }
+}
+
+/// Whether an image is there, in whatever state.
+pub fn is_image(media: &dyn Media) -> io::Result<bool> {
+    for copy in 0..2 {
+        let mut start = [0; superblock::MAGIC.len()];
+        match media.read(copy * superblock::BYTES as u64, &mut start) {
+            Ok(()) if start == *superblock::MAGIC => return Ok(true),
+            Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(false)
 }
 
 /// The records, and the blocks whose record is damaged: those are taken as good and as worn as the

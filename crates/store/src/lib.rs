@@ -1,14 +1,13 @@
 //! The translation layer with real bytes: a block device in a NAND image, in a file.
 //!
 //! [`Store`] is what is served; [`Engine`] is below it, for those who decide themselves when an
-//! operation ends. The bytes of an image: docs/SPEC.md. Why it is made so: docs/design/store.md.
+//! operation ends. [`Media`] is where bytes are, [`Synced`] the same with syncs that are shared. The bytes of an image: docs/SPEC.md. Why it is made so: docs/design/store.md.
 
 mod ahead;
 mod buffers;
 mod check;
 mod checksums;
 mod device;
-mod disk;
 mod engine;
 mod error;
 mod faults;
@@ -19,19 +18,20 @@ pub mod log;
 mod media;
 mod mount;
 mod store;
+mod synced;
 mod telemetry;
 mod wear;
 
 pub use check::{Report, check};
 pub use device::{Counts, Device, DeviceError, Knobs, Policy, Rectangle, Resolved, SECTOR};
-pub use disk::Syncer;
 pub use engine::{Command, Completion, Engine, Moved, Payload};
 pub use error::{Fault, ImageError};
 pub use faults::{Faults, factory_bad};
 pub use fill::fill;
 pub use format::table::{Left, Record, Standing};
-pub use image::{Image, Places};
+pub use image::{Image, Places, is_image};
 pub use media::{Backend, File, Job, Media, Memory};
 pub use store::Store;
+pub use synced::{Synced, Syncer};
 pub use telemetry::{Counters, Histogram, Lane, Telemetry};
 pub use wear::{BlockWear, Wear, wear};

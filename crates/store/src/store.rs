@@ -6,11 +6,11 @@
 
 use crate::ahead::Ahead;
 use crate::device::Device;
-use crate::disk::Syncer;
 use crate::engine::{Command, Completion, Engine, Payload};
 use crate::error::{Fault, ImageError};
 use crate::image::Image;
 use crate::media::Backend;
+use crate::synced::Syncer;
 use crate::telemetry::Telemetry;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};

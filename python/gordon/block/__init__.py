@@ -1,4 +1,4 @@
-"""Flash images as block devices: make one, serve it, look at it.
+"""Block devices: flash images, made, served and looked at; plain files in the time of disks.
 
 >>> from gordon import block
 >>> block.create("flash.img", "gordon-slc-256g", capacity="8GB")
@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from gordon import _core
 from gordon._core import GordonError
+from gordon.block import part
 from gordon.flash import device as flash_device
 from gordon.presets import Device
 
@@ -86,8 +87,12 @@ def serve(
     export: str = "",
     read_only: bool = False,
     timing: str = "full",
-    preset: str | None = None,
+    preset: Device | None = None,
     set_values: Sequence[str] = (),
+    diskspecs: str | None = None,
+    stripe: int | None = None,
+    stripe_unit: str | None = None,
+    scheduler: str | None = None,
     backend: str = "file",
     tls_certificate: str | None = None,
     tls_key: str | None = None,
@@ -97,13 +102,24 @@ def serve(
     clients: int | None = None,
     ready: Callable[[Json], None] = lambda _: None,
 ) -> Json:
-    """Serves an image until a signal handler raises; its last status. `ready` hears where."""
+    """Serves an image until a signal handler raises; its last status. `ready` hears where.
+
+    With a `preset` of a disk, or `diskspecs`, it serves a plain file: in the time of `stripe` of
+    them, with `scheduler` in place of theirs. Raises GordonError.
+    """
+    disk = part.disks(preset, diskspecs, set_values, stripe, stripe_unit, scheduler)
+    if disk is not None and backend == "direct":
+        raise GordonError("--backend direct: for flash images", "without it")
+    device = None
+    if disk is None:
+        device = part.flash(image, preset, set_values, must=timing == "real")
     config = {
         "path": image,
         "direct": backend == "direct",
         "read_only": read_only,
         "real": timing == "real",
-        "device": _part(image, preset, set_values, must=timing == "real"),
+        "device": device,
+        "disk": disk,
         "sockets": list(sockets),
         "listen": list(listen),
         "insecure": insecure,
@@ -117,20 +133,6 @@ def serve(
     tell = lambda where: ready(json.loads(where))  # noqa: E731
     status: Json = json.loads(_core.block_serve(json.dumps(config), tell))
     return status
-
-
-def _part(image: str, preset: str | None, set_values: Sequence[str], must: bool) -> Json | None:
-    """The part that the times come from; none where it is not known and need not be."""
-    name = preset or str(json.loads(_core.block_image(image))["preset"])
-    if preset is None and name not in flash_device.names():
-        if must:
-            raise GordonError(
-                f"{image} was made from {name}, which is no preset",
-                "--preset FILE, the device file it was made from",
-            )
-        return None
-    made, _ = flash_device.changed(name, set_values, None, None)
-    return made
 
 
 class _Unix(http.client.HTTPConnection):

@@ -16,8 +16,9 @@ socket = click.option(
 
 @click.group(cls=options.InOrder)
 def block() -> None:
-    """Flash that keeps data: an image of raw NAND under Gordon's translation layer, served as a
-    block device over NBD. What a client has flushed outlives any power cut.
+    """Block devices over NBD. Flash that keeps data: an image of raw NAND under Gordon's
+    translation layer; what a client has flushed outlives any power cut. Or a plain file that
+    answers as slowly as a hard disk.
     """
 
 
@@ -78,16 +79,19 @@ def create(image: str, json_path: str | None, **given: Any) -> None:
     type=click.Choice(["full", "real"]),
     default="full",
     show_default=True,
-    help="real: answer when the simulated flash would.",
+    help="real: answer when the simulated flash or disk would.",
 )
 @click.option(
     "--preset",
     metavar="NAME|FILE",
-    help="Where the times of the flash come from.  [default: what the image was made from]",
+    help="Where the times come from: flash, or a disk (`gordon disk presets`) for a plain file.  "
+    "[default: what the image was made from]",
 )
+@options.diskspecs
 @click.option(
     "--set", "set_values", multiple=True, metavar="KEY=VALUE", help="Change one: timing.read=50us."
 )
+@options.disks
 @click.option(
     "--backend",
     type=click.Choice(["file", "direct"]),
@@ -112,10 +116,13 @@ def create(image: str, json_path: str | None, **given: Any) -> None:
 )
 @options.json_out
 def serve(image: str, json_path: str | None, **given: Any) -> None:
-    """Serve an image to NBD clients until SIGTERM or Ctrl-C.
+    """Serve an image, or a plain file as a disk, to NBD clients.
 
-    One process, one image. A client's flush is on the disk below when it is answered. Killed, or
-    the power cut, the next start makes good what was left.
+    Until SIGTERM or Ctrl-C. One process, one image. A client's flush is on the disk below when it
+    is answered. Killed, or the power cut, the next start makes good what was left.
+
+    With the preset of a disk IMAGE is any file of whole sectors (`truncate -s 8G FILE` makes one)
+    or a block device. It lies on the disk from its outer edge on.
     """
     from gordon import block as blocks
     from gordon.cli import output, terminal

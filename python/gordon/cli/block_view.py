@@ -1,13 +1,14 @@
-"""Flash images for people."""
+"""Block devices for people: flash images, files as disks."""
 
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from gordon._core import GordonError
+from gordon.cli import say
 from gordon.cli.terminal import Column, Output, data
 from gordon.human import binary, figures, short
 
@@ -29,12 +30,19 @@ def ready(console: Output, image: str, where: Json) -> None:
         console.text(f"  {place}")
     for place in where["status"]:
         console.text(f"  {place} tells /status and /metrics")
+    for warning in where["warnings"]:
+        say(warning, kind="warning")
 
 
 def stopped(console: Output, status: Json) -> None:
     requests = sum(status[kind] for kind in ("reads", "writes", "flushes", "trims", "zeroes"))
-    console.text(f"stopped after {requests:,} requests; the image is in order")
+    order = "the file is synced" if _is_disk(status) else "the image is in order"
+    console.text(f"stopped after {requests:,} requests; {order}")
     late(console, status)
+
+
+def _is_disk(status: Json) -> bool:
+    return bool(status["kind"] == "disk-status")
 
 
 def late(console: Output, status: Json) -> None:
@@ -54,8 +62,9 @@ def _ratio(value: float | None) -> str:
 
 def status(console: Output, found: Json) -> None:
     """One screen."""
+    many = f"{found['disks']} times " if found.get("disks", 1) > 1 else ""
     console.text(
-        f"{found['preset']}, {short(found['capacity'], 'B')}, up {found['uptime_s']:,.0f} s"
+        f"{many}{found['preset']}, {short(found['capacity'], 'B')}, up {found['uptime_s']:,.0f} s"
         + (f"; {found['read_only']}" if found["read_only"] else "")
     )
     console.text(
@@ -68,37 +77,8 @@ def status(console: Output, found: Json) -> None:
         f"{short(found['host_bytes_written'], 'B')} written, "
         f"{short(found['host_bytes_trimmed'], 'B')} trimmed"
     )
-    pages = found["programmed"]
-    console.text(
-        f"write amplification {_ratio(found['write_amplification'])}; pages of "
-        f"{binary(found['unit'])} programmed: {pages['host']:,} host, {pages['gc']:,} collection, "
-        f"{pages['wear']:,} wear, {pages['summary']:,} summary, {pages['trims']:,} trims, "
-        f"{pages['padding']:,} padding"
-    )
-    console.text(
-        f"buffers: {found['buffered']:,} writes taken, {found['combined']:,} combined, "
-        f"{found['forwarded']:,} reads served, {found['bypassed']:,} reads shared"
-    )
-    console.text(f"mapped: {found['mapped_pages']:,} of {found['exported_pages']:,} pages")
-    wear = found["wear"]
-    console.text(
-        f"blocks: {found['free_blocks']:,} free of {found['good_blocks']:,}; {found['erases']:,} "
-        f"erases, {found['collections']:,} collected, {found['levelled']:,} levelled; over their "
-        f"life {wear['least']} to {wear['most']} erases, mean {wear['mean']:.2f}"
-    )
-    console.text(
-        f"errors: {found['bits_corrected']:,} bits corrected, {found['codewords_lost']:,} "
-        f"codewords lost, {found['checksum_errors']:,} checksums, {found['flash_failures']:,} "
-        f"failed programs and erases, {found['medium_errors']:,} of the file"
-    )
-    use = found["utilisation"]
-    if use:
-        buses = " ".join(f"{100 * part:.0f}%" for part in use["buses"])
-        dies = use["dies"]
-        console.text(
-            f"flash time (modelled): buses {buses}; dies {100 * min(dies):.0f}% to "
-            f"{100 * max(dies):.0f}%, mean {100 * sum(dies) / len(dies):.0f}%"
-        )
+    for line in _disk(found) if _is_disk(found) else _flash(found):
+        console.text(line)
     for name, key, unit in (
         ("queue depth", "queue_depth", lambda value: f"{value:,}"),
         ("time between requests", "arrivals_ns", _time),
@@ -112,6 +92,59 @@ def status(console: Output, found: Json) -> None:
     late(console, found)
 
 
+def _flash(found: Json) -> Iterator[str]:
+    pages = found["programmed"]
+    yield (
+        f"write amplification {_ratio(found['write_amplification'])}; pages of "
+        f"{binary(found['unit'])} programmed: {pages['host']:,} host, {pages['gc']:,} collection, "
+        f"{pages['wear']:,} wear, {pages['summary']:,} summary, {pages['trims']:,} trims, "
+        f"{pages['padding']:,} padding"
+    )
+    yield (
+        f"buffers: {found['buffered']:,} writes taken, {found['combined']:,} combined, "
+        f"{found['forwarded']:,} reads served, {found['bypassed']:,} reads shared"
+    )
+    yield f"mapped: {found['mapped_pages']:,} of {found['exported_pages']:,} pages"
+    wear = found["wear"]
+    yield (
+        f"blocks: {found['free_blocks']:,} free of {found['good_blocks']:,}; {found['erases']:,} "
+        f"erases, {found['collections']:,} collected, {found['levelled']:,} levelled; over their "
+        f"life {wear['least']} to {wear['most']} erases, mean {wear['mean']:.2f}"
+    )
+    yield (
+        f"errors: {found['bits_corrected']:,} bits corrected, {found['codewords_lost']:,} "
+        f"codewords lost, {found['checksum_errors']:,} checksums, {found['flash_failures']:,} "
+        f"failed programs and erases, {found['medium_errors']:,} of the file"
+    )
+    use = found["utilisation"]
+    if use:
+        buses = " ".join(f"{100 * part:.0f}%" for part in use["buses"])
+        dies = use["dies"]
+        yield (
+            f"flash time (modelled): buses {buses}; dies {100 * min(dies):.0f}% to "
+            f"{100 * max(dies):.0f}%, mean {100 * sum(dies) / len(dies):.0f}%"
+        )
+
+
+def _disk(found: Json) -> Iterator[str]:
+    if found["read_only"] or found["medium_errors"]:
+        yield f"errors: {found['medium_errors']:,} of the file"
+    disk = found["disk"]
+    if disk is None:
+        return
+    if disk["seek_ms"]["mean"] is not None:
+        yield (
+            f"for each move of the head (modelled): seek {figures(disk['seek_ms']['mean'])} ms, "
+            f"rotation {figures(disk['rotation_ms']['mean'])} ms on average"
+        )
+    yield (
+        f"reads served from the buffer {disk['buffer_hits']:,}, from what was read ahead "
+        f"{disk['read_ahead_hits']:,}; medium written {disk['destages']:,} times"
+    )
+    energy = "" if disk["energy_j"] is None else f"; energy {short(disk['energy_j'], 'J')}"
+    yield f"busy: reading {disk['reading']:.0%}, writing {disk['writing']:.0%}{energy}"
+
+
 def _time(ns: int) -> str:
     for scale, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
         if ns >= scale:
@@ -119,8 +152,9 @@ def _time(ns: int) -> str:
     return f"{ns}ns"
 
 
+Shown = list[tuple[str, Callable[[Json, Json, float], str]]]
 #: What `--follow` shows: title, and the value from two states and the seconds between.
-FOLLOWED: list[tuple[str, Callable[[Json, Json, float], str]]] = [
+FOLLOWED: Shown = [
     ("time", lambda a, b, s: time.strftime("%H:%M:%S")),
     ("read/s", lambda a, b, s: f"{(b['reads'] - a['reads']) / s:,.0f}"),
     ("write/s", lambda a, b, s: f"{(b['writes'] - a['writes']) / s:,.0f}"),
@@ -128,10 +162,30 @@ FOLLOWED: list[tuple[str, Callable[[Json, Json, float], str]]] = [
     ("MB/s read", lambda a, b, s: _rate(a, b, s, "host_bytes_read")),
     ("MB/s written", lambda a, b, s: _rate(a, b, s, "host_bytes_written")),
     ("in flight", lambda a, b, s: str(b["in_flight"])),
+]
+#: And of one kind of device.
+FLASH: Shown = [
     ("WA", lambda a, b, s: _amplified(a, b)),
     ("erases/s", lambda a, b, s: f"{(b['erases'] - a['erases']) / s:,.0f}"),
     ("free", lambda a, b, s: f"{b['free_blocks']:,}"),
 ]
+DISK: Shown = [
+    ("got us", lambda a, b, s: _answered(a, b)),
+    ("seeks/s", lambda a, b, s: _moved(a, b, s)),
+]
+
+
+def _answered(a: Json, b: Json) -> str:
+    """Mean time to an answer."""
+    before, now = a["emulation"], b["emulation"]
+    if not now or now["requests"] == before["requests"]:
+        return "-"
+    total = now["got_mean_us"] * now["requests"] - before["got_mean_us"] * before["requests"]
+    return f"{total / (now['requests'] - before['requests']):,.0f}"
+
+
+def _moved(a: Json, b: Json, seconds: float) -> str:
+    return f"{(b['disk']['seeks'] - a['disk']['seeks']) / seconds:,.0f}" if b["disk"] else "-"
 
 
 def _rate(a: Json, b: Json, seconds: float, key: str) -> str:
@@ -149,8 +203,9 @@ def follow(look: Callable[[], Json], interval: float, json_path: str | None) -> 
     if json_path not in (None, "-"):
         raise GordonError("--follow writes JSON to stdout alone", "--follow --json -")
     before, at = look(), time.monotonic()
+    columns = FOLLOWED + (DISK if _is_disk(before) else FLASH)
     if json_path is None:
-        data().text("  ".join(f"{title:>12}" for title, _ in FOLLOWED))
+        data().text("  ".join(f"{title:>12}" for title, _ in columns))
     while True:
         time.sleep(interval)
         try:
@@ -159,7 +214,7 @@ def follow(look: Callable[[], Json], interval: float, json_path: str | None) -> 
             # It was served when we began: it has been stopped.
             return
         if json_path is None:
-            line = "  ".join(f"{show(before, now, then - at):>12}" for _, show in FOLLOWED)
+            line = "  ".join(f"{show(before, now, then - at):>12}" for _, show in columns)
         else:
             line = json.dumps(now)
         sys.stdout.write(line + "\n")

@@ -1,13 +1,10 @@
-"""`gordon disk replay`, `bench`, `presets`, `show`."""
+"""`gordon disk replay`, `bench`, `compare`, `presets`, `show`."""
 
-import json
 from typing import Any
 
 import click
 
-from gordon.cli import options
-
-POLICIES = ("fcfs", "sstf", "look", "c-look", "v-scan", "sptf")
+from gordon.cli import disk_fit, options
 
 
 @click.group(cls=options.InOrder)
@@ -16,7 +13,7 @@ def disk() -> None:
 
 
 def _all(command: Any) -> Any:
-    """What both commands take."""
+    """What all runs take."""
     for option in reversed(
         [
             click.option(
@@ -27,12 +24,7 @@ def _all(command: Any) -> Any:
                 metavar="NAME|FILE",
                 help="The disk: a preset (`gordon disk presets`) or a TOML file.",
             ),
-            click.option(
-                "--diskspecs",
-                metavar="FILE",
-                help="A disk as DiskSim 4.0 describes it, in its place; the files that it names "
-                "are found beside it.",
-            ),
+            options.diskspecs,
             click.option(
                 "--set",
                 "set_values",
@@ -40,41 +32,8 @@ def _all(command: Any) -> Any:
                 metavar="KEY=VALUE",
                 help="Change a value of the disk: interface.queue_depth=1, cache.read_ahead=0B.",
             ),
-            click.option(
-                "--stripe",
-                type=options.COUNT,
-                metavar="N",
-                help="So many of it as one (RAID-0); the copies are among them.",
-            ),
-            click.option(
-                "--stripe-unit",
-                metavar="SIZE",
-                help="What lies on one of them before the next has its turn.  [default: 64KiB]",
-            ),
-            click.option(
-                "--copies",
-                type=options.COUNT,
-                metavar="N",
-                help="The same lies on so many of them: --copies 2 is RAID-1 of two, --stripe 4 "
-                "--copies 2 RAID-10 of two pairs.  [default: 1]",
-            ),
-            click.option(
-                "--bus-rate",
-                metavar="SIZE",
-                help="Bytes a second that cross the bus or host adapter that all of them share: "
-                "300MB.  [default: each has its own]",
-            ),
-            click.option(
-                "--coalesce",
-                metavar="SIZE",
-                help="Join requests that wait for a disk with their neighbours, up to this size.",
-            ),
-            click.option(
-                "--scheduler",
-                type=click.Choice(POLICIES),
-                help="Which request comes next, where several wait: in a drive's queue, or at the "
-                "host where it has none.  [default: the disk's]",
-            ),
+            options.disks,
+            options.array,
             options.host,
             options.requests_out,
             click.option(
@@ -84,8 +43,11 @@ def _all(command: Any) -> Any:
                 help="Write the response time of each request: milliseconds, a line each.",
             ),
             options.json_out,
+            options.report_out,
             click.option(
-                "--parquet", metavar="DIR", help="Write the tables (latencies, depths) as Parquet."
+                "--parquet",
+                metavar="DIR",
+                help="Write the tables (over time, latencies, depths) as Parquet.",
             ),
         ]
     ):
@@ -105,8 +67,9 @@ def replay(trace: str, **given: Any) -> None:
     --speed says otherwise.
     """
     from gordon import disk
+    from gordon.cli import disk_view, runs
 
-    _run(lambda device, rest: disk.replay(trace, device, **rest), given)
+    runs.run(disk.replay, trace, given, disk_view.show)
 
 
 @disk.command()
@@ -119,8 +82,34 @@ def bench(pattern: str, **given: Any) -> None:
     It is a closed loop, 32 outstanding, unless told otherwise.
     """
     from gordon import disk
+    from gordon.cli import disk_view, runs
 
-    _run(lambda device, rest: disk.bench(pattern, device, **rest), given)
+    runs.run(disk.bench, pattern, given, disk_view.show)
+
+
+@disk.command()
+@click.argument("words", nargs=-1, required=True, metavar="[TRACE] DISK DISK...")
+@click.option(
+    "--pattern", type=click.Choice(options.PATTERNS), help="A pattern in the trace's place."
+)
+@options.bench
+@options.trace
+@_all
+def compare(words: tuple[str, ...], **given: Any) -> None:
+    """Compare disks under the same load.
+
+    A DISK is a preset or a TOML file; the load is a TRACE, or a pattern with --pattern. Ratios are
+    to the first disk. There is one disk a core.
+    """
+    from gordon import disk
+    from gordon.cli import disk_view, runs
+
+    runs.compare(disk.compare, words, given, disk_view.compared)
+
+
+# A comparison names its disks itself, and files of one run are not for several.
+OF_ONE = ("device", "diskspecs", "requests_out", "responses_out", "parquet")
+compare.params = [option for option in compare.params if option.name not in OF_ONE]
 
 
 @disk.command()
@@ -150,23 +139,5 @@ def show(name: str) -> None:
     click.echo(disk.text(name), nl=False)
 
 
-def _run(simulate: Any, given: dict[str, Any]) -> None:
-    """Runs, writes what is asked for, and shows the rest."""
-    from gordon.cli import output, terminal
-    from gordon.cli.disk_view import show as view
-    from gordon.cli.progress import Progress
-
-    device, parquet, json_path = given.pop("device"), given.pop("parquet"), given.pop("json_path")
-    files = (given["requests_out"], given["responses_out"])
-    output.check(json_path, *files)
-    with Progress("simulating") as progress:
-        result = simulate(device, {"progress": progress.tick} | options.given(given))
-    if parquet is not None:
-        result.to_parquet(parquet)
-    if json_path is not None:
-        output.write({json_path: json.dumps(result.report, indent=1) + "\n"})
-    silent = json_path == output.STDOUT
-    view(terminal.messages() if silent else terminal.data(), result)
-    for path in (parquet, *files, None if silent else json_path):
-        if path is not None:
-            click.echo(f"wrote {path}", err=True)
+disk.add_command(disk_fit.probe)
+disk.add_command(disk_fit.fit)

@@ -34,8 +34,9 @@ def replay(trace: str, **given: Any) -> None:
     --speed says otherwise. What it reads before it writes it is there.
     """
     from gordon import flash
+    from gordon.cli import flash_view, runs
 
-    _run(lambda device, rest: flash.replay(trace, device, **rest), given)
+    runs.run(flash.replay, trace, given, flash_view.show)
 
 
 @flash.command()
@@ -57,8 +58,9 @@ def bench(pattern: str, **given: Any) -> None:
     before. A write is acknowledged when it is programmed.
     """
     from gordon import flash
+    from gordon.cli import flash_view, runs
 
-    _run(lambda device, rest: flash.bench(pattern, device, **rest), given)
+    runs.run(flash.bench, pattern, given, flash_view.show)
 
 
 @flash.command()
@@ -72,31 +74,16 @@ def bench(pattern: str, **given: Any) -> None:
 @options.host
 @options.json_out
 @options.report_out
-def compare(
-    words: tuple[str, ...],
-    pattern: str | None,
-    json_path: str | None,
-    report: str | None,
-    **given: Any,
-) -> None:
+def compare(words: tuple[str, ...], **given: Any) -> None:
     """Compare devices under the same load.
 
     A DEVICE is a preset or a TOML file; the load is a TRACE, or a pattern with --pattern. Ratios
     are to the first device. There is one device a core.
     """
     from gordon import flash
-    from gordon.cli import output, terminal
-    from gordon.cli.flash_view import compared
-    from gordon.cli.progress import Progress
+    from gordon.cli import flash_view, runs
 
-    output.check(json_path, report)
-    trace, devices = (words[0], words[1:]) if pattern is None else (None, words)
-    with Progress("simulating") as progress:
-        result = flash.compare(
-            trace, devices, pattern=pattern, progress=progress.tick, **options.given(given)
-        )
-    silent = _written(result, json_path, report)
-    compared(terminal.messages() if silent else terminal.data(), result)
+    runs.compare(flash.compare, words, given, flash_view.compared)
 
 
 @flash.command()
@@ -181,39 +168,3 @@ def show(name: str) -> None:
     from gordon import flash
 
     click.echo(flash.text(name), nl=False)
-
-
-def _run(simulate: Any, given: dict[str, Any]) -> None:
-    """Runs, writes what is asked for, and shows the rest."""
-    from gordon.cli import output, terminal
-    from gordon.cli.flash_view import show as view
-    from gordon.cli.progress import Progress
-
-    device, parquet = given.pop("device"), given.pop("parquet")
-    json_path, report = given.pop("json_path"), given.pop("report")
-    output.check(json_path, report, given["requests_out"], given["checkpoint"])
-    with Progress("simulating") as progress:
-        result = simulate(device, {"progress": progress.tick} | options.given(given))
-    if parquet is not None:
-        result.to_parquet(parquet)
-    silent = _written(result, json_path, report)
-    view(terminal.messages() if silent else terminal.data(), result)
-    for path in (parquet, given["requests_out"], given["checkpoint"]):
-        if path is not None:
-            click.echo(f"wrote {path}", err=True)
-
-
-def _written(result: Any, json_path: str | None, report: str | None) -> bool:
-    """Writes JSON and report; tells whether stdout is taken."""
-    from gordon.cli import output
-
-    files = {}
-    if json_path is not None:
-        files[json_path] = json.dumps(result.report, indent=1) + "\n"
-    if report is not None:
-        files[report] = result.html()
-    output.write(files)
-    for path in files:
-        if path != output.STDOUT:
-            click.echo(f"wrote {path}", err=True)
-    return output.STDOUT in files

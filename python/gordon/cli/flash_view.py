@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 from gordon.cli import run_view, say
-from gordon.cli.run_view import rate, warn
-from gordon.cli.terminal import Column, Output
+from gordon.cli.terminal import Output
 from gordon.human import binary, figures, short
 
 if TYPE_CHECKING:
-    from gordon.flash import Comparison, Result
+    from gordon.flash import Result
+    from gordon.results import Comparison
 
 
 def show(console: Output, result: "Result") -> None:
@@ -60,42 +60,20 @@ def _lifetime(report: dict[str, Any]) -> str:
     return f"lifetime {years} at this rate, without pause; {left} can be programmed"
 
 
-def compared(console: Output, comparison: "Comparison") -> None:
+def compared(console: Output, comparison: "Comparison[Result]") -> None:
     """A row for each device; in brackets what it is of the first."""
-    from gordon.flash.result import RATIOS, figure
-    from gordon.runs import load_of
-
-    rows = comparison.report["devices"]
-    first = rows[0]["report"]
-    console.text(
-        f"{load_of(first)}: {first['requests']:,} requests; all values are modelled; in brackets, "
-        f"relative to {rows[0]['name']}"
+    run_view.compared(
+        console,
+        comparison,
+        [
+            ("read p99 us", "read_p99_us", figures, 2),
+            ("write p99 us", "write_p99_us", figures, 1),
+            ("write amp.", "write_amplification", figures, 3),
+            ("erases", "erases", figures, 6),
+            ("energy", "energy_j", lambda j: short(j, "J"), 4),
+            ("lifetime", "lifetime_years", lambda y: short(y, "years"), 5),
+        ],
     )
-
-    def column(title: str, key: str, shown: Any, spare: int = 0) -> Column:
-        cells = []
-        for row in rows:
-            value, ratio = figure(row["report"], RATIOS[key]), row["relative"][key]
-            text = "" if value is None else shown(value)
-            if text and ratio is not None and row is not rows[0]:
-                text += f" ({figures(ratio)})"
-            cells.append(text)
-        return Column(title, cells, right=True, spare=spare)
-
-    columns = [
-        Column("device", [row["name"] for row in rows]),
-        column("simulated", "simulated_s", lambda s: f"{figures(s)} s"),
-        column("bandwidth", "bandwidth_mb_s", rate),
-        column("read p99 us", "read_p99_us", figures, 2),
-        column("write p99 us", "write_p99_us", figures, 1),
-        column("write amp.", "write_amplification", figures, 3),
-        column("erases", "erases", figures, 6),
-        column("energy", "energy_j", lambda j: short(j, "J"), 4),
-        column("lifetime", "lifetime_years", lambda y: short(y, "years"), 5),
-    ]
-    console.table([c for c in columns if any(c.cells)])
-    for row in rows:
-        warn(row["report"], row["name"])
 
 
 def amplified(console: Output, told: dict[str, Any]) -> None:

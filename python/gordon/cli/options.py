@@ -68,6 +68,51 @@ device = _all(
     ),
 )
 
+SCHEDULERS = ("fcfs", "sstf", "look", "c-look", "v-scan", "sptf")
+
+diskspecs = click.option(
+    "--diskspecs",
+    metavar="FILE",
+    help="A disk as DiskSim 4.0 describes it, in its place; the files that it names are found "
+    "beside it.",
+)
+
+disks = _all(
+    click.option("--stripe", type=COUNT, metavar="N", help="So many of it as one disk (RAID-0)."),
+    click.option(
+        "--stripe-unit",
+        metavar="SIZE",
+        help="What lies on one of them before the next has its turn.  [default: 64KiB]",
+    ),
+    click.option(
+        "--scheduler",
+        type=click.Choice(SCHEDULERS),
+        help="Which request comes next, where several wait: in a drive's queue, or at the host "
+        "where it has none.  [default: the disk's]",
+    ),
+)
+
+array = _all(
+    click.option(
+        "--copies",
+        type=COUNT,
+        metavar="N",
+        help="The same lies on so many of them: --copies 2 is RAID-1 of two, --stripe 4 "
+        "--copies 2 RAID-10 of two pairs.  [default: 1]",
+    ),
+    click.option(
+        "--bus-rate",
+        metavar="SIZE",
+        help="Bytes a second that cross the bus or host adapter that all of them share: "
+        "300MB.  [default: each has its own]",
+    ),
+    click.option(
+        "--coalesce",
+        metavar="SIZE",
+        help="Join requests that wait for a disk with their neighbours, up to this size.",
+    ),
+)
+
 host = _all(
     click.option(
         "--closed-loop",

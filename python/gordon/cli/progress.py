@@ -14,7 +14,7 @@ class Progress:
     def __init__(self, what: str) -> None:
         console = messages()
         self._bar = Bar(
-            TextColumn(what),
+            TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
@@ -32,6 +32,10 @@ class Progress:
         self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
     ) -> None:
         self._bar.stop()
+
+    def about(self, what: str, done: int) -> None:
+        """So much is done, of nobody knows how much, and what it is about."""
+        self._bar.update(self._task, description=what, completed=done)
 
     def tick(self, done: int, total: int) -> None:
         self._bar.update(self._task, completed=done, total=total or None)

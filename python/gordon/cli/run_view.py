@@ -1,15 +1,15 @@
 """A run on a simulated device for people: what all devices have."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output
 from gordon.human import duration, figures, short
-from gordon.runs import load_of
+from gordon.results import figure, load_of
 
 if TYPE_CHECKING:
-    from gordon.runs import Run
+    from gordon.results import Comparison, Run
 
 OPS = ("read", "write", "trim", "flush")
 TIMES = ("mean", "p50", "p99", "p999", "max")
@@ -25,6 +25,42 @@ def show(console: Output, result: "Run", device: Iterable[str], many: str = "") 
     for line in device:
         console.text(line)
     warn(report)
+
+
+def compared(
+    console: Output,
+    comparison: "Comparison[Any]",
+    more: list[tuple[str, str, Callable[[float], str], int]],
+) -> None:
+    """A row for each device; in brackets what it is of the first. `more` columns are title, name in
+    `RATIOS`, text, and what may be spared."""
+    rows = comparison.report["devices"]
+    first = rows[0]["report"]
+    console.text(
+        f"{load_of(first)}: {first['requests']:,} requests; all values are modelled; in brackets, "
+        f"relative to {rows[0]['name']}"
+    )
+    paths = comparison.results[0].RATIOS
+
+    def column(title: str, key: str, shown: Callable[[float], str], spare: int = 0) -> Column:
+        cells = []
+        for row in rows:
+            value, ratio = figure(row["report"], paths[key]), row["relative"][key]
+            text = "" if value is None else shown(value)
+            if text and ratio is not None and row is not rows[0]:
+                text += f" ({figures(ratio)})"
+            cells.append(text)
+        return Column(title, cells, right=True, spare=spare)
+
+    columns = [
+        Column("device", [row["name"] for row in rows]),
+        column("simulated", "simulated_s", lambda s: f"{figures(s)} s"),
+        column("bandwidth", "bandwidth_mb_s", rate),
+        *(column(*one) for one in more),
+    ]
+    console.table([c for c in columns if any(c.cells)])
+    for row in rows:
+        warn(row["report"], row["name"])
 
 
 def warn(report: dict[str, Any], name: str = "") -> None:

@@ -1,14 +1,16 @@
-"""Simulated hard disks: replay a trace, run a pattern.
+"""Simulated hard disks: replay a trace, run a pattern, compare.
 
     import gordon.disk
     result = gordon.disk.replay("job.trace", "sata-7200-1tb")
-    result.report["response_ms"]["mean"], result.report["energy_j"]
+    result.report["response_ms"]["mean"], result.table("series"), result.save("report.html")
 
 The core simulates (`crates/replay`). Every value is modelled. Errors are `gordon.GordonError`,
 whose args are (what, what to try).
 """
 
 from gordon.disk.device import DEFAULT, load, names, text
-from gordon.disk.run import Result, bench, replay
+from gordon.disk.result import Result
+from gordon.disk.run import bench, compare, replay
+from gordon.results import Comparison
 
-__all__ = ["DEFAULT", "Result", "bench", "load", "names", "replay", "text"]
+__all__ = ["DEFAULT", "Comparison", "Result", "bench", "compare", "load", "names", "replay", "text"]

@@ -1,6 +1,5 @@
 """From options to a run on a disk, and what it comes to."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,12 +7,14 @@ from typing import Any
 from gordon import _core
 from gordon.disk import device as devices
 from gordon.disk.device import DEFAULT
+from gordon.disk.result import Result
 from gordon.presets import Device
-from gordon.runs import BenchLoad, Host, Path, Progress, Run, TraceLoad, dealt
+from gordon.results import Comparison
+from gordon.runs import BenchLoad, Kind, Path, Progress, RunOptions, TraceLoad
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Host):
+class Options(RunOptions):
     """What any run may be told. Sizes and times are text (`64KiB`, `10us`)."""
 
     diskspecs: Path | None = None
@@ -48,9 +49,8 @@ class Options(Host):
             "coalesce": self.coalesce,
         }
 
-    def run(self, load: dict[str, Any], device: Device, progress: Progress | None) -> "Result":
-        """Runs it."""
-        config = {
+    def config(self, load: dict[str, Any], device: Device) -> dict[str, Any]:
+        return {
             "device": devices.made(device, self.diskspecs, self.set_values),
             "stripe": self.array(),
             "scheduler": self.scheduler,
@@ -58,12 +58,12 @@ class Options(Host):
             "host": self.host(),
             "seed": self.seed,
         } | self.files("requests_out", "responses_out")
-        name = devices.name(device, self.diskspecs)
-        return Result(name, _core.disk_run(json.dumps(config), progress))
+
+    def name(self, device: Device) -> str:
+        return devices.name(device, self.diskspecs)
 
 
-class Result(Run):
-    """One run: `report` is the summary, tables are Arrow columns."""
+DISK = Kind(Options, Result, _core.disk_run, _core.disk_run_all)
 
 
 def replay(
@@ -74,9 +74,7 @@ def replay(
     Options are those of `TraceLoad` and `Options`. `progress` is called with (done, total)
     requests.
     """
-    load, how = dealt(options, TraceLoad, Options)
-    done: Result = how.run(load.config(trace), device, progress)
-    return done
+    return DISK.run(TraceLoad, trace, device, progress, options)
 
 
 def bench(
@@ -86,6 +84,19 @@ def bench(
 
     Patterns are those of `gordon.flash.bench`. Options are those of `BenchLoad` and `Options`.
     """
-    load, how = dealt(options, BenchLoad, Options)
-    done: Result = how.run(load.config(pattern), device, progress)
-    return done
+    return DISK.run(BenchLoad, pattern, device, progress, options)
+
+
+def compare(
+    trace: Path | None,
+    disks: Sequence[Device],
+    *,
+    pattern: str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Comparison[Result]:
+    """Gives several disks the same load, a trace or a pattern, one disk a core.
+
+    Options are those of `replay` or of `bench`, and are the same for all disks.
+    """
+    return DISK.compare(trace, pattern, disks, progress, options)

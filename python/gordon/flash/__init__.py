@@ -9,8 +9,9 @@ Every value is modelled. Errors are `gordon.GordonError`, whose args are (what, 
 """
 
 from gordon.flash.device import DEFAULT, load, names, text
-from gordon.flash.result import Comparison, Result
+from gordon.flash.result import Result
 from gordon.flash.run import bench, compare, replay, wa
+from gordon.results import Comparison
 
 __all__ = [
     "DEFAULT",

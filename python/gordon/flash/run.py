@@ -8,13 +8,14 @@ from typing import Any
 from gordon import _core
 from gordon.flash import device as devices
 from gordon.flash.device import DEFAULT
-from gordon.flash.result import Comparison, Result
+from gordon.flash.result import Result
 from gordon.presets import Device
-from gordon.runs import BenchLoad, Host, Path, Progress, TraceLoad, dealt
+from gordon.results import Comparison
+from gordon.runs import BenchLoad, Kind, Path, Progress, RunOptions, TraceLoad
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Host):
+class Options(RunOptions):
     """What any run may be told. Sizes and times are text (`64KiB`, `10us`)."""
 
     set_values: Sequence[str] = ()
@@ -31,8 +32,7 @@ class Options(Host):
     checkpoint: Path | None = None
     """A file for what the device has become."""
 
-    def config(self, load: dict[str, Any], device: Device) -> str:
-        """The core's config."""
+    def config(self, load: dict[str, Any], device: Device) -> dict[str, Any]:
         made, capacity = devices.changed(
             device, self.set_values, self.super_page, self.write_points
         )
@@ -46,7 +46,13 @@ class Options(Host):
         } | files
         if capacity is not None:
             config["capacity"] = capacity
-        return json.dumps(config)
+        return config
+
+    def name(self, device: Device) -> str:
+        return devices.name(device)
+
+
+FLASH = Kind(Options, Result, _core.flash_run, _core.flash_run_all)
 
 
 def replay(
@@ -57,9 +63,7 @@ def replay(
     Options are those of `TraceLoad` and `Options`. `progress` is called with (done, total)
     requests.
     """
-    load, how = dealt(options, TraceLoad, Options)
-    config = how.config(load.config(trace), device)
-    return Result(devices.name(device), _core.flash_run(config, progress))
+    return FLASH.run(TraceLoad, trace, device, progress, options)
 
 
 def bench(
@@ -70,41 +74,22 @@ def bench(
     Patterns: random-write, random-read, sequential-write, sequential-read, mixed, hot-cold, zipf,
     gordon-pair. Options are those of `BenchLoad` and `Options`.
     """
-    load, how = dealt(options, BenchLoad, Options)
-    config = how.config(load.config(pattern), device)
-    return Result(devices.name(device), _core.flash_run(config, progress))
+    return FLASH.run(BenchLoad, pattern, device, progress, options)
 
 
 def compare(
     trace: Path | None,
-    devices_: Sequence[Device],
+    devices: Sequence[Device],
     *,
     pattern: str | None = None,
     progress: Progress | None = None,
     **options: Any,
-) -> Comparison:
+) -> Comparison[Result]:
     """Gives several devices the same load, a trace or a pattern, one device a core.
 
     Options are those of `replay` or of `bench`, and are the same for all devices.
     """
-    if (trace is None) == (pattern is None):
-        raise _core.GordonError("a comparison has one load", "a trace, or a pattern")
-    load, how = dealt(options, TraceLoad if pattern is None else BenchLoad, Options)
-    if how.requests_out is not None:
-        raise _core.GordonError(
-            "a file of requests is of one device", "`gordon flash replay` or `bench` for each"
-        )
-    if len(devices_) < 2:
-        raise _core.GordonError(
-            "a comparison needs two devices or more", "presets by name, or TOML files"
-        )
-    called = [devices.name(device) for device in devices_]
-    for name in called:
-        if called.count(name) > 1:
-            raise _core.GordonError(f"two devices are called {name}", "rename a file")
-    about = load.config(trace if pattern is None else pattern)
-    runs = _core.flash_run_all([how.config(about, device) for device in devices_], progress)
-    return Comparison([Result(name, run) for name, run in zip(called, runs, strict=True)])
+    return FLASH.compare(trace, pattern, devices, progress, options)
 
 
 def wa(

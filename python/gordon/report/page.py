@@ -94,8 +94,10 @@ def times(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A part, in hundredths."""
-    return "–" if share is None else f"{share:.0%}"
+    """A part, in hundredths; a small one with two figures."""
+    if share is None:
+        return "–"
+    return f"{share * 100:.2g}%" if 0 < share < 0.095 else f"{share:.0%}"
 
 
 def plain(value: Any) -> str:

@@ -6,31 +6,33 @@ from typing import Any
 def rows(used: dict[str, dict[str, dict[str, Any]]]) -> list[dict[str, Any]]:
     """One row per value: kind, part, key (dotted), value, and where it is from.
 
-    `origin` is `source` (published), `assumed` (with the reason) or `given` (no reason told).
+    `origin` is `source` (published), `assumed` (with the reason) or `given` (no reason told). The
+    `source` of a whole part is that of each value that has no other.
     """
     return [
         {"kind": kind, "part": name} | row
         for kind, parts in used.items()
         for name, part in sorted(parts.items())
-        for row in _flat(part, "")
+        for row in _flat(part, "", part.get("source"))
     ]
 
 
-def _flat(table: dict[str, Any], prefix: str) -> list[dict[str, Any]]:
+def _flat(table: dict[str, Any], prefix: str, source: str | None) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for key, field in table.items():
         path = prefix + key
-        if path == "summary" or field is None:
+        if path in ("summary", "source") or field is None:
             continue
         if isinstance(field, dict) and "value" in field:
             origin = next((o for o in ("source", "assumed") if o in field), "given")
             why = field.get(origin, "")
             found.append({"key": path, "value": field["value"], "origin": origin, "why": why})
         elif isinstance(field, dict):
-            found += _flat(field, path + ".")
+            found += _flat(field, path + ".", source)
         elif isinstance(field, list) and any(isinstance(f, dict) for f in field):
             for i, item in enumerate(field):
-                found += _flat(item, f"{path}.{i + 1}.")
+                found += _flat(item, f"{path}.{i + 1}.", source)
         else:
-            found.append({"key": path, "value": field, "origin": "given", "why": ""})
+            origin = "given" if source is None else "source"
+            found.append({"key": path, "value": field, "origin": origin, "why": source or ""})
     return found

@@ -57,7 +57,7 @@ pub use mechanics::{Head, Mechanics, Positioning, Target};
 pub use power::{AdaptiveConfig, PowerConfig, PowerState};
 pub use schedule::{Candidate, Choice, Scheduler, State};
 pub use seek::{Distances, SeekCurve};
-pub use sleep::{Sleeper, Slept};
+pub use sleep::{Drawn, Sleeper, Slept};
 
 use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
 use cache::{Dirty, Segments};

@@ -19,6 +19,22 @@ pub struct Slept {
     pub unwelcome: u64,
 }
 
+/// What a disk drew, and saved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawn {
+    /// What it saved.
+    pub slept: Slept,
+    /// Joules by what it did meanwhile.
+    pub joules: Vec<(String, f64)>,
+}
+
+impl Drawn {
+    /// Joules in all.
+    pub fn total(&self) -> f64 {
+        self.joules.iter().map(|(_, joules)| joules).sum()
+    }
+}
+
 /// A disk with such states.
 #[derive(Clone, Debug)]
 pub struct Sleeper<D> {
@@ -78,18 +94,33 @@ impl<D: Device> Sleeper<D> {
 
     /// Joules of a run that took so long, and in which it slept that much.
     pub fn energy(&self, power: &PowerConfig, run: Ns, slept: &Slept) -> f64 {
+        self.energy_by_state(power, run, slept).map(|(_, joules)| joules).sum()
+    }
+
+    /// The same by what it did meanwhile: a state's watts for the time in it. What is under way when the
+    /// run ends counts whole, and idle is what is left of the run.
+    pub fn energy_by_state<'a>(
+        &'a self,
+        power: &PowerConfig,
+        run: Ns,
+        slept: &'a Slept,
+    ) -> impl Iterator<Item = (&'a str, f64)> {
         let usage = self.disk.usage();
-        let more = |time: Ns, watts: f64| time.as_secs() * (watts - power.idle.0);
-        let mut joules = power.idle.0 * run.as_secs();
-        joules += more(usage.read, power.read.0) + more(usage.write, power.write.0);
-        for ((state, time), wakes) in self.states.iter().zip(&slept.time).zip(&slept.wakes) {
-            joules += more(*time, state.draws.0);
-            // The energy of waking is all of it: what it draws idle is in there.
-            #[allow(clippy::cast_precision_loss)]
-            let wakes = *wakes as f64;
-            joules += wakes * (*state.wake_energy_j - power.idle.0 * state.wake.as_secs());
-        }
-        joules
+        let below = slept.time.iter().fold(Ns::ZERO, |sum, time| sum + *time);
+        let idle = run.saturating_sub(usage.read + usage.write + below + slept.waking);
+        #[allow(clippy::cast_precision_loss)]
+        let woken = self.states.iter().zip(&slept.wakes);
+        let waking = woken.map(|(state, wakes)| *wakes as f64 * *state.wake_energy_j).sum();
+        let states = self.states.iter().zip(&slept.time);
+        let awake = [
+            ("idle", idle.as_secs() * power.idle.0),
+            ("reading", usage.read.as_secs() * power.read.0),
+            ("writing", usage.write.as_secs() * power.write.0),
+            ("waking", waking),
+        ];
+        let asleep =
+            states.map(|(state, time)| (state.name.as_str(), time.as_secs() * state.draws.0));
+        awake.into_iter().chain(asleep)
     }
 
     /// How long it is quiet until it enters a state; for ever, below the last.
@@ -98,11 +129,12 @@ impl<D: Device> Sleeper<D> {
         self.states.get(state).map_or(Ns::MAX, |state| self.first + distance(state))
     }
 
-    /// What it saved until `now`, and the joules of a run that took `run`.
-    pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> (Slept, f64) {
+    /// What it saved until `now`, and what it drew in a run that took `run`.
+    pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> Drawn {
         let slept = self.slept(now);
-        let joules = self.energy(power, run, &slept);
-        (slept, joules)
+        let by_state = self.energy_by_state(power, run, &slept);
+        let joules = by_state.map(|(state, joules)| (state.to_owned(), joules)).collect();
+        Drawn { slept, joules }
     }
 
     /// Books a quiet time; the state that it ended in.
@@ -261,6 +293,24 @@ mod tests {
         let expected = end.as_secs() + busy - 10.5 * 0.5 - 20.0 + 0.1 + 15.0;
         let energy = sleeper.energy(&power(), end, &slept);
         assert!((energy - expected).abs() < 1e-9, "{energy} {expected}");
+        let states: Vec<_> = sleeper.energy_by_state(&power(), end, &slept).collect();
+        let idle = end.as_secs() - busy - 30.5 - 5.1;
+        let told = [("idle", idle), ("reading", 2.0 * busy), ("writing", 0.0), ("waking", 20.2)];
+        let asleep = [("unloaded", 5.25), ("standby", 0.0)];
+        for ((name, joules), (known, other)) in states.iter().zip(told.iter().chain(&asleep)) {
+            assert_eq!(name, known);
+            assert!((joules - other).abs() < 1e-9, "{name} {joules} {other}");
+        }
+        assert_eq!(states.len(), 6);
+    }
+
+    #[test]
+    fn what_is_under_way_at_the_end_counts_whole() {
+        let mut sleeper = Sleeper::new(Disk::new(&small()).unwrap(), &power()).unwrap();
+        read(&mut sleeper, 0, 10);
+        let (busy, slept) = (sleeper.usage().read, sleeper.slept(Ns::ZERO));
+        let energy = sleeper.energy(&power(), Ns(busy.0 / 2), &slept);
+        assert!((energy - 2.0 * busy.as_secs()).abs() < 1e-9, "{energy}");
     }
 
     #[test]

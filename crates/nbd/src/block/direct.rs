@@ -3,10 +3,11 @@
 
 use super::carried::{self, Carried};
 use super::status::Status;
-use super::{Served, info};
+use super::{BlockError, Served, info};
 use crate::export::{Export, Info, Request};
 use gordon_nand::Timing;
-use gordon_store::{Command, Fault, Payload, Store};
+use gordon_store::{Command, Payload, Store};
+use gordon_units::Ns;
 use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
@@ -96,8 +97,8 @@ impl Export for Direct {
 
 impl Served for Direct {
     fn status(&self) -> Status {
-        self.store
-            .with(|engine| Status::of(engine, self.timing.as_ref(), self.since.elapsed(), None))
+        let now = Ns(u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        self.store.with(|engine| Status::of_flash(engine, self.timing.as_ref(), now, None))
     }
 
     fn idle(&self) -> bool {
@@ -108,7 +109,7 @@ impl Served for Direct {
         self.taken.load(Ordering::Relaxed)
     }
 
-    fn close(&self) -> Result<(), Fault> {
-        self.store.close()
+    fn close(&self) -> Result<(), BlockError> {
+        self.store.close().map_err(BlockError::Close)
     }
 }

@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod tests;
 
+use super::carried::Carried;
+use super::clock::{Due, Simulated};
 use gordon_device::ssd::{Kind, Lanes, Work};
 use gordon_nand::{FlashOp, Layout, Timing};
 use gordon_store::{Completion, Engine, Moved, Payload};
@@ -16,6 +18,8 @@ pub(super) struct Flight<P> {
     pub engine: Engine<P>,
     /// Requests that have ended since somebody looked.
     pub ended: Vec<Completion<P>>,
+    /// When those ended.
+    now: Ns,
     lanes: Lanes,
     layout: Layout,
     slots: u32,
@@ -29,7 +33,16 @@ impl<P: Payload> Flight<P> {
         let resolved = engine.image().resolved();
         let (layout, slots) = (resolved.layout, resolved.config.slots);
         let lanes = Lanes::new(layout, timing, slots);
-        Self { engine, ended: vec![], lanes, layout, slots, flying: vec![], free: vec![] }
+        Self {
+            engine,
+            ended: vec![],
+            now: Ns::ZERO,
+            lanes,
+            layout,
+            slots,
+            flying: vec![],
+            free: vec![],
+        }
     }
 
     /// When the next event happens.
@@ -56,6 +69,7 @@ impl<P: Payload> Flight<P> {
 
     /// Sends what the store has issued on its way, at this time.
     pub fn issue(&mut self, now: Ns) {
+        self.now = now;
         loop {
             self.launch(now);
             let flies = !self.is_empty();
@@ -90,5 +104,24 @@ impl<P: Payload> Flight<P> {
         let flying: Vec<_> = self.flying.iter_mut().filter_map(Option::take).collect();
         flying.into_iter().for_each(|moved| self.engine.done(moved));
         self.engine.run();
+    }
+}
+
+impl Simulated for Flight<Carried> {
+    type Answer = Completion<Carried>;
+
+    fn next_at(&self) -> Option<Ns> {
+        self.next_at()
+    }
+
+    fn step(&mut self) {
+        self.step();
+    }
+
+    fn ended(&mut self, mut each: impl FnMut(Due<Self::Answer>)) {
+        for answer in self.ended.drain(..) {
+            let Carried { came, way, .. } = answer.payload;
+            each(Due { answer, came, at: self.now + way });
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! A flash image as a block device: the store behind an export, at full speed or in the time that the
-//! simulated flash would take, and what it tells of itself.
+//! simulated flash would take; a plain file in the time of simulated disks ([`DiskFile`]); and what they
+//! tell of themselves.
 //!
 //! The store carries operations out and knows no time; the simulated lanes know time and no bytes.
 //! Here both come together: with [`Pace::Real`] each operation that the store issues takes bus and die
@@ -7,18 +8,24 @@
 //! has come.
 
 mod carried;
+mod clock;
 mod describe;
 mod direct;
+mod disk;
 mod flight;
+mod lateness;
 mod metrics;
 mod paced;
 mod status;
 mod watch;
 
 pub use describe::{Part, describe};
+pub use disk::{DiskFile, DiskFileError, DiskPart};
+pub use lateness::Lateness;
 pub use metrics::Metrics;
-pub use paced::Lateness;
-pub use status::Status;
+pub use status::{
+    DiskStatus, Drives, FlashStatus, Hosts, Moves, Of, Programmed, Status, Utilisation, Wear,
+};
 
 use crate::export::{Export, Info};
 use carried::Carried;
@@ -37,7 +44,7 @@ use thiserror::Error;
 pub enum Pace {
     /// As fast as it can.
     Full,
-    /// In the time that the flash would take.
+    /// In the time that the flash or the disk would take.
     Real,
 }
 
@@ -54,6 +61,9 @@ pub enum BlockError {
     /// The part cannot become an image.
     #[error(transparent)]
     Device(#[from] gordon_store::DeviceError),
+    /// The file that is to be a disk.
+    #[error(transparent)]
+    Disk(#[from] DiskFileError),
     /// It could not be left in order.
     #[error("the image could not be left in order: {0}; the next start makes it good")]
     Close(Fault),
@@ -69,14 +79,14 @@ pub struct Block {
     pace: Pace,
 }
 
-/// What both ways of serving can do.
+/// What every way of serving can do.
 trait Served: Export {
     fn status(&self) -> Status;
     /// Lets the layer work in the background; true if there may be more.
     fn idle(&self) -> bool;
     /// Requests taken so far.
     fn taken(&self) -> u64;
-    fn close(&self) -> Result<(), Fault>;
+    fn close(&self) -> Result<(), BlockError>;
 }
 
 /// A device being served.
@@ -135,7 +145,7 @@ impl Serving {
 
     /// Writes everything out and leaves the image in order. To be called when no client is left.
     pub fn close(&self) -> Result<(), BlockError> {
-        self.0.close().map_err(BlockError::Close)
+        self.0.close()
     }
 }
 

@@ -31,7 +31,7 @@ impl Background {
                 before = served.taken();
             }
         };
-        let thread = thread::Builder::new().name("flash-idle".into()).spawn(work)?;
+        let thread = thread::Builder::new().name("block-idle".into()).spawn(work)?;
         Ok(Self { stop, thread: Some(thread) })
     }
 }

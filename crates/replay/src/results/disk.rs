@@ -4,9 +4,10 @@ use super::latency::{Latency, LatencySummary, OPS};
 use super::recorder::Recorded;
 use super::{ratio, share};
 use gordon_device::Usage;
-use gordon_device::disk::{PowerConfig, PowerState, Slept, Stats};
+use gordon_device::disk::{Drawn, PowerConfig, PowerState, Stats};
 use gordon_units::Ns;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// A run on a hard disk.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -36,8 +37,12 @@ pub struct DiskReport {
     pub reading: Option<f64>,
     /// As above.
     pub writing: Option<f64>,
+    /// How the mechanisms spent the run.
+    pub mechanism_s: Mechanism,
     /// Joules; none where nobody has said what the disk draws.
     pub energy_j: Option<f64>,
+    /// Joules by state, those below idle by name; they sum to `energy_j`.
+    pub energy_by_part_j: BTreeMap<String, f64>,
     /// How long it drew less than idle, by state.
     pub power_states: Vec<StateReport>,
     /// How long it took to wake, in all.
@@ -66,6 +71,31 @@ pub struct Moves {
     pub total: f64,
 }
 
+/// Seconds of all disks together: they sum to `simulated_s` of each.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Mechanism {
+    /// Arms that moved, heads that were switched and settled. A move that other work cut short counts
+    /// whole, and what it was for the less.
+    pub seek: f64,
+    /// Waits for the sector after that.
+    pub rotation: f64,
+    /// The rest of the time at work: reading, ahead too, and writing.
+    pub transfer: f64,
+    /// Nothing to do.
+    pub idle: f64,
+}
+
+impl Mechanism {
+    fn of(time: u64, busy: u64, seek: u64, rotation: u64) -> Self {
+        let busy = busy.min(time);
+        let seek = seek.min(busy);
+        let rotation = rotation.min(busy - seek);
+        let [seek, rotation, transfer, idle] =
+            [seek, rotation, busy - seek - rotation, time - busy].map(|ns| Ns(ns).as_secs());
+        Self { seek, rotation, transfer, idle }
+    }
+}
+
 impl DiskReport {
     /// What the `stats` of all disks and their `usage` say of a run.
     pub fn of(
@@ -84,12 +114,13 @@ impl DiskReport {
             mean: share(time, positionings).map(|ns| ns / 1e6),
             total: ratio(time, 1_000_000),
         };
+        let (seek, rotation) = (sum(|stats| stats.seek_time.0), sum(|stats| stats.rotation_time.0));
         Self {
             disk,
             disks: stats.len(),
             response_ms: all.summary().ms(),
-            seek_ms: moves(sum(|stats| stats.seek_time.0)),
-            rotation_ms: moves(sum(|stats| stats.rotation_time.0)),
+            seek_ms: moves(seek),
+            rotation_ms: moves(rotation),
             buffer_hits: sum(|stats| stats.cache_hits),
             read_ahead_hits: sum(|stats| stats.read_ahead_hits),
             destages: sum(|stats| stats.destages),
@@ -97,7 +128,9 @@ impl DiskReport {
             coalesced: 0,
             reading: share(usage.read.0.min(time), time),
             writing: share(usage.write.0.min(time), time),
+            mechanism_s: Mechanism::of(time, usage.read.0 + usage.write.0, seek, rotation),
             energy_j: None,
+            energy_by_part_j: BTreeMap::new(),
             power_states: Vec::new(),
             waking_s: 0.0,
             unwelcome_wakes: 0,
@@ -105,8 +138,12 @@ impl DiskReport {
     }
 
     /// Adds what one disk drew, of which that is known.
-    pub fn draw(&mut self, (slept, energy): &(Slept, f64), power: &PowerConfig) {
-        self.energy_j = Some(self.energy_j.unwrap_or(0.0) + energy);
+    pub fn draw(&mut self, drawn: &Drawn, power: &PowerConfig) {
+        let slept = &drawn.slept;
+        for (state, joules) in &drawn.joules {
+            *self.energy_by_part_j.entry(state.clone()).or_default() += joules;
+        }
+        self.energy_j = Some(self.energy_by_part_j.values().sum());
         let state = |(state, (time, wakes)): (&PowerState, (&Ns, &u64))| StateReport {
             name: state.name.clone(),
             time_s: time.as_secs(),

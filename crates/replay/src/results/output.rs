@@ -56,7 +56,7 @@ impl Drop for Whole {
 }
 
 /// A Parquet file that is there whole or not at all.
-pub(super) struct ParquetFile {
+pub(crate) struct ParquetFile {
     // Closed before the file is removed.
     writer: Option<ArrowWriter<File>>,
     whole: Whole,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// The tables of a run, by name.
 pub type Tables = Vec<(&'static str, RecordBatch)>;
 
-/// The tables there are.
+/// The tables there are; disks have no last one.
 pub const NAMES: [&str; 4] = ["series", "latency", "outstanding", "erases"];
 
 /// All tables of a run on `ssd`, made of `config`.
@@ -32,24 +32,23 @@ fn counts(values: impl Iterator<Item = u64>) -> ArrayRef {
     Arc::new(UInt64Array::from_iter_values(values))
 }
 
-fn batch(columns: Vec<(&'static str, ArrayRef)>) -> RecordBatch {
+fn batch(columns: Vec<Column>) -> RecordBatch {
     RecordBatch::try_from_iter(columns).expect("columns of one length")
 }
 
-/// One row for each interval. Rates are over the interval, the last of which may be short.
-fn series(run: &Run, ssd: &Ssd, config: &SsdConfig) -> RecordBatch {
-    let rows: Vec<(Ns, Ns, &Interval)> =
+type Row<'a> = (Ns, Ns, &'a Interval);
+type Column = (&'static str, ArrayRef);
+
+/// One row for each interval: what any device has. Rates are over the interval, the last of which may
+/// be short.
+fn over_time(run: &Run) -> (Vec<Row<'_>>, Vec<Column>) {
+    let rows: Vec<Row<'_>> =
         run.spans().zip(&run.intervals).map(|((start, len), i)| (start, len, i)).collect();
-    let column = |value: &dyn Fn(&Interval, Ns) -> Option<f64>| {
-        floats(rows.iter().map(|&(_, len, interval)| value(interval, len)))
-    };
+    let column = |value: &dyn Fn(&Interval, Ns) -> Option<f64>| column(&rows, value);
     let op = |op: Op| op as usize;
-    let buses = ssd.bus_busy().len() as u64;
-    let busy = busy(&rows, config.dies());
-    let part = |kind: usize| floats(busy.iter().map(|parts| parts[kind]));
     #[allow(clippy::cast_precision_loss)]
     let over = |sum: u128, by: u64| (by > 0).then(|| sum as f64 / by as f64);
-    batch(vec![
+    let columns = vec![
         ("start_s", floats(rows.iter().map(|(start, ..)| Some(start.as_secs())))),
         ("length_s", floats(rows.iter().map(|(_, len, _)| Some(len.as_secs())))),
         ("read_mb_s", column(&|i, len| mb_s(i.bytes[op(Op::Read)], len.0))),
@@ -59,6 +58,21 @@ fn series(run: &Run, ssd: &Ssd, config: &SsdConfig) -> RecordBatch {
         ("latency_mean_us", column(&|i, _| Some(over(i.latency, i.requests.iter().sum())? / 1e3))),
         ("latency_max_us", column(&|i, _| Some(i.slowest.as_secs() * 1e6))),
         ("outstanding", column(&|i, len| over(i.outstanding, len.0))),
+    ];
+    (rows, columns)
+}
+
+fn column(rows: &[Row<'_>], value: &dyn Fn(&Interval, Ns) -> Option<f64>) -> ArrayRef {
+    floats(rows.iter().map(|&(_, len, interval)| value(interval, len)))
+}
+
+fn series(run: &Run, ssd: &Ssd, config: &SsdConfig) -> RecordBatch {
+    let (rows, mut columns) = over_time(run);
+    let column = |value: &dyn Fn(&Interval, Ns) -> Option<f64>| column(&rows, value);
+    let buses = ssd.bus_busy().len() as u64;
+    let busy = busy(&rows, config.dies().into());
+    let part = |kind: usize| floats(busy.iter().map(|parts| parts[kind]));
+    columns.extend([
         ("bus", column(&|i, len| share(i.device.bus.0, len.0 * buses))),
         ("collecting", column(&|i, len| share(i.device.collecting.0, len.0))),
         ("die_read", part(0)),
@@ -68,25 +82,36 @@ fn series(run: &Run, ssd: &Ssd, config: &SsdConfig) -> RecordBatch {
         ("pages_programmed", counts(rows.iter().map(|(.., i)| i.device.programs))),
         ("erases", counts(rows.iter().map(|(.., i)| i.device.erases))),
         ("failed", counts(rows.iter().map(|(.., i)| i.failed))),
-    ])
+    ]);
+    batch(columns)
 }
 
-/// The part of each interval that dies read, that they programmed or erased, and that the
+/// The tables of a run on so many disks.
+pub fn of_disks(run: &Run, recorded: &Recorded, disks: u64) -> Tables {
+    let (rows, mut columns) = over_time(run);
+    let busy = busy(&rows, disks);
+    let part = |kind: usize| floats(busy.iter().map(|parts| parts[kind]));
+    columns.extend([("reading", part(0)), ("writing", part(1))]);
+    let batches = [batch(columns), latency(recorded), outstanding(run)];
+    NAMES.into_iter().zip(batches).collect()
+}
+
+/// The part of each interval that dies or disks read, that they wrote or erased, and that the
 /// controller was at work. The device books an operation's time when it takes it; what an interval
 /// has no room for belongs to the next ones.
-fn busy(rows: &[(Ns, Ns, &Interval)], dies: u32) -> Vec<[Option<f64>; 3]> {
+fn busy(rows: &[Row<'_>], dies: u64) -> Vec<[Option<f64>; 3]> {
     let (mut read, mut write, mut controller) = (0, 0, 0);
     let take = |booked: &mut u64, room: &mut u64| {
         let taken = (*booked).min(*room);
         (*booked, *room) = (*booked - taken, *room - taken);
         taken
     };
-    let one = |(_, len, interval): &(Ns, Ns, &Interval)| {
+    let one = |(_, len, interval): &Row<'_>| {
         let usage = &interval.device.usage;
         read += usage.read.0;
         write += usage.write.0;
         controller += usage.controller.0;
-        let all = len.0 * u64::from(dies);
+        let all = len.0 * dies;
         let (mut room, mut time) = (all, len.0);
         [
             share(take(&mut read, &mut room), all),
@@ -98,7 +123,7 @@ fn busy(rows: &[(Ns, Ns, &Interval)], dies: u32) -> Vec<[Option<f64>; 3]> {
 }
 
 /// One row for each bucket that holds something: requests by operation, cause and latency.
-pub fn latency(recorded: &Recorded) -> RecordBatch {
+fn latency(recorded: &Recorded) -> RecordBatch {
     let mut rows = Vec::new();
     for (op, op_name) in OPS {
         for (cause, cause_name) in CAUSES {
@@ -117,7 +142,7 @@ pub fn latency(recorded: &Recorded) -> RecordBatch {
 }
 
 /// For how long so many requests were outstanding.
-pub fn outstanding(run: &Run) -> RecordBatch {
+fn outstanding(run: &Run) -> RecordBatch {
     let depths = || (0u64..).zip(run.depths.iter().copied()).filter(|(_, ns)| *ns > 0);
     batch(vec![
         ("outstanding", counts(depths().map(|(depth, _)| depth))),

@@ -2,7 +2,7 @@
 //! it is carried out.
 
 use super::{Engine, Payload};
-use crate::disk::Disk;
+use crate::synced::Synced;
 use gordon_units::BlockId;
 use std::collections::BTreeSet;
 use std::io::Result;
@@ -63,14 +63,14 @@ impl Erases {
     }
 
     /// Notes an erase.
-    pub fn put_off(&mut self, block: BlockId, summary: bool, disk: &Disk) {
+    pub fn put_off(&mut self, block: BlockId, summary: bool, disk: &Synced) {
         let wanted = self.wanted(block, disk);
         self.put_off.push(Erase { block, wanted, summary });
     }
 
     /// Changes that are to be durable before what a block held goes: the copies that stand for it now,
     /// and the trims. Where no sync speaks of it, it was promised to nobody.
-    fn wanted(&mut self, block: BlockId, disk: &Disk) -> u64 {
+    fn wanted(&mut self, block: BlockId, disk: &Synced) -> u64 {
         let claimed = disk.claimed();
         if claimed <= self.first[block.index()] {
             return 0;

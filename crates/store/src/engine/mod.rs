@@ -22,12 +22,12 @@ pub use request::{Command, Completion, Payload};
 use crate::buffers::Buffers;
 use crate::checksums::Checksums;
 use crate::device::SECTOR;
-use crate::disk::{Disk, Syncer};
 use crate::error::{Fault, ImageError};
 use crate::faults::Dice;
 use crate::format::table::{Left, Record};
 use crate::image::Image;
 use crate::mount;
+use crate::synced::{Synced, Syncer};
 use crate::telemetry::{Counters, Lane, Telemetry};
 use erases::Erases;
 use gordon_ftl::{Extent, Ftl, Host, Input, RequestId};
@@ -378,7 +378,7 @@ impl<P: Payload> Engine<P> {
         Syncer(self.image.disk.clone())
     }
 
-    fn disk(&self) -> &Arc<Disk> {
+    fn disk(&self) -> &Arc<Synced> {
         &self.image.disk
     }
 

@@ -66,7 +66,8 @@ impl File {
     }
 
     fn with(file: fs::File, path: &Path, backend: Backend) -> Result<Self> {
-        let len = file.metadata()?.len();
+        // A block device has no length of its own.
+        let len = rustix::fs::seek(&file, SeekFrom::End(0))?;
         let direct = match backend {
             Backend::File => None,
             Backend::Direct => {
@@ -171,6 +172,14 @@ impl Media for File {
             Ok(next) => Ok(next),
             Err(Errno::NXIO) => Ok(self.len),
             Err(Errno::INVAL) => Ok(at),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn next_hole(&self, at: u64) -> Result<u64> {
+        match rustix::fs::seek(&self.file, SeekFrom::Hole(at)) {
+            Ok(next) => Ok(next),
+            Err(Errno::NXIO | Errno::INVAL) => Ok(self.len),
             Err(error) => Err(error.into()),
         }
     }

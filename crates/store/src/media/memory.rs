@@ -223,6 +223,13 @@ impl Media for Memory {
         Ok(next.map_or(self.len, |(&chunk, _)| (chunk * CHUNK).max(at)))
     }
 
+    fn next_hole(&self, at: u64) -> Result<u64> {
+        let state = self.state();
+        let mut chunks = at / CHUNK..self.len.div_ceil(CHUNK);
+        let next = chunks.find(|chunk| !state.now.contains_key(chunk));
+        Ok(next.map_or(self.len, |chunk| (chunk * CHUNK).max(at)))
+    }
+
     fn sync(&self) -> Result<()> {
         let mut state = self.state();
         if state.sync_fails {

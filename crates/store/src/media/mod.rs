@@ -71,6 +71,9 @@ pub trait Media: Send + Sync {
     /// From `at` on: where the next byte lies that is not known to be in a hole.
     fn next_data(&self, at: u64) -> Result<u64>;
 
+    /// From `at` on: where the next hole that is known begins; without one, where all ends.
+    fn next_hole(&self, at: u64) -> Result<u64>;
+
     /// What buffers of page data must be aligned to, in memory and in the file.
     fn alignment(&self) -> usize {
         1
@@ -120,6 +123,10 @@ impl<M: Media> Media for Arc<M> {
 
     fn next_data(&self, at: u64) -> Result<u64> {
         (**self).next_data(at)
+    }
+
+    fn next_hole(&self, at: u64) -> Result<u64> {
+        (**self).next_hole(at)
     }
 
     fn alignment(&self) -> usize {

@@ -1,5 +1,5 @@
-"""Figures of flash runs, as plotly takes them: `{data, layout}`. One trace a device where several
-are compared.
+"""Figures of runs on any device, as plotly takes them: `{data, layout}`. One trace a device where
+several are compared.
 
 Colours are names of the page's palette (`--cpu`), so that a page follows light and dark; `light`
 puts the light ones in their place.
@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gordon.flash import Result
+    from gordon.results import Run
 
 Spec = dict[str, Any]
 
@@ -21,31 +21,24 @@ TONES = ("--cpu", "--storage", "--network", "--flash-controller", "--mixed", "--
 DASHES = {"read": "solid", "write": "dot", "trim": "dash", "flush": "dashdot"}
 
 
-def figures(runs: "list[Result]") -> dict[str, Spec]:
-    """All figures by name, each with a title in its layout."""
-    return {
-        "bandwidth": _over_time(
-            runs, "Bandwidth over time", "MB/s", {"read": "read_mb_s", "write": "write_mb_s"}
+def figures(runs: "list[Run]") -> dict[str, Spec]:
+    """All figures by name, each with a title in its layout; those of any device first."""
+    kind = runs[0].kind()
+    both = {"read": "read_mb_s", "write": "write_mb_s"}
+    shared = {
+        "bandwidth": over_time(runs, "Bandwidth over time", "MB/s", both),
+        "iops": over_time(
+            runs,
+            "Requests a second over time",
+            "a second",
+            {"read": "read_iops", "write": "write_iops"},
         ),
-        "queue_depth": _over_time(
+        "queue_depth": over_time(
             runs, "Requests outstanding over time", "requests", {"outstanding": "outstanding"}
         ),
-        "latency": _latency(runs),
-        "utilisation": _over_time(
-            runs,
-            "How busy the dies are",
-            "share of the time",
-            {"reading": "die_read", "programming, erasing": "die_write"},
-            share=True,
-        ),
-        "write_amplification": _over_time(
-            runs,
-            "Write amplification over time",
-            "pages per host page",
-            {"write amplification": "write_amplification"},
-        ),
-        "erases": _erases(runs),
+        "latency": _latency(runs, kind.unit, kind.in_us),
     }
+    return shared | kind.figures(runs)
 
 
 def light(spec: Spec) -> Spec:
@@ -64,49 +57,75 @@ def light(spec: Spec) -> Spec:
     return made
 
 
-def _layout(title: str, x: Spec, y: Spec) -> Spec:
+def layout(title: str, x: Spec, y: Spec) -> Spec:
     return {"title": {"text": title}, "xaxis": x, "yaxis": {"rangemode": "tozero"} | y}
 
 
-def _axis(title: str, **more: Any) -> Spec:
+def axis(title: str, **more: Any) -> Spec:
     return {"title": {"text": title}} | more
 
 
-def _name(runs: "list[Result]", run: "Result", what: str) -> str:
+def line_name(runs: "list[Run]", run: "Run", what: str) -> str:
     return what if len(runs) == 1 else f"{run.name}, {what}"
 
 
-def _over_time(
-    runs: "list[Result]", title: str, unit: str, lines: dict[str, str], share: bool = False
+def over_time(
+    runs: "list[Run]",
+    title: str,
+    unit: str,
+    lines: dict[str, str],
+    share: bool = False,
+    whole: bool = True,
 ) -> Spec:
+    """Columns of the series, as lines. Those that are means over time may be drawn over longer
+    intervals than they have, `whole` ones."""
     data = []
     for i, run in enumerate(runs):
         series = run.columns("series")
+        step = _step(run) if whole else 1
         # A step lasts to the end of its interval, the last one too.
         ends = [a + b for a, b in zip(series["start_s"], series["length_s"], strict=True)]
-        x = [*series["start_s"], *ends[-1:]]
+        x = [*series["start_s"][::step], *ends[-1:]]
         for j, (what, column) in enumerate(lines.items()):
-            y = series[column]
-            if not any(y):
+            if not any(series[column]):
                 continue
+            y = _means(series[column], series["length_s"], step)
             tone = TONES[(j if len(runs) == 1 else i) % len(TONES)]
             dash = list(DASHES.values())[0 if len(runs) == 1 else j]
             data.append(
                 {
                     "type": "scatter",
                     "mode": "lines",
-                    "name": _name(runs, run, what),
+                    "name": line_name(runs, run, what),
                     "x": x,
                     "y": [*y, *y[-1:]],
                     "line": {"color": tone, "width": 1.6, "shape": "hv", "dash": dash},
                 }
             )
-    y_axis = _axis(unit, tickformat=".0%") if share else _axis(unit)
-    layout = _layout(title, _axis("simulated time, s", rangemode="tozero"), y_axis)
-    return {"data": data, "layout": layout | {"hovermode": "x unified", "showlegend": True}}
+    y_axis = axis(unit, tickformat="~%") if share else axis(unit)
+    made = layout(title, axis("simulated time, s", rangemode="tozero"), y_axis)
+    return {"data": data, "layout": made | {"hovermode": "x unified", "showlegend": True}}
 
 
-def _latency(runs: "list[Result]") -> Spec:
+def _step(run: "Run") -> int:
+    """How many intervals to take together: over a handful of requests a rate is noise."""
+    many = max(run.report["requests"] // 50, 40)
+    step: int = math.ceil(len(run.table("series")) / many)
+    return step
+
+
+def _means(values: list[float | None], lengths: list[float], step: int) -> list[float | None]:
+    if step == 1:
+        return values
+    found: list[float | None] = []
+    for at in range(0, len(values), step):
+        part = list(zip(values[at : at + step], lengths[at : at + step], strict=True))
+        time = sum(length for _, length in part)
+        found.append(sum((v or 0) * length for v, length in part) / time if time else None)
+    return found
+
+
+def _latency(runs: "list[Run]", unit: str, in_us: float) -> Spec:
     """The part of the requests that took no longer, by operation."""
     data: list[dict[str, Any]] = []
     for i, run in enumerate(runs):
@@ -118,13 +137,13 @@ def _latency(runs: "list[Result]") -> Spec:
         for j, (op, buckets) in enumerate(by_op.items()):
             to_ns = sorted(buckets)
             sums = list(accumulate(buckets[to] for to in to_ns))
-            x, y = _thinned([to / 1e3 for to in to_ns], [n / sums[-1] for n in sums])
+            x, y = _thinned([to / 1e3 / in_us for to in to_ns], [n / sums[-1] for n in sums])
             tone = TONES[(j if len(runs) == 1 else i) % len(TONES)]
             data.append(
                 {
                     "type": "scatter",
                     "mode": "lines",
-                    "name": _name(runs, run, op),
+                    "name": line_name(runs, run, op),
                     "x": x,
                     "y": y,
                     "line": {
@@ -133,17 +152,17 @@ def _latency(runs: "list[Result]") -> Spec:
                         "shape": "hv",
                         "dash": "solid" if len(runs) == 1 else DASHES[op],
                     },
-                    "hovertemplate": "%{y:.4%} within %{x:.4g} us",
+                    "hovertemplate": f"%{{y:.4%}} within %{{x:.4g}} {unit}",
                 }
             )
     seen = [x for line in data for x in line["x"] if x > 0]
     decades = math.log10(max(seen) / min(seen)) if seen else 0
-    layout = _layout(
+    made = layout(
         "Latency: the part of the requests that took no longer",
-        _axis("latency, us", type="log", tickformat="~s", dtick="D2" if decades < 2.5 else 1),
-        _axis("part of the requests", tickformat="~%", range=[0, 1.02]),
+        axis(f"latency, {unit}", type="log", tickformat="~s", dtick="D2" if decades < 2.5 else 1),
+        axis("part of the requests", tickformat="~%", range=[0, 1.02]),
     )
-    return {"data": data, "layout": layout | {"hovermode": "closest", "showlegend": True}}
+    return {"data": data, "layout": made | {"hovermode": "closest", "showlegend": True}}
 
 
 def _thinned(x: list[float], y: list[float], most: int = 1500) -> tuple[list[float], list[float]]:
@@ -153,32 +172,3 @@ def _thinned(x: list[float], y: list[float], most: int = 1500) -> tuple[list[flo
         x, y = [x[i] for i in at], [y[i] for i in at]
     # From nothing: the first step shows.
     return [x[0], *x], [0.0, *y]
-
-
-def _erases(runs: "list[Result]") -> Spec:
-    data = []
-    for i, run in enumerate(runs):
-        table = run.columns("erases")
-        blocks = sum(table["blocks"])
-        data.append(
-            {
-                "type": "bar",
-                "name": _name(runs, run, "super-blocks"),
-                "x": table["erases"],
-                "y": [count / blocks for count in table["blocks"]],
-                "customdata": table["blocks"],
-                "hovertemplate": "%{customdata} super-blocks erased %{x} times",
-                "marker": {"color": TONES[i % len(TONES)]},
-            }
-        )
-    layout = _layout(
-        "Erases since the device was new",
-        _axis("erases"),
-        _axis("part of the super-blocks", tickformat="~%"),
-    )
-    few = all(max(run.columns("erases")["erases"]) < 10 for run in runs)
-    layout["xaxis"] |= {"dtick": 1} if few else {}
-    return {
-        "data": data,
-        "layout": layout | {"barmode": "group", "bargap": 0.1, "showlegend": len(runs) > 1},
-    }

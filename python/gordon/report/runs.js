@@ -19,14 +19,14 @@
     const base = {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { color: colour("--ink"), size: 13, family: getComputedStyle(document.body).fontFamily },
-      margin: { l: 64, r: 16, t: 12, b: 52 }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 }, hoverlabel: { align: "left", namelength: -1 },
+      margin: { l: 64, r: 28, t: 12, b: 52 }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 }, hoverlabel: { align: "left", namelength: -1 },
       modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("--soft"), activecolor: colour("--ink") },
     };
     for (const [name, figure] of Object.entries(figures)) {
       const { data, layout } = painted(figure);
       // The heading above says it.
       delete layout.title;
-      const made = { ...base, ...layout, xaxis: { ...axis, ...layout.xaxis }, yaxis: { ...axis, ...layout.yaxis } };
+      const made = { ...base, ...layout, legend: { ...base.legend, ...layout.legend }, xaxis: { ...axis, ...layout.xaxis }, yaxis: { ...axis, ...layout.yaxis } };
       Plotly.react("plot-" + name, data, made, config);
     }
   }

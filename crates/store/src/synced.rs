@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Makes durable what an [`Engine`](crate::Engine) has written: for those who drive one themselves,
 /// before they tell of a completion that is `durable`. To be called without holding the engine.
 #[derive(Clone)]
-pub struct Syncer(pub(crate) Arc<Disk>);
+pub struct Syncer(pub(crate) Arc<Synced>);
 
 impl Syncer {
     /// Returns when all is durable that was written before; may wait for the sync of another.
@@ -19,7 +19,8 @@ impl Syncer {
     }
 }
 
-pub(crate) struct Disk {
+/// A medium whose syncs are shared.
+pub struct Synced {
     media: Box<dyn Media>,
     /// Writes and erases that have been done.
     changes: AtomicU64,
@@ -37,7 +38,8 @@ pub(crate) struct Disk {
     broken: AtomicBool,
 }
 
-impl Disk {
+impl Synced {
+    /// Nothing has been written to it yet.
     pub fn new(media: Box<dyn Media>) -> Self {
         Self {
             media,
@@ -68,7 +70,7 @@ impl Disk {
     }
 
     /// Goes on from the number of an earlier run.
-    pub fn set_syncs(&self, syncs: u64) {
+    pub(crate) fn set_syncs(&self, syncs: u64) {
         self.syncs.store(syncs, Ordering::Release);
     }
 
@@ -78,17 +80,17 @@ impl Disk {
     }
 
     /// Changes that have been done: what is to be durable is named by that number.
-    pub fn changes(&self) -> u64 {
+    pub(crate) fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
     }
 
     /// Changes that some sync makes durable, or has.
-    pub fn claimed(&self) -> u64 {
+    pub(crate) fn claimed(&self) -> u64 {
         self.claimed.load(Ordering::SeqCst)
     }
 
     /// Changes that are durable.
-    pub fn durable(&self) -> u64 {
+    pub(crate) fn durable(&self) -> u64 {
         self.durable.load(Ordering::Acquire)
     }
 
@@ -98,7 +100,7 @@ impl Disk {
     }
 
     /// Makes so many changes durable; may wait for the sync of another.
-    pub fn sync_to(&self, wanted: u64) -> Result<()> {
+    pub(crate) fn sync_to(&self, wanted: u64) -> Result<()> {
         let is_durable = || self.durable() >= wanted;
         if is_durable() && !self.is_broken() {
             return Ok(());

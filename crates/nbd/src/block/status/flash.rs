@@ -1,54 +1,20 @@
-//! What a device tells of itself: what the authors of the JouleSort paper wished an SSD would say
-//! (section 6: "device utilization, queue depth, caching, garbage collection, I/O arrival times").
+//! What a flash image tells.
 
-use super::carried::Carried;
-use super::paced::Lateness;
+use super::{Hosts, Of, Status};
+use crate::block::carried::Carried;
+use crate::block::lateness::Lateness;
 use gordon_nand::Timing;
-use gordon_store::{Engine, Histogram, Lane, Standing};
+use gordon_store::{Engine, Lane, Standing, Telemetry};
 use gordon_units::{BlockId, Bytes, Ns};
 use serde::Serialize;
-use std::time::Duration;
 
-/// The state of a device at one moment; counts are since it was started. Counted, but for what is
-/// named otherwise.
+/// What only flash tells.
 #[derive(Clone, Debug, Serialize)]
-pub struct Status {
-    /// `block-status`.
-    pub kind: &'static str,
-    /// Of this program.
-    pub version: &'static str,
+pub struct FlashStatus {
     /// Of the image.
     pub uuid: String,
-    /// The preset it was made from.
-    pub preset: String,
-    /// Bytes of the device.
-    pub capacity: u64,
     /// Bytes that are mapped as one.
     pub unit: u64,
-    /// Seconds since the start.
-    pub uptime_s: f64,
-    /// Why it takes no writes, if so.
-    pub read_only: Option<String>,
-    /// Requests of each kind, and bytes.
-    pub reads: u64,
-    /// Write requests.
-    pub writes: u64,
-    /// Flush requests.
-    pub flushes: u64,
-    /// Trim requests.
-    pub trims: u64,
-    /// Requests to write zeros.
-    pub zeroes: u64,
-    /// Requests that failed.
-    pub failed: u64,
-    /// Requests on their way.
-    pub in_flight: usize,
-    /// Bytes read by hosts.
-    pub host_bytes_read: u64,
-    /// Bytes written by hosts.
-    pub host_bytes_written: u64,
-    /// Bytes trimmed by hosts.
-    pub host_bytes_trimmed: u64,
     /// Bytes programmed for each byte that hosts wrote; what waits in the write buffer is not
     /// programmed yet.
     pub write_amplification: Option<f64>,
@@ -88,20 +54,10 @@ pub struct Status {
     pub checksum_errors: u64,
     /// Programs and erases that failed.
     pub flash_failures: u64,
-    /// Errors of the file under the image.
-    pub medium_errors: u64,
-    /// Syncs of the file under the image.
-    pub syncs: u64,
-    /// Requests on their way when one came in, by powers of two: place n counts 2^(n-1) to 2^n - 1.
-    pub queue_depth: Histogram,
-    /// Nanoseconds between a request and the next, the same way; 0: they came together.
-    pub arrivals_ns: Histogram,
     /// Operations by lane.
     pub lanes: Vec<Lane>,
     /// Where the part's times are known.
     pub utilisation: Option<Utilisation>,
-    /// Where answers are given in flash time: measured.
-    pub emulation: Option<Lateness>,
 }
 
 /// Logical pages programmed, by cause.
@@ -143,34 +99,57 @@ pub struct Utilisation {
 }
 
 impl Status {
-    pub(super) fn of(
+    /// Of a store until `now`.
+    pub(in crate::block) fn of_flash(
         engine: &Engine<Carried>,
         timing: Option<&Timing>,
-        since: Duration,
+        now: Ns,
         emulation: Option<Lateness>,
     ) -> Self {
         let (image, telemetry) = (engine.image(), engine.telemetry());
-        let (device, counters, ftl) = (image.device(), telemetry.counters.clone(), telemetry.ftl);
+        let (device, counters) = (image.device(), telemetry.counters.clone());
         Self {
             kind: "block-status",
             version: env!("CARGO_PKG_VERSION"),
-            uuid: image.uuid(),
             preset: device.preset.clone(),
             capacity: device.capacity.0,
-            unit: device.unit.0,
-            uptime_s: since.as_secs_f64(),
+            uptime_s: now.as_secs(),
             read_only: engine.failure().map(|fault| fault.to_string()),
-            reads: counters.reads,
-            writes: counters.writes,
-            flushes: counters.flushes,
-            trims: counters.trims,
-            zeroes: counters.zeroes,
-            failed: counters.failed,
-            in_flight: telemetry.in_flight,
-            host_bytes_read: counters.host_bytes_read,
-            host_bytes_written: counters.host_bytes_written,
-            host_bytes_trimmed: counters.host_bytes_trimmed,
-            write_amplification: telemetry.write_amplification(device.unit.0),
+            syncs: counters.syncs,
+            medium_errors: counters.medium_errors,
+            emulation,
+            hosts: Hosts {
+                reads: counters.reads,
+                writes: counters.writes,
+                flushes: counters.flushes,
+                trims: counters.trims,
+                zeroes: counters.zeroes,
+                failed: counters.failed,
+                in_flight: telemetry.in_flight,
+                host_bytes_read: counters.host_bytes_read,
+                host_bytes_written: counters.host_bytes_written,
+                host_bytes_trimmed: counters.host_bytes_trimmed,
+                queue_depth: counters.queue_depth,
+                arrivals_ns: counters.arrivals_ns,
+            },
+            of: Of::Flash(Box::new(FlashStatus::of(engine, &telemetry, timing, now))),
+        }
+    }
+}
+
+impl FlashStatus {
+    fn of(
+        engine: &Engine<Carried>,
+        telemetry: &Telemetry,
+        timing: Option<&Timing>,
+        now: Ns,
+    ) -> Self {
+        let (image, counters, ftl) = (engine.image(), &telemetry.counters, telemetry.ftl);
+        let unit = image.device().unit.0;
+        Self {
+            uuid: image.uuid(),
+            unit,
+            write_amplification: telemetry.write_amplification(unit),
             programmed: Programmed {
                 host: ftl.host_programs,
                 gc: ftl.gc_programs,
@@ -196,13 +175,8 @@ impl Status {
             codewords_lost: counters.codewords_lost,
             checksum_errors: counters.checksum_errors,
             flash_failures: counters.flash_failures,
-            medium_errors: counters.medium_errors,
-            syncs: counters.syncs,
-            queue_depth: counters.queue_depth,
-            arrivals_ns: counters.arrivals_ns,
-            utilisation: timing.map(|timing| utilisation(engine, timing, &counters.lanes, since)),
-            lanes: counters.lanes,
-            emulation,
+            utilisation: timing.map(|timing| utilisation(engine, timing, &counters.lanes, now)),
+            lanes: counters.lanes.clone(),
         }
     }
 }
@@ -223,12 +197,7 @@ fn wear(engine: &Engine<Carried>) -> Wear {
 }
 
 /// What the operations of each lane would have taken of its dies and buses.
-fn utilisation(
-    engine: &Engine<Carried>,
-    timing: &Timing,
-    lanes: &[Lane],
-    since: Duration,
-) -> Utilisation {
+fn utilisation(engine: &Engine<Carried>, timing: &Timing, lanes: &[Lane], now: Ns) -> Utilisation {
     let layout = engine.ftl().layout();
     let (geometry, shape) = (layout.geometry(), layout.shape());
     let page = Bytes(u64::from(geometry.page_bytes) + u64::from(geometry.oob_bytes));
@@ -239,7 +208,7 @@ fn utilisation(
     let slots_read = crossing * ftl.page_reads() / (ftl.read_operations * slots).max(1);
     // Sums of nanoseconds: below 2^53 for months.
     #[allow(clippy::cast_precision_loss)]
-    let part = |busy: u64| busy as f64 / 1e9 / since.as_secs_f64().max(1e-9);
+    let part = |busy: u64| busy as f64 / 1e9 / now.as_secs().max(1e-9);
     let mean = |times: &[Ns]| times.iter().map(|t| t.0).sum::<u64>() / times.len() as u64;
     let (read, program) = (mean(timing.read.types()), mean(timing.program.types()));
     let on_bus = |lane: &Lane| lane.reads * slots_read + lane.programs * crossing;

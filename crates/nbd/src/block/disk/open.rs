@@ -1,0 +1,134 @@
+//! A file that is to be a disk, opened and looked at.
+
+use super::bytes::Bytes;
+use gordon_device::disk::PowerConfig;
+use gordon_device::drive::Drive;
+use gordon_device::{Device, SECTOR};
+use gordon_store::{Backend, File, Media, is_image};
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// The disks in whose time a file is served.
+pub struct DiskPart {
+    /// One, or several as one.
+    pub drive: Drive,
+    /// What to call it.
+    pub name: String,
+    /// What one draws, if that is known.
+    pub power: Option<PowerConfig>,
+}
+
+/// Why a file cannot be served as a disk.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DiskFileError {
+    /// It is not there.
+    #[error("{0}: no such file\n  try: truncate -s 8G {0}")]
+    Missing(PathBuf),
+    /// Somebody else has it.
+    #[error("{0}: in use by another process\n  try: stop it first")]
+    InUse(PathBuf),
+    /// It cannot be opened.
+    #[error("{path}: {error}")]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// Nothing in it.
+    #[error("{0}: an empty file\n  try: truncate -s 8G {0}")]
+    Empty(PathBuf),
+    /// Not a disk's.
+    #[error(
+        "{path}: {len} bytes are no whole sectors of 512 bytes\n  try: truncate -s %512 {path}"
+    )]
+    Ragged {
+        /// Which.
+        path: PathBuf,
+        /// How long it is.
+        len: u64,
+    },
+    /// It is what the store makes.
+    #[error(
+        "{path}: a flash image, and {name} is a disk\n  try: a plain file, or no preset of a disk"
+    )]
+    Image {
+        /// Which.
+        path: PathBuf,
+        /// The disk.
+        name: String,
+    },
+    /// More than the disks hold.
+    #[error(
+        "{path}: {len} bytes do not fit on {name}, which holds {capacity}\n  try: a larger disk, or --stripe {stripe}"
+    )]
+    Large {
+        /// Which.
+        path: PathBuf,
+        /// How long it is.
+        len: u64,
+        /// The disk.
+        name: String,
+        /// What it holds.
+        capacity: u64,
+        /// So many of it would do.
+        stripe: u64,
+    },
+    /// The last sync.
+    #[error("{0}: could not be synced: {1}")]
+    Sync(PathBuf, io::Error),
+}
+
+/// A file that is open to be served.
+pub struct DiskFile {
+    pub(super) path: PathBuf,
+    pub(super) bytes: Bytes,
+    pub(super) part: DiskPart,
+}
+
+impl DiskFile {
+    /// Opens a file and locks it: to write against all others, to read against those who write.
+    ///
+    /// # Errors
+    /// Where it cannot be had, or does not fit the disk.
+    pub fn open(path: &Path, part: DiskPart, write: bool) -> Result<Self, DiskFileError> {
+        let fail = |error: io::Error| {
+            let path = path.to_owned();
+            match error.kind() {
+                io::ErrorKind::NotFound => DiskFileError::Missing(path),
+                io::ErrorKind::ResourceBusy => DiskFileError::InUse(path),
+                _ => DiskFileError::Io { path, error },
+            }
+        };
+        let file = File::open(path, Backend::File, write).map_err(fail)?;
+        if is_image(&file).map_err(fail)? {
+            let (path, name) = (path.to_owned(), part.name);
+            return Err(DiskFileError::Image { path, name });
+        }
+        Self::on(path, Box::new(file), part)
+    }
+
+    /// The same on any medium.
+    pub(super) fn on(
+        path: &Path,
+        media: Box<dyn Media>,
+        part: DiskPart,
+    ) -> Result<Self, DiskFileError> {
+        let (path, len) = (path.to_owned(), media.len());
+        let capacity = part.drive.capacity().0;
+        if len == 0 {
+            return Err(DiskFileError::Empty(path));
+        }
+        if !len.is_multiple_of(SECTOR.0) {
+            return Err(DiskFileError::Ragged { path, len });
+        }
+        if len > capacity {
+            let one = part.drive.disks()[0].capacity();
+            let (name, stripe) = (part.name, len.div_ceil(one.0));
+            return Err(DiskFileError::Large { path, len, name, capacity, stripe });
+        }
+        Ok(Self { path, bytes: Bytes::new(media), part })
+    }
+}

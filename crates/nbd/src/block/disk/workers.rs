@@ -1,0 +1,48 @@
+//! Threads that carry out what may have to wait for a file.
+
+use std::io;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+/// As many as requests that a few disks carry out at a time.
+const THREADS: usize = 16;
+
+/// Carries out jobs, several at a time, in no order.
+pub(super) struct Workers<J> {
+    jobs: Mutex<Option<Sender<J>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl<J: Send + 'static> Workers<J> {
+    pub fn start(name: &str, work: impl Fn(J) + Send + Sync + 'static) -> io::Result<Self> {
+        let (sender, receiver) = mpsc::channel::<J>();
+        let (receiver, work) = (Arc::new(Mutex::new(receiver)), Arc::new(work));
+        let one = |_| {
+            let (receiver, work) = (Arc::clone(&receiver), Arc::clone(&work));
+            let next = move || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
+            let carry_out = move || std::iter::from_fn(next).for_each(|job| work(job));
+            thread::Builder::new().name(name.to_owned()).stack_size(256 << 10).spawn(carry_out)
+        };
+        let threads = (0..THREADS).map(one).collect::<io::Result<_>>()?;
+        Ok(Self { jobs: Mutex::new(Some(sender)), threads: Mutex::new(threads) })
+    }
+
+    /// Hands in a job. After a stop it is dropped.
+    pub fn give(&self, job: J) {
+        if let Some(jobs) = &*self.jobs.lock().unwrap_or_else(PoisonError::into_inner) {
+            // Where all have panicked, nobody takes it: it is dropped too.
+            let _ = jobs.send(job);
+        }
+    }
+
+    /// Returns when all jobs are done.
+    pub fn stop(&self) {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in threads.drain(..) {
+            // One that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}

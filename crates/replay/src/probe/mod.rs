@@ -1,0 +1,181 @@
+//! Timed probes: one request at a time, each so long after the one before is done. From their times
+//! the parameters of an unknown disk follow.
+
+pub mod log;
+
+use crate::ReplayError;
+use crate::disk::DiskDevice;
+use crate::random::{Component, Random};
+use gordon_device::drive::Drive;
+use gordon_device::{Device, Op, Request};
+use gordon_units::{Bytes, Ns};
+use serde::{Deserialize, Serialize};
+
+/// One question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// What to do.
+    pub op: Op,
+    /// Where; zero for a flush.
+    pub offset: Bytes,
+    /// How much; zero for a flush.
+    pub len: Bytes,
+    /// How long after the one before is done.
+    pub think: Ns,
+}
+
+/// One answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timed {
+    /// When it was asked.
+    pub issued: Ns,
+    /// When it was done.
+    pub completed: Ns,
+}
+
+/// A simulated disk to ask.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProberConfig {
+    /// The disk.
+    pub device: DiskDevice,
+    /// A host's lateness in seeing that a request is done: exponential, of this mean.
+    #[serde(default)]
+    pub lateness: Ns,
+    /// Of the lateness.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+/// Asks a simulated disk. It stays as the probes leave it.
+#[derive(Debug)]
+pub struct Prober {
+    disk: Drive,
+    /// When the last probe was done, as the host sees it.
+    now: Ns,
+    asked: u64,
+    lateness: Ns,
+    random: Random,
+}
+
+impl Prober {
+    /// A disk that was never asked.
+    ///
+    /// # Errors
+    /// Where there cannot be such a disk.
+    pub fn new(config: &ProberConfig) -> Result<Self, ReplayError> {
+        Ok(Self {
+            disk: config.device.drive(None, None)?,
+            now: Ns::ZERO,
+            asked: 0,
+            lateness: config.lateness,
+            random: Random::new(config.seed, Component::Choice),
+        })
+    }
+
+    /// What the disk exports.
+    pub fn capacity(&self) -> Bytes {
+        self.disk.capacity()
+    }
+
+    /// Asks in turn.
+    ///
+    /// # Errors
+    /// Where one reaches past the end. Nothing of these was asked then.
+    pub fn probe(&mut self, probes: &[Probe]) -> Result<Vec<Timed>, ReplayError> {
+        for (probe, number) in probes.iter().zip(self.asked + 1..) {
+            let end = probe.offset.0.saturating_add(probe.len.0);
+            if end > self.capacity().0 {
+                return Err(ReplayError::Past { number, end, capacity: self.capacity() });
+            }
+        }
+        Ok(probes.iter().map(|probe| self.ask(probe)).collect())
+    }
+
+    fn ask(&mut self, probe: &Probe) -> Timed {
+        let issued = self.now + probe.think;
+        let mut done = Vec::new();
+        while self.disk.next_event().is_some_and(|at| at <= issued) {
+            self.disk.step(&mut done);
+        }
+        let id = self.asked;
+        self.asked += 1;
+        self.disk.submit(
+            issued,
+            id,
+            Request { op: probe.op, offset: probe.offset, len: probe.len },
+        );
+        let answered = loop {
+            if let Some(answer) = done.iter().find(|answer| answer.id == id) {
+                break answer.at;
+            }
+            self.disk.step(&mut done);
+        };
+        self.now = answered + self.late();
+        Timed { issued, completed: self.now }
+    }
+
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+    fn late(&mut self) -> Ns {
+        if self.lateness == Ns::ZERO {
+            return Ns::ZERO;
+        }
+        Ns((-libm::log(1.0 - self.random.unit()) * self.lateness.0 as f64) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gordon_device::disk::Config;
+
+    /// Without read-ahead, for that moves on what is in memory.
+    fn preset() -> ProberConfig {
+        let text = include_str!("../../../../python/gordon/parts/disk/sata-7200-1tb.toml");
+        let mut config = Config::from_toml(text).unwrap();
+        config.cache.read_ahead = Bytes::ZERO.into();
+        ProberConfig { device: DiskDevice::Config(Box::new(config)), lateness: Ns::ZERO, seed: 1 }
+    }
+
+    fn read(sector: u64, think: Ns) -> Probe {
+        Probe { op: Op::Read, offset: Bytes(sector * 512), len: Bytes(512), think }
+    }
+
+    #[test]
+    fn probes_follow_each_other() {
+        let mut prober = Prober::new(&preset()).unwrap();
+        let turn = Ns(60_000_000_000 / 7200);
+        let think = Ns(1_000_000);
+        let asked = [read(5000, Ns::ZERO), read(5000, think), read(4999, think)];
+        let [miss, hit, before] = prober.probe(&asked).unwrap()[..] else { panic!() };
+        assert_eq!(miss.issued, Ns::ZERO);
+        assert_eq!(hit.issued, miss.completed + think);
+        // Overhead of 100 us and a sector at 300 MB/s: from memory.
+        assert_eq!(hit.completed, hit.issued + Ns(100_000) + Ns(1_707));
+        // The sector before comes by a revolution after, less a sector.
+        let apart = (before.completed - miss.completed).0 % turn.0;
+        assert!(turn.0 - apart < 10_000, "{apart}");
+        // A later batch goes on from there.
+        assert_eq!(prober.probe(&[read(0, think)]).unwrap()[0].issued, before.completed + think);
+    }
+
+    #[test]
+    fn a_probe_past_the_end_is_refused_and_asks_nothing() {
+        let mut prober = Prober::new(&preset()).unwrap();
+        let past = prober.capacity().0 / 512;
+        let error = prober.probe(&[read(0, Ns::ZERO), read(past, Ns::ZERO)]).unwrap_err();
+        assert!(error.to_string().starts_with("request 2 "), "{error}");
+        assert_eq!(prober.probe(&[read(0, Ns(7))]).unwrap()[0].issued, Ns(7));
+    }
+
+    #[test]
+    fn a_late_host_is_late_by_as_much_on_average() {
+        let mut config = preset();
+        config.lateness = Ns(50_000);
+        let mut prober = Prober::new(&config).unwrap();
+        let hits: Vec<Probe> = (0..2000).map(|_| read(5000, Ns::ZERO)).collect();
+        let answers = prober.probe(&hits).unwrap();
+        let took = answers[1..].iter().map(|a| (a.completed - a.issued).0).sum::<u64>() / 1999;
+        assert!(took.abs_diff(101_706 + 50_000) < 4_000, "{took}");
+    }
+}

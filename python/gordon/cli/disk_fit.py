@@ -1,0 +1,102 @@
+"""`gordon disk probe`, `fit`."""
+
+import json
+from typing import Any
+
+import click
+
+from gordon.cli import options
+
+
+@click.command()
+@click.argument("target", required=False)
+@click.option(
+    "-o", "--out", "log", required=True, metavar="FILE", help="The log of probes (Parquet)."
+)
+@click.option(
+    "--preset",
+    "device",
+    metavar="NAME|FILE",
+    help="Probe a simulated disk in place of TARGET, to try what a fit finds.",
+)
+@click.option("--diskspecs", metavar="FILE", help="The same, of one as DiskSim describes it.")
+@click.option(
+    "--set",
+    "set_values",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a value of the simulated disk.",
+)
+@click.option(
+    "--lateness",
+    default="0us",
+    show_default=True,
+    metavar="TIME",
+    help="A simulated disk's host hears of completions so late, on average.",
+)
+@click.option(
+    "--write",
+    is_flag=True,
+    help="Write too, to see write seeks and the write cache. WHAT TARGET HOLDS IS LOST.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Of places."
+)
+def probe(target: str | None, log: str, **given: Any) -> None:
+    """Ask a disk for what its parameters follow from.
+
+    TARGET is a block device, or a file that fills one. It is read past the page cache, one request
+    at a time, for some minutes; nothing is written to it, unless --write is said. It should have
+    nothing else to do.
+    """
+    from gordon.cli import output
+    from gordon.cli.progress import Progress
+    from gordon.disk import fit as fits
+
+    if (target is None) == (given["device"] is None and given["diskspecs"] is None):
+        raise click.UsageError("which disk? TARGET, or a simulated one: --preset or --diskspecs")
+    output.check(log)
+    with Progress("probing") as progress:
+        fits.probe(target, log, progress=progress.about, **given)
+    click.echo(f"wrote {log}", err=True)
+
+
+@click.command()
+@click.argument("log")
+@click.option("-o", "--out", metavar="FILE.toml", help="The disk, for --preset.")
+@click.option(
+    "--like",
+    default="sata-7200-1tb",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="Where what probes do not show is taken from: queue, power.",
+)
+@click.option("--plot", metavar="FILE", help="Draw seeks and zones: .png, .svg or .pdf.")
+@options.json_out
+def fit(log: str, out: str | None, like: str, plot: str | None, json_path: str | None) -> None:
+    """Find a disk's parameters in the log of `gordon disk probe`.
+
+    Seek curve, revolution, zones, skews, heads, read cache, interface; and how near the disk that
+    they make comes to the one probed.
+    """
+    from gordon.cli import output, terminal
+    from gordon.cli.fit_view import draw, show
+    from gordon.cli.progress import Progress
+    from gordon.disk import fit as fits
+
+    output.check(json_path, out, plot)
+    with Progress("fitting") as progress:
+        fitted = fits.fit(log, like=like, progress=progress.about)
+    files = {}
+    if out is not None:
+        files[out] = fitted.toml
+    if json_path is not None:
+        files[json_path] = json.dumps(fitted.report, indent=1) + "\n"
+    if plot is not None:
+        draw(plot, fitted)
+    output.write(files)
+    silent = json_path == output.STDOUT
+    show(terminal.messages() if silent else terminal.data(), fitted)
+    for path in (*files, plot):
+        if path is not None and path != output.STDOUT:
+            click.echo(f"wrote {path}", err=True)

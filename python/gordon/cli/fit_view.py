@@ -1,0 +1,102 @@
+"""A fitted disk for people: one screen, one picture."""
+
+from typing import TYPE_CHECKING, Any
+
+from gordon.cli import picture
+from gordon.cli.terminal import Output
+from gordon.human import binary, figures
+
+if TYPE_CHECKING:
+    from gordon.disk.fit import Fit
+
+
+def show(console: Output, fitted: "Fit") -> None:
+    """The parameters, and how good they are."""
+    found, good = fitted.model.parameters, fitted.goodness
+    console.text(f"{fitted.about['target']}: fitted to {fitted.about['probes']:,} timed requests")
+    rows = [
+        ("revolution", f"{found['revolution_ms']:.4f} ms ({found['rpm']:,} a minute)"),
+        ("capacity", f"{found['sectors']:,} sectors, {found['cylinders']:,} cylinders"),
+        ("heads", "skews do not tell" if found["heads"] is None else str(found["heads"])),
+        ("zones", _zones(found["zones"])),
+        ("skews", _skews(found)),
+        *_seeks("seek", found["seek_ms"]),
+    ]
+    if found["head_switch_ms"] is not None:
+        rows.append(("head switch", f"{figures(found['head_switch_ms'])} ms"))
+    if found["read_cache"] is None:
+        rows.append(("memory", "nothing was read from any"))
+    else:
+        rows += [
+            ("read cache", _cache(found["read_cache"])),
+            ("overhead", f"{figures(found['overhead_us'])} us"),
+            ("interface", f"{figures(found['interface_mb_s'])} MB/s"),
+        ]
+    rows += _writes(found["writes"])
+    for name, value in rows:
+        console.text(f"{name:12} {value}")
+    took, fitted_took = good["mean_response_ms"], good["fitted_mean_response_ms"]
+    console.text(
+        f"{good['reads']:,} reads at random, asked of both: {figures(took)} and "
+        f"{figures(fitted_took)} ms on average; distributions {figures(good['demerit_ms'])} ms "
+        f"apart (RMS), {good['demerit_of_mean']:.1%} of the mean; {figures(good['chance_ms'])} ms "
+        "is chance"
+    )
+
+
+def _zones(zones: list[dict[str, Any]]) -> str:
+    first, last = zones[0]["sectors_per_track"], zones[-1]["sectors_per_track"]
+    return f"{len(zones)}, {first:,} to {last:,} sectors a track"
+
+
+def _skews(found: dict[str, Any]) -> str:
+    track, cylinder = figures(found["track_skew_ms"]), figures(found["cylinder_skew_ms"])
+    return f"{track} ms from track to track, {cylinder} to the next cylinder"
+
+
+def _seeks(name: str, seek: dict[str, float]) -> list[tuple[str, str]]:
+    words = ", ".join(f"{figures(ms)} ms {kind.replace('_', ' ')}" for kind, ms in seek.items())
+    return [(name, words)]
+
+
+def _cache(cache: dict[str, Any]) -> str:
+    return (
+        f"{binary(cache['bytes'])} in {cache['segments']} segments, "
+        f"{binary(cache['read_ahead_bytes'])} read ahead"
+    )
+
+
+def _writes(writes: dict[str, Any] | None) -> list[tuple[str, str]]:
+    if writes is None:
+        return []
+    rows = _seeks("write seek", writes["seek_ms"])
+    if writes["through"]:
+        return [*rows, ("write cache", "none: a write is done when it is on the medium")]
+    limit, pieces = writes["cache_bytes"], writes["extents"]
+    return [*rows, ("write cache", f"{binary(limit)}, {pieces} pieces")]
+
+
+def draw(path: str, fitted: "Fit") -> None:
+    """Seek times over distance with the curve through them, and sectors a track over the disk."""
+    picture.kind(path)
+    import numpy as np
+    from matplotlib.figure import Figure
+
+    found = fitted.model.parameters
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    distances = np.array([seek["cylinders"] for seek in found["seeks"]], dtype=np.float64)
+    times = [seek["ms"] for seek in found["seeks"]]
+    within = [seek["within_ms"] for seek in found["seeks"]]
+    left.errorbar(distances, times, yerr=within, fmt=".", label="from times")
+    over = np.linspace(1, distances[-1], 500)
+    left.plot(over, fitted.model.curve.time(over) / 1e6, "-", label="a + b sqrt(d) + c d")
+    left.set(xlabel="cylinders", ylabel="seek (ms)", title="Seeks (reads)", ylim=(0, None))
+    left.legend()
+    zones = found["zones"]
+    edges = [zone["first_sector"] * 512 / 1e9 for zone in zones] + [found["sectors"] * 512 / 1e9]
+    right.stairs([zone["sectors_per_track"] for zone in zones], edges)
+    right.set(
+        xlabel="GB from the outside in", ylabel="sectors a track", title="Zones", ylim=(0, None)
+    )
+    picture.save(path, figure)

@@ -1,0 +1,72 @@
+"""A run on a simulated device, or several side by side, from its options to files and screen."""
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gordon.cli import options, output, terminal
+from gordon.cli.progress import Progress
+from gordon.cli.terminal import Output
+from gordon.runs import FILES
+
+if TYPE_CHECKING:
+    from gordon.results import Comparison, Run
+
+
+def run(
+    simulate: "Callable[..., Run]",
+    asked: str,
+    given: dict[str, Any],
+    view: "Callable[[Output, Any], None]",
+) -> None:
+    """Asks a device for a trace or a pattern, writes what is wanted, and shows the rest."""
+    device, parquet = given.pop("device"), given.pop("parquet")
+    json_path, report = given.pop("json_path"), given.pop("report")
+    files = [given[name] for name in FILES if name in given]
+    output.check(json_path, report, *files)
+    with Progress("simulating") as progress:
+        result = simulate(asked, device, progress=progress.tick, **options.given(given))
+    if parquet is not None:
+        result.to_parquet(parquet)
+    _finish(result, json_path, report, view)
+    for path in (parquet, *files):
+        if path is not None:
+            click.echo(f"wrote {path}", err=True)
+
+
+def compare(
+    simulate: "Callable[..., Comparison[Any]]",
+    words: tuple[str, ...],
+    given: dict[str, Any],
+    view: "Callable[[Output, Any], None]",
+) -> None:
+    """The same for several devices: a trace comes before them where there is no pattern."""
+    json_path, report, pattern = (given.pop(name) for name in ("json_path", "report", "pattern"))
+    output.check(json_path, report)
+    trace, devices = (words[0], words[1:]) if pattern is None else (None, words)
+    with Progress("simulating") as progress:
+        result = simulate(
+            trace, devices, pattern=pattern, progress=progress.tick, **options.given(given)
+        )
+    _finish(result, json_path, report, view)
+
+
+def _finish(
+    result: "Run | Comparison[Any]",
+    json_path: str | None,
+    report: str | None,
+    view: "Callable[[Output, Any], None]",
+) -> None:
+    """Writes JSON and report; shows the rest where stdout is not taken."""
+    files = {}
+    if json_path is not None:
+        files[json_path] = json.dumps(result.report, indent=1) + "\n"
+    if report is not None:
+        files[report] = result.html()
+    output.write(files)
+    for path in files:
+        if path != output.STDOUT:
+            click.echo(f"wrote {path}", err=True)
+    view(terminal.messages() if output.STDOUT in files else terminal.data(), result)

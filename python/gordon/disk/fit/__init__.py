@@ -1,0 +1,125 @@
+"""The parameters of a disk from its times: probe it, then fit.
+
+    from gordon.disk import fit
+    fit.probe("/dev/sdb", "probes.parquet")      # reads only, some minutes
+    found = fit.fit("probes.parquet")
+    found.report["goodness"]["demerit_of_mean"], found.toml
+
+How it is done and what it cannot see: `docs/design/disk-fit.md`.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import fspath
+from typing import Any
+
+from gordon import __version__, _core
+from gordon.disk import device as devices
+from gordon.disk.fit.asking import Prober, Progress, Recorded, Recorder, answered
+from gordon.disk.fit.extract import Found, extract
+from gordon.disk.fit.model import Model, goodness, model
+from gordon.disk.fit.toml import text
+from gordon.presets import Device
+from gordon.runs import Path
+
+__all__ = ["Fit", "fit", "probe"]
+
+
+class _Simulated:
+    """A simulated disk as the unknown one."""
+
+    sector = 512
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self._prober = _core.DiskProber(json.dumps(config))
+
+    def capacity(self) -> int:
+        return self._prober.capacity()
+
+    def probe(self, asked: Any) -> list[tuple[int, int]]:
+        return self._prober.probe(asked)
+
+
+def probe(
+    target: Path | None,
+    log: Path,
+    *,
+    device: Device | None = None,
+    diskspecs: Path | None = None,
+    set_values: Sequence[str] = (),
+    lateness: str = "0ns",
+    seed: int = 1,
+    write: bool = False,
+    progress: Progress | None = None,
+) -> Found:
+    """Asks a block device or a file, or in its place a simulated disk, and writes the log.
+
+    Nothing is written to the target, unless `write`: then what it holds is lost. `lateness` is by
+    how much a simulated disk's host sees completions late, on average.
+    """
+    about: dict[str, Any] = {"gordon": __version__, "seed": seed, "write": write}
+    prober: Prober
+    if target is None:
+        made = devices.made(devices.DEFAULT if device is None else device, diskspecs, set_values)
+        prober = _Simulated({"device": made, "lateness": lateness, "seed": seed})
+        name = devices.name(devices.DEFAULT if device is None else device, diskspecs)
+        about |= {"target": name, "simulated": True, "lateness": lateness}
+    else:
+        raise NotImplementedError
+    recorder = Recorder(prober)
+    about |= {"capacity_bytes": prober.capacity(), "sector_bytes": prober.sector}
+    found = answered(extract(prober.capacity() // prober.sector, seed, write), recorder, progress)
+    recorder.write(log, about | {"probes": recorder.count})
+    return found
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A disk fitted to a log of probes."""
+
+    about: dict[str, Any]
+    model: Model
+    goodness: dict[str, float]
+    provenance: dict[str, Any]
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The disk, as `gordon.disk.replay` takes it."""
+        return self.model.config
+
+    @cached_property
+    def toml(self) -> str:
+        """Its file."""
+        return text(self.config, self.about, self.goodness)
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What was found; keys are in snake_case and carry their units."""
+        return {
+            "probed": self.about,
+            "parameters": self.model.parameters,
+            "goodness": self.goodness,
+            "provenance": self.provenance,
+        }
+
+
+def fit(log: Path, *, like: Device = devices.DEFAULT, progress: Progress | None = None) -> Fit:
+    """The disk that a log of probes tells of. What times do not tell is that of `like`."""
+    recorded = Recorded(log)
+    about = recorded.about
+    found = answered(
+        extract(recorded.capacity() // recorded.sector, int(about["seed"]), bool(about["write"])),
+        recorded,
+        progress,
+    )
+    if devices.kind(like) != devices.DISK:
+        raise _core.GordonError(
+            f"--like {like}: a drive without a queue", "a disk of `gordon disk presets`"
+        )
+    name = devices.name(like, None)
+    origin = f"{about['target']}" + (" (simulated)" if about.get("simulated") else "")
+    fitted = model(found, devices.load(like), name, origin, recorded.sector)
+    provenance = {"gordon": __version__, "log": fspath(log), "like": name}
+    return Fit(about, fitted, goodness(found, fitted.config, recorded.sector), provenance)

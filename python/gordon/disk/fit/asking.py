@@ -1,0 +1,153 @@
+"""Asking a disk: batches of timed probes, one request at a time, and who answers them.
+
+The extraction is written as generators: it yields a batch and is sent the times. So a real disk, a
+simulated one and a log of either answer the same questions.
+"""
+
+import json
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from os import fspath
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gordon import _core
+from gordon.runs import Path
+
+READ, WRITE, FLUSH = 0, 1, 3
+
+Floats = NDArray[np.float64]
+Probes = tuple[list[int], list[int], list[int], list[int]]
+"""By column: operation, offset, length in bytes, nanoseconds after the one before."""
+Progress = Callable[[str, int], None]
+"""Hears what is asked about, and how many probes were answered."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Probes: places and lengths in sectors, times in nanoseconds after the one before is done."""
+
+    about: str
+    sectors: list[int]
+    length: int | list[int] = 1
+    think: float | list[float] = 0.0
+    op: int | list[int] = READ
+
+    def columns(self, unit: int) -> Probes:
+        """As the core takes them; a sector has so many bytes."""
+        count = len(self.sectors)
+        length = self.length if isinstance(self.length, list) else [self.length] * count
+        think = self.think if isinstance(self.think, list) else [self.think] * count
+        op = self.op if isinstance(self.op, list) else [self.op] * count
+        return (
+            op,
+            [sector * unit for sector in self.sectors],
+            [sectors * unit for sectors in length],
+            [round(after) for after in think],
+        )
+
+
+@dataclass(frozen=True)
+class Timed:
+    """The answers, in nanoseconds."""
+
+    issued: Floats
+    completed: Floats
+
+    @property
+    def took(self) -> Floats:
+        """Response times."""
+        return self.completed - self.issued
+
+
+T = TypeVar("T")
+Asking = Generator[Batch, Timed, T]
+
+
+class Prober(Protocol):
+    """Who answers; its sectors have `sector` bytes, its capacity is in bytes."""
+
+    @property
+    def sector(self) -> int: ...
+    def capacity(self) -> int: ...
+    def probe(self, asked: Probes) -> list[tuple[int, int]]: ...
+
+
+class Recorder:
+    """Asks a prober and keeps what was asked and answered, for a log."""
+
+    def __init__(self, prober: Prober) -> None:
+        self._prober = prober
+        self._asked: Probes = ([], [], [], [])
+        self._answers: list[tuple[int, int]] = []
+
+    @property
+    def sector(self) -> int:
+        return self._prober.sector
+
+    def capacity(self) -> int:
+        return self._prober.capacity()
+
+    def probe(self, asked: Probes) -> list[tuple[int, int]]:
+        answers = self._prober.probe(asked)
+        for kept, new in zip(self._asked, asked, strict=True):
+            kept.extend(new)
+        self._answers.extend(answers)
+        return answers
+
+    @property
+    def count(self) -> int:
+        """Probes that were answered."""
+        return len(self._answers)
+
+    def write(self, path: Path, about: dict[str, Any]) -> None:
+        """Writes the log: a row for each probe, and what was probed."""
+        _core.probes_write(fspath(path), json.dumps(about), self._asked, self._answers)
+
+
+class Recorded:
+    """Answers as a log has them. The questions are those it was made with, or it cannot answer."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = fspath(path)
+        about, (ops, *others), self._answers = _core.probes_read(self.path)
+        self._asked = [list(ops), *others]
+        self.about: dict[str, Any] = json.loads(about)
+        self._at = 0
+
+    @property
+    def sector(self) -> int:
+        return int(self.about["sector_bytes"])
+
+    def capacity(self) -> int:
+        return int(self.about["capacity_bytes"])
+
+    def probe(self, asked: Probes) -> list[tuple[int, int]]:
+        first, self._at = self._at, self._at + len(asked[0])
+        if any(kept[first : self._at] != new for kept, new in zip(self._asked, asked, strict=True)):
+            raise _core.GordonError(
+                f"{self.path}: its probes are not those that this version asks "
+                f"(it was made by gordon {self.about.get('gordon', '?')})",
+                "`gordon disk probe` again",
+            )
+        return self._answers[first : self._at]
+
+
+def answered(asking: Asking[T], prober: Prober, progress: Progress | None = None) -> T:
+    """Carries a conversation through."""
+    done = 0
+    try:
+        batch = next(asking)
+        while True:
+            times = np.array(prober.probe(batch.columns(prober.sector)), dtype=np.float64).reshape(
+                -1, 2
+            )
+            done += len(times)
+            if progress is not None:
+                progress(batch.about, done)
+            batch = asking.send(Timed(times[:, 0], times[:, 1]))
+    except StopIteration as end:
+        found: T = end.value
+        return found

@@ -1,0 +1,121 @@
+"""The memory on board, and the way to it.
+
+Whether a read comes from memory shows in its time: no sector has to come by. Every question is
+asked where nothing was read before.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gordon.disk.fit.asking import Asking, Batch
+from gordon.disk.fit.spindle import Spindle
+
+LENGTHS = (1, 8, 32, 64, 128, 256, 512)
+# Long enough to read ahead as far as a drive goes.
+IDLE = 3e8
+REPEATS = 3
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What it keeps of what was read; sectors, nanoseconds."""
+
+    overhead: float
+    sectors_a_second: float
+    read_ahead: int
+    segments: int
+    segment: int
+
+
+class _Fresh:
+    """Places where nothing was read yet: at random, each the only one far around."""
+
+    def __init__(self, capacity: int, rng: np.random.Generator) -> None:
+        self._capacity, self._rng = capacity, rng
+
+    def take(self, room: int) -> int:
+        return int(self._rng.integers(0, self._capacity - room - 1))
+
+
+def memory(spindle: Spindle, capacity: int, rng: np.random.Generator) -> Asking[Memory | None]:
+    """Its parameters; none where nothing is ever read from memory."""
+    if spindle.hit == 0:
+        return None
+    fresh = _Fresh(capacity, rng)
+    overhead, rate = yield from interface(spindle, fresh)
+    quick = spindle.quick
+
+    def often(ask: Callable[[], Asking[bool]]) -> Asking[bool]:
+        hits = 0
+        for _ in range(REPEATS):
+            hits += yield from ask()
+        return hits * 2 > REPEATS
+
+    def ahead(distance: int) -> Asking[bool]:
+        def ask() -> Asking[bool]:
+            at = fresh.take(distance)
+            times = yield Batch("read-ahead", [at, at + distance], think=[0.0, IDLE])
+            return bool(times.took[1] < quick)
+
+        return (yield from often(ask))
+
+    def held(count: int) -> Asking[bool]:
+        def ask() -> Asking[bool]:
+            places = [fresh.take(0) for _ in range(count)]
+            times = yield Batch("segments", [*places, places[0]])
+            return bool(times.took[-1] < quick)
+
+        return (yield from often(ask))
+
+    def kept(length: int) -> Asking[bool]:
+        def ask() -> Asking[bool]:
+            at = fresh.take(length + 64)
+            chunk = 64
+            starts = list(range(at, at + length, chunk))
+            lengths = [min(chunk, at + length - start) for start in starts]
+            times = yield Batch("segments", [*starts, at], length=[*lengths, 1])
+            return bool(times.took[-1] < quick)
+
+        return (yield from often(ask))
+
+    read_ahead = yield from _most(ahead, min(1 << 20, capacity // 64))
+    segments = max(1, (yield from _most(held, 2048)))
+    segment = yield from _most(kept, min(1 << 18, capacity // 64))
+    return Memory(overhead, rate, read_ahead, segments, max(segment, read_ahead, 1))
+
+
+def interface(spindle: Spindle, fresh: _Fresh) -> Asking[tuple[float, float]]:
+    """Overhead and rate: what is read again comes from memory, longer reads take longer."""
+    lengths, places = [], []
+    for length in LENGTHS:
+        for _ in range(REPEATS):
+            at = fresh.take(length)
+            places += [at, at]
+            lengths += [length, length]
+    times = yield Batch("interface", places, length=lengths)
+    again = times.took[1::2].reshape(-1, REPEATS)
+    least = again.min(axis=1)
+    sectors = np.array(LENGTHS, dtype=np.float64)
+    hits = least < spindle.revolution / 2
+    slope, start = np.polyfit(sectors[hits], least[hits], 1)
+    return max(0.0, float(start)), 1e9 / float(slope)
+
+
+def _most(test: Callable[[int], Asking[bool]], limit: int) -> Asking[int]:
+    """The largest number that passes, to 1 %; larger ones do not."""
+    low, high = 0, 1
+    while high <= limit:
+        if not (yield from test(high)):
+            break
+        low, high = high, high * 2
+    else:
+        return low
+    while high - low > max(1, low // 100):
+        middle = (low + high) // 2
+        if (yield from test(middle)):
+            low = middle
+        else:
+            high = middle
+    return low

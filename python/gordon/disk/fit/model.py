@@ -1,0 +1,264 @@
+"""From what was found to a disk of ours: its file, and how well it answers as the unknown one
+did."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gordon import _core
+from gordon.disk.fit.arm import Least
+from gordon.disk.fit.asking import Floats
+from gordon.disk.fit.extract import Found
+
+# Bytes of a sector of ours.
+SECTOR = 512
+# A curve of three times is taken where it is as close to the seeks as this, else their table.
+CLOSE = 0.03
+
+
+@dataclass(frozen=True)
+class Curve:
+    """a + b sqrt(d) + c d through the seeks, in nanoseconds; `off` is the weighted mean distance,
+    relative."""
+
+    a: float
+    b: float
+    c: float
+    off: float
+
+    def time(self, distance: Floats | float) -> Floats:
+        return np.asarray(self.a + self.b * np.sqrt(distance) + self.c * np.asarray(distance))
+
+    def three(self, cylinders: int) -> dict[str, float]:
+        """The times that data sheets print, of a disk of so many cylinders."""
+        distances = np.arange(1, cylinders, dtype=np.float64)
+        pairs = cylinders - distances
+        return {
+            "track_to_track": float(self.time(1)),
+            "average": float((pairs * self.time(distances)).sum() / pairs.sum()),
+            "full_stroke": float(self.time(cylinders - 1)),
+        }
+
+
+def curve(seeks: list[tuple[int, Least]]) -> Curve:
+    """Least squares, each seek by how well it is known."""
+    distances = np.array([distance for distance, _ in seeks], dtype=np.float64)
+    times = np.array([seek.time for _, seek in seeks])
+    weight = 1 / (np.array([seek.within for _, seek in seeks]) + 0.005 * times + 1e3)
+    terms = np.stack([np.ones_like(distances), np.sqrt(distances), distances], axis=1)
+    a, b, c = np.linalg.lstsq(terms * weight[:, None], times * weight, rcond=None)[0]
+    off = np.abs(terms @ [a, b, c] - times) / np.maximum(times, 1.0)
+    return Curve(float(a), float(b), float(c), float(np.average(off, weights=weight)))
+
+
+@dataclass(frozen=True)
+class Model:
+    """A disk as `gordon disk` takes it."""
+
+    config: dict[str, Any]
+    curve: Curve
+    """Of reads."""
+    parameters: dict[str, Any]
+    """In words of the field, as reports have them."""
+
+
+def model(
+    found: Found, like: dict[str, Any], like_name: str, origin: str, sector: int = SECTOR
+) -> Model:
+    """The disk; what times of single reads do not tell is that of `like`. It was asked by sectors
+    of so many bytes; ours have 512."""
+    unit = sector // SECTOR
+
+    def measured(value: Any, how: str = "") -> dict[str, Any]:
+        return {"value": value, "source": f"times of {origin}{how}"}
+
+    def inferred(value: Any, why: str) -> dict[str, Any]:
+        return {"value": value, "assumed": why}
+
+    def borrowed(field: Any) -> dict[str, Any]:
+        value = field["value"] if isinstance(field, dict) else field
+        return inferred(value, f"not to be seen by single reads: that of {like_name}")
+
+    inner, heads = found.cylinder, found.cylinder.heads
+    table, held = [], 0
+    for zone in found.zones[:-1]:
+        cylinders = round((zone.end - zone.first) / (zone.per_track * heads))
+        table.append({"cylinders": cylinders, "sectors_per_track": zone.per_track * unit})
+        held += cylinders * zone.per_track * heads
+    last = found.zones[-1].per_track
+    table.append(
+        {
+            "cylinders": -(-(found.sectors - held) // (last * heads)),
+            "sectors_per_track": last * unit,
+        }
+    )
+    total = sum(zone["cylinders"] for zone in table)
+
+    through = curve(found.arm.seeks)
+    three = through.three(total)
+    read, first = _seek(found.arm.seeks, through, total, measured)
+    # A microsecond each for rounding: a skew is never less than what a write needs to go on.
+    track_skew, cylinder_skew = inner.track_skew, max(inner.cylinder_skew, first + 1e3)
+    switch = found.arm.head_switch
+    switch_time = min(switch.time if switch else first, track_skew - 1e3)
+    written = found.writes
+    write: dict[str, Any]
+    if written is None:
+        settle = min(track_skew - switch_time, cylinder_skew - max(first, switch_time)) - 1e3
+        why = "skews that leave just room for it: reads do not show writes"
+        write = {"write_settle_ms": inferred(round(max(0.0, settle) / 1e6, 4), why)}
+    else:
+        curve_of_writes = curve(written.seeks)
+        longer = max(first, float(curve_of_writes.time(1)))
+        track_skew = max(track_skew, switch_time + longer - first + 1e3)
+        cylinder_skew = max(cylinder_skew, longer + 1e3, switch_time + longer - first + 1e3)
+        write = {"write": _seek(written.seeks, curve_of_writes, total, measured, least=first)[0]}
+    memory = found.memory
+    ahead = memory.read_ahead * sector if memory else 0
+    reads = memory.segments * memory.segment * sector if memory else SECTOR
+    rate = memory.sectors_a_second * sector if memory else 300e6
+    kept = written.cache * sector if written and not written.through else None
+    heads_of = (
+        measured(heads)
+        if inner.known
+        else inferred(1, "skews do not tell cylinders apart: each track counts as one")
+    )
+    config = {
+        "summary": f"disk fitted to {origin}",
+        "geometry": {
+            "sectors": measured(found.sectors * unit),
+            "heads": heads_of,
+            "rpm": measured(round(60e9 / found.spindle.revolution)),
+            "track_skew": measured(_time(track_skew)),
+            "cylinder_skew": measured(_time(cylinder_skew)),
+            "zones": {"table": table},
+        },
+        "seek": {
+            "head_switch": measured(_time(switch_time))
+            if switch
+            else inferred(_time(switch_time), "one head: there is none"),
+            "read": read,
+            **write,
+        },
+        "interface": {
+            "rate_per_s": measured(f"{rate / 1e6:.4g}MB")
+            if memory
+            else inferred("300MB", "nothing came from memory"),
+            "overhead": measured(_time(memory.overhead if memory else 0.0)),
+            "queue_depth": borrowed(like["interface"]["queue_depth"]),
+        },
+        "cache": {
+            "size": measured(_size(reads + kept))
+            if kept
+            else inferred(
+                _size(2 * reads), "what was seen to be kept of reads, and as much for writes"
+            ),
+            "write_limit": measured(_size(kept))
+            if kept
+            else inferred(_size(reads), "as much as for reads: reads do not show it"),
+            **({"write_through": True} if written and written.through else {}),
+            "write_extents": measured(written.extents)
+            if kept and written
+            else borrowed(like["cache"]["write_extents"]),
+            "segments": measured(memory.segments if memory else 1),
+            "read_ahead": measured(_size(ahead)),
+            "destage": borrowed(like["cache"]["destage"]),
+        },
+        "scheduler": {"ageing": borrowed(like["scheduler"].get("ageing", 0.0))},
+        "power": {state: borrowed(like["power"][state]) for state in ("idle", "read", "write")},
+    }
+    parameters = {
+        "sectors": found.sectors * unit,
+        "revolution_ms": found.spindle.revolution / 1e6,
+        "rpm": round(60e9 / found.spindle.revolution),
+        "heads": heads if inner.known else None,
+        "zones": [
+            {"first_sector": zone.first * unit, "sectors_per_track": zone.per_track * unit}
+            for zone in found.zones
+        ],
+        "cylinders": total,
+        "track_skew_ms": track_skew / 1e6,
+        "cylinder_skew_ms": cylinder_skew / 1e6,
+        "head_switch_ms": switch.time / 1e6 if switch else None,
+        "seek_ms": {name: time / 1e6 for name, time in three.items()},
+        "seek_curve_off": through.off,
+        "seeks": [
+            {"cylinders": d, "ms": seek.time / 1e6, "within_ms": seek.within / 1e6}
+            for d, seek in found.arm.seeks
+        ],
+        "writes": None
+        if written is None
+        else {
+            "through": written.through,
+            "seek_ms": {k: v / 1e6 for k, v in curve(written.seeks).three(total).items()},
+            "cache_bytes": kept,
+            "extents": written.extents if kept else None,
+        },
+        "overhead_us": memory.overhead / 1e3 if memory else None,
+        "interface_mb_s": rate / 1e6 if memory else None,
+        "read_cache": None
+        if memory is None
+        else {
+            "segments": memory.segments,
+            "segment_bytes": memory.segment * sector,
+            "read_ahead_bytes": ahead,
+            "bytes": reads,
+        },
+    }
+    return Model(config, through, parameters)
+
+
+def _seek(
+    seeks: list[tuple[int, Least]],
+    through: Curve,
+    cylinders: int,
+    measured: Callable[[Any, str], dict[str, Any]],
+    least: float = 0.0,
+) -> tuple[dict[str, Any], float]:
+    """The config of a seek curve, and its time over one cylinder: three times where the curve
+    through them is close to all, else the table. None is shorter than `least`."""
+    three = through.three(cylinders)
+    rising = bool(np.all(np.diff(through.time(np.arange(1, cylinders, dtype=np.float64))) >= 0))
+    if through.off < CLOSE and rising and three["track_to_track"] > 0:
+        note = f"; within {through.off:.1%} of {len(seeks)} distances"
+        three["track_to_track"] = max(three["track_to_track"], least)
+        return {k: measured(_time(v), note) for k, v in three.items()}, three["track_to_track"]
+    table = [[distance, _time(max(seek.time, least))] for distance, seek in seeks]
+    return {"table": table}, max(seeks[0][1].time, least)
+
+
+def _time(nanoseconds: float) -> str:
+    return f"{round(nanoseconds) / 1e6:.6f}".rstrip("0").rstrip(".") + "ms"
+
+
+def _size(count: int) -> str:
+    for factor, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if count % factor == 0:
+            return f"{count // factor}{name}"
+    return f"{count}B"
+
+
+def goodness(found: Found, config: dict[str, Any], sector: int = SECTOR) -> dict[str, float]:
+    """The reads at the end, asked of the fitted disk too: how far their times lie from the
+    unknown's.
+
+    The demerit is the RMS distance of the two distributions (Ruemmler and Wilkes, IEEE Computer
+    27(3), 1994): both in order, and the differences in pairs.
+    """
+    prober = _core.DiskProber(json.dumps({"device": {"config": config}}))
+    fitted = np.array(prober.probe(found.check.batch.columns(sector)), dtype=np.float64)
+    theirs, ours = np.sort(found.check.times.took), np.sort(fitted[:, 1] - fitted[:, 0])
+    demerit = float(np.sqrt(np.mean((theirs - ours) ** 2)))
+    # Angles are not the unknown disk's: so far two runs of one disk would be apart.
+    halves = np.sort(found.check.times.took[::2]) - np.sort(found.check.times.took[1::2])
+    return {
+        "reads": len(theirs),
+        "demerit_ms": demerit / 1e6,
+        "demerit_of_mean": demerit / float(theirs.mean()),
+        "chance_ms": float(np.sqrt(np.mean(halves**2) / 2)) / 1e6,
+        "mean_response_ms": float(theirs.mean()) / 1e6,
+        "fitted_mean_response_ms": float(ours.mean()) / 1e6,
+    }

@@ -1,0 +1,173 @@
+"""What turns: the revolution, tracks, skews, zones.
+
+The completion of a read tells, modulo a revolution, the angle of its last sector. Reads go down
+from sector to sector, for a drive reads ahead upwards: what lies below is not in its memory.
+(Worthington, Ganger, Patt and Wilkes, "On-Line Extraction of SCSI Disk Drive Parameters",
+SIGMETRICS 1995, interrogate drives likewise; Schlosser and others, FAST 2005, find tracks by
+rotation.)
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from gordon._core import GordonError
+from gordon.disk.fit.asking import Asking, Batch, Floats
+
+# Points on a track: enough that one is on each side of every skew.
+POINTS = 13
+# A skew is longer than this part of a revolution; what is less is the noise of a host.
+LEAST_SKEW = 0.015
+
+
+@dataclass(frozen=True)
+class Spindle:
+    """How it turns."""
+
+    revolution: float
+    """Nanoseconds."""
+    spread: float
+    """Standard deviation of completions about it, in nanoseconds."""
+    hit: float
+    """What a read from memory takes, in nanoseconds; zero where it has none."""
+
+    @property
+    def quick(self) -> float:
+        """What takes less came from memory."""
+        return self.hit and self.hit + max(self.hit / 2, 6 * self.spread)
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """A few neighbouring tracks."""
+
+    per_track: float
+    """Sectors that pass in a revolution."""
+    skews: list[tuple[int, float]]
+    """Where one ends: at most `step` sectors below this one, and nanoseconds that are lost
+    there."""
+    step: int
+    bottom: int
+    """The lowest sector that was read."""
+
+
+def revolution(top: int, rng: np.random.Generator) -> Asking[Spindle]:
+    """How long it takes: reads of ever lower sectors at random times are a multiple apart."""
+    again = yield Batch("memory", [top, top, top, top])
+    down = yield Batch("revolution", list(range(top - 1, top - 34, -1)))
+    gap = float(np.median(np.diff(down.completed)))
+    think = rng.uniform(0, 5, 200) * gap
+    below = range(top - 40, top - 240, -1)
+    times = yield Batch("revolution", list(below), think=think.tolist())
+    apart = np.diff(times.completed)
+    turns = np.round(apart / gap)
+    # apart = turns x revolution - a sector, but where a track ends or memory answered: those are
+    # told by their distance from the rest, and the course goes on behind them from where it may.
+    known = np.stack([turns, np.ones(len(turns))], axis=1)
+    off = apart - known @ _robust(known, apart)
+    usual = 1.48 * float(np.median(np.abs(off)))
+    odd = (np.abs(off) > max(8 * usual, gap / 200)) | (turns < 1)
+    count = np.arange(len(turns) + 1, dtype=np.float64)
+    passed = np.concatenate([[0.0], np.cumsum(turns)])
+    steps = [count > at for at in np.flatnonzero(odd)]
+    course = np.stack([passed, count, np.ones(len(count)), *steps], axis=1)
+    solution = np.linalg.lstsq(course, times.completed, rcond=None)[0]
+    turn, spread = float(solution[0]), float(np.std(times.completed - course @ solution))
+    if not (2e6 < turn < 25e6 and odd.mean() < 0.1 and spread < turn / 20):
+        raise GordonError(
+            f"reads of neighbouring sectors, downwards, end {gap / 1e6:.3f} ms apart "
+            f"(within {spread / 1e6:.3f} ms of turns of {turn / 1e6:.3f}): no disk turns like that",
+            "a hard disk itself, with nothing between that keeps data or takes its time "
+            "(no solid-state drive, virtual disk or RAID controller)",
+        )
+    hit = float(np.median(again.took[1:]))
+    return Spindle(turn, spread, hit if hit < turn / 4 else 0.0)
+
+
+def _robust(known: Floats, measured: Floats) -> Floats:
+    """Least squares, and again without what lies far off."""
+    solution = np.linalg.lstsq(known, measured, rcond=None)[0]
+    for _ in range(3):
+        off = np.abs(measured - known @ solution)
+        near = off <= 4 * np.median(off) + 1
+        solution = np.linalg.lstsq(known[near], measured[near], rcond=None)[0]
+    return np.asarray(solution)
+
+
+def increments(spindle: Spindle, about: str, places: list[int]) -> Asking[Floats]:
+    """How far, as time, each sector lies before the one read before it, modulo a revolution.
+
+    What came from memory is NaN.
+    """
+    times = yield Batch(about, places)
+    turn = spindle.revolution
+    apart = -np.diff(times.completed)
+    # A little below zero is noise, not nearly a revolution.
+    apart = (apart + turn / 4) % turn - turn / 4
+    from_memory = times.took < spindle.quick
+    apart[from_memory[1:] | from_memory[:-1]] = np.nan
+    return apart
+
+
+def first_guess(spindle: Spindle, top: int) -> Asking[float]:
+    """Sectors on a track, roughly, where nothing is known yet."""
+    step, turn = 1, spindle.revolution
+    while step < top // 16:
+        places = [top - step * i for i in range(10)]
+        unit = float(np.nanmedian((yield from increments(spindle, "tracks", places))))
+        if unit > turn / 16:
+            return step * turn / unit
+        top -= 16 * step
+        step *= 2
+    raise GordonError("no track was found: neighbouring sectors are at no angle", "a hard disk")
+
+
+def tracks(spindle: Spindle, top: int, guess: float, count: float, about: str) -> Asking[Tracks]:
+    """Goes down over so many tracks from a sector."""
+    step = max(1, round(guess / POINTS))
+    points = min(int(count * guess / step) + 2, top // step + 1)
+    places = [top - step * i for i in range(points)]
+    apart = yield from increments(spindle, about, places)
+    unit = float(np.nanmedian(apart))
+    noise = 1.48 * float(np.nanmedian(np.abs(apart - unit)))
+    skewed = apart > unit + max(LEAST_SKEW * spindle.revolution, 6 * noise)
+    # Pieces without a skew have one slope: that of the medium.
+    course = -np.concatenate([[0.0], np.cumsum(np.nan_to_num(apart, nan=unit))])
+    breaks = [0, *(np.flatnonzero(skewed | np.isnan(apart)) + 1).tolist(), len(course)]
+    above, below = 0.0, 0.0
+    for start, end in pairwise(breaks):
+        if end - start > 2:
+            x = np.array(places[start:end], dtype=np.float64)
+            x -= x.mean()
+            y = course[start:end] - course[start:end].mean()
+            above, below = above + float(x @ y), below + float(x @ x)
+    slope = above / below if below else unit / step
+    skews = [(places[i], float(apart[i] - step * slope)) for i in np.flatnonzero(skewed)]
+    return Tracks(spindle.revolution / slope, skews, step, places[-1])
+
+
+def track_start(spindle: Spindle, found: Tracks, sector: int) -> Asking[int]:
+    """Which sector begins the track that a skew was seen under, exactly.
+
+    Each question halves what is left, on the same place of the next lower track: there memory has
+    nothing. So the answer is a sector of a lower track, whole tracks below.
+    """
+    per_track = round(found.per_track)
+    unit = spindle.revolution / found.per_track
+    # A track begins above `low` and at `high` or below.
+    low, high = sector - found.step, sector
+    bottom = found.bottom
+    down = ((sector - bottom) // per_track + 1) * per_track
+    low, high = low - down, high - down
+    while high - low > 1:
+        low, high = low - per_track, high - per_track
+        middle = (low + high) // 2
+        upper = high + per_track // 8
+        apart = yield from increments(spindle, "tracks", [upper, middle])
+        skew = float(apart[0]) - (upper - middle) * unit
+        if skew > LEAST_SKEW * spindle.revolution / 2:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -1,0 +1,186 @@
+"""What a report on hard disks has: the mechanism's time, the buffer, energy by state."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gordon.human import duration
+from gordon.report import page
+from gordon.report.kinds import DeviceKind, Group, Report, Rows, Spec, Value, of, with_unit
+from gordon.report.run_figures import TONES, axis, layout, over_time
+
+if TYPE_CHECKING:
+    from gordon.results import Run
+
+MECHANISM = {
+    "seek": "seek",
+    "rotation": "rotation",
+    "transfer": "transfer, read-ahead too",
+    "idle": "nothing to do",
+}
+# Reading and writing as in the other figures.
+PART_TONES = {
+    "reading": TONES[0],
+    "writing": TONES[1],
+    "idle": "--overhead",
+    "seek": TONES[0],
+    "rotation": TONES[1],
+    MECHANISM["transfer"]: TONES[2],
+    MECHANISM["idle"]: "--overhead",
+}
+RESPONSES = {
+    "mean": "mean",
+    "p50": "median",
+    "p90": "90 %",
+    "p99": "99 %",
+    "p999": "99.9 %",
+    "p9999": "99.99 %",
+    "max": "greatest",
+}
+
+
+class Disk(DeviceKind):
+    name = "disk"
+    unit, in_us = "ms", 1000.0
+
+    def parameters(self, report: Report) -> dict[str, object]:
+        """Either kind's config, if need be as it was read from a description of DiskSim's."""
+        device = dict(report["provenance"]["config"]["device"])
+        described = device.pop("diskspecs", None)
+        ((_, config),) = device.items()
+        return dict(config) | ({} if described is None else {"source": described})
+
+    def card(self, report: Report) -> list[tuple[str, str]]:
+        def ms(value: float | None) -> str:
+            return f"{page.sig(value)} ms"
+
+        return [
+            ("response, mean", ms(report["response_ms"]["mean"])),
+            ("seek, mean", ms(report["seek_ms"]["mean"])),
+            ("rotation, mean", ms(report["rotation_ms"]["mean"])),
+            ("energy", page.si(report["energy_j"], "J")),
+        ]
+
+    def groups(self, reports: list[Report], row: Rows) -> list[Group]:
+        joules = with_unit("J")
+        many = any(report["disks"] > 1 for report in reports)
+        responses = [
+            row(f"{title}, ms", of("response_ms", key)) for key, title in RESPONSES.items()
+        ]
+        states = dict.fromkeys(
+            state["name"] for report in reports for state in report["power_states"]
+        )
+        return [
+            ("All responses", responses),
+            (
+                "Mechanism" + ("s" if many else ""),
+                [
+                    *([row("disks", of("disks"))] if many else []),
+                    *(row(title, _part(key), page.percent) for key, title in MECHANISM.items()),
+                    row("reading, positioning included", of("reading"), page.percent),
+                    row("writing, positioning included", of("writing"), page.percent),
+                    row("at work for each request, ms", _work),
+                    row("seek for each move, ms", of("seek_ms", "mean")),
+                    row("rotation for each move, ms", of("rotation_ms", "mean")),
+                ],
+            ),
+            (
+                "Buffer",
+                [
+                    row("reads served from it", of("buffer_hits")),
+                    row("reads served from what was read ahead", of("read_ahead_hits")),
+                    row("times that the medium was written", of("destages")),
+                    row("sectors written to it", of("sectors_destaged")),
+                ],
+            ),
+            (
+                "Energy",
+                [row("in all", of("energy_j"), joules), *row.parts("energy_by_part_j", joules)],
+            ),
+            (
+                "Below idle",
+                [
+                    *(row(name, _state(name, "time_s"), duration) for name in states),
+                    *(row(f"{name}: times woken", _state(name, "wakes")) for name in states),
+                    *([row("waking", of("waking_s"), duration)] if states else []),
+                ],
+            ),
+        ]
+
+    def figures(self, runs: "list[Run]") -> dict[str, Spec]:
+        found = {
+            "utilisation": over_time(
+                runs,
+                "How busy the mechanism is",
+                "share of the time",
+                {"reading": "reading", "writing": "writing"},
+                share=True,
+            ),
+            "mechanism": _bars(
+                runs,
+                "The mechanism's time",
+                axis("share of the time", tickformat=".0%", range=[0, 1.001], dtick=0.2),
+                {title: _part(key) for key, title in MECHANISM.items()},
+                "%{x:.1%}",
+            ),
+        }
+        known = [run for run in runs if run.report["energy_j"] is not None]
+        parts = dict.fromkeys(part for run in known for part in run.report["energy_by_part_j"])
+        if known:
+            found["energy"] = _bars(
+                known,
+                "Energy by state",
+                axis("energy, J"),
+                {part: of("energy_by_part_j", part) for part in parts},
+                "%{x:.4g} J",
+            )
+        return found
+
+
+def _part(key: str) -> Value:
+    """The part of the mechanism's time."""
+
+    def value(report: Report) -> float | None:
+        times: dict[str, float] = report["mechanism_s"]
+        whole = sum(times.values())
+        return times[key] / whole if whole else None
+
+    return value
+
+
+def _work(report: Report) -> float | None:
+    """What the mechanism did for a request, in milliseconds: the rest of its response it waited."""
+    times = report["mechanism_s"]
+    busy: float = sum(times.values()) - times["idle"]
+    return busy * 1000 / report["requests"] if report["requests"] else None
+
+
+def _state(name: str, key: str) -> Callable[[Report], float | None]:
+    def value(report: Report) -> float | None:
+        return next((s[key] for s in report["power_states"] if s["name"] == name), None)
+
+    return value
+
+
+def _bars(runs: "list[Run]", title: str, x: Spec, parts: dict[str, Value], shown: str) -> Spec:
+    """A bar for each run, in parts one after the other."""
+    names = [run.name for run in runs]
+    left = iter(TONES[2:] * len(parts))
+    data = []
+    for part, value in parts.items():
+        values = [value(run.report) or 0 for run in runs]
+        if any(values):
+            data.append(
+                {
+                    "type": "bar",
+                    "orientation": "h",
+                    "name": part,
+                    "x": values,
+                    "y": names,
+                    "hovertemplate": f"%{{y}}: {part} {shown}<extra></extra>",
+                    "marker": {"color": PART_TONES.get(part) or next(left)},
+                }
+            )
+    made = layout(title, x, axis("", autorange="reversed", type="category", showgrid=False))
+    stacked = {"barmode": "stack", "bargap": 0.4, "showlegend": True}
+    stacked |= {"legend": {"traceorder": "normal"}, "height": 150 + 44 * len(runs)}
+    return {"data": data, "layout": made | stacked}

@@ -1,0 +1,90 @@
+"""What a report on runs wants of a kind of device, and the rows that its tables are made of."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gordon.report import page
+
+if TYPE_CHECKING:
+    from gordon.results import Run
+
+Report = dict[str, Any]
+Value = Callable[[Report], Any]
+Shown = Callable[[Any], str]
+Group = tuple[str, list[dict[str, Any]]]
+Spec = dict[str, Any]
+
+
+class DeviceKind:
+    """What only one kind of device has."""
+
+    name = ""
+    unit, in_us = "us", 1.0
+    """Of its latencies, and what it is in microseconds."""
+
+    def parameters(self, report: Report) -> dict[str, Any]:
+        """What was simulated, as its config has it."""
+        found: dict[str, Any] = report["provenance"]["config"]["device"]
+        return found
+
+    def card(self, report: Report) -> list[tuple[str, str]]:
+        """What matters most, beside speed."""
+        raise NotImplementedError
+
+    def groups(self, reports: list[Report], row: "Rows") -> list[Group]:
+        """Tables."""
+        raise NotImplementedError
+
+    def figures(self, runs: "list[Run]") -> dict[str, Spec]:
+        """Figures by name."""
+        raise NotImplementedError
+
+    def time(self, *path: str) -> Value:
+        """A latency, which reports have in microseconds, in the unit."""
+
+        def value(report: Report) -> Any:
+            us = of(*path)(report)
+            return None if us is None else us / self.in_us
+
+        return value
+
+
+class Rows:
+    """Makes rows of a table: a cell for each report, and what it is of the first's."""
+
+    def __init__(self, reports: list[Report]) -> None:
+        self.reports = reports
+
+    def __call__(self, title: str, value: Value, shown: Shown = page.sig) -> dict[str, Any]:
+        values = [value(report) for report in self.reports]
+        first = values[0]
+        cells = [
+            (
+                "–" if v is None else shown(v),
+                page.times(v / first) if first and v is not None and i else "",
+            )
+            for i, v in enumerate(values)
+        ]
+        return {"title": title, "cells": cells, "any": any(v is not None for v in values)}
+
+    def parts(self, key: str, shown: Shown) -> list[dict[str, Any]]:
+        """A row for each entry of a table in the reports that is not nothing in all of them."""
+        names = dict.fromkeys(n for report in self.reports for n, v in report[key].items() if v)
+        return [self(name.replace("_", " "), of(key, name), shown) for name in names]
+
+
+def of(*path: str) -> Value:
+    """A value of a report; none where there is none."""
+
+    def value(report: Report) -> Any:
+        inner: Any = report
+        for key in path:
+            inner = inner.get(key) if inner else None
+        return inner
+
+    return value
+
+
+def with_unit(name: str) -> Shown:
+    """With a prefix and a unit."""
+    return lambda value: page.si(value, name)

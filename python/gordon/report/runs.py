@@ -1,0 +1,126 @@
+"""Runs on simulated devices as one HTML file that works offline: one run, or several side by side.
+
+The tables are in the HTML as it is written; the script draws the figures, which are data in it.
+Same result, same bytes. A content security policy in the file forbids it to load anything. What
+only one kind of device has is in `report.flash` and `report.disk`.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from gordon.human import duration
+from gordon.report import page
+from gordon.report.kinds import DeviceKind, Group, Rows, of
+from gordon.report.run_figures import figures
+from gordon.results import load_of
+from gordon.survey.parameters import rows
+
+if TYPE_CHECKING:
+    from gordon.results import Run
+
+TIMES = {
+    "mean": "mean",
+    "p50": "median",
+    "p90": "90 %",
+    "p99": "99 %",
+    "p999": "99.9 %",
+    "max": "greatest",
+}
+
+
+def render(runs: "list[Run]") -> str:
+    """The report's HTML."""
+    kind = runs[0].kind()
+    reports = [run.report for run in runs]
+    drawn = figures(runs)
+    data = {"figures": drawn, "runs": [{"name": r.name, "report": r.report} for r in runs]}
+    used = {kind.name: {run.name: kind.parameters(run.report) for run in runs}}
+    return page.render(
+        "runs",
+        data,
+        device=kind.name,
+        names=[run.name for run in runs],
+        cards=[(run.name, _card(kind, run.report)) for run in runs],
+        first=reports[0],
+        load=load_of(reports[0]),
+        asked="replay" if "trace" in reports[0]["provenance"]["config"]["load"] else "bench",
+        simulated=duration(reports[0]["simulated_s"]),
+        figures={name: spec["layout"]["title"]["text"] for name, spec in drawn.items()},
+        heights={name: spec["layout"].get("height") for name, spec in drawn.items()},
+        groups=_groups(kind, reports),
+        parts=page.grouped(rows(used)),
+        settings=[_settings(report) for report in reports],
+        warnings=[
+            (run.name if len(runs) > 1 else "", text)
+            for run in runs
+            for text in run.report["warnings"]
+        ],
+    )
+
+
+def _card(kind: DeviceKind, report: dict[str, Any]) -> list[tuple[str, str]]:
+    """What matters most."""
+    card = [
+        ("simulated", duration(report["simulated_s"])),
+        ("bandwidth", f"{page.sig(report['bandwidth_mb_s'])} MB/s"),
+        ("requests", f"{page.sig(report['iops'])} a second"),
+    ]
+    for op in ("read", "write"):
+        if report[op]["requests"]:
+            time = kind.time(op, "latency_us", "p99")(report)
+            card.append((f"{op}, 99 %", f"{page.sig(time)} {kind.unit}"))
+    return card + kind.card(report)
+
+
+def _groups(kind: DeviceKind, reports: list[dict[str, Any]]) -> list[Group]:
+    """Every figure of the runs, in groups of rows: a cell for each run, and what it is of the
+    first's."""
+    row = Rows(reports)
+    run = [
+        row("requests", of("requests")),
+        row("simulated time, s", of("simulated_s")),
+        row("bandwidth, MB/s", of("bandwidth_mb_s")),
+        row("IOPS", of("iops")),
+        row("outstanding, mean", of("outstanding", "mean")),
+        row("outstanding, most", of("outstanding", "max")),
+    ]
+    if any(report["failed_requests"] for report in reports):
+        run.append(row("failed requests", of("failed_requests")))
+    groups = [("The run", run)]
+    for op in ("read", "write", "trim", "flush"):
+        if any(report[op]["requests"] for report in reports):
+            groups.append((op.capitalize() + "s", _op_rows(kind, op, row)))
+    groups += kind.groups(reports, row)
+    return [(title, [r for r in rows if r["any"]]) for title, rows in groups]
+
+
+def _op_rows(kind: DeviceKind, op: str, row: Rows) -> list[Any]:
+    found = [
+        row("requests", of(op, "requests")),
+        row("bandwidth, MB/s", of(op, "bandwidth_mb_s")),
+        row("IOPS", of(op, "iops")),
+    ]
+    for key, title in TIMES.items():
+        found.append(row(f"latency {title}, {kind.unit}", kind.time(op, "latency_us", key)))
+    for cause in ("buffer", "medium", "merge", "collection"):
+        path = (op, "by_cause", cause)
+        found.append(row(f"waited for the {cause}", of(*path, "requests")))
+        p99 = row(f"{cause}: latency 99 %, {kind.unit}", kind.time(*path, "latency_us", "p99"))
+        found.append(p99)
+    return found
+
+
+def _settings(report: dict[str, Any]) -> dict[str, Any]:
+    """What was asked for beside the device."""
+    config = dict(report["provenance"]["config"])
+    del config["device"]
+    ((kind, load),) = config.pop("load").items()
+    found = {}
+    for name, asked in ({kind: load} | config).items():
+        table = asked if isinstance(asked, dict) else {"": asked}
+        for key, value in table.items():
+            if value not in (None, [], False):
+                found[f"{name}.{key}".removesuffix(".")] = value
+    for key, value in (report["provenance"]["trace"] or {}).items():
+        if value:
+            found[f"trace {key}"] = value
+    return found

@@ -1,0 +1,178 @@
+"""What runs on simulated devices come to, and several of them side by side."""
+
+import json
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from gordon import _core
+
+if TYPE_CHECKING:
+    from gordon.report.kinds import DeviceKind
+
+
+class _Shown:
+    """What has figures and a page."""
+
+    def _runs(self) -> "list[Run]":
+        raise NotImplementedError
+
+    def _json(self) -> Any:
+        raise NotImplementedError
+
+    def html(self) -> str:
+        """One HTML file that works offline."""
+        from gordon.report.runs import render
+
+        return render(self._runs())
+
+    def figures(self) -> dict[str, Any]:
+        """Plotly figures by name: those of the report."""
+        import plotly.graph_objects as go  # type: ignore[import-untyped, unused-ignore]
+
+        from gordon.report.run_figures import figures, light
+
+        return {name: go.Figure(light(spec)) for name, spec in figures(self._runs()).items()}
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the report: `.html`, or `.json` for the numbers alone."""
+        target = Path(fspath(path))
+        if target.suffix == ".html":
+            text = self.html()
+        elif target.suffix == ".json":
+            text = json.dumps(self._json(), indent=1) + "\n"
+        else:
+            raise _core.GordonError(f"{target}: neither .html nor .json", "to_parquet for tables")
+        target.write_text(text, encoding="utf-8")
+
+
+class Run(_Shown):
+    """What one run comes to: `report` is the summary, tables are Arrow columns."""
+
+    RATIOS: ClassVar[dict[str, str]] = {}
+    """What a comparison puts side by side: name, path in the report."""
+
+    def kind(self) -> "DeviceKind":
+        """What reports tell of such devices."""
+        raise NotImplementedError
+
+    def __init__(self, name: str, core: _core.RunResult) -> None:
+        self.name = name
+        self._core = core
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """The summary; keys are in snake_case and carry their units."""
+        report: dict[str, Any] = json.loads(self._core.json())
+        return report
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables."""
+        return self._core.tables()
+
+    def table(self, name: str) -> _core.RunTable:
+        """A table, for anything that takes Arrow: `pyarrow.table(t)`, `polars.DataFrame(t)`."""
+        return self._core.table(name)
+
+    def columns(self, name: str) -> dict[str, list[Any]]:
+        """A table's columns as lists, by name."""
+        columns: dict[str, list[Any]] = json.loads(self.table(name).json())
+        return columns
+
+    def to_parquet(self, folder: str | PathLike[str]) -> None:
+        """Writes each table into the folder, as NAME.parquet."""
+        self._core.write_parquet(fspath(folder))
+
+    def __repr__(self) -> str:
+        report = self.report
+        return (
+            f"<{package(type(self))}.Result {self.name}: "
+            f"{report['requests']} requests in {report['simulated_s']:.3g} s>"
+        )
+
+    def _runs(self) -> "list[Run]":
+        return [self]
+
+    def _json(self) -> Any:
+        return self.report
+
+
+R = TypeVar("R", bound=Run)
+
+
+class Comparison(_Shown, Generic[R]):
+    """The same load on several devices; ratios are to the first."""
+
+    def __init__(self, results: list[R]) -> None:
+        self.results = results
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """Each device's summary, and its figures relative to the first's."""
+        first = self.results[0]
+        return {
+            "kind": first.report["kind"],
+            "baseline": first.name,
+            "devices": [
+                {"name": r.name, "relative": relative(r, first), "report": r.report}
+                for r in self.results
+            ],
+        }
+
+    def __getitem__(self, name: str) -> R:
+        for result in self.results:
+            if result.name == name:
+                return result
+        raise KeyError(name)
+
+    def _runs(self) -> list[Run]:
+        return list(self.results)
+
+    def _json(self) -> Any:
+        return self.report
+
+    def __repr__(self) -> str:
+        names = ", ".join(run.name for run in self.results)
+        return f"<{package(type(self.results[0]))}.Comparison of {names}>"
+
+
+def figure(report: dict[str, Any], path: str) -> float | None:
+    """A number of the report, by its path."""
+    value: Any = report
+    for key in path.split("."):
+        value = value[key]
+    return None if value is None else float(value)
+
+
+def relative(result: Run, first: Run) -> dict[str, float | None]:
+    """Figures over the first's; none where there is nothing to divide, or to divide by."""
+    found = {}
+    for name, path in result.RATIOS.items():
+        ours, theirs = figure(result.report, path), figure(first.report, path)
+        found[name] = ours / theirs if ours is not None and theirs else None
+    return found
+
+
+def package(kind: type[Run]) -> str:
+    """Where people find it."""
+    return kind.__module__.rpartition(".")[0]
+
+
+def load_of(report: dict[str, Any]) -> str:
+    """What it was asked for, in words."""
+    config = report["provenance"]["config"]
+    load, precondition = config["load"], config.get("precondition")
+    if "trace" in load:
+        text = str(load["trace"]["path"])
+        if load["trace"]["repeat"] > 1:
+            text += f", {load['trace']['repeat']} times"
+    else:
+        load = load["bench"]
+        text = f"{load['pattern']} {load.get('size') or '4KiB'}"
+        if load["pattern"] == "gordon-pair":
+            text = "gordon-pair: 8 KiB, then the other 120 KiB of 128"
+    if precondition is not None:
+        text += f", {precondition:.0%} preconditioned"
+    return text

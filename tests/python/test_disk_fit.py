@@ -1,0 +1,229 @@
+"""`gordon disk probe` and `fit`: our own disks as the unknown ones, and what is none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gordon import disk, parts
+from gordon._core import GordonError, parse_bytes, parse_ns
+from gordon.disk import fit
+from gordon.disk.fit.asking import Recorded, answered
+from gordon.disk.fit.extract import extract
+from gordon.quantity import value
+
+from conftest import Run
+
+PRESETS = sorted(parts.names("disk"))
+#: One skew, and a head switch as long as a seek: times do not show where a cylinder begins.
+HEADS_HIDDEN = {"ide-flashcache"}
+
+
+def ms(field: Any) -> float:
+    return parse_ns(value(field)) / 1e6
+
+
+def size(field: Any) -> int:
+    return parse_bytes(value(field))
+
+
+def fitted(folder: Path, preset: str, **how: Any) -> fit.Fit:
+    log = folder / "probes.parquet"
+    fit.probe(None, log, device=preset, **how)
+    return fit.fit(log)
+
+
+def near(true: float, within: float = 0.05) -> Any:
+    return pytest.approx(true, rel=within)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_parameters_come_back(tmp_path: Path, preset: str) -> None:
+    found = fitted(tmp_path, preset)
+    truth, told = disk.load(preset), found.report["parameters"]
+    geometry, seek, cache = truth["geometry"], truth["seek"], truth["cache"]
+
+    assert told["rpm"] == value(geometry["rpm"])
+    assert told["sectors"] == value(geometry["sectors"])
+    assert told["track_skew_ms"] == near(ms(geometry["track_skew"]), 0.01)
+    if preset in HEADS_HIDDEN:
+        assert told["heads"] is None
+    else:
+        assert told["heads"] == value(geometry["heads"])
+        assert told["cylinder_skew_ms"] == near(ms(geometry["cylinder_skew"]), 0.01)
+        assert told["head_switch_ms"] == near(ms(seek["head_switch"]))
+    for name in ("track_to_track", "average", "full_stroke"):
+        assert told["seek_ms"][name] == near(ms(seek["read"][name])), name
+
+    linear = geometry["zones"]["linear"]
+    assert len(told["zones"]) == value(linear["count"])
+    first, last = (told["zones"][at]["sectors_per_track"] for at in (0, -1))
+    assert last / first == near(value(linear["inner_to_outer"]), 0.01)
+    # The outer rate: a cylinder's bytes in the time of its tracks and skews.
+    heads, turn = value(geometry["heads"]), 60e3 / value(geometry["rpm"])
+    pitch = heads * turn + (heads - 1) * ms(geometry["track_skew"]) + ms(geometry["cylinder_skew"])
+    rate = heads * first * 512 / pitch * 1e3
+    assert rate == near(size(linear["outer_rate_per_s"]), 0.01)
+    # Zones of the presets have equally many cylinders: where each begins follows.
+    starts = [zone["first_sector"] for zone in told["zones"]]
+    tracks = [zone["sectors_per_track"] for zone in told["zones"]]
+    whole = sum(tracks)
+    for at, start in enumerate(starts):
+        expected = told["sectors"] * sum(tracks[:at]) / whole
+        assert abs(start - expected) < 0.05 * told["sectors"] / len(starts)
+
+    memory = told["read_cache"]
+    assert memory["segments"] == value(cache["segments"])
+    assert memory["read_ahead_bytes"] == near(size(cache["read_ahead"]))
+    assert memory["bytes"] == near(size(cache["size"]) - size(cache["write_limit"]))
+    assert told["interface_mb_s"] == near(size(truth["interface"]["rate_per_s"]) / 1e6)
+    assert told["overhead_us"] == pytest.approx(
+        ms(truth["interface"]["overhead"]) * 1e3, rel=0.05, abs=1
+    )
+    good = found.report["goodness"]
+    assert good["demerit_of_mean"] < 0.025
+    assert good["demerit_ms"] < 3 * good["chance_ms"]
+
+
+def test_writes_show_write_seeks_and_the_write_cache(tmp_path: Path) -> None:
+    preset = "sata-7200-1tb"
+    found = fitted(tmp_path, preset, write=True)
+    truth, told = disk.load(preset), found.report["parameters"]["writes"]
+    for name in ("track_to_track", "average", "full_stroke"):
+        true = ms(truth["seek"]["write"][name])
+        assert told["seek_ms"][name] == pytest.approx(true, rel=0.05), name
+    assert not told["through"]
+    assert told["cache_bytes"] == pytest.approx(size(truth["cache"]["write_limit"]), rel=0.05)
+    assert told["extents"] == pytest.approx(value(truth["cache"]["write_extents"]), rel=0.05)
+    # Nothing of it is assumed then.
+    assert "source" in found.config["cache"]["write_limit"]
+    assert "source" in found.config["seek"]["write"]["average"]
+
+
+def test_a_disk_that_writes_through_is_seen_to(tmp_path: Path) -> None:
+    setting = ("cache.write_through=true",)
+    found = fitted(tmp_path, "sata-7200-1tb", write=True, set_values=setting)
+    assert found.report["parameters"]["writes"]["through"]
+    assert found.config["cache"]["write_through"] is True
+
+
+def test_a_late_host_is_borne(tmp_path: Path) -> None:
+    found = fitted(tmp_path, "sata-7200-1tb", lateness="20us")
+    told = found.report["parameters"]
+    assert (told["rpm"], told["heads"], len(told["zones"])) == (7200, 8, 16)
+    assert told["seek_ms"]["average"] == pytest.approx(8.5, rel=0.05)
+    assert told["seek_ms"]["track_to_track"] == pytest.approx(1.0, rel=0.05)
+    assert told["track_skew_ms"] == pytest.approx(1.2, rel=0.05)
+    assert told["cylinder_skew_ms"] == pytest.approx(1.4, rel=0.05)
+
+
+def test_other_values_are_seen_as_other(tmp_path: Path) -> None:
+    """No parameter is that of the preset whatever the disk."""
+    setting = (
+        "geometry.rpm=5900", "geometry.heads=6", "seek.head_switch=0.8ms", "cache.segments=10",
+        "cache.read_ahead=200KiB", "interface.rate_per_s=150MB", "interface.overhead=250us",
+    )  # fmt: skip
+    told = fitted(tmp_path, "sata-7200-1tb", set_values=setting).report["parameters"]
+    assert (told["rpm"], told["heads"], told["read_cache"]["segments"]) == (5900, 6, 10)
+    assert told["head_switch_ms"] == pytest.approx(0.8, rel=0.05)
+    assert told["read_cache"]["read_ahead_bytes"] == pytest.approx(200 << 10, rel=0.05)
+    assert told["interface_mb_s"] == pytest.approx(150, rel=0.05)
+    assert told["overhead_us"] == pytest.approx(250, rel=0.05)
+
+
+def test_the_file_is_a_disk_and_the_log_gives_it_again(run: Run, tmp_path: Path) -> None:
+    log, out = str(tmp_path / "iolog.parquet"), tmp_path / "mydisk.toml"
+    ran = run("disk", "probe", "--preset", "laptop-7200-320gb", "-o", log)
+    assert ran.status == 0, ran.err
+    args = ("disk", "fit", log, "-o", str(out), "--plot", str(tmp_path / "fit.png"), "--json", "-")
+    once = run(*args)
+    assert once.status == 0, once.err
+    report = json.loads(once.out)
+    assert report["parameters"]["rpm"] == 7200
+    assert report["probed"]["target"] == "laptop-7200-320gb"
+    first = out.read_bytes()
+    assert (tmp_path / "fit.png").read_bytes().startswith(b"\x89PNG")
+    assert run(*args).out == once.out
+    assert out.read_bytes() == first
+    ran = run(
+        "disk", "bench", "--preset", str(out), "--pattern", "random-read", "--queue-depth", "1",
+        "--requests", "3000", "--json", "-",
+    )  # fmt: skip
+    assert ran.status == 0, ran.err
+    # Seek 11 ms, half a revolution, 0.1 ms.
+    assert json.loads(ran.out)["response_ms"]["mean"] == pytest.approx(11 + 4.17 + 0.13, rel=0.03)
+
+
+class Flat:
+    """Storage that takes always as long: no disk."""
+
+    sector = 512
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def capacity(self) -> int:
+        return 1 << 40
+
+    def probe(self, asked: Any) -> list[tuple[int, int]]:
+        answers = []
+        for think in asked[3]:
+            issued = self.now + think
+            self.now = issued + 80_000
+            answers.append((issued, self.now))
+        return answers
+
+
+def test_what_does_not_turn_is_no_disk() -> None:
+    flat = Flat()
+    with pytest.raises(GordonError, match="no disk turns like that"):
+        answered(extract(flat.capacity() // 512, 1, False), flat)
+
+
+def test_a_log_of_other_questions_is_refused(tmp_path: Path) -> None:
+    log = tmp_path / "probes.parquet"
+    fit.probe(None, log, device="ide-flashcache")
+    recorded = Recorded(log)
+    recorded._asked[1][100] += 512
+    with pytest.raises(GordonError, match="not those that this version asks"):
+        answered(extract(recorded.capacity() // 512, 1, False), recorded)
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "what"),
+    [
+        (("probe", "-o", "x"), 2, "which disk?"),
+        (("probe", "t", "--preset", "ide-flashcache", "-o", "x"), 2, "which disk?"),
+        (("probe", "--preset", "no-such", "-o", "x"), 1, "no disk preset"),
+        (("probe", "--preset", "ide-flashcache", "-o", "no/x"), 1, "no folder"),
+        (("fit", "missing"), 1, "No such file"),
+        (("fit", "text"), 1, "not a Parquet file"),
+        (("fit", "text", "--plot", "x.bmp"), 1, "not a Parquet file"),
+    ],
+)
+def test_bad_input_is_one_clear_error(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...],
+    status: int, what: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    Path("text").write_text("no Parquet\n")
+    ran = run("disk", *args)
+    assert (ran.status, ran.out) == (status, "")
+    assert what in ran.err
+    assert "\n  try: " in ran.err
+    assert not Path("x").exists()
+
+
+def test_a_log_of_requests_is_no_log_of_probes(run: Run, tmp_path: Path) -> None:
+    out = str(tmp_path / "requests.parquet")
+    ran = run(
+        "disk", "bench", "--pattern", "random-read", "--requests", "10", "--requests-out", out
+    )
+    assert ran.status == 0, ran.err
+    ran = run("disk", "fit", out)
+    assert ran.status == 1
+    assert "no log of probes" in ran.err
+    assert "gordon disk probe" in ran.err
