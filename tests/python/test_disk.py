@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,8 +100,9 @@ def test_drives_turn_and_read_one_command_at_a_time(asked: Json, name: str) -> N
     # First come, first served: no order is better than another. What waits stops no read-ahead.
     assert many["iops"] == pytest.approx(one["iops"], rel=0.15)
     table = disk.load(name)
-    # Every move of the head counts, also to the next track, where it waits for less. With single
-    # sectors and no read-ahead there are none of those: half a turn; a sigma of the mean is 0.8 %.
+    # Every move of the head counts, also to the next track, where it waits for less. Of single
+    # sectors, with nothing read ahead, there are none of those: half a turn, whose mean over 5000
+    # is within 0.8 % (one sigma).
     alone = ("--queue-depth", "1", "--size", "512B", "--set", "buffer.read_ahead=none")
     turns = asked(*args, *alone)["rotation_ms"]
     assert turns["total"] / turns["mean"] == pytest.approx(5000)
@@ -144,7 +146,7 @@ def test_a_stripe_is_as_fast_as_its_disks_together(asked: Json) -> None:
 
 
 def test_copies_share_reads_and_repeat_writes(asked: Json) -> None:
-    def ask(pattern: str, *array: str) -> dict[str, object]:
+    def ask(pattern: str, *array: str) -> dict[str, Any]:
         return asked("bench", "--pattern", pattern, "--requests", "3000", *array)
 
     one, two = ask("random-read"), ask("random-read", "--copies", "2", "--queue-depth", "64")
@@ -190,7 +192,9 @@ def test_reads_from_the_middle_of_a_track_wait_for_less(asked: Json) -> None:
     assert early["seek_ms"]["mean"] == plain["seek_ms"]["mean"]
 
 
-def test_a_disk_that_woke_too_soon_waits_longer(asked: Json, run: Run, tmp_path: Path) -> None:
+def test_a_disk_spins_down_later_where_it_was_too_soon(
+    asked: Json, run: Run, tmp_path: Path
+) -> None:
     # Every 30 s, and 6 s to wake: a fifth. After 20 s, 25, and then not before 30.
     trace = mqsim(tmp_path / "t", *((i * 30_000_000_000, i << 20, 8, 1) for i in range(8)))
     slow = tmp_path / "slow.toml"
@@ -209,14 +213,17 @@ def test_a_disk_that_woke_too_soon_waits_longer(asked: Json, run: Run, tmp_path:
     assert "power.adaptive.most is 10s" in ran.err
 
 
-def test_old_drives_draw_what_they_are_said_to(asked: Json, run: Run, tmp_path: Path) -> None:
+def test_a_drive_of_the_1990s_draws_what_it_is_said_to(
+    asked: Json, run: Run, tmp_path: Path
+) -> None:
     trace = mqsim(tmp_path / "t", (0, 0, 8, 1), (100_000_000_000, 1 << 20, 8, 1))
     mine = tmp_path / "mine.toml"
     state = 'name = "standby"\nafter = "20s"\ndraws = "1W"\nwake = "6s"\nwake_energy_j = 90.0\n'
     power = '\n[power]\nidle = "8W"\nread = "10W"\nwrite = "10W"\n'
     mine.write_text(run("disk", "show", "quantum-atlas-3").out + power)
-    report = asked("replay", trace, "--preset", str(mine))
-    assert report["energy_j"] == pytest.approx(800, rel=0.001)
+    assert asked("replay", trace, "--preset", str(mine))["energy_j"] == pytest.approx(
+        800, rel=0.001
+    )
     mine.write_text(mine.read_text() + "[[power.states]]\n" + state)
     report = asked("replay", trace, "--preset", str(mine))
     assert report["energy_j"] == pytest.approx(8 * 20 + 80 + 90, rel=0.002)

@@ -156,7 +156,7 @@ impl Drive {
         }
     }
 
-    /// What a single one saved until `now`, and what it drew in a run that took `run`; not of several.
+    /// What a single one saved until `now`, and the joules of a run that took `run`; not of several.
     pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> Option<Drawn> {
         match self {
             Self::Queued(disk) => Some(disk.drawn(power, now, run)),

@@ -92,6 +92,9 @@ def serve(
     diskspecs: str | None = None,
     stripe: int | None = None,
     stripe_unit: str | None = None,
+    copies: int | None = None,
+    bus_rate: str | None = None,
+    coalesce: str | None = None,
     scheduler: str | None = None,
     backend: str = "file",
     tls_certificate: str | None = None,
@@ -107,7 +110,14 @@ def serve(
     With a `preset` of a disk, or `diskspecs`, it serves a plain file: in the time of `stripe` of
     them, with `scheduler` in place of theirs. Raises GordonError.
     """
-    disk = part.disks(preset, diskspecs, set_values, stripe, stripe_unit, scheduler)
+    array = {
+        "stripe": stripe,
+        "stripe_unit": stripe_unit,
+        "copies": copies,
+        "bus_rate": bus_rate,
+        "coalesce": coalesce,
+    }
+    disk = part.disks(preset, diskspecs, set_values, scheduler, array)
     if disk is not None and backend == "direct":
         raise GordonError("--backend direct: for flash images", "without it")
     device = None

@@ -1,7 +1,7 @@
 """What a served file is in the time of: the flash that an image is of, or disks."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import fspath
 from pathlib import Path
 from typing import Any
@@ -38,32 +38,28 @@ def disks(
     device: Device | None,
     diskspecs: str | None,
     set_values: Sequence[str],
-    stripe: int | None,
-    stripe_unit: str | None,
     scheduler: str | None,
+    array: Mapping[str, Any],
 ) -> Json | None:
-    """The disks that are asked for, as the core wants them; none where it is not disks."""
+    """The disks that are asked for, as the core wants them; none where it is not disks.
+
+    `array` is what `gordon.disk.device.array` takes.
+    """
     if diskspecs is None and (device is None or not is_disk(device)):
-        asked = {"--stripe": stripe, "--stripe-unit": stripe_unit, "--scheduler": scheduler}
-        for option, value in asked.items():
+        for option, value in {"scheduler": scheduler, **array}.items():
             if value is not None:
                 raise GordonError(
-                    f"{option}: for disks, not for flash",
+                    f"--{option.replace('_', '-')}: for disks, not for flash",
                     f"--preset {disk_device.DEFAULT}, and a plain file",
                 )
         return None
     if diskspecs is not None and device is not None:
         raise GordonError("--preset and --diskspecs: two disks", "one of them")
     chosen = disk_device.DEFAULT if device is None else device
-    many = None
-    if stripe is not None:
-        many = {"disks": stripe, "unit": stripe_unit or "64KiB"}
-    elif stripe_unit is not None:
-        raise GordonError("--stripe-unit: of a single disk", "--stripe 2")
     return {
         "name": disk_device.name(chosen, diskspecs),
         "device": disk_device.made(chosen, diskspecs, set_values),
-        "stripe": many,
+        "stripe": disk_device.array(**array),
         "scheduler": scheduler,
     }
 

@@ -33,7 +33,6 @@ def _all(command: Any) -> Any:
                 help="Change a value of the disk: interface.queue_depth=1, cache.read_ahead=0B.",
             ),
             options.disks,
-            options.array,
             options.host,
             options.requests_out,
             click.option(

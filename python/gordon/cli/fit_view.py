@@ -89,9 +89,11 @@ def draw(path: str, fitted: "Fit") -> None:
     times = [seek["ms"] for seek in found["seeks"]]
     within = [seek["within_ms"] for seek in found["seeks"]]
     left.errorbar(distances, times, yerr=within, fmt=".", label="from times")
-    over = np.linspace(1, distances[-1], 500)
+    over = np.geomspace(1, distances[-1], 500)
     left.plot(over, fitted.model.curve.time(over) / 1e6, "-", label="a + b sqrt(d) + c d")
-    left.set(xlabel="cylinders", ylabel="seek (ms)", title="Seeks (reads)", ylim=(0, None))
+    left.set(
+        xscale="log", xlabel="cylinders", ylabel="seek (ms)", title="Seeks (reads)", ylim=(0, None)
+    )
     left.legend()
     zones = found["zones"]
     edges = [zone["first_sector"] * 512 / 1e9 for zone in zones] + [found["sectors"] * 512 / 1e9]

@@ -78,38 +78,40 @@ diskspecs = click.option(
 )
 
 disks = _all(
-    click.option("--stripe", type=COUNT, metavar="N", help="So many of it as one disk (RAID-0)."),
+    click.option(
+        "--stripe",
+        type=COUNT,
+        metavar="N",
+        help="So many of it as one (RAID-0); the copies are among them.",
+    ),
     click.option(
         "--stripe-unit",
         metavar="SIZE",
         help="What lies on one of them before the next has its turn.  [default: 64KiB]",
     ),
     click.option(
-        "--scheduler",
-        type=click.Choice(SCHEDULERS),
-        help="Which request comes next, where several wait: in a drive's queue, or at the host "
-        "where it has none.  [default: the disk's]",
-    ),
-)
-
-array = _all(
-    click.option(
         "--copies",
         type=COUNT,
         metavar="N",
-        help="The same lies on so many of them: --copies 2 is RAID-1 of two, --stripe 4 "
-        "--copies 2 RAID-10 of two pairs.  [default: 1]",
+        help="The same lies on so many of them: --copies 2 is RAID-1 of two, --stripe 4 --copies 2 "
+        "RAID-10 of two pairs.  [default: 1]",
     ),
     click.option(
         "--bus-rate",
         metavar="SIZE",
-        help="Bytes a second that cross the bus or host adapter that all of them share: "
-        "300MB.  [default: each has its own]",
+        help="Bytes a second that cross the bus or host adapter that all of them share: 300MB.  "
+        "[default: each has its own]",
     ),
     click.option(
         "--coalesce",
         metavar="SIZE",
         help="Join requests that wait for a disk with their neighbours, up to this size.",
+    ),
+    click.option(
+        "--scheduler",
+        type=click.Choice(SCHEDULERS),
+        help="Which request comes next, where several wait: in a drive's queue, or at the host "
+        "where it has none.  [default: the disk's]",
     ),
 )
 

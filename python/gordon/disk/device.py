@@ -73,3 +73,25 @@ def name(device: Device, diskspecs: Path | None) -> str:
     if diskspecs is not None:
         return presets.name(DISK, fspath(diskspecs))
     return presets.name(kind(device), device)
+
+
+def array(
+    stripe: int | None,
+    stripe_unit: str | None,
+    copies: int | None,
+    bus_rate: str | None,
+    coalesce: str | None,
+) -> dict[str, Any] | None:
+    """Several disks as one, and what lies before them; none where it is one alone."""
+    if stripe_unit is not None and stripe is None:
+        raise _core.GordonError("--stripe-unit: of a single disk", "--stripe 2")
+    if (stripe, copies, bus_rate, coalesce) == (None,) * 4:
+        return None
+    copies = 1 if copies is None else copies
+    return {
+        "disks": copies if stripe is None else stripe,
+        "unit": "64KiB" if stripe_unit is None else stripe_unit,
+        "copies": copies,
+        "bus_rate_per_s": bus_rate,
+        "coalesce": coalesce,
+    }

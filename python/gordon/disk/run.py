@@ -23,8 +23,8 @@ class Options(RunOptions):
     """`KEY=VALUE` each: any value of the disk, as `interface.queue_depth=1`."""
     stripe: int | None = None
     """So many of it as one (RAID-0); the copies are among them."""
-    stripe_unit: str = "64KiB"
-    """What lies on one of them before the next has its turn."""
+    stripe_unit: str | None = None
+    """What lies on one of them before the next has its turn: 64 KiB."""
     copies: int | None = None
     """The same lies on so many of them: 2 of 2 is RAID-1, 2 of 4 RAID-10."""
     bus_rate: str | None = None
@@ -36,23 +36,12 @@ class Options(RunOptions):
     responses_out: Path | None = None
     """A file for the response time of each request: milliseconds, a line each, in their order."""
 
-    def array(self) -> dict[str, Any] | None:
-        """Several disks as one, and what lies before them; none where it is one alone."""
-        if (self.stripe, self.copies, self.bus_rate, self.coalesce) == (None,) * 4:
-            return None
-        copies = 1 if self.copies is None else self.copies
-        return {
-            "disks": copies if self.stripe is None else self.stripe,
-            "unit": self.stripe_unit,
-            "copies": copies,
-            "bus_rate_per_s": self.bus_rate,
-            "coalesce": self.coalesce,
-        }
-
     def config(self, load: dict[str, Any], device: Device) -> dict[str, Any]:
         return {
             "device": devices.made(device, self.diskspecs, self.set_values),
-            "stripe": self.array(),
+            "stripe": devices.array(
+                self.stripe, self.stripe_unit, self.copies, self.bus_rate, self.coalesce
+            ),
             "scheduler": self.scheduler,
             "load": load,
             "host": self.host(),

@@ -19,20 +19,13 @@ pub struct Slept {
     pub unwelcome: u64,
 }
 
-/// What a disk drew, and saved.
+/// What a disk drew.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawn {
     /// What it saved.
     pub slept: Slept,
-    /// Joules by what it did meanwhile.
+    /// Joules, by state.
     pub joules: Vec<(String, f64)>,
-}
-
-impl Drawn {
-    /// Joules in all.
-    pub fn total(&self) -> f64 {
-        self.joules.iter().map(|(_, joules)| joules).sum()
-    }
 }
 
 /// A disk with such states.
@@ -129,11 +122,11 @@ impl<D: Device> Sleeper<D> {
         self.states.get(state).map_or(Ns::MAX, |state| self.first + distance(state))
     }
 
-    /// What it saved until `now`, and what it drew in a run that took `run`.
+    /// What it saved until `now`, and the joules of a run that took `run`.
     pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> Drawn {
         let slept = self.slept(now);
-        let by_state = self.energy_by_state(power, run, &slept);
-        let joules = by_state.map(|(state, joules)| (state.to_owned(), joules)).collect();
+        let states = self.energy_by_state(power, run, &slept);
+        let joules = states.map(|(state, joules)| (state.to_owned(), joules)).collect();
         Drawn { slept, joules }
     }
 

@@ -139,11 +139,11 @@ impl DiskReport {
 
     /// Adds what one disk drew, of which that is known.
     pub fn draw(&mut self, drawn: &Drawn, power: &PowerConfig) {
-        let slept = &drawn.slept;
         for (state, joules) in &drawn.joules {
             *self.energy_by_part_j.entry(state.clone()).or_default() += joules;
         }
         self.energy_j = Some(self.energy_by_part_j.values().sum());
+        let slept = &drawn.slept;
         let state = |(state, (time, wakes)): (&PowerState, (&Ns, &u64))| StateReport {
             name: state.name.clone(),
             time_s: time.as_secs(),

@@ -68,8 +68,10 @@ impl Drives {
         };
         let all = (now.0 * disks.len() as u64).max(1) as f64;
         let usage = drive.usage();
-        let drawn = |disk: &Drive| power.and_then(|power| disk.drawn(power, now, now));
-        let energies = disks.iter().map(|disk| drawn(disk).map(|drawn| drawn.total()));
+        let energies = disks.iter().map(|disk| {
+            let drawn = disk.drawn(power?, now, now)?;
+            Some(drawn.joules.iter().map(|(_, joules)| joules).sum::<f64>())
+        });
         Self {
             buffer_hits: sum(|stats| stats.cache_hits),
             read_ahead_hits: sum(|stats| stats.read_ahead_hits),
