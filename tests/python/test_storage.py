@@ -195,7 +195,7 @@ def test_a_block_device_is_written_to_only_where_nothing_uses_it(
     ran = run(*asked, "--json", "-")
     assert ran.status == 0, ran.err
     told = json.loads(ran.out)
-    assert (told["target"]["kind"], told["target"]["capacity"]) == ("block-device", 64 << 20)
+    assert (told["target"]["kind"], told["target"]["capacity_bytes"]) == ("block-device", 64 << 20)
     assert told["target"]["device"] == Path(loop).name
     assert {point["op"] for point in told["points"]} == {"read"}
     (place / "mnt").mkdir()
@@ -234,8 +234,8 @@ def test_probes_from_python(place: Path) -> None:
     file = place / "data"
     file.write_bytes(b"x" * 65536)
     about = json.loads(io_target(str(file)))
-    assert (about["kind"], about["capacity"]) == ("file", 65536)
-    assert {"sector", "rotational", "model"} <= set(about)
+    assert (about["kind"], about["capacity_bytes"]) == ("file", 65536)
+    assert {"sector_bytes", "rotational", "model"} <= set(about)
     timed = io_probe(str(file), bytes([0, 0]), [0, 8192], [4096, 8192], [0, 2_000_000])
     (first, done), (second, end) = timed
     assert first < done <= second - 2_000_000 < second < end

@@ -23,8 +23,10 @@ pub struct Description {
     /// A file or a device.
     pub kind: Kind,
     /// Bytes.
+    #[serde(rename = "capacity_bytes")]
     pub capacity: u64,
     /// Bytes of a sector: offsets and lengths are multiples of it.
+    #[serde(rename = "sector_bytes")]
     pub sector: u64,
     /// The block device, or the one under the file, if the system tells.
     pub device: Option<String>,
