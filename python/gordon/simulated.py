@@ -1,9 +1,8 @@
 """A simulated device of either kind, flash or a disk, by its name, its file or what that holds."""
 
+import tomllib
 from os import fspath
 from pathlib import Path
-
-import tomllib
 
 from gordon import parts
 from gordon.disk import device as disks

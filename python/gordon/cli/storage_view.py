@@ -23,8 +23,9 @@ def warn_of_loss(target: str, span: str | None) -> None:
     if not path.exists() or path.is_dir():
         return
     about = json.loads(_core.io_target(target))
-    size = about["capacity_bytes"] if span is None else min(_core.parse_bytes(span), about["capacity_bytes"])
-    part = "all" if size == about["capacity_bytes"] else "the first"
+    capacity = about["capacity_bytes"]
+    size = capacity if span is None else min(_core.parse_bytes(span), capacity)
+    part = "all" if size == capacity else "the first"
     model = f" ({about['model']})" if about["model"] else ""
     what = f"the {about['kind'].replace('-', ' ')} {target}{model}"
     say(f"--write: {part} {short(size, 'B')} of {what} will be overwritten", kind="warning")

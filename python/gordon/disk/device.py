@@ -4,12 +4,11 @@ There are two kinds: `disk`, which has a queue and much memory, and `drive`, whi
 command at a time.
 """
 
+import tomllib
 from collections.abc import Sequence
 from os import fspath
 from pathlib import Path as File
 from typing import Any
-
-import tomllib
 
 from gordon import _core, parts, presets, settings
 from gordon.presets import Device

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from os import PathLike, fspath
 from pathlib import Path as File
 from typing import Any
@@ -159,7 +159,7 @@ def _measured(target: Path, load: Load, how: Real, progress: Progress | None) ->
         "bytes": load.bytes or "4GiB",
         "seed": load.seed,
     }
-    began = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    began = datetime.now(UTC).isoformat(timespec="seconds")
     told = json.loads(_core.io_characterise(json.dumps(config), progress))
     warnings = []
     if kept:
