@@ -146,10 +146,11 @@ pub(crate) struct Unit {
     pub psn: u32,
     /// The next unit of the same operation or of the list that it waits in; `NONE`: the last.
     pub next: u32,
-    /// Programming: the write point, and the sequence number of the page.
+    /// Programming: the write point. In a list: the unit before; `NONE`: the first.
     pub point: u32,
     /// How often the host had been stopped when the unit was made.
     pub stalls: u32,
+    /// Programming: the sequence number of the page.
     pub sequence: u64,
     /// Reads to be given its content once it is read.
     pub readers: Queue,
@@ -285,6 +286,7 @@ impl List {
     #[inline(always)]
     pub fn push_back(&mut self, units: &mut Units, at: u32) {
         debug_assert_eq!(units[at].next, NONE);
+        units[at].point = self.tail;
         match self.tail {
             NONE => self.head = at,
             tail => units[tail].next = at,
@@ -294,9 +296,10 @@ impl List {
     }
 
     pub fn push_front(&mut self, units: &mut Units, at: u32) {
-        units[at].next = self.head;
-        if self.head == NONE {
-            self.tail = at;
+        (units[at].next, units[at].point) = (self.head, NONE);
+        match self.head {
+            NONE => self.tail = at,
+            head => units[head].point = at,
         }
         self.head = at;
         self.len += 1;
@@ -317,8 +320,9 @@ impl List {
             NONE => self.head = next,
             before => units[before].next = next,
         }
-        if next == NONE {
-            self.tail = before;
+        match next {
+            NONE => self.tail = before,
+            next => units[next].point = before,
         }
         self.len -= 1;
         at
@@ -326,11 +330,8 @@ impl List {
 
     /// Takes out one that is in the list.
     pub fn remove(&mut self, units: &mut Units, at: u32) {
-        let mut before = NONE;
-        while self.after(units, before) != at {
-            before = self.after(units, before);
-        }
-        self.unlink(units, before);
+        debug_assert_eq!(self.after(units, units[at].point), at);
+        self.unlink(units, units[at].point);
     }
 
     /// The units in the list.
