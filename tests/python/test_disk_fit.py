@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,18 @@ def test_parameters_come_back(tmp_path: Path, preset: str) -> None:
     good = found.report["goodness"]
     assert good["demerit_of_mean"] < 0.025
     assert good["demerit_ms"] < 3 * good["chance_ms"]
+
+
+@pytest.mark.parametrize("preset", ["seagate-cheetah-9lp", "quantum-atlas-10k", "dec-rz26"])
+def test_drives_of_another_make_are_known_too(tmp_path: Path, preset: str) -> None:
+    """One command at a time, overheads for each kind, spares, skews of single zones."""
+    found = fitted(tmp_path, preset)
+    geometry, told = disk.load(preset)["geometry"], found.report["parameters"]
+    assert told["rpm"] == value(geometry["rpm"])
+    assert told["heads"] == value(geometry["heads"])
+    cylinders = sum(zone["cylinders"] for zone in geometry["zones"]["table"])
+    assert told["cylinders"] == near(cylinders)
+    assert found.report["goodness"]["demerit_of_mean"] < 0.03
 
 
 def test_writes_show_write_seeks_and_the_write_cache(tmp_path: Path) -> None:
@@ -183,6 +196,19 @@ def test_what_does_not_turn_is_no_disk() -> None:
         answered(extract(flat.capacity() // 512, 1, False), flat)
 
 
+def test_a_file_on_a_disk_is_none(run: Run, tmp_path: Path) -> None:
+    """Blocks that nothing was written to come at once, whatever the disk below."""
+    flat = tmp_path / "flat"
+    with flat.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, 1 << 29)
+    ran = run("disk", "probe", str(flat), "-o", str(tmp_path / "log"))
+    if "does not do direct I/O" in ran.err:
+        pytest.skip(f"the file system does no direct I/O: {tmp_path}")
+    assert ran.status == 1
+    assert "no disk turns like that" in ran.err or "too few" in ran.err
+    assert not (tmp_path / "log").exists()
+
+
 def test_a_log_of_other_questions_is_refused(tmp_path: Path) -> None:
     log = tmp_path / "probes.parquet"
     fit.probe(None, log, device="ide-flashcache")
@@ -199,6 +225,8 @@ def test_a_log_of_other_questions_is_refused(tmp_path: Path) -> None:
         (("probe", "t", "--preset", "ide-flashcache", "-o", "x"), 2, "which disk?"),
         (("probe", "--preset", "no-such", "-o", "x"), 1, "no disk preset"),
         (("probe", "--preset", "ide-flashcache", "-o", "no/x"), 1, "no folder"),
+        (("probe", "text", "--lateness", "5us", "-o", "x"), 2, "of simulated disks"),
+        (("probe", "missing", "-o", "x"), 1, "missing"),
         (("fit", "missing"), 1, "No such file"),
         (("fit", "text"), 1, "not a Parquet file"),
         (("fit", "text", "--plot", "x.bmp"), 1, "not a Parquet file"),

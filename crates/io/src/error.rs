@@ -26,6 +26,9 @@ pub enum IoError {
         /// What it said.
         error: io::Error,
     },
+    /// There is none.
+    #[error("{path}: no such file or device\n  try: `lsblk` lists the devices", path = .0.display())]
+    Missing(PathBuf),
     /// Neither a file nor a block device.
     #[error(
         "{path}: neither a regular file nor a block device\n  \

@@ -208,6 +208,7 @@ fn refused(path: &Path, error: Error) -> IoError {
         Some(Errno::INVAL) => IoError::NotDirect { path: path.into(), why: "" },
         Some(Errno::ACCESS | Errno::PERM) => IoError::Denied { path: path.into(), error },
         Some(Errno::BUSY) => IoError::InUse(path.into()),
+        Some(Errno::NOENT) => IoError::Missing(path.into()),
         _ => IoError::system(path, "open it", error),
     }
 }

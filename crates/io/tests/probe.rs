@@ -108,7 +108,7 @@ fn what_is_no_storage_is_refused() {
     let told = open(folder.path()).to_string();
     assert!(told.contains("neither a regular file nor a block device\n  try: "), "{told}");
     assert!(matches!(open(Path::new("/dev/null")), IoError::Kind(_)));
-    assert!(matches!(open(&folder.path().join("none")), IoError::System { .. }));
+    assert!(matches!(open(&folder.path().join("none")), IoError::Missing(_)));
     let memory = Path::new("/dev/shm");
     if !fs::read_to_string("/proc/mounts").is_ok_and(|text| text.contains("tmpfs /dev/shm tmpfs")) {
         gordon_testkit::skipped("what_is_no_storage_is_refused: no tmpfs at /dev/shm");

@@ -29,10 +29,8 @@ from gordon.cli import options
 )
 @click.option(
     "--lateness",
-    default="0us",
-    show_default=True,
     metavar="TIME",
-    help="A simulated disk's host hears of completions so late, on average.",
+    help="A simulated disk's host hears of completions so late, on average.  [default: at once]",
 )
 @click.option(
     "--write",
@@ -51,13 +49,18 @@ def probe(target: str | None, log: str, **given: Any) -> None:
     """
     from gordon.cli import output
     from gordon.cli.progress import Progress
+    from gordon.cli.storage_view import warn_of_loss
     from gordon.disk import fit as fits
 
     if (target is None) == (given["device"] is None and given["diskspecs"] is None):
         raise click.UsageError("which disk? TARGET, or a simulated one: --preset or --diskspecs")
+    if target is not None and (given["lateness"] is not None or given["set_values"]):
+        raise click.UsageError("--lateness and --set are of simulated disks")
     output.check(log)
+    if target is not None and given["write"]:
+        warn_of_loss(target, None)
     with Progress("probing") as progress:
-        fits.probe(target, log, progress=progress.about, **given)
+        fits.probe(target, log, progress=progress.about, **options.given(given))
     click.echo(f"wrote {log}", err=True)
 
 

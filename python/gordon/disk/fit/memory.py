@@ -30,7 +30,7 @@ class Memory:
 
 
 class _Fresh:
-    """Places where nothing was read yet: at random, each the only one far around."""
+    """Places where nothing was read yet: at random, for a disk is large."""
 
     def __init__(self, capacity: int, rng: np.random.Generator) -> None:
         self._capacity, self._rng = capacity, rng
