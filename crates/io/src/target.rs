@@ -42,7 +42,7 @@ impl Target {
     /// does not do direct I/O.
     pub fn open(path: &Path, access: Access) -> Result<Self, IoError> {
         // Before it is opened: a pipe would wait for its other end.
-        let kind = fs::metadata(path).map_err(|e| IoError::system(path, "open it", e))?.file_type();
+        let kind = fs::metadata(path).map_err(|e| refused(path, e))?.file_type();
         let (kind, exclusive) = if kind.is_block_device() {
             (Kind::BlockDevice, access == Access::ReadWrite)
         } else if kind.is_file() {

@@ -150,7 +150,7 @@ fn a_scratch_file_is_full_and_leaves_nothing() {
     assert!(matches!(characterise(&asked, &watch), Err(IoError::Interrupted)));
     assert!(empty());
     let nowhere = survey(&folder.path().join("no/where"), &[Op::Read]);
-    assert!(matches!(characterise(&nowhere, &Watch::default()), Err(IoError::System { .. })));
+    assert!(matches!(characterise(&nowhere, &Watch::default()), Err(IoError::Missing(_))));
 }
 
 #[test]
