@@ -83,22 +83,10 @@ def model(
         return inferred(value, f"not to be seen by single reads: that of {like_name}")
 
     inner, heads = found.cylinder, found.cylinder.heads
-    table, held = [], 0
-    for zone in found.zones[:-1]:
-        cylinders = round((zone.end - zone.first) / (zone.per_track * heads))
-        table.append({"cylinders": cylinders, "sectors_per_track": zone.per_track * unit})
-        held += cylinders * zone.per_track * heads
-    last = found.zones[-1].per_track
-    table.append(
-        {
-            "cylinders": -(-(found.sectors - held) // (last * heads)),
-            "sectors_per_track": last * unit,
-        }
-    )
+    table = _zones(found, unit)
     total = sum(zone["cylinders"] for zone in table)
 
     through = curve(found.arm.seeks)
-    three = through.three(total)
     read, first = _seek(found.arm.seeks, through, total, measured)
     # A microsecond each for rounding: a skew is never less than what a write needs to go on.
     track_skew, cylinder_skew = inner.track_skew, max(inner.cylinder_skew, first + 1e3)
@@ -170,45 +158,65 @@ def model(
         "scheduler": {"ageing": borrowed(like["scheduler"].get("ageing", 0.0))},
         "power": {state: borrowed(like["power"][state]) for state in ("idle", "read", "write")},
     }
-    parameters = {
+    skews = {"track_skew_ms": track_skew / 1e6, "cylinder_skew_ms": cylinder_skew / 1e6}
+    return Model(config, through, _parameters(found, through, total, sector) | skews)
+
+
+def _zones(found: Found, unit: int) -> list[dict[str, int]]:
+    """Zones of whole cylinders; the last has what is left."""
+    heads = found.cylinder.heads
+    table, held = [], 0
+    for zone in found.zones:
+        size = zone.per_track * heads
+        last = zone is found.zones[-1]
+        cylinders = -((held - found.sectors) // size) if last else round((zone.end - held) / size)
+        table.append({"cylinders": cylinders, "sectors_per_track": zone.per_track * unit})
+        held += cylinders * size
+    return table
+
+
+def _parameters(found: Found, through: Curve, cylinders: int, sector: int) -> dict[str, Any]:
+    """What was found in a disk of so many cylinders, for reports."""
+    unit, memory, written = sector // SECTOR, found.memory, found.writes
+    switch = found.arm.head_switch
+    return {
         "sectors": found.sectors * unit,
         "revolution_ms": found.spindle.revolution / 1e6,
         "rpm": round(60e9 / found.spindle.revolution),
-        "heads": heads if inner.known else None,
+        "heads": found.cylinder.heads if found.cylinder.known else None,
         "zones": [
             {"first_sector": zone.first * unit, "sectors_per_track": zone.per_track * unit}
             for zone in found.zones
         ],
-        "cylinders": total,
-        "track_skew_ms": track_skew / 1e6,
-        "cylinder_skew_ms": cylinder_skew / 1e6,
+        "cylinders": cylinders,
         "head_switch_ms": switch.time / 1e6 if switch else None,
-        "seek_ms": {name: time / 1e6 for name, time in three.items()},
+        "seek_ms": {name: time / 1e6 for name, time in through.three(cylinders).items()},
         "seek_curve_off": through.off,
         "seeks": [
             {"cylinders": d, "ms": seek.time / 1e6, "within_ms": seek.within / 1e6}
             for d, seek in found.arm.seeks
         ],
-        "writes": None
-        if written is None
-        else {
-            "through": written.through,
-            "seek_ms": {k: v / 1e6 for k, v in curve(written.seeks).three(total).items()},
-            "cache_bytes": kept,
-            "extents": written.extents if kept else None,
-        },
         "overhead_us": memory.overhead / 1e3 if memory else None,
-        "interface_mb_s": rate / 1e6 if memory else None,
+        "interface_mb_s": memory.sectors_a_second * sector / 1e6 if memory else None,
         "read_cache": None
         if memory is None
         else {
             "segments": memory.segments,
             "segment_bytes": memory.segment * sector,
-            "read_ahead_bytes": ahead,
-            "bytes": reads,
+            "read_ahead_bytes": memory.read_ahead * sector,
+            "bytes": memory.segments * memory.segment * sector,
+        },
+        "writes": None
+        if written is None
+        else {
+            "through": written.through,
+            "seek_ms": {
+                name: time / 1e6 for name, time in curve(written.seeks).three(cylinders).items()
+            },
+            "cache_bytes": None if written.through else written.cache * sector,
+            "extents": None if written.through else written.extents,
         },
     }
-    return Model(config, through, parameters)
 
 
 def _seek(
