@@ -25,7 +25,7 @@ ARROWS: dict[str, set[str]] = {
     "store": {"ftl", "nand", "units"},
     "nbd": {"device", "nand", "store", "units"},
     "testkit": {"ftl", "nand", "units"},
-    "py": {"cache", "cluster", "device", "io", "nbd", "replay", "store", "trace", "units"},
+    "py": {"cluster", "device", "io", "nbd", "replay", "store", "trace", "units"},
 }
 
 #: Rooms without files, sockets, clocks and threads: they do not even link the standard library.
