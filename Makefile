@@ -46,12 +46,14 @@ bench: build
 	$(VENV)/python bench/survey.py
 	$(VENV)/python bench/flash.py
 	$(VENV)/python bench/disk.py
+	$(VENV)/python bench/cache.py
 	$(VENV)/python bench/storage.py
 	cargo build -q --release -p gordon-nbd --example memory
 	$(VENV)/python bench/nbd.py
 	$(VENV)/python bench/block.py
 	cargo run -q --release -p gordon-device --example ssd_rate
 	cargo run -q --release -p gordon-device --example disk_rate
+	cargo run -q --release -p gordon-cache --example cache_rate
 	cargo run -q --release -p gordon-replay --example replay_rate
 	cargo run -q --release -p gordon-trace --example capture_cost
 	cargo run -q --release -p gordon-trace --example formats_rate

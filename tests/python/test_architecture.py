@@ -16,9 +16,10 @@ ARROWS: dict[str, set[str]] = {
     "des": {"units"},
     "nand": {"units"},
     "ftl": {"nand", "units"},
+    "cache": {"units"},
     "trace": {"units"},
     "device": {"des", "ftl", "nand", "units"},
-    "replay": {"device", "ftl", "nand", "trace", "units"},
+    "replay": {"cache", "device", "ftl", "nand", "trace", "units"},
     "cluster": {"device", "replay", "trace", "units"},
     "io": {"units"},
     "store": {"ftl", "nand", "units"},
@@ -28,7 +29,7 @@ ARROWS: dict[str, set[str]] = {
 }
 
 #: Rooms without files, sockets, clocks and threads: they do not even link the standard library.
-PURE = {"units", "nand", "ftl"}
+PURE = {"units", "nand", "ftl", "cache"}
 
 
 @pytest.fixture(scope="module")

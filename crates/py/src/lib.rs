@@ -1,6 +1,7 @@
 //! `gordon._core`: convert, call with the interpreter released, convert. No logic.
 
 mod block;
+mod cache;
 mod disk;
 mod error;
 mod flash;
@@ -70,6 +71,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(flash::flash_run, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_run_all, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_wa, module)?)?;
+    module.add_function(wrap_pyfunction!(cache::cache_run, module)?)?;
+    module.add_function(wrap_pyfunction!(cache::cache_policies, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(block::block_create, module)?)?;

@@ -7,6 +7,7 @@
 //! layer alone for its write amplification. [`probe`] asks a simulated disk what one would ask an unknown one.
 //! [`parse`] reads configs, with errors that help.
 
+pub mod cache;
 pub mod characterise;
 pub mod checkpoint;
 pub mod config;

@@ -18,6 +18,7 @@ COMMANDS = {
     "survey": ("gordon.cli.survey:survey", "Simulate a traced job on every design of a space."),
     "flash": ("gordon.cli.flash:flash", "Simulate a flash device: replay, bench, wa, compare."),
     "disk": ("gordon.cli.disk:disk", "Simulate a hard disk: replay, bench."),
+    "cache": ("gordon.cli.cache:cache", "Replay a trace through a cache: policies, miss ratios."),
     "storage": (
         "gordon.cli.storage:storage",
         "Measure storage, real or simulated: characterise.",

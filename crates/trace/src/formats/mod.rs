@@ -18,6 +18,7 @@ mod fields;
 mod fio;
 mod input;
 mod intake;
+mod objects;
 mod own;
 mod records;
 mod source;
@@ -26,6 +27,7 @@ mod write;
 pub use convert::{Conversion, Line, convert};
 pub use error::{Bad, FormatError, Place};
 pub use intake::{Counts, Io, Order, WINDOW};
+pub use objects::{Object, Objects};
 
 use gordon_units::Ns;
 use input::Input;
@@ -128,7 +130,7 @@ impl Format {
             Self::Alibaba => "CSV: device, R|W, offset, bytes, us",
             Self::Tencent => "CSV: seconds, sector, sectors, 0 read | 1 write, volume",
             Self::OracleGeneral => {
-                "binary, 24 bytes: seconds, block of 512 bytes, bytes, next access; all reads"
+                "binary, 24 bytes: seconds, block of 512 bytes (or object), bytes, next access; all reads"
             }
             Self::Vscsi => "binary, 32 or 40 bytes: SCSI reads and writes of a virtual machine",
         }

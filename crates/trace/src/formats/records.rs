@@ -138,20 +138,38 @@ pub(super) fn vscsi_version(head: &[u8]) -> Option<u8> {
 /// As `oracleGeneralBin.h` of libCacheSim has it.
 pub(super) struct OracleGeneral(pub Ns);
 
+/// Its fields.
+pub(super) struct OracleRecord {
+    pub time: u32,
+    pub object: u64,
+    pub size: u32,
+    pub next: i64,
+}
+
+#[inline]
+pub(super) fn oracle_record(b: &[u8]) -> OracleRecord {
+    OracleRecord {
+        time: u32_at(b, 0),
+        object: u64_at(b, 4),
+        size: u32_at(b, 12),
+        next: u64_at(b, 16).cast_signed(),
+    }
+}
+
 impl Records for OracleGeneral {
     const SIZE: usize = 24;
     const EXPECTED: &'static str = "a record of 24 bytes";
 
     #[inline]
     fn record(&mut self, b: &[u8], intake: &mut Intake) -> Result<(), Bad> {
+        let OracleRecord { time, object, size, .. } = oracle_record(b);
         // A u32 of seconds fits in 64 bits of nanoseconds.
-        let time = u64::from(u32_at(b, 0)) * self.0.0;
-        let object = u64_at(b, 4);
+        let time = u64::from(time) * self.0.0;
         let Some(offset) = object.checked_mul(SECTOR) else {
             let expected = "a block below 2^55; this may be a trace of objects, not of blocks";
             return Err(Bad::field("object", object.to_string().as_bytes(), expected));
         };
-        let len = u64::from(u32_at(b, 12));
+        let len = u64::from(size);
         let op = BlockOp::Read;
         intake.take(Raw { time, op, device: 0, offset, len, latency: None, gap: None, pid: None })
     }
@@ -163,8 +181,7 @@ pub(super) fn is_oracle_general(head: &[u8]) -> bool {
     let mut last = 0;
     let mut count = 0_i64;
     for b in head.chunks_exact(OracleGeneral::SIZE).take(256) {
-        let (time, size) = (u32_at(b, 0), u32_at(b, 12));
-        let next = u64_at(b, 16).cast_signed();
+        let OracleRecord { time, size, next, .. } = oracle_record(b);
         let ahead = next == -1 || next == i64::MAX || next > count;
         if time < last || size == 0 || size > 1 << 30 || !ahead {
             return false;

@@ -1,0 +1,124 @@
+"""How fast caches are simulated, and what they miss, beside libCacheSim where it can be imported.
+
+    python bench/cache.py                                          # a made load
+    GORDON_CACHE_TRACE=twitter.oracleGeneral.bin python bench/cache.py 2MiB 16MiB 64MiB
+
+The trace is of oracleGeneral, not compressed; without one it is made here: two million requests
+with a heavy tail. libCacheSim comes with `pip install libcachesim==0.3.5`. Both read the file, in
+this process, one after the other; rates are requests a second of CPU time, the best of three runs.
+The goal is twice libCacheSim's rate for LRU and S3-FIFO. How fast the policies are without reading:
+`cargo run --release -p gordon-cache --example cache_rate`.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import struct
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from gordon import cache
+from gordon._core import parse_bytes
+
+#: Runs of each; the cheapest counts.
+REPEAT = 3
+#: libCacheSim's names.
+THEIRS = {
+    "fifo": "FIFO",
+    "lru": "LRU",
+    "clock": "Clock",
+    "sieve": "Sieve",
+    "s3-fifo": "S3FIFO",
+    "arc": "ARC",
+    "belady": "Belady",
+}
+#: What is to be twice as fast.
+GOALS = ("lru", "s3-fifo")
+
+
+def make(path: Path, requests: int) -> None:
+    """A trace of objects whose popularity has a heavy tail."""
+    draw = random.Random(1)
+    keys = [int(draw.paretovariate(0.4)) % 2**40 for _ in range(requests)]
+    following: dict[int, int] = {}
+    nexts = []
+    for number in range(requests - 1, -1, -1):
+        nexts.append(following.get(keys[number], -1))
+        following[keys[number]] = number
+    with path.open("wb") as file:
+        for number, (key, coming) in enumerate(zip(keys, reversed(nexts), strict=True)):
+            file.write(struct.pack("<IQIq", number // 1000, key, 50 + key * 7919 % 400, coming))
+
+
+def library() -> Any | None:
+    """The peer, if it is there."""
+    try:
+        return import_module("libcachesim")
+    except ImportError as error:
+        print(f"libCacheSim is not here, nothing to compare with: {error}")
+        return None
+
+
+def best(replay: Callable[[], int]) -> tuple[int, float]:
+    """Misses, and the CPU seconds of the cheapest run."""
+    took = []
+    for _ in range(REPEAT):
+        start = time.process_time()
+        misses = replay()
+        took.append(time.process_time() - start)
+    return misses, min(took)
+
+
+def ours(trace: Path, size: str, policy: str) -> int:
+    """Misses."""
+    told = cache.replay(trace, policy=policy, dram=size, format="oracleGeneral")
+    return int(told["misses"])
+
+
+def main() -> None:
+    sizes = sys.argv[1:] or ["16MiB"]
+    peer = library()
+    with tempfile.TemporaryDirectory() as folder:
+        given = os.environ.get("GORDON_CACHE_TRACE")
+        trace = Path(given) if given else Path(folder) / "made.bin"
+        if not given:
+            make(trace, 2_000_000)
+        requests = trace.stat().st_size // 24
+        print(f"{requests:,} requests")
+        for size in sizes:
+            for policy in THEIRS:
+                misses, took = best(partial(ours, trace, size, policy))
+                line = f"{size} {policy}: misses {misses / requests:.4f}, "
+                line += f"{requests / took / 1e6:.1f} M a CPU second"
+                if peer:
+                    line += beside(peer, trace, size, policy, misses, requests / took)
+                print(line, flush=True)
+
+
+def beside(peer: Any, trace: Path, size: str, policy: str, misses: int, rate: float) -> str:
+    """The same of libCacheSim."""
+
+    def replay() -> int:
+        reader = peer.TraceReader(str(trace), peer.TraceType.ORACLE_GENERAL_TRACE)
+        ratio, _ = getattr(peer, THEIRS[policy])(parse_bytes(size)).process_trace(reader)
+        return int(0.5 + ratio * reader.get_num_of_req())
+
+    theirs, took = best(replay)
+    theirs_rate = trace.stat().st_size // 24 / took
+    same = "the same" if theirs == misses else f"{misses - theirs:+,}"
+    goal = f"; {rate / theirs_rate / 2:.2f} of the goal" if policy in GOALS else ""
+    return (
+        f"; libCacheSim misses {same}, {theirs_rate / 1e6:.1f} M: {rate / theirs_rate:.1f} times"
+        f"{goal}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+//! ARC (Megiddo, Modha, "ARC: A Self-Tuning, Low Overhead Replacement Cache", FAST 2003, figure 4),
+//! in bytes.
+//!
+//! T1 has objects asked for once, T2 more often; B1 and B2 remember what went from them. As `ARC.c`
+//! of libCacheSim 0.3.5: the target size of T1 is a fraction of bytes and moves by the quotient of
+//! the two ghost lists, at least 1, whatever the object's size; a miss takes one ghost at most for
+//! each object that goes.
+
+use super::{Access, Counts, Policy, Request};
+use crate::store::{List, Store};
+
+/// In which list an entry is: its mark, and the lists' order.
+const T1: usize = 0;
+const T2: usize = 1;
+const B1: usize = 2;
+const B2: usize = 3;
+
+pub(crate) struct Arc {
+    capacity: u64,
+    store: Store,
+    lists: [List; 4],
+    /// What T1 is to have.
+    target: f64,
+    counts: Counts,
+}
+
+impl Arc {
+    pub fn new(capacity: u64) -> Self {
+        let (store, counts) = (Store::new(), Counts::default());
+        Self { capacity, store, lists: [List::new(); 4], target: 0.0, counts }
+    }
+
+    fn bytes(&self, list: usize) -> u64 {
+        self.lists[list].bytes
+    }
+
+    #[inline]
+    fn move_to(&mut self, place: u32, from: usize, to: usize) {
+        self.lists[from].unlink(&mut self.store, place);
+        self.store.at_mut(place).mark = to as u32;
+        self.lists[to].push(&mut self.store, place);
+    }
+
+    /// Forgets the oldest of a list.
+    fn forget(&mut self, list: usize) {
+        let oldest = self.lists[list].oldest;
+        self.lists[list].unlink(&mut self.store, oldest);
+        self.store.remove(oldest);
+    }
+
+    /// The paper's REPLACE.
+    fn replace(&mut self, from_b2: bool) {
+        let once = self.bytes(T1) as f64;
+        let beyond = once > self.target || (once == self.target && from_b2);
+        let (from, to) =
+            if (self.bytes(T1) > 0 && beyond) || self.bytes(T2) == 0 { (T1, B1) } else { (T2, B2) };
+        let oldest = self.lists[from].oldest;
+        self.counts.evict(self.store.at(oldest).size);
+        self.move_to(oldest, from, to);
+    }
+
+    /// The paper's case IV: in no list.
+    fn evict_for_new(&mut self, size: u64) {
+        let once = self.bytes(T1) + self.bytes(B1);
+        if once + size > self.capacity {
+            if self.lists[B1].len > 0 {
+                self.forget(B1);
+                self.replace(false);
+            } else {
+                let oldest = self.lists[T1].oldest;
+                self.counts.evict(self.store.at(oldest).size);
+                self.forget(T1);
+            }
+            return;
+        }
+        let all = once + self.bytes(T2) + self.bytes(B2);
+        if all >= self.capacity * 2 && self.lists[B2].len > 0 {
+            self.forget(B2);
+        }
+        self.replace(false);
+    }
+
+    /// A ghost is asked for: the target moves, and it is forgotten.
+    fn adapt(&mut self, place: u32, list: usize) {
+        let (b1, b2) = (self.bytes(B1) as f64, self.bytes(B2) as f64);
+        self.target = if list == B1 {
+            (self.target + (b2 / b1).max(1.0)).min(self.capacity as f64)
+        } else {
+            (self.target - (b1 / b2).max(1.0)).max(0.0)
+        };
+        self.lists[list].unlink(&mut self.store, place);
+        self.store.remove(place);
+    }
+}
+
+impl Policy for Arc {
+    #[inline]
+    fn access(&mut self, request: &Request) -> Access {
+        let mut ghost = None;
+        if let Some(place) = self.store.find(request.key) {
+            let list = self.store.at(place).mark as usize;
+            if list == T2 {
+                self.lists[T2].renew(&mut self.store, place);
+                return Access::Hit;
+            }
+            if list == T1 {
+                self.move_to(place, T1, T2);
+                return Access::Hit;
+            }
+            ghost = Some(list);
+            self.adapt(place, list);
+        }
+        let size = u64::from(request.size);
+        if size > self.capacity {
+            self.counts.refused += 1;
+            return Access::Miss;
+        }
+        while self.counts.bytes + size > self.capacity {
+            match ghost {
+                Some(list) => self.replace(list == B2),
+                None => self.evict_for_new(size),
+            }
+        }
+        let list = if ghost.is_some() { T2 } else { T1 };
+        let place = self.store.insert(request.key, request.size, list as u32);
+        self.lists[list].push(&mut self.store, place);
+        self.counts.insert(request.size);
+        Access::Miss
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    fn ghosts(&self) -> u64 {
+        self.lists[B1].len + self.lists[B2].len
+    }
+
+    fn memory(&self) -> usize {
+        self.store.memory()
+    }
+
+    fn residents(&self, each: &mut dyn FnMut(u64, u32)) {
+        let here = self.store.iter().filter(|entry| (entry.mark as usize) < B1);
+        here.for_each(|entry| each(entry.key, entry.size));
+    }
+
+    #[inline]
+    fn touch(&self, key: u64) -> u32 {
+        self.store.touch(key)
+    }
+}

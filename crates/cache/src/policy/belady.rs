@@ -1,0 +1,139 @@
+//! Belady's policy (Belady, "A Study of Replacement Algorithms for a Virtual-Storage Computer", IBM
+//! Systems Journal 5(2), 1966): the object whose next request is furthest away goes.
+//!
+//! With objects of one size no policy misses less; with several it is a good bound, not the best.
+//! As `Belady.c` of libCacheSim: every object is let in. Which of those that are never asked for
+//! again goes first makes no difference to hits: all of them go before any other.
+
+use super::{Access, Counts, Policy, Request};
+use crate::store::{Entry, Store};
+use alloc::vec::Vec;
+
+/// Children of an entry of the heap.
+const CHILDREN: usize = 4;
+
+/// A heap of entries, the furthest first. Their links hold the next request, their mark the
+/// place in the heap.
+pub(crate) struct Belady {
+    capacity: u64,
+    store: Store,
+    heap: Vec<u32>,
+    counts: Counts,
+}
+
+fn next(entry: &Entry) -> u64 {
+    u64::from(entry.newer) << 32 | u64::from(entry.older)
+}
+
+fn set_next(entry: &mut Entry, next: u64) {
+    (entry.newer, entry.older) = ((next >> 32) as u32, next as u32);
+}
+
+impl Belady {
+    pub fn new(capacity: u64) -> Self {
+        Self { capacity, store: Store::new(), heap: Vec::new(), counts: Counts::default() }
+    }
+
+    #[inline]
+    fn put(&mut self, at: usize, place: u32) {
+        self.heap[at] = place;
+        self.store.at_mut(place).mark = at as u32;
+    }
+
+    fn up(&mut self, mut at: usize) {
+        let place = self.heap[at];
+        let own = next(self.store.at(place));
+        while at > 0 {
+            let parent = (at - 1) / CHILDREN;
+            let above = self.heap[parent];
+            if next(self.store.at(above)) >= own {
+                break;
+            }
+            self.put(at, above);
+            at = parent;
+        }
+        self.put(at, place);
+    }
+
+    fn down(&mut self, mut at: usize) {
+        let place = self.heap[at];
+        let own = next(self.store.at(place));
+        loop {
+            let first = at * CHILDREN + 1;
+            let children = first..(first + CHILDREN).min(self.heap.len());
+            let furthest =
+                children.map(|c| (next(self.store.at(self.heap[c])), c)).max_by_key(|c| c.0);
+            match furthest {
+                Some((far, child)) if far > own => {
+                    self.put(at, self.heap[child]);
+                    at = child;
+                }
+                _ => break,
+            }
+        }
+        self.put(at, place);
+    }
+
+    fn evict(&mut self) {
+        let place = self.heap[0];
+        self.counts.evict(self.store.at(place).size);
+        self.store.remove(place);
+        if let Some(last) = self.heap.pop()
+            && !self.heap.is_empty()
+        {
+            self.heap[0] = last;
+            self.down(0);
+        }
+    }
+}
+
+impl Policy for Belady {
+    #[inline]
+    fn access(&mut self, request: &Request) -> Access {
+        if let Some(place) = self.store.find(request.key) {
+            let entry = self.store.at_mut(place);
+            let (before, at) = (next(entry), entry.mark as usize);
+            set_next(entry, request.next);
+            if request.next >= before {
+                self.up(at);
+            } else {
+                self.down(at);
+            }
+            return Access::Hit;
+        }
+        let size = u64::from(request.size);
+        if size > self.capacity {
+            self.counts.refused += 1;
+            return Access::Miss;
+        }
+        while self.counts.bytes + size > self.capacity {
+            self.evict();
+        }
+        let place = self.store.insert(request.key, request.size, 0);
+        set_next(self.store.at_mut(place), request.next);
+        if self.heap.len() == self.heap.capacity() {
+            self.heap.reserve_exact((self.heap.len() / 16).max(64));
+        }
+        self.heap.push(place);
+        self.up(self.heap.len() - 1);
+        self.counts.insert(request.size);
+        Access::Miss
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    fn memory(&self) -> usize {
+        self.store.memory() + self.heap.capacity() * size_of::<u32>()
+    }
+
+    fn residents(&self, each: &mut dyn FnMut(u64, u32)) {
+        self.store.iter().for_each(|entry| each(entry.key, entry.size));
+    }
+
+    #[inline]
+    fn touch(&self, key: u64) -> u32 {
+        self.store.touch(key)
+    }
+}

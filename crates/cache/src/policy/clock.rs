@@ -1,0 +1,28 @@
+//! CLOCK (Corbato, "A Paging Experiment with the Multics System", MIT Project MAC, 1968): a bit for
+//! each object, set when it is asked for; the hand clears bits until it finds one clear.
+//!
+//! As `Clock.c` of libCacheSim with one bit: a queue whose oldest entry goes, or goes round.
+
+use super::queue::Rule;
+use crate::store::{List, Store};
+
+pub(crate) struct Clock;
+
+impl Rule for Clock {
+    #[inline]
+    fn hit(&mut self, store: &mut Store, _: &mut List, place: u32) {
+        store.at_mut(place).mark = 1;
+    }
+
+    #[inline]
+    fn victim(&mut self, store: &mut Store, list: &mut List) -> u32 {
+        loop {
+            let oldest = list.oldest;
+            if store.at(oldest).mark == 0 {
+                return oldest;
+            }
+            store.at_mut(oldest).mark = 0;
+            list.renew(store, oldest);
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! What a policy is, and which there are.
+
+mod arc;
+mod belady;
+mod clock;
+mod fifo;
+mod lru;
+mod queue;
+mod s3fifo;
+mod sieve;
+
+use alloc::boxed::Box;
+use core::hint::black_box;
+use gordon_units::Bytes;
+use queue::Queue;
+
+/// [`Request::next`] of an object that is not asked for again.
+pub const NEVER: u64 = u64::MAX;
+
+/// One request for an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Which.
+    pub key: u64,
+    /// Number of the next request for it, or [`NEVER`]. Only Belady's policy looks at it.
+    pub next: u64,
+    /// How large it is. One that is in the cache keeps the size it came with.
+    pub size: u32,
+    /// Bytes of it that are asked for: only counted.
+    pub asked: u32,
+}
+
+/// Whether it was there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It was.
+    Hit,
+    /// It was not, and is now, unless it does not fit.
+    Miss,
+}
+
+/// What became of objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Objects in the cache.
+    pub objects: u64,
+    /// Their bytes: never more than its capacity.
+    pub bytes: u64,
+    /// Objects that came in.
+    pub inserted: u64,
+    /// Their bytes.
+    pub inserted_bytes: u64,
+    /// Objects that went out.
+    pub evicted: u64,
+    /// Their bytes.
+    pub evicted_bytes: u64,
+    /// Misses that were not let in: too large for the cache, or for the part they would have to
+    /// pass.
+    pub refused: u64,
+}
+
+impl Counts {
+    #[inline]
+    fn insert(&mut self, size: u32) {
+        self.objects += 1;
+        self.bytes += u64::from(size);
+        self.inserted += 1;
+        self.inserted_bytes += u64::from(size);
+    }
+
+    #[inline]
+    fn evict(&mut self, size: u32) {
+        self.objects -= 1;
+        self.bytes -= u64::from(size);
+        self.evicted += 1;
+        self.evicted_bytes += u64::from(size);
+    }
+}
+
+/// Of many requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How many.
+    pub requests: u64,
+    /// How many found their object.
+    pub hits: u64,
+    /// Bytes asked for.
+    pub bytes: u64,
+    /// Bytes of those asked for that were there.
+    pub hit_bytes: u64,
+}
+
+/// Requests from the one served to the one whose part of the table is asked of memory.
+const AHEAD: usize = 8;
+
+/// A cache of a replacement policy.
+pub trait Policy: Send {
+    /// Serves a request: an object that was not there is let in, and others go for it.
+    fn access(&mut self, request: &Request) -> Access;
+
+    /// What became of objects so far.
+    fn counts(&self) -> Counts;
+
+    /// Objects that are remembered, but not in the cache.
+    fn ghosts(&self) -> u64 {
+        0
+    }
+
+    /// Bytes of memory that it takes to know all this, but for those of the objects.
+    fn memory(&self) -> usize;
+
+    /// Calls `each` with key and size of every object in the cache.
+    fn residents(&self, each: &mut dyn FnMut(u64, u32));
+
+    /// Lets memory know that this key comes soon.
+    fn touch(&self, key: u64) -> u32;
+
+    /// Serves requests in order.
+    fn serve(&mut self, requests: &[Request], tally: &mut Tally) {
+        for (i, request) in requests.iter().enumerate() {
+            if let Some(ahead) = requests.get(i + AHEAD) {
+                black_box(self.touch(ahead.key));
+            }
+            let hit = self.access(request) == Access::Hit;
+            tally.requests += 1;
+            tally.bytes += u64::from(request.asked);
+            tally.hits += u64::from(hit);
+            tally.hit_bytes += if hit { u64::from(request.asked) } else { 0 };
+        }
+    }
+}
+
+/// A replacement policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// First in, first out.
+    Fifo,
+    /// Least recently used.
+    Lru,
+    /// CLOCK.
+    Clock,
+    /// SIEVE.
+    Sieve,
+    /// S3-FIFO.
+    S3Fifo,
+    /// ARC.
+    Arc,
+    /// Belady's.
+    Belady,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::Fifo, Self::Lru, Self::Clock, Self::Sieve, Self::S3Fifo, Self::Arc, Self::Belady];
+
+    /// Its name, in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fifo => "fifo",
+            Self::Lru => "lru",
+            Self::Clock => "clock",
+            Self::Sieve => "sieve",
+            Self::S3Fifo => "s3-fifo",
+            Self::Arc => "arc",
+            Self::Belady => "belady",
+        }
+    }
+
+    /// What goes next, in a line.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Fifo => "the object that came first",
+            Self::Lru => "the object not asked for the longest",
+            Self::Clock => "first in, first out; what was asked for since goes round once more",
+            Self::Sieve => "as clock, but what is kept stays where it is",
+            Self::S3Fifo => {
+                "new objects pass a small queue; those asked for twice in it, or soon \
+                             after it, enter the main one"
+            }
+            Self::Arc => {
+                "two LRU lists, asked for once and more often; what went adapts their shares"
+            }
+            Self::Belady => {
+                "the object whose next request is furthest away: a bound, for it sees ahead"
+            }
+        }
+    }
+
+    /// The paper or implementation it follows.
+    pub const fn source(self) -> &'static str {
+        match self {
+            Self::Fifo | Self::Lru => "libCacheSim 0.3.5",
+            Self::Clock => "Corbato, A Paging Experiment with the Multics System, 1968",
+            Self::Sieve => "Zhang et al., SIEVE is Simpler than LRU, NSDI 2024",
+            Self::S3Fifo => {
+                "Yang et al., FIFO Queues are All You Need for Cache Eviction, SOSP 2023"
+            }
+            Self::Arc => "Megiddo and Modha, ARC, FAST 2003",
+            Self::Belady => {
+                "Belady, A Study of Replacement Algorithms for a Virtual-Storage Computer, 1966"
+            }
+        }
+    }
+
+    /// Whether it needs to know the next request for each object.
+    pub const fn sees_ahead(self) -> bool {
+        matches!(self, Self::Belady)
+    }
+
+    /// The one of this name; case, `-` and `_` do not matter.
+    pub fn parse(name: &str) -> Option<Self> {
+        let plain = |name: &'_ str| -> alloc::string::String {
+            let letters = name.chars().filter(|c| !matches!(c, '-' | '_'));
+            letters.map(|c| c.to_ascii_lowercase()).collect()
+        };
+        Self::ALL.into_iter().find(|kind| plain(kind.name()) == plain(name))
+    }
+
+    /// An empty cache of so many bytes.
+    pub fn make(self, capacity: Bytes) -> Box<dyn Policy> {
+        let capacity = capacity.0;
+        match self {
+            Self::Fifo => Box::new(Queue::new(capacity, fifo::Fifo)),
+            Self::Lru => Box::new(Queue::new(capacity, lru::Lru)),
+            Self::Clock => Box::new(Queue::new(capacity, clock::Clock)),
+            Self::Sieve => Box::new(Queue::new(capacity, sieve::Sieve::default())),
+            Self::S3Fifo => Box::new(s3fifo::S3Fifo::new(capacity)),
+            Self::Arc => Box::new(arc::Arc::new(capacity)),
+            Self::Belady => Box::new(belady::Belady::new(capacity)),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Policies of one queue: what a hit does to it, and which entry goes.
+
+use super::{Access, Counts, Policy, Request};
+use crate::store::{List, Store};
+
+/// What sets them apart.
+pub(crate) trait Rule: Send {
+    /// The object at `place` is asked for.
+    fn hit(&mut self, store: &mut Store, list: &mut List, place: u32);
+
+    /// Which object goes; there is one. It may put others elsewhere.
+    fn victim(&mut self, store: &mut Store, list: &mut List) -> u32;
+}
+
+/// A cache of such a policy.
+pub(crate) struct Queue<R> {
+    capacity: u64,
+    store: Store,
+    list: List,
+    counts: Counts,
+    rule: R,
+}
+
+impl<R: Rule> Queue<R> {
+    pub fn new(capacity: u64, rule: R) -> Self {
+        Self { capacity, store: Store::new(), list: List::new(), counts: Counts::default(), rule }
+    }
+}
+
+impl<R: Rule> Policy for Queue<R> {
+    #[inline]
+    fn access(&mut self, request: &Request) -> Access {
+        let Self { capacity, store, list, counts, rule } = self;
+        if let Some(place) = store.find(request.key) {
+            rule.hit(store, list, place);
+            return Access::Hit;
+        }
+        let size = u64::from(request.size);
+        if size > *capacity {
+            counts.refused += 1;
+            return Access::Miss;
+        }
+        while counts.bytes + size > *capacity {
+            let victim = rule.victim(store, list);
+            counts.evict(store.at(victim).size);
+            list.unlink(store, victim);
+            store.remove(victim);
+        }
+        let place = store.insert(request.key, request.size, 0);
+        list.push(store, place);
+        counts.insert(request.size);
+        Access::Miss
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    fn memory(&self) -> usize {
+        self.store.memory()
+    }
+
+    fn residents(&self, each: &mut dyn FnMut(u64, u32)) {
+        self.store.iter().for_each(|entry| each(entry.key, entry.size));
+    }
+
+    #[inline]
+    fn touch(&self, key: u64) -> u32 {
+        self.store.touch(key)
+    }
+}

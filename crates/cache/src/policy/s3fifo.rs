@@ -1,0 +1,171 @@
+//! S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi, "FIFO Queues are All You Need for Cache Eviction",
+//! SOSP 2023, algorithm 1), in bytes.
+//!
+//! As `S3FIFO.c` of libCacheSim 0.3.5 with its defaults: a small queue of a tenth, ghosts of as many
+//! bytes as the main queue, and two hits in the small queue to enter the main one. An object
+//! larger than the small queue is not let in; until the first eviction, what finds the small queue
+//! full goes to the main one. There the small queue, the main one and the ghosts have a table each;
+//! here they share one.
+
+use super::{Access, Counts, Policy, Request};
+use crate::store::{List, Store};
+
+/// In which list an entry is: the bits of the mark above those of its hits.
+const SMALL: u32 = 0;
+const MAIN: u32 = 1 << 2;
+const GHOST: u32 = 2 << 2;
+const HITS: u32 = 3;
+/// Hits in the small queue that lead to the main one.
+const ENOUGH: u32 = 2;
+
+pub(crate) struct S3Fifo {
+    capacity: u64,
+    small_capacity: u64,
+    ghost_capacity: u64,
+    store: Store,
+    small: List,
+    main: List,
+    ghost: List,
+    has_evicted: bool,
+    counts: Counts,
+}
+
+impl S3Fifo {
+    pub fn new(capacity: u64) -> Self {
+        let small_capacity = capacity / 10;
+        Self {
+            capacity,
+            small_capacity,
+            // Nine tenths, rounded down as the small queue is.
+            ghost_capacity: capacity / 10 * 9 + capacity % 10 * 9 / 10,
+            store: Store::new(),
+            small: List::new(),
+            main: List::new(),
+            ghost: List::new(),
+            has_evicted: false,
+            counts: Counts::default(),
+        }
+    }
+
+    fn evict(&mut self) {
+        self.has_evicted = true;
+        let main_capacity = self.capacity - self.small_capacity;
+        if self.main.bytes > main_capacity || self.small.len == 0 {
+            self.evict_main();
+        } else {
+            self.evict_small();
+        }
+    }
+
+    /// What was asked for often enough moves to the main queue, until one has to go.
+    fn evict_small(&mut self) {
+        while self.small.len > 0 {
+            let place = self.small.oldest;
+            self.small.unlink(&mut self.store, place);
+            let entry = self.store.at_mut(place);
+            if entry.mark & HITS >= ENOUGH {
+                entry.mark = MAIN;
+                self.main.push(&mut self.store, place);
+                continue;
+            }
+            let size = entry.size;
+            entry.mark = GHOST;
+            self.counts.evict(size);
+            self.remember(place, size);
+            return;
+        }
+    }
+
+    fn remember(&mut self, place: u32, size: u32) {
+        let size = u64::from(size);
+        if size > self.ghost_capacity {
+            self.store.remove(place);
+            return;
+        }
+        while self.ghost.bytes + size > self.ghost_capacity {
+            let oldest = self.ghost.oldest;
+            self.ghost.unlink(&mut self.store, oldest);
+            self.store.remove(oldest);
+        }
+        self.ghost.push(&mut self.store, place);
+    }
+
+    /// What was asked for goes round, a hit less, until one has to go.
+    fn evict_main(&mut self) {
+        while self.main.len > 0 {
+            let place = self.main.oldest;
+            let entry = self.store.at_mut(place);
+            if entry.mark & HITS > 0 {
+                entry.mark -= 1;
+                self.main.renew(&mut self.store, place);
+                continue;
+            }
+            let size = entry.size;
+            self.counts.evict(size);
+            self.main.unlink(&mut self.store, place);
+            self.store.remove(place);
+            return;
+        }
+    }
+}
+
+impl Policy for S3Fifo {
+    #[inline]
+    fn access(&mut self, request: &Request) -> Access {
+        let mut was_ghost = false;
+        if let Some(place) = self.store.find(request.key) {
+            let entry = self.store.at_mut(place);
+            if entry.mark & GHOST == 0 {
+                if entry.mark & HITS < HITS {
+                    entry.mark += 1;
+                }
+                return Access::Hit;
+            }
+            was_ghost = true;
+            self.ghost.unlink(&mut self.store, place);
+            self.store.remove(place);
+        }
+        let size = u64::from(request.size);
+        if size > self.small_capacity {
+            self.counts.refused += 1;
+            return Access::Miss;
+        }
+        while self.counts.bytes + size > self.capacity {
+            self.evict();
+        }
+        if !was_ghost && size == self.small_capacity {
+            // It would push all others out of the small queue.
+            self.counts.refused += 1;
+            return Access::Miss;
+        }
+        let full = !self.has_evicted && self.small.bytes >= self.small_capacity;
+        let (list, mark) =
+            if was_ghost || full { (&mut self.main, MAIN) } else { (&mut self.small, SMALL) };
+        let place = self.store.insert(request.key, request.size, mark);
+        list.push(&mut self.store, place);
+        self.counts.insert(request.size);
+        Access::Miss
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    fn ghosts(&self) -> u64 {
+        self.ghost.len
+    }
+
+    fn memory(&self) -> usize {
+        self.store.memory()
+    }
+
+    fn residents(&self, each: &mut dyn FnMut(u64, u32)) {
+        let here = self.store.iter().filter(|entry| entry.mark & GHOST == 0);
+        here.for_each(|entry| each(entry.key, entry.size));
+    }
+
+    #[inline]
+    fn touch(&self, key: u64) -> u32 {
+        self.store.touch(key)
+    }
+}

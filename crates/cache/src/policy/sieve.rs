@@ -1,0 +1,42 @@
+//! SIEVE (Zhang, Yang, Yue, Vigfusson, Rashmi, "SIEVE is Simpler than LRU", NSDI 2024, algorithm 1):
+//! the hand goes from old to new and clears bits, and what it passes stays where it is.
+//!
+//! As `Sieve.c` of libCacheSim.
+
+use super::queue::Rule;
+use crate::store::{List, NONE, Store};
+
+pub(crate) struct Sieve {
+    /// The next to look at; from the oldest on, if none.
+    hand: u32,
+}
+
+impl Default for Sieve {
+    fn default() -> Self {
+        Self { hand: NONE }
+    }
+}
+
+impl Rule for Sieve {
+    #[inline]
+    fn hit(&mut self, store: &mut Store, _: &mut List, place: u32) {
+        store.at_mut(place).mark = 1;
+    }
+
+    #[inline]
+    fn victim(&mut self, store: &mut Store, list: &mut List) -> u32 {
+        let mut hand = self.hand;
+        loop {
+            if hand == NONE {
+                hand = list.oldest;
+            }
+            let entry = store.at_mut(hand);
+            if entry.mark == 0 {
+                self.hand = entry.newer;
+                return hand;
+            }
+            entry.mark = 0;
+            hand = entry.newer;
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Entries, found by key and linked in lists: what all policies are made of.
+
+use crate::index::{Index, hash};
+use alloc::vec::Vec;
+
+/// No entry.
+pub(crate) const NONE: u32 = u32::MAX;
+/// The mark of an entry that is not in use; policies use the bits below.
+const FREE: u32 = 1 << 31;
+
+/// An object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub key: u64,
+    pub size: u32,
+    /// Its neighbours in a list; entries not in use are linked by `older`.
+    pub newer: u32,
+    pub older: u32,
+    /// The policy's own.
+    pub mark: u32,
+}
+
+/// All entries.
+#[derive(Clone, Debug)]
+pub(crate) struct Store {
+    entries: Vec<Entry>,
+    free: u32,
+    index: Index,
+    live: usize,
+}
+
+impl Store {
+    pub fn new() -> Self {
+        Self { entries: Vec::new(), free: NONE, index: Index::new(64), live: 0 }
+    }
+
+    #[inline]
+    pub fn at(&self, place: u32) -> &Entry {
+        &self.entries[place as usize]
+    }
+
+    #[inline]
+    pub fn at_mut(&mut self, place: u32) -> &mut Entry {
+        &mut self.entries[place as usize]
+    }
+
+    #[inline]
+    pub fn find(&self, key: u64) -> Option<u32> {
+        self.index.find(hash(key), |place| self.at(place).key == key)
+    }
+
+    /// Asks memory for what [`find`](Self::find) will look at first.
+    #[inline]
+    pub fn touch(&self, key: u64) -> u32 {
+        self.index.touch(hash(key))
+    }
+
+    /// Adds a key that is not there, in no list.
+    #[inline]
+    pub fn insert(&mut self, key: u64, size: u32, mark: u32) -> u32 {
+        if self.live == self.index.room() {
+            self.grow();
+        }
+        let entry = Entry { key, size, newer: NONE, older: NONE, mark };
+        let place = self.free;
+        let place = if place == NONE {
+            if self.entries.len() == self.entries.capacity() {
+                // By little: what is not in use counts too.
+                self.entries.reserve_exact((self.entries.len() / 16).max(64));
+            }
+            self.entries.push(entry);
+            (self.entries.len() - 1) as u32
+        } else {
+            self.free = self.at(place).older;
+            *self.at_mut(place) = entry;
+            place
+        };
+        self.index.insert(hash(key), place);
+        self.live += 1;
+        place
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let room = self.index.room();
+        assert!(room < 1 << 31, "more than 2^31 objects in one cache");
+        // The old table goes first: all that is in it is in the entries too.
+        self.index = Index::new(0);
+        self.index = Index::new(room + room / 2);
+        for (place, entry) in (0..).zip(&self.entries) {
+            if entry.mark & FREE == 0 {
+                self.index.insert(hash(entry.key), place);
+            }
+        }
+    }
+
+    /// Takes out an entry that is in no list.
+    #[inline]
+    pub fn remove(&mut self, place: u32) {
+        let key = self.at(place).key;
+        self.index.remove(hash(key), place);
+        let free = self.free;
+        let entry = self.at_mut(place);
+        (entry.mark, entry.older) = (FREE, free);
+        self.free = place;
+        self.live -= 1;
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.mark & FREE == 0)
+    }
+
+    pub fn memory(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>() + self.index.memory()
+    }
+}
+
+/// Entries in a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct List {
+    pub newest: u32,
+    pub oldest: u32,
+    /// Of all of them.
+    pub bytes: u64,
+    pub len: u64,
+}
+
+impl List {
+    pub const fn new() -> Self {
+        Self { newest: NONE, oldest: NONE, bytes: 0, len: 0 }
+    }
+
+    /// Links an entry that is in no list, as the newest.
+    #[inline]
+    pub fn push(&mut self, store: &mut Store, place: u32) {
+        let entry = store.at_mut(place);
+        (entry.newer, entry.older) = (NONE, self.newest);
+        self.bytes += u64::from(entry.size);
+        self.len += 1;
+        if self.newest == NONE {
+            self.oldest = place;
+        } else {
+            store.at_mut(self.newest).newer = place;
+        }
+        self.newest = place;
+    }
+
+    #[inline]
+    pub fn unlink(&mut self, store: &mut Store, place: u32) {
+        let Entry { newer, older, size, .. } = *store.at(place);
+        self.bytes -= u64::from(size);
+        self.len -= 1;
+        if newer == NONE {
+            self.newest = older;
+        } else {
+            store.at_mut(newer).older = older;
+        }
+        if older == NONE {
+            self.oldest = newer;
+        } else {
+            store.at_mut(older).newer = newer;
+        }
+    }
+
+    /// Makes an entry of it the newest.
+    #[inline]
+    pub fn renew(&mut self, store: &mut Store, place: u32) {
+        if self.newest != place {
+            self.unlink(store, place);
+            self.push(store, place);
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! Each policy beside a plain one of vectors, written from its description: request by request the
+//! same hits, the same objects, and counters that are what a recount says.
+
+use gordon_cache::{Access, Kind, NEVER, Request, Tally};
+use gordon_units::Bytes;
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    key: u64,
+    size: u64,
+    /// Hits that the policy remembers, or the next request.
+    mark: u64,
+}
+
+fn bytes(held: &[Held]) -> u64 {
+    held.iter().map(|h| h.size).sum()
+}
+
+fn position(held: &[Held], key: u64) -> Option<usize> {
+    held.iter().position(|h| h.key == key)
+}
+
+/// The oldest first in all of them.
+#[derive(Default)]
+struct Model {
+    capacity: u64,
+    /// The only queue, ARC's T1, S3-FIFO's small one.
+    first: Vec<Held>,
+    /// ARC's T2, S3-FIFO's main one.
+    second: Vec<Held>,
+    /// ARC's B1, S3-FIFO's ghosts.
+    ghosts: Vec<Held>,
+    /// ARC's B2.
+    other_ghosts: Vec<Held>,
+    /// SIEVE's hand.
+    hand: usize,
+    /// S3-FIFO.
+    has_evicted: bool,
+    /// ARC's p.
+    target: f64,
+}
+
+impl Model {
+    fn bytes(&self) -> u64 {
+        bytes(&self.first) + bytes(&self.second)
+    }
+
+    fn one_queue(&mut self, kind: Kind, request: &Request) -> bool {
+        if let Some(at) = position(&self.first, request.key) {
+            match kind {
+                Kind::Fifo => {}
+                Kind::Lru => {
+                    let held = self.first.remove(at);
+                    self.first.push(held);
+                }
+                Kind::Belady => self.first[at].mark = request.next,
+                _ => self.first[at].mark = 1,
+            }
+            return true;
+        }
+        let size = u64::from(request.size);
+        if size > self.capacity {
+            return false;
+        }
+        while self.bytes() + size > self.capacity {
+            match kind {
+                Kind::Clock => {
+                    while self.first[0].mark == 1 {
+                        let mut held = self.first.remove(0);
+                        held.mark = 0;
+                        self.first.push(held);
+                    }
+                    self.first.remove(0);
+                }
+                Kind::Sieve => {
+                    if self.hand >= self.first.len() {
+                        self.hand = 0;
+                    }
+                    while self.first[self.hand].mark == 1 {
+                        self.first[self.hand].mark = 0;
+                        self.hand = (self.hand + 1) % self.first.len();
+                    }
+                    self.first.remove(self.hand);
+                }
+                Kind::Belady => {
+                    let furthest = (0..self.first.len()).max_by_key(|i| self.first[*i].mark);
+                    self.first.remove(furthest.expect("something is held"));
+                }
+                _ => {
+                    self.first.remove(0);
+                }
+            }
+        }
+        let mark = if kind == Kind::Belady { request.next } else { 0 };
+        // The hand, if at the end, is at none: it starts from the oldest, not from what comes now.
+        if self.hand >= self.first.len() {
+            self.hand = 0;
+        }
+        self.first.push(Held { key: request.key, size, mark });
+        false
+    }
+
+    fn s3_fifo(&mut self, request: &Request) -> bool {
+        for queue in [&mut self.first, &mut self.second] {
+            if let Some(at) = position(queue, request.key) {
+                queue[at].mark += 1;
+                return true;
+            }
+        }
+        let (small, size) = (self.capacity / 10, u64::from(request.size));
+        let ghost = position(&self.ghosts, request.key);
+        if let Some(at) = ghost {
+            self.ghosts.remove(at);
+        }
+        if size > small {
+            return false;
+        }
+        while self.bytes() + size > self.capacity {
+            self.has_evicted = true;
+            if bytes(&self.second) > self.capacity - small || self.first.is_empty() {
+                loop {
+                    let mut held = self.second.remove(0);
+                    if held.mark == 0 {
+                        break;
+                    }
+                    held.mark = held.mark.min(3) - 1;
+                    self.second.push(held);
+                }
+                continue;
+            }
+            while !self.first.is_empty() {
+                let mut held = self.first.remove(0);
+                if held.mark >= 2 {
+                    held.mark = 0;
+                    self.second.push(held);
+                    continue;
+                }
+                let room = self.capacity * 9 / 10;
+                if held.size <= room {
+                    while bytes(&self.ghosts) + held.size > room {
+                        self.ghosts.remove(0);
+                    }
+                    self.ghosts.push(held);
+                }
+                break;
+            }
+        }
+        let held = Held { key: request.key, size, mark: 0 };
+        if ghost.is_some() || (size < small && !self.has_evicted && bytes(&self.first) >= small) {
+            self.second.push(held);
+        } else if size < small {
+            self.first.push(held);
+        }
+        false
+    }
+
+    fn replace(&mut self, from_b2: bool) {
+        let once = bytes(&self.first) as f64;
+        let from_first = !self.first.is_empty()
+            && (once > self.target || (from_b2 && once == self.target))
+            || self.second.is_empty();
+        if from_first {
+            self.ghosts.push(self.first.remove(0));
+        } else {
+            self.other_ghosts.push(self.second.remove(0));
+        }
+    }
+
+    fn arc(&mut self, request: &Request) -> bool {
+        for in_first in [true, false] {
+            let queue = if in_first { &mut self.first } else { &mut self.second };
+            if let Some(at) = position(queue, request.key) {
+                let held = queue.remove(at);
+                self.second.push(held);
+                return true;
+            }
+        }
+        let size = u64::from(request.size);
+        let (b1, b2) = (bytes(&self.ghosts) as f64, bytes(&self.other_ghosts) as f64);
+        let mut ghost = None;
+        if let Some(at) = position(&self.ghosts, request.key) {
+            self.target = (self.target + (b2 / b1).max(1.0)).min(self.capacity as f64);
+            self.ghosts.remove(at);
+            ghost = Some(false);
+        } else if let Some(at) = position(&self.other_ghosts, request.key) {
+            self.target = (self.target - (b1 / b2).max(1.0)).max(0.0);
+            self.other_ghosts.remove(at);
+            ghost = Some(true);
+        }
+        if size > self.capacity {
+            return false;
+        }
+        while self.bytes() + size > self.capacity {
+            let once = bytes(&self.first) + bytes(&self.ghosts);
+            match ghost {
+                Some(from_b2) => self.replace(from_b2),
+                None if once + size > self.capacity && self.ghosts.is_empty() => {
+                    self.first.remove(0);
+                }
+                None if once + size > self.capacity => {
+                    self.ghosts.remove(0);
+                    self.replace(false);
+                }
+                None => {
+                    let all = once + bytes(&self.second) + bytes(&self.other_ghosts);
+                    if all >= 2 * self.capacity && !self.other_ghosts.is_empty() {
+                        self.other_ghosts.remove(0);
+                    }
+                    self.replace(false);
+                }
+            }
+        }
+        let queue = if ghost.is_some() { &mut self.second } else { &mut self.first };
+        queue.push(Held { key: request.key, size, mark: 0 });
+        false
+    }
+
+    fn access(&mut self, kind: Kind, request: &Request) -> bool {
+        match kind {
+            Kind::S3Fifo => self.s3_fifo(request),
+            Kind::Arc => self.arc(request),
+            _ => self.one_queue(kind, request),
+        }
+    }
+}
+
+fn requests(drawn: &[(u64, u32)]) -> Vec<Request> {
+    let mut next = HashMap::new();
+    let mut all: Vec<Request> = drawn
+        .iter()
+        .enumerate()
+        .rev()
+        .map(|(number, &(key, size))| {
+            let next = next.insert(key, number as u64).unwrap_or(NEVER);
+            Request { key, next, size, asked: size / 2 }
+        })
+        .collect();
+    all.reverse();
+    all
+}
+
+fn agree(kind: Kind, capacity: u64, requests: &[Request]) -> Result<(), TestCaseError> {
+    let mut cache = kind.make(Bytes(capacity));
+    let mut model = Model { capacity, ..Model::default() };
+    let (mut misses, mut sizes) = (0, HashMap::new());
+    for (number, request) in requests.iter().enumerate() {
+        let (before, hit) = (cache.counts(), cache.access(request) == Access::Hit);
+        prop_assert_eq!(hit, model.access(kind, request), "{}, request {}", kind.name(), number);
+        misses += u64::from(!hit);
+        let counts = cache.counts();
+        if counts.inserted > before.inserted {
+            sizes.insert(request.key, request.size);
+        }
+        let mut held = Vec::new();
+        cache.residents(&mut |key, size| held.push((key, size)));
+        prop_assert!(counts.bytes <= capacity);
+        prop_assert_eq!(counts.objects, held.len() as u64);
+        prop_assert_eq!(counts.bytes, held.iter().map(|h| u64::from(h.1)).sum::<u64>());
+        prop_assert_eq!(counts.objects, counts.inserted - counts.evicted);
+        prop_assert_eq!(counts.bytes, counts.inserted_bytes - counts.evicted_bytes);
+        prop_assert_eq!(misses, counts.inserted + counts.refused);
+        for (key, size) in &held {
+            prop_assert_eq!(Some(size), sizes.get(key), "it has the size it came with");
+        }
+        // Which of those never asked for again goes first is open.
+        if kind != Kind::Belady {
+            let both = model.first.iter().chain(&model.second);
+            let mut theirs: Vec<(u64, u32)> = both.map(|h| (h.key, h.size as u32)).collect();
+            theirs.sort_unstable();
+            held.sort_unstable();
+            prop_assert_eq!(held, theirs);
+            let ghosts = model.ghosts.len() + model.other_ghosts.len();
+            prop_assert_eq!(cache.ghosts(), ghosts as u64);
+        }
+    }
+    // Many at once come to the same.
+    let (mut again, mut tally) = (kind.make(Bytes(capacity)), Tally::default());
+    again.serve(requests, &mut tally);
+    prop_assert_eq!(again.counts(), cache.counts());
+    prop_assert_eq!(tally.requests - tally.hits, misses);
+    prop_assert_eq!(tally.bytes, requests.iter().map(|r| u64::from(r.asked)).sum::<u64>());
+    prop_assert!(tally.hit_bytes <= tally.bytes);
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn every_policy_is_its_model(
+        capacity in 1_u64..400,
+        drawn in proptest::collection::vec((0_u64..40, 1_u32..12), 1..200),
+    ) {
+        let requests = requests(&drawn);
+        for kind in Kind::ALL {
+            agree(kind, capacity, &requests)?;
+        }
+    }
+
+    #[test]
+    fn and_with_objects_of_one_size(
+        pages in 1_u64..60,
+        drawn in proptest::collection::vec(0_u64..90, 1..250),
+    ) {
+        let drawn: Vec<(u64, u32)> = drawn.into_iter().map(|key| (key, 4096)).collect();
+        let requests = requests(&drawn);
+        for kind in Kind::ALL {
+            agree(kind, pages * 4096, &requests)?;
+        }
+    }
+
+    #[test]
+    fn no_policy_misses_less_than_beladys_with_objects_of_one_size(
+        pages in 1_u64..30,
+        drawn in proptest::collection::vec(0_u64..60, 1..500),
+    ) {
+        let drawn: Vec<(u64, u32)> = drawn.into_iter().map(|key| (key, 1)).collect();
+        let requests = requests(&drawn);
+        let hits = |kind: Kind| {
+            let (mut cache, mut tally) = (kind.make(Bytes(pages)), Tally::default());
+            cache.serve(&requests, &mut tally);
+            tally.hits
+        };
+        for kind in Kind::ALL {
+            prop_assert!(hits(kind) <= hits(Kind::Belady), "{}", kind.name());
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The rule that makes each policy what it is, in a sequence made by hand; memory; extremes.
+
+use gordon_cache::{Access, Kind, NEVER, Policy, Request, Tally};
+use gordon_units::Bytes;
+
+fn ask(cache: &mut dyn Policy, key: u64, size: u32) -> bool {
+    cache.access(&Request { key, next: NEVER, size, asked: size }) == Access::Hit
+}
+
+/// What is in a cache of `capacity` after objects of one byte were asked for.
+fn left(kind: Kind, capacity: u64, keys: &[u64]) -> Vec<u64> {
+    let mut cache = kind.make(Bytes(capacity));
+    for key in keys {
+        ask(&mut *cache, *key, 1);
+    }
+    let mut held = Vec::new();
+    cache.residents(&mut |key, _| held.push(key));
+    held.sort_unstable();
+    held
+}
+
+#[test]
+fn fifo_lets_no_hit_count() {
+    assert_eq!(left(Kind::Fifo, 3, &[1, 2, 3, 1, 1, 4]), [2, 3, 4]);
+}
+
+#[test]
+fn lru_keeps_what_was_asked_for_last() {
+    assert_eq!(left(Kind::Lru, 3, &[1, 2, 3, 1, 4]), [1, 3, 4]);
+}
+
+#[test]
+fn clock_gives_a_second_chance_and_moves_it_to_the_end() {
+    assert_eq!(left(Kind::Clock, 3, &[1, 2, 3, 1, 4]), [1, 3, 4]);
+    // 1 went round behind 3: next are 3, then 1.
+    assert_eq!(left(Kind::Clock, 3, &[1, 2, 3, 1, 4, 5]), [1, 4, 5]);
+    // All asked for: the hand comes round to the first.
+    assert_eq!(left(Kind::Clock, 3, &[1, 2, 3, 1, 2, 3, 4]), [2, 3, 4]);
+}
+
+#[test]
+fn sieve_leaves_what_it_keeps_where_it_is() {
+    // The hand passes 1 and takes 2; then it goes on to 3 and 4, though 1 is clear and older.
+    assert_eq!(left(Kind::Sieve, 3, &[1, 2, 3, 1, 4]), [1, 3, 4]);
+    assert_eq!(left(Kind::Sieve, 3, &[1, 2, 3, 1, 4, 5]), [1, 4, 5]);
+    assert_eq!(left(Kind::Sieve, 3, &[1, 2, 3, 1, 4, 5, 6]), [1, 5, 6]);
+}
+
+#[test]
+fn s3_fifo_lets_a_scan_through_its_small_queue_only() {
+    let mut cache = Kind::S3Fifo.make(Bytes(20));
+    // 1 and 2 are asked for twice more while they are in the small queue.
+    for key in [1, 2, 1, 2, 1, 2] {
+        ask(&mut *cache, key, 1);
+    }
+    for scanned in 100..1000 {
+        assert!(!ask(&mut *cache, scanned, 1));
+    }
+    assert!(ask(&mut *cache, 1, 1) && ask(&mut *cache, 2, 1));
+    // 998 and 999 are in the small queue of two bytes; 985 is a ghost: it comes to the main queue.
+    assert!(ask(&mut *cache, 998, 1));
+    assert!(!ask(&mut *cache, 900, 1));
+    assert!(cache.ghosts() > 0);
+}
+
+#[test]
+fn s3_fifo_does_not_let_in_what_fills_its_small_queue() {
+    let mut cache = Kind::S3Fifo.make(Bytes(100));
+    assert!(!ask(&mut *cache, 1, 10) && !ask(&mut *cache, 1, 10));
+    assert!(!ask(&mut *cache, 2, 11) && !ask(&mut *cache, 2, 11));
+    assert!(!ask(&mut *cache, 3, 9) && ask(&mut *cache, 3, 9));
+    assert_eq!((cache.counts().refused, cache.counts().objects), (4, 1));
+}
+
+#[test]
+fn arc_keeps_what_was_asked_for_twice_through_a_scan() {
+    let scan: Vec<u64> = [1, 2, 1, 2].into_iter().chain(100..200).collect();
+    assert_eq!(left(Kind::Arc, 4, &scan)[..2], [1, 2]);
+    // LRU does not.
+    assert_eq!(left(Kind::Lru, 4, &scan), [196, 197, 198, 199]);
+}
+
+#[test]
+fn arc_learns_from_ghosts() {
+    // Twice asked for fills T2; 5 goes to B1 when 6 comes, returns, and T1 is to have more.
+    let mut cache = Kind::Arc.make(Bytes(4));
+    for key in [1, 2, 3, 4, 1, 2, 3, 5, 6] {
+        ask(&mut *cache, key, 1);
+    }
+    assert_eq!(cache.ghosts(), 2);
+    assert!(!ask(&mut *cache, 5, 1));
+    // It came back as one asked for twice: a scan of one more does not push it out.
+    ask(&mut *cache, 7, 1);
+    assert!(ask(&mut *cache, 5, 1));
+}
+
+#[test]
+fn belady_sees_ahead() {
+    let mut cache = Kind::Belady.make(Bytes(2));
+    let next = [4, 3, NEVER, NEVER, NEVER];
+    let hits = [1, 2, 3, 2, 1]
+        .into_iter()
+        .zip(next)
+        .map(|(key, next)| cache.access(&Request { key, next, size: 1, asked: 1 }) == Access::Hit);
+    // 3 takes the place of 1, which is needed last; no policy can do better here.
+    assert_eq!(hits.collect::<Vec<_>>(), [false, false, false, true, false]);
+}
+
+#[test]
+fn what_does_not_fit_is_a_miss_and_pushes_nothing_out() {
+    for kind in Kind::ALL {
+        let mut cache = kind.make(Bytes(100));
+        ask(&mut *cache, 1, 5);
+        assert!(!ask(&mut *cache, 2, 101), "{}", kind.name());
+        assert!(!ask(&mut *cache, 2, u32::MAX), "{}", kind.name());
+        assert!(ask(&mut *cache, 1, 5), "{}", kind.name());
+        let counts = cache.counts();
+        assert_eq!((counts.objects, counts.bytes, counts.refused, counts.evicted), (1, 5, 2, 0));
+    }
+}
+
+#[test]
+fn a_large_object_takes_the_place_of_many() {
+    for kind in Kind::ALL {
+        let mut cache = kind.make(Bytes(1000));
+        (0..500).for_each(|key| assert!(!ask(&mut *cache, key, 2)));
+        assert!(!ask(&mut *cache, 1000, 99));
+        let counts = cache.counts();
+        assert!(counts.bytes <= 1000 && counts.bytes > 900, "{}: {counts:?}", kind.name());
+        assert!(counts.evicted >= 50, "{}: {counts:?}", kind.name());
+    }
+}
+
+#[test]
+fn memory_is_at_most_forty_bytes_an_object() {
+    for kind in Kind::ALL {
+        let mut cache = kind.make(Bytes(800_000));
+        let mut most = 0.0_f64;
+        for key in 0..200_000_u64 {
+            // Odd ones too large for S3-FIFO's small queue would hide its ghosts: all are of 8 bytes.
+            ask(&mut *cache, key.wrapping_mul(0x9e37_79b9_7f4a_7c15), 8);
+            let known = cache.counts().objects + cache.ghosts();
+            if known >= 4096 && key % 1000 == 0 {
+                most = most.max(cache.memory() as f64 / known as f64);
+            }
+        }
+        assert!(most <= 40.0, "{}: {most}", kind.name());
+        assert!(most > 24.0, "{}: {most}", kind.name());
+    }
+}
+
+#[test]
+fn the_table_finds_all_keys_however_they_lie() {
+    // Multiples, neighbours and high bits only: patterns that a weak hash would pile up.
+    for step in [1, 8, 4096, 1 << 20, 1 << 40, 0x9e37_79b9_7f4a_7c15] {
+        let mut cache = Kind::Lru.make(Bytes(1 << 20));
+        let requests: Vec<Request> = (0..20_000_u64)
+            .map(|i| Request { key: i.wrapping_mul(step), next: NEVER, size: 1, asked: 1 })
+            .collect();
+        let mut tally = Tally::default();
+        cache.serve(&requests, &mut tally);
+        assert_eq!(tally.hits, 0);
+        cache.serve(&requests, &mut tally);
+        assert_eq!(tally.hits, 20_000);
+    }
+}
+
+#[test]
+fn names_are_found_however_they_are_written() {
+    for kind in Kind::ALL {
+        assert_eq!(Kind::parse(kind.name()), Some(kind));
+        assert_eq!(Kind::parse(&kind.name().to_uppercase()), Some(kind));
+        assert!(!kind.about().is_empty() && !kind.source().is_empty());
+    }
+    assert_eq!(Kind::parse("S3FIFO"), Some(Kind::S3Fifo));
+    assert_eq!(Kind::parse("lfu"), None);
+    assert!(Kind::ALL.into_iter().all(|kind| kind.sees_ahead() == (kind == Kind::Belady)));
+}

@@ -1,0 +1,24 @@
+//! Caches: replay a trace, which policies there are.
+
+use crate::error::raise;
+use crate::run::watch_runs;
+use gordon_replay::cache::{CacheRunConfig, policies, run};
+use gordon_replay::parse::from_json;
+use gordon_replay::run::Progress;
+use pyo3::prelude::*;
+
+/// What a cache that `config` (JSON) describes finds in it, as JSON.
+#[pyfunction]
+#[pyo3(signature = (config, tick=None))]
+pub fn cache_run(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -> PyResult<String> {
+    let config: CacheRunConfig = from_json(config, "cache").map_err(raise)?;
+    let work = |progress: &Progress| run(&config, progress);
+    let report = watch_runs(py, tick, work)?.map_err(raise)?;
+    serde_json::to_string(&report).map_err(raise)
+}
+
+/// Name, what goes next, and what it follows, of each policy.
+#[pyfunction]
+pub fn cache_policies() -> Vec<(&'static str, &'static str, &'static str)> {
+    policies()
+}

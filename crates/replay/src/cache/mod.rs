@@ -1,0 +1,232 @@
+//! One cache of a replacement policy, one trace, what was found in it.
+//!
+//! A trace is streamed once; times in it are only held against each other. Objects of an oracleGeneral
+//! trace are cached whole. Block traces are cached in pages of [`PAGE`] bytes, each page that a
+//! request touches being asked for in turn, or each request is taken as one object, known by where it
+//! starts. Reads and writes alike bring in what they ask for; flushes and discards are counted and
+//! left out.
+
+mod load;
+
+use crate::ReplayError;
+use crate::config::TraceLoad;
+use crate::parse::nearest;
+use crate::results::share;
+use crate::run::Progress;
+use gordon_cache::{Kind, Tally};
+use gordon_units::Bytes;
+use load::Load;
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::Ordering;
+
+/// Bytes of a page.
+pub const PAGE: u64 = 4096;
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CacheRunConfig {
+    /// What it is asked for.
+    pub trace: TraceLoad,
+    /// What goes when there is no room, by name.
+    pub policy: String,
+    /// What it holds: bytes of objects or pages, nothing charged for knowing where they are.
+    pub dram: Bytes,
+    /// A second level in flash: none yet.
+    #[serde(default)]
+    pub flash: Bytes,
+    /// Requests of a block trace are objects, each as long as it is.
+    #[serde(default)]
+    pub objects: bool,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CacheReport {
+    /// What kind of values these are.
+    pub kind: &'static str,
+    /// The policy.
+    pub policy: &'static str,
+    /// The capacity.
+    pub dram_bytes: u64,
+    /// Of the second level.
+    pub flash_bytes: u64,
+    /// What is cached: `object`, `page` or `request`.
+    pub unit: &'static str,
+    /// Times that one of these was asked for.
+    pub requests: u64,
+    /// Of these, it was there.
+    pub hits: u64,
+    /// It was not.
+    pub misses: u64,
+    /// Misses for each request; none without requests.
+    pub miss_ratio: Option<f64>,
+    /// Bytes missed for each byte asked for.
+    pub byte_miss_ratio: Option<f64>,
+    /// Bytes asked for.
+    pub bytes: u64,
+    /// Of these, bytes that were not there.
+    pub miss_bytes: u64,
+    /// Objects that came in.
+    pub insertions: u64,
+    /// Their bytes.
+    pub inserted_bytes: u64,
+    /// Objects that went for others.
+    pub evictions: u64,
+    /// Their bytes.
+    pub evicted_bytes: u64,
+    /// Misses that were not let in: larger than the cache, or than the part they have to pass.
+    pub refused: u64,
+    /// Objects in the cache at the end.
+    pub resident_objects: u64,
+    /// Their bytes.
+    pub resident_bytes: u64,
+    /// Objects remembered at the end that are not in the cache.
+    pub ghosts: u64,
+    /// Memory that the policy takes, objects' own bytes not counted.
+    pub index_bytes: u64,
+    /// What the reader should know.
+    pub warnings: Vec<String>,
+    /// Where it comes from.
+    pub provenance: CacheProvenance,
+}
+
+/// Where a result comes from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CacheProvenance {
+    /// Of the program.
+    pub version: &'static str,
+    /// What was asked for.
+    pub config: CacheRunConfig,
+    /// What the policy follows.
+    pub follows: &'static str,
+    /// The trace.
+    pub trace: CacheTrace,
+}
+
+/// A trace that was replayed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CacheTrace {
+    /// What it was read as.
+    pub format: &'static str,
+    /// Requests in it.
+    pub requests: u64,
+    /// Flushes and discards, left out.
+    pub without_data: u64,
+    /// Malformed lines or records left out.
+    pub skipped: u64,
+    /// What was wrong with the first of them.
+    pub first_skipped: Option<String>,
+    /// Requests earlier than the one before them.
+    pub clamped: u64,
+    /// Requests extended to whole sectors.
+    pub extended: u64,
+    /// Requests of no bytes, left out.
+    pub empty: u64,
+    /// Requests to devices not asked for, or virtual, left out.
+    pub other_devices: u64,
+    /// Entries that are no requests, left out.
+    pub other_kinds: u64,
+    /// CRC-32 of what was asked for and how much of it, in hexadecimal digits.
+    pub crc32: String,
+}
+
+/// Name, what goes, and what it follows, of each policy.
+pub fn policies() -> Vec<(&'static str, &'static str, &'static str)> {
+    Kind::ALL.map(|kind| (kind.name(), kind.about(), kind.source())).to_vec()
+}
+
+fn policy(name: &str) -> Result<Kind, ReplayError> {
+    Kind::parse(name).ok_or_else(|| {
+        let names = Kind::ALL.map(Kind::name);
+        let near = nearest(&name.to_lowercase(), names);
+        let near = near.map_or(String::new(), |near| format!("{near}; "));
+        let hint = format!("{near}known: {}", names.join(", "));
+        ReplayError::impossible("policy", format!("there is none called `{name}`"), &hint)
+    })
+}
+
+/// Runs `config`, watched through `progress`.
+///
+/// # Errors
+/// A policy or size that cannot be, a trace that cannot be read, a stop.
+pub fn run(config: &CacheRunConfig, progress: &Progress) -> Result<CacheReport, ReplayError> {
+    let kind = policy(&config.policy)?;
+    if config.dram.0 == 0 {
+        return Err(ReplayError::impossible("dram", "a cache of 0 bytes holds nothing", "16MiB"));
+    }
+    if config.flash.0 > 0 {
+        let why = format!("{}: the second level, in flash, is not there yet", config.flash);
+        return Err(ReplayError::impossible("flash", why, "--flash 0"));
+    }
+    if config.trace.repeat != 1 {
+        let why = "a cache is asked for a trace once";
+        return Err(ReplayError::impossible("trace.repeat", why, "1"));
+    }
+    let mut load = Load::open(&config.trace, config.objects, kind)?;
+    if load.unit() == "page" && config.dram.0 < PAGE {
+        let why = format!("{} holds no page of {PAGE} bytes", config.dram);
+        return Err(ReplayError::impossible("dram", why, "16MiB"));
+    }
+    let (mut cache, mut tally) = (kind.make(config.dram), Tally::default());
+    let mut batch = Vec::new();
+    while load.next_batch(&mut batch)? {
+        if progress.stop.load(Ordering::Relaxed) {
+            return Err(ReplayError::Interrupted);
+        }
+        cache.serve(&batch, &mut tally);
+        progress.done.fetch_add(batch.len() as u64, Ordering::Relaxed);
+    }
+    let counts = cache.counts();
+    let misses = tally.requests - tally.hits;
+    let miss_bytes = tally.bytes - tally.hit_bytes;
+    Ok(CacheReport {
+        kind: "modelled: counted while the trace was replayed",
+        policy: kind.name(),
+        dram_bytes: config.dram.0,
+        flash_bytes: config.flash.0,
+        unit: load.unit(),
+        requests: tally.requests,
+        hits: tally.hits,
+        misses,
+        miss_ratio: share(misses, tally.requests),
+        byte_miss_ratio: share(miss_bytes, tally.bytes),
+        bytes: tally.bytes,
+        miss_bytes,
+        insertions: counts.inserted,
+        inserted_bytes: counts.inserted_bytes,
+        evictions: counts.evicted,
+        evicted_bytes: counts.evicted_bytes,
+        refused: counts.refused,
+        resident_objects: counts.objects,
+        resident_bytes: counts.bytes,
+        ghosts: cache.ghosts(),
+        index_bytes: cache.memory() as u64,
+        warnings: warnings(kind, config.dram, counts.refused, &load),
+        provenance: CacheProvenance {
+            version: env!("CARGO_PKG_VERSION"),
+            config: config.clone(),
+            follows: kind.source(),
+            trace: load.finish(),
+        },
+    })
+}
+
+fn warnings(kind: Kind, dram: Bytes, refused: u64, load: &Load) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if refused > 0 {
+        let limit = match kind {
+            Kind::S3Fifo => format!("as large as a tenth of the cache of {dram}"),
+            _ => format!("larger than the cache of {dram}"),
+        };
+        warnings.push(format!("{refused} misses were not let in: {limit}"));
+    }
+    if load.devices() > 1 {
+        let devices = load.devices();
+        warnings.push(format!("the trace has {devices} devices; all share the cache"));
+    }
+    if let Some(first) = load.first_skipped() {
+        warnings.push(format!("malformed requests were left out, the first: {first}"));
+    }
+    warnings
+}

@@ -1,0 +1,164 @@
+"""`gordon cache`: real traces beside libCacheSim's counts, what is counted, bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gordon import GordonError, cache
+
+from conftest import Run, mqsim
+
+BESIDE = Path(__file__).resolve().parents[3] / "shared/traces"
+REAL = Path(os.environ.get("GORDON_TRACES", BESIDE)) / "block/cloudPhysicsIO.vscsi.gz"
+
+NAMES = ["fifo", "lru", "clock", "sieve", "s3-fifo", "arc", "belady"]
+
+#: Misses of 113,872 requests of that trace, each an object, as libCacheSim 0.3.5 counts them.
+THEIRS = {
+    "2MiB": [98029, 96798, 96457, 94664, 94565, 94650],
+    "16MiB": [95371, 95032, 94882, 93767, 93787, 93624],
+    "64MiB": [94122, 93994, 93943, 92738, 92199, 92057],
+}
+
+
+def objects(path: Path, *rows: tuple[int, int, int, int]) -> str:
+    """An oracleGeneral trace of (seconds, object, bytes, number of the next request or -1)."""
+    path.write_bytes(b"".join(struct.pack("<IQIq", *row) for row in rows))
+    return str(path)
+
+
+@pytest.mark.parametrize("dram", sorted(THEIRS))
+def test_misses_of_a_real_trace_are_those_of_libcachesim(dram: str) -> None:
+    if not REAL.is_file():
+        pytest.skip(f"the real trace is not here: {REAL}")
+    for name, misses in zip(NAMES, THEIRS[dram], strict=False):
+        told = cache.replay(REAL, policy=name, dram=dram, objects=True)
+        assert (told["requests"], told["misses"]) == (113_872, misses), name
+        assert told["hits"] + told["misses"] == told["requests"]
+        assert told["miss_ratio"] == misses / 113_872
+
+
+def test_pages_of_a_real_trace(run: Run, tmp_path: Path) -> None:
+    if not REAL.is_file():
+        pytest.skip(f"the real trace is not here: {REAL}")
+    out = tmp_path / "told.json"
+    ran = run("cache", "replay", str(REAL), "--dram", "4GiB", "--json", str(out))
+    assert ran.status == 0, ran.err
+    told: dict[str, Any] = json.loads(out.read_text())
+    # Everything fits: what misses is what is asked for the first time.
+    assert told["unit"] == "page"
+    assert told["evictions"] == 0
+    assert told["misses"] == told["insertions"] == told["resident_objects"]
+    assert told["resident_bytes"] == told["misses"] * 4096
+    assert told["bytes"] == 4_205_978_112
+    assert told["provenance"]["trace"]["requests"] == 113_872
+    assert "modelled" in ran.out
+    assert "miss ratio" in ran.out
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> str:
+    """Objects a, b, c, b, a."""
+    big = 2**64 - 1
+    rows = [(1, big, 10, 4), (1, 2, 20, 3), (2, 3, 30, -1), (2, 2, 20, -1), (3, big, 10, -1)]
+    return objects(tmp_path / "three.bin", *rows)
+
+
+@pytest.mark.parametrize("policy", NAMES)
+def test_counts_add_up(three: str, policy: str) -> None:
+    told = cache.replay(three, policy=policy, dram="1000B")
+    assert (told["unit"], told["requests"], told["bytes"]) == ("object", 5, 90)
+    assert (told["hits"], told["misses"], told["miss_bytes"]) == (2, 3, 60)
+    assert told["miss_ratio"] == 0.6
+    assert told["byte_miss_ratio"] == 60 / 90
+    assert (told["insertions"], told["evictions"]) == (3, 0)
+    assert (told["resident_objects"], told["resident_bytes"]) == (3, 60)
+    assert told["policy"] == policy
+    assert told["dram_bytes"] == 1000
+    assert told["provenance"]["trace"]["format"] == "oracleGeneral"
+    assert told == cache.replay(three, policy=policy, dram="1000B")
+
+
+def test_belady_keeps_what_comes_again(three: str) -> None:
+    assert cache.replay(three, policy="lru", dram="50B")["misses"] == 4
+    told = cache.replay(three, policy="belady", dram="60B")
+    assert told["misses"] == 3
+
+
+def test_block_requests_are_pages_or_objects(tmp_path: Path) -> None:
+    # Sectors 4 to 20 lie in three pages; the second request asks for two of them, in part.
+    trace = mqsim(tmp_path / "t", (0, 4, 16, 1), (10, 4, 8, 0), (20, 64, 8, 1))
+    told = cache.replay(trace, dram="1MiB", format="mqsim")
+    assert (told["unit"], told["requests"], told["hits"]) == ("page", 6, 2)
+    assert (told["bytes"], told["miss_bytes"]) == (32 * 512, 24 * 512)
+    told = cache.replay(trace, dram="1MiB", format="mqsim", objects=True)
+    assert (told["unit"], told["requests"], told["hits"]) == ("request", 3, 1)
+    assert told["resident_bytes"] == 24 * 512
+
+
+def test_a_long_request_is_cut_into_pages_piece_by_piece(tmp_path: Path) -> None:
+    sectors = 20_000 * 8
+    trace = mqsim(tmp_path / "t", (0, 0, sectors, 1), (9, 0, sectors, 1))
+    told = cache.replay(trace, dram="1GiB", format="mqsim")
+    assert (told["requests"], told["hits"]) == (40_000, 20_000)
+
+
+def test_what_is_larger_than_the_cache_is_counted(three: str, run: Run) -> None:
+    told = cache.replay(three, dram="25B")
+    assert (told["refused"], told["misses"]) == (1, 5 - told["hits"])
+    assert any("1 misses were not let in" in warning for warning in told["warnings"])
+    assert "larger than the cache of 25B" in run("cache", "replay", three, "--dram", "25B").err
+
+
+def test_bad_input_is_told(three: str, tmp_path: Path, run: Run) -> None:
+    zero = objects(tmp_path / "zero", (1, 1, 5, -1), (1, 2, 0, -1))
+    back = objects(tmp_path / "back", (2, 1, 5, -1), (1, 2, 5, -1))
+    blind = objects(tmp_path / "blind", (2, 1, 5, 0), (2, 2, 5, 0))
+    block = mqsim(tmp_path / "block", (0, 8, 8, 1), (1, 8, 8, 1))
+    as_objects = ("--format", "oracleGeneral")
+    for args, what, hint in [
+        ((three, "--dram", "1KiB", "--policy", "siev"), "none called `siev`", "sieve; known: fifo"),
+        ((three, "--dram", "1KiB", "--policy", "xyz"), "none called `xyz`", "known: fifo"),
+        ((three, "--dram", "0B"), "holds nothing", "16MiB"),
+        ((three, "--dram", "1KiB", "--flash", "1GiB"), "not there yet", "--flash 0"),
+        ((zero, "--dram", "1KiB", *as_objects), "record 2 (byte 24): size", "--skip-bad"),
+        ((back, "--dram", "1KiB", *as_objects), "time goes backwards by 1s", "--order clamp"),
+        ((blind, "--dram", "1KiB", "--policy", "belady", *as_objects), "next access", "--skip-bad"),
+        ((block, "--dram", "1MiB", "--policy", "belady"), "belady sees ahead", "oracleGeneral"),
+        ((block, "--dram", "1KiB"), "holds no page", "16MiB"),
+        (("-", "--dram", "1KiB"), "standard input", "--format"),
+        ((str(tmp_path / "none"), "--dram", "1KiB"), "none", "check the name"),
+    ]:
+        ran = run("cache", "replay", *args)
+        assert (ran.status, ran.out) == (1, ""), args
+        error, _, tried = ran.err.partition("\n  try: ")
+        assert what in error, ran.err
+        assert hint in tried, ran.err
+    assert run("cache", "replay", blind, "--dram", "1KiB", *as_objects).status == 0
+    assert cache.replay(back, dram="1KiB", format="oracleGeneral", order="clamp")["requests"] == 2
+    assert cache.replay(zero, dram="1KiB", format="oracleGeneral", skip_bad=True)["requests"] == 1
+    with pytest.raises(GordonError, match="once"):
+        cache.replay(three, dram="1KiB", repeat=2)
+    with pytest.raises(GordonError, match="option"):
+        cache.replay(three, dram="1KiB", polcy="lru")
+
+
+def test_policies_are_listed_with_what_they_follow(run: Run) -> None:
+    ran = run("cache", "policies")
+    assert ran.status == 0
+    rows = ran.out.splitlines()[1:]
+    assert [row.split()[0] for row in rows] == NAMES == [name for name, _, _ in cache.policies()]
+    assert "SOSP 2023" in ran.out
+    assert "FAST 2003" in ran.out
+
+
+def test_json_to_stdout_is_alone_there(three: str, run: Run) -> None:
+    ran = run("cache", "replay", three, "--dram", "1KiB", "--json", "-")
+    assert json.loads(ran.out)["requests"] == 5
+    assert "miss ratio" in ran.err
