@@ -271,7 +271,7 @@ def test_sizes() -> None:
         (("--preset", "sata-7200-1tb", "--plot", "x.bmp"), "no kind of picture"),
         (("--preset", "sata-7200-1tb", "--json", "no/where"), "no folder no"),
         (("/dev/null",), "neither a regular file nor a block device"),
-        (("/no/where/at/all",), "cannot open it"),
+        (("/no/where/at/all",), "no such file or device"),
         ((".", "--seconds", "0"), "0.0 seconds"),
         ((".", "--span", "1MiB"), "requests of 2MiB in 1MiB"),
     ],
