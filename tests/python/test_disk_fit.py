@@ -11,9 +11,10 @@ import pytest
 
 from gordon import disk, parts
 from gordon._core import GordonError, parse_bytes, parse_ns
-from gordon.disk import fit
+from gordon.disk import device, fit
 from gordon.disk.fit.asking import Recorded, answered
 from gordon.disk.fit.extract import extract
+from gordon.disk.fit.model import model
 from gordon.quantity import value
 
 from conftest import Run
@@ -170,6 +171,21 @@ def test_the_file_is_a_disk_and_the_log_gives_it_again(run: Run, tmp_path: Path)
     assert json.loads(ran.out)["response_ms"]["mean"] == pytest.approx(11 + 4.17 + 0.13, rel=0.03)
 
 
+def test_sectors_of_4096_bytes() -> None:
+    """Asked by those, a disk of ours is the same disk: tracks may end within one."""
+
+    class Wide(fit._Simulated):
+        sector = 4096
+
+    wide = Wide({"device": device.made("sata-7200-1tb", None, ())})
+    found = answered(extract(wide.capacity() // 4096, 1, False), wide)
+    told = model(found, disk.load("sata-7200-1tb"), "itself", "it", 4096).parameters
+    assert told["sectors"] == 1953525168
+    assert (told["rpm"], told["heads"], len(told["zones"])) == (7200, 8, 16)
+    assert told["seek_ms"]["average"] == near(8.5)
+    assert told["read_cache"]["bytes"] == 16 << 20
+
+
 class Flat:
     """Storage that takes always as long: no disk."""
 
@@ -229,7 +245,7 @@ def test_a_log_of_other_questions_is_refused(tmp_path: Path) -> None:
         (("probe", "missing", "-o", "x"), 1, "missing"),
         (("fit", "missing"), 1, "No such file"),
         (("fit", "text"), 1, "not a Parquet file"),
-        (("fit", "text", "--plot", "x.bmp"), 1, "not a Parquet file"),
+        (("fit", "text", "--plot", "x.bmp"), 1, "no kind of picture"),
     ],
 )
 def test_bad_input_is_one_clear_error(

@@ -81,7 +81,22 @@ fn what_cannot_be_is_refused_before_anything_happens() {
     let target = Target::open(&path, Access::ReadOnly).unwrap();
     let error = probe(&target, &[fine], &Watch::default()).unwrap_err();
     assert!(matches!(error, IoError::ReadOnly(_)), "{error}");
-    assert_eq!(fs::read(path).unwrap(), vec![7; LEN]);
+    let flush = Probe { op: None, offset: 0, len: 0, think_ns: 0 };
+    let error = probe(&target, &[flush], &Watch::default()).unwrap_err();
+    assert!(matches!(error, IoError::ReadOnly(_)), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), vec![7; LEN]);
+}
+
+#[test]
+fn a_flush_comes_after_what_it_makes_durable() {
+    let Some(folder) = common::folder("a_flush_comes_after") else { return };
+    let path = file(folder.path());
+    let target = Target::open(&path, Access::ReadWrite).unwrap();
+    let flush = Probe { op: None, offset: 0, len: 0, think_ns: 0 };
+    let timed = probe(&target, &[at(Op::Write, 0, 4096, 0), flush], &Watch::default()).unwrap();
+    assert_eq!(timed.len(), 2);
+    assert!(timed[0].completed_ns <= timed[1].issued_ns);
+    assert_ne!(fs::read(path).unwrap()[..4096], vec![7; 4096]);
 }
 
 #[test]

@@ -78,7 +78,6 @@ def _writes(writes: dict[str, Any] | None) -> list[tuple[str, str]]:
 
 def draw(path: str, fitted: "Fit") -> None:
     """Seek times over distance with the curve through them, and sectors a track over the disk."""
-    picture.check(path)
     import numpy as np
     from matplotlib.figure import Figure
 
