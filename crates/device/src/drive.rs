@@ -216,6 +216,15 @@ impl Device for Drive {
         }
     }
 
+    fn advance(&mut self, until: Ns, completed: &mut Vec<Completion>) {
+        match self {
+            Self::Queued(disk) => disk.advance(until, completed),
+            Self::Classic(drive) => drive.advance(until, completed),
+            Self::Coalesced(drive) => drive.advance(until, completed),
+            Self::Striped(stripe) => stripe.advance(until, completed),
+        }
+    }
+
     fn usage(&self) -> Usage {
         self.device().usage()
     }

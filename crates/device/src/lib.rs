@@ -8,6 +8,7 @@ mod check;
 pub mod coalesce;
 mod contract;
 pub mod disk;
+mod divisor;
 pub mod drive;
 pub mod ssd;
 pub mod stripe;

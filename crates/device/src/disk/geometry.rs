@@ -21,16 +21,10 @@
 //! that is slipped is passed over, and what follows in its region moves up by one. A sector that is
 //! remapped lies elsewhere in its zone; a transfer over it takes no longer.
 
-use super::config::{
-    Config, ConfigError, GeometryConfig, LinearZones, Serpentine, ZoneConfig, Zones, at_least,
-    at_most, wrong,
-};
+use super::config::Serpentine;
 use super::spares::Spares;
-use crate::SECTOR;
+use crate::divisor::Divisor;
 use gordon_units::Ns;
-
-/// Sectors a track; keeps a sector longer than a nanosecond at any speed allowed.
-const MOST_PER_TRACK: u32 = 1 << 18;
 
 /// A band of cylinders with the same number of sectors a track.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,16 +39,18 @@ pub struct Zone {
     pub cylinders: u32,
     /// Sectors on each of its tracks.
     pub sectors_per_track: u32,
+    /// The same, to divide by.
+    pub(super) per_track: Divisor,
     /// The course of its first track.
-    course: u64,
+    pub(super) course: u64,
     /// From the start of a track to that of the next of its cylinder, times sectors a track: then
     /// skews of whole sectors are exact.
-    track_pitch: u64,
+    pub(super) track_pitch: Divisor,
     /// The same from a cylinder to the next.
-    cylinder_pitch: u64,
+    pub(super) cylinder_pitch: Divisor,
     /// Sectors at its front that hold nothing.
-    empty: u64,
-    spares: Spares,
+    pub(super) empty: u64,
+    pub(super) spares: Spares,
 }
 
 /// A sector's place.
@@ -77,204 +73,17 @@ pub struct Place {
 /// Zones, tracks, skews.
 #[derive(Clone, Debug)]
 pub struct Geometry {
-    sectors: u64,
-    heads: u32,
-    zones: Vec<Zone>,
-    revolution: u64,
-    serpentine: Serpentine,
+    pub(super) sectors: u64,
+    pub(super) heads: Divisor,
+    pub(super) zones: Vec<Zone>,
+    /// The first sector of each zone, and the course of its first track, to look among.
+    pub(super) starts: Vec<u64>,
+    pub(super) courses: Vec<u64>,
+    pub(super) revolution: Divisor,
+    pub(super) serpentine: Serpentine,
 }
 
 impl Geometry {
-    /// Works out the zones.
-    ///
-    /// # Errors
-    /// Where a count is zero, a skew reaches a revolution, or the zones contradict the capacity.
-    pub fn new(config: &Config) -> Result<Self, ConfigError> {
-        Self::of(&config.geometry)
-    }
-
-    /// The same, from the part of a config that it is made of.
-    ///
-    /// # Errors
-    /// As above.
-    pub fn of(g: &GeometryConfig) -> Result<Self, ConfigError> {
-        at_least("geometry.sectors", *g.sectors, 1)?;
-        at_most("geometry.sectors", *g.sectors, 1 << 48)?;
-        let mut geometry = Self::empty(g)?;
-        match &g.zones {
-            Zones::Table(zones) => {
-                for zone in zones {
-                    geometry.push(g, zone)?;
-                }
-            }
-            Zones::Linear(linear) => geometry.linear(g, linear)?,
-        }
-        geometry.close()?;
-        Ok(geometry)
-    }
-
-    /// Sectors that a table of zones holds.
-    ///
-    /// # Errors
-    /// Where a count is zero or a skew reaches a revolution.
-    pub fn held_by(g: &GeometryConfig, zones: &[ZoneConfig]) -> Result<u64, ConfigError> {
-        let mut geometry = Self::empty(g)?;
-        zones.iter().try_for_each(|zone| geometry.push(g, zone))?;
-        Ok(geometry.held())
-    }
-
-    /// One without zones.
-    fn empty(g: &GeometryConfig) -> Result<Self, ConfigError> {
-        at_least("geometry.heads", *g.heads, 1)?;
-        at_most("geometry.heads", *g.heads, 1 << 10)?;
-        at_least("geometry.rpm", *g.rpm, 100)?;
-        at_most("geometry.rpm", *g.rpm, 100_000)?;
-        let revolution = 60 * Ns::SECOND.0 / u64::from(*g.rpm);
-        for (key, skew) in
-            [("geometry.track_skew", &g.track_skew), ("geometry.cylinder_skew", &g.cylinder_skew)]
-        {
-            if let Some(skew) = skew {
-                at_most(key, **skew, Ns(revolution - 1))?;
-            }
-        }
-        Ok(Self {
-            sectors: *g.sectors,
-            heads: *g.heads,
-            zones: Vec::new(),
-            revolution,
-            serpentine: g.serpentine,
-        })
-    }
-
-    /// The zone that follows the last.
-    fn push(&mut self, g: &GeometryConfig, zone: &ZoneConfig) -> Result<(), ConfigError> {
-        at_least("cylinders of a zone", zone.cylinders, 1)?;
-        at_least("sectors_per_track of a zone", zone.sectors_per_track, 1)?;
-        at_most("sectors_per_track of a zone", zone.sectors_per_track, MOST_PER_TRACK)?;
-        let per_track = u64::from(zone.sectors_per_track);
-        let skew = |key, own: Option<u32>, time: &Option<gordon_units::Sourced<Ns>>| match own {
-            Some(sectors) => {
-                at_most("a skew of a zone", u64::from(sectors), per_track - 1)?;
-                Ok(u64::from(sectors) * self.revolution)
-            }
-            None => match time {
-                Some(time) => Ok(time.0 * per_track),
-                None => Err(wrong(key, "missing", "a time, or a skew in each zone".into())),
-            },
-        };
-        let track_skew = skew("geometry.track_skew", zone.track_skew, &g.track_skew)?;
-        let cylinder_skew = skew("geometry.cylinder_skew", zone.cylinder_skew, &g.cylinder_skew)?;
-        let tracks = u64::from(self.heads);
-        let track_pitch = self.revolution * per_track + track_skew;
-        let cylinder_pitch = tracks * track_pitch - track_skew + cylinder_skew;
-        let spares = Spares::new(g, zone)?;
-        let physical = u64::from(zone.cylinders) * tracks * per_track;
-        let sectors = spares.before(physical).saturating_sub(zone.empty);
-        if sectors == 0 {
-            return Err(wrong("empty of a zone", zone.empty, "below what the zone holds".into()));
-        }
-        let (first_lba, first_cylinder, follows) = match self.zones.last() {
-            None => (0, 0, 0),
-            Some(z) => {
-                let cylinders = u64::from(z.cylinders);
-                let end = z.course + cylinders * z.cylinder_pitch / u64::from(z.sectors_per_track);
-                (z.first_lba + z.sectors, z.first_cylinder + z.cylinders, end)
-            }
-        };
-        // Where its first track begins is given, or follows from the skew of the one before it.
-        let turn = self.revolution;
-        let course = zone.first_angle.map_or(follows, |angle| {
-            let angle = u64::from(angle) * turn / per_track % turn;
-            follows + (angle + turn - follows % turn) % turn
-        });
-        self.zones.push(Zone {
-            first_lba,
-            sectors,
-            first_cylinder: first_cylinder + zone.gap,
-            cylinders: zone.cylinders,
-            sectors_per_track: zone.sectors_per_track,
-            course,
-            track_pitch,
-            cylinder_pitch,
-            empty: zone.empty,
-            spares,
-        });
-        Ok(())
-    }
-
-    /// Zones whose sectors a track fall linearly, of equally many cylinders; the innermost has as
-    /// many as the rest of the capacity needs.
-    fn linear(&mut self, g: &GeometryConfig, linear: &LinearZones) -> Result<(), ConfigError> {
-        at_least("geometry.zones.linear.count", *linear.count, 1)?;
-        at_most("geometry.zones.linear.count", *linear.count, 1 << 10)?;
-        let ratio = *linear.inner_to_outer;
-        if !(ratio > 0.0 && ratio <= 1.0) {
-            let key = "geometry.zones.linear.inner_to_outer";
-            return Err(wrong(key, ratio, "above 0 and at most 1".into()));
-        }
-        let skew = |key, time: &Option<gordon_units::Sourced<Ns>>| match time {
-            Some(time) => Ok(time.0),
-            None => Err(wrong(key, "missing", "a time".into())),
-        };
-        let track_skew = skew("geometry.track_skew", &g.track_skew)?;
-        let cylinder_skew = skew("geometry.cylinder_skew", &g.cylinder_skew)?;
-        let tracks = u64::from(self.heads);
-        let cylinder_pitch = tracks * self.revolution + (tracks - 1) * track_skew + cylinder_skew;
-        // The rate is that of a whole cylinder: sectors a track x heads x 512 in its pitch.
-        let per_cylinder =
-            u128::from(linear.outer_rate_per_s.0) * u128::from(cylinder_pitch) / 1_000_000_000;
-        let outer = per_cylinder / u128::from(SECTOR.0) / u128::from(self.heads);
-        let outer = u32::try_from(outer).unwrap_or(u32::MAX);
-        let rate = "sectors a track by geometry.zones.linear.outer_rate_per_s";
-        at_least(rate, outer, 1)?;
-        at_most(rate, outer, MOST_PER_TRACK)?;
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // below `outer`
-        let inner = ((f64::from(outer) * ratio + 0.5) as u32).clamp(1, outer);
-        let steps = (*linear.count - 1).max(1);
-        let per_track = |zone: u32| {
-            let lost = u64::from(outer - inner) * u64::from(zone) / u64::from(steps);
-            outer - u32::try_from(lost).expect("at most outer - inner")
-        };
-
-        let heads = u64::from(self.heads);
-        let a_cylinder_each: u64 =
-            (0..*linear.count).map(|z| u64::from(per_track(z)) * heads).sum();
-        let each = u32::try_from(self.sectors.div_ceil(a_cylinder_each)).unwrap_or(u32::MAX);
-        for zone in 0..*linear.count {
-            let left = self.sectors.saturating_sub(self.held());
-            let fits = left.div_ceil(u64::from(per_track(zone)) * heads);
-            let cylinders = fits.min(u64::from(each));
-            if cylinders == 0 {
-                let must = format!("at most {zone} for {} sectors", self.sectors);
-                return Err(wrong("geometry.zones.linear.count", *linear.count, must));
-            }
-            let zone = ZoneConfig {
-                cylinders: u32::try_from(cylinders).expect("at most `each`"),
-                sectors_per_track: per_track(zone),
-                ..ZoneConfig::default()
-            };
-            self.push(g, &zone)?;
-        }
-        Ok(())
-    }
-
-    /// Sectors in the zones so far.
-    fn held(&self) -> u64 {
-        self.zones.last().map_or(0, |z| z.first_lba + z.sectors)
-    }
-
-    /// Cuts the last zone down to the capacity.
-    fn close(&mut self) -> Result<(), ConfigError> {
-        let error = ConfigError::Capacity { held: self.held(), stated: self.sectors };
-        let Some(spare) = self.held().checked_sub(self.sectors) else { return Err(error) };
-        let last = self.zones.last_mut().expect("it holds at least one sector");
-        if spare >= u64::from(self.heads) * u64::from(last.sectors_per_track) {
-            return Err(error);
-        }
-        last.sectors -= spare;
-        Ok(())
-    }
-
     /// Sectors it exports.
     pub fn sectors(&self) -> u64 {
         self.sectors
@@ -292,21 +101,20 @@ impl Geometry {
 
     /// The time of one.
     pub fn revolution(&self) -> Ns {
-        Ns(self.revolution)
+        Ns(self.revolution.get())
     }
 
     /// The shortest track skew of all zones.
     pub fn least_track_skew(&self) -> Ns {
-        let skew = |z: &Zone| z.track_pitch / u64::from(z.sectors_per_track) - self.revolution;
+        let skew = |z: &Zone| z.per_track.floor(z.track_pitch.get()) - self.revolution.get();
         Ns(self.zones.iter().map(skew).min().unwrap_or(0))
     }
 
     /// The shortest cylinder skew of all zones.
     pub fn least_cylinder_skew(&self) -> Ns {
-        let tracks = u64::from(self.heads);
         let skew = |z: &Zone| {
-            let last = z.cylinder_pitch - (tracks - 1) * z.track_pitch;
-            last / u64::from(z.sectors_per_track) - self.revolution
+            let last = z.cylinder_pitch.get() - (self.heads.get() - 1) * z.track_pitch.get();
+            z.per_track.floor(last) - self.revolution.get()
         };
         Ns(self.zones.iter().map(skew).min().unwrap_or(0))
     }
@@ -314,8 +122,16 @@ impl Geometry {
     /// Where a sector lies.
     #[inline]
     pub fn place(&self, lba: u64) -> Place {
+        self.place_and_home(lba).0
+    }
+
+    /// Where a sector lies, and its [`home`](Self::home).
+    #[inline]
+    pub(super) fn place_and_home(&self, lba: u64) -> (Place, Place) {
         let (index, zone) = self.zone(lba);
-        self.at(index, zone.spares.place(lba - zone.first_lba + zone.empty))
+        let at = zone.spares.home(lba - zone.first_lba + zone.empty);
+        let home = self.at(index, at);
+        (zone.spares.moved(at).map_or(home, |to| self.at(index, to)), home)
     }
 
     /// Where a sector would lie, were it not remapped. Courses are of these: a transfer over a remapped
@@ -329,7 +145,7 @@ impl Geometry {
     #[inline]
     fn zone(&self, lba: u64) -> (usize, &Zone) {
         debug_assert!(lba < self.sectors, "sector {lba} of {}", self.sectors);
-        let index = self.zones.partition_point(|z| z.first_lba <= lba) - 1;
+        let index = self.starts.partition_point(|first| *first <= lba) - 1;
         (index, &self.zones[index])
     }
 
@@ -337,11 +153,10 @@ impl Geometry {
     #[inline]
     fn at(&self, index: usize, at: u64) -> Place {
         let zone = &self.zones[index];
-        let per_track = u64::from(zone.sectors_per_track);
-        let (track, sector) = (at / per_track, at % per_track);
-        let (cylinder, track) = (track / u64::from(self.heads), track % u64::from(self.heads));
+        let (track, sector) = zone.per_track.divide(at);
+        let (cylinder, track) = self.heads.divide(track);
         #[allow(clippy::cast_possible_truncation)] // each below a u32 of the config
-        let (within, track) = (cylinder as u32, track as u32);
+        let (within, track, heads) = (cylinder as u32, track as u32, self.heads.get() as u32);
         let cylinder = zone.first_cylinder + within;
         let turns = match self.serpentine {
             Serpentine::Never => 0,
@@ -351,7 +166,7 @@ impl Geometry {
         #[allow(clippy::cast_possible_truncation)] // as above
         Place {
             cylinder,
-            head: if turns == 1 { self.heads - 1 - track } else { track },
+            head: if turns == 1 { heads - 1 - track } else { track },
             sector: sector as u32,
             sectors_per_track: zone.sectors_per_track,
             zone: index as u32,
@@ -362,9 +177,9 @@ impl Geometry {
     /// The first sector of the track of a place, and the first beyond it.
     pub fn track(&self, place: Place) -> (u64, u64) {
         let zone = &self.zones[place.zone as usize];
-        let per_track = u64::from(zone.sectors_per_track);
+        let per_track = zone.per_track.get();
         let cylinder = u64::from(place.cylinder - zone.first_cylinder);
-        let start = (cylinder * u64::from(self.heads) + u64::from(place.track)) * per_track;
+        let start = (cylinder * self.heads.get() + u64::from(place.track)) * per_track;
         let lba = |sector: u64| {
             let held = zone.spares.before(sector).saturating_sub(zone.empty);
             (zone.first_lba + held.min(zone.sectors)).min(self.sectors)
@@ -384,31 +199,45 @@ impl Geometry {
         self.course_of(place, place.sector + 1)
     }
 
+    /// The time of a revolution, to divide by.
+    pub(super) fn turn(&self) -> Divisor {
+        self.revolution
+    }
+
+    /// Sectors on the track of a sector.
+    pub(super) fn track_of(&self, lba: u64) -> Divisor {
+        self.zone(lba).1.per_track
+    }
+
+    /// Sectors on the track of a place, to divide by.
+    pub(super) fn per_track(&self, place: Place) -> Divisor {
+        self.zones[place.zone as usize].per_track
+    }
+
     /// The course at which sector `sector` of the track of a place begins.
     #[inline]
     pub(super) fn course_of(&self, place: Place, sector: u32) -> u64 {
         let zone = &self.zones[place.zone as usize];
-        let along = u64::from(place.cylinder - zone.first_cylinder) * zone.cylinder_pitch
-            + u64::from(place.track) * zone.track_pitch
-            + u64::from(sector) * self.revolution;
-        zone.course + along / u64::from(zone.sectors_per_track)
+        let along = u64::from(place.cylinder - zone.first_cylinder) * zone.cylinder_pitch.get()
+            + u64::from(place.track) * zone.track_pitch.get()
+            + u64::from(sector) * self.revolution.get();
+        zone.course + zone.per_track.floor(along)
     }
 
     /// How many sectors from LBA 0 on lie wholly before a course.
     #[inline]
     pub fn sectors_before(&self, course: u64) -> u64 {
-        let Some(at) = self.zones.partition_point(|z| z.course <= course).checked_sub(1) else {
+        let Some(at) = self.courses.partition_point(|first| *first <= course).checked_sub(1) else {
             return 0;
         };
         let zone = &self.zones[at];
-        let per_track = u64::from(zone.sectors_per_track);
+        let per_track = zone.per_track.get();
         // The most sectors whose end, rounded down, is not above the course.
         let along = (course - zone.course + 1) * per_track - 1;
-        let cylinder = along / zone.cylinder_pitch;
-        let within = along % zone.cylinder_pitch;
-        let track = (within / zone.track_pitch).min(u64::from(self.heads) - 1);
-        let sector = ((within - track * zone.track_pitch) / self.revolution).min(per_track);
-        let track = cylinder * u64::from(self.heads) + track;
+        let (cylinder, within) = zone.cylinder_pitch.divide(along);
+        let track = zone.track_pitch.floor(within).min(self.heads.get() - 1);
+        let sector = self.revolution.floor(within - track * zone.track_pitch.get()).min(per_track);
+        let track = cylinder * self.heads.get() + track;
         let held = zone.spares.before(track * per_track + sector).saturating_sub(zone.empty);
         (zone.first_lba + held.min(zone.sectors)).min(self.sectors)
     }
@@ -418,7 +247,7 @@ impl Geometry {
 mod tests {
     use super::super::testing::{preset, small};
     use super::*;
-    use crate::disk::config::{Region, ZoneConfig};
+    use crate::disk::config::{ConfigError, Region, ZoneConfig, Zones};
     use proptest::prelude::*;
 
     #[test]

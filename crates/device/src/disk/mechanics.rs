@@ -7,6 +7,7 @@
 use super::config::{Config, ConfigError, SeekConfig, at_least, wrong};
 use super::geometry::{Geometry, Place};
 use super::seek::{Distances, SeekCurve};
+use crate::divisor::Divisor;
 use gordon_units::Ns;
 
 /// The track that the heads are on and the head in use.
@@ -25,6 +26,8 @@ pub struct Target {
     pub track: Head,
     /// Where it begins, in nanoseconds of a revolution.
     pub angle: u64,
+    /// The course from which a transfer goes on there: that of its [home](Geometry::home).
+    pub course: u64,
 }
 
 /// What getting there takes.
@@ -55,7 +58,7 @@ pub struct Mechanics {
     write_settle: i64,
     /// What a seek before a write takes longer than the curve says.
     settle_all: i64,
-    revolution: u64,
+    revolution: Divisor,
 }
 
 impl Mechanics {
@@ -103,7 +106,7 @@ impl Mechanics {
             head_switch: head_switch.0,
             write_settle,
             settle_all: if own_curve { 0 } else { write_settle },
-            revolution: geometry.revolution().0,
+            revolution: Divisor::new(geometry.revolution().0),
             geometry,
         };
         let switch = mechanics.arm(0, true, true).max(mechanics.arm(0, true, false));
@@ -147,11 +150,23 @@ impl Mechanics {
         seek.max(if switches { switch } else { 0 })
     }
 
-    /// What to aim for to begin at `place`.
+    /// What to aim for to begin at a sector.
     #[inline]
-    pub fn target(&self, place: Place) -> Target {
+    pub fn aim(&self, lba: u64) -> Target {
+        let (place, home) = self.geometry.place_and_home(lba);
+        let target = self.target(place);
+        if place == home {
+            return target;
+        }
+        Target { course: self.geometry.course(home), ..target }
+    }
+
+    /// What to aim for to begin at `place`, where nothing was remapped.
+    #[inline]
+    pub(super) fn target(&self, place: Place) -> Target {
         let track = Head { cylinder: place.cylinder, head: place.head };
-        Target { track, angle: self.geometry.course(place) % self.revolution }
+        let course = self.geometry.course(place);
+        Target { track, angle: self.revolution.rest(course), course }
     }
 
     /// The way of the arm, and its head switch, alone.
@@ -162,7 +177,8 @@ impl Mechanics {
 
     /// How long at time `at`, the head being there, until `to` begins to pass.
     pub fn wait(&self, at: Ns, to: Target) -> Ns {
-        Ns((to.angle + self.revolution - self.angle(at)) % self.revolution)
+        let early = to.angle.wrapping_sub(self.angle(at));
+        Ns(early.min(early.wrapping_add(self.revolution.get())))
     }
 
     /// How long from `from` at time `at` until `to` begins to pass under its head.
@@ -174,7 +190,7 @@ impl Mechanics {
     /// Where the spindle stands at a time.
     #[inline]
     pub fn angle(&self, at: Ns) -> u64 {
-        at.0 % self.revolution
+        self.revolution.rest(at.0)
     }
 
     /// How long from `from`, the spindle at `angle`, until `to` begins to pass under its head.
@@ -185,13 +201,14 @@ impl Mechanics {
         let seek = self.arm(distance, switches, write);
         // Of x and x - revolution, wrapping, the smaller is x modulo a revolution, if x is below
         // two: no branch for the processor to guess wrong. A seek takes a revolution or two.
-        let wrap = |x: u64| x.min(x.wrapping_sub(self.revolution));
+        let turn = self.revolution.get();
+        let wrap = |x: u64| x.min(x.wrapping_sub(turn));
         let mut arrival = wrap(wrap(angle + seek));
-        if arrival >= self.revolution {
-            arrival %= self.revolution;
+        if arrival >= turn {
+            arrival = self.revolution.rest(arrival);
         }
         let early = to.angle.wrapping_sub(arrival);
-        let rotation = early.min(early.wrapping_add(self.revolution));
+        let rotation = early.min(early.wrapping_add(turn));
         Positioning { seek: Ns(seek), rotation: Ns(rotation) }
     }
 }
@@ -206,7 +223,7 @@ mod tests {
         // 10 ms a revolution, 1000 sectors a track: 10 us a sector. Track-to-track 1 ms for reads,
         // 1.5 for writes; head switch 1 ms; track skew 2 ms, cylinder skew 3 ms.
         let m = Mechanics::new(&small()).unwrap();
-        let target = |lba| m.target(m.geometry().place(lba));
+        let target = |lba| m.aim(lba);
         let at = |cylinder, head| Head { cylinder, head };
         let us = |x: u64| Ns(x * 1000);
         let is = |p: Positioning, seek, rotation| {
@@ -231,7 +248,7 @@ mod tests {
     #[test]
     fn rotation_takes_half_a_revolution_on_average() {
         let m = Mechanics::new(&preset()).unwrap();
-        let to = m.target(m.geometry().place(1_000_000_000));
+        let to = m.aim(1_000_000_000);
         let samples = 10_007;
         let waits = (0..samples).map(|i| {
             let at = Ns(i * m.geometry().revolution().0 / samples);

@@ -46,6 +46,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod writes;
+mod zones;
 
 pub use arrival::Arrival;
 pub use config::{
@@ -59,6 +60,7 @@ pub use schedule::{Candidate, Choice, Scheduler, State};
 pub use seek::{Distances, SeekCurve};
 pub use sleep::{Drawn, Sleeper, Slept};
 
+use crate::divisor::Divisor;
 use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
 use cache::{Dirty, Segments};
 use gordon_des::Timeline;
@@ -143,6 +145,8 @@ pub struct Disk {
     /// The read under way begins in the middle of a track; then, when its end next comes by.
     arrival: Option<(Arrival, Ns)>,
     head: Head,
+    /// Up to when the segment that is read into was brought up to date.
+    filled: Ns,
     /// The sector at which the transfer that ends now would go on.
     next: Option<u64>,
     /// A seek that was begun ends even if it is no longer wanted.
@@ -157,6 +161,8 @@ struct Limits {
     queue_depth: u32,
     overhead: Ns,
     rate_per_s: Bytes,
+    /// The same, to divide by.
+    rate: Divisor,
     dirty: u64,
     extents: usize,
     /// Writes are acknowledged when they are on the medium.
@@ -216,6 +222,7 @@ impl Disk {
                 queue_depth: *link.queue_depth,
                 overhead: *link.overhead,
                 rate_per_s: *link.rate_per_s,
+                rate: Divisor::new(link.rate_per_s.0),
                 dirty: sectors(*cache.write_limit),
                 extents: *cache.write_extents as usize,
                 through: cache.write_through,
@@ -240,6 +247,7 @@ impl Disk {
             work: Work::Idle,
             arrival: None,
             head: Head::default(),
+            filled: Ns::ZERO,
             next: None,
             arm_free: Ns::ZERO,
             usage: Usage::default(),
@@ -314,12 +322,12 @@ impl Disk {
         }
     }
 
-    fn target(&self, lba: u64) -> Target {
-        self.mechanics.target(self.mechanics.geometry().place(lba))
-    }
-
     fn link_time(&self, sectors: u64) -> Ns {
-        (SECTOR * sectors).time_at(self.limits.rate_per_s)
+        let bytes = SECTOR * sectors;
+        match bytes.0.checked_mul(Ns::SECOND.0) {
+            Some(scaled) => Ns(self.limits.rate.ceil(scaled)),
+            None => bytes.time_at(self.limits.rate_per_s),
+        }
     }
 
     /// Sends the head to `target`; says when it begins to pass.
@@ -358,7 +366,8 @@ impl Disk {
             Some(Choice::Read(i)) => {
                 let read = self.reads.swap_remove(i);
                 let free = (self.clock.max(self.arm_free), self.head);
-                let mut stream = self.stream(read.candidate.lba, read.end);
+                let Candidate { lba, target, .. } = read.candidate;
+                let mut stream = self.stream(lba, target, read.end);
                 if self.limits.zero_latency {
                     self.arrive(&read, &mut stream, free);
                 }
@@ -429,6 +438,7 @@ impl Device for Disk {
         waiting.map(|waiting| waiting.1 = request).is_some()
     }
 
+    #[inline]
     fn next_event(&self) -> Option<Ns> {
         let transfer = self.transfers.front().map_or(Ns::MAX, |&(at, _)| at);
         let arrival = self.arriving.front().map_or(Ns::MAX, |&(at, ..)| at);

@@ -1,6 +1,6 @@
 //! The way of a read: memory, queue, medium, link; and reading ahead.
 
-use super::mechanics::Head;
+use super::mechanics::{Head, Target};
 use super::schedule::Candidate;
 use super::{Disk, Transfer, Work};
 use crate::Cause;
@@ -50,7 +50,7 @@ impl Disk {
             self.read_further(end);
             return;
         }
-        let target = self.target(missing);
+        let target = self.mechanics.aim(missing);
         let candidate = Candidate { lba: missing, target, since: self.clock };
         let read = Read { id, start, end, candidate };
         match self.work {
@@ -72,7 +72,8 @@ impl Disk {
     pub(super) fn fill(&mut self) {
         let (Work::Read { stream, .. } | Work::ReadAhead { stream }) = &self.work else { return };
         // From the middle of a track nothing is in order before it is all there.
-        if self.clock > stream.begins && self.arrival.is_none() {
+        if self.clock > stream.begins && self.arrival.is_none() && self.filled != self.clock {
+            self.filled = self.clock;
             let course = stream.course + (self.clock - stream.begins).0;
             let fetched = self.mechanics.geometry().sectors_before(course).min(stream.to);
             self.segments.fill(stream.segment, fetched);
@@ -126,7 +127,7 @@ impl Disk {
                 let Some(segment) = self.segments.find(end - 1) else { return };
                 let from = self.segments.get(segment).end();
                 if near(from) {
-                    let stream = self.stream(from, limit);
+                    let stream = self.stream(from, self.mechanics.aim(from), limit);
                     self.work = Work::ReadAhead { stream };
                 }
             }
@@ -144,12 +145,11 @@ impl Disk {
     }
 
     /// Positions the head and has it read `from..to`.
-    pub(super) fn stream(&mut self, from: u64, to: u64) -> Stream {
-        let geometry = self.mechanics.geometry();
-        let (place, course) = (geometry.place(from), geometry.course(geometry.home(from)));
-        let begins = self.position(self.mechanics.target(place), false);
+    pub(super) fn stream(&mut self, from: u64, target: Target, to: u64) -> Stream {
+        let begins = self.position(target, false);
         let segment = self.segments.open(from);
         let (ends, last) = (begins, self.head);
+        let course = target.course;
         let mut stream = Stream { segment, course, begins, to, ends, last, since: self.clock };
         self.extend(&mut stream, to);
         stream
@@ -204,7 +204,7 @@ impl Disk {
                 self.reads.remove(i);
                 self.hit(id, start, end, Cause::Medium);
             } else {
-                let target = self.target(reach);
+                let target = self.mechanics.aim(reach);
                 self.reads[i - 1].candidate = Candidate { lba: reach, target, ..candidate };
             }
         }
@@ -216,7 +216,8 @@ impl Disk {
         self.account(stream);
         if self.clock >= stream.begins {
             let next = self.segments.get(stream.segment).end().min(stream.to - 1);
-            self.head = self.target(next).track;
+            let place = self.mechanics.geometry().place(next);
+            self.head = Head { cylinder: place.cylinder, head: place.head };
         }
         self.work = Work::Idle;
     }

@@ -102,6 +102,9 @@ impl Scheduler {
         &self,
         state: &State<'_, R, W>,
     ) -> Option<Choice> {
+        if state.reads.len() == 1 && !state.destage_now {
+            return Some(Choice::Read(0));
+        }
         let read = self.best(state, state.reads, false).map(|(cost, i)| (cost, Choice::Read(i)));
         if read.is_some() && !state.destage_now {
             return read.map(|(_, choice)| choice);
@@ -199,7 +202,7 @@ mod tests {
         let mechanics = Mechanics::new(&small()).unwrap();
         let wait = |(age, &cylinder): (usize, &u64)| Candidate {
             lba: cylinder * 2000,
-            target: mechanics.target(mechanics.geometry().place(cylinder * 2000)),
+            target: mechanics.aim(cylinder * 2000),
             since: Ns([1, 0, 2, 3, 4, 5][age]),
         };
         let mut reads: Vec<Candidate> = cylinders.iter().enumerate().map(wait).collect();
@@ -252,7 +255,7 @@ mod tests {
         let candidates = |of: &[(u64, u64)]| -> Vec<Candidate> {
             let of = of.iter().map(|&(lba, since)| Candidate {
                 lba,
-                target: mechanics.target(mechanics.geometry().place(lba)),
+                target: mechanics.aim(lba),
                 since: Ns(since * 1_000_000),
             });
             of.collect()

@@ -157,6 +157,21 @@ impl<D: Device> Sleeper<D> {
         takes
     }
 
+    /// Carries out the next event, which is at `now`.
+    #[inline]
+    fn step_at(&mut self, now: Ns, completed: &mut Vec<Completion>) {
+        if !self.held.is_empty() {
+            for (id, request) in std::mem::take(&mut self.held) {
+                self.disk.submit(self.awake_at, id, request);
+            }
+            return;
+        }
+        self.disk.step(completed);
+        if self.disk.next_event().is_none() {
+            self.quiet = Some(now);
+        }
+    }
+
     /// Waits longer from now on where waking took too much of the quiet time before, else less.
     fn adapt(&mut self, takes: Ns, quiet: Ns) {
         let Some(adaptive) = &self.adaptive else { return };
@@ -197,21 +212,23 @@ impl<D: Device> Device for Sleeper<D> {
         }
     }
 
+    #[inline]
     fn next_event(&self) -> Option<Ns> {
         if self.held.is_empty() { self.disk.next_event() } else { Some(self.awake_at) }
     }
 
     fn step(&mut self, completed: &mut Vec<Completion>) {
-        if !self.held.is_empty() {
-            for (id, request) in std::mem::take(&mut self.held) {
-                self.disk.submit(self.awake_at, id, request);
-            }
-            return;
+        if let Some(now) = self.next_event() {
+            self.step_at(now, completed);
         }
-        let Some(now) = self.disk.next_event() else { return };
-        self.disk.step(completed);
-        if self.disk.next_event().is_none() {
-            self.quiet = Some(now);
+    }
+
+    fn advance(&mut self, until: Ns, completed: &mut Vec<Completion>) {
+        while completed.is_empty()
+            && let Some(now) = self.next_event()
+            && now <= until
+        {
+            self.step_at(now, completed);
         }
     }
 

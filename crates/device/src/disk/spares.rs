@@ -1,15 +1,18 @@
 //! Which sectors of a zone hold data, where some are spare, slipped or remapped.
 
 use super::config::{ConfigError, GeometryConfig, Region, ZoneConfig, wrong};
+use crate::divisor::Divisor;
 
 /// Which sectors of a zone hold nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spares {
+    /// Nothing is spare or slipped.
+    none: bool,
     /// Sectors that are slipped together: one, or a track.
-    unit: u64,
+    unit: Divisor,
     /// Units in a region, and how many of them hold data.
-    span: u64,
-    good: u64,
+    span: Divisor,
+    good: Divisor,
     /// Units of the zone that are passed over, in order.
     slips: Box<[u64]>,
     /// The unit in order of data from which on one more was passed over, for each.
@@ -61,47 +64,59 @@ impl Spares {
             return Err(wrong("remapped of a zone", format!("[{from}, {to}]"), must));
         }
         let remapped = zone.remapped.iter().copied().collect();
-        Ok(Self { unit, span, good, slips: slips.into(), steps: steps.into(), remapped })
+        Ok(Self {
+            none: slips.is_empty() && good == span,
+            unit: Divisor::new(unit),
+            span: Divisor::new(span),
+            good: Divisor::new(good),
+            slips: slips.into(),
+            steps: steps.into(),
+            remapped,
+        })
     }
 
     /// The sector of the zone that holds its `n`th of data, if it was not remapped.
     #[inline]
     pub fn home(&self, n: u64) -> u64 {
-        if self.slips.is_empty() && self.good == self.span {
+        if self.none {
             return n;
         }
-        let (at, rest) = (n / self.unit, n % self.unit);
-        let (region, within) = (at / self.good, at % self.good);
-        let before = |at| self.steps.partition_point(|&step| step < at) as u64;
-        let passed =
-            if self.steps.is_empty() { 0 } else { before(at + 1) - before(region * self.good) };
-        (region * self.span + within + passed) * self.unit + rest
+        let (at, rest) = self.unit.divide(n);
+        let (region, within) = self.good.divide(at);
+        let passed = below(&self.steps, at + 1) - below(&self.steps, at - within);
+        (region * self.span.get() + within + passed as u64) * self.unit.get() + rest
     }
 
-    /// The sector of the zone that holds its `n`th of data.
+    /// Where the data of a sector of the zone are instead, if they are elsewhere.
     #[inline]
-    pub fn place(&self, n: u64) -> u64 {
-        let home = self.home(n);
+    pub fn moved(&self, home: u64) -> Option<u64> {
         if self.remapped.is_empty() {
-            return home;
+            return None;
         }
-        let moved = self.remapped.iter().find(|(from, _)| *from == home / self.unit);
-        moved.map_or(home, |(_, to)| to * self.unit + home % self.unit)
+        let (at, rest) = self.unit.divide(home);
+        let moved = self.remapped.iter().find(|(from, _)| *from == at);
+        moved.map(|(_, to)| to * self.unit.get() + rest)
     }
 
     /// How many sectors before a sector of the zone hold data.
     #[inline]
     pub fn before(&self, sector: u64) -> u64 {
-        if self.slips.is_empty() && self.good == self.span {
+        if self.none {
             return sector;
         }
-        let (at, rest) = (sector / self.unit, sector % self.unit);
-        let (region, within) = (at / self.span, at % self.span);
-        let before = |at| self.slips.partition_point(|&slip| slip < at) as u64;
-        let passed = before(at) - before(region * self.span);
-        let lost = self.slips.binary_search(&at).is_ok();
-        let held = within - passed;
-        let rest = if lost || held >= self.good { 0 } else { rest };
-        (region * self.good + held.min(self.good)) * self.unit + rest
+        let (at, rest) = self.unit.divide(sector);
+        let (region, within) = self.span.divide(at);
+        let slipped = below(&self.slips, at);
+        let held = within - (slipped - below(&self.slips, at - within)) as u64;
+        let lost = self.slips.get(slipped) == Some(&at);
+        let good = self.good.get();
+        let rest = if lost || held >= good { 0 } else { rest };
+        (region * good + held.min(good)) * self.unit.get() + rest
     }
+}
+
+/// How many of a rising list are below `at`.
+#[inline]
+fn below(list: &[u64], at: u64) -> usize {
+    if at == 0 { 0 } else { list.partition_point(|&one| one < at) }
 }

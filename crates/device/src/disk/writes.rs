@@ -86,9 +86,7 @@ impl Disk {
             Transfer::In { start, end, acknowledges } => {
                 self.inbound.0 -= end - start;
                 self.inbound.1 -= 1;
-                let mechanics = &self.mechanics;
-                let target = |lba| mechanics.target(mechanics.geometry().place(lba));
-                self.dirty.add(start, end, self.clock, target);
+                self.dirty.add(start, end, self.clock, |lba| self.mechanics.aim(lba));
                 match acknowledges {
                     Some((id, _, start)) if self.limits.through => {
                         self.owed.push(Owed { id, start, end });
@@ -103,15 +101,12 @@ impl Disk {
 
     pub(super) fn destage(&mut self, extent: usize) {
         let since = self.clock;
-        let geometry = self.mechanics.geometry();
-        let first = self.dirty.extents()[extent].start();
-        let (place, course) = (geometry.place(first), geometry.course(geometry.home(first)));
-        let mechanics = &self.mechanics;
-        let target = |lba| mechanics.target(mechanics.geometry().place(lba));
-        let (start, end) = self.dirty.take(extent, self.limits.destage, target);
-        let begins = self.position(self.mechanics.target(place), true);
+        let target = self.dirty.extents()[extent].as_ref().target;
+        let aim = |lba| self.mechanics.aim(lba);
+        let (start, end) = self.dirty.take(extent, self.limits.destage, aim);
+        let begins = self.position(target, true);
         let place = self.mechanics.geometry().home(end - 1);
-        let ends = begins + Ns(self.mechanics.geometry().course_end(place) - course);
+        let ends = begins + Ns(self.mechanics.geometry().course_end(place) - target.course);
         let last = Head { cylinder: place.cylinder, head: place.head };
         self.work = Work::Destage { start, end, since, begins, ends, last };
     }

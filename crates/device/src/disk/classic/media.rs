@@ -1,6 +1,7 @@
 //! The head over the medium, a track at a time: everything in closed form.
 
 use crate::disk::mechanics::{Head, Mechanics};
+use crate::divisor::Divisor;
 use gordon_units::Ns;
 
 /// One pass over one track.
@@ -19,14 +20,14 @@ pub(super) struct Pass {
     pub held: u64,
     /// Of which track.
     pub track: Head,
-    per_track: u64,
-    revolution: u64,
+    per_track: Divisor,
+    revolution: Divisor,
 }
 
 impl Pass {
     /// So many sectors.
     pub fn time(&self, sectors: u64) -> Ns {
-        Ns(sectors * self.revolution / self.per_track)
+        Ns(self.per_track.floor(sectors * self.revolution.get()))
     }
 
     /// When a sector has passed.
@@ -36,8 +37,8 @@ impl Pass {
 
     /// The first sector that has not passed at a time.
     pub fn reached(&self, at: Ns) -> u64 {
-        let passed = at.saturating_sub(self.begins).0 * self.per_track / self.revolution;
-        (self.first + passed).min(self.end)
+        let passed = at.saturating_sub(self.begins).0 * self.per_track.get();
+        (self.first + self.revolution.floor(passed)).min(self.end)
     }
 }
 
@@ -80,8 +81,8 @@ impl Arm {
             end,
             held: end - first,
             track: target.track,
-            per_track: u64::from(place.sectors_per_track),
-            revolution: geometry.revolution().0,
+            per_track: geometry.per_track(place),
+            revolution: geometry.turn(),
         }
     }
 }

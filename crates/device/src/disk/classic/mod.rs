@@ -129,8 +129,7 @@ impl Classic {
     /// A command, to those who choose.
     fn candidate(&self, request: &Request, since: Ns) -> Candidate {
         let lba = (request.offset.0 / SECTOR.0).min(self.sectors() - 1);
-        let mechanics = &self.arm.mechanics;
-        Candidate { lba, target: mechanics.target(mechanics.geometry().place(lba)), since }
+        Candidate { lba, target: self.arm.mechanics.aim(lba), since }
     }
 
     /// Takes the command that comes next.
@@ -156,12 +155,8 @@ impl Classic {
         }
     }
 
-    /// Starts the next command, if none is under way.
-    fn start(&mut self) {
-        if self.current.is_some() {
-            return;
-        }
-        let Some(Waiting { id, request, .. }) = self.next() else { return };
+    /// Starts a command; none is under way.
+    fn start(&mut self, id: u64, request: Request) {
         let start = request.offset.0 / SECTOR.0;
         let end = start + request.len.0 / SECTOR.0;
         let (at, cause) = match request.op {
@@ -222,7 +217,7 @@ impl Classic {
             ReadAhead::Tracks if end >= geometry.sectors() => end,
             ReadAhead::Tracks => {
                 let (first, last) = geometry.track(geometry.place(end));
-                let more = u64::from(geometry.place(start).sectors_per_track);
+                let more = geometry.track_of(start).get();
                 if segment_start < first { last + more } else { last }
             }
         };
@@ -404,9 +399,13 @@ impl Device for Classic {
         assert!(at >= self.clock, "request {id} at {at}, the disk is at {}", self.clock);
         crate::check::range(self.capacity(), id, &request);
         self.clock = at;
-        let candidate = self.candidate(&request, at);
-        self.waiting.push_back(Waiting { id, request, candidate });
-        self.start();
+        if self.current.is_none() {
+            // Nothing waits.
+            self.start(id, request);
+        } else {
+            let candidate = self.candidate(&request, at);
+            self.waiting.push_back(Waiting { id, request, candidate });
+        }
     }
 
     fn enlarge(&mut self, id: u64, request: Request) -> bool {
@@ -427,7 +426,9 @@ impl Device for Classic {
             self.clock = current.at;
             self.stats.requests += 1;
             completed.push(current);
-            self.start();
+            if let Some(Waiting { id, request, .. }) = self.next() {
+                self.start(id, request);
+            }
         }
     }
 
