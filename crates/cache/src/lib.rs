@@ -15,5 +15,6 @@ extern crate alloc;
 mod index;
 mod policy;
 mod store;
+pub mod tiered;
 
 pub use policy::{Access, Counts, Kind, NEVER, Policy, Request, Tally};

@@ -1,0 +1,126 @@
+//! Which of the objects that leave DRAM are written to flash.
+
+use super::Done;
+use crate::index::hash;
+use crate::store::{List, Store};
+use gordon_units::Ns;
+
+/// Which.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Admission {
+    /// All.
+    All,
+    /// Each by lot: this part of them.
+    Random(f64),
+    /// Those asked for at least so often, the request that brought it in among them.
+    Hits(u32),
+    /// Those offered before, among the last so many bytes of offers: the first offer is only remembered (CacheLib's
+    /// "reject first").
+    Ghost(u64),
+    /// By lot, so that no more is written in all than may be.
+    Budget(Budget),
+}
+
+/// What may be written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// Bytes a second of the requests' time.
+    pub bytes_per_s: f64,
+    /// How often the part that is let in is set anew.
+    pub every: Ns,
+}
+
+/// An admission at work.
+pub(super) struct Gate {
+    admission: Admission,
+    /// Of 2^32 draws, so many let in.
+    chance: u64,
+    draws: u64,
+    /// Of [`Admission::Ghost`]: what was offered.
+    ghosts: (Store, List),
+    /// Of [`Admission::Budget`]: the first request, when the part is next set, and what was done when it last was.
+    began: Option<Ns>,
+    next: Ns,
+    before: Done,
+}
+
+const ALL: u64 = 1 << 32;
+
+impl Gate {
+    pub fn new(admission: Admission, seed: u64) -> Self {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let chance = match admission {
+            // The product is below 2^33.
+            Admission::Random(part) => (part.clamp(0.0, 1.0) * ALL as f64) as u64,
+            _ => ALL,
+        };
+        let ghosts = (Store::new(), List::new());
+        let (began, next, before) = (None, Ns::ZERO, Done::default());
+        Self { admission, chance, draws: hash(seed), ghosts, began, next, before }
+    }
+
+    /// Time goes on; so much was done by then.
+    #[inline]
+    pub fn at(&mut self, now: Ns, done: &Done) {
+        if let Admission::Budget(budget) = self.admission
+            && now >= self.next
+        {
+            self.balance(budget, now, done);
+        }
+    }
+
+    /// Sets the part anew: what may be written until the next time, over what would be if all that was offered
+    /// in the last span had been let in.
+    #[cold]
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // bytes far below 2^53
+    fn balance(&mut self, budget: Budget, now: Ns, done: &Done) {
+        let began = *self.began.get_or_insert(now);
+        let until = now + budget.every;
+        let may = budget.bytes_per_s * (until - began).as_secs() - done.written as f64;
+        let offered = (done.offered - self.before.offered) as f64;
+        let admitted = (done.admitted - self.before.admitted) as f64;
+        let written = (done.written - self.before.written) as f64;
+        // Before anything was let in, a byte let in is a byte written.
+        let each = if admitted > 0.0 && written > 0.0 { written / admitted } else { 1.0 };
+        let would = offered * each;
+        let part = if would > 0.0 { (may / would).clamp(0.0, 1.0) } else { 1.0 };
+        self.chance = (part * ALL as f64) as u64;
+        (self.next, self.before) = (until, *done);
+    }
+
+    /// The part that is let in by lot.
+    #[allow(clippy::cast_precision_loss)]
+    pub fn part(&self) -> f64 {
+        self.chance as f64 / ALL as f64
+    }
+
+    /// Whether this object, asked for so often in DRAM, is let in.
+    pub fn lets_in(&mut self, key: u64, size: u32, asked: u32) -> bool {
+        match self.admission {
+            Admission::All => true,
+            Admission::Random(_) | Admission::Budget(_) => {
+                self.draws = self.draws.wrapping_add(0x9e37_79b9_7f4a_7c15);
+                hash(self.draws) >> 32 < self.chance
+            }
+            Admission::Hits(least) => asked >= least,
+            Admission::Ghost(bytes) => self.came_before(key, size, bytes),
+        }
+    }
+
+    fn came_before(&mut self, key: u64, size: u32, bytes: u64) -> bool {
+        let (store, list) = &mut self.ghosts;
+        if let Some(place) = store.find(key) {
+            list.unlink(store, place);
+            store.remove(place);
+            return true;
+        }
+        let place = store.insert(key, size, 0);
+        list.push(store, place);
+        while list.bytes > bytes {
+            let oldest = list.oldest;
+            list.unlink(store, oldest);
+            store.remove(oldest);
+        }
+        false
+    }
+}

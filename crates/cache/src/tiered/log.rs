@@ -1,0 +1,160 @@
+//! A log of segments, each written at once when it is full; the oldest goes to make room.
+
+use super::{Keeper, Medium, Shape};
+use crate::store::{Entry, List, NONE, Store};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Bytes of memory an object: a slot of 64 bits (34 for the place in units of 16 bytes, 2 for having been asked for,
+/// the rest of the key's hash) in a table four fifths full.
+const INDEX: u64 = 10;
+
+/// Was asked for since it was written.
+const ASKED: u32 = 1 << 30;
+
+/// A log in a part of the flash.
+pub(super) struct Log {
+    /// Its first byte.
+    base: u64,
+    segment: u32,
+    reinsert: bool,
+    pub store: Store,
+    segments: Vec<List>,
+    /// The one that is filled, in memory.
+    open: usize,
+    objects: u64,
+}
+
+impl Log {
+    /// An empty one of so many bytes.
+    pub fn new(base: u64, bytes: u64, shape: &Shape) -> Self {
+        let segments = bytes / u64::from(shape.segment);
+        assert!((2..1 << 30).contains(&segments), "a log of {segments} segments");
+        Self {
+            base,
+            segment: shape.segment,
+            reinsert: shape.reinsert,
+            store: Store::new(),
+            #[allow(clippy::cast_possible_truncation)] // see above
+            segments: vec![List::new(); segments as usize],
+            open: 0,
+            objects: 0,
+        }
+    }
+
+    fn offset(&self, segment: usize) -> u64 {
+        self.base + segment as u64 * u64::from(self.segment)
+    }
+
+    /// Whether an object fits the open segment.
+    pub fn fits(&self, size: u32) -> bool {
+        self.segments[self.open].bytes + u64::from(size) <= u64::from(self.segment)
+    }
+
+    /// Puts an object into the open segment, where it fits.
+    pub fn append(&mut self, key: u64, size: u32) -> u32 {
+        #[allow(clippy::cast_possible_truncation)] // fewer than 2^30 segments
+        let place = self.store.insert(key, size, self.open as u32);
+        self.segments[self.open].push(&mut self.store, place);
+        self.objects += 1;
+        place
+    }
+
+    /// Takes an object out; its room is not used again before its segment goes.
+    pub fn remove(&mut self, place: u32) -> Entry {
+        let entry = *self.store.at(place);
+        let list = &mut self.segments[(entry.mark & !ASKED) as usize];
+        let bytes = list.bytes;
+        list.unlink(&mut self.store, place);
+        list.bytes = bytes;
+        self.store.remove(place);
+        self.objects -= 1;
+        entry
+    }
+
+    /// Whether an object was asked for since it was written.
+    pub fn asked(entry: &Entry) -> bool {
+        entry.mark & ASKED != 0
+    }
+
+    /// Writes the open segment and opens the next. What lies there has to be taken out, from the
+    /// [`oldest`](Self::oldest) on, before it is [`cleared`](Self::clear) for more.
+    pub fn turn(&mut self, medium: &mut Medium) {
+        medium.write(self.offset(self.open), self.segment);
+        self.open = (self.open + 1) % self.segments.len();
+    }
+
+    /// The object that lies in the open segment the longest.
+    pub fn oldest(&self) -> Option<u32> {
+        Some(self.segments[self.open].oldest).filter(|place| *place != NONE)
+    }
+
+    /// Makes room in the open segment: nothing is left in it. Then what was taken out is written again as far
+    /// as that leaves room for an object of `size` bytes; `each` is told the new places.
+    pub fn clear(
+        &mut self,
+        again: &[Entry],
+        size: u32,
+        medium: &mut Medium,
+        mut each: impl FnMut(u64, u32),
+    ) {
+        self.segments[self.open] = List::new();
+        for entry in again {
+            if self.fits(entry.size.saturating_add(size)) {
+                each(entry.key, self.append(entry.key, entry.size));
+                medium.done.reinserted += 1;
+            } else {
+                medium.done.evicted += 1;
+            }
+        }
+    }
+
+    /// Whether an object that is taken out is to be written again.
+    pub fn comes_again(&self, entry: &Entry) -> bool {
+        self.reinsert && Self::asked(entry)
+    }
+
+    /// Finds an object, and reads it where it is not in memory.
+    pub fn look(&mut self, key: u64, medium: &mut Medium) -> bool {
+        let Some(place) = self.store.find(key) else { return false };
+        let entry = self.store.at_mut(place);
+        let segment = (entry.mark & !ASKED) as usize;
+        entry.mark |= ASKED;
+        let size = entry.size;
+        if segment != self.open {
+            medium.read(self.offset(segment), size);
+        }
+        true
+    }
+}
+
+impl Keeper for Log {
+    fn find(&mut self, key: u64, medium: &mut Medium) -> bool {
+        self.look(key, medium)
+    }
+
+    fn insert(&mut self, key: u64, size: u32, medium: &mut Medium) {
+        if !self.fits(size) {
+            self.turn(medium);
+            let mut again = Vec::new();
+            while let Some(place) = self.oldest() {
+                let entry = self.remove(place);
+                if self.comes_again(&entry) {
+                    again.push(entry);
+                } else {
+                    medium.done.evicted += 1;
+                }
+            }
+            self.clear(&again, size, medium, |_, _| {});
+        }
+        self.append(key, size);
+    }
+
+    fn index_bytes(&self) -> u64 {
+        self.objects * INDEX
+    }
+
+    fn residents(&self, each: &mut dyn FnMut(u64, u32)) {
+        self.store.iter().for_each(|entry| each(entry.key, entry.size));
+    }
+}

@@ -1,0 +1,120 @@
+//! A log before sets, as in Kangaroo: objects gather in the log, and those of one set go there together.
+//!
+//! When a segment of the log goes, each object in it takes all others of its set along that are in the log, where
+//! there are `threshold` of them. An object that stays behind is dropped, or written to the log again if it was
+//! asked for there; so are those that find no room in their set.
+
+use super::log::Log;
+use super::sets::{Sets, Slot};
+use super::{Keeper, Medium, Shape};
+use crate::store::NONE;
+use alloc::vec;
+use alloc::vec::Vec;
+
+pub(super) struct LogSets {
+    log: Log,
+    sets: Sets,
+    threshold: usize,
+    /// The first object in the log of each set, and of each the next.
+    first: Vec<u32>,
+    next: Vec<u32>,
+}
+
+impl LogSets {
+    pub fn new(shape: &Shape) -> Self {
+        let sets = Sets::new(shape.log(), shape.sets(), shape.set);
+        Self {
+            log: Log::new(0, shape.log(), shape),
+            threshold: shape.threshold as usize,
+            first: vec![NONE; sets.count()],
+            next: Vec::new(),
+            sets,
+        }
+    }
+
+    /// An object in the log is one of its set.
+    fn link(first: &mut [u32], next: &mut Vec<u32>, set: usize, place: u32) {
+        if next.len() <= place as usize {
+            next.resize(place as usize + 1, NONE);
+        }
+        next[place as usize] = core::mem::replace(&mut first[set], place);
+    }
+
+    /// It leaves the log.
+    fn unlink(&mut self, set: usize, place: u32) {
+        let after = self.next[place as usize];
+        let (mut before, mut at) = (NONE, self.first[set]);
+        while at != place {
+            (before, at) = (at, self.next[at as usize]);
+        }
+        match before {
+            NONE => self.first[set] = after,
+            before => self.next[before as usize] = after,
+        }
+    }
+
+    /// All of a set in the log, in the order in which they came.
+    fn together(&self, set: usize) -> Vec<u32> {
+        let some = |place: u32| Some(place).filter(|place| *place != NONE);
+        let next = |place: &u32| some(self.next[*place as usize]);
+        let mut all: Vec<u32> = core::iter::successors(some(self.first[set]), next).collect();
+        all.reverse();
+        all
+    }
+
+    /// Writes the open segment, and empties the next.
+    fn turn(&mut self, size: u32, medium: &mut Medium) {
+        self.log.turn(medium);
+        let mut again = Vec::new();
+        while let Some(place) = self.log.oldest() {
+            let set = self.sets.of(self.log.store.at(place).key);
+            let group = self.together(set);
+            if group.len() < self.threshold {
+                self.unlink(set, place);
+                let entry = self.log.remove(place);
+                if self.log.comes_again(&entry) {
+                    again.push(entry);
+                } else {
+                    medium.done.dropped += 1;
+                }
+                continue;
+            }
+            self.first[set] = NONE;
+            let entries: Vec<_> = group.iter().map(|place| self.log.remove(*place)).collect();
+            let slots: Vec<Slot> =
+                entries.iter().map(|e| Slot::new(e.key, e.size, Log::asked(e))).collect();
+            for out in self.sets.write(set, &slots, medium) {
+                let entry = entries.iter().find(|entry| entry.key == out.key);
+                match entry.filter(|entry| self.log.comes_again(entry)) {
+                    Some(entry) => again.push(*entry),
+                    None => medium.done.evicted += 1,
+                }
+            }
+        }
+        let Self { log, sets, first, next, .. } = self;
+        log.clear(&again, size, medium, |key, place| Self::link(first, next, sets.of(key), place));
+    }
+}
+
+impl Keeper for LogSets {
+    fn find(&mut self, key: u64, medium: &mut Medium) -> bool {
+        self.log.look(key, medium) || self.sets.find(key, medium)
+    }
+
+    fn insert(&mut self, key: u64, size: u32, medium: &mut Medium) {
+        if !self.log.fits(size) {
+            self.turn(size, medium);
+        }
+        let place = self.log.append(key, size);
+        Self::link(&mut self.first, &mut self.next, self.sets.of(key), place);
+    }
+
+    fn index_bytes(&self) -> u64 {
+        self.log.index_bytes() + self.sets.index_bytes()
+    }
+
+    fn residents(&self, each: &mut dyn FnMut(u64, u32)) {
+        self.log.residents(each);
+        self.sets.residents(each);
+    }
+}

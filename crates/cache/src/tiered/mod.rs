@@ -1,0 +1,278 @@
+//! Objects in DRAM and, below it, in flash: caches of small objects, as CacheLib and Kangaroo are.
+//!
+//! A request finds its object in DRAM (least recently used goes), in flash, or nowhere: then it is let into
+//! DRAM. What leaves DRAM is offered to flash; an [`Admission`] takes it or not; a [`Layout`] keeps it there. An
+//! object is in one place: one found in flash stays there. What knowing the places in flash takes of memory is
+//! taken from DRAM ([`Tiered::index_bytes`]), so that DRAM holds that much less of objects.
+//!
+//! | layout | where an object lies | what is written at a time | what goes |
+//! |---|---|---|---|
+//! | [`Layout::Log`] | anywhere | a segment | the oldest segment; what was asked for may be written again |
+//! | [`Layout::Sets`] | in the set of its key, a page | its set | by set, see `sets` |
+//! | [`Layout::LogSets`] | in a log first, then in its set | segments, and sets for several objects at once | as sets |
+//!
+//! The third is that of McAllister and others, "Kangaroo: Caching Billions of Tiny Objects on Flash", SOSP 2021. The
+//! reads and writes of the medium that follow are handed out, in order, as [`Io`].
+
+mod admission;
+mod log;
+mod log_sets;
+mod sets;
+
+pub use admission::{Admission, Budget};
+
+use crate::store::{List, Store};
+use admission::Gate;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use gordon_units::Ns;
+use log::Log;
+use log_sets::LogSets;
+use sets::Sets;
+
+/// Where objects lie in flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// One log.
+    Log,
+    /// Sets.
+    Sets,
+    /// A log before sets.
+    LogSets,
+}
+
+/// The flash and what is done with it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shape {
+    /// Bytes of it.
+    pub flash: u64,
+    /// Where objects lie.
+    pub layout: Layout,
+    /// Bytes of a set.
+    pub set: u32,
+    /// Bytes of a segment of a log: of an erase block, or several.
+    pub segment: u32,
+    /// Of [`Layout::LogSets`], the part that is the log.
+    pub log_share: f64,
+    /// Of the same: as many objects as go to a set at once, at least; fewer are dropped.
+    pub threshold: u32,
+    /// What was asked for since it came into the log is written again when its segment goes.
+    pub reinsert: bool,
+}
+
+impl Shape {
+    /// Sets.
+    pub fn sets(&self) -> u64 {
+        match self.layout {
+            Layout::Log => 0,
+            Layout::Sets => self.flash / u64::from(self.set),
+            Layout::LogSets => (self.flash - self.log()) / u64::from(self.set),
+        }
+    }
+
+    /// Bytes of the log: whole segments.
+    pub fn log(&self) -> u64 {
+        let segment = u64::from(self.segment);
+        let share = match self.layout {
+            Layout::Log => self.flash,
+            Layout::Sets => 0,
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss
+            )] // of the flash, far below 2^53
+            Layout::LogSets => (self.flash as f64 * self.log_share) as u64,
+        };
+        share / segment * segment
+    }
+
+    /// The largest object that fits.
+    pub fn largest(&self) -> u32 {
+        match self.layout {
+            Layout::Log => self.segment,
+            Layout::Sets => self.set,
+            Layout::LogSets => self.set.min(self.segment),
+        }
+    }
+}
+
+/// Something that the medium does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Io {
+    /// It writes.
+    pub write: bool,
+    /// The first byte.
+    pub offset: u64,
+    /// How many.
+    pub bytes: u32,
+}
+
+/// Where an object was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// In DRAM.
+    Dram,
+    /// In flash.
+    Flash,
+    /// Nowhere; it is in DRAM now, if it fits.
+    Nowhere,
+}
+
+/// What was done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Bytes that left DRAM: offered to flash.
+    pub offered: u64,
+    /// Of these, let in.
+    pub admitted: u64,
+    /// Bytes written to flash.
+    pub written: u64,
+    /// Bytes read from it, for requests and to write sets again.
+    pub read: u64,
+    /// Reads for requests that found nothing: a filter was wrong.
+    pub vain: u64,
+    /// Objects that went from flash.
+    pub evicted: u64,
+    /// Objects written to the log again.
+    pub reinserted: u64,
+    /// Objects that were too few for their set, or too large for flash.
+    pub dropped: u64,
+}
+
+/// What all layouts do.
+trait Keeper: Send {
+    /// Whether an object is there.
+    fn find(&mut self, key: u64, medium: &mut Medium) -> bool;
+
+    /// Takes an object that is not there.
+    fn insert(&mut self, key: u64, size: u32, medium: &mut Medium);
+
+    /// Bytes of memory that a real one takes to find them.
+    fn index_bytes(&self) -> u64;
+
+    /// Key and size of each.
+    fn residents(&self, each: &mut dyn FnMut(u64, u32));
+}
+
+/// What is asked of the medium, and what was.
+#[derive(Clone, Debug, Default)]
+struct Medium {
+    done: Done,
+    io: Vec<Io>,
+}
+
+impl Medium {
+    fn read(&mut self, offset: u64, bytes: u32) {
+        self.done.read += u64::from(bytes);
+        self.io.push(Io { write: false, offset, bytes });
+    }
+
+    fn write(&mut self, offset: u64, bytes: u32) {
+        self.done.written += u64::from(bytes);
+        self.io.push(Io { write: true, offset, bytes });
+    }
+}
+
+/// A cache of two levels.
+pub struct Tiered {
+    dram: u64,
+    largest: u32,
+    store: Store,
+    list: List,
+    gate: Gate,
+    keeper: Box<dyn Keeper>,
+    medium: Medium,
+}
+
+impl Tiered {
+    /// An empty one with so many bytes of DRAM; random draws follow from `seed`.
+    ///
+    /// # Panics
+    /// Where there is not one set, or there are not two segments, in parts that have them.
+    pub fn new(dram: u64, shape: &Shape, admission: Admission, seed: u64) -> Self {
+        let keeper: Box<dyn Keeper> = match shape.layout {
+            Layout::Log => Box::new(Log::new(0, shape.log(), shape)),
+            Layout::Sets => Box::new(Sets::new(0, shape.sets(), shape.set)),
+            Layout::LogSets => Box::new(LogSets::new(shape)),
+        };
+        Self {
+            dram,
+            largest: shape.largest(),
+            store: Store::new(),
+            list: List::new(),
+            gate: Gate::new(admission, seed),
+            keeper,
+            medium: Medium::default(),
+        }
+    }
+
+    /// Serves a request that comes at `at` for an object of `size` bytes.
+    pub fn access(&mut self, at: Ns, key: u64, size: u32) -> Found {
+        self.gate.at(at, &self.medium.done);
+        if let Some(place) = self.store.find(key) {
+            let entry = self.store.at_mut(place);
+            entry.mark = (entry.mark + 1).min(u32::from(u16::MAX));
+            self.list.renew(&mut self.store, place);
+            return Found::Dram;
+        }
+        if self.keeper.find(key, &mut self.medium) {
+            return Found::Flash;
+        }
+        let room = self.dram.saturating_sub(self.keeper.index_bytes());
+        if u64::from(size) <= room {
+            let place = self.store.insert(key, size, 1);
+            self.list.push(&mut self.store, place);
+        }
+        // The index may have grown meanwhile.
+        while self.list.bytes > self.dram.saturating_sub(self.keeper.index_bytes()) {
+            self.evict();
+        }
+        Found::Nowhere
+    }
+
+    /// The least recently used leaves DRAM.
+    fn evict(&mut self) {
+        let place = self.list.oldest;
+        let entry = *self.store.at(place);
+        self.list.unlink(&mut self.store, place);
+        self.store.remove(place);
+        self.medium.done.offered += u64::from(entry.size);
+        if entry.size > self.largest {
+            self.medium.done.dropped += 1;
+        } else if self.gate.lets_in(entry.key, entry.size, entry.mark) {
+            self.medium.done.admitted += u64::from(entry.size);
+            self.keeper.insert(entry.key, entry.size, &mut self.medium);
+        }
+    }
+
+    /// What was done so far.
+    pub fn done(&self) -> Done {
+        self.medium.done
+    }
+
+    /// What the medium has to do since this was last asked for.
+    pub fn io(&mut self) -> alloc::vec::Drain<'_, Io> {
+        self.medium.io.drain(..)
+    }
+
+    /// The part of offers that is let in now, where it is drawn by lot.
+    pub fn admits(&self) -> f64 {
+        self.gate.part()
+    }
+
+    /// Bytes of memory that the places in flash take.
+    pub fn index_bytes(&self) -> u64 {
+        self.keeper.index_bytes()
+    }
+
+    /// Objects in DRAM and their bytes.
+    pub fn in_dram(&self) -> (u64, u64) {
+        (self.list.len, self.list.bytes)
+    }
+
+    /// Calls `each` with level, key and size of all objects.
+    pub fn residents(&self, each: &mut dyn FnMut(Found, u64, u32)) {
+        self.store.iter().for_each(|entry| each(Found::Dram, entry.key, entry.size));
+        self.keeper.residents(&mut |key, size| each(Found::Flash, key, size));
+    }
+}
