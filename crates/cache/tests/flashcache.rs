@@ -51,11 +51,14 @@ impl Rig {
         (key, self.versions.get(&key).copied().unwrap_or(0))
     }
 
-    /// The pages of a unit as they are below.
-    fn unit(&self, unit: u64, pages: u32) -> Vec<Content> {
-        match self.cache.shape().fill {
+    /// Pages of a unit as they are below.
+    fn unit(&self, unit: u64, page: u32, pages: u32) -> Vec<Content> {
+        let shape = self.cache.shape();
+        match shape.fill {
             Fill::Block => {
-                (0..u64::from(pages)).map(|i| self.stored(unit * u64::from(pages) + i)).collect()
+                let first = unit * if shape.sets == 0 { 1 } else { u64::from(shape.pages) };
+                let of = u64::from(page)..u64::from(page + pages);
+                of.map(|i| self.stored(first + i)).collect()
             }
             Fill::Page => vec![self.stored(unit); pages as usize],
         }
@@ -65,8 +68,9 @@ impl Rig {
     fn ask(&mut self, request: &Request, write: bool) -> Found {
         let key = request.key;
         let found = self.cache.access(request, write);
-        let block = self.cache.shape().fill == Fill::Block;
-        let at = if block { key % u64::from(self.cache.shape().pages) } else { 0 } as usize;
+        let shape = self.cache.shape();
+        let block = shape.fill == Fill::Block && shape.sets > 0;
+        let at = if block { key % u64::from(shape.pages) } else { 0 } as usize;
         let read = match found {
             Found::Dram => Some(self.dram[&key]),
             Found::Buffer { unit } => Some(self.buffer[&self.latest[&unit]][at]),
@@ -75,9 +79,9 @@ impl Rig {
                 assert!(pages.iter().all(|page| *page == pages[0]));
                 Some(pages[0].expect("what is read was programmed"))
             }
-            Found::Backend { unit, pages, ticket } => {
-                let fetched = self.unit(unit, pages);
-                let page = fetched[if fetched.len() > at { at } else { 0 }];
+            Found::Backend { unit, page, pages, ticket } => {
+                let fetched = self.unit(unit, page, pages);
+                let page = fetched[at - page as usize];
                 if let Some(ticket) = ticket {
                     self.buffer.insert(ticket, fetched);
                     self.latest.insert(unit, ticket);
@@ -161,6 +165,7 @@ impl Rig {
         assert_eq!(counts.reads, self.found[1] + self.found[2] + reads);
         assert_eq!((counts.buffer_hits, counts.flash_hits), (self.found[1], self.found[2]));
         assert_eq!(counts.fill_pages, self.programmed + waiting);
+        assert!(shape.buffer.is_none_or(|room| waiting <= room));
         let erased: u64 = self.cache.erases().iter().map(|count| u64::from(*count)).sum();
         assert_eq!(counts.evictions + counts.swap_erases, erased);
         assert!(counts.block_rule + counts.refills <= counts.evictions);
@@ -182,7 +187,7 @@ fn page(key: u64) -> Request {
 }
 
 fn shape(sets: u32, ways: u32, pages: u32, fill: Fill) -> Shape {
-    Shape { sets, ways, pages, fill, rules: Rules::default() }
+    Shape { sets, ways, pages, fill, rules: Rules::default(), buffer: None }
 }
 
 fn kinds() -> impl Strategy<Value = Kind> {
@@ -192,13 +197,15 @@ fn kinds() -> impl Strategy<Value = Kind> {
 fn shapes() -> impl Strategy<Value = Shape> {
     let fill = prop_oneof![Just(Fill::Block), Just(Fill::Page)];
     let rule = || proptest::option::of(0..4_u32);
-    (0..5_u32, 1..5_u32, 1..80_u32, fill, rule(), rule()).prop_map(
-        |(sets, ways, pages, fill, block, set)| Shape {
+    let room = proptest::option::of(1..200_u32);
+    (0..5_u32, 1..5_u32, 1..80_u32, fill, rule(), rule(), room).prop_map(
+        |(sets, ways, pages, fill, block, set, room)| Shape {
             sets,
             ways,
             pages: if fill == Fill::Page { pages.min(9) } else { pages },
             fill,
             rules: Rules { block, set },
+            buffer: room.map(u64::from),
         },
     )
 }
@@ -251,7 +258,7 @@ proptest! {
         for key in keys {
             let hit = alone.access(&page(key)) == gordon_cache::Access::Hit;
             let found = cache.access(&page(key), false);
-            let miss = Found::Backend { unit: key, pages: 1, ticket: None };
+            let miss = Found::Backend { unit: key, page: 0, pages: 1, ticket: None };
             assert_eq!(found, if hit { Found::Dram } else { miss });
             assert_eq!((cache.job(), cache.buffered()), (None, 0));
         }
@@ -268,7 +275,7 @@ fn a_block_at_a_miss_and_the_least_recently_used_goes() {
     let mut rig = Rig::new(shape(2, 2, 4, Fill::Block), Kind::Lru, 1);
     let units: Vec<u64> = of_set(&rig.cache, 1).take(3).collect();
     for unit in &units[..2] {
-        let fetched = Found::Backend { unit: *unit, pages: 4, ticket: Some(rig.found[3]) };
+        let fetched = Found::Backend { unit: *unit, page: 0, pages: 4, ticket: Some(rig.found[3]) };
         assert_eq!(rig.ask(&page(unit * 4 + 1), false), fetched);
         assert_eq!(rig.ask(&page(unit * 4 + 2), false), Found::Buffer { unit: *unit });
     }

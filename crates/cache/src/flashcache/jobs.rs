@@ -71,6 +71,12 @@ impl Jobs {
         self.place[block as usize]
     }
 
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    #[inline]
     pub fn push(&mut self, job: Queued) {
         if let Queued::Program(write) = job {
             self.buffered += u64::from(write.pages);
@@ -79,6 +85,7 @@ impl Jobs {
     }
 
     /// The first, past moves of empty blocks, which only change places.
+    #[inline]
     pub fn next(&mut self) -> Option<Job> {
         while let Some(Queued::Move { block, to, pages: 0 }) = self.queue.front() {
             self.place[*block as usize] = *to;
@@ -95,6 +102,7 @@ impl Jobs {
     }
 
     /// The first is done; answers with what it programmed.
+    #[inline]
     pub fn done(&mut self) -> Option<Write> {
         match self.queue.pop_front()? {
             Queued::Program(write) => {

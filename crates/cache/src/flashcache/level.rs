@@ -69,32 +69,32 @@ impl Level {
         ((u64::from(hash(unit) as u32) * u64::from(self.shape.sets)) >> 32) as u32
     }
 
-    /// Looks up a page of a unit, to be read or not.
+    /// Looks up a page of a unit, to be read or not: where it is, and the unit's slot, even if the page
+    /// is stale there.
     #[inline]
-    pub fn find(&mut self, unit: u64, at: u32, read: bool) -> Option<Found> {
+    pub fn find(&mut self, unit: u64, at: u32, read: bool) -> (Option<Found>, Option<u32>) {
         self.counts.lookups += 1;
         self.counts.reads += u64::from(read);
-        let slot = self.table.find(unit)?;
+        let Some(slot) = self.table.find(unit) else { return (None, None) };
         let block = self.table.block(slot);
         if !read || self.table.is_stale(block, at) {
-            return None;
+            return (None, Some(slot));
         }
         self.clock += 1;
         self.used[block as usize] = self.clock;
         if self.table.is_buffered(slot) {
             self.counts.buffer_hits += 1;
-            return Some(Found::Buffer { unit });
+            return (Some(Found::Buffer { unit }), Some(slot));
         }
         self.counts.flash_hits += 1;
         let (first, pages) = self.table.extent(slot);
         let pages = if self.table.granule > 1 { 1 } else { pages };
         let block = self.jobs.place(block);
-        Some(Found::Flash(Place { block, page: first + at, pages }))
+        (Some(Found::Flash(Place { block, page: first + at, pages })), Some(slot))
     }
 
     /// What there is of a page is stale.
-    pub fn forget(&mut self, unit: u64, at: u32) {
-        let Some(slot) = self.table.find(unit) else { return };
+    pub fn forget(&mut self, slot: u32, at: u32) {
         let dropped = if self.table.granule > 1 {
             self.table.spoil(self.table.block(slot), at)
         } else {
@@ -104,15 +104,19 @@ impl Level {
         self.counts.dropped += u64::from(dropped);
     }
 
-    /// Lets a unit in that was not found; answers with its ticket.
-    pub fn fill(&mut self, unit: u64, pages: u32) -> Option<u64> {
+    /// Lets a unit in, which was not found or is stale in its slot; answers with its ticket.
+    #[inline]
+    pub fn fill(&mut self, unit: u64, pages: u32, slot: Option<u32>) -> Option<u64> {
         if pages > self.shape.pages {
             self.counts.too_large += 1;
             return None;
         }
+        if self.shape.buffer.is_some_and(|room| self.jobs.buffered + u64::from(pages) > room) {
+            self.counts.crowded += 1;
+            return None;
+        }
         let set = self.set_of(unit);
-        let block = if let Some(slot) = self.table.find(unit) {
-            // It is there, but for the page that was asked for.
+        let block = if let Some(slot) = slot {
             self.counts.refills += 1;
             let block = self.table.block(slot);
             self.evict(set, block);
@@ -188,6 +192,7 @@ impl Level {
         }
     }
 
+    #[inline]
     pub fn done(&mut self) {
         let Some(write) = self.jobs.done() else { return };
         if self.generation[write.block as usize] == write.generation {

@@ -56,6 +56,9 @@ pub struct Shape {
     pub fill: Fill,
     /// When wear is levelled.
     pub rules: Rules,
+    /// Pages that the buffer holds: what finds it full does not go to flash. None: all does, and who
+    /// drives it waits for room.
+    pub buffer: Option<u64>,
 }
 
 impl Shape {
@@ -93,7 +96,9 @@ pub enum Found {
         /// The tag's: the key, or with [`Fill::Block`] that of the block's first page by the pages
         /// of a block.
         unit: u64,
-        /// Pages to be fetched.
+        /// The first of its pages to be fetched.
+        page: u32,
+        /// How many.
         pages: u32,
         /// The fill that programs them; none where they do not go to flash.
         ticket: Option<u64>,
@@ -119,6 +124,8 @@ pub struct FlashCounts {
     pub fill_pages: u64,
     /// Units not let in: more pages than a logical block has.
     pub too_large: u64,
+    /// Units not let in: the buffer was full.
+    pub crowded: u64,
     /// Units, or pages of one, that were written to and are stale in flash.
     pub dropped: u64,
     /// Logical blocks evicted.
@@ -187,26 +194,31 @@ impl FlashCache {
         let Some(flash) = &mut self.flash else {
             return match (in_dram, fetched) {
                 (true, _) => Found::Dram,
-                (false, true) => Found::Backend { unit, pages, ticket: None },
+                (false, true) => Found::Backend { unit, page: 0, pages, ticket: None },
                 (false, false) => Found::Written,
             };
         };
-        let found = flash.find(unit, at, fetched);
-        if write {
-            flash.forget(unit, at);
-        }
-        if in_dram {
-            return Found::Dram;
-        }
-        if !fetched {
-            return Found::Written;
+        let (found, slot) = flash.find(unit, at, fetched);
+        if let Some(slot) = slot.filter(|_| write) {
+            flash.forget(slot, at);
         }
         match found {
+            _ if in_dram => Found::Dram,
+            _ if !fetched => Found::Written,
             Some(found) => found,
-            // What is written to a page of it is not yet below.
-            None if write => Found::Backend { unit, pages, ticket: None },
-            None => Found::Backend { unit, pages, ticket: flash.fill(unit, pages) },
+            // The rest of a page of which a part is written: it goes below, not to flash.
+            None if write && self.shape.fill == Fill::Block => {
+                Found::Backend { unit, page: at, pages: 1, ticket: None }
+            }
+            None if write => Found::Backend { unit, page: 0, pages, ticket: None },
+            None => Found::Backend { unit, page: 0, pages, ticket: flash.fill(unit, pages, slot) },
         }
+    }
+
+    /// Nothing is to be done in flash.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.flash.as_ref().is_none_or(|flash| flash.jobs.is_empty())
     }
 
     /// What is to be done in flash next.
@@ -222,11 +234,13 @@ impl FlashCache {
     }
 
     /// Pages in the buffer: fetched, or about to be, and not yet programmed.
+    #[inline]
     pub fn buffered(&self) -> u64 {
         self.flash.as_ref().map_or(0, |flash| flash.jobs.buffered)
     }
 
     /// The shape it was made with.
+    #[inline]
     pub fn shape(&self) -> Shape {
         self.shape
     }

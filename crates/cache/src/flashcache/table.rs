@@ -62,23 +62,28 @@ impl Table {
         (slot % self.slots * self.granule, u32::from(pages))
     }
 
+    #[inline]
     pub fn is_buffered(&self, slot: u32) -> bool {
         self.pages[slot as usize] & BUFFERED != 0
     }
 
+    #[inline]
     pub fn programmed(&mut self, slot: u32) {
         self.pages[slot as usize] &= !BUFFERED;
     }
 
+    #[inline]
     pub fn filled(&self, block: u32) -> u32 {
         self.filled[block as usize].into()
     }
 
+    #[inline]
     pub fn tag(&self, slot: u32) -> u64 {
         self.tags[slot as usize]
     }
 
     /// Takes the next pages of a block, which has so many, for a unit that is nowhere.
+    #[inline]
     pub fn insert(&mut self, block: u32, unit: u64, pages: u32) -> u32 {
         let filled = self.filled(block);
         let slot = block * self.slots + filled / self.granule;
@@ -90,6 +95,7 @@ impl Table {
     }
 
     /// Takes out the unit in a slot; its pages stay taken.
+    #[inline]
     pub fn remove(&mut self, slot: u32) {
         self.index.remove(hash(self.tag(slot)), slot);
         self.pages[slot as usize] = 0;

@@ -101,6 +101,10 @@ impl Chip {
     #[inline]
     pub fn advance(&mut self, cache: &mut FlashCache, until: Ns) {
         while self.free < until {
+            if self.work.is_none() && cache.is_idle() {
+                self.free = until;
+                return;
+            }
             let Some(work) = self.next(cache) else {
                 self.free = until;
                 return;

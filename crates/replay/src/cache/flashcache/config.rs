@@ -50,6 +50,25 @@ pub struct CacheConfig {
     pub fill: Option<FillKind>,
     /// DRAM for what waits to be written to flash.
     pub write_buffer: Sourced<Bytes>,
+    /// What becomes of that which finds it full.
+    #[serde(default, skip_serializing_if = "is_wait")]
+    pub when_full: WhenFull,
+}
+
+/// What becomes of that which finds the write buffer full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WhenFull {
+    /// Its request waits until there is room; writing comes before reading until then.
+    #[default]
+    Wait,
+    /// It does not go to flash.
+    Skip,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // what serde asks for
+fn is_wait(when: &WhenFull) -> bool {
+    *when == WhenFull::Wait
 }
 
 /// What a miss fetches and a tag is for.
@@ -340,6 +359,8 @@ impl Design {
             pages: (block.0 / self.cache.page.0) as u32,
             fill,
             rules: self.rules(),
+            buffer: (self.cache.when_full == WhenFull::Skip)
+                .then_some(self.cache.write_buffer.0 / self.cache.page.0),
         })
     }
 }

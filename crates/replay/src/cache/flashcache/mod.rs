@@ -24,6 +24,7 @@ mod wear;
 pub use config::{
     BackendKind, CacheConfig, ControllerConfig, Design, DiskConfig, DramConfig, FillKind,
     FlashCacheConfig, FlashConfig, OriginConfig, PaceConfig, RoadmapYear, RuleKind, WearConfig,
+    WhenFull,
 };
 pub use power::{Cost, DieArea, Power};
 pub use report::{
@@ -104,6 +105,8 @@ const LINES: u64 = 2;
 struct Machine {
     cache: FlashCache,
     page: Bytes,
+    /// Pages of a logical block, if that is what is fetched; else 0.
+    by_block: u64,
     search: Ns,
     lookup: Ns,
     buffer_pages: u64,
@@ -125,10 +128,12 @@ impl Machine {
     fn new(design: &Design, cache: FlashCache, backend: Backend) -> Self {
         let dram =
             Dram { access: *design.dram.access, rate: *design.dram.rate_per_s, ..Dram::default() };
-        let has_flash = cache.shape().sets > 0;
+        let shape = cache.shape();
+        let has_flash = shape.sets > 0;
         let lookup = if has_flash { dram.span(LINE) * LINES } else { Ns::ZERO };
         Self {
             page: *design.cache.page,
+            by_block: if has_flash && shape.fill == Fill::Block { shape.pages.into() } else { 0 },
             search: *design.dram.search,
             lookup,
             buffer_pages: design.cache.write_buffer.0 / design.cache.page.0,
@@ -148,8 +153,7 @@ impl Machine {
     /// The tag's key of a request's.
     #[inline]
     fn unit(&self, key: u64) -> u64 {
-        let shape = self.cache.shape();
-        if shape.fill == Fill::Block && shape.sets > 0 { key / u64::from(shape.pages) } else { key }
+        if self.by_block > 0 { key / self.by_block } else { key }
     }
 
     /// Serves a request that comes at this time, no earlier than the one before it; answers with when
@@ -180,9 +184,7 @@ impl Machine {
 
     /// The hash table is searched.
     fn looked_up(&mut self) -> Ns {
-        if self.lookup > Ns::ZERO {
-            self.dram.reading += self.lookup;
-        }
+        self.dram.reading += self.lookup;
         self.lookup
     }
 
@@ -221,12 +223,16 @@ impl Machine {
                 self.reading.start(now, key, begin);
                 Source::Flash
             }
-            Found::Backend { unit, pages, ticket } => {
+            Found::Backend { unit, page, pages, ticket } => {
                 self.backend.advance(begin);
                 let bytes = self.page * u64::from(pages);
-                let keys = if self.unit(key) == key { 1 } else { u64::from(pages) };
+                // On a disk, units are of as many keys as a logical block has pages, or of one.
+                let (first, keys) = match self.by_block {
+                    0 => (unit, 1),
+                    of => (unit * of + u64::from(page), u64::from(pages)),
+                };
                 let now = begin;
-                begin = self.backend.fetch(begin, unit * keys, keys, bytes);
+                begin = self.backend.fetch(begin, first, keys, bytes);
                 self.dram.write(bytes);
                 self.fetching.start(now, unit, begin);
                 if ticket.is_some() {

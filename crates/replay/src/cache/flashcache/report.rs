@@ -161,6 +161,8 @@ pub struct FlashReport {
     pub fills: u64,
     /// Not let in: larger than a logical block.
     pub too_large: u64,
+    /// Not let in: the write buffer was full.
+    pub crowded: u64,
     /// Stale because they were written to.
     pub dropped: u64,
     /// Part of the time that it was at work.
@@ -313,6 +315,7 @@ pub(super) fn made(
             bytes_programmed: chip.programs * flash_page,
             fills: counts.fills,
             too_large: counts.too_large,
+            crowded: counts.crowded,
             dropped: counts.dropped,
             busy: part(chip.busy(), time),
             reading: part(chip.reading, time),

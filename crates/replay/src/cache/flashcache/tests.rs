@@ -136,6 +136,29 @@ fn a_full_buffer_holds_back_who_fills_it() {
 }
 
 #[test]
+fn or_it_is_left_out_of_flash() {
+    let mut design = design();
+    design.cache.write_buffer.value = Bytes(MIB / 8);
+    design.cache.when_full = WhenFull::Skip;
+    let mut m = machine(&design, MIB, 4 * MIB, Fill::Block);
+    m.serve(Ns(0), &page(0), false);
+    let begin = 1000 + SEARCH + LOOKUP;
+    let fetched = begin.max(SEARCH + LOOKUP + BLOCK_DISK) + BLOCK_DISK;
+    assert_eq!(m.serve(Ns(1000), &page(64), false), Ns(fetched + PAGE_DRAM));
+    assert_eq!((m.waited, m.cache.counts().crowded, m.cache.counts().fills), (0, 1, 1));
+}
+
+#[test]
+fn the_rest_of_a_page_is_fetched_before_a_part_is_written() {
+    let mut m = machine(&design(), MIB, 4 * MIB, Fill::Block);
+    let part = Request { asked: 512, ..page(40) };
+    // 4 KiB from the disk, and 512 bytes into DRAM: 50 ns and 80 ns.
+    let end = m.serve(Ns(0), &part, true);
+    assert_eq!(end, Ns(SEARCH + LOOKUP + 3_300_000 + 13_654 + 130));
+    assert_eq!((m.cache.counts().fills, m.backend.asked.read), (0, Bytes(4096)));
+}
+
+#[test]
 fn writes_go_through_behind_reads() {
     let mut m = machine(&design(), MIB, 4 * MIB, Fill::Block);
     // Two writes of neighbours: acknowledged from DRAM, on the disk later, one access.
