@@ -6,12 +6,14 @@
 //! definition is the same, so that miss ratios are equal; each file of `policy` says what it follows.
 //!
 //! An object takes 24 bytes and its share of a table ([`Policy::memory`] has the sum): at most 40.
+//! [`flashcache`] has two levels, DRAM and flash.
 //! No data, no I/O, no clock.
 #![no_std]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
 
+pub mod flashcache;
 mod index;
 mod policy;
 mod store;

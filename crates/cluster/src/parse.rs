@@ -2,6 +2,7 @@
 
 use crate::config::{Cpu, Memory, Network, Overhead, Space};
 use gordon_device::{disk, ssd};
+use gordon_replay::cache::flashcache::Design;
 pub use gordon_replay::parse::{ConfigError, from_json};
 use gordon_replay::parse::{from_toml, nearest, to_json};
 use schemars::{JsonSchema, schema_for};
@@ -9,8 +10,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// The kinds of config, by the names users give them.
-pub const KINDS: [&str; 8] =
-    ["space", "cpu", "memory", "network", "overhead", "flash", "disk", "drive"];
+pub const KINDS: [&str; 9] =
+    ["space", "cpu", "memory", "network", "overhead", "flash", "disk", "drive", "flashcache"];
 
 /// Calls `$run::<T>($args)` with the type of config `$kind`, or answers with the kinds there are.
 macro_rules! by_kind {
@@ -24,6 +25,7 @@ macro_rules! by_kind {
             "flash" => Ok($run::<ssd::SsdConfig>($($arg),*)),
             "disk" => Ok($run::<disk::Config>($($arg),*)),
             "drive" => Ok($run::<disk::classic::ClassicConfig>($($arg),*)),
+            "flashcache" => Ok($run::<Design>($($arg),*)),
             other => Err(unknown_kind(other)),
         }
     };

@@ -2,6 +2,7 @@
 
 use crate::error::raise;
 use crate::run::watch_runs;
+use gordon_replay::cache::flashcache::{self, FlashCacheConfig};
 use gordon_replay::cache::{CacheRunConfig, policies, run};
 use gordon_replay::parse::from_json;
 use gordon_replay::run::Progress;
@@ -13,6 +14,20 @@ use pyo3::prelude::*;
 pub fn cache_run(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -> PyResult<String> {
     let config: CacheRunConfig = from_json(config, "cache").map_err(raise)?;
     let work = |progress: &Progress| run(&config, progress);
+    let report = watch_runs(py, tick, work)?.map_err(raise)?;
+    serde_json::to_string(&report).map_err(raise)
+}
+
+/// What a FlashCache that `config` (JSON) describes made of a trace, as JSON.
+#[pyfunction]
+#[pyo3(signature = (config, tick=None))]
+pub fn flashcache_run(
+    py: Python<'_>,
+    config: &str,
+    tick: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let config: FlashCacheConfig = from_json(config, "flashcache").map_err(raise)?;
+    let work = |progress: &Progress| flashcache::run(&config, progress);
     let report = watch_runs(py, tick, work)?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
 }

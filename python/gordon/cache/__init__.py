@@ -3,6 +3,8 @@
     import gordon.cache
     told = gordon.cache.replay("twitter.oracleGeneral.zst", policy="s3-fifo", dram="16MiB")
     told["miss_ratio"], told["byte_miss_ratio"]
+    two = gordon.cache.replay("web.vscsi", policy="flashcache", dram="128MiB", flash="1GiB")
+    two["levels"]["flash"]["share"], two["wear"]["lifetimes"]
 
 The core counts (`crates/cache`, `crates/replay`). Errors are `gordon.GordonError`, whose args are
 (what, what to try).
@@ -12,6 +14,7 @@ import json
 from typing import Any
 
 from gordon import _core
+from gordon.cache import flashcache
 from gordon.runs import Path, Progress, TraceLoad, dealt
 
 __all__ = ["policies", "replay"]
@@ -30,11 +33,16 @@ def replay(
     """What a cache of `dram` bytes (`16MiB`) finds in it, as counts and ratios.
 
     Objects of an oracleGeneral trace are cached whole. Block traces are cached in pages of 4 KiB;
-    with `objects` each request is one object. `policy` is one of `policies()`; `flash`, a second
-    level, is not there yet. Options are those of `gordon.runs.TraceLoad`, but for `repeat`; where
+    with `objects` each request is one object. `policy` is one of `policies()`, or `flashcache`: two
+    levels, of which `flash` bytes are the second. Options are those of `gordon.runs.TraceLoad`, but
+    for `repeat`, and with two levels those of `gordon.cache.flashcache.Options`; where
     times go backwards it is an error, unless `order` says otherwise. `progress` is called with
     (done, 0).
     """
+    if policy == flashcache.NAME:
+        load, two = dealt(options, TraceLoad, flashcache.Options)
+        config = load.config(trace) | {"dram": dram, "objects": objects}
+        return flashcache.run(config, two, flash, progress)
     (load,) = dealt(options, TraceLoad)
     config = load.config(trace) | {
         "policy": policy,

@@ -1,6 +1,7 @@
-"""`gordon cache replay`, `policies`."""
+"""`gordon cache replay`, `policies`, `presets`, `show`."""
 
 import json
+from dataclasses import fields
 from typing import Any
 
 import click
@@ -13,6 +14,63 @@ def cache() -> None:
     """Replay a trace through a cache. Every value is modelled."""
 
 
+def flashcache(command: Any) -> Any:
+    """Options of two levels only."""
+    for option in reversed(
+        [
+            click.option(
+                "--preset",
+                metavar="NAME|FILE",
+                help="flashcache: a design (`gordon cache presets`) or a TOML file.  "
+                "[default: cases-2006]",
+            ),
+            click.option(
+                "--set",
+                "set_values",
+                multiple=True,
+                metavar="KEY=VALUE",
+                help="flashcache: change a value of the design: cache.ways=8, wear.rules=none.",
+            ),
+            click.option(
+                "--dram-policy",
+                metavar="NAME",
+                help="flashcache: what goes from the primary page cache.  [default: lru]",
+            ),
+            click.option(
+                "--backend",
+                type=click.Choice(["disk", "origin"]),
+                help="flashcache: what lies below, a disk or a server over a network.  "
+                "[default: disk]",
+            ),
+            click.option(
+                "--speed",
+                type=float,
+                metavar="X",
+                help="flashcache: 2: requests come twice as fast as in the trace.",
+            ),
+            click.option(
+                "--rate",
+                type=float,
+                metavar="N",
+                help="flashcache: so many requests a second, evenly, whatever the trace's times.",
+            ),
+            click.option(
+                "--outstanding",
+                type=options.COUNT,
+                metavar="N",
+                help="flashcache: a closed loop of so many requests, whatever the trace's times.",
+            ),
+            click.option(
+                "--think",
+                metavar="TIME",
+                help="flashcache: in a closed loop, from an answer to the next request.",
+            ),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
 @cache.command()
 @click.argument("trace")
 @click.option(
@@ -20,21 +78,24 @@ def cache() -> None:
     default="lru",
     show_default=True,
     metavar="NAME",
-    help="What goes when there is no room: one of `gordon cache policies`.",
+    help="What goes when there is no room: one of `gordon cache policies`; or flashcache, which has "
+    "two levels.",
 )
 @click.option(
     "--dram",
     required=True,
     metavar="SIZE",
-    help="What it holds: bytes of objects or pages, nothing charged for knowing where they are.",
+    help="What it holds: bytes of objects or pages, nothing charged for knowing where they are; "
+    "with flashcache all of the DRAM, tables and write buffer included.",
 )
 @click.option(
     "--flash",
     default="0",
     show_default=True,
     metavar="SIZE",
-    help="A second level in flash: not there yet.",
+    help="The second level of flashcache.",
 )
+@flashcache
 @click.option(
     "--objects",
     is_flag=True,
@@ -71,18 +132,36 @@ def replay(trace: str, json_path: str | None, **given: Any) -> None:
     TRACE is a trace of objects (oracleGeneral), which are cached whole, or a block trace of any of
     `gordon trace formats`, of which pages of 4 KiB are cached. Reads and writes alike bring in what
     they ask for. What is larger than the cache is a miss, and is not let in.
+
+    With --policy flashcache there are two levels, DRAM and flash, with time, power, wear, area and
+    cost. Requests come at the trace's times unless --speed, --rate or --outstanding says otherwise.
     """
     from gordon import cache
-    from gordon.cli import cache_view, output, terminal
+    from gordon.cli import cache_view, flashcache_view, output, terminal
     from gordon.cli.progress import Progress
 
     output.check(json_path)
     with Progress("replaying") as progress:
-        told = cache.replay(trace, progress=progress.tick, **options.given(given))
+        told = cache.replay(trace, progress=progress.tick, **_given(given))
     if json_path is not None:
         output.write({json_path: json.dumps(told, indent=1) + "\n"})
     silent = json_path == output.STDOUT
-    cache_view.show(terminal.messages() if silent else terminal.data(), told)
+    show = flashcache_view.show if "levels" in told else cache_view.show
+    show(terminal.messages() if silent else terminal.data(), told)
+
+
+def _given(given: dict[str, Any]) -> dict[str, Any]:
+    """The options that were given; those of two levels are errors with one."""
+    from gordon._core import GordonError
+    from gordon.cache.flashcache import NAME, Options
+
+    asked = options.given(given)
+    if asked["policy"] != NAME:
+        for name in (field.name for field in fields(Options)):
+            if name in asked:
+                option = "--set" if name == "set_values" else f"--{name.replace('_', '-')}"
+                raise GordonError(f"{option} is of two levels", f"--policy {NAME}")
+    return asked
 
 
 @cache.command()
@@ -99,3 +178,32 @@ def policies() -> None:
             Column("follows", sources, wraps=True),
         ]
     )
+    data().text("flashcache: two levels, DRAM with one of these and flash (`gordon cache presets`)")
+
+
+@cache.command()
+def presets() -> None:
+    """List the designs of two levels."""
+    from gordon.cache import flashcache
+    from gordon.cli.terminal import Column, data
+
+    loaded = [flashcache.load(name) for name in flashcache.names()]
+    data().table(
+        [
+            Column("name", flashcache.names()),
+            Column("summary", [design["summary"] for design in loaded], wraps=True),
+        ]
+    )
+
+
+@cache.command()
+@click.argument("name")
+def show(name: str) -> None:
+    """Print a design's file.
+
+    A start for one of your own.
+    """
+    from gordon import presets
+    from gordon.cache import flashcache
+
+    click.echo(presets.text(flashcache.KIND, name), nl=False)

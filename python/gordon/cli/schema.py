@@ -2,7 +2,7 @@
 
 import click
 
-KINDS = ("space", "cpu", "memory", "network", "overhead", "flash", "disk", "drive")
+KINDS = ("space", "cpu", "memory", "network", "overhead", "flash", "disk", "drive", "flashcache")
 
 
 @click.command()

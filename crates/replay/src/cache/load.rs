@@ -7,6 +7,7 @@ use gordon_cache::{Kind, NEVER, Request};
 use gordon_device::SECTOR;
 use gordon_trace::BlockOp;
 use gordon_trace::formats::{self, Format, Io, Object, Objects, Options, Order, Reader};
+use gordon_units::Ns;
 use std::path::Path;
 
 /// Requests of a batch, about.
@@ -17,8 +18,18 @@ const END: u64 = 1 << 62;
 /// Where requests come from.
 pub(super) struct Load {
     from: From,
+    /// When the requests of the last batch came, and which of them write, where that is of interest.
+    pub stamps: Option<Vec<Stamp>>,
     crc: crc32fast::Hasher,
     bytes: Vec<u8>,
+}
+
+/// When a request came, and what it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    /// Of objects: in whole seconds.
+    pub at: Ns,
+    pub write: bool,
 }
 
 enum From {
@@ -76,12 +87,16 @@ impl Load {
                 without_data: 0,
             })
         };
-        Ok(Self { from, crc: crc32fast::Hasher::new(), bytes: Vec::new() })
+        Ok(Self { from, stamps: None, crc: crc32fast::Hasher::new(), bytes: Vec::new() })
     }
 
     /// Replaces the content of `batch`; false at the end.
     pub fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<bool, ReplayError> {
         batch.clear();
+        let mut stamps = self.stamps.as_mut();
+        if let Some(stamps) = &mut stamps {
+            stamps.clear();
+        }
         match &mut self.from {
             From::Objects(objects, read) => {
                 objects.fill(read)?;
@@ -91,8 +106,13 @@ impl Load {
                     size: object.size,
                     asked: object.size,
                 }));
+                if let Some(stamps) = stamps {
+                    let at = |second: &u32| Ns::SECOND * u64::from(*second);
+                    let seconds = objects.seconds().iter();
+                    stamps.extend(seconds.map(|second| Stamp { at: at(second), write: false }));
+                }
             }
-            From::Blocks(blocks) => blocks.fill(batch)?,
+            From::Blocks(blocks) => blocks.fill(batch, stamps)?,
         }
         self.bytes.clear();
         for request in &*batch {
@@ -159,7 +179,11 @@ fn cannot_see(path: &Path, format: Format, kind: Kind) -> ReplayError {
 
 impl Blocks {
     /// About [`BATCH`] requests more; none at the end.
-    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), ReplayError> {
+    fn fill(
+        &mut self,
+        batch: &mut Vec<Request>,
+        mut stamps: Option<&mut Vec<Stamp>>,
+    ) -> Result<(), ReplayError> {
         while batch.len() < BATCH {
             if self.at == self.ios.len() {
                 self.at = 0;
@@ -176,6 +200,9 @@ impl Blocks {
                 self.at += 1;
             } else {
                 self.pages(&io, batch)?;
+            }
+            if let Some(stamps) = &mut stamps {
+                stamps.resize(batch.len(), Stamp { at: io.at, write: io.op == BlockOp::Write });
             }
         }
         Ok(())

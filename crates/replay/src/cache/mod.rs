@@ -6,6 +6,7 @@
 //! starts. Reads and writes alike bring in what they ask for; flushes and discards are counted and
 //! left out.
 
+pub mod flashcache;
 mod load;
 
 use crate::ReplayError;
@@ -32,7 +33,7 @@ pub struct CacheRunConfig {
     pub policy: String,
     /// What it holds: bytes of objects or pages, nothing charged for knowing where they are.
     pub dram: Bytes,
-    /// A second level in flash: none yet.
+    /// A second level in flash: none here, [`flashcache`] has one.
     #[serde(default)]
     pub flash: Bytes,
     /// Requests of a block trace are objects, each as long as it is.
@@ -156,8 +157,9 @@ pub fn run(config: &CacheRunConfig, progress: &Progress) -> Result<CacheReport, 
         return Err(ReplayError::impossible("dram", "a cache of 0 bytes holds nothing", "16MiB"));
     }
     if config.flash.0 > 0 {
-        let why = format!("{}: the second level, in flash, is not there yet", config.flash);
-        return Err(ReplayError::impossible("flash", why, "--flash 0"));
+        let why = format!("{}: {} is a policy of DRAM alone", config.flash, kind.name());
+        let hint = format!("--policy flashcache --dram-policy {}, or --flash 0", kind.name());
+        return Err(ReplayError::impossible("flash", why, &hint));
     }
     if config.trace.repeat != 1 {
         let why = "a cache is asked for a trace once";

@@ -34,6 +34,8 @@ pub struct Objects {
     first_skipped: Option<String>,
     number: u64,
     last: u32,
+    /// Of the last batch: seconds, none earlier than the one before it.
+    times: Vec<u32>,
 }
 
 impl Objects {
@@ -64,6 +66,7 @@ impl Objects {
             first_skipped: None,
             number: 0,
             last: 0,
+            times: Vec::new(),
         })
     }
 
@@ -73,6 +76,7 @@ impl Objects {
     /// Where the file cannot be read, is malformed, goes back in time, or holds no request at all.
     pub fn fill(&mut self, batch: &mut Vec<Object>) -> Result<bool, FormatError> {
         batch.clear();
+        self.times.clear();
         while batch.len() < BATCH {
             let count = (self.input.bytes().len() / SIZE).min(BATCH - batch.len());
             for i in 0..count {
@@ -86,6 +90,7 @@ impl Objects {
                         } else {
                             return Err(backwards(self.last, time));
                         }
+                        self.times.push(self.last);
                         Ok(object)
                     });
                 self.number += 1;
@@ -138,6 +143,11 @@ impl Objects {
         }
         let (path, place) = (self.path.clone(), Place::Record(self.number, byte));
         Err(FormatError::Bad { path, place, format: Format::OracleGeneral, bad })
+    }
+
+    /// When each request of the last batch came: the trace's seconds, kept in order.
+    pub fn seconds(&self) -> &[u32] {
+        &self.times
     }
 
     /// What was read so far, and what was left out.

@@ -1,0 +1,226 @@
+//! The second level: what is looked up, let in and evicted there.
+
+use super::jobs::{Jobs, Queued, Write};
+use super::table::Table;
+use super::wear::Wear;
+use super::{Fill, FlashCounts, Found, Place, Shape};
+use crate::index::hash;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// No block.
+const NONE: u32 = u32::MAX;
+
+/// A unit in flash, or on its way there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resident {
+    /// Its tag.
+    pub unit: u64,
+    /// The set in which it lies.
+    pub set: u32,
+    /// The way of the set.
+    pub way: u32,
+    /// The first of its pages in the logical block.
+    pub page: u32,
+    /// How many it has.
+    pub pages: u32,
+    /// It is in the buffer yet.
+    pub buffered: bool,
+}
+
+pub(super) struct Level {
+    shape: Shape,
+    table: Table,
+    pub wear: Wear,
+    pub jobs: Jobs,
+    /// The block of each set that takes what comes next.
+    open: Vec<u32>,
+    /// When each block was last asked for something, in requests that came so far.
+    used: Vec<u64>,
+    clock: u64,
+    /// Evictions of each block.
+    generation: Vec<u32>,
+    tickets: u64,
+    pub counts: FlashCounts,
+}
+
+impl Level {
+    pub fn new(shape: Shape) -> Self {
+        assert!(shape.ways > 0 && (1..=0x7fff).contains(&shape.pages), "no such flash: {shape:?}");
+        let blocks = shape.blocks();
+        let granule = if shape.fill == Fill::Block { shape.pages } else { 1 };
+        Self {
+            shape,
+            table: Table::new(blocks, shape.pages, granule),
+            wear: Wear::new(shape.sets, shape.ways, shape.rules),
+            jobs: Jobs::new(blocks),
+            open: vec![NONE; shape.sets as usize],
+            used: vec![0; blocks as usize],
+            clock: 0,
+            generation: vec![0; blocks as usize],
+            tickets: 0,
+            counts: FlashCounts::default(),
+        }
+    }
+
+    /// By other bits of the hash than those that the index begins with.
+    #[inline]
+    pub fn set_of(&self, unit: u64) -> u32 {
+        ((u64::from(hash(unit) as u32) * u64::from(self.shape.sets)) >> 32) as u32
+    }
+
+    /// Looks up a page of a unit, to be read or not: where it is, and the unit's slot, even if the page
+    /// is stale there.
+    #[inline]
+    pub fn find(&mut self, unit: u64, at: u32, read: bool) -> (Option<Found>, Option<u32>) {
+        self.counts.lookups += 1;
+        self.counts.reads += u64::from(read);
+        let Some(slot) = self.table.find(unit) else { return (None, None) };
+        let block = self.table.block(slot);
+        if !read || self.table.is_stale(block, at) {
+            return (None, Some(slot));
+        }
+        self.clock += 1;
+        self.used[block as usize] = self.clock;
+        if self.table.is_buffered(slot) {
+            self.counts.buffer_hits += 1;
+            return (Some(Found::Buffer { unit }), Some(slot));
+        }
+        self.counts.flash_hits += 1;
+        let (first, pages) = self.table.extent(slot);
+        let pages = if self.table.granule > 1 { 1 } else { pages };
+        let block = self.jobs.place(block);
+        (Some(Found::Flash(Place { block, page: first + at, pages })), Some(slot))
+    }
+
+    /// What there is of a page is stale.
+    pub fn forget(&mut self, slot: u32, at: u32) {
+        let dropped = if self.table.granule > 1 {
+            self.table.spoil(self.table.block(slot), at)
+        } else {
+            self.table.remove(slot);
+            true
+        };
+        self.counts.dropped += u64::from(dropped);
+    }
+
+    /// Lets a unit in, which was not found or is stale in its slot; answers with its ticket.
+    #[inline]
+    pub fn fill(&mut self, unit: u64, pages: u32, slot: Option<u32>) -> Option<u64> {
+        if pages > self.shape.pages {
+            self.counts.too_large += 1;
+            return None;
+        }
+        if self.shape.buffer.is_some_and(|room| self.jobs.buffered + u64::from(pages) > room) {
+            self.counts.crowded += 1;
+            return None;
+        }
+        let set = self.set_of(unit);
+        let block = if let Some(slot) = slot {
+            self.counts.refills += 1;
+            let block = self.table.block(slot);
+            self.evict(set, block);
+            block
+        } else {
+            let open = self.open[set as usize];
+            let has_room = open != NONE && self.table.filled(open) + pages <= self.shape.pages;
+            if has_room { open } else { self.empty_block(set) }
+        };
+        self.open[set as usize] = block;
+        let (page, generation) = (self.table.filled(block), self.generation[block as usize]);
+        let slot = self.table.insert(block, unit, pages);
+        self.clock += 1;
+        self.used[block as usize] = self.clock;
+        let ticket = self.tickets;
+        self.tickets += 1;
+        self.counts.fills += 1;
+        self.counts.fill_pages += u64::from(pages);
+        let write = Write { block, slot, page, pages, ticket, unit, generation };
+        self.jobs.push(Queued::Program(write));
+        Some(ticket)
+    }
+
+    /// A block of the set that is empty, or has been made so.
+    fn empty_block(&mut self, set: u32) -> u32 {
+        let ways = set * self.shape.ways..(set + 1) * self.shape.ways;
+        if let Some(empty) = ways.clone().find(|block| self.table.filled(*block) == 0) {
+            return empty;
+        }
+        let used = &self.used[ways.start as usize..ways.end as usize];
+        let lru = (0..).zip(used).min_by_key(|(_, used)| **used).map_or(0, |(way, _)| way);
+        let way = self.wear.block_rule(set, lru);
+        self.counts.block_rule += u64::from(way != lru);
+        let block = ways.start + way;
+        self.evict(set, block);
+        block
+    }
+
+    fn evict(&mut self, set: u32, block: u32) {
+        self.counts.evictions += 1;
+        self.table.clear(block);
+        self.generation[block as usize] = self.generation[block as usize].wrapping_add(1);
+        self.wear.erase(self.wear.place(set, block - set * self.shape.ways));
+        self.jobs.push(Queued::EraseOf(block));
+        if let Some(cold) = self.wear.set_rule(set) {
+            self.swap(set, cold);
+        }
+    }
+
+    /// Swaps two sets, way by way, by the blocks set apart for that.
+    fn swap(&mut self, hot: u32, cold: u32) {
+        self.counts.set_swaps += 1;
+        for way in 0..self.shape.ways {
+            let (one, other) = (hot * self.shape.ways + way, cold * self.shape.ways + way);
+            let (here, there) = (self.wear.place(hot, way), self.wear.place(cold, way));
+            let apart = self.wear.staging(way);
+            self.shift(one, here, apart);
+            self.shift(other, there, here);
+            self.shift(one, apart, there);
+        }
+        self.wear.swap(hot, cold);
+    }
+
+    /// Moves a logical block, and erases where it was.
+    fn shift(&mut self, block: u32, from: u32, to: u32) {
+        let pages = self.table.filled(block);
+        self.jobs.push(Queued::Move { block, to, pages });
+        if pages > 0 {
+            self.jobs.push(Queued::Erase(from));
+            self.wear.erase(from);
+            self.counts.swap_erases += 1;
+            self.counts.swap_pages += u64::from(pages);
+        }
+    }
+
+    #[inline]
+    pub fn done(&mut self) {
+        let Some(write) = self.jobs.done() else { return };
+        if self.generation[write.block as usize] == write.generation {
+            self.table.programmed(write.slot);
+        }
+    }
+
+    pub fn residents(&self, each: &mut dyn FnMut(Resident)) {
+        for block in 0..self.shape.blocks() {
+            for slot in self.table.live(block) {
+                let (page, pages) = self.table.extent(slot);
+                each(Resident {
+                    unit: self.table.tag(slot),
+                    set: block / self.shape.ways,
+                    way: block % self.shape.ways,
+                    page,
+                    pages,
+                    buffered: self.table.is_buffered(slot),
+                });
+            }
+        }
+    }
+
+    pub fn memory(&self) -> usize {
+        self.table.memory()
+            + self.wear.memory()
+            + self.jobs.memory()
+            + self.used.len() * size_of::<u64>()
+            + (self.open.len() + self.generation.len()) * size_of::<u32>()
+    }
+}

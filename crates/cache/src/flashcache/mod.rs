@@ -1,0 +1,285 @@
+//! FlashCache: a page cache in DRAM and a second one in NAND flash below it (Kgil and Mudge,
+//! "FlashCache: A NAND Flash Memory File Cache for Low Power Web Servers", CASES 2006).
+//!
+//! [`FlashCache::access`] says where a page is found; what has to be done in flash meanwhile waits in
+//! order, as [`Job`]s that a driver carries out one at a time ([`FlashCache::job`],
+//! [`FlashCache::done`]). What the paper has, and where:
+//!
+//! | part | paper | here |
+//! |---|---|---|
+//! | primary page cache | 4 | any [`Policy`] |
+//! | hash table of tags, sets of ways | 3.1 | `table` |
+//! | eviction counts, hot blocks and hot sets | 3.2 | `wear` |
+//! | buffer of what is to be written, reads before writes | 3.3 | `jobs`, and the driver |
+//!
+//! What it leaves open, and the choices made here, are in `docs/design/flashcache.md`. A flash cache
+//! never holds the only copy of anything: writes go through to what lies below.
+//!
+//! # What a driver promises
+//! - A read of flash that [`access`](FlashCache::access) asks for is over before the next job begins.
+//! - Jobs are carried out in order; reads may come in between, page by page.
+//! - What is fetched for a fill is kept, under its ticket, until the job that programs it is done.
+
+mod jobs;
+mod level;
+mod table;
+mod wear;
+
+pub use jobs::Job;
+pub use level::Resident;
+pub use wear::Rules;
+
+use crate::policy::{Access, Policy, Request};
+use alloc::boxed::Box;
+use level::Level;
+
+/// What is fetched at a miss and has a tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// A whole logical block: keys are numbers of pages, and those of a block lie side by side.
+    Block,
+    /// What was asked for, a page or an object of several; a logical block gathers them in the order
+    /// in which they come.
+    Page,
+}
+
+/// The flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Sets of the table: none without flash.
+    pub sets: u32,
+    /// Logical blocks of a set.
+    pub ways: u32,
+    /// Pages of a logical block: at most 32,767.
+    pub pages: u32,
+    /// What a tag is for.
+    pub fill: Fill,
+    /// When wear is levelled.
+    pub rules: Rules,
+    /// Pages that the buffer holds: what finds it full does not go to flash. None: all does, and who
+    /// drives it waits for room.
+    pub buffer: Option<u64>,
+}
+
+impl Shape {
+    /// Logical blocks, those for swaps of sets not counted.
+    pub const fn blocks(&self) -> u32 {
+        self.sets * self.ways
+    }
+}
+
+/// Pages in flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The block: a logical one's place in flash, or one for swaps beyond all these.
+    pub block: u32,
+    /// The first of them, in it.
+    pub page: u32,
+    /// How many.
+    pub pages: u32,
+}
+
+/// Where a page, or an object of several, was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// In the primary page cache. A write is done there, too.
+    Dram,
+    /// In the buffer of what is to be written to flash.
+    Buffer {
+        /// The tag's: what [`Found::Backend`] had.
+        unit: u64,
+    },
+    /// In flash, to be read from there.
+    Flash(Place),
+    /// Nowhere: to be fetched from what lies below.
+    Backend {
+        /// The tag's: the key, or with [`Fill::Block`] that of the block's first page by the pages
+        /// of a block.
+        unit: u64,
+        /// The first of its pages to be fetched.
+        page: u32,
+        /// How many.
+        pages: u32,
+        /// The fill that programs them; none where they do not go to flash.
+        ticket: Option<u64>,
+    },
+    /// It was not there, and is written anew as a whole: nothing is fetched.
+    Written,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlashCounts {
+    /// Searches of the hash table.
+    pub lookups: u64,
+    /// Of these, for a page that was not in DRAM and is to be read.
+    pub reads: u64,
+    /// Of these, found in flash.
+    pub flash_hits: u64,
+    /// Of these, found in the buffer.
+    pub buffer_hits: u64,
+    /// Units that went to flash.
+    pub fills: u64,
+    /// Their pages.
+    pub fill_pages: u64,
+    /// Units not let in: more pages than a logical block has.
+    pub too_large: u64,
+    /// Units not let in: the buffer was full.
+    pub crowded: u64,
+    /// Units, or pages of one, that were written to and are stale in flash.
+    pub dropped: u64,
+    /// Logical blocks evicted.
+    pub evictions: u64,
+    /// Of these, because a page of theirs was asked for that had been written to.
+    pub refills: u64,
+    /// Of all, the least evicted of the set in the place of a hot block.
+    pub block_rule: u64,
+    /// Hot sets swapped with cold ones.
+    pub set_swaps: u64,
+    /// Logical blocks erased for these swaps.
+    pub swap_erases: u64,
+    /// Pages copied for these swaps.
+    pub swap_pages: u64,
+}
+
+/// The two levels.
+pub struct FlashCache {
+    shape: Shape,
+    page: u32,
+    dram: Box<dyn Policy>,
+    flash: Option<Level>,
+}
+
+impl core::fmt::Debug for FlashCache {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("FlashCache").field("shape", &self.shape).finish_non_exhaustive()
+    }
+}
+
+impl FlashCache {
+    /// Empty, with flash that was never written, above pages of so many bytes.
+    ///
+    /// # Panics
+    /// Where a shape with sets has no ways, no pages or more than 32,767 of them.
+    pub fn new(shape: Shape, page: u32, dram: Box<dyn Policy>) -> Self {
+        let flash = (shape.sets > 0).then(|| Level::new(shape));
+        Self { shape, page, dram, flash }
+    }
+
+    /// Serves a request. Its size is that of whole pages; what it asks for may be less. With
+    /// [`Fill::Block`] it is for one page.
+    ///
+    /// A page that was not in DRAM is there afterwards, and one that was nowhere is on its way to flash,
+    /// unless it is written: writes leave flash alone, but for the stale copy there.
+    #[inline]
+    pub fn access(&mut self, request: &Request, write: bool) -> Found {
+        let hit = self.dram.access(request) == Access::Hit;
+        if hit && !write {
+            return Found::Dram;
+        }
+        self.below(request, write, hit)
+    }
+
+    #[inline]
+    fn below(&mut self, request: &Request, write: bool, in_dram: bool) -> Found {
+        let fetched = !in_dram && (!write || request.asked < request.size);
+        let (unit, at, pages) = match self.shape.fill {
+            Fill::Page => (request.key, 0, request.size / self.page),
+            Fill::Block if self.flash.is_none() => (request.key, 0, 1),
+            Fill::Block => {
+                let pages = u64::from(self.shape.pages);
+                (request.key / pages, (request.key % pages) as u32, self.shape.pages)
+            }
+        };
+        let Some(flash) = &mut self.flash else {
+            return match (in_dram, fetched) {
+                (true, _) => Found::Dram,
+                (false, true) => Found::Backend { unit, page: 0, pages, ticket: None },
+                (false, false) => Found::Written,
+            };
+        };
+        let (found, slot) = flash.find(unit, at, fetched);
+        if let Some(slot) = slot.filter(|_| write) {
+            flash.forget(slot, at);
+        }
+        match found {
+            _ if in_dram => Found::Dram,
+            _ if !fetched => Found::Written,
+            Some(found) => found,
+            // The rest of a page of which a part is written: it goes below, not to flash.
+            None if write && self.shape.fill == Fill::Block => {
+                Found::Backend { unit, page: at, pages: 1, ticket: None }
+            }
+            None if write => Found::Backend { unit, page: 0, pages, ticket: None },
+            None => Found::Backend { unit, page: 0, pages, ticket: flash.fill(unit, pages, slot) },
+        }
+    }
+
+    /// Nothing is to be done in flash.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.flash.as_ref().is_none_or(|flash| flash.jobs.is_empty())
+    }
+
+    /// What is to be done in flash next.
+    pub fn job(&mut self) -> Option<Job> {
+        self.flash.as_mut()?.jobs.next()
+    }
+
+    /// The job that [`job`](Self::job) answers with is done.
+    pub fn done(&mut self) {
+        if let Some(flash) = &mut self.flash {
+            flash.done();
+        }
+    }
+
+    /// Pages in the buffer: fetched, or about to be, and not yet programmed.
+    #[inline]
+    pub fn buffered(&self) -> u64 {
+        self.flash.as_ref().map_or(0, |flash| flash.jobs.buffered)
+    }
+
+    /// The shape it was made with.
+    #[inline]
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The primary page cache.
+    pub fn dram(&self) -> &dyn Policy {
+        &*self.dram
+    }
+
+    /// What happened in and around flash.
+    pub fn counts(&self) -> FlashCounts {
+        self.flash.as_ref().map_or_else(FlashCounts::default, |flash| flash.counts)
+    }
+
+    /// How often each logical block was erased, by its place in flash; those for swaps come last.
+    pub fn erases(&self) -> &[u32] {
+        self.flash.as_ref().map_or(&[], |flash| flash.wear.erases())
+    }
+
+    /// Bytes of DRAM that the tables of the flash take.
+    pub fn memory(&self) -> usize {
+        self.flash.as_ref().map_or(0, Level::memory)
+    }
+
+    /// Calls `each` with all that is in flash, or in the buffer on its way there.
+    pub fn residents(&self, each: &mut dyn FnMut(Resident)) {
+        if let Some(flash) = &self.flash {
+            flash.residents(each);
+        }
+    }
+
+    /// The set of a unit.
+    pub fn set_of(&self, unit: u64) -> Option<u32> {
+        self.flash.as_ref().map(|flash| flash.set_of(unit))
+    }
+
+    /// Lets memory know that this key comes soon.
+    #[inline]
+    pub fn touch(&self, key: u64) -> u32 {
+        self.dram.touch(key)
+    }
+}

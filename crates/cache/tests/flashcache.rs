@@ -1,0 +1,403 @@
+//! The two levels with a flash that holds what it is told: every page found is the page that was
+//! stored, whatever is done when; sets hold their ways; counters are what a recount says.
+
+use gordon_cache::flashcache::{Fill, FlashCache, Found, Job, Place, Resident, Rules, Shape};
+use gordon_cache::{Kind, NEVER, Request};
+use gordon_units::Bytes;
+use proptest::prelude::*;
+use std::collections::{HashMap, HashSet};
+
+const PAGE: u32 = 4096;
+
+/// A page and how often it had been written.
+type Content = (u64, u32);
+
+/// A cache, and everything that holds data: the flash is stricter than a real one.
+struct Rig {
+    cache: FlashCache,
+    /// By place and page; none: erased.
+    flash: Vec<Vec<Option<Content>>>,
+    erases: Vec<u32>,
+    /// What the buffer holds, by ticket, and the latest ticket of a unit.
+    buffer: HashMap<u64, Vec<Content>>,
+    latest: HashMap<u64, u64>,
+    /// What the primary page cache holds, by page; an object is one.
+    dram: HashMap<u64, Content>,
+    /// Times that a page was written.
+    versions: HashMap<u64, u32>,
+    programmed: u64,
+    moved: u64,
+    found: [u64; 5],
+}
+
+impl Rig {
+    fn new(shape: Shape, kind: Kind, dram: u64) -> Self {
+        let blocks = if shape.sets == 0 { 0 } else { shape.blocks() + shape.ways };
+        Self {
+            cache: FlashCache::new(shape, PAGE, kind.make(Bytes(dram * u64::from(PAGE)))),
+            flash: vec![vec![None; shape.pages as usize]; blocks as usize],
+            erases: vec![0; blocks as usize],
+            buffer: HashMap::new(),
+            latest: HashMap::new(),
+            dram: HashMap::new(),
+            versions: HashMap::new(),
+            programmed: 0,
+            moved: 0,
+            found: [0; 5],
+        }
+    }
+
+    fn stored(&self, key: u64) -> Content {
+        (key, self.versions.get(&key).copied().unwrap_or(0))
+    }
+
+    /// Pages of a unit as they are below.
+    fn unit(&self, unit: u64, page: u32, pages: u32) -> Vec<Content> {
+        let shape = self.cache.shape();
+        match shape.fill {
+            Fill::Block => {
+                let first = unit * if shape.sets == 0 { 1 } else { u64::from(shape.pages) };
+                let of = u64::from(page)..u64::from(page + pages);
+                of.map(|i| self.stored(first + i)).collect()
+            }
+            Fill::Page => vec![self.stored(unit); pages as usize],
+        }
+    }
+
+    /// Asks for it, and checks what is found.
+    fn ask(&mut self, request: &Request, write: bool) -> Found {
+        let key = request.key;
+        let found = self.cache.access(request, write);
+        let shape = self.cache.shape();
+        let block = shape.fill == Fill::Block && shape.sets > 0;
+        let at = if block { key % u64::from(shape.pages) } else { 0 } as usize;
+        let read = match found {
+            Found::Dram => Some(self.dram[&key]),
+            Found::Buffer { unit } => Some(self.buffer[&self.latest[&unit]][at]),
+            Found::Flash(Place { block, page, pages }) => {
+                let pages = &self.flash[block as usize][page as usize..][..pages as usize];
+                assert!(pages.iter().all(|page| *page == pages[0]));
+                Some(pages[0].expect("what is read was programmed"))
+            }
+            Found::Backend { unit, page, pages, ticket } => {
+                let fetched = self.unit(unit, page, pages);
+                let page = fetched[at - page as usize];
+                if let Some(ticket) = ticket {
+                    self.buffer.insert(ticket, fetched);
+                    self.latest.insert(unit, ticket);
+                }
+                Some(page)
+            }
+            Found::Written => None,
+        };
+        self.found[match found {
+            Found::Dram => 0,
+            Found::Buffer { .. } => 1,
+            Found::Flash(_) => 2,
+            Found::Backend { .. } => 3,
+            Found::Written => 4,
+        }] += 1;
+        if let Some(read) = read {
+            assert_eq!(read, self.stored(key), "{found:?} is stale");
+        }
+        if write {
+            *self.versions.entry(key).or_default() += 1;
+        }
+        self.dram.insert(key, self.stored(key));
+        found
+    }
+
+    /// Carries out a job; false where there is none.
+    fn work(&mut self) -> bool {
+        let Some(job) = self.cache.job() else { return false };
+        match job {
+            Job::Erase { block } => {
+                self.flash[block as usize].fill(None);
+                self.erases[block as usize] += 1;
+            }
+            Job::Program { to, ticket, .. } => {
+                let content = self.buffer.remove(&ticket).expect("it was fetched");
+                assert_eq!(content.len(), to.pages as usize);
+                for (page, content) in (to.page..).zip(content) {
+                    self.program(to.block, page, content);
+                }
+                self.programmed += u64::from(to.pages);
+            }
+            Job::Move { from, to, pages } => {
+                assert!(pages > 0);
+                for page in 0..pages {
+                    let content = self.flash[from as usize][page as usize];
+                    self.program(to, page, content.expect("programmed before it is moved"));
+                }
+                self.moved += u64::from(pages);
+            }
+        }
+        self.cache.done();
+        true
+    }
+
+    fn program(&mut self, block: u32, page: u32, content: Content) {
+        let block = &mut self.flash[block as usize];
+        let free = block.iter().position(Option::is_none);
+        assert_eq!(free, Some(page as usize), "pages are programmed in order, once");
+        block[page as usize] = Some(content);
+    }
+
+    /// What the cache says of itself is so.
+    fn recount(&self) {
+        let (shape, counts) = (self.cache.shape(), self.cache.counts());
+        let mut all: Vec<Resident> = Vec::new();
+        self.cache.residents(&mut |resident| all.push(resident));
+        let units: HashSet<u64> = all.iter().map(|resident| resident.unit).collect();
+        assert_eq!(units.len(), all.len(), "a unit is in one place");
+        let mut taken = HashSet::new();
+        for resident in &all {
+            assert_eq!(Some(resident.set), self.cache.set_of(resident.unit));
+            assert!(resident.way < shape.ways);
+            assert!(resident.page + resident.pages <= shape.pages);
+            for page in resident.page..resident.page + resident.pages {
+                assert!(taken.insert((resident.set, resident.way, page)));
+            }
+        }
+        let waiting: u64 = self.buffer.values().map(|content| content.len() as u64).sum();
+        assert_eq!(self.cache.buffered(), waiting);
+        let reads = if shape.sets == 0 { 0 } else { self.found[3] };
+        assert_eq!(counts.reads, self.found[1] + self.found[2] + reads);
+        assert_eq!((counts.buffer_hits, counts.flash_hits), (self.found[1], self.found[2]));
+        assert_eq!(counts.fill_pages, self.programmed + waiting);
+        assert!(shape.buffer.is_none_or(|room| waiting <= room));
+        let erased: u64 = self.cache.erases().iter().map(|count| u64::from(*count)).sum();
+        assert_eq!(counts.evictions + counts.swap_erases, erased);
+        assert!(counts.block_rule + counts.refills <= counts.evictions);
+    }
+
+    /// All that waits is done, and then all that it knows is in flash.
+    fn finish(&mut self) {
+        while self.work() {}
+        self.recount();
+        assert_eq!(self.cache.erases(), self.erases);
+        assert_eq!((self.cache.buffered(), self.buffer.len()), (0, 0));
+        assert_eq!(self.cache.counts().swap_pages, self.moved);
+        self.cache.residents(&mut |resident| assert!(!resident.buffered));
+    }
+}
+
+fn page(key: u64) -> Request {
+    Request { key, next: NEVER, size: PAGE, asked: PAGE }
+}
+
+fn shape(sets: u32, ways: u32, pages: u32, fill: Fill) -> Shape {
+    Shape { sets, ways, pages, fill, rules: Rules::default(), buffer: None }
+}
+
+fn kinds() -> impl Strategy<Value = Kind> {
+    proptest::sample::select(vec![Kind::Lru, Kind::S3Fifo, Kind::Clock, Kind::Arc])
+}
+
+fn shapes() -> impl Strategy<Value = Shape> {
+    let fill = prop_oneof![Just(Fill::Block), Just(Fill::Page)];
+    let rule = || proptest::option::of(0..4_u32);
+    let room = proptest::option::of(1..200_u32);
+    (0..5_u32, 1..5_u32, 1..80_u32, fill, rule(), rule(), room).prop_map(
+        |(sets, ways, pages, fill, block, set, room)| Shape {
+            sets,
+            ways,
+            pages: if fill == Fill::Page { pages.min(9) } else { pages },
+            fill,
+            rules: Rules { block, set },
+            buffer: room.map(u64::from),
+        },
+    )
+}
+
+/// A request, how much of what waits is done after it.
+type Step = (u64, bool, bool, u8);
+
+proptest! {
+    #[test]
+    fn every_page_found_is_the_page_that_was_stored(
+        shape in shapes(),
+        kind in kinds(),
+        dram in 1..30_u64,
+        steps in proptest::collection::vec(
+            (0..400_u64, proptest::bool::weighted(0.2), any::<bool>(), 0..4_u8), 1..600),
+    ) {
+        let mut rig = Rig::new(shape, kind, dram);
+        for (step, (key, write, part, work)) in (steps as Vec<Step>).into_iter().enumerate() {
+            // Few keys come often; an object is always of the same pages.
+            let key = key * key / 800;
+            let pages = if shape.fill == Fill::Page { 1 + (key % 3) as u32 } else { 1 };
+            let size = pages * PAGE;
+            let asked = if part { 512 } else { size };
+            // What does not fit stays out of DRAM, and so does what a policy refuses.
+            if rig.ask(&Request { key, next: NEVER, size, asked }, write) != Found::Dram {
+                let mut held = HashSet::new();
+                rig.cache.dram().residents(&mut |key, _| { held.insert(key); });
+                rig.dram.retain(|key, _| held.contains(key));
+            }
+            for _ in 0..work {
+                rig.work();
+            }
+            if step % 16 == 0 {
+                rig.recount();
+            }
+        }
+        rig.finish();
+    }
+
+    /// Without flash it is the policy.
+    #[test]
+    fn without_flash_it_is_the_policy(
+        kind in kinds(),
+        dram in 1..30_u64,
+        keys in proptest::collection::vec(0..60_u64, 1..300),
+    ) {
+        let mut cache = FlashCache::new(
+            shape(0, 16, 32, Fill::Block), PAGE, kind.make(Bytes(dram * u64::from(PAGE))));
+        let mut alone = kind.make(Bytes(dram * u64::from(PAGE)));
+        for key in keys {
+            let hit = alone.access(&page(key)) == gordon_cache::Access::Hit;
+            let found = cache.access(&page(key), false);
+            let miss = Found::Backend { unit: key, page: 0, pages: 1, ticket: None };
+            assert_eq!(found, if hit { Found::Dram } else { miss });
+            assert_eq!((cache.job(), cache.buffered()), (None, 0));
+        }
+    }
+}
+
+/// Units of one set.
+fn of_set(cache: &FlashCache, set: u32) -> impl Iterator<Item = u64> {
+    (0..).filter(move |unit| cache.set_of(*unit) == Some(set))
+}
+
+#[test]
+fn a_block_at_a_miss_and_the_least_recently_used_goes() {
+    let mut rig = Rig::new(shape(2, 2, 4, Fill::Block), Kind::Lru, 1);
+    let units: Vec<u64> = of_set(&rig.cache, 1).take(3).collect();
+    for unit in &units[..2] {
+        let fetched = Found::Backend { unit: *unit, page: 0, pages: 4, ticket: Some(rig.found[3]) };
+        assert_eq!(rig.ask(&page(unit * 4 + 1), false), fetched);
+        assert_eq!(rig.ask(&page(unit * 4 + 2), false), Found::Buffer { unit: *unit });
+    }
+    while rig.work() {}
+    // The first block again: the second one goes for the third.
+    let Found::Flash(place) = rig.ask(&page(units[0] * 4 + 3), false) else { panic!("not there") };
+    assert_eq!((place.page, place.pages), (3, 1));
+    rig.ask(&page(units[2] * 4), false);
+    assert!(matches!(rig.ask(&page(units[0] * 4), false), Found::Flash(_)));
+    assert!(matches!(rig.ask(&page(units[1] * 4), false), Found::Backend { .. }));
+    rig.finish();
+    assert_eq!(rig.cache.counts().evictions, 2);
+    assert_eq!(rig.cache.erases().iter().sum::<u32>(), 2);
+}
+
+#[test]
+fn pages_gather_in_the_order_in_which_they_come() {
+    let mut rig = Rig::new(shape(1, 2, 4, Fill::Page), Kind::Lru, 1);
+    let object = |key, pages| Request { key, next: NEVER, size: PAGE * pages, asked: 100 };
+    for (key, pages) in [(10, 1), (11, 2), (12, 2), (13, 2), (14, 3), (15, 5)] {
+        rig.ask(&object(key, pages), false);
+    }
+    let mut all = Vec::new();
+    rig.cache.residents(&mut |r| all.push((r.unit, r.way, r.page, r.pages)));
+    // 12 found no room in the first block; 14 pushed out what was there; 15 fits no block.
+    assert_eq!(all, [(14, 0, 0, 3), (12, 1, 0, 2), (13, 1, 2, 2)]);
+    let counts = rig.cache.counts();
+    assert_eq!((counts.evictions, counts.too_large, counts.fills), (1, 1, 5));
+    rig.finish();
+}
+
+#[test]
+fn what_is_written_is_stale_in_flash() {
+    for fill in [Fill::Block, Fill::Page] {
+        let mut rig = Rig::new(shape(1, 2, 4, fill), Kind::Lru, 1);
+        rig.ask(&page(5), false);
+        rig.ask(&page(6), false);
+        while rig.work() {}
+        assert_eq!(rig.ask(&page(5), true), Found::Written);
+        assert_eq!(rig.ask(&page(5), false), Found::Dram);
+        // Of the block, only that page is stale.
+        assert!(matches!(rig.ask(&page(6), false), Found::Flash(_)));
+        assert!(matches!(rig.ask(&page(5), false), Found::Backend { ticket: Some(_), .. }));
+        // Part of a page is written: the rest is read first, and the page does not go to flash.
+        let part = Request { asked: 512, ..page(9) };
+        assert!(matches!(rig.ask(&part, true), Found::Backend { ticket: None, .. }));
+        let counts = rig.cache.counts();
+        assert_eq!(counts.dropped, 1);
+        assert_eq!(counts.refills, u64::from(fill == Fill::Block));
+        rig.finish();
+    }
+}
+
+/// All blocks of a set but one are asked for again and again; what comes once takes the last.
+fn hot_block(rules: Rules) -> (Vec<u32>, u64) {
+    let mut rig = Rig::new(Shape { rules, ..shape(1, 4, 2, Fill::Block) }, Kind::Lru, 1);
+    for round in 0..300 {
+        for hot in 0..3 {
+            rig.ask(&page(hot * 2 + round % 2), false);
+        }
+        rig.ask(&page(1000 + round * 2), false);
+        while rig.work() {}
+    }
+    rig.finish();
+    (rig.cache.erases()[..4].to_vec(), rig.cache.counts().block_rule)
+}
+
+#[test]
+fn a_hot_block_is_spared() {
+    let (without, fired) = hot_block(Rules::default());
+    assert_eq!(without.iter().filter(|count| **count > 0).count(), 1, "{without:?}");
+    assert_eq!(fired, 0);
+    let (with, fired) = hot_block(Rules { block: Some(10), set: None });
+    assert!(fired > 0);
+    let spread = with.iter().max().unwrap() - with.iter().min().unwrap();
+    assert!(spread <= 11, "{with:?}");
+    assert!(with.iter().max() < without.iter().max(), "{with:?} {without:?}");
+}
+
+/// What is asked for once, all in one set of eight.
+fn hot_set(rules: Rules) -> (Vec<u32>, Rig) {
+    let mut rig = Rig::new(Shape { rules, ..shape(8, 2, 2, Fill::Block) }, Kind::Lru, 1);
+    // Every set holds something.
+    let mut held = Vec::new();
+    for set in 0..8 {
+        held.extend(of_set(&rig.cache, set).next());
+        rig.ask(&page(held[set as usize] * 2), false);
+    }
+    let units: Vec<u64> = of_set(&rig.cache, 3).skip(1).take(800).collect();
+    for unit in units {
+        rig.ask(&page(unit * 2 + 1), false);
+        rig.work();
+        rig.work();
+    }
+    while rig.work() {}
+    // What was in other sets is still there, wherever that is now.
+    held.remove(3);
+    for unit in held {
+        assert!(matches!(rig.ask(&page(unit * 2), false), Found::Flash(_)), "{unit} is lost");
+    }
+    rig.finish();
+    let most = rig.cache.erases().chunks(2).map(|set| set[0].max(set[1]));
+    (most.take(8).collect(), rig)
+}
+
+#[test]
+fn a_hot_set_is_swapped() {
+    let (without, _) = hot_set(Rules::default());
+    assert_eq!(without.iter().filter(|count| **count > 0).count(), 1, "{without:?}");
+    let (with, rig) = hot_set(Rules { block: None, set: Some(20) });
+    let counts = rig.cache.counts();
+    assert!(counts.set_swaps >= 7 && counts.swap_pages > 0, "{counts:?}");
+    assert!(with.iter().max().unwrap() - with.iter().min().unwrap() <= 23, "{with:?}");
+    assert!(with.iter().max().unwrap() * 4 < *without.iter().max().unwrap(), "{with:?}");
+}
+
+#[test]
+fn tables_take_the_memory_that_they_say() {
+    // A tag for each of 8,192 blocks of 1 GiB, or for each of its 262,144 pages.
+    for (fill, least, most) in [(Fill::Block, 200 << 10, 500 << 10), (Fill::Page, 3 << 20, 5 << 20)]
+    {
+        let cache = FlashCache::new(shape(512, 16, 32, fill), PAGE, Kind::Lru.make(Bytes(1 << 20)));
+        assert!((least..most).contains(&cache.memory()), "{fill:?}: {}", cache.memory());
+    }
+}

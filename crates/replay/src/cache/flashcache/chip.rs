@@ -1,0 +1,201 @@
+//! The flash chip and its controller: one operation at a time, reads before what waits.
+//!
+//! A flash page is the step: between two of them a read may come in. So may it between two blocks that
+//! are erased, never within.
+
+use super::config::Design;
+use gordon_cache::flashcache::{FlashCache, Job};
+use gordon_units::Ns;
+use std::collections::VecDeque;
+
+/// How long each step takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Steps {
+    /// Flash pages of a page.
+    pub pages: u64,
+    /// To read one and bring it to DRAM.
+    pub read: Ns,
+    /// To bring one from DRAM and program it.
+    pub program: Ns,
+    /// To erase a block of the flash.
+    pub erase: Ns,
+    /// Blocks of a logical block.
+    pub erase_blocks: u64,
+}
+
+impl Steps {
+    pub fn new(design: &Design) -> Self {
+        let flash = &design.flash;
+        let transfer = flash.page.time_at(*flash.rate_per_s);
+        Self {
+            pages: design.cache.page.0 / flash.page.0,
+            read: *flash.read + transfer,
+            program: transfer + *flash.program,
+            erase: *flash.erase,
+            erase_blocks: u64::from(*design.cache.erase_blocks),
+        }
+    }
+
+    /// A logical block of so many pages emptied and filled.
+    pub fn refill(&self, pages: u64) -> Ns {
+        self.erase * self.erase_blocks + self.program * (pages * self.pages)
+    }
+}
+
+/// What the chip did: flash pages and blocks, and the time that took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Did {
+    pub reads: u64,
+    pub programs: u64,
+    pub erases: u64,
+    pub reading: Ns,
+    pub programming: Ns,
+    pub erasing: Ns,
+}
+
+impl Did {
+    pub fn busy(&self) -> Ns {
+        self.reading + self.programming + self.erasing
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Erase,
+    Program,
+    Move,
+}
+
+/// A job that was begun.
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    step: Step,
+    /// Steps to be done.
+    left: u64,
+    each: Ns,
+    /// Not before that.
+    ready: Ns,
+}
+
+pub(super) struct Chip {
+    steps: Steps,
+    free: Ns,
+    work: Option<Work>,
+    /// When what is fetched for each fill is there, in order.
+    fetched: VecDeque<Ns>,
+    pub did: Did,
+}
+
+impl Chip {
+    pub fn new(steps: Steps) -> Self {
+        let (fetched, did) = (VecDeque::new(), Did::default());
+        Self { steps, free: Ns::ZERO, work: None, fetched, did }
+    }
+
+    /// What the next fill programs is there at this time.
+    pub fn fetch(&mut self, ready: Ns) {
+        self.fetched.push_back(ready);
+    }
+
+    /// What waits is done until this time, as far as it is begun before.
+    #[inline]
+    pub fn advance(&mut self, cache: &mut FlashCache, until: Ns) {
+        while self.free < until {
+            if self.work.is_none() && cache.is_idle() {
+                self.free = until;
+                return;
+            }
+            let Some(work) = self.next(cache) else {
+                self.free = until;
+                return;
+            };
+            let start = self.free.max(work.ready);
+            if start >= until {
+                return;
+            }
+            let begun = if work.each == Ns::ZERO {
+                work.left
+            } else {
+                (until - start).0.div_ceil(work.each.0).min(work.left)
+            };
+            self.carry_out(cache, work, start, begun);
+        }
+    }
+
+    /// What waits is done, before any read, until no more than so many pages are in the buffer;
+    /// answers with the time, or none if that was so.
+    pub fn drain(&mut self, cache: &mut FlashCache, pages: u64) -> Option<Ns> {
+        let mut end = None;
+        while cache.buffered() > pages {
+            let Some(work) = self.next(cache) else { break };
+            self.carry_out(cache, work, self.free.max(work.ready), work.left);
+            end = Some(self.free);
+        }
+        end
+    }
+
+    /// All that waits is done; answers with when.
+    pub fn finish(&mut self, cache: &mut FlashCache) -> Ns {
+        while let Some(work) = self.next(cache) {
+            self.carry_out(cache, work, self.free.max(work.ready), work.left);
+        }
+        self.free
+    }
+
+    /// The job in hand, or the next one.
+    fn next(&mut self, cache: &mut FlashCache) -> Option<Work> {
+        if self.work.is_none() {
+            let Steps { pages: parts, read, program, erase, erase_blocks } = self.steps;
+            let job = cache.job()?;
+            let (step, left, each) = match job {
+                Job::Erase { .. } => (Step::Erase, erase_blocks, erase),
+                Job::Program { to, .. } => (Step::Program, u64::from(to.pages) * parts, program),
+                // By way of the controller, which corrects what it read.
+                Job::Move { pages, .. } => (Step::Move, u64::from(pages) * parts, read + program),
+            };
+            let ready = match job {
+                Job::Program { .. } => self.fetched.pop_front().expect("a fill is fetched"),
+                Job::Erase { .. } | Job::Move { .. } => Ns::ZERO,
+            };
+            self.work = Some(Work { step, left, each, ready });
+        }
+        self.work
+    }
+
+    fn carry_out(&mut self, cache: &mut FlashCache, work: Work, start: Ns, steps: u64) {
+        self.free = start + work.each * steps;
+        match work.step {
+            Step::Erase => {
+                self.did.erases += steps;
+                self.did.erasing += work.each * steps;
+            }
+            Step::Program => {
+                self.did.programs += steps;
+                self.did.programming += work.each * steps;
+            }
+            Step::Move => {
+                self.did.reads += steps;
+                self.did.programs += steps;
+                self.did.reading += self.steps.read * steps;
+                self.did.programming += self.steps.program * steps;
+            }
+        }
+        let left = work.left - steps;
+        self.work = (left > 0).then_some(Work { left, ..work });
+        if left == 0 {
+            cache.done();
+        }
+    }
+
+    /// Reads so many pages at this time, to which it was advanced, or as soon as it is free; answers
+    /// with when they are in DRAM.
+    #[inline]
+    pub fn read(&mut self, at: Ns, pages: u32) -> Ns {
+        let steps = u64::from(pages) * self.steps.pages;
+        let span = self.steps.read * steps;
+        self.did.reads += steps;
+        self.did.reading += span;
+        self.free = self.free.max(at) + span;
+        self.free
+    }
+}

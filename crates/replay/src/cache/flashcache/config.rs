@@ -1,0 +1,366 @@
+//! What a FlashCache is made of, as a person writes it down, and one run of it.
+
+use crate::ReplayError;
+use crate::config::TraceLoad;
+use gordon_cache::flashcache::{Fill, Rules, Shape};
+use gordon_units::{Bytes, Ns, Sourced, Watts};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A FlashCache but for its sizes: every number with its source.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Design {
+    /// One line about it.
+    pub summary: String,
+    /// How the flash is managed.
+    pub cache: CacheConfig,
+    /// When its wear is levelled, and what it endures.
+    pub wear: WearConfig,
+    /// The primary page cache's memory.
+    pub dram: DramConfig,
+    /// The secondary page cache's.
+    pub flash: FlashConfig,
+    /// What moves data between them.
+    pub controller: ControllerConfig,
+    /// What lies below: a disk.
+    pub disk: DiskConfig,
+    /// Or a server that is asked over a network.
+    pub origin: OriginConfig,
+    /// What cells are projected to become.
+    #[serde(default)]
+    pub roadmap: Vec<RoadmapYear>,
+}
+
+/// How the flash is managed.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CacheConfig {
+    /// A page of the page cache.
+    pub page: Sourced<Bytes>,
+    /// What is evicted at once.
+    pub logical_block: Sourced<Bytes>,
+    /// Blocks of the flash that it is made of.
+    pub erase_blocks: Sourced<u32>,
+    /// Logical blocks of a set.
+    pub ways: Sourced<u32>,
+    /// What a miss fetches and a tag is for; without it a block where there are pages of a disk, and
+    /// what was asked for where there are objects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fill: Option<FillKind>,
+    /// DRAM for what waits to be written to flash.
+    pub write_buffer: Sourced<Bytes>,
+    /// What becomes of that which finds it full.
+    #[serde(default, skip_serializing_if = "is_wait")]
+    pub when_full: WhenFull,
+}
+
+/// What becomes of that which finds the write buffer full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WhenFull {
+    /// Its request waits until there is room; writing comes before reading until then.
+    #[default]
+    Wait,
+    /// It does not go to flash.
+    Skip,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // what serde asks for
+fn is_wait(when: &WhenFull) -> bool {
+    *when == WhenFull::Wait
+}
+
+/// What a miss fetches and a tag is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FillKind {
+    /// A logical block.
+    Block,
+    /// What was asked for.
+    Page,
+}
+
+/// When wear is levelled.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WearConfig {
+    /// Which rules hold.
+    pub rules: RuleKind,
+    /// A block is hot that was evicted so many times more than the least evicted of its set, and
+    /// once more.
+    pub block_threshold: Sourced<u32>,
+    /// A set is hot whose most evicted block was so many times more than that of the coldest set,
+    /// and once more.
+    pub set_threshold: Sourced<u32>,
+    /// Erases that a block endures: lifetimes are told for each.
+    pub endurance: Sourced<Vec<u64>>,
+}
+
+/// Which rules of wear levelling hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleKind {
+    /// Both.
+    Both,
+    /// A hot block is spared.
+    Block,
+    /// A hot set is swapped with a cold one.
+    Set,
+    /// None.
+    None,
+}
+
+/// DRAM.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DramConfig {
+    /// Until the first bytes come: the row cycle time.
+    pub access: Sourced<Ns>,
+    /// Bytes a second after that.
+    pub rate_per_s: Sourced<Bytes>,
+    /// To find out whether a page is in the primary page cache, or to put one there.
+    pub search: Sourced<Ns>,
+    /// What 1 Gbit (2^30 bits) draws while it is read.
+    pub read_per_gbit: Sourced<Watts>,
+    /// While it is written.
+    pub write_per_gbit: Sourced<Watts>,
+    /// While it is idle and ready.
+    pub idle_per_gbit: Sourced<Watts>,
+    /// While it is idle and powered down.
+    pub power_down_per_gbit: Sourced<Watts>,
+    /// The most that is active at an access; the rest is idle.
+    pub rank: Sourced<Bytes>,
+    /// Gbit in a square centimetre.
+    pub gbit_per_cm2: Sourced<f64>,
+    /// Dollars for 1 Gbit.
+    pub usd_per_gbit: Sourced<f64>,
+}
+
+/// NAND flash: one chip, which does one thing at a time.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlashConfig {
+    /// What is read or programmed at once.
+    pub page: Sourced<Bytes>,
+    /// A page to the chip's register.
+    pub read: Sourced<Ns>,
+    /// A page from it.
+    pub program: Sourced<Ns>,
+    /// A block of the flash.
+    pub erase: Sourced<Ns>,
+    /// Bytes a second to or from the register.
+    pub rate_per_s: Sourced<Bytes>,
+    /// What 1 Gbit draws at work.
+    pub active_per_gbit: Sourced<Watts>,
+    /// And idle.
+    pub idle_per_gbit: Sourced<Watts>,
+    /// The part that is active at an operation; the rest is idle.
+    pub chip: Sourced<Bytes>,
+    /// Gbit in a square centimetre.
+    pub gbit_per_cm2: Sourced<f64>,
+    /// Dollars for 1 Gbit.
+    pub usd_per_gbit: Sourced<f64>,
+}
+
+/// The flash memory controller.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ControllerConfig {
+    /// While the flash is at work.
+    pub active: Sourced<Watts>,
+    /// While it is not.
+    pub idle: Sourced<Watts>,
+}
+
+/// A disk.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DiskConfig {
+    /// Until the first byte, but where an access goes on where the one before it ended.
+    pub access: Sourced<Ns>,
+    /// Bytes a second after that.
+    pub rate_per_s: Sourced<Bytes>,
+    /// Writes that may wait for it. Reads come first until there are so many.
+    pub queue: Sourced<u32>,
+}
+
+/// A server that has everything.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OriginConfig {
+    /// From the question to the answer's first byte.
+    pub latency: Sourced<Ns>,
+    /// Bytes a second, one answer after the other.
+    pub rate_per_s: Sourced<Bytes>,
+}
+
+/// A year of a projection.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RoadmapYear {
+    /// Which.
+    pub year: u32,
+    /// Area of a cell of NAND flash with one bit, in square micrometres.
+    pub nand_um2: Sourced<f64>,
+    /// Of a cell of DRAM.
+    pub dram_um2: Sourced<f64>,
+    /// Erases that flash endures.
+    pub endurance: Sourced<u64>,
+}
+
+/// What lies below the caches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BackendKind {
+    /// A disk.
+    #[default]
+    Disk,
+    /// A server that is asked over a network.
+    Origin,
+}
+
+/// When requests come.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct PaceConfig {
+    /// Twice as fast as the trace: 2.
+    #[serde(default)]
+    pub speed: Option<f64>,
+    /// So many a second, evenly, in the place of the trace's times.
+    #[serde(default)]
+    pub rate: Option<f64>,
+    /// A closed loop: so many outstanding.
+    #[serde(default)]
+    pub outstanding: Option<u32>,
+    /// In a closed loop, from an answer to the next request.
+    #[serde(default)]
+    pub think: Option<Ns>,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlashCacheConfig {
+    /// What is asked for.
+    pub trace: TraceLoad,
+    /// The FlashCache.
+    pub design: Design,
+    /// All of its DRAM: primary page cache, tables and write buffer.
+    pub dram: Bytes,
+    /// Its flash; none: a primary page cache alone.
+    pub flash: Bytes,
+    /// What goes from the primary page cache when there is no room.
+    pub dram_policy: String,
+    /// Requests of a block trace are objects, each as long as it is.
+    #[serde(default)]
+    pub objects: bool,
+    /// What lies below.
+    #[serde(default)]
+    pub backend: BackendKind,
+    /// When requests come.
+    pub pace: PaceConfig,
+}
+
+fn not(key: &str, why: String, hint: &str) -> ReplayError {
+    ReplayError::impossible(key, why, hint)
+}
+
+impl Design {
+    /// Whether its numbers go together.
+    ///
+    /// # Errors
+    /// Where they do not.
+    pub fn check(&self) -> Result<(), ReplayError> {
+        let whole = |key: &str, large: Bytes, small: u64, what: &str| {
+            let wrong = small == 0 || large.0 == 0 || !large.0.is_multiple_of(small);
+            let why = format!("{large} is no whole number of {what}");
+            if wrong { Err(not(key, why, "powers of two")) } else { Ok(()) }
+        };
+        let Self { cache, dram, flash, disk, origin, .. } = self;
+        whole("cache.page", *cache.page, flash.page.0, "flash pages")?;
+        whole("cache.logical_block", *cache.logical_block, cache.page.0, "pages")?;
+        let pieces = u64::from(*cache.erase_blocks).checked_mul(flash.page.0).unwrap_or_default();
+        whole("cache.erase_blocks", *cache.logical_block, pieces, "erase blocks of flash pages")?;
+        if cache.logical_block.0 / cache.page.0 > 0x7fff {
+            let why = format!("{} has more than 32,767 pages", *cache.logical_block);
+            return Err(not("cache.logical_block", why, "128KiB"));
+        }
+        if cache.write_buffer.0 < cache.logical_block.0 {
+            let why = format!("{} holds no logical block", *cache.write_buffer);
+            return Err(not("cache.write_buffer", why, "1MiB"));
+        }
+        if *cache.ways == 0 {
+            return Err(not("cache.ways", "a set of none holds nothing".into(), "16"));
+        }
+        for (key, rate) in [
+            ("dram.rate_per_s", *dram.rate_per_s),
+            ("flash.rate_per_s", *flash.rate_per_s),
+            ("disk.rate_per_s", *disk.rate_per_s),
+            ("origin.rate_per_s", *origin.rate_per_s),
+            ("dram.rank", *dram.rank),
+            ("flash.chip", *flash.chip),
+        ] {
+            if rate.0 == 0 {
+                return Err(not(key, "0B moves nothing".into(), "a size above zero"));
+            }
+        }
+        let mut positive = vec![
+            ("dram.gbit_per_cm2", *dram.gbit_per_cm2),
+            ("flash.gbit_per_cm2", *flash.gbit_per_cm2),
+        ];
+        for year in &self.roadmap {
+            positive.extend([
+                ("roadmap.nand_um2", *year.nand_um2),
+                ("roadmap.dram_um2", *year.dram_um2),
+            ]);
+        }
+        for (key, value) in positive {
+            if !(value > 0.0 && value.is_finite()) {
+                return Err(not(key, format!("{value} is none"), "a number above zero"));
+            }
+        }
+        Ok(())
+    }
+
+    fn rules(&self) -> Rules {
+        let (block, set) = (*self.wear.block_threshold, *self.wear.set_threshold);
+        let rules = self.wear.rules;
+        Rules {
+            block: matches!(rules, RuleKind::Both | RuleKind::Block).then_some(block),
+            set: matches!(rules, RuleKind::Both | RuleKind::Set).then_some(set),
+        }
+    }
+
+    /// The state machine's shape with so much flash.
+    ///
+    /// # Errors
+    /// Where that is no whole number of sets.
+    pub fn shape(&self, flash: Bytes, fill: Fill) -> Result<Shape, ReplayError> {
+        let (block, ways) = (*self.cache.logical_block, *self.cache.ways);
+        let set = block.0.saturating_mul(ways.into());
+        if !flash.0.is_multiple_of(set) {
+            let why = format!(
+                "{flash} is no whole number of sets of {ways} logical blocks of {block}: {} each",
+                Bytes(set)
+            );
+            let near = Bytes((flash.0 / set).max(1).saturating_mul(set));
+            return Err(not("flash", why, &format!("{near}, or --set cache.ways=N")));
+        }
+        // A slot of the table has 31 bits, the blocks for swaps included.
+        let slots = (flash.0 / block.0 + u64::from(ways)) * (block.0 / self.cache.page.0);
+        if slots >= 1 << 31 {
+            let why = format!("{flash} has more than 2^31 pages of {}", *self.cache.page);
+            return Err(not("flash", why, "larger pages, --set cache.page=16KiB, or less flash"));
+        }
+        Ok(Shape {
+            sets: (flash.0 / set) as u32,
+            ways,
+            pages: (block.0 / self.cache.page.0) as u32,
+            fill,
+            rules: self.rules(),
+            buffer: (self.cache.when_full == WhenFull::Skip)
+                .then_some(self.cache.write_buffer.0 / self.cache.page.0),
+        })
+    }
+}

@@ -1,0 +1,147 @@
+//! When requests come: at the trace's times, evenly, or when others are answered.
+
+use super::config::PaceConfig;
+use crate::ReplayError;
+use crate::cache::load::{Load, Stamp};
+use gordon_cache::Request;
+use gordon_units::Ns;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The most requests of one second that are looked at together.
+const TOGETHER: usize = 1 << 20;
+
+/// When requests come.
+pub(super) enum Pace {
+    /// At the trace's times, divided by this.
+    Trace(f64),
+    /// So many were handed out, at so many a second.
+    Even(u64, f64),
+    /// When each of those outstanding is answered, and how long after that the next one comes.
+    Closed(BinaryHeap<Reverse<Ns>>, Ns),
+}
+
+impl Pace {
+    pub fn new(config: &PaceConfig) -> Result<Self, ReplayError> {
+        let PaceConfig { speed, rate, outstanding, think } = config;
+        let (what, hint) = ("pace", "one of --speed, --rate, --outstanding");
+        if [speed.is_some(), rate.is_some(), outstanding.is_some()].map(u8::from).iter().sum::<u8>()
+            > 1
+        {
+            return Err(ReplayError::impossible(what, "these exclude each other", hint));
+        }
+        if think.is_some() && outstanding.is_none() {
+            let why = "an answer leads to the next request in a closed loop only";
+            return Err(ReplayError::impossible("think", why, "--outstanding 24 --think 1ms"));
+        }
+        for (what, value) in [("speed", speed), ("rate", rate)] {
+            if value.is_some_and(|value| !(value > 0.0 && value.is_finite())) {
+                return Err(ReplayError::impossible(what, "not above zero", "1"));
+            }
+        }
+        Ok(match (rate, outstanding) {
+            (_, Some(0)) => {
+                return Err(ReplayError::impossible("outstanding", "none never end", "24"));
+            }
+            (_, Some(many)) => {
+                let idle = (0..*many).map(|_| Reverse(Ns::ZERO)).collect();
+                Self::Closed(idle, think.unwrap_or(Ns::ZERO))
+            }
+            (Some(rate), None) => Self::Even(0, *rate),
+            (None, None) => Self::Trace(speed.unwrap_or(1.0)),
+        })
+    }
+
+    /// When the next request comes that has this time in the trace.
+    #[inline]
+    pub fn at(&mut self, stamp: Ns) -> Ns {
+        match self {
+            #[allow(clippy::float_cmp)] // as it was given
+            Self::Trace(speed) if *speed == 1.0 => stamp,
+            Self::Trace(speed) => Ns::from_secs(stamp.as_secs() / *speed),
+            Self::Even(count, rate) => {
+                *count += 1;
+                Ns::from_secs((*count - 1) as f64 / *rate)
+            }
+            Self::Closed(ends, _) => ends.pop().map_or(Ns::ZERO, |Reverse(at)| at),
+        }
+    }
+
+    /// It was answered.
+    #[inline]
+    pub fn answered(&mut self, end: Ns) {
+        if let Self::Closed(ends, think) = self {
+            ends.push(Reverse(end + *think));
+        }
+    }
+}
+
+/// A load whose whole seconds are spread: requests of a second come evenly within it.
+pub(super) struct Spread {
+    pub load: Load,
+    /// Times matter, and are whole seconds.
+    spread: bool,
+    requests: Vec<Request>,
+    batch: Vec<Request>,
+    stamps: Vec<Stamp>,
+    first: Option<Ns>,
+    ended: bool,
+    /// Seconds with more requests than are looked at together.
+    pub crowded: u64,
+}
+
+impl Spread {
+    pub fn new(mut load: Load, pace: &Pace) -> Self {
+        load.stamps = Some(Vec::new());
+        let spread = load.unit() == "object" && matches!(pace, Pace::Trace(_));
+        let (requests, batch, stamps) = (Vec::new(), Vec::new(), Vec::new());
+        Self { load, spread, requests, batch, stamps, first: None, ended: false, crowded: 0 }
+    }
+
+    /// More requests and their times, in order; none at the end.
+    pub fn next(
+        &mut self,
+        requests: &mut Vec<Request>,
+        stamps: &mut Vec<Stamp>,
+    ) -> Result<bool, ReplayError> {
+        if !self.spread {
+            let more = self.load.next_batch(requests)?;
+            stamps.clear();
+            stamps.extend_from_slice(self.load.stamps.as_deref().unwrap_or_default());
+            return Ok(more);
+        }
+        // The last second is not known to be whole until another begins.
+        let whole = loop {
+            let last = self.stamps.last().map(|stamp| stamp.at);
+            let whole = self.stamps.partition_point(|stamp| Some(stamp.at) < last);
+            if self.ended || whole > 0 {
+                break if self.ended { self.stamps.len() } else { whole };
+            }
+            if self.stamps.len() >= TOGETHER {
+                self.crowded += 1;
+                break self.stamps.len();
+            }
+            self.ended = !self.load.next_batch(&mut self.batch)?;
+            self.requests.extend_from_slice(&self.batch);
+            self.stamps.extend_from_slice(self.load.stamps.as_deref().unwrap_or_default());
+        };
+        requests.clear();
+        stamps.clear();
+        requests.extend(self.requests.drain(..whole));
+        stamps.extend(self.stamps.drain(..whole));
+        self.within(stamps);
+        Ok(!requests.is_empty())
+    }
+
+    /// Puts each second's requests evenly into it, counted from the first.
+    fn within(&mut self, stamps: &mut [Stamp]) {
+        let Some(first) = self.first.or(stamps.first().map(|stamp| stamp.at)) else { return };
+        self.first = Some(first);
+        for second in stamps.chunk_by_mut(|one, next| one.at == next.at) {
+            let gap = Ns::SECOND.0 / second.len() as u64;
+            for (number, stamp) in (0..).zip(second) {
+                stamp.at = stamp.at - first + Ns(gap * number);
+            }
+        }
+    }
+}

@@ -1,0 +1,438 @@
+//! Times and powers worked out by hand, for the paper's design.
+
+use super::power::{Use, power};
+use super::wear::{Fills, wear};
+use super::*;
+use crate::config::TraceLoad;
+use crate::parse::from_toml;
+use gordon_cache::NEVER;
+use gordon_units::Watts;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+const MIB: u64 = 1 << 20;
+
+pub(super) fn design() -> Design {
+    let text = include_str!("../../../../../python/gordon/parts/flashcache/cases-2006.toml");
+    let design: Design = from_toml(text, "cases-2006.toml").unwrap();
+    design.check().unwrap();
+    design
+}
+
+fn machine(design: &Design, dram: u64, flash: u64, fill: Fill) -> Machine {
+    machine_of(design, dram, flash, fill, BackendKind::Disk)
+}
+
+fn machine_of(design: &Design, dram: u64, flash: u64, fill: Fill, below: BackendKind) -> Machine {
+    let shape = design.shape(Bytes(flash), fill).unwrap();
+    let cache = FlashCache::new(shape, 4096, Kind::Lru.make(Bytes(dram)));
+    Machine::new(design, cache, Backend::new(design, below, true))
+}
+
+fn page(key: u64) -> Request {
+    Request { key, next: NEVER, size: 4096, asked: 4096 }
+}
+
+const MS: u64 = 1_000_000;
+/// Search of the primary page cache: 350 ns; of the table: two lines of 64 bytes, 50 + 10 ns each.
+const SEARCH: u64 = 350;
+const LOOKUP: u64 = 120;
+/// 4 KiB from DRAM: 50 ns and 640 ns at 6.4 GB/s.
+const PAGE_DRAM: u64 = 690;
+/// A page of 4 KiB from flash: two of 2 KiB, each 25 us and 40.96 us at 50 MB/s.
+const PAGE_READ: u64 = 2 * (25_000 + 40_960);
+/// And to it: 200 us.
+const PAGE_PROGRAM: u64 = 2 * (200_000 + 40_960);
+/// 128 KiB from the disk: 3.3 ms and 436.906... us at 300 MB/s.
+const BLOCK_DISK: u64 = 3_300_000 + 436_907;
+/// A logical block's erases.
+const ERASES: u64 = 4 * 1_500_000;
+
+#[test]
+fn each_level_takes_its_time() {
+    let mut m = machine(&design(), MIB, 4 * MIB, Fill::Block);
+    assert_eq!((m.search, m.lookup), (Ns(SEARCH), Ns(LOOKUP)));
+    // From the disk, a block at once.
+    let fetched = SEARCH + LOOKUP + BLOCK_DISK;
+    assert_eq!(m.serve(Ns(0), &page(0), false), Ns(fetched + PAGE_DRAM));
+    // Its neighbour while that is on its way, through the buffer; then itself, from DRAM.
+    assert_eq!(m.serve(Ns(1000), &page(1), false), Ns(fetched + 2 * PAGE_DRAM));
+    assert_eq!(m.serve(Ns(2000), &page(0), false), Ns(fetched + PAGE_DRAM));
+    // Written to flash: 32 pages. After that it is read from there.
+    let at = 200 * MS;
+    assert!(fetched + 32 * PAGE_PROGRAM < at);
+    let end = m.serve(Ns(at), &page(2), false);
+    assert_eq!(end, Ns(at + SEARCH + LOOKUP + PAGE_READ + PAGE_DRAM));
+    // A second one at the same time waits for the chip.
+    let end = m.serve(Ns(at), &page(3), false);
+    assert_eq!(end, Ns(at + SEARCH + LOOKUP + 2 * PAGE_READ + PAGE_DRAM));
+    // The first again before it is there.
+    let there = at + SEARCH + LOOKUP + PAGE_READ;
+    assert_eq!(m.serve(Ns(at + 10), &page(2), false), Ns(there + PAGE_DRAM));
+    let did = m.chip.did;
+    assert_eq!((did.reads, did.programs, did.erases), (4, 64, 0));
+    assert_eq!((did.reading, did.programming), (Ns(2 * PAGE_READ), Ns(32 * PAGE_PROGRAM)));
+    let requests = m.tallies.map(|tally| tally.requests);
+    assert_eq!(requests, [2, 1, 2, 1, 0]);
+    assert_eq!(m.backend.asked.busy, Ns(BLOCK_DISK));
+}
+
+#[test]
+fn a_read_waits_for_one_page_that_is_programmed_and_no_more() {
+    let mut m = machine(&design(), MIB, 4 * MIB, Fill::Block);
+    m.serve(Ns(0), &page(0), false);
+    let quiet = Ns(500 * MS);
+    m.serve(quiet, &page(0), false);
+    m.serve(quiet, &page(32), false);
+    // Its programs begin when it is there; the third flash page of them is under way.
+    let begun = quiet.0 + SEARCH + LOOKUP + BLOCK_DISK;
+    let at = begun + 5 * PAGE_PROGRAM / 4;
+    let end = m.serve(Ns(at), &page(5), false);
+    let waited = begun + 3 * PAGE_PROGRAM / 2;
+    assert_eq!(end, Ns(waited + PAGE_READ + PAGE_DRAM));
+    // What is left of them comes after the read.
+    let left = 64 - 3;
+    let idle = m.chip.finish(&mut m.cache);
+    assert_eq!(idle, Ns(waited + PAGE_READ + left * PAGE_PROGRAM / 2));
+}
+
+#[test]
+fn eviction_erases_behind_the_answer() {
+    let mut design = design();
+    design.cache.ways.value = 1;
+    let mut m = machine(&design, MIB, MIB / 8, Fill::Block);
+    m.serve(Ns(0), &page(0), false);
+    let at = 500 * MS;
+    // The only block goes: the answer does not wait for that.
+    let end = m.serve(Ns(at), &page(64), false);
+    let fetched = at + SEARCH + LOOKUP + BLOCK_DISK;
+    assert_eq!(end, Ns(fetched + PAGE_DRAM));
+    // Erases at once: 6 ms, longer than the disk takes; then the programs.
+    let idle = m.chip.finish(&mut m.cache);
+    assert_eq!(idle, Ns(at + SEARCH + LOOKUP + ERASES + 32 * PAGE_PROGRAM));
+    assert_eq!((m.chip.did.erases, m.cache.counts().evictions), (4, 1));
+    // A read during an erase waits for that of one block of the flash only.
+    let at = 900 * MS;
+    m.serve(Ns(at), &page(1), false);
+    let begun = at + SEARCH + LOOKUP;
+    m.chip.advance(&mut m.cache, Ns(begun + 1));
+    assert_eq!(m.chip.read(Ns(begun + 1), 1), Ns(begun + 1_500_000 + PAGE_READ));
+}
+
+#[test]
+fn a_full_buffer_holds_back_who_fills_it() {
+    let mut design = design();
+    design.cache.write_buffer.value = Bytes(MIB / 8);
+    let mut m = machine(&design, MIB, 4 * MIB, Fill::Block);
+    m.serve(Ns(0), &page(0), false);
+    // The first block leaves the buffer while the second one is fetched, and after that.
+    let begin = 1000 + SEARCH + LOOKUP;
+    let first = SEARCH + LOOKUP + BLOCK_DISK;
+    let room = first + 32 * PAGE_PROGRAM;
+    assert!(room > begin + 2 * BLOCK_DISK);
+    assert_eq!(m.serve(Ns(1000), &page(32), false), Ns(room + PAGE_DRAM));
+    assert_eq!(m.waited, 1);
+}
+
+#[test]
+fn or_it_is_left_out_of_flash() {
+    let mut design = design();
+    design.cache.write_buffer.value = Bytes(MIB / 8);
+    design.cache.when_full = WhenFull::Skip;
+    let mut m = machine(&design, MIB, 4 * MIB, Fill::Block);
+    m.serve(Ns(0), &page(0), false);
+    let begin = 1000 + SEARCH + LOOKUP;
+    let fetched = begin.max(SEARCH + LOOKUP + BLOCK_DISK) + BLOCK_DISK;
+    assert_eq!(m.serve(Ns(1000), &page(64), false), Ns(fetched + PAGE_DRAM));
+    assert_eq!((m.waited, m.cache.counts().crowded, m.cache.counts().fills), (0, 1, 1));
+}
+
+#[test]
+fn the_rest_of_a_page_is_fetched_before_a_part_is_written() {
+    let mut m = machine(&design(), MIB, 4 * MIB, Fill::Block);
+    let part = Request { asked: 512, ..page(40) };
+    // 4 KiB from the disk, and 512 bytes into DRAM: 50 ns and 80 ns.
+    let end = m.serve(Ns(0), &part, true);
+    assert_eq!(end, Ns(SEARCH + LOOKUP + 3_300_000 + 13_654 + 130));
+    assert_eq!((m.cache.counts().fills, m.backend.asked.read), (0, Bytes(4096)));
+}
+
+#[test]
+fn writes_go_through_behind_reads() {
+    let mut m = machine(&design(), MIB, 4 * MIB, Fill::Block);
+    // Two writes of neighbours: acknowledged from DRAM, on the disk later, one access.
+    assert_eq!(m.serve(Ns(0), &page(7), true), Ns(SEARCH + LOOKUP + PAGE_DRAM));
+    m.serve(Ns(0), &page(8), true);
+    // A read before they begin goes first, one while the first is under way waits for that.
+    let page_disk = 3_300_000 + 13_654;
+    assert_eq!(m.backend.asked.writes, 2);
+    let at = 10_000;
+    let end = m.serve(Ns(at), &page(64), false);
+    assert_eq!(end, Ns(SEARCH + LOOKUP + PAGE_DRAM + page_disk + BLOCK_DISK + PAGE_DRAM));
+    m.backend.finish();
+    // The second one was no longer where the head is.
+    assert_eq!((m.backend.asked.sequential, m.backend.asked.reads), (0, 1));
+    assert_eq!(m.backend.asked.busy, Ns(2 * page_disk + BLOCK_DISK));
+    let mut m = machine(&design(), MIB, 0, Fill::Block);
+    m.serve(Ns(0), &page(7), true);
+    m.serve(Ns(0), &page(8), true);
+    m.backend.finish();
+    assert_eq!(m.backend.asked.sequential, 1);
+    assert_eq!(m.backend.asked.busy, Ns(page_disk + 13_654));
+    // When as many wait as may, the writer waits.
+    let mut small = design();
+    small.disk.queue.value = 1;
+    let mut m = machine(&small, MIB, 0, Fill::Block);
+    m.serve(Ns(0), &page(7), true);
+    let end = m.serve(Ns(0), &page(70), true);
+    assert_eq!((end, m.waited), (Ns(SEARCH + PAGE_DRAM + page_disk), 1));
+}
+
+#[test]
+fn an_origin_answers_many_at_once() {
+    let mut m = machine_of(&design(), MIB, 4 * MIB, Fill::Page, BackendKind::Origin);
+    // 20 ms, and 4 KiB at 125 MB/s.
+    let (latency, transfer) = (20_000_000, 32_768);
+    let first = SEARCH + LOOKUP + latency + transfer;
+    assert_eq!(m.serve(Ns(0), &page(0), false), Ns(first + PAGE_DRAM));
+    assert_eq!(m.serve(Ns(0), &page(9), false), Ns(first + transfer + PAGE_DRAM));
+    assert_eq!(m.backend.asked.busy, Ns(2 * transfer));
+    assert_eq!(m.backend.each(Bytes(4096)), Ns(transfer));
+}
+
+#[test]
+fn dram_serves_one_after_the_other() {
+    let mut m = machine(&design(), MIB, 0, Fill::Block);
+    m.serve(Ns(0), &page(0), false);
+    let at = Ns(100 * MS);
+    for place in 1..4 {
+        assert_eq!(m.serve(at, &page(0), false), at + Ns(SEARCH + place * PAGE_DRAM));
+    }
+}
+
+#[test]
+fn power_is_by_table_1() {
+    let design = design();
+    let close =
+        |is: f64, expected: f64| assert!((is / expected - 1.0).abs() < 1e-12, "{is} {expected}");
+    // 1 GiB of DRAM alone, 8 Gbit, a tenth of a second at work in one.
+    let alone = Use {
+        dram: Bytes(1 << 30),
+        flash: Bytes::ZERO,
+        reading: Ns(80 * MS),
+        writing: Ns(20 * MS),
+        chip: chip::Did::default(),
+        time: Ns::SECOND,
+        requests: 1000,
+    };
+    let idle = |mw: f64| Watts(mw / 1e3);
+    let ready = power(&design, &alone, idle(80.0));
+    close(ready.dram_read_w, 8.0 * 0.878 * 0.08);
+    close(ready.dram_write_w, 8.0 * 0.878 * 0.02);
+    close(ready.dram_idle_w, 8.0 * 0.080 * 0.9);
+    close(ready.total_w, 8.0 * (0.0878 + 0.072));
+    close(ready.energy_per_request_j.unwrap(), 8.0 * 0.1598 / 1000.0);
+    assert_eq!((ready.flash_idle_w, ready.controller_w), (0.0, 0.0));
+    let down = power(&design, &alone, idle(18.0));
+    close(down.total_w, 8.0 * (0.0878 + 0.0162));
+    // 128 MiB and 1 GiB of flash, of which one Gbit works for half of two seconds.
+    let did = chip::Did {
+        reading: Ns(500 * MS),
+        programming: Ns(300 * MS),
+        erasing: Ns(200 * MS),
+        ..chip::Did::default()
+    };
+    let two = Use {
+        dram: Bytes(128 << 20),
+        flash: Bytes(1 << 30),
+        chip: did,
+        time: Ns::SECOND * 2,
+        ..alone
+    };
+    let power = power(&design, &two, idle(18.0));
+    close(power.dram_read_w, 0.878 * 0.04);
+    close(power.dram_idle_w, 0.018 * 0.95);
+    close(power.flash_read_w, 0.027 * 0.25);
+    close(power.flash_program_w, 0.027 * 0.15);
+    close(power.flash_erase_w, 0.027 * 0.1);
+    close(power.flash_idle_w, 6e-6 * 7.5);
+    close(power.controller_w, 0.020 * 0.5 + 1e-4 * 0.5);
+}
+
+/// The paper: 128 MB and 1 GB need 40 % less area than 1 GB of DRAM.
+#[test]
+fn area_and_cost_are_by_table_1() {
+    let design = design();
+    let close =
+        |is: f64, expected: f64| assert!((is / expected - 1.0).abs() < 1e-12, "{is} {expected}");
+    let two = DieArea::new(&design, Bytes(128 << 20), Bytes(1 << 30));
+    let one = DieArea::new(&design, Bytes(1 << 30), Bytes::ZERO);
+    close(two.dram_cm2, 1.0 / 0.7);
+    close(two.flash_cm2, 8.0 / 1.42);
+    close(one.total_cm2, 8.0 / 0.7);
+    let less = 1.0 - two.total_cm2 / one.total_cm2;
+    assert!((0.38..0.39).contains(&less), "{less}");
+    let cost = Cost::new(&design, Bytes(128 << 20), Bytes(1 << 30));
+    close(cost.total_usd, 48.0 + 168.0);
+}
+
+/// The paper: 2 years for 2 GB at a million erases, the disk being asked all the time.
+#[test]
+fn the_worst_case_is_the_papers() {
+    let design = design();
+    let shape = design.shape(Bytes(2 << 30), Fill::Block).unwrap();
+    assert_eq!(shape.blocks(), 16_384);
+    let cache = FlashCache::new(shape, 4096, Kind::Lru.make(Bytes(MIB)));
+    let below = Backend::new(&design, BackendKind::Disk, true);
+    let refill = Steps::new(&design).refill(32);
+    assert_eq!(refill, Ns(ERASES + 32 * PAGE_PROGRAM));
+    let fetch = below.each(Bytes(128 << 10));
+    let told = wear(&design, &cache, Ns::SECOND, &Fills { fetches: 1, fetch, refill }).unwrap();
+    let million = told.lifetimes[1];
+    assert_eq!((million.endurance, million.years), (1_000_000, None));
+    assert!((1.9..2.0).contains(&million.worst_case_years), "{million:?}");
+    assert!(million.worst_case_of_flash_years > 10.0, "{million:?}");
+}
+
+/// A trace in MQSim's form: microseconds, page, whether it reads.
+fn config(
+    lines: &[(u64, u64, bool)],
+    dram: u64,
+    flash: u64,
+) -> (tempfile::TempDir, FlashCacheConfig) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t");
+    let mut text = String::new();
+    for (us, page, read) in lines {
+        writeln!(text, "{} 0 {} 8 {}", us * 1000, page * 8, u8::from(*read)).unwrap();
+    }
+    std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
+    (folder, of(path, dram, flash))
+}
+
+fn of(path: PathBuf, dram: u64, flash: u64) -> FlashCacheConfig {
+    let trace: TraceLoad =
+        serde_json::from_value(serde_json::json!({"path": path, "format": "mqsim"})).unwrap();
+    FlashCacheConfig {
+        trace,
+        design: design(),
+        dram: Bytes(dram),
+        flash: Bytes(flash),
+        dram_policy: "lru".into(),
+        objects: false,
+        backend: BackendKind::Disk,
+        pace: PaceConfig { speed: None, rate: None, outstanding: None, think: None },
+    }
+}
+
+#[test]
+fn a_run_adds_up() {
+    let lines: Vec<_> = (0..4000).map(|i| (i * 500, i * i % 5003, i % 7 != 0)).collect();
+    let (_folder, config) = config(&lines, 3 * MIB, 4 * MIB);
+    let told = run(&config, &Progress::default()).unwrap();
+    let levels = told.levels;
+    let all = [levels.dram, levels.buffer, levels.flash, levels.backend, levels.written];
+    assert_eq!(told.requests, 4000);
+    assert_eq!(all.map(|level| level.requests).iter().sum::<u64>(), 4000);
+    assert_eq!(all.map(|level| level.bytes).iter().sum::<u64>(), told.bytes);
+    assert_eq!(told.hits + told.misses, 4000);
+    assert!(all.iter().all(|level| level.requests > 0), "{levels:?}");
+    let wear = told.wear.unwrap();
+    assert!(wear.evictions > 0);
+    let flash = told.flash.unwrap();
+    assert_eq!(flash.erases, 4 * (wear.evictions + wear.swap_erases));
+    assert_eq!(flash.pages_programmed, 2 * (32 * flash.fills + wear.swap_pages));
+    assert_eq!(
+        told.table.reads,
+        levels.buffer.requests + levels.flash.requests + levels.backend.requests
+    );
+    assert_eq!(told.memory.primary_bytes + told.memory.tables_bytes + MIB, 3 * MIB);
+    assert_eq!(told.backend.writes, lines.iter().filter(|line| !line.2).count() as u64);
+    let parts = told.power_down;
+    let sum = parts.dram_read_w
+        + parts.dram_write_w
+        + parts.dram_idle_w
+        + parts.flash_read_w
+        + parts.flash_program_w
+        + parts.flash_erase_w
+        + parts.flash_idle_w
+        + parts.controller_w;
+    assert!((sum / parts.total_w - 1.0).abs() < 1e-9);
+    assert!((parts.energy_j / told.simulated_s / parts.total_w - 1.0).abs() < 1e-9);
+    // Lifetime is the endurance over erases a block a second.
+    let life = wear.lifetimes[0];
+    let expected = 1e5 / (wear.mean / told.simulated_s) / (365.25 * 86400.0);
+    assert!((life.years.unwrap() / expected - 1.0).abs() < 1e-9);
+    assert!(life.first_block_years < life.years);
+    // When requests come changes nothing of what is found.
+    for pace in [
+        PaceConfig { rate: Some(1e5), ..config.pace.clone() },
+        PaceConfig { outstanding: Some(24), think: Some(Ns(1000)), ..config.pace.clone() },
+        PaceConfig { speed: Some(3.0), ..config.pace.clone() },
+    ] {
+        let other =
+            run(&FlashCacheConfig { pace, ..config.clone() }, &Progress::default()).unwrap();
+        assert_eq!(
+            [other.hits, other.levels.dram.requests, other.flash.unwrap().erases],
+            [told.hits, levels.dram.requests, flash.erases]
+        );
+        assert_ne!(other.latency_us, told.latency_us);
+    }
+}
+
+#[test]
+fn without_flash_it_is_the_policys_answer() {
+    let lines: Vec<_> = (0..3000).map(|i| (i * 100, i * i % 1009, true)).collect();
+    let (_folder, config) = config(&lines, 2 * MIB, 0);
+    for policy in ["lru", "s3-fifo", "arc"] {
+        let two = FlashCacheConfig { dram_policy: policy.into(), ..config.clone() };
+        let one = super::super::CacheRunConfig {
+            trace: config.trace.clone(),
+            policy: policy.into(),
+            dram: config.dram,
+            flash: Bytes::ZERO,
+            objects: false,
+        };
+        let two = run(&two, &Progress::default()).unwrap();
+        let one = super::super::run(&one, &Progress::default()).unwrap();
+        assert_eq!((two.misses, two.miss_bytes), (one.misses, one.miss_bytes), "{policy}");
+        assert_eq!((two.flash, two.wear, two.table.lookups), (None, None, 0));
+    }
+}
+
+#[test]
+fn what_cannot_be_is_told() {
+    let (_folder, config) = config(&[(0, 0, true)], 3 * MIB, 4 * MIB);
+    let said = |change: fn(&mut FlashCacheConfig)| {
+        let mut config = config.clone();
+        change(&mut config);
+        run(&config, &Progress::default()).unwrap_err().to_string()
+    };
+    type Change = fn(&mut FlashCacheConfig);
+    let cases: [(Change, &str); 16] = [
+        (|c| c.flash = Bytes(3 * MIB), "sets of 16"),
+        (|c| c.dram = Bytes(MIB), "holds no page"),
+        (|c| c.design.cache.page.value = Bytes(8192), "pages of 4KiB"),
+        (|c| c.design.cache.page.value = Bytes(3000), "flash pages"),
+        (|c| c.design.cache.logical_block.value = Bytes(10_000), "no whole number of pages"),
+        (|c| c.design.cache.erase_blocks.value = 5, "erase blocks"),
+        (|c| c.design.cache.ways.value = 0, "holds nothing"),
+        (|c| c.design.cache.write_buffer.value = Bytes(4096), "no logical block"),
+        (|c| c.design.flash.rate_per_s.value = Bytes(0), "moves nothing"),
+        (|c| c.design.dram.gbit_per_cm2.value = 0.0, "above zero"),
+        (|c| c.dram_policy = "lur".into(), "none called `lur`"),
+        (|c| c.pace.rate = Some(-1.0), "not above zero"),
+        (|c| c.pace.outstanding = Some(0), "none never end"),
+        (|c| c.pace.think = Some(Ns(1)), "closed loop only"),
+        (|c| (c.pace.rate, c.pace.speed) = (Some(1.0), Some(1.0)), "exclude each other"),
+        (
+            |c| (c.objects, c.design.cache.fill) = (true, Some(FillKind::Block)),
+            "have no neighbours",
+        ),
+    ];
+    for (change, expected) in cases {
+        let error = said(change);
+        assert!(error.contains(expected) && error.contains("\n  try: "), "{error}");
+    }
+}

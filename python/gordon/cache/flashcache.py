@@ -1,0 +1,71 @@
+"""FlashCache (Kgil and Mudge, CASES 2006): a page cache in DRAM, a second one in NAND flash.
+
+A design is a preset, a TOML file, or what such a file holds; `docs/design/flashcache.md` has the
+model.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gordon import _core, parts, presets, settings
+from gordon.presets import Device
+from gordon.runs import Progress
+
+__all__ = ["DEFAULT", "KIND", "NAME", "Options", "load", "names", "run"]
+
+NAME = KIND = "flashcache"
+DEFAULT = "cases-2006"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What only two levels may be told. Sizes and times are text (`1ms`)."""
+
+    preset: Device = DEFAULT
+    """The design: a preset (`gordon cache presets`), a TOML file, or what it holds."""
+    set_values: Sequence[str] = ()
+    """`KEY=VALUE`: values of the design changed for this run."""
+    dram_policy: str = "lru"
+    """What goes from the primary page cache: one of `gordon.cache.policies()`."""
+    backend: str = "disk"
+    """What lies below: `disk` or `origin`, a server that is asked over a network."""
+    speed: float | None = None
+    """2: requests come twice as fast as in the trace."""
+    rate: float | None = None
+    """So many requests a second, evenly, in the place of the trace's times."""
+    outstanding: int | None = None
+    """A closed loop: so many at once, whatever the trace's times."""
+    think: str | None = None
+    """In a closed loop, from an answer to the next request."""
+
+
+def names() -> list[str]:
+    """The presets."""
+    return parts.names(KIND)
+
+
+def load(design: Device) -> dict[str, Any]:
+    """The design, checked by the core."""
+    return presets.load(KIND, design)
+
+
+def run(
+    config: dict[str, Any], options: Options, flash: str, progress: Progress | None
+) -> dict[str, Any]:
+    """Two levels of `flash` bytes and the DRAM of `config`, asked for its trace."""
+    design = load(options.preset)
+    for setting in options.set_values:
+        key, value = settings.split(setting, "cache.ways=8")
+        settings.change(KIND, design, key, value)
+    pace = {name: getattr(options, name) for name in ("speed", "rate", "outstanding", "think")}
+    config = config | {
+        "design": design,
+        "flash": flash,
+        "dram_policy": options.dram_policy,
+        "backend": options.backend,
+        "pace": pace,
+    }
+    told: dict[str, Any] = json.loads(_core.flashcache_run(json.dumps(config), progress))
+    return told

@@ -1,0 +1,145 @@
+"""What a replay through a FlashCache comes to, in the terminal."""
+
+from typing import Any
+
+from gordon.cli import say
+from gordon.cli.cache_view import UNITS
+from gordon.cli.terminal import Column, Output
+from gordon.human import binary, duration, figures, short
+
+LEVELS = {
+    "dram": "DRAM",
+    "buffer": "write buffer",
+    "flash": "flash",
+    "backend": "below",
+    "written": "written anew",
+}
+POWER = {
+    "dram_read_w": "DRAM read",
+    "dram_write_w": "DRAM write",
+    "dram_idle_w": "DRAM idle",
+    "flash_read_w": "flash read",
+    "flash_program_w": "flash program",
+    "flash_erase_w": "flash erase",
+    "flash_idle_w": "flash idle",
+    "controller_w": "controller",
+    "total_w": "all",
+}
+
+
+def show(console: Output, told: dict[str, Any]) -> None:
+    """Where things were found, time, flash, wear, power, area and cost."""
+    for warning in told["warnings"]:
+        say(warning, kind="warning")
+    console.text(
+        f"flashcache, {binary(told['dram_bytes'])} DRAM ({told['dram_policy']}), "
+        f"{binary(told['flash_bytes'])} flash: {told['requests']:,} requests for "
+        f"{UNITS[told['unit']]}, {short(told['bytes'], 'B')}; modelled"
+    )
+    if told["requests"]:
+        console.text(
+            f"miss ratio {told['miss_ratio']:.4f} of requests, {told['byte_miss_ratio']:.4f} of "
+            f"bytes; {figures(told['bandwidth_mb_s'])} MB/s, {figures(told['requests_per_s'])} "
+            f"requests/s over {duration(told['simulated_s'])}"
+        )
+        console.table(_levels(told))
+    _flash(console, told)
+    backend = told["backend"]
+    console.text(
+        f"{backend['kind']}: {backend['reads']:,} reads, {short(backend['bytes_read'], 'B')}; "
+        f"{backend['writes']:,} writes, {short(backend['bytes_written'], 'B')}; busy "
+        f"{backend['busy']:.1%} of the time"
+    )
+    console.table(_power(told))
+    area, cost = told["area"], told["cost"]
+    console.text(
+        f"dies {figures(area['total_cm2'])} cm2: DRAM {figures(area['dram_cm2'])}, flash "
+        f"{figures(area['flash_cm2'])}; {figures(cost['total_usd'])} $: DRAM "
+        f"{figures(cost['dram_usd'])}, flash {figures(cost['flash_usd'])}"
+    )
+
+
+def _levels(told: dict[str, Any]) -> list[Column]:
+    rows = [(name, told["levels"][key]) for key, name in LEVELS.items()]
+    rows = [(name, level) for name, level in rows if level["requests"]]
+
+    def times(which: str) -> list[str]:
+        cells = [figures(level["latency_us"][which]) for _, level in rows]
+        return [*cells, figures(told["latency_us"][which])]
+
+    return [
+        Column("found in", [*(name for name, _ in rows), "all"]),
+        Column(
+            "requests",
+            [*(f"{level['requests']:,}" for _, level in rows), f"{told['requests']:,}"],
+            right=True,
+        ),
+        Column("share", [*(f"{level['share']:.2%}" for _, level in rows), ""], right=True),
+        Column("of bytes", [*(f"{level['byte_share']:.2%}" for _, level in rows), ""], right=True),
+        *(
+            Column(title, times(which), right=True)
+            for title, which in (("mean us", "mean"), ("p50", "p50"), ("p99", "p99"))
+        ),
+        Column("max", times("max"), right=True),
+    ]
+
+
+def _flash(console: Output, told: dict[str, Any]) -> None:
+    flash, table, wear = told["flash"], told["table"], told["wear"]
+    if flash is None:
+        return
+    ratio = table["hit_ratio"]
+    hits = "" if ratio is None else f", {ratio:.2%} of those to read found"
+    console.text(
+        f"table: {table['lookups']:,} searches of {table['lookup_ns']} ns{hits}; a miss fetches a "
+        f"{'logical block' if told['fill'] == 'block' else told['unit']}"
+    )
+    console.text(
+        f"flash: {figures(flash['accesses_per_s'])} accesses/s, {flash['pages_read']:,} pages "
+        f"read, {flash['pages_programmed']:,} programmed, {flash['erases']:,} erases; busy "
+        f"{flash['busy']:.1%} of the time"
+    )
+    console.text(
+        f"wear: {wear['evictions']:,} blocks evicted, {figures(wear['mean'])} each, standard "
+        f"deviation {figures(wear['standard_deviation'])}, {wear['min']:,} to {wear['max']:,}; hot "
+        f"blocks spared {wear['block_rule_fired']:,} times, hot sets swapped "
+        f"{wear['set_rule_fired']:,} times"
+    )
+    for life in wear["lifetimes"]:
+        lasts = "cannot be told"
+        if life["years"] is not None:
+            lasts = f"{_years(life['years'])}, the first block {_years(life['first_block_years'])}"
+        console.text(
+            f"  {life['endurance']:,} erases a block: {lasts}; worst case "
+            f"{_years(life['worst_case_years'])}"
+        )
+
+
+def _years(years: float) -> str:
+    return f"{figures(years)} years"
+
+
+def _power(told: dict[str, Any]) -> list[Column]:
+    modes = (told["power_active"], told["power_down"])
+    names = [key for key in POWER if any(mode[key] for mode in modes)]
+    each = [
+        "" if mode["energy_per_request_j"] is None else _microjoules(mode["energy_per_request_j"])
+        for mode in modes
+    ]
+
+    def cells(which: int) -> list[str]:
+        return [*(_milliwatts(modes[which][key]) for key in names), each[which]]
+
+    return [
+        Column("power", [*(POWER[key] for key in names), "a request"]),
+        Column("DRAM ready", cells(0), right=True),
+        Column("DRAM powered down", cells(1), right=True),
+    ]
+
+
+def _milliwatts(watts: float) -> str:
+    return f"{figures(watts * 1e3)} mW"
+
+
+def _microjoules(joules: float) -> str:
+    return f"{figures(joules * 1e6)} uJ"
