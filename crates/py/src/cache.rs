@@ -3,6 +3,7 @@
 use crate::error::raise;
 use crate::run::watch_runs;
 use gordon_replay::cache::flashcache::{self, FlashCacheConfig};
+use gordon_replay::cache::tiered::{self, TieredConfig};
 use gordon_replay::cache::{CacheRunConfig, policies, run};
 use gordon_replay::parse::from_json;
 use gordon_replay::run::Progress;
@@ -29,6 +30,19 @@ pub fn flashcache_run(
     let config: FlashCacheConfig = from_json(config, "flashcache").map_err(raise)?;
     let work = |progress: &Progress| flashcache::run(&config, progress);
     let report = watch_runs(py, tick, work)?.map_err(raise)?;
+    serde_json::to_string(&report).map_err(raise)
+}
+
+/// What a cache of objects in DRAM and flash that `config` (JSON) describes made of a trace, as JSON.
+#[pyfunction]
+#[pyo3(signature = (config, tick=None))]
+pub fn tiered_run(
+    py: Python<'_>,
+    config: &str,
+    tick: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let config: TieredConfig = from_json(config, "cache").map_err(raise)?;
+    let report = watch_runs(py, tick, |progress| tiered::run(&config, progress))?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
 }
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from gordon.cli import options
+from gordon.cli.cache_tiered import tiered
 
 
 @click.group(cls=options.InOrder)
@@ -207,3 +208,6 @@ def show(name: str) -> None:
     from gordon.cache import flashcache
 
     click.echo(presets.text(flashcache.KIND, name), nl=False)
+
+
+cache.add_command(tiered)

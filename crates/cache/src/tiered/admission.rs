@@ -17,11 +17,11 @@ pub enum Admission {
     /// Those offered before, among the last so many bytes of offers: the first offer is only remembered (CacheLib's
     /// "reject first").
     Ghost(u64),
-    /// By lot, so that no more is written in all than may be.
+    /// By lot, so that no more is programmed in all than may be.
     Budget(Budget),
 }
 
-/// What may be written.
+/// What may be programmed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     /// Bytes a second of the requests' time.
@@ -42,6 +42,8 @@ pub(super) struct Gate {
     began: Option<Ns>,
     next: Ns,
     before: Done,
+    /// Bytes that the medium programs for each written.
+    pub times: f64,
 }
 
 const ALL: u64 = 1 << 32;
@@ -56,7 +58,7 @@ impl Gate {
         };
         let ghosts = (Store::new(), List::new());
         let (began, next, before) = (None, Ns::ZERO, Done::default());
-        Self { admission, chance, draws: hash(seed), ghosts, began, next, before }
+        Self { admission, chance, draws: hash(seed), ghosts, began, next, before, times: 1.0 }
     }
 
     /// Time goes on; so much was done by then.
@@ -76,7 +78,7 @@ impl Gate {
     fn balance(&mut self, budget: Budget, now: Ns, done: &Done) {
         let began = *self.began.get_or_insert(now);
         let until = now + budget.every;
-        let may = budget.bytes_per_s * (until - began).as_secs() - done.written as f64;
+        let may = budget.bytes_per_s * (until - began).as_secs() / self.times - done.written as f64;
         let offered = (done.offered - self.before.offered) as f64;
         let admitted = (done.admitted - self.before.admitted) as f64;
         let written = (done.written - self.before.written) as f64;

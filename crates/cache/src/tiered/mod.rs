@@ -245,6 +245,11 @@ impl Tiered {
         }
     }
 
+    /// The medium programs so many bytes for each written: a [`Budget`] is of what is programmed.
+    pub fn amplify(&mut self, times: f64) {
+        self.gate.times = times;
+    }
+
     /// What was done so far.
     pub fn done(&self) -> Done {
         self.medium.done

@@ -8,6 +8,7 @@
 
 pub mod flashcache;
 mod load;
+pub mod tiered;
 
 use crate::ReplayError;
 use crate::config::TraceLoad;

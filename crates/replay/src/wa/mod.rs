@@ -12,16 +12,16 @@
 //!
 //! Theory is beside it where there is one for uniform writes ([`theory`]), never in its place.
 
+mod array;
 pub mod theory;
+
+pub use array::{ArrayConfig, FullArray, WaPages};
 
 use crate::ReplayError;
 use crate::random::{Component, Random};
 use crate::results::ratio;
 use crate::run::Progress;
 use gordon_device::ssd::Policy;
-use gordon_ftl::{Action, Config, Extent, Ftl, Host, Input, RequestId};
-use gordon_nand::{Geometry, Layout, Shape};
-use gordon_units::Lpn;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering;
 
@@ -103,15 +103,6 @@ pub struct WaReport {
     pub config: WaConfig,
 }
 
-/// Pages programmed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct WaPages {
-    /// With host data.
-    pub host_program: u64,
-    /// With copies made by garbage collection.
-    pub gc_program: u64,
-}
-
 /// How near two means of four windows are in the steady state.
 pub const CLOSE: f64 = 0.001;
 
@@ -139,9 +130,9 @@ pub fn write_amplification(
     let window = u64::from(config.blocks) * u64::from(config.pages_per_block);
     let mut windows = Vec::new();
     let converged = loop {
-        let before = array.pages();
+        let before = array.array.pages();
         array.write(window, progress)?;
-        windows.push(array.pages().since(before).amplification());
+        windows.push(array.array.pages().since(before).amplification());
         let mean = |windows: &[f64]| windows.iter().sum::<f64>() / ratio(MEAN as u64, 1);
         if let Some(start) = windows.len().checked_sub(2 * MEAN) {
             let (before, last) = windows[start..].split_at(MEAN);
@@ -153,9 +144,9 @@ pub fn write_amplification(
             break false;
         }
     };
-    let (before, erases) = (array.pages(), array.ftl.stats().erases);
+    let (before, erases) = (array.array.pages(), array.array.ftl().stats().erases);
     array.write(window * u64::from(MEASURED), progress)?;
-    let pages = array.pages().since(before);
+    let pages = array.array.pages().since(before);
     let b = f64::from(config.pages_per_block);
     // What rho is, in whole pages.
     let rho = ratio(u64::from(array.logical), window);
@@ -179,28 +170,15 @@ pub fn write_amplification(
         logical_pages: array.logical,
         warm_up_writes: window * windows.len() as u64,
         converged,
-        erases: array.ftl.stats().erases - erases,
+        erases: array.array.ftl().stats().erases - erases,
         version: env!("CARGO_PKG_VERSION"),
         config: config.clone(),
     })
 }
 
-impl WaPages {
-    fn since(self, then: Self) -> Self {
-        Self {
-            host_program: self.host_program - then.host_program,
-            gc_program: self.gc_program - then.gc_program,
-        }
-    }
-
-    fn amplification(self) -> f64 {
-        ratio(self.host_program + self.gc_program, self.host_program)
-    }
-}
-
 /// An array, full, and the writes to it.
 struct Array {
-    ftl: Ftl,
+    array: FullArray,
     logical: u32,
     /// Hot pages, and the share of the writes that go to them.
     hot: Option<(u32, f64)>,
@@ -232,49 +210,26 @@ impl Array {
             let why = format!("{blocks} blocks of {pages_per_block} pages");
             return Err(wrong("blocks", why, "4 blocks at least, and 2^31 pages at most"));
         }
-        let geometry = Geometry {
-            buses: 1,
-            packages_per_bus: 1,
-            dies_per_package: 1,
-            planes_per_die: 1,
-            // One block is open, one is free.
-            blocks_per_plane: blocks + 2 + u32::from(config.separate),
-            pages_per_block,
-            page_bytes: 512,
-            oob_bytes: 16,
-        };
-        let layout = Layout::new(geometry, Shape { buses: 1, dies_per_bus: 1, planes: 1 })
-            .map_err(|e| wrong("blocks", e.to_string(), "fewer blocks or pages"))?;
         let logical = (rho * ratio(pages, 1)).round() as u32;
-        let knobs = Config {
-            write_points: 1,
-            reserve: 1,
-            low_water: 1,
-            copy_points: u32::from(config.separate),
-            summary: false,
+        let array = FullArray::new(&ArrayConfig {
+            logical,
+            pages_per_block,
+            blocks,
+            separate: config.separate,
             victim: config.policy.victim(config.choices.unwrap_or(2)),
             seed: config.seed,
-            ..Config::new(&layout, logical, 1)
-        };
-        let mut ftl = Ftl::new(layout, knobs)?;
-        let loaded = ftl.preload((0..logical).map(Lpn), &mut |_, _, _| ());
-        loaded.expect("an empty array has room for what it may export");
+        })?;
         let hot = config.hot_cold.map(|HotCold { space, share }| {
             let hot = (f64::from(logical) * space).round() as u32;
             (hot.clamp(1, logical - 1), share)
         });
         Ok(Self {
-            ftl,
+            array,
             logical,
             hot,
             address: Random::new(config.seed, Component::Amplification),
             choice: Random::new(config.seed, Component::Choice),
         })
-    }
-
-    fn pages(&self) -> WaPages {
-        let stats = self.ftl.stats();
-        WaPages { host_program: stats.host_programs, gc_program: stats.gc_programs }
     }
 
     fn write(&mut self, writes: u64, progress: &Progress) -> Result<(), ReplayError> {
@@ -297,15 +252,6 @@ impl Array {
             Some((hot, share)) if self.choice.chance(share) => (0, hot),
             Some((hot, _)) => (hot, self.logical - hot),
         };
-        let first = u64::from(from) + self.address.below(count.into());
-        let extent = Extent { request: RequestId(0), first, sectors: 1 };
-        self.ftl.handle(Input::Host(Host::Write(extent)));
-        loop {
-            match self.ftl.poll() {
-                Action::Flash(op) | Action::Copy(op) => self.ftl.handle(Input::Done(op)),
-                Action::Wait => return,
-                _ => {}
-            }
-        }
+        self.array.write(u64::from(from) + self.address.below(count.into()));
     }
 }

@@ -153,7 +153,7 @@ impl Machine {
     /// The tag's key of a request's.
     #[inline]
     fn unit(&self, key: u64) -> u64 {
-        if self.by_block > 0 { key / self.by_block } else { key }
+        key.checked_div(self.by_block).unwrap_or(key)
     }
 
     /// Serves a request that comes at this time, no earlier than the one before it; answers with when

@@ -1,0 +1,1 @@
+//! What a run counts, from one end to the other.

@@ -1,0 +1,113 @@
+//! An array of flash that is full, its translation layer, and writes of single pages to it, without a clock.
+
+use crate::ReplayError;
+use crate::results::ratio;
+use gordon_ftl::{Action, Config, Extent, Ftl, Host, Input, RequestId, Victim};
+use gordon_nand::{Geometry, Layout, Shape};
+use gordon_units::Lpn;
+use serde::Serialize;
+
+/// Pages programmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct WaPages {
+    /// With host data.
+    pub host_program: u64,
+    /// With copies made by garbage collection.
+    pub gc_program: u64,
+}
+
+impl WaPages {
+    pub(super) fn since(self, then: Self) -> Self {
+        Self {
+            host_program: self.host_program - then.host_program,
+            gc_program: self.gc_program - then.gc_program,
+        }
+    }
+
+    /// All for each of the host's.
+    pub fn amplification(self) -> f64 {
+        ratio(self.host_program + self.gc_program, self.host_program)
+    }
+}
+
+/// What it is made of.
+#[derive(Clone, Debug)]
+pub struct ArrayConfig {
+    /// Pages that the host sees.
+    pub logical: u32,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Closed blocks: one more is open and one free.
+    pub blocks: u32,
+    /// Copies of garbage collection have a write point of their own (and a block more is open).
+    pub separate: bool,
+    /// What is collected.
+    pub victim: Victim,
+    /// Of the victim's draws.
+    pub seed: u64,
+}
+
+/// The array; every page was written once, in order.
+pub struct FullArray {
+    ftl: Ftl,
+}
+
+impl FullArray {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// Where the blocks do not hold the pages.
+    pub fn new(config: &ArrayConfig) -> Result<Self, ReplayError> {
+        let geometry = Geometry {
+            buses: 1,
+            packages_per_bus: 1,
+            dies_per_package: 1,
+            planes_per_die: 1,
+            // One block is open, one is free.
+            blocks_per_plane: config.blocks + 2 + u32::from(config.separate),
+            pages_per_block: config.pages_per_block,
+            page_bytes: 512,
+            oob_bytes: 16,
+        };
+        let layout = Layout::new(geometry, Shape { buses: 1, dies_per_bus: 1, planes: 1 })
+            .map_err(|e| ReplayError::impossible("blocks", e, "fewer blocks or pages"))?;
+        let knobs = Config {
+            write_points: 1,
+            reserve: 1,
+            low_water: 1,
+            copy_points: u32::from(config.separate),
+            summary: false,
+            victim: config.victim,
+            seed: config.seed,
+            ..Config::new(&layout, config.logical, 1)
+        };
+        let mut ftl = Ftl::new(layout, knobs)?;
+        let loaded = ftl.preload((0..config.logical).map(Lpn), &mut |_, _, _| ());
+        loaded.expect("an empty array has room for what it may export");
+        Ok(Self { ftl })
+    }
+
+    /// The translation layer.
+    pub fn ftl(&self) -> &Ftl {
+        &self.ftl
+    }
+
+    /// Pages programmed so far.
+    pub fn pages(&self) -> WaPages {
+        let stats = self.ftl.stats();
+        WaPages { host_program: stats.host_programs, gc_program: stats.gc_programs }
+    }
+
+    /// Writes a page; all that follows is done when it returns.
+    pub fn write(&mut self, page: u64) {
+        let extent = Extent { request: RequestId(0), first: page, sectors: 1 };
+        self.ftl.handle(Input::Host(Host::Write(extent)));
+        loop {
+            match self.ftl.poll() {
+                Action::Flash(op) | Action::Copy(op) => self.ftl.handle(Input::Done(op)),
+                Action::Wait => return,
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+"""What a cache of objects in DRAM and flash comes to, in the terminal."""
+
+from typing import Any
+
+from gordon.cli import say
+from gordon.cli.cache_view import UNITS
+from gordon.cli.terminal import Column, Output
+from gordon.human import binary, figures, short
+
+
+def show(console: Output, told: dict[str, Any]) -> None:
+    """Ratios first, then by level, then what was written."""
+    for warning in told["warnings"]:
+        say(warning, kind="warning")
+    console.text(
+        f"{told['layout']}, {binary(told['dram_bytes'])} of DRAM, {binary(told['flash_bytes'])} of "
+        f"flash: {told['requests']:,} requests for {UNITS[told['unit']]}, "
+        f"{short(told['bytes'], 'B')}; modelled"
+    )
+    if told["requests"]:
+        console.text(
+            f"miss ratio {told['miss_ratio']:.4f} of requests, {told['byte_miss_ratio']:.4f} of bytes"
+        )
+    levels = told["levels"]
+    console.table(
+        [
+            Column("level", [level["level"] for level in levels]),
+            Column("hits", [f"{level['hits']:,}" for level in levels], right=True),
+            Column(
+                "objects", [f"{level['resident_objects']:,}" for level in levels], right=True
+            ),
+            Column(
+                "bytes", [short(level["resident_bytes"], "B") for level in levels], right=True
+            ),
+        ]
+    )
+    console.text(
+        f"to know the places in flash: {short(told['index_bytes'], 'B')} of the DRAM; "
+        f"{short(told['offered_bytes'], 'B')} were offered, {short(told['admitted_bytes'], 'B')} let in, "
+        f"{short(told['written_bytes'], 'B')} written"
+    )
+    if told["write_amplification"] is not None:
+        text = (
+            f"write amplification {figures(told['write_amplification'])}: the cache's "
+            f"{figures(told['application_write_amplification'])}, the flash's "
+            f"{figures(told['device_write_amplification'])}"
+        )
+        if told["lifetime_years"] is not None:
+            text += f"; the flash lasts {figures(told['lifetime_years'])} years"
+        console.text(text)
