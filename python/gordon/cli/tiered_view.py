@@ -19,25 +19,22 @@ def show(console: Output, told: dict[str, Any]) -> None:
     )
     if told["requests"]:
         console.text(
-            f"miss ratio {told['miss_ratio']:.4f} of requests, {told['byte_miss_ratio']:.4f} of bytes"
+            f"miss ratio {told['miss_ratio']:.4f} of requests, "
+            f"{told['byte_miss_ratio']:.4f} of bytes"
         )
     levels = told["levels"]
     console.table(
         [
             Column("level", [level["level"] for level in levels]),
             Column("hits", [f"{level['hits']:,}" for level in levels], right=True),
-            Column(
-                "objects", [f"{level['resident_objects']:,}" for level in levels], right=True
-            ),
-            Column(
-                "bytes", [short(level["resident_bytes"], "B") for level in levels], right=True
-            ),
+            Column("objects", [f"{level['resident_objects']:,}" for level in levels], right=True),
+            Column("bytes", [short(level["resident_bytes"], "B") for level in levels], right=True),
         ]
     )
     console.text(
         f"to know the places in flash: {short(told['index_bytes'], 'B')} of the DRAM; "
-        f"{short(told['offered_bytes'], 'B')} were offered, {short(told['admitted_bytes'], 'B')} let in, "
-        f"{short(told['written_bytes'], 'B')} written"
+        f"{short(told['offered_bytes'], 'B')} were offered, "
+        f"{short(told['admitted_bytes'], 'B')} let in, {short(told['written_bytes'], 'B')} written"
     )
     if told["write_amplification"] is not None:
         text = (

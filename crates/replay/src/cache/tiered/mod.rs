@@ -6,8 +6,6 @@
 //! Requests come at the trace's times, which only a lifetime needs.
 
 mod config;
-#[cfg(test)]
-mod tests;
 
 pub use config::{AdmissionConfig, DeviceConfig, LayoutKind, PAGE, TieredConfig};
 
@@ -180,7 +178,7 @@ impl Flash {
 /// # Errors
 /// Parts that do not fit each other, a trace that cannot be read, a stop.
 pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, ReplayError> {
-    let shape = config.shape()?;
+    let (shape, admission) = (config.shape()?, config.admission()?);
     if config.trace.repeat != 1 {
         let why = "a cache is asked for a trace once";
         return Err(ReplayError::impossible("trace.repeat", why, "1"));
@@ -188,7 +186,7 @@ pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, R
     let mut flash = Flash::new(config, shape.flash)?;
     let mut load = Load::open(&config.trace, config.objects, Kind::Lru)?;
     load.stamps = Some(Vec::new());
-    let mut cache = Tiered::new(config.dram.0, &shape, config.admission()?, config.seed);
+    let mut cache = Tiered::new(config.dram.0, &shape, admission, config.seed);
     let mut levels = [
         LevelCount { level: "dram", ..LevelCount::default() },
         LevelCount { level: "flash", ..LevelCount::default() },
@@ -246,6 +244,13 @@ pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, R
     }
     if let Some(first) = load.first_skipped() {
         warnings.push(format!("malformed requests were left out, the first: {first}"));
+    }
+    if levels[0].resident_objects == 0 && requests > 0 {
+        let index = gordon_units::Bytes(cache.index_bytes());
+        warnings.push(format!(
+            "the places in flash take {index} of the {} of DRAM: nothing more is let in",
+            config.dram
+        ));
     }
     if done.written < 2 * shape.flash {
         warnings.push(

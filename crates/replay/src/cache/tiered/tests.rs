@@ -1,1 +1,0 @@
-//! What a run counts, from one end to the other.

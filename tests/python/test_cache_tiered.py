@@ -1,0 +1,197 @@
+"""`gordon cache tiered`: beside a plain model, what is counted, lifetimes, bad input."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gordon import GordonError
+from gordon.cache import tiered
+
+from conftest import Run
+
+KIB = 1024
+SMALL: dict[str, Any] = {
+    "dram": "60KiB", "flash": "1MiB", "segment": "16KiB", "pages_per_block": 16,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[int, int]]]:
+    """60,000 requests, one each second, for 20,000 objects, some much more popular than others."""
+    draw = random.Random(5)
+    asked = [int(20_000 * draw.random() ** 3) for _ in range(60_000)]
+    sized = [(key, 50 + key * 7919 % 1000) for key in asked]
+    path = tmp_path_factory.mktemp("tiered") / "objects.oracleGeneral.bin"
+    path.write_bytes(
+        b"".join(struct.pack("<IQIq", at, key, size, -1) for at, (key, size) in enumerate(sized))
+    )
+    return path, sized
+
+
+def log_model(sized: list[tuple[int, int]], dram: int, flash: int, segment: int) -> dict[str, Any]:
+    """A log of segments below a least-recently-used DRAM, ten bytes of it for each object below."""
+    above: OrderedDict[int, int] = OrderedDict()
+    segments: list[dict[int, int]] = [{} for _ in range(flash // segment)]
+    used, at, written = 0, 0, 0
+    where: dict[int, int] = {}
+    hits = [0, 0]
+    for key, size in sized:
+        if key in above:
+            above.move_to_end(key)
+            hits[0] += 1
+            continue
+        if key in where:
+            hits[1] += 1
+            continue
+        if size <= dram - 10 * len(where):
+            above[key] = size
+        while sum(above.values()) > dram - 10 * len(where):
+            old, old_size = above.popitem(last=False)
+            if used + old_size > segment:
+                written += segment
+                at, used = (at + 1) % len(segments), 0
+                for gone in segments[at]:
+                    del where[gone]
+                segments[at] = {}
+            segments[at][old] = old_size
+            where[old] = at
+            used += old_size
+    return {"hits": hits, "written": written, "flash": len(where), "dram": len(above)}
+
+
+def test_a_log_is_what_a_plain_model_says(trace: tuple[Path, list[tuple[int, int]]]) -> None:
+    path, sized = trace
+    dram, flash, segment = 60 * KIB, 1024 * KIB, 64 * KIB
+    told = tiered.replay(
+        path, dram="60KiB", flash="1MiB", layout="log", segment="64KiB", no_reinsert=True,
+        pages_per_block=16,
+    )  # fmt: skip
+    model = log_model(sized, dram, flash, segment)
+    assert [level["hits"] for level in told["levels"]] == model["hits"]
+    assert told["written_bytes"] == model["written"]
+    residents = [level["resident_objects"] for level in told["levels"]]
+    assert residents == [model["dram"], model["flash"]]
+    assert told["index_bytes"] == 10 * model["flash"]
+    # Segments of whole erase blocks leave nothing to copy.
+    assert told["device_write_amplification"] == 1.0
+
+
+@pytest.mark.parametrize("layout", tiered.LAYOUTS)
+def test_what_is_counted_adds_up(trace: tuple[Path, list[tuple[int, int]]], layout: str) -> None:
+    path, sized = trace
+    told = tiered.replay(
+        path, dram="60KiB", flash="1MiB", layout=layout, segment="16KiB", pages_per_block=16
+    )
+    dram, flash = told["levels"]
+    assert told["requests"] == len(sized) == told["hits"] + told["misses"]
+    assert told["hits"] == dram["hits"] + flash["hits"]
+    assert told["bytes"] == sum(size for _, size in sized)
+    assert told["bytes"] - told["miss_bytes"] == dram["hit_bytes"] + flash["hit_bytes"]
+    assert told["offered_bytes"] == told["admitted_bytes"]
+    assert told["application_write_amplification"] == told["written_bytes"] / told["admitted_bytes"]
+    both = told["application_write_amplification"] * told["device_write_amplification"]
+    assert told["write_amplification"] == pytest.approx(both)
+    assert flash["resident_bytes"] <= told["flash_bytes"]
+    assert dram["resident_bytes"] + told["index_bytes"] <= told["dram_bytes"]
+    # Raw bytes x erases over bytes programmed a year.
+    programmed = told["written_bytes"] * told["device_write_amplification"]
+    years = 2**20 / 0.93 * 3000 / programmed * told["simulated_s"] / (365.25 * 86400)
+    assert told["lifetime_years"] == pytest.approx(years)
+
+
+def test_layouts_differ_as_kangaroo_says(trace: tuple[Path, list[tuple[int, int]]]) -> None:
+    # A log writes once, sets a page for each object; a log before them some of both.
+    path, _ = trace
+    told = {
+        layout: tiered.replay(
+            path, dram="60KiB", flash="1MiB", layout=layout, segment="16KiB", log_share=0.1,
+            no_reinsert=True, pages_per_block=16,
+        )
+        for layout in tiered.LAYOUTS
+    }  # fmt: skip
+    amplification = {name: one["application_write_amplification"] for name, one in told.items()}
+    assert amplification["log"] < 1.1
+    assert amplification["log"] < amplification["log-sets"] < amplification["sets"] * 0.8
+    assert told["log-sets"]["index_bytes"] < told["log"]["index_bytes"] / 2
+
+
+def test_a_lifetime_is_kept(trace: tuple[Path, list[tuple[int, int]]]) -> None:
+    path, _ = trace
+    common: dict[str, Any] = {
+        "dram": "60KiB", "flash": "1MiB", "layout": "sets", "pages_per_block": 16,
+        "endurance": 1000,
+    }  # fmt: skip
+    free = tiered.replay(path, **common)
+    years = 2 * free["lifetime_years"]
+    told = tiered.replay(path, admission=f"years:{years}", **common)
+    assert years * 0.97 < told["lifetime_years"] < years * 1.1
+    assert told["admits"] < 1
+    assert told["misses"] > free["misses"]
+    # The same seed, the same answer; another, another.
+    again = tiered.replay(path, admission=f"years:{years}", **common)
+    assert told == again
+    other = tiered.replay(path, admission=f"years:{years}", seed=2, **common)
+    assert told["misses"] != other["misses"]
+
+
+def test_admissions_let_in_less(trace: tuple[Path, list[tuple[int, int]]]) -> None:
+    path, _ = trace
+    common: dict[str, Any] = {
+        "dram": "100KiB",
+        "flash": "1MiB",
+        "segment": "16KiB",
+        "pages_per_block": 16,
+    }
+    told = {
+        name: tiered.replay(path, admission=name, **common)
+        for name in ("all", "random:0.5", "hits:2", "ghost:1MiB")
+    }
+    parts = {name: one["admitted_bytes"] / one["offered_bytes"] for name, one in told.items()}
+    assert parts["all"] == 1
+    assert parts["random:0.5"] == pytest.approx(0.5, abs=0.02)
+    assert 0 < parts["hits:2"] < 0.7
+    assert 0 < parts["ghost:1MiB"] < 0.7
+
+
+def test_the_command(run: Run, trace: tuple[Path, list[tuple[int, int]]], tmp_path: Path) -> None:
+    path, _ = trace
+    out = tmp_path / "told.json"
+    common = ["cache", "tiered", str(path), "--dram", "60KiB", "--flash", "1MiB"]
+    ran = run(*common, "--segment", "16KiB", "--pages-per-block", "16", "--json", str(out))
+    assert ran.status == 0, ran.err
+    told = json.loads(out.read_text())
+    assert told["layout"] == "log-sets"
+    assert f"miss ratio {told['miss_ratio']:.4f} of requests" in ran.out
+    assert told["provenance"]["config"]["log_share"] == 0.05
+    assert told["provenance"]["trace"]["requests"] == 60_000
+
+
+@pytest.mark.parametrize(
+    ("options", "what", "hint"),
+    [
+        ({"admission": "hits"}, "admission: there is no `hits`", "hits:2"),
+        ({"admission": "ghosts:1"}, "admission: there is no `ghosts:1`", "ghost:64MiB"),
+        ({"admission": "random:2"}, "2 is no part", "random:0.5"),
+        ({"admission": "years:0"}, "0 years", "years:5"),
+        ({"segment": "1MiB", "layout": "log"}, "1 segments", "smaller segment"),
+        ({"set_size": "1000"}, "not whole pages", "4KiB"),
+        ({"dram": "2900"}, "filters", "more DRAM"),
+        ({"spare": 0.0}, "stale pages need room", "0.07"),
+        ({"threshold": 0}, "not written for nothing", "1 or more"),
+    ],
+)
+def test_what_cannot_be(
+    trace: tuple[Path, list[tuple[int, int]]], options: dict[str, Any], what: str, hint: str
+) -> None:
+    path, _ = trace
+    with pytest.raises(GordonError) as caught:
+        tiered.replay(path, **SMALL | options)
+    assert what in caught.value.args[0]
+    assert hint in caught.value.args[1]
