@@ -148,7 +148,7 @@ fn admissions_by_hand() {
 fn a_budget_is_kept() {
     // 400 bytes a millisecond are offered, of which sets of 4000 make ten times as much; 1 MB a second may be.
     let sets = Shape { flash: 4_000_000, set: 4000, ..shape(Layout::Sets) };
-    let budget = Budget { bytes_per_s: 1e6, every: Ns(100_000_000) };
+    let budget = Budget { bytes_per_s: 1e6, every: 62_500 };
     let mut cache = Tiered::new(100_000, &sets, Admission::Budget(budget), 3);
     let mut written = Vec::new();
     for key in 0..200_000 {

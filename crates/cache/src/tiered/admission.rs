@@ -26,8 +26,8 @@ pub enum Admission {
 pub struct Budget {
     /// Bytes a second of the requests' time.
     pub bytes_per_s: f64,
-    /// How often the part that is let in is set anew.
-    pub every: Ns,
+    /// The part that is let in is set anew each time so many bytes have been offered.
+    pub every: u64,
 }
 
 /// An admission at work.
@@ -38,10 +38,12 @@ pub(super) struct Gate {
     draws: u64,
     /// Of [`Admission::Ghost`]: what was offered.
     ghosts: (Store, List),
-    /// Of [`Admission::Budget`]: the first request, when the part is next set, and what was done when it last was.
+    /// Of [`Admission::Budget`]: the first request; when the part was last set, and what was done by then.
     began: Option<Ns>,
-    next: Ns,
+    set: Ns,
     before: Done,
+    /// Bytes written for each let in, when last something was.
+    each: f64,
     /// Bytes that the medium programs for each written.
     pub times: f64,
 }
@@ -57,37 +59,49 @@ impl Gate {
             _ => ALL,
         };
         let ghosts = (Store::new(), List::new());
-        let (began, next, before) = (None, Ns::ZERO, Done::default());
-        Self { admission, chance, draws: hash(seed), ghosts, began, next, before, times: 1.0 }
+        let (began, set, before) = (None, Ns::ZERO, Done::default());
+        Self {
+            admission,
+            chance,
+            draws: hash(seed),
+            ghosts,
+            began,
+            set,
+            before,
+            each: 1.0,
+            times: 1.0,
+        }
     }
 
     /// Time goes on; so much was done by then.
     #[inline]
     pub fn at(&mut self, now: Ns, done: &Done) {
         if let Admission::Budget(budget) = self.admission
-            && now >= self.next
+            && (self.began.is_none() || done.offered - self.before.offered >= budget.every)
         {
             self.balance(budget, now, done);
         }
     }
 
-    /// Sets the part anew: what may be written until the next time, over what would be if all that was offered
-    /// in the last span had been let in.
+    /// Sets the part anew: what may be written in a span as long as the last, over what would have been in
+    /// that, had all been let in.
     #[cold]
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // bytes far below 2^53
     fn balance(&mut self, budget: Budget, now: Ns, done: &Done) {
         let began = *self.began.get_or_insert(now);
-        let until = now + budget.every;
-        let may = budget.bytes_per_s * (until - began).as_secs() / self.times - done.written as f64;
+        let until = now + now.saturating_sub(self.set.max(began));
+        let may = budget.bytes_per_s * until.saturating_sub(began).as_secs() / self.times
+            - done.written as f64;
         let offered = (done.offered - self.before.offered) as f64;
         let admitted = (done.admitted - self.before.admitted) as f64;
         let written = (done.written - self.before.written) as f64;
-        // Before anything was let in, a byte let in is a byte written.
-        let each = if admitted > 0.0 && written > 0.0 { written / admitted } else { 1.0 };
-        let would = offered * each;
+        if admitted > 0.0 && written > 0.0 {
+            self.each = written / admitted;
+        }
+        let would = offered * self.each;
         let part = if would > 0.0 { (may / would).clamp(0.0, 1.0) } else { 1.0 };
         self.chance = (part * ALL as f64) as u64;
-        (self.next, self.before) = (until, *done);
+        (self.set, self.before) = (now, *done);
     }
 
     /// The part that is let in by lot.

@@ -4,7 +4,7 @@ use crate::ReplayError;
 use crate::config::TraceLoad;
 use gordon_cache::tiered::{Admission, Budget, Layout, Shape};
 use gordon_device::ssd;
-use gordon_units::{Bytes, Ns};
+use gordon_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a page of the flash beneath: what is written there at once.
@@ -212,7 +212,9 @@ impl TieredConfig {
                 let raw = self.flash.0 as f64 / (1.0 - self.device.spare);
                 let bytes = raw * self.device.endurance as f64;
                 let seconds = years * DAYS * 86_400.0;
-                Admission::Budget(Budget { bytes_per_s: bytes / seconds, every: Ns::SECOND * 60 })
+                // Some hundred times for each time that flash could be filled.
+                let every = self.flash.0 / 128;
+                Admission::Budget(Budget { bytes_per_s: bytes / seconds, every })
             }
             AdmissionConfig::Years(years) => {
                 return Err(wrong("admission", format!("{years} years"), "years:5"));
