@@ -8,6 +8,7 @@ use crate::manifest::{
     VERSION,
 };
 use crate::model::{BlockFlags, BlockIo, BlockOp, CommandSample, DiskSample, Sample};
+use crate::write::{SUM, Sum};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, PrimitiveArray, RecordBatch};
@@ -86,10 +87,7 @@ impl Trace {
             let why = known.map_or("capture made none".to_owned(), |u| u.why.clone());
             return Err(TraceError::NoBlockLog { path: self.path.clone(), why });
         };
-        let path = self.path.join(BLOCK_FILE);
-        let reader = batches(&path)?;
-        let (names, index) = (Vec::new(), HashMap::new());
-        Ok(BlockReader { path, reader, names, index, last: Ns::ZERO, rows: part.rows })
+        BlockReader::open(self.path.join(BLOCK_FILE), part.rows)
     }
 
     fn totals(&self) -> Result<Vec<Sample>, TraceError> {
@@ -246,7 +244,7 @@ fn check(folder: &Path, part: &Part, specs: &[Spec]) -> Result<(), TraceError> {
         let why = format!("it has {size} bytes where the manifest says {}", part.bytes);
         return Err(TraceError::damaged(&path, why));
     }
-    let sum = sum(&path).map_err(|source| TraceError::Read { path: path.clone(), source })?;
+    let sum = sum(&path, size).map_err(|source| TraceError::Read { path: path.clone(), source })?;
     if sum != part.crc32 {
         return Err(TraceError::damaged(&path, "its bytes have changed (CRC-32)"));
     }
@@ -256,6 +254,15 @@ fn check(folder: &Path, part: &Part, specs: &[Spec]) -> Result<(), TraceError> {
         let why = format!("it has {rows} rows where the manifest says {}", part.rows);
         return Err(TraceError::damaged(&path, why));
     }
+    columns(&path, &builder, specs)
+}
+
+/// Checks that the columns of a part are there.
+fn columns(
+    path: &Path,
+    builder: &ParquetRecordBatchReaderBuilder<File>,
+    specs: &[Spec],
+) -> Result<(), TraceError> {
     for field in schema(specs).fields() {
         let same = builder.schema().field_with_name(field.name()).is_ok_and(|found| {
             found.data_type() == field.data_type() && (field.is_nullable() || !found.is_nullable())
@@ -263,14 +270,15 @@ fn check(folder: &Path, part: &Part, specs: &[Spec]) -> Result<(), TraceError> {
         if !same {
             let why =
                 format!("its column {} is not there or not {}", field.name(), field.data_type());
-            return Err(TraceError::damaged(&path, why));
+            return Err(TraceError::damaged(path, why));
         }
     }
     Ok(())
 }
 
-fn sum(path: &Path) -> io::Result<u32> {
-    let (mut file, mut sum) = (File::open(path)?, crc32fast::Hasher::new());
+/// The check sum of its first `bytes`.
+fn sum(path: &Path, bytes: u64) -> io::Result<u32> {
+    let (mut file, mut sum) = (File::open(path)?.take(bytes), crc32fast::Hasher::new());
     let mut buffer = vec![0; 1 << 18];
     loop {
         match file.read(&mut buffer)? {
@@ -329,6 +337,37 @@ pub struct BlockReader {
 }
 
 impl BlockReader {
+    fn open(path: PathBuf, rows: u64) -> Result<Self, TraceError> {
+        let reader = batches(&path)?;
+        let (names, index) = (Vec::new(), HashMap::new());
+        Ok(Self { path, reader, names, index, last: Ns::ZERO, rows })
+    }
+
+    /// The requests of a block log that is one file: a generated one, or `block.parquet` by itself.
+    ///
+    /// # Errors
+    /// Where it is no Parquet file, or without the columns of a block log.
+    pub fn file(path: &Path) -> Result<Self, TraceError> {
+        let builder = builder(path)?;
+        columns(path, &builder, BLOCK)?;
+        let metadata = builder.metadata().file_metadata();
+        let said = metadata.key_value_metadata().into_iter().flatten().find(|kv| kv.key == SUM);
+        if let Some(said) = said.and_then(|kv| kv.value.as_ref()) {
+            let said: Result<Sum, _> = said.parse();
+            let whole =
+                said.is_ok_and(|said| sum(path, said.bytes).is_ok_and(|found| found == said.crc32));
+            if !whole {
+                return Err(TraceError::damaged(path, "its bytes have changed (CRC-32)"));
+            }
+        }
+        Self::open(path.to_owned(), u64::try_from(metadata.num_rows()).unwrap_or(0))
+    }
+
+    /// Whether [`BlockReader::file`] would take it for a block log.
+    pub(crate) fn is_file(path: &Path) -> bool {
+        builder(path).is_ok_and(|builder| columns(path, &builder, BLOCK).is_ok())
+    }
+
     /// Requests in the whole trace.
     pub fn rows(&self) -> u64 {
         self.rows

@@ -16,6 +16,7 @@ use arrow_schema::{Field, Schema};
 use gordon_units::Ns;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -72,17 +73,24 @@ impl Folder {
         let written = File::create(&path)
             .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
         written.map_err(|e| TraceError::write(&path, e))?;
-        let renamed = renameat_with(CWD, &self.partial, CWD, &self.out, RenameFlags::NOREPLACE)
-            .or_else(|error| match error {
+        rename(&self.partial, &self.out)
+    }
+}
+
+/// Gives what is whole its name, where nothing else has it.
+fn rename(partial: &Path, out: &Path) -> Result<(), TraceError> {
+    let renamed =
+        renameat_with(CWD, partial, CWD, out, RenameFlags::NOREPLACE).or_else(
+            |error| match error {
                 // A file system without that flag.
-                rustix::io::Errno::INVAL => rustix::fs::rename(&self.partial, &self.out),
+                rustix::io::Errno::INVAL => rustix::fs::rename(partial, out),
                 other => Err(other),
-            });
-        match renamed {
-            Ok(()) => Ok(()),
-            Err(rustix::io::Errno::EXIST) => Err(TraceError::Exists(self.out.clone())),
-            Err(error) => Err(TraceError::write(&self.out, error.into())),
-        }
+            },
+        );
+    match renamed {
+        Ok(()) => Ok(()),
+        Err(rustix::io::Errno::EXIST) => Err(TraceError::Exists(out.to_owned())),
+        Err(error) => Err(TraceError::write(out, error.into())),
     }
 }
 
@@ -97,12 +105,14 @@ impl Drop for Folder {
 struct Summed {
     file: File,
     sum: crc32fast::Hasher,
+    bytes: u64,
 }
 
 impl io::Write for Summed {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let len = self.file.write(bytes)?;
         self.sum.update(&bytes[..len]);
+        self.bytes += len as u64;
         Ok(len)
     }
 
@@ -123,15 +133,14 @@ struct PartFile {
 
 impl PartFile {
     fn create(
-        folder: &Folder,
+        path: PathBuf,
         name: &'static str,
         specs: &[Spec],
         columns: Vec<Column>,
         deltas: &[&str],
     ) -> Result<Self, TraceError> {
-        let path = folder.file(name);
         let file = File::create(&path).map_err(|e| TraceError::write(&path, e))?;
-        let file = Summed { file, sum: crc32fast::Hasher::new() };
+        let file = Summed { file, sum: crc32fast::Hasher::new(), bytes: 0 };
         let zstd = ZstdLevel::try_new(1).expect("zstd has a level 1");
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(zstd))
@@ -168,7 +177,7 @@ impl PartFile {
 
     fn finish(mut self) -> Result<Part, TraceError> {
         self.writer.finish().map_err(|e| TraceError::parquet_write(&self.path, e))?;
-        let Summed { file, sum } = self.writer.inner();
+        let Summed { file, sum, .. } = self.writer.inner();
         let size = file.sync_all().and_then(|()| file.metadata());
         Ok(Part {
             file: self.name.to_owned(),
@@ -190,10 +199,12 @@ pub(crate) struct ActivityWriter {
 
 impl ActivityWriter {
     pub(crate) fn create(folder: &Folder, columns: &Columns) -> Result<Self, TraceError> {
-        let (activity, disks) = (columns.activity.clone(), columns.disks.clone());
+        let part = |name, specs, columns: &Vec<Column>| {
+            PartFile::create(folder.file(name), name, specs, columns.clone(), &["t_ns"])
+        };
         Ok(Self {
-            activity: PartFile::create(folder, ACTIVITY_FILE, ACTIVITY, activity, &["t_ns"])?,
-            disks: PartFile::create(folder, DISKS_FILE, DISKS, disks, &["t_ns"])?,
+            activity: part(ACTIVITY_FILE, ACTIVITY, &columns.activity)?,
+            disks: part(DISKS_FILE, DISKS, &columns.disks)?,
             rows: Vec::new(),
             disk_rows: 0,
         })
@@ -298,8 +309,12 @@ pub struct BlockWriter {
 
 impl BlockWriter {
     pub(crate) fn create(folder: &Folder, columns: Vec<Column>) -> Result<Self, TraceError> {
+        Self::at(folder.file(BLOCK_FILE), columns)
+    }
+
+    fn at(path: PathBuf, columns: Vec<Column>) -> Result<Self, TraceError> {
         let deltas = ["time_ns", "sector", "latency_ns"];
-        let file = PartFile::create(folder, BLOCK_FILE, BLOCK, columns, &deltas)?;
+        let file = PartFile::create(path, BLOCK_FILE, BLOCK, columns, &deltas)?;
         let (rows, names, index) = (Vec::new(), Vec::new(), HashMap::new());
         Ok(Self { file, rows, names, index, last: Ns::ZERO })
     }
@@ -367,6 +382,20 @@ impl BlockWriter {
         }
         self.file.finish()
     }
+
+    /// The same, of a file that says of itself what it is and what its bytes add up to.
+    fn finish_alone(mut self, about: &serde_json::Value) -> Result<(), TraceError> {
+        if !self.rows.is_empty() {
+            self.group()?;
+        }
+        let PartFile { path, writer, .. } = &mut self.file;
+        writer.sync().map_err(|e| TraceError::write(path, e))?;
+        let Summed { sum, bytes, .. } = writer.inner();
+        let sum = Sum { bytes: *bytes, crc32: sum.clone().finalize() };
+        writer.append_key_value_metadata(KeyValue::new(ABOUT.to_owned(), about.to_string()));
+        writer.append_key_value_metadata(KeyValue::new(SUM.to_owned(), sum.to_string()));
+        self.file.finish().map(drop)
+    }
 }
 
 /// Writes a trace that holds a block log alone.
@@ -392,6 +421,75 @@ impl BlockLogWriter {
         manifest.parts = vec![self.block.finish()?];
         manifest.block.get_or_insert_default();
         self.folder.commit(&manifest)
+    }
+}
+
+/// In the metadata of a block log that is one file: what it is, JSON.
+pub(crate) const ABOUT: &str = "gordon";
+/// And its [`Sum`].
+pub(crate) const SUM: &str = "gordon.crc32";
+
+/// How many bytes a file starts with, before its footer, and their CRC-32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sum {
+    pub bytes: u64,
+    pub crc32: u32,
+}
+
+impl std::fmt::Display for Sum {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {:08x}", self.bytes, self.crc32)
+    }
+}
+
+impl std::str::FromStr for Sum {
+    type Err = std::num::ParseIntError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (bytes, crc32) = text.split_once(' ').unwrap_or_default();
+        Ok(Self { bytes: bytes.parse()?, crc32: u32::from_str_radix(crc32, 16)? })
+    }
+}
+
+/// Writes a block log as one file, without a folder: `block.parquet` by itself. It lies beside its
+/// place until it is whole; what is dropped before that is removed.
+pub(crate) struct BlockFileWriter {
+    block: Option<BlockWriter>,
+    partial: PathBuf,
+    out: PathBuf,
+}
+
+impl BlockFileWriter {
+    pub fn create(out: &Path, columns: Vec<Column>) -> Result<Self, TraceError> {
+        if out.symlink_metadata().is_ok() {
+            return Err(TraceError::Exists(out.to_owned()));
+        }
+        let mut name = out.file_name().unwrap_or_default().to_owned();
+        if name.is_empty() {
+            let why = format!("`{}` names no file to make", out.display());
+            return Err(TraceError::Option { option: "output", why });
+        }
+        name.push(format!(".partial-{}", std::process::id()));
+        let partial = out.with_file_name(name);
+        let block = BlockWriter::at(partial.clone(), columns)?;
+        Ok(Self { block: Some(block), partial, out: out.to_owned() })
+    }
+
+    pub fn block(&mut self) -> &mut BlockWriter {
+        self.block.as_mut().expect("it is there until it is finished")
+    }
+
+    /// Completes the file and gives it its name; `about` says where its requests come from, in its
+    /// own metadata.
+    pub fn finish(mut self, about: &serde_json::Value) -> Result<(), TraceError> {
+        self.block.take().expect("it is finished once").finish_alone(about)?;
+        rename(&self.partial, &self.out)
+    }
+}
+
+impl Drop for BlockFileWriter {
+    fn drop(&mut self) {
+        // After the rename there is nothing here any more.
+        let _ = fs::remove_file(&self.partial);
     }
 }
 

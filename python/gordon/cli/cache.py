@@ -1,4 +1,4 @@
-"""`gordon cache replay`, `policies`."""
+"""`gordon cache replay`, `policies`; `generate` has a file of its own."""
 
 import json
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from gordon.cli import options
+from gordon.cli.cache_generate import generate
 
 
 @click.group(cls=options.InOrder)
@@ -99,3 +100,6 @@ def policies() -> None:
             Column("follows", sources, wraps=True),
         ]
     )
+
+
+cache.add_command(generate)
