@@ -4,7 +4,7 @@
 //!
 //! | | Barford and Crovella | here |
 //! |---|---|---|
-//! | file sizes | body log-normal (9.357, 1.318) below 133,000 B, tail Pareto (133,000, 1.1) | the same; 7 % in the tail, and none above a hundredth of the set |
+//! | file sizes | body log-normal (9.357, 1.318) below 133,000 B, tail Pareto (133,000, 1.1) | the same; 7 % in the tail (assumed), and none above a hundredth of the set |
 //! | popularity | Zipf | a page of 16 KiB has half of the requests, Zipf (exponent 1) the others |
 //! | sizes asked for | Pareto (1,000, 1.0) | the same among the others: popular places are dealt to files so |
 //! | references of a page | Pareto (1, 2.43) | the same, rounded down |
@@ -22,7 +22,7 @@ use std::collections::BinaryHeap;
 
 pub(super) const BODY: (f64, f64) = (9.357, 1.318);
 pub(super) const TAIL: (f64, f64) = (133_000.0, 1.1);
-/// Files in the tail.
+/// Files in the tail. Assumed: the laws of both parts leave it open (the body's own has 3.2 % there).
 pub(super) const IN_TAIL: f64 = 0.07;
 pub(super) const REQUESTED: f64 = 1_000.0;
 pub(super) const REFERENCES: (f64, f64) = (1.0, 2.43);
