@@ -8,7 +8,7 @@ use crate::manifest::{
     VERSION,
 };
 use crate::model::{BlockFlags, BlockIo, BlockOp, CommandSample, DiskSample, Sample};
-use crate::write::{SUM, Sum};
+use crate::write::SEAL;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, PrimitiveArray, RecordBatch};
@@ -244,7 +244,7 @@ fn check(folder: &Path, part: &Part, specs: &[Spec]) -> Result<(), TraceError> {
         let why = format!("it has {size} bytes where the manifest says {}", part.bytes);
         return Err(TraceError::damaged(&path, why));
     }
-    let sum = sum(&path, size).map_err(|source| TraceError::Read { path: path.clone(), source })?;
+    let sum = sum(&path).map_err(|source| TraceError::Read { path: path.clone(), source })?;
     if sum != part.crc32 {
         return Err(TraceError::damaged(&path, "its bytes have changed (CRC-32)"));
     }
@@ -276,13 +276,31 @@ fn columns(
     Ok(())
 }
 
-/// The check sum of its first `bytes`.
-fn sum(path: &Path, bytes: u64) -> io::Result<u32> {
-    let (mut file, mut sum) = (File::open(path)?.take(bytes), crc32fast::Hasher::new());
+fn sum(path: &Path) -> io::Result<u32> {
+    let mut sum = crc32fast::Hasher::new();
+    add(&mut File::open(path)?, &mut sum)?;
+    Ok(sum.finalize())
+}
+
+/// Whether a block log that is one file has the check sum that it says.
+fn is_sealed(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    let mut start = [0; SEAL.len() + 4];
+    file.read_exact(&mut start)?;
+    let (seal, said) = start.split_at_mut(SEAL.len());
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(seal);
+    sum.update(&[0; 4]);
+    add(&mut file, &mut sum)?;
+    Ok(sum.finalize().to_le_bytes() == *said)
+}
+
+/// Adds the rest of a file to a check sum.
+fn add(file: &mut File, sum: &mut crc32fast::Hasher) -> io::Result<()> {
     let mut buffer = vec![0; 1 << 18];
     loop {
         match file.read(&mut buffer)? {
-            0 => return Ok(sum.finalize()),
+            0 => return Ok(()),
             len => sum.update(&buffer[..len]),
         }
     }
@@ -343,29 +361,34 @@ impl BlockReader {
         Ok(Self { path, reader, names, index, last: Ns::ZERO, rows })
     }
 
-    /// The requests of a block log that is one file: a generated one, or `block.parquet` by itself.
+    /// The requests of a block log that is one file, as generated ones are.
     ///
     /// # Errors
-    /// Where it is no Parquet file, or without the columns of a block log.
+    /// Where it is none, or is damaged.
     pub fn file(path: &Path) -> Result<Self, TraceError> {
-        let builder = builder(path)?;
-        columns(path, &builder, BLOCK)?;
-        let metadata = builder.metadata().file_metadata();
-        let said = metadata.key_value_metadata().into_iter().flatten().find(|kv| kv.key == SUM);
-        if let Some(said) = said.and_then(|kv| kv.value.as_ref()) {
-            let said: Result<Sum, _> = said.parse();
-            let whole =
-                said.is_ok_and(|said| sum(path, said.bytes).is_ok_and(|found| found == said.crc32));
-            if !whole {
+        if !Self::is_file(path) {
+            return Err(TraceError::foreign(path, "it is a file, and no block log of ours"));
+        }
+        // The Parquet reader may panic on what is not as it was written.
+        match is_sealed(path) {
+            Ok(true) => {}
+            Ok(false) => {
                 return Err(TraceError::damaged(path, "its bytes have changed (CRC-32)"));
             }
+            Err(source) => return Err(TraceError::Read { path: path.to_owned(), source }),
         }
-        Self::open(path.to_owned(), u64::try_from(metadata.num_rows()).unwrap_or(0))
+        let builder = builder(path)?;
+        columns(path, &builder, BLOCK)?;
+        let rows = builder.metadata().file_metadata().num_rows();
+        Self::open(path.to_owned(), u64::try_from(rows).unwrap_or(0))
     }
 
-    /// Whether [`BlockReader::file`] would take it for a block log.
+    /// Whether it starts as a block log that is one file.
     pub(crate) fn is_file(path: &Path) -> bool {
-        builder(path).is_ok_and(|builder| columns(path, &builder, BLOCK).is_ok())
+        let mut start = [0; SEAL.len()];
+        path.is_file()
+            && File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok())
+            && start == *SEAL
     }
 
     /// Requests in the whole trace.

@@ -21,8 +21,9 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -105,14 +106,12 @@ impl Drop for Folder {
 struct Summed {
     file: File,
     sum: crc32fast::Hasher,
-    bytes: u64,
 }
 
 impl io::Write for Summed {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let len = self.file.write(bytes)?;
         self.sum.update(&bytes[..len]);
-        self.bytes += len as u64;
         Ok(len)
     }
 
@@ -140,7 +139,7 @@ impl PartFile {
         deltas: &[&str],
     ) -> Result<Self, TraceError> {
         let file = File::create(&path).map_err(|e| TraceError::write(&path, e))?;
-        let file = Summed { file, sum: crc32fast::Hasher::new(), bytes: 0 };
+        let file = Summed { file, sum: crc32fast::Hasher::new() };
         let zstd = ZstdLevel::try_new(1).expect("zstd has a level 1");
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(zstd))
@@ -177,7 +176,7 @@ impl PartFile {
 
     fn finish(mut self) -> Result<Part, TraceError> {
         self.writer.finish().map_err(|e| TraceError::parquet_write(&self.path, e))?;
-        let Summed { file, sum, .. } = self.writer.inner();
+        let Summed { file, sum } = self.writer.inner();
         let size = file.sync_all().and_then(|()| file.metadata());
         Ok(Part {
             file: self.name.to_owned(),
@@ -383,18 +382,21 @@ impl BlockWriter {
         self.file.finish()
     }
 
-    /// The same, of a file that says of itself what it is and what its bytes add up to.
+    /// The same, of a file that says of itself what it is.
     fn finish_alone(mut self, about: &serde_json::Value) -> Result<(), TraceError> {
         if !self.rows.is_empty() {
             self.group()?;
         }
-        let PartFile { path, writer, .. } = &mut self.file;
-        writer.sync().map_err(|e| TraceError::write(path, e))?;
-        let Summed { sum, bytes, .. } = writer.inner();
-        let sum = Sum { bytes: *bytes, crc32: sum.clone().finalize() };
-        writer.append_key_value_metadata(KeyValue::new(ABOUT.to_owned(), about.to_string()));
-        writer.append_key_value_metadata(KeyValue::new(SUM.to_owned(), sum.to_string()));
-        self.file.finish().map(drop)
+        let about = KeyValue::new(ABOUT.to_owned(), about.to_string());
+        self.file.writer.append_key_value_metadata(about);
+        let path = self.file.path.clone();
+        let crc32 = self.file.finish()?.crc32.to_le_bytes();
+        let file = OpenOptions::new().write(true).open(&path);
+        let sealed = file.and_then(|file| {
+            file.write_all_at(&crc32, SEALED_FROM - crc32.len() as u64)?;
+            file.sync_all()
+        });
+        sealed.map_err(|e| TraceError::write(&path, e))
     }
 }
 
@@ -425,32 +427,14 @@ impl BlockLogWriter {
 }
 
 /// In the metadata of a block log that is one file: what it is, JSON.
-pub(crate) const ABOUT: &str = "gordon";
-/// And its [`Sum`].
-pub(crate) const SUM: &str = "gordon.crc32";
+const ABOUT: &str = "gordon";
 
-/// How many bytes a file starts with, before its footer, and their CRC-32.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sum {
-    pub bytes: u64,
-    pub crc32: u32,
-}
+/// How a block log that is one file starts, and where what is sealed by this starts: Parquet's magic,
+/// ours, and four bytes for the CRC-32 of the file, made with zeros in their place.
+pub(crate) const SEAL: &[u8; 12] = b"PAR1gordonbl";
+pub(crate) const SEALED_FROM: u64 = SEAL.len() as u64 + 4;
 
-impl std::fmt::Display for Sum {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {:08x}", self.bytes, self.crc32)
-    }
-}
-
-impl std::str::FromStr for Sum {
-    type Err = std::num::ParseIntError;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (bytes, crc32) = text.split_once(' ').unwrap_or_default();
-        Ok(Self { bytes: bytes.parse()?, crc32: u32::from_str_radix(crc32, 16)? })
-    }
-}
-
-/// Writes a block log as one file, without a folder: `block.parquet` by itself. It lies beside its
+/// Writes a block log as one file, without a folder, sealed by a check sum. It lies beside its
 /// place until it is whole; what is dropped before that is removed.
 pub(crate) struct BlockFileWriter {
     block: Option<BlockWriter>,
@@ -470,8 +454,14 @@ impl BlockFileWriter {
         }
         name.push(format!(".partial-{}", std::process::id()));
         let partial = out.with_file_name(name);
-        let block = BlockWriter::at(partial.clone(), columns)?;
-        Ok(Self { block: Some(block), partial, out: out.to_owned() })
+        let mut new = Self { block: None, partial, out: out.to_owned() };
+        let mut block = BlockWriter::at(new.partial.clone(), columns)?;
+        // Parquet has written its own four bytes.
+        let rest = [&SEAL[4..], &[0; 4]].concat();
+        let written = block.file.writer.write_all(&rest);
+        written.map_err(|e| TraceError::write(&new.partial, e))?;
+        new.block = Some(block);
+        Ok(new)
     }
 
     pub fn block(&mut self) -> &mut BlockWriter {

@@ -10,30 +10,21 @@ use super::intake::{Intake, Order};
 use super::source::{Lines, is_header, trimmed};
 use super::{Event, Format, ascii, blkparse, blktrace, clf, csv, fio, records};
 use crate::read::BlockReader;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 /// Bytes that are looked at.
 pub(super) const HEAD: usize = 1 << 16;
 const LINES: usize = 64;
 
-/// What the path alone says: a folder is our own format, and a Parquet file with the columns of its
-/// block log, which is read from its end; a stem is that of blktrace.
+/// What the path alone says: a folder is our own format, and its block log as a file, which is read from
+/// its end; a stem is that of blktrace.
 pub(super) fn by_path(path: &Path) -> Option<Format> {
-    if path.is_dir() || is_parquet(path) && BlockReader::is_file(path) {
+    if path.is_dir() || BlockReader::is_file(path) {
         return Some(Format::Gordon);
     }
     let name = path.to_string_lossy();
     let per_cpu = name.rsplit_once(".blktrace.").is_some_and(|(_, cpu)| cpu.parse::<u32>().is_ok());
     (per_cpu || blktrace::is_stem(path)).then_some(Format::Blktrace)
-}
-
-fn is_parquet(path: &Path) -> bool {
-    let mut magic = [0; 4];
-    path.is_file()
-        && File::open(path).is_ok_and(|mut file| file.read_exact(&mut magic).is_ok())
-        && magic == *b"PAR1"
 }
 
 /// What the first bytes say.
@@ -64,7 +55,7 @@ pub(super) fn by_content(path: &Path, input: &mut Input) -> Result<Format, Forma
         [format] => Ok(format),
         [] if head.starts_with(b"PAR1") => Err(FormatError::Unknown {
             path: path.to_owned(),
-            why: "it is a Parquet file without the columns of our block log".to_owned(),
+            why: "it is a Parquet file, but no block log of ours".to_owned(),
         }),
         [] => {
             let what = if is_text(head) {

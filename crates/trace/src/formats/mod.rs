@@ -118,7 +118,7 @@ impl Format {
     pub const fn about(self) -> &'static str {
         match self {
             Self::Gordon => {
-                "trace of `gordon trace`, or made by `gordon trace convert`: a folder; or its block log"
+                "trace of `gordon trace`, or made by `gordon trace convert`: a folder; or by `gordon cache generate`: a file"
             }
             Self::Blkparse => "text of blkparse, its default format",
             Self::Blktrace => {

@@ -1,4 +1,4 @@
-//! Our own traces: the block log of a `gordon trace` folder, or one that is a file by itself.
+//! Our own traces: the block log of a `gordon trace` folder, or a log that is one file.
 //!
 //! Requests to virtual devices (loop, device mapper, RAID) show again in the devices below and are
 //! left out, unless one is asked for by its number.
