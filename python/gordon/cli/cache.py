@@ -70,8 +70,9 @@ def replay(trace: str, json_path: str | None, **given: Any) -> None:
     """Replay a trace through a cache.
 
     TRACE is a trace of objects (oracleGeneral, a web server's log), which are cached whole, or a
-    block trace of any of `gordon trace formats`, of which pages of 4 KiB are cached. Reads and writes alike bring in what
-    they ask for. What is larger than the cache is a miss, and is not let in.
+    block trace of any of `gordon trace formats`, of which pages of 4 KiB are cached. Reads and
+    writes alike bring in what they ask for. What is larger than the cache is a miss, and is not
+    let in.
     """
     from gordon import cache
     from gordon.cli import cache_view, output, terminal
