@@ -29,10 +29,11 @@ def replay(
 ) -> dict[str, Any]:
     """What a cache of `dram` bytes (`16MiB`) finds in it, as counts and ratios.
 
-    Objects of an oracleGeneral trace are cached whole. Block traces are cached in pages of 4 KiB;
-    with `objects` each request is one object. `policy` is one of `policies()`; `flash`, a second
-    level, is not there yet. Options are those of `gordon.runs.TraceLoad`, but for `repeat`; where
-    times go backwards it is an error, unless `order` says otherwise. `progress` is called with
+    Objects of an oracleGeneral trace or of a web server's log are cached whole. Block traces are
+    cached in pages of 4 KiB; with `objects` each request is one object. `policy` is one of
+    `policies()`; `flash`, a second level, is not there yet. Options are those of
+    `gordon.runs.TraceLoad`, but for `repeat`; where times go backwards it is an error, unless
+    `order` says otherwise. `progress` is called with
     (done, 0).
     """
     (load,) = dealt(options, TraceLoad)

@@ -1,4 +1,4 @@
-"""`gordon cache replay`, `policies`."""
+"""`gordon cache replay`, `policies`; `generate` has a file of its own."""
 
 import json
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from gordon.cli import options
+from gordon.cli.cache_generate import generate
 
 
 @click.group(cls=options.InOrder)
@@ -68,9 +69,10 @@ def cache() -> None:
 def replay(trace: str, json_path: str | None, **given: Any) -> None:
     """Replay a trace through a cache.
 
-    TRACE is a trace of objects (oracleGeneral), which are cached whole, or a block trace of any of
-    `gordon trace formats`, of which pages of 4 KiB are cached. Reads and writes alike bring in what
-    they ask for. What is larger than the cache is a miss, and is not let in.
+    TRACE is a trace of objects (oracleGeneral, a web server's log), which are cached whole, or a
+    block trace of any of `gordon trace formats`, of which pages of 4 KiB are cached. Reads and
+    writes alike bring in what they ask for. What is larger than the cache is a miss, and is not
+    let in.
     """
     from gordon import cache
     from gordon.cli import cache_view, output, terminal
@@ -99,3 +101,6 @@ def policies() -> None:
             Column("follows", sources, wraps=True),
         ]
     )
+
+
+cache.add_command(generate)
