@@ -46,6 +46,7 @@ bench: build
 	$(VENV)/python bench/survey.py
 	$(VENV)/python bench/flash.py
 	$(VENV)/python bench/disk.py
+	$(VENV)/python bench/disk_fit.py
 	$(VENV)/python bench/cache.py
 	$(VENV)/python bench/storage.py
 	cargo build -q --release -p gordon-nbd --example memory

@@ -291,7 +291,7 @@ def test_formats_are_listed(run: Run) -> None:
     names = [line.split()[0] for line in lines[1:]]
     expected = (
         "gordon blkparse blktrace fio msr mqsim disksim disksim-validate spc alibaba tencent"
-        " oracleGeneral vscsi"
+        " oracleGeneral vscsi clf"
     )
     assert names == expected.split()
 

@@ -11,6 +11,7 @@ mod run;
 mod survey;
 mod trace;
 mod watch;
+mod web;
 
 use error::{GordonError, raise};
 use gordon_cluster::parse;
@@ -75,6 +76,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cache::cache_policies, module)?)?;
     module.add_function(wrap_pyfunction!(cache::flashcache_run, module)?)?;
     module.add_function(wrap_pyfunction!(cache::tiered_run, module)?)?;
+    module.add_function(wrap_pyfunction!(web::web_generate, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(block::block_create, module)?)?;

@@ -95,6 +95,9 @@ pub enum TraceError {
         /// What is wrong and what to try.
         why: String,
     },
+    /// It was asked to stop.
+    #[error("stopped")]
+    Stopped,
     /// The system denied capture something it cannot go on without.
     #[error("capture: {what}: {source}\n  try: check that /proc is mounted")]
     System {

@@ -8,6 +8,7 @@ use crate::manifest::{
     VERSION,
 };
 use crate::model::{BlockFlags, BlockIo, BlockOp, CommandSample, DiskSample, Sample};
+use crate::write::SEAL;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, PrimitiveArray, RecordBatch};
@@ -86,10 +87,7 @@ impl Trace {
             let why = known.map_or("capture made none".to_owned(), |u| u.why.clone());
             return Err(TraceError::NoBlockLog { path: self.path.clone(), why });
         };
-        let path = self.path.join(BLOCK_FILE);
-        let reader = batches(&path)?;
-        let (names, index) = (Vec::new(), HashMap::new());
-        Ok(BlockReader { path, reader, names, index, last: Ns::ZERO, rows: part.rows })
+        BlockReader::open(self.path.join(BLOCK_FILE), part.rows)
     }
 
     fn totals(&self) -> Result<Vec<Sample>, TraceError> {
@@ -256,6 +254,15 @@ fn check(folder: &Path, part: &Part, specs: &[Spec]) -> Result<(), TraceError> {
         let why = format!("it has {rows} rows where the manifest says {}", part.rows);
         return Err(TraceError::damaged(&path, why));
     }
+    columns(&path, &builder, specs)
+}
+
+/// Checks that the columns of a part are there.
+fn columns(
+    path: &Path,
+    builder: &ParquetRecordBatchReaderBuilder<File>,
+    specs: &[Spec],
+) -> Result<(), TraceError> {
     for field in schema(specs).fields() {
         let same = builder.schema().field_with_name(field.name()).is_ok_and(|found| {
             found.data_type() == field.data_type() && (field.is_nullable() || !found.is_nullable())
@@ -263,18 +270,37 @@ fn check(folder: &Path, part: &Part, specs: &[Spec]) -> Result<(), TraceError> {
         if !same {
             let why =
                 format!("its column {} is not there or not {}", field.name(), field.data_type());
-            return Err(TraceError::damaged(&path, why));
+            return Err(TraceError::damaged(path, why));
         }
     }
     Ok(())
 }
 
 fn sum(path: &Path) -> io::Result<u32> {
-    let (mut file, mut sum) = (File::open(path)?, crc32fast::Hasher::new());
+    let mut sum = crc32fast::Hasher::new();
+    add(&mut File::open(path)?, &mut sum)?;
+    Ok(sum.finalize())
+}
+
+/// Whether a block log that is one file has the check sum that it says.
+fn is_sealed(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    let mut start = [0; SEAL.len() + 4];
+    file.read_exact(&mut start)?;
+    let (seal, said) = start.split_at_mut(SEAL.len());
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(seal);
+    sum.update(&[0; 4]);
+    add(&mut file, &mut sum)?;
+    Ok(sum.finalize().to_le_bytes() == *said)
+}
+
+/// Adds the rest of a file to a check sum.
+fn add(file: &mut File, sum: &mut crc32fast::Hasher) -> io::Result<()> {
     let mut buffer = vec![0; 1 << 18];
     loop {
         match file.read(&mut buffer)? {
-            0 => return Ok(sum.finalize()),
+            0 => return Ok(()),
             len => sum.update(&buffer[..len]),
         }
     }
@@ -329,6 +355,42 @@ pub struct BlockReader {
 }
 
 impl BlockReader {
+    fn open(path: PathBuf, rows: u64) -> Result<Self, TraceError> {
+        let reader = batches(&path)?;
+        let (names, index) = (Vec::new(), HashMap::new());
+        Ok(Self { path, reader, names, index, last: Ns::ZERO, rows })
+    }
+
+    /// The requests of a block log that is one file, as generated ones are.
+    ///
+    /// # Errors
+    /// Where it is none, or is damaged.
+    pub fn file(path: &Path) -> Result<Self, TraceError> {
+        if !Self::is_file(path) {
+            return Err(TraceError::foreign(path, "it is a file, and no block log of ours"));
+        }
+        // The Parquet reader may panic on what is not as it was written.
+        match is_sealed(path) {
+            Ok(true) => {}
+            Ok(false) => {
+                return Err(TraceError::damaged(path, "its bytes have changed (CRC-32)"));
+            }
+            Err(source) => return Err(TraceError::Read { path: path.to_owned(), source }),
+        }
+        let builder = builder(path)?;
+        columns(path, &builder, BLOCK)?;
+        let rows = builder.metadata().file_metadata().num_rows();
+        Self::open(path.to_owned(), u64::try_from(rows).unwrap_or(0))
+    }
+
+    /// Whether it starts as a block log that is one file.
+    pub(crate) fn is_file(path: &Path) -> bool {
+        let mut start = [0; SEAL.len()];
+        path.is_file()
+            && File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok())
+            && start == *SEAL
+    }
+
     /// Requests in the whole trace.
     pub fn rows(&self) -> u64 {
         self.rows

@@ -16,12 +16,14 @@ use arrow_schema::{Field, Schema};
 use gordon_units::Ns;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -72,17 +74,24 @@ impl Folder {
         let written = File::create(&path)
             .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
         written.map_err(|e| TraceError::write(&path, e))?;
-        let renamed = renameat_with(CWD, &self.partial, CWD, &self.out, RenameFlags::NOREPLACE)
-            .or_else(|error| match error {
+        rename(&self.partial, &self.out)
+    }
+}
+
+/// Gives what is whole its name, where nothing else has it.
+fn rename(partial: &Path, out: &Path) -> Result<(), TraceError> {
+    let renamed =
+        renameat_with(CWD, partial, CWD, out, RenameFlags::NOREPLACE).or_else(
+            |error| match error {
                 // A file system without that flag.
-                rustix::io::Errno::INVAL => rustix::fs::rename(&self.partial, &self.out),
+                rustix::io::Errno::INVAL => rustix::fs::rename(partial, out),
                 other => Err(other),
-            });
-        match renamed {
-            Ok(()) => Ok(()),
-            Err(rustix::io::Errno::EXIST) => Err(TraceError::Exists(self.out.clone())),
-            Err(error) => Err(TraceError::write(&self.out, error.into())),
-        }
+            },
+        );
+    match renamed {
+        Ok(()) => Ok(()),
+        Err(rustix::io::Errno::EXIST) => Err(TraceError::Exists(out.to_owned())),
+        Err(error) => Err(TraceError::write(out, error.into())),
     }
 }
 
@@ -123,13 +132,12 @@ struct PartFile {
 
 impl PartFile {
     fn create(
-        folder: &Folder,
+        path: PathBuf,
         name: &'static str,
         specs: &[Spec],
         columns: Vec<Column>,
         deltas: &[&str],
     ) -> Result<Self, TraceError> {
-        let path = folder.file(name);
         let file = File::create(&path).map_err(|e| TraceError::write(&path, e))?;
         let file = Summed { file, sum: crc32fast::Hasher::new() };
         let zstd = ZstdLevel::try_new(1).expect("zstd has a level 1");
@@ -190,10 +198,12 @@ pub(crate) struct ActivityWriter {
 
 impl ActivityWriter {
     pub(crate) fn create(folder: &Folder, columns: &Columns) -> Result<Self, TraceError> {
-        let (activity, disks) = (columns.activity.clone(), columns.disks.clone());
+        let part = |name, specs, columns: &Vec<Column>| {
+            PartFile::create(folder.file(name), name, specs, columns.clone(), &["t_ns"])
+        };
         Ok(Self {
-            activity: PartFile::create(folder, ACTIVITY_FILE, ACTIVITY, activity, &["t_ns"])?,
-            disks: PartFile::create(folder, DISKS_FILE, DISKS, disks, &["t_ns"])?,
+            activity: part(ACTIVITY_FILE, ACTIVITY, &columns.activity)?,
+            disks: part(DISKS_FILE, DISKS, &columns.disks)?,
             rows: Vec::new(),
             disk_rows: 0,
         })
@@ -298,8 +308,12 @@ pub struct BlockWriter {
 
 impl BlockWriter {
     pub(crate) fn create(folder: &Folder, columns: Vec<Column>) -> Result<Self, TraceError> {
+        Self::at(folder.file(BLOCK_FILE), columns)
+    }
+
+    fn at(path: PathBuf, columns: Vec<Column>) -> Result<Self, TraceError> {
         let deltas = ["time_ns", "sector", "latency_ns"];
-        let file = PartFile::create(folder, BLOCK_FILE, BLOCK, columns, &deltas)?;
+        let file = PartFile::create(path, BLOCK_FILE, BLOCK, columns, &deltas)?;
         let (rows, names, index) = (Vec::new(), Vec::new(), HashMap::new());
         Ok(Self { file, rows, names, index, last: Ns::ZERO })
     }
@@ -367,6 +381,23 @@ impl BlockWriter {
         }
         self.file.finish()
     }
+
+    /// The same, of a file that says of itself what it is.
+    fn finish_alone(mut self, about: &serde_json::Value) -> Result<(), TraceError> {
+        if !self.rows.is_empty() {
+            self.group()?;
+        }
+        let about = KeyValue::new(ABOUT.to_owned(), about.to_string());
+        self.file.writer.append_key_value_metadata(about);
+        let path = self.file.path.clone();
+        let crc32 = self.file.finish()?.crc32.to_le_bytes();
+        let file = OpenOptions::new().write(true).open(&path);
+        let sealed = file.and_then(|file| {
+            file.write_all_at(&crc32, SEALED_FROM - crc32.len() as u64)?;
+            file.sync_all()
+        });
+        sealed.map_err(|e| TraceError::write(&path, e))
+    }
 }
 
 /// Writes a trace that holds a block log alone.
@@ -392,6 +423,63 @@ impl BlockLogWriter {
         manifest.parts = vec![self.block.finish()?];
         manifest.block.get_or_insert_default();
         self.folder.commit(&manifest)
+    }
+}
+
+/// In the metadata of a block log that is one file: what it is, JSON.
+const ABOUT: &str = "gordon";
+
+/// How a block log that is one file starts, and where what is sealed by this starts: Parquet's magic,
+/// ours, and four bytes for the CRC-32 of the file, made with zeros in their place.
+pub(crate) const SEAL: &[u8; 12] = b"PAR1gordonbl";
+pub(crate) const SEALED_FROM: u64 = SEAL.len() as u64 + 4;
+
+/// Writes a block log as one file, without a folder, sealed by a check sum. It lies beside its
+/// place until it is whole; what is dropped before that is removed.
+pub(crate) struct BlockFileWriter {
+    block: Option<BlockWriter>,
+    partial: PathBuf,
+    out: PathBuf,
+}
+
+impl BlockFileWriter {
+    pub fn create(out: &Path, columns: Vec<Column>) -> Result<Self, TraceError> {
+        if out.symlink_metadata().is_ok() {
+            return Err(TraceError::Exists(out.to_owned()));
+        }
+        let mut name = out.file_name().unwrap_or_default().to_owned();
+        if name.is_empty() {
+            let why = format!("`{}` names no file to make", out.display());
+            return Err(TraceError::Option { option: "output", why });
+        }
+        name.push(format!(".partial-{}", std::process::id()));
+        let partial = out.with_file_name(name);
+        let mut new = Self { block: None, partial, out: out.to_owned() };
+        let mut block = BlockWriter::at(new.partial.clone(), columns)?;
+        // Parquet has written its own four bytes.
+        let rest = [&SEAL[4..], &[0; 4]].concat();
+        let written = block.file.writer.write_all(&rest);
+        written.map_err(|e| TraceError::write(&new.partial, e))?;
+        new.block = Some(block);
+        Ok(new)
+    }
+
+    pub fn block(&mut self) -> &mut BlockWriter {
+        self.block.as_mut().expect("it is there until it is finished")
+    }
+
+    /// Completes the file and gives it its name; `about` says where its requests come from, in its
+    /// own metadata.
+    pub fn finish(mut self, about: &serde_json::Value) -> Result<(), TraceError> {
+        self.block.take().expect("it is finished once").finish_alone(about)?;
+        rename(&self.partial, &self.out)
+    }
+}
+
+impl Drop for BlockFileWriter {
+    fn drop(&mut self) {
+        // After the rename there is nothing here any more.
+        let _ = fs::remove_file(&self.partial);
     }
 }
 

@@ -1,10 +1,13 @@
 //! Whatever the bytes are: an answer or an error, never a panic, and never more than the file holds.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use gordon_trace::formats::{Format, FormatError, Io, Options, Order, detect, open};
+use gordon_trace::formats::{Format, FormatError, Io, Objects, Options, Order, detect, open};
+use gordon_trace::web::{WebConfig, Workload, generate};
+use gordon_units::Bytes;
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 fn read(path: &Path, format: Option<Format>, options: &Options) -> Result<Vec<Io>, FormatError> {
     let mut reader = open(path, format, options)?;
@@ -13,6 +16,16 @@ fn read(path: &Path, format: Option<Format>, options: &Options) -> Result<Vec<Io
         all.extend_from_slice(&batch);
     }
     Ok(all)
+}
+
+/// The sizes of the objects asked for.
+fn objects(path: &Path, format: Format, options: &Options) -> Result<Vec<u32>, FormatError> {
+    let mut reader = Objects::open(path, format, options, false)?;
+    let (mut sizes, mut batch) = (Vec::new(), Vec::new());
+    while reader.fill(&mut batch)? {
+        sizes.extend(batch.iter().map(|object| object.size));
+    }
+    Ok(sizes)
 }
 
 /// Every way to read the bytes; what comes out is in order, and on sectors.
@@ -34,6 +47,14 @@ fn every_way(bytes: &[u8]) {
                     }
                     Err(error) => assert!(error.to_string().contains("\n  try: "), "{error}"),
                 }
+                let Some(format) = format.filter(|format| format.is_objects()) else { continue };
+                match objects(&path, format, &options) {
+                    Ok(sizes) => {
+                        assert!(!sizes.is_empty() && sizes.len() <= bytes.len());
+                        assert!(sizes.iter().all(|&size| size > 0));
+                    }
+                    Err(error) => assert!(error.to_string().contains("\n  try: "), "{error}"),
+                }
             }
         }
     }
@@ -51,6 +72,7 @@ fn good(format: Format) -> Vec<u8> {
         Format::Spc => "0,20941264,8192,W,0.551706\n",
         Format::Alibaba => "419,W,8792731648,16384,1577808144360767\n",
         Format::Tencent => "1538323200,12910952,128,0,1063\n",
+        Format::Clf => "h - - [22/Nov/2026:20:04:49 +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"-\"\n",
         Format::Vscsi => {
             let mut record = [0_u8; 32];
             record[4..6].copy_from_slice(&[0, 2]);
@@ -82,7 +104,12 @@ fn the_good_files_are_good() {
         fs::write(&path, good(format)).unwrap();
         assert_eq!(detect(&path).unwrap(), format);
         let many = if format == Format::Fio { 2 } else { 4 };
-        assert_eq!(read(&path, None, &Options::default()).unwrap().len(), many, "{format}");
+        if format.is_objects() {
+            assert_eq!(objects(&path, format, &Options::default()).unwrap().len(), many);
+        }
+        if format != Format::Clf {
+            assert_eq!(read(&path, None, &Options::default()).unwrap().len(), many, "{format}");
+        }
     }
 }
 
@@ -117,5 +144,36 @@ proptest! {
             bytes.truncate(cut.max(1));
         }
         every_way(&bytes);
+    }
+
+    #[test]
+    fn damaged_block_logs(changes in prop::collection::vec((any::<u32>(), any::<u8>()), 1..4), cut in 0..9_u32) {
+        static LOG: LazyLock<Vec<u8>> = LazyLock::new(|| {
+            let folder = tempfile::tempdir().unwrap();
+            let output = folder.path().join("log");
+            let (workload, files) = (Workload::Surge, Bytes(20_000_000));
+            let config =
+                WebConfig { workload, files, requests: 300, clients: 3, seed: 1, output };
+            generate(&config, |_| true).unwrap();
+            fs::read(&config.output).unwrap()
+        });
+        let mut bytes = LOG.clone();
+        for (at, byte) in changes {
+            let at = at as usize % bytes.len();
+            bytes[at] ^= byte;
+        }
+        if cut == 0 {
+            bytes.truncate(bytes.len() - 1);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        fs::write(&path, &bytes).unwrap();
+        for format in [None, Some(Format::Gordon)] {
+            match read(&path, format, &Options::default()) {
+                // Changes may undo each other.
+                Ok(all) => assert!(all.len() == 300 && bytes == *LOG),
+                Err(error) => assert!(error.to_string().contains("\n  try: "), "{error}"),
+            }
+        }
     }
 }

@@ -32,8 +32,8 @@ def replay(
 ) -> dict[str, Any]:
     """What a cache of `dram` bytes (`16MiB`) finds in it, as counts and ratios.
 
-    Objects of an oracleGeneral trace are cached whole. Block traces are cached in pages of 4 KiB;
-    with `objects` each request is one object. `policy` is one of `policies()`, or `flashcache`: two
+    Objects of an oracleGeneral trace or of a web server's log are cached whole. Block traces are
+    cached in pages of 4 KiB; with `objects` each request is one object. `policy` is one of `policies()`, or `flashcache`: two
     levels, of which `flash` bytes are the second. Options are those of `gordon.runs.TraceLoad`, but
     for `repeat`, and with two levels those of `gordon.cache.flashcache.Options`; where
     times go backwards it is an error, unless `order` says otherwise. `progress` is called with

@@ -1,4 +1,4 @@
-"""`gordon cache replay`, `policies`, `presets`, `show`."""
+"""`gordon cache replay`, `policies`, `presets`, `show`; others have files of their own."""
 
 import json
 from dataclasses import fields
@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from gordon.cli import options
+from gordon.cli.cache_generate import generate
 from gordon.cli.cache_tiered import tiered
 
 
@@ -130,9 +131,10 @@ def flashcache(command: Any) -> Any:
 def replay(trace: str, json_path: str | None, **given: Any) -> None:
     """Replay a trace through a cache.
 
-    TRACE is a trace of objects (oracleGeneral), which are cached whole, or a block trace of any of
-    `gordon trace formats`, of which pages of 4 KiB are cached. Reads and writes alike bring in what
-    they ask for. What is larger than the cache is a miss, and is not let in.
+    TRACE is a trace of objects (oracleGeneral, a web server's log), which are cached whole, or a
+    block trace of any of `gordon trace formats`, of which pages of 4 KiB are cached. Reads and
+    writes alike bring in what they ask for. What is larger than the cache is a miss, and is not
+    let in.
 
     With --policy flashcache there are two levels, DRAM and flash, with time, power, wear, area and
     cost. Requests come at the trace's times unless --speed, --rate or --outstanding says otherwise.
@@ -211,3 +213,4 @@ def show(name: str) -> None:
 
 
 cache.add_command(tiered)
+cache.add_command(generate)

@@ -17,7 +17,7 @@ def show(console: Output, fitted: "Fit") -> None:
     rows = [
         ("revolution", f"{found['revolution_ms']:.4f} ms ({found['rpm']:,} a minute)"),
         ("capacity", f"{found['sectors']:,} sectors, {found['cylinders']:,} cylinders"),
-        ("heads", "skews do not tell" if found["heads"] is None else str(found["heads"])),
+        ("heads", "not known" if found["heads"] is None else str(found["heads"])),
         ("zones", _zones(found["zones"])),
         ("skews", _skews(found)),
         *_seeks("seek", found["seek_ms"]),
@@ -73,7 +73,9 @@ def _writes(writes: dict[str, Any] | None) -> list[tuple[str, str]]:
     if writes["through"]:
         return [*rows, ("write cache", "none: a write is done when it is on the medium")]
     limit, pieces = writes["cache_bytes"], writes["extents"]
-    return [*rows, ("write cache", f"{binary(limit)}, {pieces} pieces")]
+    size = "size not known" if limit is None else binary(limit)
+    count = "how many pieces is not known" if pieces is None else f"{pieces} pieces"
+    return [*rows, ("write cache", f"{size}, {count}")]
 
 
 def draw(path: str, fitted: "Fit") -> None:

@@ -6,7 +6,7 @@ use crate::config::TraceLoad;
 use gordon_cache::{Kind, NEVER, Request};
 use gordon_device::SECTOR;
 use gordon_trace::BlockOp;
-use gordon_trace::formats::{self, Format, Io, Object, Objects, Options, Order, Reader};
+use gordon_trace::formats::{self, Counts, Format, Io, Object, Objects, Options, Order, Reader};
 use gordon_units::Ns;
 use std::path::Path;
 
@@ -72,10 +72,11 @@ impl Load {
             }
             None => formats::detect(path)?,
         };
-        let from = if format == Format::OracleGeneral {
-            From::Objects(Objects::open(path, &options, kind.sees_ahead())?, Vec::new())
-        } else if kind.sees_ahead() {
+        if kind.sees_ahead() && format != Format::OracleGeneral {
             return Err(cannot_see(path, format, kind));
+        }
+        let from = if format.is_objects() {
+            From::Objects(Objects::open(path, format, &options, kind.sees_ahead())?, Vec::new())
         } else {
             From::Blocks(Blocks {
                 reader: formats::open(path, Some(format), &options)?,
@@ -132,6 +133,14 @@ impl Load {
         }
     }
 
+    /// What of a web server's log was left out, but for what is malformed.
+    pub fn left_out_of_log(&self) -> Option<Counts> {
+        match &self.from {
+            From::Objects(objects, _) if objects.format() == Format::Clf => Some(objects.counts()),
+            _ => None,
+        }
+    }
+
     pub fn devices(&self) -> usize {
         match &self.from {
             From::Objects(..) => 0,
@@ -150,7 +159,7 @@ impl Load {
     pub fn finish(self) -> CacheTrace {
         let first_skipped = self.first_skipped().map(str::to_owned);
         let (format, counts, without_data) = match &self.from {
-            From::Objects(objects, _) => (Format::OracleGeneral, objects.counts(), 0),
+            From::Objects(objects, _) => (objects.format(), objects.counts(), 0),
             From::Blocks(b) => (b.reader.format(), b.reader.counts(), b.without_data),
         };
         CacheTrace {
@@ -164,6 +173,8 @@ impl Load {
             empty: counts.empty,
             other_devices: counts.other_devices,
             other_kinds: counts.other_kinds,
+            other_methods: counts.other_methods,
+            other_statuses: counts.other_statuses,
             crc32: format!("{:08x}", self.crc.finalize()),
         }
     }

@@ -1,7 +1,7 @@
 //! One cache of a replacement policy, one trace, what was found in it.
 //!
 //! A trace is streamed once; times in it are only held against each other. Objects of an oracleGeneral
-//! trace are cached whole. Block traces are cached in pages of [`PAGE`] bytes, each page that a
+//! trace or of a web server's log are cached whole. Block traces are cached in pages of [`PAGE`] bytes, each page that a
 //! request touches being asked for in turn, or each request is taken as one object, known by where it
 //! starts. Reads and writes alike bring in what they ask for; flushes and discards are counted and
 //! left out.
@@ -129,6 +129,10 @@ pub struct CacheTrace {
     pub other_devices: u64,
     /// Entries that are no requests, left out.
     pub other_kinds: u64,
+    /// Requests of web clients that are no GET, left out.
+    pub other_methods: u64,
+    /// Those not answered with the whole object (status 200), left out.
+    pub other_statuses: u64,
     /// CRC-32 of what was asked for and how much of it, in hexadecimal digits.
     pub crc32: String,
 }
@@ -227,6 +231,15 @@ fn warnings(kind: Kind, dram: Bytes, refused: u64, load: &Load) -> Vec<String> {
     if load.devices() > 1 {
         let devices = load.devices();
         warnings.push(format!("the trace has {devices} devices; all share the cache"));
+    }
+    if let Some(log) = load.left_out_of_log()
+        && log.other_methods + log.other_statuses + log.empty > 0
+    {
+        warnings.push(format!(
+            "lines of the log were left out: {} of other methods than GET, {} of other statuses than \
+             200, {} without bytes",
+            log.other_methods, log.other_statuses, log.empty
+        ));
     }
     if let Some(first) = load.first_skipped() {
         warnings.push(format!("malformed requests were left out, the first: {first}"));

@@ -8,16 +8,18 @@ use super::error::FormatError;
 use super::input::Input;
 use super::intake::{Intake, Order};
 use super::source::{Lines, is_header, trimmed};
-use super::{Event, Format, ascii, blkparse, blktrace, csv, fio, records};
+use super::{Event, Format, ascii, blkparse, blktrace, clf, csv, fio, records};
+use crate::read::BlockReader;
 use std::path::Path;
 
 /// Bytes that are looked at.
 pub(super) const HEAD: usize = 1 << 16;
 const LINES: usize = 64;
 
-/// What the path alone says: a folder is our own format, a stem that of blktrace.
+/// What the path alone says: a folder is our own format, and its block log as a file, which is read from
+/// its end; a stem is that of blktrace.
 pub(super) fn by_path(path: &Path) -> Option<Format> {
-    if path.is_dir() {
+    if path.is_dir() || BlockReader::is_file(path) {
         return Some(Format::Gordon);
     }
     let name = path.to_string_lossy();
@@ -53,7 +55,7 @@ pub(super) fn by_content(path: &Path, input: &mut Input) -> Result<Format, Forma
         [format] => Ok(format),
         [] if head.starts_with(b"PAR1") => Err(FormatError::Unknown {
             path: path.to_owned(),
-            why: "it is a Parquet file, and our own trace is a folder of them".to_owned(),
+            why: "it is a Parquet file, but no block log of ours".to_owned(),
         }),
         [] => {
             let what = if is_text(head) {
@@ -84,6 +86,9 @@ fn by_lines(head: &[u8], whole: bool) -> Vec<Format> {
     }
     if lines.first().is_some_and(|l| *l == fio::V2 || *l == fio::V3) {
         return vec![Format::Fio];
+    }
+    if clf::is_log(&lines) {
+        return vec![Format::Clf];
     }
     let unit = Format::unit;
     let good = [

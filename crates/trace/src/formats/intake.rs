@@ -78,8 +78,12 @@ pub struct Counts {
     pub other_devices: u64,
     /// Entries that are no read, write, discard or flush, or not the event that is taken.
     pub other_kinds: u64,
-    /// Reads, writes and discards of no bytes, left out.
+    /// Reads, writes and discards of no bytes, and replies without, left out.
     pub empty: u64,
+    /// Requests of web clients that are no GET, left out.
+    pub other_methods: u64,
+    /// Those that were answered otherwise than with the whole object, left out.
+    pub other_statuses: u64,
     /// Requests that did not start or end on a sector, and were extended to it.
     pub aligned: u64,
     /// Requests that were given a later time ([`Order::Clamp`]).

@@ -10,6 +10,7 @@
 mod ascii;
 mod blkparse;
 mod blktrace;
+mod clf;
 mod convert;
 mod csv;
 mod detect;
@@ -70,11 +71,13 @@ pub enum Format {
     OracleGeneral,
     /// Binary records of VMware's vscsiStats as CloudPhysics published them.
     Vscsi,
+    /// Logs of web servers in the common or combined log format: objects, not blocks.
+    Clf,
 }
 
 impl Format {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Gordon,
         Self::Blkparse,
         Self::Blktrace,
@@ -88,6 +91,7 @@ impl Format {
         Self::Tencent,
         Self::OracleGeneral,
         Self::Vscsi,
+        Self::Clf,
     ];
 
     /// Its name, as `--format` takes it.
@@ -106,13 +110,16 @@ impl Format {
             Self::Tencent => "tencent",
             Self::OracleGeneral => "oracleGeneral",
             Self::Vscsi => "vscsi",
+            Self::Clf => "clf",
         }
     }
 
     /// What it is, in a line.
     pub const fn about(self) -> &'static str {
         match self {
-            Self::Gordon => "trace of `gordon trace`, or made by `gordon trace convert`: a folder",
+            Self::Gordon => {
+                "trace of `gordon trace`, or made by `gordon trace convert`: a folder; or by `gordon cache generate`: a file"
+            }
             Self::Blkparse => "text of blkparse, its default format",
             Self::Blktrace => {
                 "binary events of blktrace: NAME.blktrace.N of all CPUs, or one stream"
@@ -133,6 +140,9 @@ impl Format {
                 "binary, 24 bytes: seconds, block of 512 bytes (or object), bytes, next access; all reads"
             }
             Self::Vscsi => "binary, 32 or 40 bytes: SCSI reads and writes of a virtual machine",
+            Self::Clf => {
+                "log of a web server, common or combined log format: objects, for gordon cache alone"
+            }
         }
     }
 
@@ -141,6 +151,7 @@ impl Format {
         match self {
             Self::Gordon => "its own traces",
             Self::Blkparse | Self::Blktrace | Self::Fio => "its own tool",
+            Self::Clf => "logs of nginx and Apache, made for it",
             Self::Spc => "requests of a real file, put into its form",
             Self::Alibaba => "a few lines of a real file",
             Self::Vscsi => "real files (32 bytes)",
@@ -160,13 +171,20 @@ impl Format {
             Self::Msr => Ns(100),
             Self::Fio | Self::DisksimValidate | Self::Alibaba | Self::Vscsi => Ns(1_000),
             Self::Disksim => Ns(1_000_000),
-            Self::Blkparse | Self::Spc | Self::Tencent | Self::OracleGeneral => Ns::SECOND,
+            Self::Blkparse | Self::Spc | Self::Tencent | Self::OracleGeneral | Self::Clf => {
+                Ns::SECOND
+            }
         }
     }
 
     /// Whether its requests come with the time they took.
     pub(crate) const fn has_latency(self) -> bool {
         matches!(self, Self::Gordon | Self::Msr | Self::DisksimValidate | Self::Vscsi)
+    }
+
+    /// Whether [`Objects`] reads it.
+    pub const fn is_objects(self) -> bool {
+        matches!(self, Self::OracleGeneral | Self::Clf)
     }
 
     fn names() -> String {
@@ -183,11 +201,6 @@ impl fmt::Display for Format {
 impl FromStr for Format {
     type Err = FormatError;
     fn from_str(text: &str) -> Result<Self, FormatError> {
-        if text.eq_ignore_ascii_case("clf") {
-            let why = "format clf is a trace of objects, not of blocks, and is not read yet\n  \
-                       try: a block trace; gordon trace formats lists what is read";
-            return Err(FormatError::Option(why.to_owned()));
-        }
         let found = Self::ALL.into_iter().find(|f| f.name().eq_ignore_ascii_case(text));
         found.ok_or_else(|| FormatError::Name(text.to_owned()))
     }
@@ -363,6 +376,11 @@ fn source(
         Format::Tencent => Box::new(Text::new(csv::Tencent(unit), input, path, format)),
         Format::OracleGeneral => {
             Box::new(Binary::new(records::OracleGeneral(unit), input, path, format))
+        }
+        Format::Clf => {
+            let why = "format clf is a trace of objects, not of blocks\n  try: gordon cache replay, \
+                       which reads it";
+            return Err(FormatError::Option(why.to_owned()));
         }
         Format::Vscsi => {
             input.want(detect::HEAD).map_err(read)?;

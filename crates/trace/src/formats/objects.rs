@@ -1,13 +1,15 @@
 //! Traces of objects: each request has an identifier, a size and, where the trace knows it, the number
 //! of the next request for the same object.
 //!
-//! Today that is oracleGeneral; as a trace of blocks it is read by [`open`](super::open).
+//! These are oracleGeneral, which as a trace of blocks is read by [`open`](super::open), and logs of web
+//! servers, which do not know what comes.
 
 use super::detect::HEAD;
 use super::error::{Bad, FormatError, Place};
 use super::input::Input;
 use super::intake::{Counts, Order};
-use super::{BATCH, Format, Options, open_input, records};
+use super::source::trimmed;
+use super::{BATCH, Format, Options, clf, open_input, records};
 use std::path::{Path, PathBuf};
 
 const SIZE: usize = 24;
@@ -26,6 +28,7 @@ pub struct Object {
 /// Hands out the requests of a trace of objects in batches, in the file's order.
 pub struct Objects {
     path: PathBuf,
+    format: Format,
     input: Input,
     options: Options,
     /// The numbers of next requests are looked at.
@@ -39,12 +42,21 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Opens an oracleGeneral trace; `-` is standard input. With `sees_ahead`, the number of a next
-    /// request has to lie ahead.
+    /// Opens a trace of a format of objects ([`Format::is_objects`]); `-` is standard input. With
+    /// `sees_ahead`, the number of a next request has to lie ahead.
     ///
     /// # Errors
     /// Where it cannot be opened, or the options make no sense for it.
-    pub fn open(path: &Path, options: &Options, sees_ahead: bool) -> Result<Self, FormatError> {
+    pub fn open(
+        path: &Path,
+        format: Format,
+        options: &Options,
+        sees_ahead: bool,
+    ) -> Result<Self, FormatError> {
+        if !format.is_objects() {
+            let why = format!("format {format} is a trace of blocks, not of objects");
+            return Err(FormatError::Option(why));
+        }
         if let Some(device @ 1..) = options.device {
             let why =
                 format!("device {device}: a trace of objects has no devices\n  try: without it");
@@ -59,6 +71,7 @@ impl Objects {
         input.want(HEAD).map_err(|source| FormatError::Open { path: path.to_owned(), source })?;
         Ok(Self {
             path: path.to_owned(),
+            format,
             input,
             options: *options,
             sees_ahead,
@@ -77,26 +90,109 @@ impl Objects {
     pub fn fill(&mut self, batch: &mut Vec<Object>) -> Result<bool, FormatError> {
         batch.clear();
         self.times.clear();
+        if self.format == Format::Clf {
+            self.lines(batch)?;
+        } else {
+            self.records(batch)?;
+        }
+        self.counts.requests += batch.len() as u64;
+        if self.counts.requests == 0 {
+            return Err(self.empty());
+        }
+        Ok(!batch.is_empty())
+    }
+
+    #[cold]
+    fn empty(&self) -> FormatError {
+        let Counts { other_methods, other_statuses, empty, .. } = self.counts;
+        let mut why = String::new();
+        if other_methods + other_statuses + empty > 0 {
+            why = format!(
+                ": {other_methods} are of other methods than GET, {other_statuses} of other statuses \
+                 than 200, {empty} without bytes"
+            );
+        }
+        if let Some(first) = &self.first_skipped {
+            why = format!(", the first that is malformed: {first}");
+        }
+        let hint = "check that the file is whole and of this format";
+        FormatError::Empty { path: self.path.clone(), why, hint }
+    }
+
+    /// A request's time may not go back.
+    #[inline]
+    fn ordered(&mut self, time: u32) -> Result<(), Bad> {
+        if time >= self.last {
+            self.last = time;
+        } else if self.options.order == Order::Clamp {
+            self.counts.clamped += 1;
+        } else {
+            return Err(backwards(self.last, time));
+        }
+        self.times.push(self.last);
+        Ok(())
+    }
+
+    fn lines(&mut self, batch: &mut Vec<Object>) -> Result<(), FormatError> {
+        while batch.len() < BATCH {
+            let bytes = self.input.bytes();
+            let Some(len) = memchr::memchr(b'\n', bytes) else {
+                if !self.more_bytes()? {
+                    // The last line may lack its end.
+                    let len = self.input.bytes().len();
+                    if len > 0 {
+                        self.line(len, batch)?;
+                        self.input.advance(len);
+                    }
+                    return Ok(());
+                }
+                continue;
+            };
+            self.line(len, batch)?;
+            self.input.advance(len + 1);
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, len: usize, batch: &mut Vec<Object>) -> Result<(), FormatError> {
+        self.number += 1;
+        let line = trimmed(&self.input.bytes()[..len]);
+        if line.is_empty() {
+            return Ok(());
+        }
+        let read = match clf::line(line) {
+            Ok(clf::Line::Taken(time, object)) => self.ordered(time).map(|()| batch.push(object)),
+            Ok(clf::Line::Method) => {
+                self.counts.other_methods += 1;
+                Ok(())
+            }
+            Ok(clf::Line::Status) => {
+                self.counts.other_statuses += 1;
+                Ok(())
+            }
+            Ok(clf::Line::Empty) => {
+                self.counts.empty += 1;
+                Ok(())
+            }
+            Err(bad) => Err(bad),
+        };
+        read.or_else(|bad| self.bad(bad, Place::Line(self.number)))
+    }
+
+    fn records(&mut self, batch: &mut Vec<Object>) -> Result<(), FormatError> {
         while batch.len() < BATCH {
             let count = (self.input.bytes().len() / SIZE).min(BATCH - batch.len());
             for i in 0..count {
                 let record = &self.input.bytes()[i * SIZE..][..SIZE];
-                let taken =
-                    take(record, self.number, self.sees_ahead).and_then(|(time, object)| {
-                        if time >= self.last {
-                            self.last = time;
-                        } else if self.options.order == Order::Clamp {
-                            self.counts.clamped += 1;
-                        } else {
-                            return Err(backwards(self.last, time));
-                        }
-                        self.times.push(self.last);
-                        Ok(object)
-                    });
+                let taken = take(record, self.number, self.sees_ahead)
+                    .and_then(|(time, object)| self.ordered(time).map(|()| object));
                 self.number += 1;
                 match taken {
                     Ok(object) => batch.push(object),
-                    Err(bad) => self.bad(bad, self.input.position() + (i * SIZE) as u64)?,
+                    Err(bad) => {
+                        let byte = self.input.position() + (i * SIZE) as u64;
+                        self.bad(bad, Place::Record(self.number, byte))?;
+                    }
                 }
             }
             self.input.advance(count * SIZE);
@@ -104,22 +200,12 @@ impl Objects {
                 break;
             }
         }
-        self.counts.requests += batch.len() as u64;
-        if self.counts.requests == 0 {
-            let why = self.first_skipped.as_ref();
-            let why = why.map_or(String::new(), |first| format!(", the first record: {first}"));
-            let hint = "check that the file is whole and of this format";
-            return Err(FormatError::Empty { path: self.path.clone(), why, hint });
-        }
-        Ok(!batch.is_empty())
+        Ok(())
     }
 
     /// Gets more bytes; false at the end, where no part of a record may be left.
     fn more(&mut self) -> Result<bool, FormatError> {
-        let place = Place::Record(self.number, self.input.position());
-        let path = &self.path;
-        let more = self.input.more();
-        if more.map_err(|source| FormatError::Read { path: path.clone(), place, source })? {
+        if self.more_bytes()? {
             return Ok(true);
         }
         let left = self.input.bytes().len();
@@ -128,21 +214,41 @@ impl Objects {
             self.input.advance(left);
             self.number += 1;
             let found = format!("{left} bytes at the end");
-            self.bad(Bad::field("record", found.as_bytes(), "a record of 24 bytes"), at)?;
+            let bad = Bad::field("record", found.as_bytes(), "a record of 24 bytes");
+            self.bad(bad, Place::Record(self.number, at))?;
         }
         Ok(false)
     }
 
-    /// The record `self.number`, from 1, cannot be taken.
+    /// Gets more bytes; false at the end.
+    fn more_bytes(&mut self) -> Result<bool, FormatError> {
+        let place = match self.format {
+            Format::Clf => Place::Line(self.number),
+            _ => Place::Record(self.number, self.input.position()),
+        };
+        let path = &self.path;
+        let more = self.input.more();
+        more.map_err(|source| FormatError::Read { path: path.clone(), place, source })
+    }
+
+    /// The line or record there, whose number counts from 1, cannot be taken.
     #[cold]
-    fn bad(&mut self, bad: Bad, byte: u64) -> Result<(), FormatError> {
+    fn bad(&mut self, bad: Bad, place: Place) -> Result<(), FormatError> {
         if self.options.skip_bad {
             self.counts.skipped += 1;
-            self.first_skipped.get_or_insert_with(|| format!("record {}: {bad}", self.number));
+            let place = match place {
+                Place::Line(number) => format!("line {number}"),
+                Place::Record(number, _) => format!("record {number}"),
+            };
+            self.first_skipped.get_or_insert_with(|| format!("{place}: {bad}"));
             return Ok(());
         }
-        let (path, place) = (self.path.clone(), Place::Record(self.number, byte));
-        Err(FormatError::Bad { path, place, format: Format::OracleGeneral, bad })
+        Err(FormatError::Bad { path: self.path.clone(), place, format: self.format, bad })
+    }
+
+    /// What it is read as.
+    pub fn format(&self) -> Format {
+        self.format
     }
 
     /// When each request of the last batch came: the trace's seconds, kept in order.
@@ -211,7 +317,8 @@ mod tests {
     }
 
     fn all(file: &tempfile::NamedTempFile, options: Options) -> Result<Objects, String> {
-        let mut objects = Objects::open(file.path(), &options, true).map_err(|e| e.to_string())?;
+        let mut objects = Objects::open(file.path(), Format::OracleGeneral, &options, true)
+            .map_err(|e| e.to_string())?;
         let mut batch = Vec::new();
         while objects.fill(&mut batch).map_err(|e| e.to_string())? {}
         Ok(objects)
@@ -220,7 +327,8 @@ mod tests {
     #[test]
     fn identifiers_of_64_bits_are_read_as_they_are() {
         let file = file(&[(5, u64::MAX, 7, 1), (5, u64::MAX, 7, -1), (6, 1, 9, i64::MAX)], b"");
-        let mut objects = Objects::open(file.path(), &Options::default(), true).unwrap();
+        let mut objects =
+            Objects::open(file.path(), Format::OracleGeneral, &Options::default(), true).unwrap();
         let mut batch = Vec::new();
         assert!(objects.fill(&mut batch).unwrap());
         let object = |key, size, next| Object { key, size, next };

@@ -1,4 +1,4 @@
-//! Our own traces: the block log of a `gordon trace` folder.
+//! Our own traces: the block log of a `gordon trace` folder, or a log that is one file.
 //!
 //! Requests to virtual devices (loop, device mapper, RAID) show again in the devices below and are
 //! left out, unless one is asked for by its number.
@@ -22,6 +22,10 @@ pub(super) struct Own {
 
 impl Own {
     pub fn open(path: &Path, device: Option<u32>) -> Result<Self, FormatError> {
+        if path.is_file() {
+            let (reader, path) = (BlockReader::file(path)?, path.to_owned());
+            return Ok(Self { reader, batch: Vec::new(), left_out: Vec::new(), path, number: 0 });
+        }
         let trace = Trace::open(path)?;
         let disks = &trace.manifest().machine.disks;
         let left_out = disks.iter().filter(|d| d.is_virtual && device != Some(d.device));

@@ -13,10 +13,8 @@ import numpy as np
 
 from gordon.disk.fit.asking import FLUSH, READ, WRITE, Asking, Batch, Floats
 from gordon.disk.fit.spindle import Spindle
-from gordon.disk.fit.zones import Cylinder, Zone
+from gordon.disk.fit.zones import MOST_HEADS, Cylinder, Zone
 
-# A disk has fewer.
-MOST_HEADS = 33
 # Pairs of reads over a long seek.
 PAIRS = 128
 
@@ -60,32 +58,54 @@ def near(
     turn, per_track = spindle.revolution, of.zone.per_track
     pitch = of.heads * turn + (of.heads - 1) * of.track_skew + of.cylinder_skew
     away = cylinders * pitch + heads * (turn + of.track_skew)
-    lowest = -((of.start - of.zone.first) // of.sectors - cylinders - 1)
-    highest = (of.zone.end - of.start) // of.sectors - 2
-    times = np.empty(0)
-    known, off = Least(turn / 2, turn / 2), 0.0
-    for round_ in range(4):
-        count = 24 if round_ == 0 else 10
-        spread = (np.arange(count) + 0.5) / count * 2 - 1
-        # At first over all angles; then about what is known, a little wider.
-        aims = known.time + spread * known.within * (1.0 if round_ == 0 else 1.3)
+    lowest = cylinders + 1 - int((of.start - of.zone.first) / of.sectors)
+    highest = int((of.zone.end - of.start) / of.sectors) - 2
+
+    def pairs(aims: Floats, off: float) -> Asking[Floats]:
+        """To sectors that come by so long after the first of the pair, but for what it is off."""
         places = []
-        for aim, at in zip(aims, rng.integers(lowest, highest + 1, count), strict=True):
+        for aim, at in zip(aims, rng.integers(lowest, highest + 1, len(aims)), strict=True):
             base = of.start + int(at) * of.sectors
-            from_track = base + heads * per_track
-            ahead = (aim - off + away) / turn % 1.0
-            to = (per_track // 2 + round(ahead * per_track)) % per_track
-            places += [from_track + per_track // 2, base - cylinders * of.sectors + to]
-        took = yield from _pairs(spindle, places, write)
-        if round_ == 0:
-            # Skews are not known to the nanosecond, and add up over cylinders.
-            turns = np.exp(2j * np.pi * (took - aims) / turn)
-            off = float(np.angle(np.nanmean(turns))) / (2 * np.pi) * turn
-        times = np.concatenate([times, took[~np.isnan(took)]])
-        known = least(times, turn)
-        if known.within < 2 * turn / per_track:
+            to = (0.5 + (aim - off + away) / turn) % 1.0 * per_track
+            places += [
+                round(base + heads * of.pitch + per_track / 2),
+                round(base - cylinders * of.sectors + to),
+            ]
+        return (yield from _pairs(spindle, places, write))
+
+    aims: Floats = turn * (np.arange(24) + 0.5) / 24
+    times = yield from pairs(aims, 0.0)
+    # Skews are not known to the nanosecond, and add up over cylinders.
+    off = float(np.angle(np.nanmean(np.exp(2j * np.pi * (times - aims) / turn)))) / (2 * np.pi)
+    known = least(times[~np.isnan(times)], turn)
+    for _ in range(3):
+        closer = _about(known.time, 1.2 * known.within, 10)
+        times = np.concatenate([times, (yield from pairs(closer, off * turn))])
+        known = least(times[~np.isnan(times)], turn)
+        if known.within < turn / 1000:
             break
-    return known
+    if spindle.spread < turn / 3000:
+        return known
+    around = _about(known.time, 6 * spindle.spread, 48)
+    return _blurred(around, (yield from pairs(around, off * turn)), spindle)
+
+
+def _about(middle: float, within: float, count: int) -> Floats:
+    return np.array([middle + within * (2 * i / (count - 1) - 1) for i in range(count)])
+
+
+def _blurred(aims: Floats, times: Floats, spindle: Spindle) -> Least:
+    """The same, where a host is late, and so asks late: what comes by soon after the least is
+    missed then. The likeliest, where lateness is exponential; one in fifty may be anything."""
+    turn, late = spindle.revolution, 1.4 * spindle.spread
+    beside = (times - aims + turn / 2) % turn - turn / 2
+    aims = (aims + np.nanmedian(beside))[~np.isnan(times)]
+    missed = times[~np.isnan(times)] - aims > turn / 2
+    tried = np.linspace(aims[0], aims[-1], 300)
+    after = np.maximum(aims - tried[:, None], 0.0)
+    caught = np.clip(1 - np.exp(-after / late), 0.02, 0.98)
+    likely = np.log(np.where(missed, 1 - caught, caught)).sum(axis=1)
+    return Least(float(tried[np.argmax(likely)]), spindle.spread / 2)
 
 
 def far(
@@ -97,7 +117,7 @@ def far(
     write: bool = False,
 ) -> Asking[Least]:
     """Over a distance anywhere, between sectors at random."""
-    total = sum((zone.end - zone.first) // (zone.per_track * heads) for zone in zones)
+    total = sum(zone.cylinders(heads) for zone in zones)
     places = []
     for _ in range(PAIRS):
         one = int(rng.integers(0, total - cylinders))
@@ -109,12 +129,12 @@ def far(
 
 def _in_cylinder(zones: list[Zone], heads: int, at: int, rng: np.random.Generator) -> int:
     for zone in zones:
-        size = zone.per_track * heads
-        count = (zone.end - zone.first) // size
+        count = zone.cylinders(heads)
         if at < count:
             break
         at -= count
-    return zone.first + min(at, count - 1) * size + int(rng.integers(0, size))
+    size = zone.per_track * heads
+    return zone.first + int((min(at, count - 1) + rng.random()) * size)
 
 
 def _pairs(spindle: Spindle, places: list[int], write: bool) -> Asking[Floats]:
@@ -162,8 +182,8 @@ def seeks(
     write: bool = False,
 ) -> Asking[list[tuple[int, Least]]]:
     """Over some distances, from a cylinder to the whole stroke."""
-    total = sum((zone.end - zone.first) // (zone.per_track * of.heads) for zone in zones)
-    near_by = min((of.zone.end - of.zone.first) // of.sectors // 8, 400)
+    total = sum(zone.cylinders(of.heads) for zone in zones)
+    near_by = min(of.zone.cylinders(of.heads) // 8, 400)
     found = []
     for distance in _distances(near_by, total):
         if distance <= near_by:
@@ -181,20 +201,27 @@ def _less(one: Least, overhead: float) -> Least:
 def heads_by_switch(spindle: Spindle, of: Cylinder, rng: np.random.Generator) -> Asking[int | None]:
     """Heads, where skews do not tell: over a cylinder's tracks there is no head to switch, so that
     the way is shorter than over one track more or less. None where it is not."""
-    apart = spindle.revolution / 500
-    shorter: list[int] = []
-    before = (yield from near(spindle, of, 1, 0, rng)).time
+
+    def over(tracks: int) -> Asking[Least]:
+        return (yield from near(spindle, of, tracks, 0, rng))
+
+    def shorter(one: Least, other: Least) -> bool:
+        """By more than both may be off, and a host late."""
+        off = max(spindle.revolution / 500, one.within + other.within, 8 * spindle.spread)
+        return one.time < other.time - off
+
+    before = yield from over(1)
     for tracks in range(2, MOST_HEADS):
-        time = (yield from near(spindle, of, tracks, 0, rng)).time
-        if time < before - apart:
-            shorter.append(tracks)
-            break
-        before = time
-    if not shorter:
-        return None
-    again = (yield from near(spindle, of, 2 * shorter[0], 0, rng)).time
-    beside = (yield from near(spindle, of, 2 * shorter[0] + 1, 0, rng)).time
-    return shorter[0] if again < beside - apart else None
+        this = yield from over(tracks)
+        if shorter(this, before):
+            for whole in (2 * tracks, 3 * tracks):
+                this = yield from over(whole)
+                less, more = (yield from over(whole - 1)), (yield from over(whole + 1))
+                if not (shorter(this, less) and shorter(this, more)):
+                    return None
+            return tracks
+        before = this
+    return None
 
 
 def _distances(near_by: int, total: int) -> list[int]:

@@ -52,15 +52,17 @@ def extract(sectors: int, seed: int, write: bool) -> Asking[Found]:
     largest = max(bands, key=lambda zone: zone.end - zone.first)
     inner = yield from cylinder(spindle, largest)
     of_memory = yield from memory(spindle, sectors, rng)
-    transfer = spindle.revolution / largest.per_track
+    # The link's part is at the end of both reads, between whose ends a seek lies.
+    overhead = of_memory.overhead if of_memory else spindle.hit
+    sector = spindle.revolution / largest.per_track
     if not inner.known:
         heads = yield from heads_by_switch(spindle, inner, rng)
         if heads is not None:
             inner = replace(inner, heads=heads, known=True)
-    of_arm = yield from arm(spindle, bands, inner, spindle.hit + transfer, rng)
+    of_arm = yield from arm(spindle, bands, inner, overhead + sector, rng)
     of_writes = None
     if write:
-        of_writes = yield from writes(spindle, bands, inner, rng)
+        of_writes = yield from writes(spindle, bands, inner, of_memory, rng)
     check = yield from _check(sectors, spindle, rng)
     return Found(sectors, spindle, bands, inner, of_arm, of_memory, of_writes, check)
 

@@ -80,7 +80,7 @@ def model(
 
     def borrowed(field: Any) -> dict[str, Any]:
         value = field["value"] if isinstance(field, dict) else field
-        return inferred(value, f"not to be seen by single reads: that of {like_name}")
+        return inferred(value, f"times do not show it: that of {like_name}")
 
     inner, heads = found.cylinder, found.cylinder.heads
     table = _zones(found, unit)
@@ -99,20 +99,20 @@ def model(
         why = "skews that leave just room for it: reads do not show writes"
         write = {"write_settle_ms": inferred(round(max(0.0, settle) / 1e6, 4), why)}
     else:
-        curve_of_writes = curve(written.seeks)
-        longer = max(first, float(curve_of_writes.time(1)))
+        times, longer = _seek(written.seeks, curve(written.seeks), total, measured, least=first)
         track_skew = max(track_skew, switch_time + longer - first + 1e3)
         cylinder_skew = max(cylinder_skew, longer + 1e3, switch_time + longer - first + 1e3)
-        write = {"write": _seek(written.seeks, curve_of_writes, total, measured, least=first)[0]}
+        write = {"write": times}
     memory = found.memory
     ahead = memory.read_ahead * sector if memory else 0
     reads = memory.segments * memory.segment * sector if memory else SECTOR
     rate = memory.sectors_a_second * sector if memory else 300e6
-    kept = written.cache * sector if written and not written.through else None
+    room = written.room if written else None
+    kept = room.sectors * sector if room and room.sectors else None
     heads_of = (
         measured(heads)
         if inner.known
-        else inferred(1, "skews do not tell cylinders apart: each track counts as one")
+        else inferred(1, "times do not tell cylinders apart: each track counts as one")
     )
     config = {
         "summary": f"disk fitted to {origin}",
@@ -146,10 +146,10 @@ def model(
             ),
             "write_limit": measured(_size(kept))
             if kept
-            else inferred(_size(reads), "as much as for reads: reads do not show it"),
-            **({"write_through": True} if written and written.through else {}),
-            "write_extents": measured(written.extents)
-            if kept and written
+            else inferred(_size(reads), "as much as for reads: it is not known"),
+            **({"write_through": True} if written and not room else {}),
+            "write_extents": measured(room.pieces)
+            if room and room.pieces
             else borrowed(like["cache"]["write_extents"]),
             "segments": measured(memory.segments if memory else 1),
             "read_ahead": measured(_size(ahead)),
@@ -158,8 +158,7 @@ def model(
         "scheduler": {"ageing": borrowed(like["scheduler"].get("ageing", 0.0))},
         "power": {state: borrowed(like["power"][state]) for state in ("idle", "read", "write")},
     }
-    skews = {"track_skew_ms": track_skew / 1e6, "cylinder_skew_ms": cylinder_skew / 1e6}
-    return Model(config, through, _parameters(found, through, total, sector) | skews)
+    return Model(config, through, _parameters(found, through, total, sector))
 
 
 def _zones(found: Found, unit: int) -> list[dict[str, int]]:
@@ -167,10 +166,10 @@ def _zones(found: Found, unit: int) -> list[dict[str, int]]:
     heads = found.cylinder.heads
     table, held = [], 0
     for zone in found.zones:
-        size = zone.per_track * heads
-        last = zone is found.zones[-1]
-        cylinders = -((held - found.sectors) // size) if last else round((zone.end - held) / size)
-        table.append({"cylinders": cylinders, "sectors_per_track": zone.per_track * unit})
+        size = round(zone.per_track * unit) * heads
+        left = (found.sectors if zone is found.zones[-1] else zone.end) * unit - held
+        cylinders = -(-left // size) if zone is found.zones[-1] else round(left / size)
+        table.append({"cylinders": cylinders, "sectors_per_track": size // heads})
         held += cylinders * size
     return table
 
@@ -185,10 +184,12 @@ def _parameters(found: Found, through: Curve, cylinders: int, sector: int) -> di
         "rpm": round(60e9 / found.spindle.revolution),
         "heads": found.cylinder.heads if found.cylinder.known else None,
         "zones": [
-            {"first_sector": zone.first * unit, "sectors_per_track": zone.per_track * unit}
+            {"first_sector": zone.first * unit, "sectors_per_track": round(zone.per_track * unit)}
             for zone in found.zones
         ],
         "cylinders": cylinders,
+        "track_skew_ms": found.cylinder.track_skew / 1e6,
+        "cylinder_skew_ms": found.cylinder.cylinder_skew / 1e6,
         "head_switch_ms": switch.time / 1e6 if switch else None,
         "seek_ms": {name: time / 1e6 for name, time in through.three(cylinders).items()},
         "seek_curve_off": through.off,
@@ -209,12 +210,12 @@ def _parameters(found: Found, through: Curve, cylinders: int, sector: int) -> di
         "writes": None
         if written is None
         else {
-            "through": written.through,
+            "through": written.room is None,
             "seek_ms": {
                 name: time / 1e6 for name, time in curve(written.seeks).three(cylinders).items()
             },
-            "cache_bytes": None if written.through else written.cache * sector,
-            "extents": None if written.through else written.extents,
+            "cache_bytes": written.room and written.room.sectors and written.room.sectors * sector,
+            "extents": written.room and written.room.pieces,
         },
     }
 

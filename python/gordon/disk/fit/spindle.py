@@ -149,27 +149,28 @@ def tracks(spindle: Spindle, top: int, guess: float, count: float, about: str) -
     return Tracks(spindle.revolution / slope, skews, step, places[-1])
 
 
-def track_start(spindle: Spindle, found: Tracks, sector: int) -> Asking[int]:
-    """Which sector begins the track that a skew was seen under, exactly.
+def track_start(
+    spindle: Spindle, per_track: float, least: float, low: int, high: int
+) -> Asking[tuple[int, int] | None]:
+    """Which sector begins a track, to one where tracks are no whole number of sectors: it lies
+    above `low` and at `high` or below. None where no skew of `least` nanoseconds is between them.
 
     Each question halves what is left, on the same place of the next lower track: there memory has
-    nothing. So the answer is a sector of a lower track, whole tracks below.
+    nothing. So the answer is a sector of a lower track, and how many tracks lower it is.
     """
-    per_track = round(found.per_track)
-    unit = spindle.revolution / found.per_track
-    # A track begins above `low` and at `high` or below.
-    low, high = sector - found.step, sector
-    bottom = found.bottom
-    down = ((sector - bottom) // per_track + 1) * per_track
-    low, high = low - down, high - down
-    while high - low > 1:
-        low, high = low - per_track, high - per_track
-        middle = (low + high) // 2
-        upper = high + per_track // 8
-        apart = yield from increments(spindle, "tracks", [upper, middle])
-        skew = float(apart[0]) - (upper - middle) * unit
-        if skew > LEAST_SKEW * spindle.revolution / 2:
+    unit = spindle.revolution / per_track
+    margin = round(per_track / 8)
+    middle, down = low, 0
+    while True:
+        shift = round(down * per_track)
+        upper = high + margin
+        apart = yield from increments(spindle, "tracks", [upper - shift, middle - shift])
+        if float(apart[0]) - (upper - middle) * unit > least:
             low = middle
+        elif down == 0:
+            return None
         else:
             high = middle
-    return high
+        if high - low <= 1:
+            return high - shift, down
+        middle, down = (low + high) // 2, down + 1

@@ -14,6 +14,10 @@ from gordon.disk.fit.spindle import POINTS, Spindle, track_start, tracks
 PLACES = 33
 # Of the disk: how exactly a zone's end is searched.
 RESOLUTION = 1 / 4096
+# A disk has fewer.
+MOST_HEADS = 33
+
+Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,13 @@ class Zone:
     first: int
     end: int
     """Sectors, the last one excluded."""
-    per_track: int
+    per_track: float
+    """Sectors that pass in a revolution: no whole number where tracks are none of sectors as the
+    disk is asked by."""
+
+    def cylinders(self, heads: int) -> int:
+        """Whole ones in it."""
+        return int((self.end - self.first) / (self.per_track * heads))
 
 
 @dataclass(frozen=True)
@@ -32,6 +42,8 @@ class Cylinder:
 
     zone: Zone
     start: int
+    pitch: float
+    """Sectors from the start of a track to that of the next, on average over many."""
     heads: int
     known: bool
     """Skews tell where cylinders begin; if not, every track counts as one."""
@@ -40,9 +52,9 @@ class Cylinder:
     """Nanoseconds."""
 
     @property
-    def sectors(self) -> int:
+    def sectors(self) -> float:
         """Of a cylinder."""
-        return self.heads * self.zone.per_track
+        return self.heads * self.pitch
 
 
 def zones(spindle: Spindle, capacity: int, guess: float) -> Asking[list[Zone]]:
@@ -84,7 +96,7 @@ def zones(spindle: Spindle, capacity: int, guess: float) -> Asking[list[Zone]]:
     for first, end in pairwise(ends):
         inside = [samples[at] for at in samples if first + room < at <= end]
         if inside:
-            found.append(Zone(first, end, round(float(np.median(inside)))))
+            found.append(Zone(first, end, float(np.median(inside))))
     merged: list[Zone] = []
     for zone in found:
         # Tracks looked at over a zone's end are of neither.
@@ -102,48 +114,83 @@ def zones(spindle: Spindle, capacity: int, guess: float) -> Asking[list[Zone]]:
 def cylinder(spindle: Spindle, zone: Zone) -> Asking[Cylinder]:
     """Heads and skews of a zone, from a walk down over its tracks."""
     top = (zone.first + zone.end) // 2
-    skews: list[tuple[int, float]] = []
-    heads = None
+    walk: list[tuple[int, float]] = []
+    period = None
     for count in (6, 6, 12, 24, 48, 96):
         if top - (count + 2) * zone.per_track < zone.first:
             break
         found = yield from tracks(spindle, top, zone.per_track, count, "heads")
-        skews += found.skews
+        walk += found.skews
         top = found.bottom - 1
-        heads = _period([skew for _, skew in skews], spindle)
-        if heads is not None:
+        if len(walk) > 1:
+            period = _period(*_by_track(walk, zone.per_track), spindle)
+        if period is not None:
             break
-    if len(skews) < 2:
+    if len(walk) < 2:
         raise GordonError("no skew between tracks was seen", "a disk whose tracks are skewed")
-    sizes = np.array([skew for _, skew in skews])
-    own = _crossing(sizes) if heads is not None else np.ones(len(sizes), dtype=bool)
-    at = skews[int(np.flatnonzero(own)[-1])][0]
-    lowest = yield from track_start(spindle, found, at)
-    # The same track's start, where the skew was seen.
-    start = lowest + (at - lowest) // zone.per_track * zone.per_track
-    cylinder_skew = float(np.mean(sizes[own]))
-    track_skew = float(np.mean(sizes[~own])) if heads is not None else cylinder_skew
-    return Cylinder(zone, start, heads or 1, heads is not None, track_skew, cylinder_skew)
+    numbers, sizes = _by_track(walk, zone.per_track)
+    heads, first = period or (1, 0)
+    own = numbers % heads == first
+    cylinder_skew = float(np.median(sizes[own]))
+    track_skew = float(np.median(sizes[~own])) if period else cylinder_skew
+    # A track of the walk, from below what was read on: there memory has nothing.
+    at = walk[-1][0]
+    below = int((at - found.bottom) / zone.per_track) + 1
+    at -= round(below * zone.per_track)
+    least = min(track_skew, cylinder_skew) / 2
+    start = yield from track_start(spindle, zone.per_track, least, at - found.step, at)
+    at, down = start or (at, 0)
+    pitch = (yield from _pitch(spindle, zone, least, at)) if start else zone.per_track
+    # On to where a cylinder starts.
+    at -= round((first - int(numbers[-1]) - below - down) % heads * pitch)
+    return Cylinder(zone, at, pitch, heads, period is not None, track_skew, cylinder_skew)
 
 
-def _crossing(sizes: Floats) -> NDArray[np.bool_]:
-    """Which skews are those between cylinders: the rarer, or of equally many the longer."""
-    longer = sizes > (sizes.min() + sizes.max()) / 2
-    return np.asarray(longer if longer.sum() * 2 <= len(sizes) else ~longer)
+def _pitch(spindle: Spindle, zone: Zone, least: float, first: int) -> Asking[float]:
+    """Sectors from track to track, from two of them that are ever further apart."""
+    pitch, within = zone.per_track, round(zone.per_track / 5)
+    tracks = 4
+    while first - (tracks + 32) * pitch > zone.first:
+        guess = first - round(tracks * pitch)
+        found = yield from track_start(spindle, pitch, least, guess - within, guess + within)
+        if found is None:
+            break
+        start, down = found
+        pitch = (first - start) / (tracks + down)
+        # Both are known to a sector or two, and four times as far it is four times as much.
+        within = min(within, max(12, round(zone.per_track / 20)))
+        tracks *= 4
+    return pitch
 
 
-def _period(sizes: list[float], spindle: Spindle) -> int | None:
-    """Every how many tracks the skew is another: heads."""
-    skews = np.array(sizes)
-    apart = max(spindle.revolution / 500, 4 * spindle.spread)
-    if len(skews) < 4 or np.ptp(skews) < apart:
-        return None
-    longer = skews > (skews.min() + skews.max()) / 2
-    long, short = skews[longer], skews[~longer]
-    if long.min() - short.max() < 0.4 * (long.mean() - short.mean()):
-        return None
-    where = np.flatnonzero(_crossing(skews))
-    spacing = np.diff(where)
-    if len(where) < 2 or np.ptp(spacing) > 0 or (len(where) < 3 and spacing[0] < 3):
-        return None
-    return int(spacing[0])
+def _by_track(walk: list[tuple[int, float]], per_track: float) -> tuple[Counts, Floats]:
+    """Skews by the number of the track; the parts of one are summed."""
+    places = np.array([place for place, _ in walk], dtype=np.float64)
+    passed = np.round(-np.diff(places) / per_track).astype(np.int64)
+    numbers, index = np.unique(np.concatenate([[0], np.cumsum(passed)]), return_inverse=True)
+    sizes = np.bincount(index, weights=[size for _, size in walk])
+    return numbers.astype(np.int64), sizes.astype(np.float64)
+
+
+def _period(numbers: Counts, sizes: Floats, spindle: Spindle) -> tuple[int, int] | None:
+    """Every how many tracks the skew is another, and from which on: heads, and where cylinders
+    start. A host may be late: some skews may be misjudged, and of few any may look odd."""
+    best, off_least, clear = None, np.inf, False
+    for heads in range(2, min(MOST_HEADS, len(numbers) // 3 + 1)):
+        for first in range(heads):
+            own = numbers % heads == first
+            count = min(own.sum(), (~own).sum())
+            if count < 3:
+                continue
+            here, other = np.median(sizes[own]), np.median(sizes[~own])
+            # Of two skews that take turns the longer is a cylinder's.
+            if heads == 2 and here < other:
+                continue
+            off = np.abs(sizes - np.where(own, here, other))
+            if off.sum() >= off_least:
+                continue
+            best, off_least, apart = (heads, first), off.sum(), abs(here - other)
+            wrong = off > apart / 2
+            least = max(spindle.revolution / 500, 16 * spindle.spread / np.sqrt(count))
+            clear = apart > least and wrong.mean() < 0.25 and wrong[own].mean() < 0.3
+    return best if clear else None

@@ -1,0 +1,29 @@
+//! Block logs of generated web servers.
+
+use crate::error::raise;
+use crate::run::watch_runs;
+use gordon_replay::parse::from_json;
+use gordon_replay::run::Progress;
+use gordon_trace::web::{WebConfig, generate};
+use pyo3::prelude::*;
+use std::sync::atomic::Ordering;
+
+/// Generates what `config` (JSON) describes, and says what it is, as JSON.
+#[pyfunction]
+#[pyo3(signature = (config, tick=None))]
+pub fn web_generate(
+    py: Python<'_>,
+    config: &str,
+    tick: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let config: WebConfig = from_json(config, "web").map_err(raise)?;
+    let work = |progress: &Progress| {
+        progress.total.store(config.requests, Ordering::Relaxed);
+        generate(&config, |done| {
+            progress.done.store(done, Ordering::Relaxed);
+            !progress.stop.load(Ordering::Relaxed)
+        })
+    };
+    let report = watch_runs(py, tick, work)?.map_err(raise)?;
+    serde_json::to_string(&report).map_err(raise)
+}

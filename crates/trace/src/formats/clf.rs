@@ -1,0 +1,212 @@
+//! Logs of web servers in the common log format, NCSA's and W3C's, and in the combined one, which adds
+//! two quoted fields: `host ident user [day/Mon/year:h:m:s zone] "METHOD target PROTOCOL" status bytes`.
+//!
+//! A trace of objects: each target is one, its query part of its name, and as large as the reply. What
+//! is taken is a GET with status 200 and a body; other methods (HEAD, POST), other statuses (a part of
+//! a file, not modified, moved, errors) and replies without bytes (`-`, or 0) are left out and counted.
+//! Servers write a request when its reply is sent, Apache with the time at which it came: its lines may
+//! go back in time.
+
+use super::error::Bad;
+use super::objects::Object;
+
+/// What a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// A request for an object, and its time in seconds since 1970.
+    Taken(u32, Object),
+    /// Not a GET.
+    Method,
+    /// Not answered with the whole object.
+    Status,
+    /// Answered with no bytes.
+    Empty,
+}
+
+/// Reads a line that is not blank, without its end.
+pub(super) fn line(line: &[u8]) -> Result<Line, Bad> {
+    let blank = memchr::memchr(b' ', line).unwrap_or(line.len());
+    if blank == 0 || blank == line.len() {
+        return Err(Bad::field("host", line, "a host, and more fields after a blank"));
+    }
+    // A user's name may have blanks.
+    let Some(open) = memchr::memmem::find(line, b" [") else {
+        return Err(Bad::field("time", &line[blank..], "[day/Mon/year:hour:minute:second zone]"));
+    };
+    let rest = &line[open + 2..];
+    let Some(close) = memchr::memchr(b']', rest) else {
+        return Err(Bad::field("time", rest, "[day/Mon/year:hour:minute:second zone]"));
+    };
+    let time = time(&rest[..close]).ok_or_else(|| {
+        Bad::field("time", &rest[..close], "day/Mon/year:h:m:s zone from 1970 on")
+    })?;
+    let rest = rest[close + 1..].strip_prefix(b" \"");
+    let Some((asked, status, rest)) = rest.and_then(request) else {
+        let expected = "a request in quotes and a status of three digits";
+        return Err(Bad::field("request", &line[open + close + 3..], expected));
+    };
+    let word = rest.split(|&b| b == b' ').next().unwrap_or_default();
+    let size = match word {
+        b"-" => 0,
+        word => digits(word)
+            .and_then(|size| u32::try_from(size).ok())
+            .ok_or_else(|| Bad::field("bytes", word, "a whole number below 2^32, or -"))?,
+    };
+    if status != 200 {
+        return Ok(Line::Status);
+    }
+    let mut words = asked.split(|&b| b == b' ');
+    if words.next() != Some(b"GET") {
+        return Ok(Line::Method);
+    }
+    if size == 0 {
+        return Ok(Line::Empty);
+    }
+    let target = words.next().filter(|target| !target.is_empty());
+    let target = target.ok_or_else(|| Bad::field("request", asked, "GET and what is asked for"))?;
+    Ok(Line::Taken(time, Object { key: hash(target), size, next: None }))
+}
+
+/// The request between the quotes, its status, and what follows both. A quote within the request may
+/// be escaped or not: the last one is that before a status.
+fn request(text: &[u8]) -> Option<(&[u8], u64, &[u8])> {
+    memchr::memmem::find_iter(text, b"\" ").find_map(|end| {
+        let rest = &text[end + 2..];
+        let status = digits(rest.get(..3)?)?;
+        let rest = rest[3..].strip_prefix(b" ")?;
+        Some((&text[..end], status, rest))
+    })
+}
+
+fn digits(word: &[u8]) -> Option<u64> {
+    if word.is_empty() || word.len() > 18 || !word.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    Some(word.iter().fold(0, |value, &digit| value * 10 + u64::from(digit - b'0')))
+}
+
+/// `10/Oct/2000:13:55:36 -0700` in seconds since 1970.
+fn time(text: &[u8]) -> Option<u32> {
+    const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
+    let number = |from: usize, len: usize, below: u64| {
+        let value = digits(text.get(from..from + len)?)?;
+        (value < below).then(|| i64::try_from(value).unwrap_or(0))
+    };
+    let marks = [(2, b'/'), (6, b'/'), (11, b':'), (14, b':'), (17, b':'), (20, b' ')];
+    if text.len() != 26 || marks.iter().any(|&(at, mark)| text[at] != mark) {
+        return None;
+    }
+    let month = MONTHS.chunks(3).position(|name| *name == text[3..6])?;
+    let (day, year) = (number(0, 2, 32)?, number(7, 4, 10_000)?);
+    // A minute may have a leap second.
+    let [hour, minute, second] = [number(12, 2, 24)?, number(15, 2, 60)?, number(18, 2, 61)?];
+    let zone = (number(22, 2, 25)? * 60 + number(24, 2, 60)?) * 60;
+    let ahead = match text[21] {
+        b'+' => zone,
+        b'-' => -zone,
+        _ => return None,
+    };
+    // Days since 1970, years beginning in March (Hinnant, "chrono-compatible low-level date
+    // algorithms").
+    let month = i64::try_from(month).ok()? + 1;
+    let year = if month <= 2 { year - 1 } else { year };
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + of_year - 719_468;
+    u32::try_from(days * 86_400 + hour * 3600 + minute * 60 + second - ahead).ok()
+}
+
+/// FNV-1a (Fowler, Noll and Vo), and its bits mixed once more (Stafford's variant 13 of `MurmurHash`3's
+/// finish): names that differ in their ends differ in all bits.
+fn hash(target: &[u8]) -> u64 {
+    let mut hash = target.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^ (hash >> 31)
+}
+
+/// Whether these are lines of a log: more than half of them, whatever becomes of them.
+pub(super) fn is_log(lines: &[&[u8]]) -> bool {
+    let good = lines.iter().filter(|text| line(text).is_ok()).count();
+    good * 2 > lines.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(text: &str) -> (u32, u32) {
+        match line(text.as_bytes()) {
+            Ok(Line::Taken(time, object)) => (time, object.size),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    /// The line that Apache's manual explains the format by.
+    #[test]
+    fn the_manuals_line() {
+        let text = r#"127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /apache_pb.gif HTTP/1.0" 200 2326"#;
+        assert_eq!(taken(text), (971_211_336, 2326));
+    }
+
+    #[test]
+    fn times_and_zones() {
+        let at = |text: &str| time(text.as_bytes());
+        assert_eq!(at("01/Jan/1970:00:00:00 +0000"), Some(0));
+        assert_eq!(at("01/Jan/1970:01:30:00 +0130"), Some(0));
+        assert_eq!(at("29/Feb/2000:23:59:59 +0000"), Some(951_868_799));
+        assert_eq!(at("01/Mar/2000:00:00:00 +0000"), Some(951_868_800));
+        assert_eq!(at("31/Dec/2016:23:59:60 +0000"), Some(1_483_228_800));
+        for bad in [
+            "31/Dec/1969:23:59:59 +0000",
+            "10/Okt/2000:13:55:36 -0700",
+            "10/Oct/2000:24:00:00 +0000",
+            "10/Oct/2000:13:55:36",
+            "10/Oct/2000:13:55:36 *0700",
+            "aa/Oct/2000:13:55:36 +0000",
+        ] {
+            assert_eq!(at(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn objects_are_told_apart_by_their_whole_target() {
+        let key = |target: &str| {
+            let text =
+                format!("h - - [10/Oct/2000:13:55:36 +0000] \"GET {target} HTTP/1.1\" 200 5");
+            match line(text.as_bytes()) {
+                Ok(Line::Taken(_, object)) => object.key,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(key("/a"), key("/a"));
+        let keys = [key("/a"), key("/b"), key("/a?x=1"), key("/a?x=2"), key("/A")];
+        assert!((0..5).all(|i| (0..i).all(|j| keys[i] != keys[j])));
+    }
+
+    #[test]
+    fn what_is_left_out_and_what_is_malformed() {
+        let of = |rest: &str| line(format!("h - - [10/Oct/2000:13:55:36 +0000] {rest}").as_bytes());
+        assert_eq!(of(r#""HEAD /a HTTP/1.1" 200 5"#), Ok(Line::Method));
+        assert_eq!(of(r#""GET /a HTTP/1.1" 304 -"#), Ok(Line::Status));
+        assert_eq!(of(r#""GET /a HTTP/1.1" 200 -"#), Ok(Line::Empty));
+        assert_eq!(of(r#""GET /a HTTP/1.1" 200 0 "-" "-""#), Ok(Line::Empty));
+        assert_eq!(of(r#""-" 408 -"#), Ok(Line::Status));
+        assert!(matches!(of(r#""GET /a"b" HTTP/1.0" 200 7"#), Ok(Line::Taken(..))));
+        let told = |rest: &str| of(rest).unwrap_err().to_string();
+        assert!(told(r#""GET /a HTTP/1.1" 200 x"#).starts_with("bytes: expected a whole number"));
+        assert!(told(r#""GET /a HTTP/1.1" 200 4294967296"#).starts_with("bytes: "));
+        assert!(told(r#""GET" 200 5"#).starts_with("request: expected GET and what"));
+        assert!(told(r#""GET /a HTTP/1.1" abc 5"#).starts_with("request: expected a request in"));
+        assert!(told(r#"GET /a HTTP/1.1 200 5"#).starts_with("request: "));
+        assert!(
+            line(b"h - - 10/Oct/2000 \"GET /a\" 200 5")
+                .unwrap_err()
+                .to_string()
+                .starts_with("time: ")
+        );
+        assert!(line(b"h - - [10/Oct/2000").unwrap_err().to_string().starts_with("time: "));
+        assert!(line(b"nothing").unwrap_err().to_string().starts_with("host: "));
+    }
+}
