@@ -84,7 +84,7 @@ fn a_read_waits_for_one_page_that_is_programmed_and_no_more() {
     m.serve(Ns(0), &page(0), false);
     let quiet = Ns(500 * MS);
     m.serve(quiet, &page(0), false);
-    m.serve(quiet, &page(32), false);
+    m.serve(quiet, &page(64), false);
     // Its programs begin when it is there; the third flash page of them is under way.
     let begun = quiet.0 + SEARCH + LOOKUP + BLOCK_DISK;
     let at = begun + 5 * PAGE_PROGRAM / 4;
