@@ -78,8 +78,8 @@ def flashcache(command: Any) -> Any:
     default="lru",
     show_default=True,
     metavar="NAME",
-    help="What goes when there is no room: one of `gordon cache policies`; or flashcache, which has "
-    "two levels.",
+    help="What goes when there is no room: one of `gordon cache policies`; or flashcache, which "
+    "has two levels.",
 )
 @click.option(
     "--dram",
