@@ -166,7 +166,10 @@ def _given(given: dict[str, Any]) -> dict[str, Any]:
 
 @cache.command()
 def policies() -> None:
-    """List the replacement policies, and what each follows."""
+    """List the replacement policies, and what each follows.
+
+    Of two levels, DRAM with one of these and flash, there are designs: `gordon cache presets`.
+    """
     from gordon import cache
     from gordon.cli.terminal import Column, data
 
@@ -178,7 +181,6 @@ def policies() -> None:
             Column("follows", sources, wraps=True),
         ]
     )
-    data().text("flashcache: two levels, DRAM with one of these and flash (`gordon cache presets`)")
 
 
 @cache.command()

@@ -332,14 +332,13 @@ fn fill(design: &Design, unit: &str) -> Result<Fill, ReplayError> {
         );
         return Err(ReplayError::impossible("cache.page", why, "4KiB"));
     }
-    match design.cache.fill {
-        Some(FillKind::Block) if !pages => {
+    match *design.cache.fill {
+        FillKind::Block if !pages => {
             let why = format!("{unit}s have no neighbours: a logical block would hold one of them");
             Err(ReplayError::impossible("cache.fill", why, "page"))
         }
-        Some(FillKind::Page) => Ok(Fill::Page),
-        Some(FillKind::Block) => Ok(Fill::Block),
-        None => Ok(if pages { Fill::Block } else { Fill::Page }),
+        FillKind::Block => Ok(Fill::Block),
+        FillKind::Page => Ok(Fill::Page),
     }
 }
 
