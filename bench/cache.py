@@ -41,6 +41,8 @@ THEIRS = {
 }
 #: What is to be twice as fast.
 GOALS = ("lru", "s3-fifo")
+#: DRAM and flash of two levels, which are to be as fast as libCacheSim's LRU is with that DRAM.
+LEVELS = ("128MiB", "1GiB")
 
 
 def make(path: Path, requests: int) -> None:
@@ -82,6 +84,13 @@ def ours(trace: Path, size: str, policy: str) -> int:
     return int(told["misses"])
 
 
+def two_levels(trace: Path) -> int:
+    """The same of FlashCache, timing, power and wear included."""
+    dram, flash = LEVELS
+    told = cache.replay(trace, policy="flashcache", dram=dram, flash=flash, format="oracleGeneral")
+    return int(told["misses"])
+
+
 def main() -> None:
     sizes = sys.argv[1:] or ["16MiB"]
     peer = library()
@@ -100,17 +109,26 @@ def main() -> None:
                 if peer:
                     line += beside(peer, trace, size, policy, misses, requests / took)
                 print(line, flush=True)
+        misses, took = best(partial(two_levels, trace))
+        line = f"flashcache {LEVELS[0]} + {LEVELS[1]}: misses {misses / requests:.4f}, "
+        line += f"{requests / took / 1e6:.1f} M a CPU second"
+        if peer:
+            _, theirs = best(partial(their_misses, peer, trace, LEVELS[0], "lru"))
+            line += (
+                f"; libCacheSim's LRU {requests / theirs / 1e6:.1f} M: {theirs / took:.2f} times"
+            )
+        print(line, flush=True)
+
+
+def their_misses(peer: Any, trace: Path, size: str, policy: str) -> int:
+    reader = peer.TraceReader(str(trace), peer.TraceType.ORACLE_GENERAL_TRACE)
+    ratio, _ = getattr(peer, THEIRS[policy])(parse_bytes(size)).process_trace(reader)
+    return int(0.5 + ratio * reader.get_num_of_req())
 
 
 def beside(peer: Any, trace: Path, size: str, policy: str, misses: int, rate: float) -> str:
     """The same of libCacheSim."""
-
-    def replay() -> int:
-        reader = peer.TraceReader(str(trace), peer.TraceType.ORACLE_GENERAL_TRACE)
-        ratio, _ = getattr(peer, THEIRS[policy])(parse_bytes(size)).process_trace(reader)
-        return int(0.5 + ratio * reader.get_num_of_req())
-
-    theirs, took = best(replay)
+    theirs, took = best(partial(their_misses, peer, trace, size, policy))
     theirs_rate = trace.stat().st_size // 24 / took
     same = "the same" if theirs == misses else f"{misses - theirs:+,}"
     goal = f"; {rate / theirs_rate / 2:.2f} of the goal" if policy in GOALS else ""

@@ -126,7 +126,7 @@ def test_bad_input_is_told(three: str, tmp_path: Path, run: Run) -> None:
         ((three, "--dram", "1KiB", "--policy", "siev"), "none called `siev`", "sieve; known: fifo"),
         ((three, "--dram", "1KiB", "--policy", "xyz"), "none called `xyz`", "known: fifo"),
         ((three, "--dram", "0B"), "holds nothing", "16MiB"),
-        ((three, "--dram", "1KiB", "--flash", "1GiB"), "not there yet", "--flash 0"),
+        ((three, "--dram", "1KiB", "--flash", "1GiB"), "DRAM alone", "--flash 0"),
         ((zero, "--dram", "1KiB", *as_objects), "record 2 (byte 24): size", "--skip-bad"),
         ((back, "--dram", "1KiB", *as_objects), "time goes backwards by 1s", "--order clamp"),
         ((blind, "--dram", "1KiB", "--policy", "belady", *as_objects), "next access", "--skip-bad"),

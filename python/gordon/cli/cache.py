@@ -80,8 +80,8 @@ def flashcache(command: Any) -> Any:
     default="lru",
     show_default=True,
     metavar="NAME",
-    help="What goes when there is no room: one of `gordon cache policies`; or flashcache, which has "
-    "two levels.",
+    help="What goes when there is no room: one of `gordon cache policies`; or flashcache, which "
+    "has two levels.",
 )
 @click.option(
     "--dram",
@@ -169,7 +169,10 @@ def _given(given: dict[str, Any]) -> dict[str, Any]:
 
 @cache.command()
 def policies() -> None:
-    """List the replacement policies, and what each follows."""
+    """List the replacement policies, and what each follows.
+
+    Of two levels, DRAM with one of these and flash, there are designs: `gordon cache presets`.
+    """
     from gordon import cache
     from gordon.cli.terminal import Column, data
 
@@ -181,7 +184,6 @@ def policies() -> None:
             Column("follows", sources, wraps=True),
         ]
     )
-    data().text("flashcache: two levels, DRAM with one of these and flash (`gordon cache presets`)")
 
 
 @cache.command()

@@ -69,6 +69,12 @@ impl Level {
         ((u64::from(hash(unit) as u32) * u64::from(self.shape.sets)) >> 32) as u32
     }
 
+    /// Lets memory know that a unit is looked up soon.
+    #[inline]
+    pub fn touch(&self, unit: u64) -> u32 {
+        self.table.touch(unit)
+    }
+
     /// Looks up a page of a unit, to be read or not: where it is, and the unit's slot, even if the page
     /// is stale there.
     #[inline]

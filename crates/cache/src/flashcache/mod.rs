@@ -146,6 +146,8 @@ pub struct FlashCounts {
 pub struct FlashCache {
     shape: Shape,
     page: u32,
+    /// Pages of a logical block, if that is what has a tag; else 0.
+    by_block: u64,
     dram: Box<dyn Policy>,
     flash: Option<Level>,
 }
@@ -163,7 +165,8 @@ impl FlashCache {
     /// Where a shape with sets has no ways, no pages or more than 32,767 of them.
     pub fn new(shape: Shape, page: u32, dram: Box<dyn Policy>) -> Self {
         let flash = (shape.sets > 0).then(|| Level::new(shape));
-        Self { shape, page, dram, flash }
+        let by_block = if shape.fill == Fill::Block { shape.pages.into() } else { 0 };
+        Self { shape, page, by_block, dram, flash }
     }
 
     /// Serves a request. Its size is that of whole pages; what it asks for may be less. With
@@ -184,6 +187,7 @@ impl FlashCache {
     fn below(&mut self, request: &Request, write: bool, in_dram: bool) -> Found {
         let fetched = !in_dram && (!write || request.asked < request.size);
         let (unit, at, pages) = match self.shape.fill {
+            Fill::Page if request.size == self.page => (request.key, 0, 1),
             Fill::Page => (request.key, 0, request.size / self.page),
             Fill::Block if self.flash.is_none() => (request.key, 0, 1),
             Fill::Block => {
@@ -280,6 +284,7 @@ impl FlashCache {
     /// Lets memory know that this key comes soon.
     #[inline]
     pub fn touch(&self, key: u64) -> u32 {
-        self.dram.touch(key)
+        let unit = key.checked_div(self.by_block).unwrap_or(key);
+        self.dram.touch(key) ^ self.flash.as_ref().map_or(0, |flash| flash.touch(unit))
     }
 }

@@ -51,6 +51,11 @@ impl Table {
     }
 
     #[inline]
+    pub fn touch(&self, unit: u64) -> u32 {
+        self.index.touch(hash(unit))
+    }
+
+    #[inline]
     pub fn block(&self, slot: u32) -> u32 {
         slot / self.slots
     }

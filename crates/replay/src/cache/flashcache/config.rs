@@ -44,10 +44,8 @@ pub struct CacheConfig {
     pub erase_blocks: Sourced<u32>,
     /// Logical blocks of a set.
     pub ways: Sourced<u32>,
-    /// What a miss fetches and a tag is for; without it a block where there are pages of a disk, and
-    /// what was asked for where there are objects.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fill: Option<FillKind>,
+    /// What a miss fetches and a tag is for.
+    pub fill: Sourced<FillKind>,
     /// DRAM for what waits to be written to flash.
     pub write_buffer: Sourced<Bytes>,
     /// What becomes of that which finds it full.

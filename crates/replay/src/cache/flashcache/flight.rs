@@ -24,6 +24,9 @@ impl Hasher for Mix {
     }
 }
 
+/// So many are looked through without the table.
+const FEW: usize = 8;
+
 /// Keys and when they are there; a resource hands them over in order.
 #[derive(Default)]
 pub(super) struct Flight {
@@ -51,6 +54,10 @@ impl Flight {
     pub fn wait(&self, now: Ns, key: u64) -> Ns {
         if now >= self.last {
             return now;
+        }
+        if self.order.len() <= FEW {
+            let found = self.order.iter().rev().find(|(_, other)| *other == key);
+            return found.map_or(now, |(at, _)| now.max(*at));
         }
         self.when.get(&key).map_or(now, |at| now.max(*at))
     }

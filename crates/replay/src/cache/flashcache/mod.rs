@@ -45,6 +45,7 @@ use gordon_cache::flashcache::{Fill, FlashCache, Found};
 use gordon_cache::{Kind, Request};
 use gordon_units::{Bytes, Ns};
 use pace::{Pace, Spread};
+use std::hint::black_box;
 use std::sync::atomic::Ordering;
 
 /// Where a request ended.
@@ -84,12 +85,14 @@ impl Dram {
         self.access + bytes.time_at(self.rate)
     }
 
+    #[inline]
     fn read(&mut self, bytes: Bytes) -> Ns {
         let span = self.span(bytes);
         self.reading += span;
         span
     }
 
+    #[inline]
     fn write(&mut self, bytes: Bytes) -> Ns {
         let span = self.span(bytes);
         self.writing += span;
@@ -100,6 +103,9 @@ impl Dram {
 /// Bytes of a search of the hash table: a bucket, then a tag, each a line of the processor's cache.
 const LINE: Bytes = Bytes(64);
 const LINES: u64 = 2;
+
+/// Requests from the one served to the one whose part of the tables is asked of memory.
+const AHEAD: usize = 8;
 
 /// Caches and hardware.
 struct Machine {
@@ -183,6 +189,7 @@ impl Machine {
     }
 
     /// The hash table is searched.
+    #[inline]
     fn looked_up(&mut self) -> Ns {
         self.dram.reading += self.lookup;
         self.lookup
@@ -285,16 +292,24 @@ pub fn run(
     let backend = Backend::new(design, config.backend, load.unit() == "page");
     let mut machine = Machine::new(design, cache, backend);
     let mut source = Spread::new(load, &pace);
-    let (mut requests, mut stamps) = (Vec::new(), Vec::new());
     let page = design.cache.page.0;
-    while source.next(&mut requests, &mut stamps)? {
+    loop {
+        let (requests, stamps) = source.next()?;
+        if requests.is_empty() {
+            break;
+        }
         if progress.stop.load(Ordering::Relaxed) {
             return Err(ReplayError::Interrupted);
         }
-        for (request, stamp) in requests.iter().zip(&stamps) {
+        for (number, (request, stamp)) in requests.iter().zip(stamps).enumerate() {
+            if let Some(ahead) = requests.get(number + AHEAD) {
+                black_box(machine.cache.touch(ahead.key));
+            }
             // As many pages as it takes, as far as 32 bits say it.
-            let size = u64::from(request.size).next_multiple_of(page);
-            let size = size.min(u64::from(u32::MAX) / page * page) as u32;
+            let size = match u64::from(request.size) {
+                size if size <= page => page,
+                size => size.next_multiple_of(page).min(u64::from(u32::MAX) / page * page),
+            } as u32;
             let at = pace.at(stamp.at);
             let end = machine.serve(at, &Request { size, ..*request }, stamp.write);
             pace.answered(end);
@@ -317,14 +332,13 @@ fn fill(design: &Design, unit: &str) -> Result<Fill, ReplayError> {
         );
         return Err(ReplayError::impossible("cache.page", why, "4KiB"));
     }
-    match design.cache.fill {
-        Some(FillKind::Block) if !pages => {
+    match *design.cache.fill {
+        FillKind::Block if !pages => {
             let why = format!("{unit}s have no neighbours: a logical block would hold one of them");
             Err(ReplayError::impossible("cache.fill", why, "page"))
         }
-        Some(FillKind::Page) => Ok(Fill::Page),
-        Some(FillKind::Block) => Ok(Fill::Block),
-        None => Ok(if pages { Fill::Block } else { Fill::Page }),
+        FillKind::Block => Ok(Fill::Block),
+        FillKind::Page => Ok(Fill::Page),
     }
 }
 

@@ -82,11 +82,13 @@ pub(super) struct Spread {
     /// Times matter, and are whole seconds.
     spread: bool,
     requests: Vec<Request>,
-    batch: Vec<Request>,
     stamps: Vec<Stamp>,
+    batch: Vec<Request>,
+    /// How many of these were handed out.
+    taken: usize,
     first: Option<Ns>,
     ended: bool,
-    /// Seconds with more requests than are looked at together.
+    /// Times that a second had more requests than are looked at together.
     pub crowded: u64,
 }
 
@@ -94,47 +96,43 @@ impl Spread {
     pub fn new(mut load: Load, pace: &Pace) -> Self {
         load.stamps = Some(Vec::new());
         let spread = load.unit() == "object" && matches!(pace, Pace::Trace(_));
-        let (requests, batch, stamps) = (Vec::new(), Vec::new(), Vec::new());
-        Self { load, spread, requests, batch, stamps, first: None, ended: false, crowded: 0 }
+        let (requests, stamps, batch) = (Vec::new(), Vec::new(), Vec::new());
+        let (taken, first, ended, crowded) = (0, None, false, 0);
+        Self { load, spread, requests, stamps, batch, taken, first, ended, crowded }
     }
 
     /// More requests and their times, in order; none at the end.
-    pub fn next(
-        &mut self,
-        requests: &mut Vec<Request>,
-        stamps: &mut Vec<Stamp>,
-    ) -> Result<bool, ReplayError> {
-        if !self.spread {
-            let more = self.load.next_batch(requests)?;
-            stamps.clear();
-            stamps.extend_from_slice(self.load.stamps.as_deref().unwrap_or_default());
-            return Ok(more);
-        }
+    pub fn next(&mut self) -> Result<(&[Request], &[Stamp]), ReplayError> {
+        self.requests.drain(..self.taken);
+        self.stamps.drain(..self.taken);
         // The last second is not known to be whole until another begins.
-        let whole = loop {
+        self.taken = loop {
+            let all = self.stamps.len();
             let last = self.stamps.last().map(|stamp| stamp.at);
-            let whole = self.stamps.partition_point(|stamp| Some(stamp.at) < last);
+            let whole = match self.spread {
+                true => self.stamps.partition_point(|stamp| Some(stamp.at) < last),
+                false => all,
+            };
             if self.ended || whole > 0 {
-                break if self.ended { self.stamps.len() } else { whole };
+                break if self.ended { all } else { whole };
             }
-            if self.stamps.len() >= TOGETHER {
+            if all >= TOGETHER {
                 self.crowded += 1;
-                break self.stamps.len();
+                break all;
             }
             self.ended = !self.load.next_batch(&mut self.batch)?;
             self.requests.extend_from_slice(&self.batch);
             self.stamps.extend_from_slice(self.load.stamps.as_deref().unwrap_or_default());
         };
-        requests.clear();
-        stamps.clear();
-        requests.extend(self.requests.drain(..whole));
-        stamps.extend(self.stamps.drain(..whole));
-        self.within(stamps);
-        Ok(!requests.is_empty())
+        if self.spread {
+            self.within();
+        }
+        Ok((&self.requests[..self.taken], &self.stamps[..self.taken]))
     }
 
-    /// Puts each second's requests evenly into it, counted from the first.
-    fn within(&mut self, stamps: &mut [Stamp]) {
+    /// Puts the requests of each second evenly into it, counted from the first.
+    fn within(&mut self) {
+        let stamps = &mut self.stamps[..self.taken];
         let Some(first) = self.first.or(stamps.first().map(|stamp| stamp.at)) else { return };
         self.first = Some(first);
         for second in stamps.chunk_by_mut(|one, next| one.at == next.at) {

@@ -375,6 +375,11 @@ fn warnings(
     if config.flash > Bytes::ZERO && counts.evictions == 0 {
         warnings
             .push("nothing was evicted from flash: how long it lasts cannot be told".to_owned());
+    } else if counts.evictions < machine.cache.shape().blocks().into() {
+        warnings.push(
+            "flash was being filled for much of the run: it will not last as long as is told"
+                .to_owned(),
+        );
     }
     let by_trace = config.pace.outstanding.is_none();
     let busy = [
