@@ -1,4 +1,4 @@
-"""`gordon cache replay`, `policies`."""
+"""`gordon cache replay`, `policies`; `sweep` and `mrc` have files of their own."""
 
 import json
 from typing import Any
@@ -6,6 +6,8 @@ from typing import Any
 import click
 
 from gordon.cli import options
+from gordon.cli.cache_sweep import mrc, sweep
+from gordon.cli.cache_trace import of_trace
 
 
 @click.group(cls=options.InOrder)
@@ -35,35 +37,7 @@ def cache() -> None:
     metavar="SIZE",
     help="A second level in flash: not there yet.",
 )
-@click.option(
-    "--objects",
-    is_flag=True,
-    help="Take each request of a block trace as one object, known by where it starts.",
-)
-@click.option(
-    "--format",
-    metavar="F",
-    help="The trace's format (`gordon trace formats`); without it, its content tells.",
-)
-@click.option(
-    "--device",
-    "only_device",
-    type=click.IntRange(0),
-    metavar="N",
-    help="Only requests to this device of the trace.",
-)
-@click.option("--skip-bad", is_flag=True, help="Leave out malformed requests, and count them.")
-@click.option(
-    "--order",
-    type=click.Choice(["strict", "clamp", "sort"]),
-    help="Where time goes backwards: an error; keep the file's order; put in order of time.  "
-    "[default: strict]",
-)
-@click.option(
-    "--event",
-    type=click.Choice(["queue", "issue", "complete"]),
-    help="Event that counts in blkparse and blktrace traces.",
-)
+@of_trace
 @options.json_out
 def replay(trace: str, json_path: str | None, **given: Any) -> None:
     """Replay a trace through a cache.
@@ -83,6 +57,10 @@ def replay(trace: str, json_path: str | None, **given: Any) -> None:
         output.write({json_path: json.dumps(told, indent=1) + "\n"})
     silent = json_path == output.STDOUT
     cache_view.show(terminal.messages() if silent else terminal.data(), told)
+
+
+cache.add_command(sweep)
+cache.add_command(mrc)
 
 
 @cache.command()
