@@ -17,14 +17,17 @@ from conftest import Run, mqsim
 BESIDE = Path(__file__).resolve().parents[3] / "shared/traces"
 REAL = Path(os.environ.get("GORDON_TRACES", BESIDE)) / "block/cloudPhysicsIO.vscsi.gz"
 
-NAMES = ["fifo", "lru", "clock", "sieve", "s3-fifo", "arc", "belady"]
+NAMES = ["fifo", "lru", "clock", "sieve", "s3-fifo", "arc", "w-tinylfu", "lecar", "belady"]
 
 #: Misses of 113,872 requests of that trace, each an object, as libCacheSim 0.3.5 counts them.
 THEIRS = {
-    "2MiB": [98029, 96798, 96457, 94664, 94565, 94650],
-    "16MiB": [95371, 95032, 94882, 93767, 93787, 93624],
-    "64MiB": [94122, 93994, 93943, 92738, 92199, 92057],
+    "2MiB": [98029, 96798, 96457, 94664, 94565, 94650, 95110, 95030, 93656],
+    "16MiB": [95371, 95032, 94882, 93767, 93787, 93624, 94100, 94327, 91073],
+    "64MiB": [94122, 93994, 93943, 92738, 92199, 92057, 92086, 93839, 85136],
 }
+
+#: How far ours may be from theirs, of all requests: counts of W-TinyLFU are sketched here.
+APART = {"w-tinylfu": 0.003}
 
 
 def objects(path: Path, *rows: tuple[int, int, int, int]) -> str:
@@ -37,11 +40,12 @@ def objects(path: Path, *rows: tuple[int, int, int, int]) -> str:
 def test_misses_of_a_real_trace_are_those_of_libcachesim(dram: str) -> None:
     if not REAL.is_file():
         pytest.skip(f"the real trace is not here: {REAL}")
-    for name, misses in zip(NAMES, THEIRS[dram], strict=False):
+    for name, misses in zip(NAMES, THEIRS[dram], strict=True):
         told = cache.replay(REAL, policy=name, dram=dram, objects=True)
-        assert (told["requests"], told["misses"]) == (113_872, misses), name
-        assert told["hits"] + told["misses"] == told["requests"]
-        assert told["miss_ratio"] == misses / 113_872
+        apart = abs(told["misses"] - misses)
+        assert apart <= APART.get(name, 0) * 113_872, f"{name}: {apart}"
+        assert told["hits"] + told["misses"] == told["requests"] == 113_872
+        assert told["miss_ratio"] == told["misses"] / 113_872
 
 
 def test_pages_of_a_real_trace(run: Run, tmp_path: Path) -> None:
@@ -72,7 +76,8 @@ def three(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("policy", NAMES)
 def test_counts_add_up(three: str, policy: str) -> None:
-    told = cache.replay(three, policy=policy, dram="1000B")
+    # A hundredth of it holds any of them, which W-TinyLFU asks for.
+    told = cache.replay(three, policy=policy, dram="3000B")
     assert (told["unit"], told["requests"], told["bytes"]) == ("object", 5, 90)
     assert (told["hits"], told["misses"], told["miss_bytes"]) == (2, 3, 60)
     assert told["miss_ratio"] == 0.6
@@ -80,9 +85,9 @@ def test_counts_add_up(three: str, policy: str) -> None:
     assert (told["insertions"], told["evictions"]) == (3, 0)
     assert (told["resident_objects"], told["resident_bytes"]) == (3, 60)
     assert told["policy"] == policy
-    assert told["dram_bytes"] == 1000
+    assert told["dram_bytes"] == 3000
     assert told["provenance"]["trace"]["format"] == "oracleGeneral"
-    assert told == cache.replay(three, policy=policy, dram="1000B")
+    assert told == cache.replay(three, policy=policy, dram="3000B")
 
 
 def test_belady_keeps_what_comes_again(three: str) -> None:
@@ -130,7 +135,6 @@ def test_bad_input_is_told(three: str, tmp_path: Path, run: Run) -> None:
         ((zero, "--dram", "1KiB", *as_objects), "record 2 (byte 24): size", "--skip-bad"),
         ((back, "--dram", "1KiB", *as_objects), "time goes backwards by 1s", "--order clamp"),
         ((blind, "--dram", "1KiB", "--policy", "belady", *as_objects), "next access", "--skip-bad"),
-        ((block, "--dram", "1MiB", "--policy", "belady"), "belady sees ahead", "oracleGeneral"),
         ((block, "--dram", "1KiB"), "holds no page", "16MiB"),
         (("-", "--dram", "1KiB"), "standard input", "--format"),
         ((str(tmp_path / "none"), "--dram", "1KiB"), "none", "check the name"),

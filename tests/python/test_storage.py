@@ -15,7 +15,7 @@ import pytest
 
 from gordon import GordonError, storage
 from gordon._core import io_probe, io_target
-from gordon.storage.run import sizes
+from gordon.sizes import doubling
 from serving import need, quietly, sh
 
 from conftest import Run
@@ -247,9 +247,9 @@ def test_probes_from_python(place: Path) -> None:
 
 
 def test_sizes() -> None:
-    assert sizes("4KiB..64MiB") == [4096 << i for i in range(15)]
-    assert sizes("6KiB..30KiB,512B") == [512, 6144, 12288, 24576]
-    assert sizes(["1MiB", "4KiB", "4KiB"]) == [4096, 1 << 20]
+    assert doubling("4KiB..64MiB", "--sizes") == [4096 << i for i in range(15)]
+    assert doubling("6KiB..30KiB,512B", "--sizes") == [512, 6144, 12288, 24576]
+    assert doubling(["1MiB", "4KiB", "4KiB"], "--sizes") == [4096, 1 << 20]
 
 
 @pytest.mark.parametrize(

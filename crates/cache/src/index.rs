@@ -79,7 +79,8 @@ impl Index {
     #[inline]
     pub fn find(&self, hash: u64, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
         let (tag, mask) = (self.tag(hash), u32::MAX << self.bits);
-        let mut at = self.home(hash);
+        let home = self.home(hash);
+        let mut at = home;
         loop {
             let bucket = &self.buckets[at];
             let mut alike = 0_u32;
@@ -98,6 +99,10 @@ impl Index {
                 return None;
             }
             at = self.after(at);
+            // Keys can have passed every bucket, while each has free slots since.
+            if at == home {
+                return None;
+            }
         }
     }
 
@@ -130,6 +135,36 @@ impl Index {
             }
             bucket.passed -= 1;
             at = self.after(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_is_not_there_is_not_looked_for_for_ever() {
+        let mut index = Index::new(64);
+        let mut keys = 0_u64..;
+        let mut kept = Vec::new();
+        let mut place = 0;
+        for home in 0..index.buckets.len() {
+            // One more key than there is room for in its bucket; all but that one go again.
+            let mut here = Vec::new();
+            while index.buckets[home].passed == 0 {
+                let key = keys.find(|key| index.home(hash(*key)) == home).expect("there is one");
+                index.insert(hash(key), place);
+                here.push((key, place));
+                place += 1;
+            }
+            kept.extend(here.pop());
+            here.iter().for_each(|(key, at)| index.remove(hash(*key), *at));
+        }
+        assert!(index.buckets.iter().all(|bucket| bucket.passed > 0));
+        assert!(keys.take(1000).all(|key| index.find(hash(key), |_| false).is_none()));
+        for (key, at) in &kept {
+            assert_eq!(index.find(hash(*key), |found| found == *at), Some(*at));
         }
     }
 }

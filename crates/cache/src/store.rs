@@ -27,11 +27,19 @@ pub(crate) struct Store {
     free: u32,
     index: Index,
     live: usize,
+    /// Parts of them by which entries and table grow.
+    steps: (usize, usize),
 }
 
 impl Store {
     pub fn new() -> Self {
-        Self { entries: Vec::new(), free: NONE, index: Index::new(64), live: 0 }
+        let steps = (16, 2);
+        Self { entries: Vec::new(), free: NONE, index: Index::new(64), live: 0, steps }
+    }
+
+    /// One that grows by less, and so more often, for policies that know more of an entry.
+    pub fn dense() -> Self {
+        Self { steps: (64, 8), ..Self::new() }
     }
 
     #[inline]
@@ -66,7 +74,7 @@ impl Store {
         let place = if place == NONE {
             if self.entries.len() == self.entries.capacity() {
                 // By little: what is not in use counts too.
-                self.entries.reserve_exact((self.entries.len() / 16).max(64));
+                self.entries.reserve_exact((self.entries.len() / self.steps.0).max(64));
             }
             self.entries.push(entry);
             (self.entries.len() - 1) as u32
@@ -86,7 +94,7 @@ impl Store {
         assert!(room < 1 << 31, "more than 2^31 objects in one cache");
         // The old table goes first: all that is in it is in the entries too.
         self.index = Index::new(0);
-        self.index = Index::new(room + room / 2);
+        self.index = Index::new(room + room / self.steps.1);
         for (place, entry) in (0..).zip(&self.entries) {
             if entry.mark & FREE == 0 {
                 self.index.insert(hash(entry.key), place);
@@ -165,9 +173,20 @@ impl List {
     /// Makes an entry of it the newest.
     #[inline]
     pub fn renew(&mut self, store: &mut Store, place: u32) {
-        if self.newest != place {
-            self.unlink(store, place);
-            self.push(store, place);
+        if self.newest == place {
+            return;
         }
+        // Some other is newer; bytes and number stay what they are.
+        let Entry { newer, older, .. } = *store.at(place);
+        store.at_mut(newer).older = older;
+        if older == NONE {
+            self.oldest = newer;
+        } else {
+            store.at_mut(older).newer = newer;
+        }
+        store.at_mut(self.newest).newer = place;
+        let entry = store.at_mut(place);
+        (entry.newer, entry.older) = (NONE, self.newest);
+        self.newest = place;
     }
 }

@@ -26,14 +26,22 @@ fn position(held: &[Held], key: u64) -> Option<usize> {
 #[derive(Default)]
 struct Model {
     capacity: u64,
-    /// The only queue, ARC's T1, S3-FIFO's small one.
+    /// The only queue, ARC's T1, S3-FIFO's small one, W-TinyLFU's window.
     first: Vec<Held>,
-    /// ARC's T2, S3-FIFO's main one.
+    /// ARC's T2, S3-FIFO's main one, what W-TinyLFU protects.
     second: Vec<Held>,
-    /// ARC's B1, S3-FIFO's ghosts.
+    /// ARC's B1, S3-FIFO's ghosts, those that LRU chose of LeCaR.
     ghosts: Vec<Held>,
-    /// ARC's B2.
+    /// ARC's B2, those that LFU chose of LeCaR.
     other_ghosts: Vec<Held>,
+    /// W-TinyLFU's probation.
+    probation: Vec<Held>,
+    /// How often W-TinyLFU counted a key.
+    counted: HashMap<u64, u64>,
+    /// Weights of LeCaR's LRU and LFU, its generator, and how many requests there were.
+    weights: Option<[f64; 2]>,
+    state: u128,
+    requests: u64,
     /// SIEVE's hand.
     hand: usize,
     /// S3-FIFO.
@@ -44,7 +52,7 @@ struct Model {
 
 impl Model {
     fn bytes(&self) -> u64 {
-        bytes(&self.first) + bytes(&self.second)
+        bytes(&self.first) + bytes(&self.second) + bytes(&self.probation)
     }
 
     fn one_queue(&mut self, kind: Kind, request: &Request) -> bool {
@@ -217,10 +225,140 @@ impl Model {
         false
     }
 
+    fn count(&mut self, key: u64) {
+        let counted = self.counted.entry(key).or_default();
+        *counted = (*counted + 1).min(15);
+    }
+
+    /// The segment of which something goes.
+    fn next_of_main(&mut self) -> &mut Vec<Held> {
+        if self.probation.is_empty() { &mut self.second } else { &mut self.probation }
+    }
+
+    fn w_tinylfu(&mut self, request: &Request) -> bool {
+        let size = u64::from(request.size);
+        let window = (self.capacity as f64 * 0.01) as u64;
+        let main = self.capacity - window;
+        let (probation, protected) = ((0.2 * main as f64) as u64, (0.8 * main as f64) as u64);
+        if let Some(at) = position(&self.first, request.key) {
+            let held = self.first.remove(at);
+            self.first.push(held);
+            return true;
+        }
+        let mut found = None;
+        for part in [&mut self.probation, &mut self.second] {
+            found = found.or_else(|| position(part, request.key).map(|at| part.remove(at)));
+        }
+        if let Some(held) = found {
+            self.second.push(held);
+            while bytes(&self.second) > protected {
+                self.probation.push(self.second.remove(0));
+                while bytes(&self.probation) > probation {
+                    self.probation.remove(0);
+                }
+            }
+            self.count(request.key);
+            return true;
+        }
+        if size > window {
+            return false;
+        }
+        while self.bytes() + size > self.capacity {
+            if self.first.is_empty() {
+                let from =
+                    if self.probation.is_empty() { &mut self.second } else { &mut self.probation };
+                from.remove(0);
+                continue;
+            }
+            let out = self.first.remove(0);
+            let in_main = |model: &Self| bytes(&model.probation) + bytes(&model.second);
+            let mut admitted = in_main(self) + out.size <= main;
+            if !admitted {
+                let from =
+                    if self.probation.is_empty() { &mut self.second } else { &mut self.probation };
+                let count = |key| self.counted.get(key).copied().unwrap_or(0);
+                if count(&out.key) > count(&from[0].key) {
+                    from.remove(0);
+                    admitted = true;
+                }
+            }
+            if admitted {
+                if bytes(&self.probation) + out.size <= probation {
+                    self.probation.push(out);
+                } else if bytes(&self.second) + out.size <= protected {
+                    self.second.push(out);
+                } else {
+                    while in_main(self) + out.size > main {
+                        self.next_of_main().remove(0);
+                    }
+                    self.probation.push(out);
+                }
+            }
+            self.count(out.key);
+        }
+        self.first.push(Held { key: request.key, size, mark: 0 });
+        self.count(request.key);
+        false
+    }
+
+    /// One queue, the least recent first; a mark is how often, and of a ghost when.
+    fn lecar(&mut self, request: &Request) -> bool {
+        self.requests += 1;
+        let mut weights = self.weights.unwrap_or([0.5; 2]);
+        if self.weights.is_none() {
+            self.state = 0xdead_beef;
+        }
+        if let Some(at) = position(&self.first, request.key) {
+            let mut held = self.first.remove(at);
+            held.mark += 1;
+            self.first.push(held);
+            return true;
+        }
+        for (by, ghosts) in [&mut self.ghosts, &mut self.other_ghosts].into_iter().enumerate() {
+            if let Some(at) = position(ghosts, request.key) {
+                let ago = (self.requests - ghosts.remove(at).mark) as f64;
+                let discount = 0.005_f64.powf(1.0 / self.capacity as f64);
+                weights[by] = weights[by] * (-0.45 * discount.powf(ago)).exp() + 1e-10;
+                let sum = weights[0] + weights[1] + 2e-10;
+                weights[1 - by] = (weights[1 - by] + 1e-10) / sum;
+                weights[by] /= sum;
+            }
+        }
+        self.weights = Some(weights);
+        let size = u64::from(request.size);
+        if size > self.capacity {
+            return false;
+        }
+        while self.bytes() + size > self.capacity {
+            // The first of the least: the one that came to its number of requests before others.
+            let rarest = (0..self.first.len()).min_by_key(|at| self.first[*at].mark);
+            let rarest = rarest.expect("something is held");
+            if rarest == 0 {
+                self.first.remove(0);
+                continue;
+            }
+            self.state = self.state.wrapping_mul(0xda94_2042_e4dd_58b5);
+            let drawn = ((self.state >> 64) as u64 % 100) as f64 / 100.0;
+            let (at, ghosts) = if drawn < weights[0] {
+                (0, &mut self.ghosts)
+            } else {
+                (rarest, &mut self.other_ghosts)
+            };
+            ghosts.push(Held { mark: self.requests, ..self.first.remove(at) });
+            while bytes(ghosts) > self.capacity / 2 {
+                ghosts.remove(0);
+            }
+        }
+        self.first.push(Held { key: request.key, size, mark: 1 });
+        false
+    }
+
     fn access(&mut self, kind: Kind, request: &Request) -> bool {
         match kind {
             Kind::S3Fifo => self.s3_fifo(request),
             Kind::Arc => self.arc(request),
+            Kind::WTinyLfu => self.w_tinylfu(request),
+            Kind::LeCaR => self.lecar(request),
             _ => self.one_queue(kind, request),
         }
     }
@@ -266,8 +404,8 @@ fn agree(kind: Kind, capacity: u64, requests: &[Request]) -> Result<(), TestCase
         }
         // Which of those never asked for again goes first is open.
         if kind != Kind::Belady {
-            let both = model.first.iter().chain(&model.second);
-            let mut theirs: Vec<(u64, u32)> = both.map(|h| (h.key, h.size as u32)).collect();
+            let all = model.first.iter().chain(&model.second).chain(&model.probation);
+            let mut theirs: Vec<(u64, u32)> = all.map(|h| (h.key, h.size as u32)).collect();
             theirs.sort_unstable();
             held.sort_unstable();
             prop_assert_eq!(held, theirs);
@@ -324,5 +462,22 @@ proptest! {
         for kind in Kind::ALL {
             prop_assert!(hits(kind) <= hits(Kind::Belady), "{}", kind.name());
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn in_caches_where_a_window_of_a_hundredth_holds_something(
+        capacity in 100_u64..500,
+        drawn in proptest::collection::vec((0_u64..900, 1_u32..4, 0_u64..5), 1..700),
+    ) {
+        // Some keys are asked for more often than others.
+        let drawn: Vec<(u64, u32)> =
+            drawn.into_iter().map(|(key, size, shift)| (key >> shift, size)).collect();
+        let requests = requests(&drawn);
+        agree(Kind::WTinyLfu, capacity, &requests)?;
+        agree(Kind::LeCaR, capacity, &requests)?;
     }
 }

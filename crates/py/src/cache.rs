@@ -4,7 +4,7 @@ use crate::error::raise;
 use crate::run::watch_runs;
 use gordon_replay::cache::flashcache::{self, FlashCacheConfig};
 use gordon_replay::cache::tiered::{self, TieredConfig};
-use gordon_replay::cache::{CacheRunConfig, policies, run};
+use gordon_replay::cache::{CacheRunConfig, CurveConfig, curve, policies, run, sweep};
 use gordon_replay::parse::from_json;
 use gordon_replay::run::Progress;
 use pyo3::prelude::*;
@@ -15,6 +15,34 @@ use pyo3::prelude::*;
 pub fn cache_run(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -> PyResult<String> {
     let config: CacheRunConfig = from_json(config, "cache").map_err(raise)?;
     let work = |progress: &Progress| run(&config, progress);
+    let report = watch_runs(py, tick, work)?.map_err(raise)?;
+    serde_json::to_string(&report).map_err(raise)
+}
+
+/// What caches that `configs` (JSON, a list) describe find in the one trace of theirs, as JSON: a list.
+#[pyfunction]
+#[pyo3(signature = (configs, tick=None))]
+pub fn cache_sweep(
+    py: Python<'_>,
+    configs: &str,
+    tick: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let configs: Vec<CacheRunConfig> = from_json(configs, "cache").map_err(raise)?;
+    let work = |progress: &Progress| sweep(&configs, progress);
+    let reports = watch_runs(py, tick, work)?.map_err(raise)?;
+    serde_json::to_string(&reports).map_err(raise)
+}
+
+/// What LRU caches of many sizes miss, as `config` (JSON) asks, as JSON.
+#[pyfunction]
+#[pyo3(signature = (config, tick=None))]
+pub fn cache_curve(
+    py: Python<'_>,
+    config: &str,
+    tick: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let config: CurveConfig = from_json(config, "cache").map_err(raise)?;
+    let work = |progress: &Progress| curve(&config, progress);
     let report = watch_runs(py, tick, work)?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
 }

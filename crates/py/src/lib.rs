@@ -73,6 +73,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(flash::flash_run_all, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_wa, module)?)?;
     module.add_function(wrap_pyfunction!(cache::cache_run, module)?)?;
+    module.add_function(wrap_pyfunction!(cache::cache_sweep, module)?)?;
+    module.add_function(wrap_pyfunction!(cache::cache_curve, module)?)?;
     module.add_function(wrap_pyfunction!(cache::cache_policies, module)?)?;
     module.add_function(wrap_pyfunction!(cache::flashcache_run, module)?)?;
     module.add_function(wrap_pyfunction!(cache::tiered_run, module)?)?;

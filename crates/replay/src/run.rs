@@ -3,7 +3,7 @@
 
 use crate::ReplayError;
 use crate::config::{Fit, HostConfig, PacingKind, TraceLoad};
-use crate::results::report::{Provenance, Report, TraceProvenance};
+use crate::results::report::{LeftOut, Provenance, Report, TraceProvenance};
 use crate::results::tables::Tables;
 use crate::trace::{Survey, TraceSource, survey};
 use gordon_trace::formats::Format;
@@ -101,13 +101,7 @@ pub(crate) fn look_through(
         format: format.name(),
         requests: survey.requests,
         end_bytes: survey.end.0,
-        skipped: counts.skipped,
-        first_skipped: source.first_skipped().map(str::to_owned),
-        clamped: counts.clamped,
-        extended: counts.aligned,
-        empty: counts.empty,
-        other_devices: counts.other_devices,
-        other_kinds: counts.other_kinds,
+        left_out: LeftOut::new(&counts, source.first_skipped()),
         crc32: format!("{:08x}", survey.crc32),
     };
     let pacing = if gaps { PacingKind::Gaps } else { PacingKind::Arrival };

@@ -327,13 +327,13 @@ fn traces_of_other_programs_are_told_by_their_content() {
     let skip = json!({"format": "mqsim", "skip_bad": true});
     let report = with(&bad, skip.clone(), json!({})).unwrap().report;
     let trace = report.provenance.trace.unwrap();
-    assert_eq!((trace.requests, trace.skipped, trace.clamped), (2, 2, 0));
+    assert_eq!((trace.requests, trace.left_out.skipped, trace.left_out.clamped), (2, 2, 0));
     assert!(report.warnings[0].starts_with("2 malformed were left out"), "{:?}", report.warnings);
     let mut clamp = skip;
     clamp["order"] = json!("clamp");
     let report = with(&bad, clamp, json!({})).unwrap().report;
     let trace = report.provenance.trace.unwrap();
-    assert_eq!((trace.requests, trace.skipped, trace.clamped), (3, 1, 1));
+    assert_eq!((trace.requests, trace.left_out.skipped, trace.left_out.clamped), (3, 1, 1));
     // A closed loop takes no times, so they may go back.
     let back = file("c", "9 0 8 8 0\n5 0 8 8 0\n");
     let error = with(&back, json!({}), json!({})).unwrap_err().to_string();

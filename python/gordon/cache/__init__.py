@@ -3,6 +3,9 @@
     import gordon.cache
     told = gordon.cache.replay("twitter.oracleGeneral.zst", policy="s3-fifo", dram="16MiB")
     told["miss_ratio"], told["byte_miss_ratio"]
+    told = gordon.cache.sweep("cdn.csv", policies="lru,sieve", dram="32MiB..1GiB")
+    [(point["policy"], point["dram_bytes"], point["miss_ratio"]) for point in told["points"]]
+    told = gordon.cache.mrc("cdn.csv", sample=0.01)
     two = gordon.cache.replay("web.vscsi", policy="flashcache", dram="128MiB", flash="1GiB")
     two["levels"]["flash"]["share"], two["wear"]["lifetimes"]
 
@@ -11,13 +14,15 @@ The core counts (`crates/cache`, `crates/replay`). Errors are `gordon.GordonErro
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from gordon import _core
 from gordon.cache import flashcache
 from gordon.runs import Path, Progress, TraceLoad, dealt
+from gordon.sizes import doubling
 
-__all__ = ["policies", "replay"]
+__all__ = ["html", "mrc", "policies", "replay", "sweep"]
 
 
 def replay(
@@ -51,6 +56,71 @@ def replay(
         "objects": objects,
     }
     told: dict[str, Any] = json.loads(_core.cache_run(json.dumps(config), progress))
+    return told
+
+
+def sweep(
+    trace: Path,
+    *,
+    policies: str | Sequence[str] = ("lru",),
+    dram: str | Sequence[str],
+    objects: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """What caches of each policy and size find in it, from one reading: `points`, each as `replay`
+    tells it, by policy, and in that by size.
+
+    `policies` are names, `lru,sieve` or a list; `all` is every one of `policies()`. `dram` is
+    `32MiB..1GiB`, which doubles from one to the other, or `32MiB,1GiB`, or a list. The rest is as
+    for `replay`. Caches are asked on all cores.
+    """
+    names = policies.split(",") if isinstance(policies, str) else list(policies)
+    if names == ["all"]:
+        names = [name for name, _, _ in _core.cache_policies()]
+    (load,) = dealt(options, TraceLoad)
+    common = load.config(trace) | {"objects": objects}
+    sizes = doubling(dram, "--dram")
+    configs = [
+        common | {"policy": name, "dram": f"{size}B"}
+        for name in dict.fromkeys(names)
+        for size in sizes
+    ]
+    return {"points": json.loads(_core.cache_sweep(json.dumps(configs), progress))}
+
+
+def html(swept: dict[str, Any]) -> str:
+    """What `sweep` told, as one HTML file."""
+    from gordon.report.cache import render
+
+    return render(swept)
+
+
+def mrc(
+    trace: Path,
+    *,
+    dram: str | Sequence[str] | None = None,
+    sample: float | None = None,
+    keep: int | None = None,
+    objects: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """What LRU caches of many sizes miss, from one reading: the miss-ratio curve.
+
+    `dram` as for `sweep`; without it, a thousandth of all there is to cache, and on to all of it.
+    All objects count, unless `sample` is the share of them that do (0.01), or `keep` how many at a
+    time (8192): SHARDS. The rest is as for `replay`.
+    """
+    (load,) = dealt(options, TraceLoad)
+    sizes = [] if dram is None else doubling(dram, "--dram")
+    config = load.config(trace) | {
+        "dram": [f"{size}B" for size in sizes],
+        "objects": objects,
+        "sample": sample,
+        "keep": keep,
+    }
+    told: dict[str, Any] = json.loads(_core.cache_curve(json.dumps(config), progress))
     return told
 
 

@@ -8,6 +8,8 @@ import click
 
 from gordon.cli import options
 from gordon.cli.cache_generate import generate
+from gordon.cli.cache_sweep import mrc, sweep
+from gordon.cli.cache_trace import of_trace
 from gordon.cli.cache_tiered import tiered
 
 
@@ -98,35 +100,7 @@ def flashcache(command: Any) -> Any:
     help="The second level of flashcache.",
 )
 @flashcache
-@click.option(
-    "--objects",
-    is_flag=True,
-    help="Take each request of a block trace as one object, known by where it starts.",
-)
-@click.option(
-    "--format",
-    metavar="F",
-    help="The trace's format (`gordon trace formats`); without it, its content tells.",
-)
-@click.option(
-    "--device",
-    "only_device",
-    type=click.IntRange(0),
-    metavar="N",
-    help="Only requests to this device of the trace.",
-)
-@click.option("--skip-bad", is_flag=True, help="Leave out malformed requests, and count them.")
-@click.option(
-    "--order",
-    type=click.Choice(["strict", "clamp", "sort"]),
-    help="Where time goes backwards: an error; keep the file's order; put in order of time.  "
-    "[default: strict]",
-)
-@click.option(
-    "--event",
-    type=click.Choice(["queue", "issue", "complete"]),
-    help="Event that counts in blkparse and blktrace traces.",
-)
+@of_trace
 @options.json_out
 def replay(trace: str, json_path: str | None, **given: Any) -> None:
     """Replay a trace through a cache.
@@ -165,6 +139,10 @@ def _given(given: dict[str, Any]) -> dict[str, Any]:
                 option = "--set" if name == "set_values" else f"--{name.replace('_', '-')}"
                 raise GordonError(f"{option} is of two levels", f"--policy {NAME}")
     return asked
+
+
+cache.add_command(sweep)
+cache.add_command(mrc)
 
 
 @cache.command()

@@ -1,9 +1,9 @@
-"""What a replay through a cache comes to, in the terminal."""
+"""What replays through caches come to, in the terminal."""
 
 from typing import Any
 
 from gordon.cli import say
-from gordon.cli.terminal import Output
+from gordon.cli.terminal import Column, Output
 from gordon.human import binary, figures, short
 
 UNITS = {"object": "objects", "page": "pages", "request": "requests as objects"}
@@ -31,3 +31,57 @@ def show(console: Output, told: dict[str, Any]) -> None:
         ghosts = f" and {told['ghosts']:,} ghosts" if told["ghosts"] else ""
         each = figures(told["index_bytes"] / known)
         console.text(f"to know them{ghosts}: {short(told['index_bytes'], 'B')}, {each} B each")
+
+
+def show_sweep(console: Output, told: dict[str, Any]) -> None:
+    """Miss ratios, a row for each size and a column for each policy."""
+    points = told["points"]
+    first = points[0]
+    ratios = {(point["policy"], point["dram_bytes"]): point["miss_ratio"] for point in points}
+    sizes = sorted({point["dram_bytes"] for point in points})
+    for point in points:
+        for warning in point["warnings"]:
+            # What is said of all of them is said once.
+            if warning not in first["warnings"] or point is first:
+                say(f"{point['policy']}, {binary(point['dram_bytes'])}: {warning}", kind="warning")
+    console.text(
+        f"{first['requests']:,} requests for {UNITS[first['unit']]}, "
+        f"{short(first['bytes'], 'B')}; misses of each request, modelled"
+    )
+    columns = [Column("dram", [binary(size) for size in sizes], right=True)]
+    for policy in dict.fromkeys(point["policy"] for point in points):
+        cells = [ratio(ratios[policy, size]) for size in sizes]
+        columns.append(Column(policy, cells, right=True))
+    console.table(columns)
+
+
+def show_curve(console: Output, told: dict[str, Any]) -> None:
+    """Miss ratios by size."""
+    for warning in told["warnings"]:
+        say(warning, kind="warning")
+    how = "every object counts"
+    if told["sampled_requests"] < told["requests"]:
+        how = (
+            f"{told['sampled_requests']:,} of them count, {figures(told['sample'])} of all objects"
+        )
+    console.text(
+        f"lru: {told['requests']:,} requests for {UNITS[told['unit']]}, "
+        f"{short(told['bytes'], 'B')}; {how}; modelled"
+    )
+    points = told["points"]
+    console.table(
+        [
+            Column("dram", [binary(point["dram_bytes"]) for point in points], right=True),
+            Column("misses", [f"{point['misses']:,}" for point in points], right=True),
+            Column("of requests", [ratio(point["miss_ratio"]) for point in points], right=True),
+            Column("of bytes", [ratio(point["byte_miss_ratio"]) for point in points], right=True),
+        ]
+    )
+    console.text(
+        f"all there is to cache: {short(told['footprint_bytes'], 'B')}; to know it: "
+        f"{short(told['index_bytes'], 'B')}"
+    )
+
+
+def ratio(part: float | None) -> str:
+    return "–" if part is None else f"{part:.4f}"

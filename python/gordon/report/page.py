@@ -18,9 +18,13 @@ from gordon.human import figures, short
 
 
 def render(
-    name: str, data: Any, filters: dict[str, Callable[..., Any]] | None = None, **values: Any
+    name: str,
+    data: Any,
+    filters: dict[str, Callable[..., Any]] | None = None,
+    script: str | None = None,
+    **values: Any,
 ) -> str:
-    """The page of `NAME.html.j2`, with `NAME.js` and the data."""
+    """The page of `NAME.html.j2`, with `NAME.js`, or that of `script`, and the data."""
     own = files("gordon.report")
 
     def inlined(name: str) -> str:
@@ -33,7 +37,7 @@ def render(
     environment.filters.update(filters or {})
     html: str = environment.from_string(inlined(f"{name}.html.j2")).render(
         css=Markup(inlined("report.css")),  # noqa: S704 our own file
-        js=_script(inlined(f"{name}.js")),
+        js=_script(inlined(f"{script or name}.js")),
         plotly=_script(plotly_js()),
         data=_data(data),
         **values,

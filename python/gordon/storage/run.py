@@ -13,6 +13,7 @@ from gordon.disk.device import array
 from gordon.parts import unknown
 from gordon.presets import Device
 from gordon.runs import Path, Progress, dealt
+from gordon.sizes import doubling
 from gordon.storage import device as devices
 
 #: Pattern and operation, by name; reads come first, so that no cache of writes is in their way.
@@ -217,24 +218,7 @@ def _points(load: Load, may: Sequence[str]) -> list[dict[str, Any]]:
     for name in patterns:
         pattern, _, op = name.partition("-")
         for depth in load.depths:
-            for size in sizes(load.sizes):
+            for size in doubling(load.sizes, "--sizes"):
                 point = {"pattern": pattern, "op": op, "size": f"{size}B", "depth": depth}
                 points.append(point)
     return points
-
-
-def sizes(asked: str | Sequence[str]) -> list[int]:
-    """`4KiB..64MiB`: the powers of two times the first that are not above the last; `4KiB,1MiB`,
-    or a list: those."""
-    words = asked.split(",") if isinstance(asked, str) else list(asked)
-    found: list[int] = []
-    for word in words:
-        first, dots, last = word.partition("..")
-        size = _core.parse_bytes(first)
-        end = _core.parse_bytes(last) if dots else size
-        if size == 0 or end < size:
-            raise _core.GordonError(f"--sizes {word}: no sizes", "4KiB..64MiB, or 4KiB,1MiB")
-        while size <= end:
-            found.append(size)
-            size *= 2
-    return sorted(set(found))

@@ -4,10 +4,14 @@ mod arc;
 mod belady;
 mod clock;
 mod fifo;
+mod frequency;
+mod lecar;
 mod lru;
 mod queue;
 mod s3fifo;
 mod sieve;
+mod sketch;
+mod wtinylfu;
 
 use alloc::boxed::Box;
 use core::hint::black_box;
@@ -109,6 +113,11 @@ pub trait Policy: Send {
     /// Bytes of memory that it takes to know all this, but for those of the objects.
     fn memory(&self) -> usize;
 
+    /// Bytes of these that are not of single objects: a sketch of what was asked for.
+    fn sketch(&self) -> usize {
+        0
+    }
+
     /// Calls `each` with key and size of every object in the cache.
     fn residents(&self, each: &mut dyn FnMut(u64, u32));
 
@@ -145,14 +154,27 @@ pub enum Kind {
     S3Fifo,
     /// ARC.
     Arc,
+    /// W-TinyLFU.
+    WTinyLfu,
+    /// LeCaR.
+    LeCaR,
     /// Belady's.
     Belady,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Fifo, Self::Lru, Self::Clock, Self::Sieve, Self::S3Fifo, Self::Arc, Self::Belady];
+    pub const ALL: [Self; 9] = [
+        Self::Fifo,
+        Self::Lru,
+        Self::Clock,
+        Self::Sieve,
+        Self::S3Fifo,
+        Self::Arc,
+        Self::WTinyLfu,
+        Self::LeCaR,
+        Self::Belady,
+    ];
 
     /// Its name, in lower case.
     pub const fn name(self) -> &'static str {
@@ -163,6 +185,8 @@ impl Kind {
             Self::Sieve => "sieve",
             Self::S3Fifo => "s3-fifo",
             Self::Arc => "arc",
+            Self::WTinyLfu => "w-tinylfu",
+            Self::LeCaR => "lecar",
             Self::Belady => "belady",
         }
     }
@@ -181,6 +205,13 @@ impl Kind {
             Self::Arc => {
                 "two LRU lists, asked for once and more often; what went adapts their shares"
             }
+            Self::WTinyLfu => {
+                "what leaves a small LRU window enters the main part if it was asked for more \
+                             often than what would go for it"
+            }
+            Self::LeCaR => {
+                "the least recently or the least frequently used, drawn by weights that regret moves"
+            }
             Self::Belady => {
                 "the object whose next request is furthest away: a bound, for it sees ahead"
             }
@@ -197,6 +228,13 @@ impl Kind {
                 "Yang et al., FIFO Queues are All You Need for Cache Eviction, SOSP 2023"
             }
             Self::Arc => "Megiddo and Modha, ARC, FAST 2003",
+            Self::WTinyLfu => {
+                "libCacheSim 0.3.5; counts of Einziger et al., TinyLFU, ACM TOS 13(4), 2017"
+            }
+            Self::LeCaR => {
+                "libCacheSim 0.3.5; Vietri et al., Driving Cache Replacement with LeCaR, \
+                             HotStorage 2018"
+            }
             Self::Belady => {
                 "Belady, A Study of Replacement Algorithms for a Virtual-Storage Computer, 1966"
             }
@@ -227,6 +265,8 @@ impl Kind {
             Self::Sieve => Box::new(Queue::new(capacity, sieve::Sieve::default())),
             Self::S3Fifo => Box::new(s3fifo::S3Fifo::new(capacity)),
             Self::Arc => Box::new(arc::Arc::new(capacity)),
+            Self::WTinyLfu => Box::new(wtinylfu::WTinyLfu::new(capacity)),
+            Self::LeCaR => Box::new(lecar::LeCaR::new(capacity)),
             Self::Belady => Box::new(belady::Belady::new(capacity)),
         }
     }

@@ -3,12 +3,14 @@
 use super::{CacheTrace, PAGE};
 use crate::ReplayError;
 use crate::config::TraceLoad;
-use gordon_cache::{Kind, NEVER, Request};
+use crate::results::report::LeftOut;
+use crate::run::Progress;
+use gordon_cache::{Ahead, NEVER, Nexts, Request};
 use gordon_device::SECTOR;
 use gordon_trace::BlockOp;
 use gordon_trace::formats::{self, Counts, Format, Io, Object, Objects, Options, Order, Reader};
 use gordon_units::Ns;
-use std::path::Path;
+use std::sync::atomic::Ordering;
 
 /// Requests of a batch, about.
 const BATCH: usize = 1 << 13;
@@ -22,6 +24,16 @@ pub(super) struct Load {
     pub stamps: Option<Vec<Stamp>>,
     crc: crc32fast::Hasher,
     bytes: Vec<u8>,
+    nexts: Option<Known>,
+    /// Requests handed out.
+    given: u64,
+}
+
+/// What a first reading found.
+struct Known {
+    nexts: Nexts,
+    /// Of what it read.
+    crc: crc32fast::Hasher,
 }
 
 /// When a request came, and what it does.
@@ -53,10 +65,64 @@ struct Blocks {
 }
 
 impl Load {
+    /// For policies of which one sees `ahead`, or none does.
+    ///
     /// # Errors
-    /// Where the trace cannot be opened, or not for this policy.
-    pub fn open(trace: &TraceLoad, whole: bool, kind: Kind) -> Result<Self, ReplayError> {
+    /// Where the trace cannot be opened, or read, or not twice; a stop.
+    pub fn for_some(
+        trace: &TraceLoad,
+        whole: bool,
+        ahead: bool,
+        progress: &Progress,
+    ) -> Result<Self, ReplayError> {
+        if ahead { Self::seeing_ahead(trace, whole, progress) } else { Self::open(trace, whole) }
+    }
+
+    /// # Errors
+    /// Where the trace cannot be opened.
+    pub fn open(trace: &TraceLoad, whole: bool) -> Result<Self, ReplayError> {
+        Self::with(trace, whole, false)
+    }
+
+    /// Its requests know the next one for the same object: the trace says so, or it is read once
+    /// before.
+    ///
+    /// # Errors
+    /// Where the trace cannot be opened, or read, or not twice; a stop.
+    pub fn seeing_ahead(
+        trace: &TraceLoad,
+        whole: bool,
+        progress: &Progress,
+    ) -> Result<Self, ReplayError> {
+        let mut first = Self::with(trace, whole, true)?;
+        if matches!(&first.from, From::Objects(of, _) if of.format() == Format::OracleGeneral) {
+            return Ok(first);
+        }
+        if trace.path.as_os_str() == "-" {
+            let why = "who sees ahead reads it twice, and standard input can be read once";
+            return Err(ReplayError::impossible("trace -", why, "a file; or another policy"));
+        }
+        let (mut ahead, mut batch) = (Ahead::default(), Vec::new());
+        while first.next_batch(&mut batch)? {
+            if progress.stop.load(Ordering::Relaxed) {
+                return Err(ReplayError::Interrupted);
+            }
+            if !batch.iter().all(|request| ahead.saw(request.key)) {
+                let why = "more than 2^32 requests are too many to see ahead";
+                return Err(ReplayError::impossible("trace", why, "a part of it; another policy"));
+            }
+        }
+        let mut again = Self::with(trace, whole, true)?;
+        again.nexts = Some(Known { nexts: ahead.finish(), crc: first.crc });
+        Ok(again)
+    }
+
+    fn with(trace: &TraceLoad, whole: bool, ahead: bool) -> Result<Self, ReplayError> {
         let path = &trace.path;
+        if trace.repeat != 1 {
+            let why = "a cache is asked for a trace once";
+            return Err(ReplayError::impossible("trace.repeat", why, "1"));
+        }
         let options = Options {
             skip_bad: trace.skip_bad,
             device: trace.device,
@@ -72,11 +138,8 @@ impl Load {
             }
             None => formats::detect(path)?,
         };
-        if kind.sees_ahead() && format != Format::OracleGeneral {
-            return Err(cannot_see(path, format, kind));
-        }
         let from = if format.is_objects() {
-            From::Objects(Objects::open(path, format, &options, kind.sees_ahead())?, Vec::new())
+            From::Objects(Objects::open(path, format, &options, ahead)?, Vec::new())
         } else {
             From::Blocks(Blocks {
                 reader: formats::open(path, Some(format), &options)?,
@@ -88,7 +151,8 @@ impl Load {
                 without_data: 0,
             })
         };
-        Ok(Self { from, stamps: None, crc: crc32fast::Hasher::new(), bytes: Vec::new() })
+        let crc = crc32fast::Hasher::new();
+        Ok(Self { from, stamps: None, crc, bytes: Vec::new(), nexts: None, given: 0 })
     }
 
     /// Replaces the content of `batch`; false at the end.
@@ -115,13 +179,28 @@ impl Load {
             }
             From::Blocks(blocks) => blocks.fill(batch, stamps)?,
         }
-        self.bytes.clear();
-        for request in &*batch {
-            self.bytes.extend_from_slice(&request.key.to_le_bytes());
-            self.bytes.extend_from_slice(&request.asked.to_le_bytes());
+        self.bytes.resize(batch.len() * 12, 0);
+        for (bytes, request) in self.bytes.chunks_exact_mut(12).zip(&*batch) {
+            bytes[..8].copy_from_slice(&request.key.to_le_bytes());
+            bytes[8..].copy_from_slice(&request.asked.to_le_bytes());
         }
         self.crc.update(&self.bytes);
+        if let Some(known) = &self.nexts {
+            for (number, request) in (self.given..).zip(&mut *batch) {
+                request.next = known.nexts.after(number);
+            }
+            if batch.is_empty() && known.crc.clone().finalize() != self.crc.clone().finalize() {
+                let why = "it was read twice, and was another the second time";
+                return Err(ReplayError::impossible("trace", why, "a copy that nobody writes to"));
+            }
+        }
+        self.given += batch.len() as u64;
         Ok(!batch.is_empty())
+    }
+
+    /// Memory that it takes to see ahead.
+    pub fn ahead_bytes(&self) -> u64 {
+        self.nexts.as_ref().map_or(0, |known| known.nexts.memory() as u64)
     }
 
     /// What is cached.
@@ -156,8 +235,8 @@ impl Load {
     }
 
     /// What was read of the trace.
-    pub fn finish(self) -> CacheTrace {
-        let first_skipped = self.first_skipped().map(str::to_owned);
+    pub fn told(&self) -> CacheTrace {
+        let left_out = |counts| LeftOut::new(&counts, self.first_skipped());
         let (format, counts, without_data) = match &self.from {
             From::Objects(objects, _) => (objects.format(), objects.counts(), 0),
             From::Blocks(b) => (b.reader.format(), b.reader.counts(), b.without_data),
@@ -166,26 +245,12 @@ impl Load {
             format: format.name(),
             requests: counts.requests,
             without_data,
-            skipped: counts.skipped,
-            first_skipped,
-            clamped: counts.clamped,
-            extended: counts.aligned,
-            empty: counts.empty,
-            other_devices: counts.other_devices,
-            other_kinds: counts.other_kinds,
+            left_out: left_out(counts),
             other_methods: counts.other_methods,
             other_statuses: counts.other_statuses,
-            crc32: format!("{:08x}", self.crc.finalize()),
+            crc32: format!("{:08x}", self.crc.clone().finalize()),
         }
     }
-}
-
-fn cannot_see(path: &Path, format: Format, kind: Kind) -> ReplayError {
-    let (path, kind) = (path.display(), kind.name());
-    let why = format!("{kind} sees ahead, and {path} of format {format} does not say what comes");
-    let hint =
-        "an oracleGeneral trace, which has the next request for each object; or another policy";
-    ReplayError::impossible("policy", why, hint)
 }
 
 impl Blocks {

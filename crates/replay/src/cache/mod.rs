@@ -5,17 +5,26 @@
 //! request touches being asked for in turn, or each request is taken as one object, known by where it
 //! starts. Reads and writes alike bring in what they ask for; flushes and discards are counted and
 //! left out.
+//!
+//! [`sweep`] asks many caches at once, in one reading; [`curve`](fn@curve) has what LRU caches
+//! of many sizes miss, exactly or from a sample.
 
+mod curve;
 pub mod flashcache;
 mod load;
+mod sweep;
 pub mod tiered;
+
+pub use curve::{CurveConfig, CurvePoint, CurveReport, curve};
+pub use sweep::sweep;
 
 use crate::ReplayError;
 use crate::config::TraceLoad;
 use crate::parse::nearest;
+use crate::results::report::LeftOut;
 use crate::results::share;
 use crate::run::Progress;
-use gordon_cache::{Kind, Tally};
+use gordon_cache::{Kind, Policy, Request, Tally};
 use gordon_units::Bytes;
 use load::Load;
 use serde::{Deserialize, Serialize};
@@ -87,6 +96,10 @@ pub struct CacheReport {
     pub ghosts: u64,
     /// Memory that the policy takes, objects' own bytes not counted.
     pub index_bytes: u64,
+    /// Of these, bytes that are not of single objects: a sketch of what was asked for.
+    pub sketch_bytes: u64,
+    /// Memory to see ahead, where the trace does not say what comes.
+    pub ahead_bytes: u64,
     /// What the reader should know.
     pub warnings: Vec<String>,
     /// Where it comes from.
@@ -115,20 +128,9 @@ pub struct CacheTrace {
     pub requests: u64,
     /// Flushes and discards, left out.
     pub without_data: u64,
-    /// Malformed lines or records left out.
-    pub skipped: u64,
-    /// What was wrong with the first of them.
-    pub first_skipped: Option<String>,
-    /// Requests earlier than the one before them.
-    pub clamped: u64,
-    /// Requests extended to whole sectors.
-    pub extended: u64,
-    /// Requests of no bytes, left out.
-    pub empty: u64,
-    /// Requests to devices not asked for, or virtual, left out.
-    pub other_devices: u64,
-    /// Entries that are no requests, left out.
-    pub other_kinds: u64,
+    /// What was left out of it.
+    #[serde(flatten)]
+    pub left_out: LeftOut,
     /// Requests of web clients that are no GET, left out.
     pub other_methods: u64,
     /// Those not answered with the whole object (status 200), left out.
@@ -152,78 +154,108 @@ fn policy(name: &str) -> Result<Kind, ReplayError> {
     })
 }
 
+/// A cache that is asked, and what it was asked.
+struct Asked<'a> {
+    config: &'a CacheRunConfig,
+    kind: Kind,
+    cache: Box<dyn Policy>,
+    tally: Tally,
+}
+
 /// Runs `config`, watched through `progress`.
 ///
 /// # Errors
 /// A policy or size that cannot be, a trace that cannot be read, a stop.
 pub fn run(config: &CacheRunConfig, progress: &Progress) -> Result<CacheReport, ReplayError> {
-    let kind = policy(&config.policy)?;
-    if config.dram.0 == 0 {
-        return Err(ReplayError::impossible("dram", "a cache of 0 bytes holds nothing", "16MiB"));
-    }
-    if config.flash.0 > 0 {
-        let why = format!("{}: {} is a policy of DRAM alone", config.flash, kind.name());
-        let hint = format!("--policy flashcache --dram-policy {}, or --flash 0", kind.name());
-        return Err(ReplayError::impossible("flash", why, &hint));
-    }
-    if config.trace.repeat != 1 {
-        let why = "a cache is asked for a trace once";
-        return Err(ReplayError::impossible("trace.repeat", why, "1"));
-    }
-    let mut load = Load::open(&config.trace, config.objects, kind)?;
-    if load.unit() == "page" && config.dram.0 < PAGE {
-        let why = format!("{} holds no page of {PAGE} bytes", config.dram);
-        return Err(ReplayError::impossible("dram", why, "16MiB"));
-    }
-    let (mut cache, mut tally) = (kind.make(config.dram), Tally::default());
+    let mut asked = Asked::new(config)?;
+    let mut load =
+        Load::for_some(&config.trace, config.objects, asked.kind.sees_ahead(), progress)?;
+    asked.fits(&load)?;
     let mut batch = Vec::new();
     while load.next_batch(&mut batch)? {
         if progress.stop.load(Ordering::Relaxed) {
             return Err(ReplayError::Interrupted);
         }
-        cache.serve(&batch, &mut tally);
+        asked.serve(&batch);
         progress.done.fetch_add(batch.len() as u64, Ordering::Relaxed);
     }
-    let counts = cache.counts();
-    let misses = tally.requests - tally.hits;
-    let miss_bytes = tally.bytes - tally.hit_bytes;
-    Ok(CacheReport {
-        kind: "modelled: counted while the trace was replayed",
-        policy: kind.name(),
-        dram_bytes: config.dram.0,
-        flash_bytes: config.flash.0,
-        unit: load.unit(),
-        requests: tally.requests,
-        hits: tally.hits,
-        misses,
-        miss_ratio: share(misses, tally.requests),
-        byte_miss_ratio: share(miss_bytes, tally.bytes),
-        bytes: tally.bytes,
-        miss_bytes,
-        insertions: counts.inserted,
-        inserted_bytes: counts.inserted_bytes,
-        evictions: counts.evicted,
-        evicted_bytes: counts.evicted_bytes,
-        refused: counts.refused,
-        resident_objects: counts.objects,
-        resident_bytes: counts.bytes,
-        ghosts: cache.ghosts(),
-        index_bytes: cache.memory() as u64,
-        warnings: warnings(kind, config.dram, counts.refused, &load),
-        provenance: CacheProvenance {
-            version: env!("CARGO_PKG_VERSION"),
-            config: config.clone(),
-            follows: kind.source(),
-            trace: load.finish(),
-        },
-    })
+    Ok(asked.report(&load))
 }
 
-fn warnings(kind: Kind, dram: Bytes, refused: u64, load: &Load) -> Vec<String> {
+impl<'a> Asked<'a> {
+    fn new(config: &'a CacheRunConfig) -> Result<Self, ReplayError> {
+        let kind = policy(&config.policy)?;
+        if config.dram.0 == 0 {
+            let why = "a cache of 0 bytes holds nothing";
+            return Err(ReplayError::impossible("dram", why, "16MiB"));
+        }
+        if config.flash.0 > 0 {
+            let why = format!("{}: {} is a policy of DRAM alone", config.flash, kind.name());
+            let hint = format!("--policy flashcache --dram-policy {}, or --flash 0", kind.name());
+            return Err(ReplayError::impossible("flash", why, &hint));
+        }
+        Ok(Self { config, kind, cache: kind.make(config.dram), tally: Tally::default() })
+    }
+
+    fn fits(&self, load: &Load) -> Result<(), ReplayError> {
+        if load.unit() == "page" && self.config.dram.0 < PAGE {
+            let why = format!("{} holds no page of {PAGE} bytes", self.config.dram);
+            return Err(ReplayError::impossible("dram", why, "16MiB"));
+        }
+        Ok(())
+    }
+
+    fn serve(&mut self, requests: &[Request]) {
+        self.cache.serve(requests, &mut self.tally);
+    }
+
+    fn report(&self, load: &Load) -> CacheReport {
+        let Self { config, kind, cache, tally } = self;
+        let counts = cache.counts();
+        let misses = tally.requests - tally.hits;
+        let miss_bytes = tally.bytes - tally.hit_bytes;
+        CacheReport {
+            kind: "modelled: counted while the trace was replayed",
+            policy: kind.name(),
+            dram_bytes: config.dram.0,
+            flash_bytes: config.flash.0,
+            unit: load.unit(),
+            requests: tally.requests,
+            hits: tally.hits,
+            misses,
+            miss_ratio: share(misses, tally.requests),
+            byte_miss_ratio: share(miss_bytes, tally.bytes),
+            bytes: tally.bytes,
+            miss_bytes,
+            insertions: counts.inserted,
+            inserted_bytes: counts.inserted_bytes,
+            evictions: counts.evicted,
+            evicted_bytes: counts.evicted_bytes,
+            refused: counts.refused,
+            resident_objects: counts.objects,
+            resident_bytes: counts.bytes,
+            ghosts: cache.ghosts(),
+            index_bytes: cache.memory() as u64,
+            sketch_bytes: cache.sketch() as u64,
+            ahead_bytes: if kind.sees_ahead() { load.ahead_bytes() } else { 0 },
+            warnings: warnings(Some((*kind, config.dram, counts.refused)), load),
+            provenance: CacheProvenance {
+                version: env!("CARGO_PKG_VERSION"),
+                config: (*config).clone(),
+                follows: kind.source(),
+                trace: load.told(),
+            },
+        }
+    }
+}
+
+/// What the reader should know of a trace, and of a cache and what it did not let in.
+fn warnings(cache: Option<(Kind, Bytes, u64)>, load: &Load) -> Vec<String> {
     let mut warnings = Vec::new();
-    if refused > 0 {
+    if let Some((kind, dram, refused @ 1..)) = cache {
         let limit = match kind {
             Kind::S3Fifo => format!("as large as a tenth of the cache of {dram}"),
+            Kind::WTinyLfu => format!("larger than a hundredth of the cache of {dram}"),
             _ => format!("larger than the cache of {dram}"),
         };
         warnings.push(format!("{refused} misses were not let in: {limit}"));

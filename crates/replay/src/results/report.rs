@@ -6,6 +6,7 @@ use super::series::Run;
 use super::{ratio, share};
 use crate::host::Outcome;
 use gordon_device::Op;
+use gordon_trace::formats::Counts;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -125,6 +126,16 @@ pub struct TraceProvenance {
     pub requests: u64,
     /// Where the last byte lies that it asks for: the capacity it needs.
     pub end_bytes: u64,
+    /// What was left out of it.
+    #[serde(flatten)]
+    pub left_out: LeftOut,
+    /// CRC-32 of their times, operations and ranges, in hexadecimal digits.
+    pub crc32: String,
+}
+
+/// What of a trace was left out, or not taken as it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LeftOut {
     /// Malformed lines or records left out.
     pub skipped: u64,
     /// What was wrong with the first of them.
@@ -139,8 +150,21 @@ pub struct TraceProvenance {
     pub other_devices: u64,
     /// Entries that are no requests, left out.
     pub other_kinds: u64,
-    /// CRC-32 of their times, operations and ranges, in hexadecimal digits.
-    pub crc32: String,
+}
+
+impl LeftOut {
+    /// As a reader counted them.
+    pub fn new(counts: &Counts, first_skipped: Option<&str>) -> Self {
+        Self {
+            skipped: counts.skipped,
+            first_skipped: first_skipped.map(str::to_owned),
+            clamped: counts.clamped,
+            extended: counts.aligned,
+            empty: counts.empty,
+            other_devices: counts.other_devices,
+            other_kinds: counts.other_kinds,
+        }
+    }
 }
 
 /// Bytes over a time, in 10^6 a second.

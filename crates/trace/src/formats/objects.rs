@@ -8,11 +8,14 @@ use super::detect::HEAD;
 use super::error::{Bad, FormatError, Place};
 use super::input::Input;
 use super::intake::{Counts, Order};
+use super::records::{self, OracleRecord};
 use super::source::trimmed;
-use super::{BATCH, Format, Options, clf, open_input, records};
+use super::{Format, Options, clf, open_input};
 use std::path::{Path, PathBuf};
 
 const SIZE: usize = 24;
+/// Requests of a batch: few, so that they are still in the processor's nearest cache when they are used.
+const BATCH: usize = 1 << 10;
 
 /// One request for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,10 +185,21 @@ impl Objects {
     fn records(&mut self, batch: &mut Vec<Object>) -> Result<(), FormatError> {
         while batch.len() < BATCH {
             let count = (self.input.bytes().len() / SIZE).min(BATCH - batch.len());
+            batch.reserve(count);
             for i in 0..count {
-                let record = &self.input.bytes()[i * SIZE..][..SIZE];
-                let taken = take(record, self.number, self.sees_ahead)
-                    .and_then(|(time, object)| self.ordered(time).map(|()| object));
+                let bytes = &self.input.bytes()[i * SIZE..][..SIZE];
+                let record = records::oracle_record(bytes);
+                let OracleRecord { time, object, size, next } = record;
+                // Nearly all: what can be wrong is told apart below.
+                let known = !self.sees_ahead || next > self.number.cast_signed() || next == -1;
+                if size > 0 && time >= self.last && known {
+                    self.last = time;
+                    self.times.push(time);
+                    self.number += 1;
+                    batch.push(Object { key: object, size, next: following(next) });
+                    continue;
+                }
+                let taken = self.rare(record);
                 self.number += 1;
                 match taken {
                     Ok(object) => batch.push(object),
@@ -201,6 +215,24 @@ impl Objects {
             }
         }
         Ok(())
+    }
+
+    /// The request of a record that is not as most are, if it can be taken.
+    #[cold]
+    fn rare(&mut self, record: OracleRecord) -> Result<Object, Bad> {
+        let OracleRecord { time, object, size, next } = record;
+        if size == 0 {
+            return Err(Bad::field("size", b"0", "at least 1 byte"));
+        }
+        let next_number = following(next);
+        let lies_ahead =
+            next_number.is_none_or(|next| next > self.number && next <= i64::MAX.cast_unsigned());
+        if self.sees_ahead && !lies_ahead {
+            let expected = "a record after this one, or -1: without it nobody can see ahead";
+            return Err(Bad::field("next access", next.to_string().as_bytes(), expected));
+        }
+        self.ordered(time)?;
+        Ok(Object { key: object, size, next: next_number })
     }
 
     /// Gets more bytes; false at the end, where no part of a record may be left.
@@ -279,23 +311,10 @@ fn backwards(last: u32, time: u32) -> Bad {
     Bad::Backwards { by: seconds(last - time), last: seconds(last) }
 }
 
-/// Time and request of the record `number`, from 0.
+/// The number of the next request, if there is one.
 #[inline]
-fn take(record: &[u8], number: u64, sees_ahead: bool) -> Result<(u32, Object), Bad> {
-    let records::OracleRecord { time, object, size, next } = records::oracle_record(record);
-    if size == 0 {
-        return Err(Bad::field("size", b"0", "at least 1 byte"));
-    }
-    let next = match next {
-        -1 | i64::MAX => None,
-        next => Some(next.cast_unsigned()),
-    };
-    if sees_ahead && next.is_some_and(|next| next <= number || next > i64::MAX.cast_unsigned()) {
-        let found = next.unwrap_or_default().cast_signed().to_string();
-        let expected = "a record after this one, or -1: without it nobody can see ahead";
-        return Err(Bad::field("next access", found.as_bytes(), expected));
-    }
-    Ok((time, Object { key: object, size, next }))
+fn following(next: i64) -> Option<u64> {
+    if matches!(next, -1 | i64::MAX) { None } else { Some(next.cast_unsigned()) }
 }
 
 #[cfg(test)]

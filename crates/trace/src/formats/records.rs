@@ -139,6 +139,7 @@ pub(super) fn vscsi_version(head: &[u8]) -> Option<u8> {
 pub(super) struct OracleGeneral(pub Ns);
 
 /// Its fields.
+#[derive(Clone, Copy)]
 pub(super) struct OracleRecord {
     pub time: u32,
     pub object: u64,

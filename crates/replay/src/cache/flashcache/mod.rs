@@ -280,12 +280,8 @@ pub fn run(
 ) -> Result<FlashCacheReport, ReplayError> {
     let (design, kind) = (&config.design, policy(&config.dram_policy)?);
     design.check()?;
-    if config.trace.repeat != 1 {
-        let why = "a cache is asked for a trace once";
-        return Err(ReplayError::impossible("trace.repeat", why, "1"));
-    }
     let mut pace = Pace::new(&config.pace)?;
-    let load = Load::open(&config.trace, config.objects, kind)?;
+    let load = Load::for_some(&config.trace, config.objects, kind.sees_ahead(), progress)?;
     let fill = fill(design, load.unit())?;
     let cache = made(config, kind, fill)?;
     let tables = cache.memory() as u64;

@@ -347,7 +347,7 @@ pub(super) fn made(
             config: config.clone(),
             follows: "Kgil and Mudge, FlashCache, CASES 2006",
             dram_policy_follows: kind.source(),
-            trace: source.load.finish(),
+            trace: source.load.told(),
         },
     }
 }

@@ -15,7 +15,6 @@ use crate::ReplayError;
 use crate::results::{ratio, share};
 use crate::run::Progress;
 use crate::wa::{ArrayConfig, FullArray};
-use gordon_cache::Kind;
 use gordon_cache::tiered::{Found, Tiered};
 use gordon_units::Ns;
 use serde::Serialize;
@@ -179,12 +178,8 @@ impl Flash {
 /// Parts that do not fit each other, a trace that cannot be read, a stop.
 pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, ReplayError> {
     let (shape, admission) = (config.shape()?, config.admission()?);
-    if config.trace.repeat != 1 {
-        let why = "a cache is asked for a trace once";
-        return Err(ReplayError::impossible("trace.repeat", why, "1"));
-    }
     let mut flash = Flash::new(config, shape.flash)?;
-    let mut load = Load::open(&config.trace, config.objects, Kind::Lru)?;
+    let mut load = Load::open(&config.trace, config.objects)?;
     load.stamps = Some(Vec::new());
     let mut cache = Tiered::new(config.dram.0, &shape, admission, config.seed);
     let mut levels = [
@@ -292,7 +287,7 @@ pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, R
         provenance: TieredProvenance {
             version: env!("CARGO_PKG_VERSION"),
             config: config.clone(),
-            trace: load.finish(),
+            trace: load.told(),
         },
     })
 }

@@ -1,0 +1,148 @@
+//! LeCaR (Vietri, Rodriguez, Martinez, Lyons, Liu, Rangaswami, Zhao, Narasimhan, "Driving Cache
+//! Replacement with ML-based LeCaR", HotStorage 2018): least recently or least frequently used, drawn
+//! by weights that regret moves: what comes back soon after one of them chose it makes that one less likely.
+//!
+//! As `LeCaR.c` of libCacheSim 0.3.5, its generator and the state that starts it included: learning
+//! rate 0.45, discount 0.005^(1/bytes), ghosts of half as many bytes for each of the two, draws of hundredths. What
+//! both would choose leaves no ghost.
+
+use super::frequency::Frequencies;
+use super::{Access, Counts, Policy, Request};
+use crate::store::{List, Store};
+
+/// Marks of ghosts, by what chose them; the bits below have the group of those that are in the cache.
+const GHOST: u32 = 3 << 29;
+const BY_LRU: u32 = 1 << 29;
+const BY_LFU: u32 = 2 << 29;
+const LEARNING: f64 = 0.45;
+/// Lehmer's generator of 128 bits (Steele and Vigna, 2021), and where it starts.
+const MULTIPLIER: u128 = 0xda94_2042_e4dd_58b5;
+const SEED: u128 = 0xdead_beef;
+
+pub(crate) struct LeCaR {
+    capacity: u64,
+    store: Store,
+    /// Of what is in the cache.
+    recent: List,
+    frequent: Frequencies,
+    /// Ghosts of LRU and LFU.
+    ghosts: [List; 2],
+    /// Weights of LRU and LFU: their sum is one.
+    weights: [f64; 2],
+    discount: f64,
+    state: u128,
+    requests: u64,
+    counts: Counts,
+}
+
+impl LeCaR {
+    pub fn new(capacity: u64) -> Self {
+        Self {
+            capacity,
+            store: Store::dense(),
+            recent: List::new(),
+            frequent: Frequencies::new(),
+            ghosts: [List::new(); 2],
+            weights: [0.5; 2],
+            discount: libm::pow(0.005, 1.0 / capacity as f64),
+            state: SEED,
+            requests: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// What `by` chose so many requests ago is asked for.
+    fn regret(&mut self, by: usize, ago: u64) {
+        // Small additions, so that no weight comes to nothing.
+        const LEAST: f64 = 1e-10;
+        let much = libm::pow(self.discount, ago as f64);
+        let weight = self.weights[by] * libm::exp(-LEARNING * much) + LEAST;
+        let sum = weight + self.weights[1 - by] + 2.0 * LEAST;
+        self.weights[by] = weight / sum;
+        self.weights[1 - by] = (self.weights[1 - by] + LEAST) / sum;
+    }
+
+    /// Of 0.00, 0.01 and so on below 1.
+    fn draw(&mut self) -> f64 {
+        self.state = self.state.wrapping_mul(MULTIPLIER);
+        ((self.state >> 64) as u64 % 100) as f64 / 100.0
+    }
+
+    fn evict(&mut self) {
+        let (oldest, rarest) = (self.recent.oldest, self.frequent.least());
+        let by =
+            if oldest == rarest { None } else { Some(usize::from(self.draw() >= self.weights[0])) };
+        let place = if by == Some(1) { rarest } else { oldest };
+        let (group, size) = (self.store.at(place).mark, self.store.at(place).size);
+        self.counts.evict(size);
+        self.recent.unlink(&mut self.store, place);
+        self.frequent.remove(place, group);
+        let Some(by) = by else {
+            self.store.remove(place);
+            return;
+        };
+        self.store.at_mut(place).mark = [BY_LRU, BY_LFU][by];
+        self.frequent.note(place, self.requests);
+        let ghosts = &mut self.ghosts[by];
+        ghosts.push(&mut self.store, place);
+        while ghosts.bytes > self.capacity / 2 {
+            let oldest = ghosts.oldest;
+            ghosts.unlink(&mut self.store, oldest);
+            self.store.remove(oldest);
+        }
+    }
+}
+
+impl Policy for LeCaR {
+    #[inline]
+    fn access(&mut self, request: &Request) -> Access {
+        self.requests += 1;
+        if let Some(place) = self.store.find(request.key) {
+            let mark = self.store.at(place).mark;
+            if mark & GHOST == 0 {
+                self.recent.renew(&mut self.store, place);
+                self.store.at_mut(place).mark = self.frequent.renew(place, mark);
+                return Access::Hit;
+            }
+            let by = usize::from(mark == BY_LFU);
+            self.regret(by, self.requests - self.frequent.noted(place));
+            self.ghosts[by].unlink(&mut self.store, place);
+            self.store.remove(place);
+        }
+        let size = u64::from(request.size);
+        if size > self.capacity {
+            self.counts.refused += 1;
+            return Access::Miss;
+        }
+        while self.counts.bytes + size > self.capacity {
+            self.evict();
+        }
+        let place = self.store.insert(request.key, request.size, 0);
+        self.recent.push(&mut self.store, place);
+        self.store.at_mut(place).mark = self.frequent.insert(place);
+        self.counts.insert(request.size);
+        Access::Miss
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    fn ghosts(&self) -> u64 {
+        self.ghosts[0].len + self.ghosts[1].len
+    }
+
+    fn memory(&self) -> usize {
+        self.store.memory() + self.frequent.memory()
+    }
+
+    fn residents(&self, each: &mut dyn FnMut(u64, u32)) {
+        let here = self.store.iter().filter(|entry| entry.mark & GHOST == 0);
+        here.for_each(|entry| each(entry.key, entry.size));
+    }
+
+    #[inline]
+    fn touch(&self, key: u64) -> u32 {
+        self.store.touch(key)
+    }
+}

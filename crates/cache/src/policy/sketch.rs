@@ -1,0 +1,119 @@
+//! How often keys were asked for of late, about: the sketch of TinyLFU (Einziger, Friedman, Manes,
+//! "TinyLFU: A Highly Efficient Cache Admission Policy", ACM Transactions on Storage 13(4), 2017,
+//! section 3), laid out as Caffeine 3 does.
+//!
+//! Counters of 4 bits, four for each key, all in one cache line; the least of them is the estimate,
+//! and only those that are the least are raised. After ten requests for each object that there
+//! is room for, all are halved. It grows with the number of objects, and estimates stay what they were.
+
+use crate::index::hash;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Sixteen counters.
+type Word = u64;
+/// Words of a line.
+const LINE: usize = 8;
+/// Words at the least, one for each object.
+const LEAST: usize = 4096;
+/// Requests for each word between halvings.
+const SAMPLE: u64 = 10;
+const MOST: Word = 15;
+
+#[derive(Debug)]
+pub(crate) struct Sketch {
+    words: Vec<Word>,
+    added: u64,
+}
+
+impl Sketch {
+    pub fn new() -> Self {
+        Self { words: vec![0; LEAST], added: 0 }
+    }
+
+    pub fn memory(&self) -> usize {
+        self.words.capacity() * size_of::<Word>()
+    }
+
+    /// Makes room for so many objects.
+    #[inline]
+    pub fn grow(&mut self, objects: u64) {
+        while (self.words.len() as u64) < objects {
+            // A key's line is chosen by low bits of its hash: both halves have what one had.
+            self.words.reserve_exact(self.words.len());
+            self.words.extend_from_within(..);
+        }
+    }
+
+    /// Word and place in it of each of a key's counters.
+    #[inline]
+    fn counters(&self, key: u64) -> [(usize, u32); 4] {
+        let hash = hash(key);
+        let line = (hash as usize & (self.words.len() / LINE - 1)) * LINE;
+        // Five bits each, of the half that chooses no line: one of two words, one of sixteen counters.
+        [0, 1, 2, 3].map(|row| {
+            let bits = (hash >> (40 + 5 * row)) as u32;
+            (line + 2 * row + (bits & 1) as usize, (bits >> 1 & 15) * 4)
+        })
+    }
+
+    #[inline]
+    pub fn estimate(&self, key: u64) -> u64 {
+        let of = |(word, shift): (usize, u32)| self.words[word] >> shift & MOST;
+        self.counters(key).map(of).into_iter().fold(MOST, u64::min)
+    }
+
+    #[inline]
+    pub fn add(&mut self, key: u64) {
+        let least = self.estimate(key);
+        if least < MOST {
+            for (word, shift) in self.counters(key) {
+                if self.words[word] >> shift & MOST == least {
+                    self.words[word] += 1 << shift;
+                }
+            }
+        }
+        self.added += 1;
+        if self.added >= SAMPLE * self.words.len() as u64 {
+            self.added /= 2;
+            self.words.iter_mut().for_each(|word| *word = *word >> 1 & 0x7777_7777_7777_7777);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_what_was_added_up_to_fifteen() {
+        let mut sketch = Sketch::new();
+        (0..100_u64).for_each(|key| (0..key).for_each(|_| sketch.add(key)));
+        assert!((0..100).all(|key| sketch.estimate(key) == key.min(MOST)));
+        sketch.grow(LEAST as u64 * 8);
+        assert_eq!(sketch.words.len(), LEAST * 8);
+        assert!((0..100).all(|key| sketch.estimate(key) == key.min(MOST)));
+    }
+
+    #[test]
+    fn what_is_old_counts_half() {
+        let mut sketch = Sketch::new();
+        (0..9).for_each(|_| sketch.add(1));
+        let others = SAMPLE * LEAST as u64 - 9;
+        (0..others).for_each(|_| sketch.add(2));
+        assert_eq!((sketch.estimate(1), sketch.estimate(2)), (4, 7));
+        // The next time comes after half as many.
+        (0..SAMPLE * LEAST as u64 / 2).for_each(|_| sketch.add(2));
+        assert_eq!((sketch.estimate(1), sketch.estimate(2)), (2, 7));
+    }
+
+    #[test]
+    fn one_object_a_word_is_hardly_ever_overrated() {
+        let mut sketch = Sketch::new();
+        (0..LEAST as u64).for_each(|key| sketch.add(key));
+        let over = (0..LEAST as u64).filter(|key| sketch.estimate(*key) > 1).count();
+        assert!(over < LEAST / 100, "{over}");
+        let unknown = (LEAST as u64..2 * LEAST as u64).filter(|key| sketch.estimate(*key) > 0);
+        assert!(unknown.count() < LEAST / 20);
+    }
+}

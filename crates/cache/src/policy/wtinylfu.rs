@@ -1,0 +1,173 @@
+//! W-TinyLFU (Einziger, Friedman, Manes, "TinyLFU: A Highly Efficient Cache Admission Policy", ACM
+//! Transactions on Storage 13(4), 2017): a window of a hundredth, LRU, and a main part of segmented
+//! LRU; what leaves the window enters the main part if it was asked for more often than what
+//! would have to go for it.
+//!
+//! As `WTinyLFU.c` of libCacheSim 0.3.5 with its defaults: until the cache is full all is in the window;
+//! the main part has segments of a fifth and four fifths; an object counts when it comes in, when it leaves
+//! the window, and when it is found in the main part; one larger than the window is not let in.
+//! The counts are the paper's [`Sketch`]: there they are 32 bits, about 58 bytes of them for each byte of the
+//! cache, and are in effect never halved.
+
+use super::sketch::Sketch;
+use super::{Access, Counts, Policy, Request};
+use crate::store::{List, Store};
+
+/// Where an entry is.
+const WINDOW: usize = 0;
+const PROBATION: usize = 1;
+const PROTECTED: usize = 2;
+
+pub(crate) struct WTinyLfu {
+    capacity: u64,
+    /// Of each part. The window has what the others leave, until the cache is full.
+    parts: [u64; 3],
+    main_capacity: u64,
+    store: Store,
+    lists: [List; 3],
+    sketch: Sketch,
+    counts: Counts,
+}
+
+impl WTinyLfu {
+    pub fn new(capacity: u64) -> Self {
+        let window = (capacity as f64 * 0.01) as u64;
+        let main = capacity - window;
+        let part = |share: f64| (share * main as f64) as u64;
+        Self {
+            capacity,
+            parts: [window, part(1.0 / 5.0), part(4.0 / 5.0)],
+            main_capacity: main,
+            store: Store::new(),
+            lists: [List::new(); 3],
+            sketch: Sketch::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    fn main_bytes(&self) -> u64 {
+        self.lists[PROBATION].bytes + self.lists[PROTECTED].bytes
+    }
+
+    /// The main part's next to go; there is one.
+    fn main_victim(&self) -> (usize, u32) {
+        let from = if self.lists[PROBATION].len > 0 { PROBATION } else { PROTECTED };
+        (from, self.lists[from].oldest)
+    }
+
+    fn drop_from(&mut self, from: usize, place: u32) {
+        self.counts.evict(self.store.at(place).size);
+        self.lists[from].unlink(&mut self.store, place);
+        self.store.remove(place);
+    }
+
+    fn evict_main(&mut self) {
+        let (from, place) = self.main_victim();
+        self.drop_from(from, place);
+    }
+
+    /// Moves an entry to the new end of another list.
+    fn move_to(&mut self, place: u32, from: usize, to: usize) {
+        self.lists[from].unlink(&mut self.store, place);
+        self.lists[to].push(&mut self.store, place);
+        self.store.at_mut(place).mark = to as u32;
+    }
+
+    /// From the window to the first segment with room for it; if there is none, others go.
+    fn admit(&mut self, place: u32, size: u64) {
+        let fits = |part: &usize| self.lists[*part].bytes + size <= self.parts[*part];
+        let to = [PROBATION, PROTECTED].into_iter().find(fits);
+        if to.is_none() {
+            while self.main_bytes() + size > self.main_capacity {
+                self.evict_main();
+            }
+        }
+        self.move_to(place, WINDOW, to.unwrap_or(PROBATION));
+    }
+
+    /// One object goes; before it, what the main part has room for moves there.
+    fn evict(&mut self) {
+        while self.lists[WINDOW].len > 0 {
+            let place = self.lists[WINDOW].oldest;
+            let (key, size) = (self.store.at(place).key, u64::from(self.store.at(place).size));
+            if self.main_bytes() + size <= self.main_capacity {
+                self.admit(place, size);
+                self.sketch.add(key);
+                continue;
+            }
+            let (from, victim) = self.main_victim();
+            let other = self.store.at(victim).key;
+            if self.sketch.estimate(key) > self.sketch.estimate(other) {
+                self.drop_from(from, victim);
+                self.admit(place, size);
+            } else {
+                self.drop_from(WINDOW, place);
+            }
+            self.sketch.add(key);
+            return;
+        }
+        self.evict_main();
+    }
+
+    /// What was found once more on probation is protected; the oldest of those go back to make room.
+    fn protect(&mut self, place: u32) {
+        self.move_to(place, PROBATION, PROTECTED);
+        while self.lists[PROTECTED].bytes > self.parts[PROTECTED] {
+            self.move_to(self.lists[PROTECTED].oldest, PROTECTED, PROBATION);
+            while self.lists[PROBATION].bytes > self.parts[PROBATION] {
+                self.drop_from(PROBATION, self.lists[PROBATION].oldest);
+            }
+        }
+    }
+}
+
+impl Policy for WTinyLfu {
+    #[inline]
+    fn access(&mut self, request: &Request) -> Access {
+        if let Some(place) = self.store.find(request.key) {
+            match self.store.at(place).mark as usize {
+                PROBATION => self.protect(place),
+                part => self.lists[part].renew(&mut self.store, place),
+            }
+            if self.store.at(place).mark as usize != WINDOW {
+                self.sketch.add(request.key);
+            }
+            return Access::Hit;
+        }
+        let size = u64::from(request.size);
+        if size > self.parts[WINDOW] {
+            self.counts.refused += 1;
+            return Access::Miss;
+        }
+        while self.counts.bytes + size > self.capacity {
+            self.evict();
+        }
+        let place = self.store.insert(request.key, request.size, WINDOW as u32);
+        self.lists[WINDOW].push(&mut self.store, place);
+        self.counts.insert(request.size);
+        self.sketch.grow(self.counts.objects);
+        self.sketch.add(request.key);
+        Access::Miss
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    fn memory(&self) -> usize {
+        self.store.memory() + self.sketch.memory()
+    }
+
+    fn sketch(&self) -> usize {
+        self.sketch.memory()
+    }
+
+    fn residents(&self, each: &mut dyn FnMut(u64, u32)) {
+        self.store.iter().for_each(|entry| each(entry.key, entry.size));
+    }
+
+    #[inline]
+    fn touch(&self, key: u64) -> u32 {
+        self.store.touch(key)
+    }
+}

@@ -1,0 +1,138 @@
+//! Curves beside caches of the policy they stand for, and samples beside the whole.
+
+use gordon_cache::{Ahead, Curve, Kind, NEVER, Request, Sample, Tally};
+use gordon_units::Bytes;
+use proptest::prelude::*;
+
+fn requests(drawn: &[(u64, u32)]) -> Vec<Request> {
+    let one = |&(key, size): &(u64, u32)| Request { key, next: NEVER, size, asked: size };
+    drawn.iter().map(one).collect()
+}
+
+fn lru(capacity: u64, requests: &[Request]) -> (u64, u64) {
+    let (mut cache, mut tally) = (Kind::Lru.make(Bytes(capacity)), Tally::default());
+    cache.serve(requests, &mut tally);
+    (tally.requests - tally.hits, tally.bytes - tally.hit_bytes)
+}
+
+fn curve(sample: Sample, capacities: Vec<u64>, requests: &[Request]) -> Curve {
+    let mut curve = Curve::new(sample, capacities);
+    requests.chunks(7).for_each(|some| curve.count(some));
+    curve
+}
+
+/// A key is the product of two uniform draws: small ones come often.
+fn skewed(many: usize) -> Vec<Request> {
+    let mut state = 1_u64;
+    let mut draw = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 48
+    };
+    let keys: Vec<(u64, u32)> = (0..many).map(|_| ((draw() * draw()) >> 16, 4096)).collect();
+    requests(&keys)
+}
+
+proptest! {
+    #[test]
+    fn exact_is_lru_to_the_last_request_for_objects_of_one_size(
+        size in 1_u32..5000,
+        keys in proptest::collection::vec(0_u64..120, 1..600),
+        spare in 0_u64..3,
+    ) {
+        let requests = requests(&keys.iter().map(|key| (*key, size)).collect::<Vec<_>>());
+        let capacities: Vec<u64> = (1..130).step_by(3).map(|n| n * u64::from(size) + spare).collect();
+        let curve = curve(Sample::All, capacities, &requests);
+        prop_assert!(curve.of_one_size());
+        for point in curve.points() {
+            let (misses, bytes) = lru(point.capacity, &requests);
+            prop_assert_eq!((point.misses, point.miss_bytes), (misses as f64, bytes as f64));
+        }
+    }
+
+    #[test]
+    fn whole_objects_of_several_sizes_miss_no_less_than_the_curve(
+        drawn in proptest::collection::vec(0_u64..60, 1..400),
+    ) {
+        // An object's size does not change here.
+        let drawn: Vec<(u64, u32)> = drawn.iter().map(|k| (*k, 1 + (k * 7 % 20) as u32)).collect();
+        let requests = requests(&drawn);
+        // From the largest object on.
+        let capacities = (20..700).step_by(13).collect();
+        for point in curve(Sample::All, capacities, &requests).points() {
+            prop_assert!(lru(point.capacity, &requests).0 as f64 >= point.misses);
+        }
+    }
+
+    #[test]
+    fn distances_are_those_of_a_plain_list(
+        drawn in proptest::collection::vec((0_u64..50, 1_u32..30), 1..500),
+    ) {
+        let requests = requests(&drawn);
+        let capacities: Vec<u64> = (1..900).collect();
+        let mut list: Vec<(u64, u64)> = Vec::new();
+        let mut hits = vec![0_u64; capacities.len()];
+        for request in &requests {
+            if let Some(at) = list.iter().position(|held| held.0 == request.key) {
+                let needed: u64 = list[at..].iter().map(|held| held.1).sum();
+                list.remove(at);
+                capacities.iter().zip(&mut hits).for_each(|(c, h)| *h += u64::from(*c >= needed));
+            }
+            list.push((request.key, u64::from(request.size)));
+        }
+        let curve = curve(Sample::All, capacities, &requests);
+        prop_assert_eq!(curve.footprint(), list.iter().map(|held| held.1).sum::<u64>() as f64);
+        for (point, hits) in curve.points().iter().zip(hits) {
+            prop_assert_eq!(point.misses, (requests.len() as u64 - hits) as f64);
+        }
+    }
+
+    #[test]
+    fn what_comes_next_is_what_a_look_back_finds(
+        keys in proptest::collection::vec(0_u64..50, 0..400),
+    ) {
+        let mut ahead = Ahead::default();
+        keys.iter().for_each(|key| assert!(ahead.saw(*key)));
+        let nexts = ahead.finish();
+        for (at, key) in keys.iter().enumerate() {
+            let next = keys[at + 1..].iter().position(|other| other == key);
+            let next = next.map_or(NEVER, |further| (at + 1 + further) as u64);
+            prop_assert_eq!(nexts.after(at as u64), next);
+        }
+        prop_assert_eq!(nexts.after(keys.len() as u64), NEVER);
+    }
+}
+
+#[test]
+fn samples_come_close_and_take_less_memory() {
+    let requests = skewed(400_000);
+    let capacities: Vec<u64> = (1..=12).map(|n| n * 4096 * 4000).collect();
+    let whole = curve(Sample::All, capacities.clone(), &requests);
+    let all = requests.len() as f64;
+    for sample in [Sample::Rate(0.1), Sample::Objects(4000)] {
+        let sampled = curve(sample, capacities.clone(), &requests);
+        let pairs = whole.points().into_iter().zip(sampled.points());
+        let off = pairs.map(|(whole, part)| (whole.misses - part.misses).abs() / all);
+        let off: Vec<f64> = off.collect();
+        let mean = off.iter().sum::<f64>() / off.len() as f64;
+        assert!(mean < 0.03, "{sample:?}: {off:?}");
+        assert!(mean > 0.0, "{sample:?}");
+        assert!(sampled.memory() * 5 < whole.memory(), "{sample:?}");
+        let footprint = sampled.footprint() / whole.footprint();
+        assert!((footprint - 1.0).abs() < 0.05, "{sample:?}: {footprint}");
+    }
+    let few = curve(Sample::Objects(4000), capacities.clone(), &requests);
+    assert_eq!(few.objects(), 4000);
+    // Room for all of them, or all hashes: nothing is left out.
+    for sample in [Sample::Objects(1 << 20), Sample::Rate(1.0)] {
+        assert_eq!(curve(sample, capacities.clone(), &requests).points(), whole.points());
+    }
+}
+
+#[test]
+fn memory_follows_objects_and_not_requests() {
+    let keys: Vec<(u64, u32)> = (0..1_000_000_u64).map(|i| (i % 1000, 4096)).collect();
+    let curve = curve(Sample::All, vec![1000 * 4096], &requests(&keys));
+    assert!(curve.memory() < 100 * 1000, "{}", curve.memory());
+    assert_eq!(curve.points()[0].misses, 1000.0);
+}

@@ -1,0 +1,98 @@
+"""`gordon cache sweep`, `mrc`."""
+
+import json
+from typing import Any
+
+import click
+
+from gordon.cli import options
+from gordon.cli.cache_trace import of_trace
+
+
+@click.command()
+@click.argument("trace")
+@click.option(
+    "--policy",
+    "policies",
+    default="lru",
+    show_default=True,
+    metavar="NAME,NAME...",
+    help="What goes when there is no room: of `gordon cache policies`, or all.",
+)
+@click.option(
+    "--dram",
+    required=True,
+    metavar="SIZES",
+    help="What they hold: 32MiB..1GiB doubles from one to the other; or a list with commas.",
+)
+@of_trace
+@options.json_out
+@options.report_out
+def sweep(trace: str, json_path: str | None, report: str | None, **given: Any) -> None:
+    """Replay a trace through caches of many sizes and policies.
+
+    The trace is read once, and the caches are asked on all cores. Each point is what `gordon cache
+    replay` says of that policy and size.
+    """
+    from gordon import cache
+    from gordon.cli import cache_view, output, terminal
+    from gordon.cli.progress import Progress
+
+    output.check(json_path, report)
+    with Progress("replaying") as progress:
+        told = cache.sweep(trace, progress=progress.tick, **options.given(given))
+    files = {}
+    if json_path is not None:
+        files[json_path] = json.dumps(told, indent=1) + "\n"
+    if report is not None:
+        files[report] = cache.html(told)
+    output.write(files)
+    silent = json_path == output.STDOUT
+    cache_view.show_sweep(terminal.messages() if silent else terminal.data(), told)
+    for path in files:
+        if path != output.STDOUT:
+            click.echo(f"wrote {path}", err=True)
+
+
+@click.command()
+@click.argument("trace")
+@click.option(
+    "--dram",
+    metavar="SIZES",
+    help="What they hold: 32MiB..1GiB doubles from one to the other; or a list with commas.  "
+    "[default: a thousandth of what there is to cache, and on to all of it]",
+)
+@click.option("--exact", is_flag=True, help="Every object counts. So it is without --sample.")
+@click.option(
+    "--sample",
+    type=float,
+    metavar="RATE",
+    help="This share of the objects counts: 0.01 (SHARDS, at a fixed rate).",
+)
+@click.option(
+    "--keep",
+    type=options.COUNT,
+    metavar="N",
+    help="So many objects count at a time: 8192 (SHARDS, of a fixed size).",
+)
+@of_trace
+@options.json_out
+def mrc(trace: str, json_path: str | None, exact: bool, **given: Any) -> None:
+    """Work out the miss-ratio curve of LRU, in one pass.
+
+    With objects of one size, such as pages, and no sample, misses are those of `gordon cache
+    replay --policy lru`, to the last request.
+    """
+    from gordon import cache
+    from gordon.cli import cache_view, output, terminal
+    from gordon.cli.progress import Progress
+
+    if exact and (given["sample"] is not None or given["keep"] is not None):
+        raise click.UsageError("--exact counts every object: leave out --sample and --keep")
+    output.check(json_path)
+    with Progress("reading") as progress:
+        told = cache.mrc(trace, progress=progress.tick, **options.given(given))
+    if json_path is not None:
+        output.write({json_path: json.dumps(told, indent=1) + "\n"})
+    silent = json_path == output.STDOUT
+    cache_view.show_curve(terminal.messages() if silent else terminal.data(), told)

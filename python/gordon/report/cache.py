@@ -1,0 +1,83 @@
+"""Caches of many sizes and policies as one HTML file that works offline.
+
+The tables are in the HTML as it is written; the script that draws runs draws the curves, which are
+data in it. Same result, same bytes.
+"""
+
+from pathlib import PurePath
+from typing import Any
+
+from gordon.human import binary
+from gordon.report import page
+from gordon.report.run_figures import TONES, Spec, axis, layout
+
+#: Curves, in this order: key and title.
+CURVES = {
+    "miss_ratio": "Misses of each request",
+    "byte_miss_ratio": "Bytes missed of each byte asked for",
+}
+#: Lines beyond the palette's colours.
+DASHES = ("solid", "dash", "dot")
+
+
+def render(swept: dict[str, Any]) -> str:
+    """The report's HTML."""
+    points = swept["points"]
+    first = points[0]
+    drawn = {name: _curve(points, name, title) for name, title in CURVES.items()}
+    return page.render(
+        "cache",
+        {"figures": drawn} | swept,
+        script="runs",
+        filters={"binary": binary},
+        first=first,
+        trace=PurePath(first["provenance"]["config"]["trace"]["path"]).name,
+        policies=_policies(points),
+        sizes=sorted({point["dram_bytes"] for point in points}),
+        by={(point["policy"], point["dram_bytes"]): point for point in points},
+        curves=CURVES,
+        settings=_settings(first),
+        warnings=[
+            (f"{point['policy']}, {binary(point['dram_bytes'])}", text)
+            for point in points
+            for text in point["warnings"]
+        ],
+    )
+
+
+def _policies(points: list[dict[str, Any]]) -> dict[str, str]:
+    """What each follows, in the order they were asked for."""
+    return {point["policy"]: point["provenance"]["follows"] for point in points}
+
+
+def _curve(points: list[dict[str, Any]], key: str, title: str) -> Spec:
+    data = []
+    for number, policy in enumerate(_policies(points)):
+        line = [point for point in points if point["policy"] == policy]
+        tone, dash = TONES[number % len(TONES)], DASHES[number // len(TONES) % len(DASHES)]
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": policy,
+                "x": [point["dram_bytes"] for point in line],
+                "y": [point[key] for point in line],
+                "text": [binary(point["dram_bytes"]) for point in line],
+                "hovertemplate": "%{text}: %{y:.4f}",
+                "line": {"color": tone, "dash": dash},
+                "marker": {"color": tone},
+            }
+        )
+    sizes = sorted({point["dram_bytes"] for point in points})
+    x = axis("cache", type="log", tickvals=sizes, ticktext=[binary(size) for size in sizes])
+    return layout(title, x, axis("miss ratio"))
+
+
+def _settings(point: dict[str, Any]) -> dict[str, Any]:
+    """What was asked for, and what was left out of the trace."""
+    asked = point["provenance"]["config"]["trace"]
+    found = {f"trace.{key}": value for key, value in asked.items() if value not in (None, False)}
+    if point["provenance"]["config"]["objects"]:
+        found["objects"] = True
+    told = point["provenance"]["trace"]
+    return found | {f"trace {key}": value for key, value in told.items() if value}
