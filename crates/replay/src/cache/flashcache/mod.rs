@@ -174,8 +174,13 @@ impl Machine {
                 begin += self.looked_up();
             }
             let unit = self.unit(request.key);
-            begin = self.fetching.wait(self.reading.wait(begin, request.key), unit);
-            (Source::Dram, self.move_by_host(begin, request.asked, write))
+            let there = self.fetching.wait(self.reading.wait(begin, request.key), unit);
+            let end = if there == begin {
+                self.move_by_host(begin, request.asked, write)
+            } else {
+                self.move_after(there, request.asked, write)
+            };
+            (Source::Dram, end)
         } else {
             self.below(at, request, write, found)
         };

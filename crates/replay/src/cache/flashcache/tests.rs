@@ -67,6 +67,9 @@ fn each_level_takes_its_time() {
     // A second one at the same time waits for the chip.
     let end = m.serve(Ns(at), &page(3), false);
     assert_eq!(end, Ns(at + SEARCH + LOOKUP + 2 * PAGE_READ + PAGE_DRAM));
+    // Who waits for a page on its way holds nobody up.
+    assert_eq!(m.serve(Ns(at + 5), &page(3), false), end);
+    assert_eq!(m.serve(Ns(at + 5), &page(1), false), Ns(at + 5 + SEARCH + PAGE_DRAM));
     // The first again before it is there.
     let there = at + SEARCH + LOOKUP + PAGE_READ;
     assert_eq!(m.serve(Ns(at + 10), &page(2), false), Ns(there + PAGE_DRAM));
@@ -74,7 +77,7 @@ fn each_level_takes_its_time() {
     assert_eq!((did.reads, did.programs, did.erases), (4, 64, 0));
     assert_eq!((did.reading, did.programming), (Ns(2 * PAGE_READ), Ns(32 * PAGE_PROGRAM)));
     let requests = m.tallies.map(|tally| tally.requests);
-    assert_eq!(requests, [2, 1, 2, 1, 0]);
+    assert_eq!(requests, [4, 1, 2, 1, 0]);
     assert_eq!(m.backend.asked.busy, Ns(BLOCK_DISK));
 }
 
