@@ -38,10 +38,11 @@ def replay(
     """What a cache of `dram` bytes (`16MiB`) finds in it, as counts and ratios.
 
     Objects of an oracleGeneral trace or of a web server's log are cached whole. Block traces are
-    cached in pages of 4 KiB; with `objects` each request is one object. `policy` is one of `policies()`, or `flashcache`: two
-    levels, of which `flash` bytes are the second. Options are those of `gordon.runs.TraceLoad`, but
-    for `repeat`, and with two levels those of `gordon.cache.flashcache.Options`; where
-    times go backwards it is an error, unless `order` says otherwise. `progress` is called with
+    cached in pages of 4 KiB; with `objects` each request is one object. `policy` is one of
+    `policies()`, or `flashcache`: two levels, of which `flash` bytes are the second. Options are
+    those of `gordon.runs.TraceLoad`, but for `repeat`, and with two levels those of
+    `gordon.cache.flashcache.Options`; where times go backwards it is an error, unless `order` says
+    otherwise. `progress` is called with
     (done, 0).
     """
     if policy == flashcache.NAME:

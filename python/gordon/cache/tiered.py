@@ -25,8 +25,8 @@ class Options:
 
     admission: str = "all"
     """What is let into flash: `all`; `random:0.5`, by lot; `hits:2`, what was asked for so often in
-    DRAM; `ghost:64MiB`, what was offered before, among that many bytes of offers; `years:5`, by lot,
-    so that the flash lasts."""
+    DRAM; `ghost:64MiB`, what was offered before, among that many bytes of offers; `years:5`, by
+    lot, so that the flash lasts."""
     set_size: str = "4KiB"
     """Bytes of a set."""
     segment: str = "256KiB"

@@ -9,8 +9,8 @@ import click
 from gordon.cli import options
 from gordon.cli.cache_generate import generate
 from gordon.cli.cache_sweep import mrc, sweep
-from gordon.cli.cache_trace import of_trace
 from gordon.cli.cache_tiered import tiered
+from gordon.cli.cache_trace import of_trace
 
 
 @click.group(cls=options.InOrder)
