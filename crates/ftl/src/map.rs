@@ -173,6 +173,12 @@ impl Map {
         self.places.from(lpn)
     }
 
+    /// The memory of what a slot was last programmed with.
+    #[inline]
+    pub fn line(&self, psn: u32) -> &[u8] {
+        self.written.from(psn.into())
+    }
+
     /// Where the tables lie.
     pub fn ranges(&self) -> [Range<*const u8>; 3] {
         let valid = self.valid.as_ptr_range();
