@@ -46,7 +46,7 @@ const AHEAD: u32 = 4;
 /// The pages of so many slots ahead of the one copied are known, for the map will soon be asked of
 /// them.
 const SOON: u32 = 16;
-/// Slots of which at most a line of the processor's cache says what they were programmed with.
+/// Entries of a table in a line of the processor's cache, at least.
 const LINE: usize = 16;
 /// Lines that are asked for when a collection begins.
 const LINES: usize = 32;
@@ -389,7 +389,7 @@ impl<O: Out> Ftl<O> {
                 break;
             };
             asked = next + 1;
-            if let Some(lpn) = self.map.written(next) {
+            for lpn in self.map.candidates(next).step_by(LINE) {
                 self.out.want_soon(self.map.entry(lpn.into()));
             }
         }
@@ -413,7 +413,7 @@ impl<O: Out> Ftl<O> {
         let (mut from, end) = (self.slot(ppn, 0), self.slot(ppn, self.config.slots));
         while let Some(psn) = self.map.next_filled(from, end) {
             from = psn + 1;
-            let lpn = self.map.written(psn).expect("a page is there");
+            let lpn = self.page_in(psn);
             if let Some(at) = self.map.unit(self.map.get(lpn))
                 && !self.wants_copy(at, cause)
             {

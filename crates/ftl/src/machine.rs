@@ -109,7 +109,7 @@ impl<O: Out> Ftl<O> {
         }
         Ok(Self {
             data_pages,
-            map: Map::new(config.exported, layout.pages() * config.slots),
+            map: Map::new(config.exported, layout.pages() * config.slots, config.left_out()),
             blocks,
             points: Points::new(config.write_points, config.copy_points, layout.lanes()),
             units: Units::new(),
@@ -213,7 +213,8 @@ impl<O: Out> Ftl<O> {
         !unit.taking.is_empty() || !unit.held.is_empty()
     }
 
-    /// The logical page in each slot of each data page of `block`, as its summary page records it.
+    /// The logical page in each slot of each data page of `block`, as its summary page records it. Not
+    /// where [`Config::coarse`] leaves that out.
     pub fn summary(&self, block: BlockId) -> impl Iterator<Item = Option<Lpn>> {
         let first = self.slot(self.layout.ppn(block, 0), 0);
         let end = first + self.data_pages * self.config.slots;
