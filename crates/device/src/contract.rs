@@ -98,9 +98,14 @@ pub trait Device {
         let _ = (offset, len);
     }
 
-    /// Says what will be handed in soon. Nothing follows for the simulation: what it needs may be
-    /// fetched into the processor's caches.
+    /// Says what will be handed in some requests from now. Nothing follows for the simulation: what it
+    /// needs may be fetched into the processor's caches.
     fn expect(&self, request: &Request) {
+        let _ = request;
+    }
+
+    /// As [`expect`](Self::expect), of what will be handed in next, and was expected before.
+    fn expect_next(&self, request: &Request) {
         let _ = request;
     }
 
@@ -142,6 +147,10 @@ impl<D: Device + ?Sized> Device for Box<D> {
 
     fn expect(&self, request: &Request) {
         (**self).expect(request);
+    }
+
+    fn expect_next(&self, request: &Request) {
+        (**self).expect_next(request);
     }
 
     fn next_event(&self) -> Option<Ns> {

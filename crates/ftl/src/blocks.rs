@@ -40,7 +40,8 @@ struct Block {
     /// Pages that the map points to.
     valid: u32,
     erases: u32,
-    /// Neighbours in its list, while closed. Under collection: the next super-page to look at.
+    /// Neighbours in its list, while closed. Under collection: the next super-page to look at, and the
+    /// slot up to which it is known what is to be copied.
     next: u32,
     prev: u32,
     state: State,
@@ -363,7 +364,7 @@ impl Blocks {
     pub fn begin(&mut self, id: BlockId, cause: Cause) {
         let block = &mut self.blocks[id.index()];
         debug_assert_eq!(block.state, State::Collecting);
-        (block.next, block.levels) = (0, cause == Cause::Levelling);
+        (block.next, block.prev, block.levels) = (0, 0, cause == Cause::Levelling);
     }
 
     /// The next super-page to look at in a block under collection, and why it is copied.
@@ -372,6 +373,17 @@ impl Blocks {
         let block = &self.blocks[id.index()];
         let cause = if block.levels { Cause::Levelling } else { Cause::Collection };
         (block.state == State::Collecting).then_some((block.next, cause))
+    }
+
+    /// Before which slot of a block under collection the map was asked for the pages ahead.
+    #[inline]
+    pub fn asked(&self, id: BlockId) -> u32 {
+        self.blocks[id.index()].prev
+    }
+
+    #[inline]
+    pub fn set_asked(&mut self, id: BlockId, slot: u32) {
+        self.blocks[id.index()].prev = slot;
     }
 
     /// The copies of a block under collection go on at this super-page.
@@ -433,6 +445,13 @@ impl Blocks {
         self.unlink(id.0);
         self.blocks[id.index()].valid -= 1;
         self.link(id.0);
+    }
+
+    /// What is known of a block: its entry, and its reads in flight.
+    #[inline]
+    pub fn entry(&self, id: BlockId) -> (&[impl Sized], &[u32]) {
+        let at = id.index();
+        (self.blocks.get(at..).unwrap_or_default(), self.pins.get(at..).unwrap_or_default())
     }
 
     /// A read of the block starts.

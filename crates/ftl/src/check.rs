@@ -49,7 +49,7 @@ impl<O: Out> Ftl<O> {
         for lpn in (0..self.config.exported).map(Lpn) {
             let Some(psn) = self.home(lpn) else { continue };
             let ppn = self.page_of(psn);
-            let wrong = self.map.written(psn) != Some(lpn.0) || !self.map.is_filled(psn);
+            let wrong = !self.map.may_hold(psn, lpn.0) || !self.map.is_filled(psn);
             if wrong || self.layout.page_of(ppn) >= self.data_pages {
                 return Err(Inconsistency::Written(lpn, ppn));
             }

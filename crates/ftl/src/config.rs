@@ -65,6 +65,11 @@ pub struct Config {
     pub seed: u64,
     /// The driver keeps contents: it is told what to do with buffers. A simulation has none.
     pub contents: bool,
+    /// How many of the low bits of a logical page are not kept with the slot that it was programmed to: a
+    /// copy then finds its page by a look at the map's entries of all that may be meant. It saves
+    /// memory, and costs collection time. Summaries need all bits: of no account where the layer is
+    /// `durable`, or the driver keeps contents.
+    pub coarse: u32,
 }
 
 /// Why a layer cannot be made.
@@ -148,12 +153,18 @@ impl Config {
             wear_spread: 0,
             seed: 0,
             contents: true,
+            coarse: 0,
         }
     }
 
     /// Super-pages of a block that hold data.
     pub fn data_pages(&self, layout: &Layout) -> u32 {
         layout.pages_per_block() - u32::from(self.summary)
+    }
+
+    /// The bits that are really left out.
+    pub(crate) fn left_out(&self) -> u32 {
+        if self.contents || self.durable { 0 } else { self.coarse.min(31) }
     }
 
     /// Write points of either kind.

@@ -43,8 +43,13 @@ use gordon_units::{BlockId, Lpn, Ppn};
 /// Super-pages that are read at a time in each block under collection.
 const AHEAD: u32 = 4;
 
-/// Slots ahead of the one copied, of whose page the map will soon be asked.
-const SOON: u32 = 8;
+/// The pages of so many slots ahead of the one copied are known, for the map will soon be asked of
+/// them.
+const SOON: u32 = 16;
+/// Entries of a table in a line of the processor's cache, at least.
+const LINE: usize = 16;
+/// Lines that are asked for when a collection begins.
+const LINES: usize = 32;
 
 /// What is being collected.
 #[derive(Clone, Debug)]
@@ -326,6 +331,9 @@ impl<O: Out> Ftl<O> {
         if self.blocks.is_empty(block) {
             self.emptied(block);
         } else {
+            let start = self.slot(self.layout.ppn(block, 0), 0);
+            let slots = start..start + self.data_pages * self.config.slots;
+            slots.step_by(LINE).take(LINES).for_each(|psn| self.out.want_soon(self.map.line(psn)));
             self.copy_from(block);
         }
     }
@@ -360,15 +368,32 @@ impl<O: Out> Ftl<O> {
             self.blocks.set_next_to_copy(block, self.data_pages);
             return false;
         };
-        if let Some(psn) = self.map.next_filled(psn + SOON, start + end)
-            && let Some(lpn) = self.map.written(psn)
-        {
-            self.out.want_soon(self.map.entry(lpn.into()));
-        }
+        self.look_ahead_from(block, psn, start, start + end);
         let ppn = self.page_of(psn);
         self.blocks.set_next_to_copy(block, self.layout.page_of(ppn) + 1);
         self.copy_page(ppn, cause);
         true
+    }
+
+    /// The map will be asked of the pages in the next slots: of one more for each that is copied, of
+    /// two where that is too few.
+    #[inline(always)]
+    fn look_ahead_from(&mut self, block: BlockId, psn: u32, start: u32, end: u32) {
+        let mut asked = start + self.blocks.asked(block);
+        for _ in 0..2 {
+            if asked >= psn + SOON {
+                break;
+            }
+            let Some(next) = self.map.next_filled(asked.max(psn + 1), end) else {
+                asked = end;
+                break;
+            };
+            asked = next + 1;
+            for lpn in self.map.candidates(next).step_by(LINE) {
+                self.out.want_soon(self.map.entry(lpn.into()));
+            }
+        }
+        self.blocks.set_asked(block, asked - start);
     }
 
     /// One copy less is in flight: blocks go on that had to wait.
@@ -388,7 +413,7 @@ impl<O: Out> Ftl<O> {
         let (mut from, end) = (self.slot(ppn, 0), self.slot(ppn, self.config.slots));
         while let Some(psn) = self.map.next_filled(from, end) {
             from = psn + 1;
-            let lpn = self.map.written(psn).expect("a page is there");
+            let lpn = self.page_in(psn);
             if let Some(at) = self.map.unit(self.map.get(lpn))
                 && !self.wants_copy(at, cause)
             {

@@ -158,7 +158,7 @@ pub trait Out {
 
     /// The layer will look at the memory where `entry` starts soon, which may be far away.
     #[inline]
-    fn want_soon(&self, entry: &[u8]) {
+    fn want_soon<T>(&self, entry: &[T]) {
         let _ = entry;
     }
 }

@@ -109,7 +109,7 @@ impl<O: Out> Ftl<O> {
         }
         Ok(Self {
             data_pages,
-            map: Map::new(config.exported, layout.pages() * config.slots),
+            map: Map::new(config.exported, layout.pages() * config.slots, config.left_out()),
             blocks,
             points: Points::new(config.write_points, config.copy_points, layout.lanes()),
             units: Units::new(),
@@ -213,7 +213,8 @@ impl<O: Out> Ftl<O> {
         !unit.taking.is_empty() || !unit.held.is_empty()
     }
 
-    /// The logical page in each slot of each data page of `block`, as its summary page records it.
+    /// The logical page in each slot of each data page of `block`, as its summary page records it. Not
+    /// where [`Config::coarse`] leaves that out.
     pub fn summary(&self, block: BlockId) -> impl Iterator<Item = Option<Lpn>> {
         let first = self.slot(self.layout.ppn(block, 0), 0);
         let end = first + self.data_pages * self.config.slots;
@@ -282,12 +283,29 @@ impl<O: Out> Ftl<O> {
         [places, written, valid, self.blocks.range()]
     }
 
-    /// The memory of the map from the entry of this sector's page on, which a driver may ask for
-    /// before it is needed.
+    /// A request at this sector comes some requests from now: the map's entry of its page will be
+    /// wanted.
     #[inline]
-    pub fn entry(&self, sector: u64) -> &[u8] {
+    pub fn expect(&self, sector: u64) {
         let (lpn, _) = split(sector, self.config.sectors_per_page);
-        self.map.entry(lpn)
+        self.out.want_soon(self.map.entry(lpn));
+    }
+
+    /// It comes next: what the layer knows of the block where its page is will be wanted.
+    #[inline]
+    pub fn expect_next(&self, sector: u64) {
+        let (lpn, _) = split(sector, self.config.sectors_per_page);
+        if lpn >= u64::from(self.config.exported) {
+            return;
+        }
+        // Exported pages are numbered in 32 bits.
+        #[allow(clippy::cast_possible_truncation)]
+        let psn = self.map.get(lpn as u32);
+        if psn != NONE && self.map.unit(psn).is_none() {
+            let (block, pins) = self.blocks.entry(self.block_of(psn));
+            self.out.want_soon(block);
+            self.out.want_soon(pins);
+        }
     }
 
     /// Bytes of memory that map, summaries and block table hold.

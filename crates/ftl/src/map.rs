@@ -4,7 +4,8 @@
 //! Slots are numbered through the array: slot `s` of super-page `p` is `p * slots + s`. A page with
 //! work in flight is in a buffer: then the map names its unit, and the unit says where the page is on
 //! the array. So one look tells both. The tables are packed: of an array of 2^26 slots they take 27
-//! and 26 bits an entry, and a bit.
+//! and 26 bits an entry, and a bit. With [`Config::coarse`](crate::Config::coarse) the second is smaller:
+//! what it leaves out the first tells.
 
 use crate::io::Out;
 use crate::machine::Ftl;
@@ -27,21 +28,26 @@ pub(crate) struct Map {
     places: Packed,
     /// Units with a number below this can be named.
     units: u32,
-    /// By slot: 0, or the logical page + 1. This is the content of the summary pages. It is never
-    /// cleared.
+    /// By slot: 0, or the logical page without its lowest bits, + 1. Where no bits are left out this is
+    /// the content of the summary pages. It is never cleared.
     written: Packed,
+    /// How many bits are left out.
+    coarse: u32,
+    exported: u32,
     /// A bit for each slot: a logical page is there.
     valid: Vec<u64>,
 }
 
 impl Map {
-    pub fn new(exported: u32, slots: u32) -> Self {
+    pub fn new(exported: u32, slots: u32, coarse: u32) -> Self {
         let places = Packed::new(exported, slots + UNITS);
         Self {
             slots,
             units: places.max() - slots,
             places,
-            written: Packed::new(slots, exported),
+            written: Packed::new(slots, (exported.saturating_sub(1) >> coarse) + 1),
+            coarse,
+            exported,
             valid: vec![0; slots.div_ceil(64) as usize],
         }
     }
@@ -147,7 +153,7 @@ impl Map {
                     word &= word - 1;
                     let &page = asked.next().expect("counted");
                     self.set(page, start + at);
-                    written[at as usize] = page + 1;
+                    written[at as usize] = (page >> self.coarse) + 1;
                 }
             }
             let end =
@@ -156,21 +162,47 @@ impl Map {
         }
     }
 
-    /// What a slot was last programmed with.
+    /// What a slot was last programmed with. No bits are left out.
     #[inline]
     pub fn written(&self, psn: u32) -> Option<u32> {
+        debug_assert_eq!(self.coarse, 0, "that is not known");
         self.written.get(psn).checked_sub(1)
+    }
+
+    /// Whether a slot was last programmed with this page, as far as that is kept.
+    #[inline]
+    pub fn may_hold(&self, psn: u32, lpn: u32) -> bool {
+        self.written.get(psn) == (lpn >> self.coarse) + 1
+    }
+
+    /// The pages with one of which a slot was last programmed.
+    #[inline]
+    pub fn candidates(&self, psn: u32) -> Range<u32> {
+        let Some(group) = self.written.get(psn).checked_sub(1) else { return 0..0 };
+        let first = group << self.coarse;
+        first..self.exported.min(first.saturating_add(1 << self.coarse))
+    }
+
+    /// Which of some pages is in a slot, of those not in a unit.
+    pub fn find(&self, pages: Range<u32>, psn: u32) -> Option<u32> {
+        self.places.find(pages, psn + 1)
     }
 
     #[inline]
     pub fn write(&mut self, psn: u32, lpn: Option<u32>) {
-        self.written.set(psn, lpn.map_or(0, |lpn| lpn + 1));
+        self.written.set(psn, lpn.map_or(0, |lpn| (lpn >> self.coarse) + 1));
     }
 
     /// The memory from a page's entry on; empty where there is no such page.
     #[inline]
     pub fn entry(&self, lpn: u64) -> &[u8] {
         self.places.from(lpn)
+    }
+
+    /// The memory of what a slot was last programmed with.
+    #[inline]
+    pub fn line(&self, psn: u32) -> &[u8] {
+        self.written.from(psn.into())
     }
 
     /// Where the tables lie.
@@ -227,6 +259,21 @@ impl<O: Out> Ftl<O> {
     #[inline]
     pub(crate) fn slot(&self, ppn: gordon_units::Ppn, slot: u32) -> u32 {
         ppn.0 * self.config.slots + slot
+    }
+
+    /// The page in a slot that one is in.
+    #[inline(always)]
+    pub(crate) fn page_in(&self, psn: u32) -> u32 {
+        let pages = self.map.candidates(psn);
+        if pages.len() == 1 { pages.start } else { self.find(psn, pages) }
+    }
+
+    /// Which of some pages is in a slot. Few are in a buffer, and known by that.
+    #[inline(never)]
+    fn find(&self, psn: u32, mut pages: Range<u32>) -> u32 {
+        let found = self.map.find(pages.clone(), psn);
+        let found = found.or_else(|| pages.find(|&lpn| self.home(Lpn(lpn)) == Some(psn)));
+        found.expect("a page is there")
     }
 
     /// The super-page of a slot.

@@ -195,7 +195,7 @@ impl Mount {
             bad,
             erases: erases.to_vec(),
             blocks: vec![block; layout.blocks() as usize],
-            map: Map::new(config.exported, layout.pages() * config.slots),
+            map: Map::new(config.exported, layout.pages() * config.slots, config.left_out()),
             runs: vec![],
             records: vec![],
             pages: VecDeque::new(),

@@ -3,6 +3,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 /// Numbers from 0 to a maximum, all 0 at first.
 #[derive(Clone, Debug)]
@@ -63,6 +64,40 @@ impl Packed {
         self.bytes[byte..byte + 8].copy_from_slice(&word.to_le_bytes());
     }
 
+    /// The first entry of a range that has this value.
+    pub fn find(&self, range: Range<u32>, value: u32) -> Option<u32> {
+        // Those of a map large enough to be searched.
+        match self.bits {
+            25 => self.find_of::<25>(range, value),
+            26 => self.find_of::<26>(range, value),
+            27 => self.find_of::<27>(range, value),
+            28 => self.find_of::<28>(range, value),
+            _ => range.into_iter().find(|&at| self.get(at) == value),
+        }
+    }
+
+    /// Eight entries fill `BITS` bytes: where each of them is in those is known to the compiler.
+    fn find_of<const BITS: usize>(&self, range: Range<u32>, value: u32) -> Option<u32> {
+        let mut eight = range.start / 8 * 8;
+        while eight < range.end {
+            let first = eight as usize / 8 * BITS;
+            let Some(bytes) = self.bytes.get(first..first + BITS + 8) else {
+                // The table ends among them.
+                return (eight.max(range.start)..range.end).find(|&at| self.get(at) == value);
+            };
+            for (place, at) in (0..8).zip(eight..) {
+                let (byte, shift) = (place * BITS / 8, place * BITS % 8);
+                let word = bytes[byte..byte + 8].try_into().expect("8 bytes are 8 bytes");
+                let entry = u64::from_le_bytes(word) >> shift & ((1 << BITS) - 1);
+                if entry == u64::from(value) && range.contains(&at) {
+                    return Some(at);
+                }
+            }
+            eight += 8;
+        }
+        None
+    }
+
     /// Sets the entries from `index` on, without reading back what was just stored.
     pub fn set_run(&mut self, index: u32, values: &[u32]) {
         let bit = index as usize * self.bits;
@@ -112,7 +147,9 @@ mod tests {
 
     #[test]
     fn entries_do_not_touch_each_other() {
-        for max in [1, 2, 255, 256, (1 << 22) - 1, (1 << 27) - 1, u32::MAX] {
+        for max in
+            [1, 2, 255, 256, (1 << 22) - 1, 1 << 24, 1 << 25, 1 << 26, (1 << 28) - 1, u32::MAX]
+        {
             let mut table = Packed::new(100, max);
             let value = |i: u32| i.wrapping_mul(2_654_435_761) & (table.mask as u32);
             let values: Vec<u32> = (0..100).map(value).collect();
@@ -123,6 +160,13 @@ mod tests {
                 table.set(i, values[i as usize]);
             }
             assert!((0..100).all(|i| table.get(i) == values[i as usize]), "max {max}");
+            for i in 0..100 {
+                let same = |at: &u32| values[*at as usize] == values[i as usize];
+                for range in [0..100, i / 3..90, i..i + 1] {
+                    let found = table.find(range.clone(), values[i as usize]);
+                    assert_eq!(found, range.clone().find(same), "max {max}, {i} in {range:?}");
+                }
+            }
             for i in (0..100).step_by(11) {
                 let mut other = Packed::new(100, max);
                 (0..100).for_each(|i| other.set(i, max));

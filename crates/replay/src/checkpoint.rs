@@ -13,7 +13,7 @@ use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 const MAGIC: &[u8; 8] = b"GORDONCK";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Lets `ssd` come to rest, then writes what it has become.
 ///

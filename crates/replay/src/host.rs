@@ -32,6 +32,10 @@ use std::sync::atomic::Ordering;
 /// Requests that a closed loop of several queues reads ahead at most.
 pub const WINDOW: usize = 4096;
 
+/// How many requests ahead a device is told what it will be asked for: the time of a few is longer than
+/// what its map takes to come from memory.
+const AHEAD: usize = 6;
+
 /// When requests are issued.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pacing {
@@ -279,7 +283,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                         return Err(ReplayError::Backwards { number, at: request.at, before });
                     }
                     before = request.at;
-                    self.expect(load.feed.coming());
+                    self.expect(&load.feed);
                     load.feed.advance();
                     self.now = at;
                     self.observer.arrived(self.device, at);
@@ -314,7 +318,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                 && let Some(request) = load.peek(self.taken)?
             {
                 self.take(request)?;
-                self.expect(load.feed.coming());
+                self.expect(&load.feed);
                 load.feed.advance();
             }
             if self.is_idle() {
@@ -485,11 +489,19 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         u32::try_from(self.open.len() - 1).expect("fewer than 2^32 requests are outstanding")
     }
 
-    /// Tells the device what comes next. Its range is not checked yet.
+    /// Tells the device what comes next, and later. Their ranges are not checked yet.
     #[inline]
-    fn expect(&self, coming: Option<&Timed>) {
-        if let Some(&Timed { op, offset, len, .. }) = coming {
-            self.device.expect(&Request { op, offset: Bytes(offset), len: Bytes(len) });
+    fn expect<S: Source>(&self, feed: &Feed<S>) {
+        let of = |&Timed { op, offset, len, .. }: &Timed| Request {
+            op,
+            offset: Bytes(offset),
+            len: Bytes(len),
+        };
+        if let Some(later) = feed.coming(AHEAD) {
+            self.device.expect(&of(later));
+        }
+        if let Some(next) = feed.coming(1) {
+            self.device.expect_next(&of(next));
         }
     }
 

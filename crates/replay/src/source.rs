@@ -61,10 +61,10 @@ impl<S: Source> Feed<S> {
         Ok(self.batch.get(self.next))
     }
 
-    /// The request after the one last peeked at, where it is at hand.
+    /// The request so many after the one last peeked at, where it is at hand.
     #[inline]
-    pub fn coming(&self) -> Option<&Timed> {
-        self.batch.get(self.next + 1)
+    pub fn coming(&self, after: usize) -> Option<&Timed> {
+        self.batch.get(self.next + after)
     }
 
     /// Takes the request last peeked at.

@@ -13,6 +13,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+/// Above so many slots memory counts: of what each was programmed with [`COARSE`] bits are left out.
+const MANY: u64 = 1 << 24;
+const COARSE: u32 = 8;
+
 /// A flash device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -387,6 +391,9 @@ impl SsdConfig {
         let mut ftl = Config::new(&layout, exported, sectors);
         ftl.slots = u32::try_from(size.0 / unit.0).map_err(|_| SsdError::Page("page"))?;
         (ftl.seed, ftl.contents) = (seed, false);
+        if u64::from(layout.pages()) * u64::from(ftl.slots) > MANY {
+            ftl.coarse = COARSE;
+        }
         let knobs = &self.ftl;
         set(&mut ftl.write_points, knobs.write_points.as_ref());
         set(&mut ftl.copy_points, knobs.copy_points.as_ref());

@@ -135,7 +135,7 @@ impl Out for Controller {
     }
 
     #[inline]
-    fn want_soon(&self, entry: &[u8]) {
+    fn want_soon<T>(&self, entry: &[T]) {
         memory::want_soon(entry);
     }
 }

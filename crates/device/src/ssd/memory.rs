@@ -24,17 +24,17 @@ pub(super) fn want_large_pages(table: Range<*const u8>) {
     let _ = advised;
 }
 
-/// Asks the processor for the memory where `bytes` starts, which is needed soon.
+/// Asks the processor for the memory where `items` start, which is needed soon.
 #[allow(unsafe_code)]
 #[inline]
-pub(super) fn want_soon(bytes: &[u8]) {
+pub(super) fn want_soon<T>(items: &[T]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: a prefetch reads nothing into the program and never faults, whatever the address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(items.as_ptr().cast()) };
     }
     // Elsewhere it is only slower.
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = bytes;
+    let _ = items;
 }

@@ -463,7 +463,12 @@ impl Device for Ssd {
 
     #[inline]
     fn expect(&self, request: &Request) {
-        memory::want_soon(self.ftl.entry(request.offset.0 / SECTOR.0));
+        self.ftl.expect(request.offset.0 / SECTOR.0);
+    }
+
+    #[inline]
+    fn expect_next(&self, request: &Request) {
+        self.ftl.expect_next(request.offset.0 / SECTOR.0);
     }
 
     #[inline]
