@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gordon import GordonError, cache
-from gordon.cache import flashcache
+from gordon.cache import flashcache, server
 
 from conftest import Run, mqsim
 
@@ -60,7 +60,7 @@ def test_a_run_through_the_command(web: str, run: Run, tmp_path: Path) -> None:
 
 
 def test_without_flash_it_is_the_policy(web: str) -> None:
-    for policy in ("lru", "sieve"):
+    for policy in ("lru", "sieve", "belady"):
         two = replay(web, "2MiB", "0", dram_policy=policy)
         one = cache.replay(web, policy=policy, dram="2MiB")
         assert (two["misses"], two["byte_miss_ratio"]) == (one["misses"], one["byte_miss_ratio"])
@@ -149,7 +149,6 @@ def test_bad_input_is_told(web: str, run: Run, tmp_path: Path) -> None:
         ((*two, "--dram", "4MiB", "--flash", "3MiB"), "sets of 16 logical blocks", "2MiB, or"),
         ((*two, "--dram", "1MiB", "--flash", "8MiB"), "holds no page", "more DRAM"),
         ((*two, *sizes, "--dram-policy", "lur"), "none called `lur`", "lru"),
-        ((*two, *sizes, "--dram-policy", "belady"), "sees ahead", "oracleGeneral"),
         ((*two, *sizes, "--set", "cache.wais=8"), "cache.wais", "ways"),
         ((*two, *sizes, "--set", "cache.ways"), "not KEY=VALUE", "cache.ways=8"),
         ((*two, *sizes, "--set", "cache.page=8KiB"), "pages of 4KiB", "4KiB"),
@@ -178,3 +177,82 @@ def test_designs_are_files(web: str, run: Run, tmp_path: Path) -> None:
     told = replay(web, "4MiB", "8MiB", preset=own)
     assert told["levels"]["backend"]["latency_us"]["p50"] > 9000
     assert "no flashcache preset" in run("cache", "show", "x").err
+
+
+def test_a_sweep_is_each_of_its_points(web: str) -> None:
+    swept = cache.sweep(web, policies="lru,sieve", dram="2MiB,4MiB", flash="0,4MiB..8MiB")
+    points = swept["points"]
+    sizes = [(dram << 20, flash << 20) for dram in (2, 4) for flash in (0, 4, 8)]
+    assert [(point["dram_bytes"], point["flash_bytes"]) for point in points] == sizes * 2
+    for point in points:
+        dram, flash = f"{point['dram_bytes']}B", f"{point['flash_bytes']}B"
+        assert point == replay(web, dram, flash, dram_policy=point["dram_policy"])
+
+
+def test_servers_of_a_sweep_are_those_of_the_model(web: str) -> None:
+    points = cache.sweep(web, dram="2MiB,4MiB", flash="0,8MiB", cores=[4, 8])["points"]
+    assert [[one["cores"] for one in point["servers"]] for point in points] == [[4, 8]] * 4
+    cycles = {one["cycles_per_request"] for point in points for one in point["servers"]}
+    (fit,) = cycles
+    for point in points:
+        dram = point["levels"]["dram"]
+        missing = 20_000 - dram["requests"]
+        found = server.Found(
+            bytes=4096,
+            dram_misses=missing / 20_000,
+            dram_byte_misses=missing / 20_000,
+            flash_misses=point["misses"] / missing,
+            flash_byte_misses=point["misses"] / missing,
+        )
+        # Two flash pages of 2 KiB, each 25 us.
+        flash = server.Level(name="flash", latency_s=50e-6, bytes_per_s=50e6)
+        second = flash if point["flash_bytes"] else None
+        for one in point["servers"]:
+            machine = server.Server(cores=one["cores"], cycles_per_request=fit)
+            expected = server.serve(machine, found, second)
+            assert one["bandwidth_bit_s"] == pytest.approx(expected["bandwidth_bit_s"])
+    # Flash spares the disk.
+    bandwidth = [point["servers"][1]["bandwidth_bit_s"] for point in points]
+    assert bandwidth[1] > 1.5 * bandwidth[0]
+    assert bandwidth[3] > 1.5 * bandwidth[2]
+
+
+def test_a_sweep_through_the_command(web: str, run: Run, tmp_path: Path) -> None:
+    out, report = tmp_path / "told.json", tmp_path / "cache.html"
+    args = ("cache", "sweep", web, "--dram", "2MiB,4MiB", "--flash", "0,8MiB", "--cores", "4,8")
+    ran = run(*args, "--json", str(out), "--report", str(report))
+    assert ran.status == 0, ran.err
+    told = json.loads(out.read_text())
+    assert told == cache.sweep(web, dram="2MiB,4MiB", flash="0,8MiB", cores=[4, 8])
+    for point in told["points"]:
+        assert f"{point['servers'][1]['bandwidth_bit_s'] / 1e6:,.0f}" in ran.out
+    html = report.read_text()
+    titles = (
+        "Network bandwidth, 8 cores",
+        "Die area",
+        "Memory power, DRAM ready",
+        "Lifetime at 1,",
+    )
+    for title in (*titles, "Standard deviation of evictions over blocks", "Misses of each request"):
+        assert f"<h2>{title}" in html
+    data = html.partition('<script type="application/json" id="result">')[2].partition("<")[0]
+    assert json.loads(data)["points"] == told["points"]
+    figures = json.loads(data)["figures"]
+    assert figures["lifetime"]["data"][0]["x"] == ["8 MiB"]
+    assert len(figures["bandwidth-4"]["data"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "said"),
+    [
+        (["--speed", "2"], 1, "--speed is of two levels"),
+        (["--flash", "0..1GiB"], 1, "no sizes"),
+        (["--cores", "four"], 2, "numbers, as 4,8,12"),
+        (["--cores", "0"], 1, "one core or more"),
+        (["--flash", "1GiB", "--rate", "0"], 1, "not above zero"),
+    ],
+)
+def test_sweeps_that_cannot_be(web: str, run: Run, args: list[str], status: int, said: str) -> None:
+    ran = run("cache", "sweep", web, "--dram", "4MiB", *args)
+    assert ran.status == status
+    assert said in ran.err

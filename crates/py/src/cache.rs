@@ -61,6 +61,20 @@ pub fn flashcache_run(
     serde_json::to_string(&report).map_err(raise)
 }
 
+/// What FlashCaches that `configs` (JSON, a list) describe made of the one trace of theirs, as JSON: a list.
+#[pyfunction]
+#[pyo3(signature = (configs, tick=None))]
+pub fn flashcache_sweep(
+    py: Python<'_>,
+    configs: &str,
+    tick: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let configs: Vec<FlashCacheConfig> = from_json(configs, "flashcache").map_err(raise)?;
+    let work = |progress: &Progress| flashcache::sweep(&configs, progress);
+    let reports = watch_runs(py, tick, work)?.map_err(raise)?;
+    serde_json::to_string(&reports).map_err(raise)
+}
+
 /// What a cache of objects in DRAM and flash that `config` (JSON) describes made of a trace, as JSON.
 #[pyfunction]
 #[pyo3(signature = (config, tick=None))]

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gordon import _core
-from gordon.cache import flashcache
+from gordon.cache import flashcache, serving
 from gordon.runs import Path, Progress, TraceLoad, dealt
 from gordon.sizes import doubling
 
@@ -65,23 +65,39 @@ def sweep(
     *,
     policies: str | Sequence[str] = ("lru",),
     dram: str | Sequence[str],
+    flash: str | Sequence[str] | None = None,
+    cores: Sequence[int] = (),
     objects: bool = False,
     progress: Progress | None = None,
     **options: Any,
 ) -> dict[str, Any]:
     """What caches of each policy and size find in it, from one reading: `points`, each as `replay`
-    tells it, by policy, and in that by size.
+    tells it, by policy, in that by size, and in that by size of flash.
 
     `policies` are names, `lru,sieve` or a list; `all` is every one of `policies()`. `dram` is
-    `32MiB..1GiB`, which doubles from one to the other, or `32MiB,1GiB`, or a list. The rest is as
+    `32MiB..1GiB`, which doubles from one to the other, or `32MiB,1GiB`, or a list. With `flash`, or
+    `cores`, points have two levels (`flashcache`), of which the policies are those of DRAM, and 0
+    is DRAM alone; each has `servers`, the bandwidth of web servers of so many cores. The rest is as
     for `replay`. Caches are asked on all cores.
     """
     names = policies.split(",") if isinstance(policies, str) else list(policies)
     if names == ["all"]:
         names = [name for name, _, _ in _core.cache_policies()]
+    sizes = doubling(dram, "--dram")
+    if flash is not None or cores:
+        load, two = dealt(options, TraceLoad, flashcache.Options)
+        below = doubling("0" if flash is None else flash, "--flash", none=True)
+        each = [
+            {"dram_policy": name, "dram": f"{size}B", "flash": f"{under}B"}
+            for name in dict.fromkeys(names)
+            for size in sizes
+            for under in below
+        ]
+        common = load.config(trace) | {"objects": objects}
+        points = flashcache.sweep(common, two, each, progress)
+        return {"points": serving.served(points, cores) if cores else points}
     (load,) = dealt(options, TraceLoad)
     common = load.config(trace) | {"objects": objects}
-    sizes = doubling(dram, "--dram")
     configs = [
         common | {"policy": name, "dram": f"{size}B"}
         for name in dict.fromkeys(names)
@@ -92,9 +108,10 @@ def sweep(
 
 def html(swept: dict[str, Any]) -> str:
     """What `sweep` told, as one HTML file."""
-    from gordon.report.cache import render
+    from gordon.report import cache, flashcache
 
-    return render(swept)
+    two = "levels" in swept["points"][0]
+    return flashcache.render(swept) if two else cache.render(swept)
 
 
 def mrc(

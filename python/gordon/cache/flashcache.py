@@ -13,7 +13,7 @@ from gordon import _core, parts, presets, settings
 from gordon.presets import Device
 from gordon.runs import Progress
 
-__all__ = ["DEFAULT", "KIND", "NAME", "Options", "load", "names", "run"]
+__all__ = ["DEFAULT", "KIND", "NAME", "Options", "load", "names", "run", "sweep"]
 
 NAME = KIND = "flashcache"
 DEFAULT = "cases-2006"
@@ -55,17 +55,33 @@ def run(
     config: dict[str, Any], options: Options, flash: str, progress: Progress | None
 ) -> dict[str, Any]:
     """Two levels of `flash` bytes and the DRAM of `config`, asked for its trace."""
+    config = _designed(config, options) | {"flash": flash}
+    told: dict[str, Any] = json.loads(_core.flashcache_run(json.dumps(config), progress))
+    return told
+
+
+def sweep(
+    config: dict[str, Any],
+    options: Options,
+    sizes: Sequence[dict[str, str]],
+    progress: Progress | None,
+) -> list[dict[str, Any]]:
+    """The same for each of several: what they have in the place of `config`'s; in one reading."""
+    config = _designed(config, options)
+    configs = json.dumps([config | own for own in sizes])
+    told: list[dict[str, Any]] = json.loads(_core.flashcache_sweep(configs, progress))
+    return told
+
+
+def _designed(config: dict[str, Any], options: Options) -> dict[str, Any]:
     design = load(options.preset)
     for setting in options.set_values:
         key, value = settings.split(setting, "cache.ways=8")
         settings.change(KIND, design, key, value)
     pace = {name: getattr(options, name) for name in ("speed", "rate", "outstanding", "think")}
-    config = config | {
+    return config | {
         "design": design,
-        "flash": flash,
         "dram_policy": options.dram_policy,
         "backend": options.backend,
         "pace": pace,
     }
-    told: dict[str, Any] = json.loads(_core.flashcache_run(json.dumps(config), progress))
-    return told

@@ -1,7 +1,6 @@
 """`gordon cache replay`, `policies`, `presets`, `show`; others have files of their own."""
 
 import json
-from dataclasses import fields
 from typing import Any
 
 import click
@@ -11,68 +10,12 @@ from gordon.cli.cache_generate import generate
 from gordon.cli.cache_sweep import mrc, sweep
 from gordon.cli.cache_tiered import tiered
 from gordon.cli.cache_trace import of_trace
+from gordon.cli.flashcache_options import of_flashcache, refused
 
 
 @click.group(cls=options.InOrder)
 def cache() -> None:
     """Replay a trace through a cache. Every value is modelled."""
-
-
-def flashcache(command: Any) -> Any:
-    """Options of two levels only."""
-    for option in reversed(
-        [
-            click.option(
-                "--preset",
-                metavar="NAME|FILE",
-                help="flashcache: a design (`gordon cache presets`) or a TOML file.  "
-                "[default: cases-2006]",
-            ),
-            click.option(
-                "--set",
-                "set_values",
-                multiple=True,
-                metavar="KEY=VALUE",
-                help="flashcache: change a value of the design: cache.ways=8, wear.rules=none.",
-            ),
-            click.option(
-                "--dram-policy",
-                metavar="NAME",
-                help="flashcache: what goes from the primary page cache.  [default: lru]",
-            ),
-            click.option(
-                "--backend",
-                type=click.Choice(["disk", "origin"]),
-                help="flashcache: what lies below, a disk or a server over a network.  "
-                "[default: disk]",
-            ),
-            click.option(
-                "--speed",
-                type=float,
-                metavar="X",
-                help="flashcache: 2: requests come twice as fast as in the trace.",
-            ),
-            click.option(
-                "--rate",
-                type=float,
-                metavar="N",
-                help="flashcache: so many requests a second, evenly, whatever the trace's times.",
-            ),
-            click.option(
-                "--outstanding",
-                type=options.COUNT,
-                metavar="N",
-                help="flashcache: a closed loop of so many requests, whatever the trace's times.",
-            ),
-            click.option(
-                "--think",
-                metavar="TIME",
-                help="flashcache: in a closed loop, from an answer to the next request.",
-            ),
-        ]
-    ):
-        command = option(command)
-    return command
 
 
 @cache.command()
@@ -99,7 +42,12 @@ def flashcache(command: Any) -> Any:
     metavar="SIZE",
     help="The second level of flashcache.",
 )
-@flashcache
+@click.option(
+    "--dram-policy",
+    metavar="NAME",
+    help="flashcache: what goes from the primary page cache.  [default: lru]",
+)
+@of_flashcache
 @of_trace
 @options.json_out
 def replay(trace: str, json_path: str | None, **given: Any) -> None:
@@ -129,16 +77,10 @@ def replay(trace: str, json_path: str | None, **given: Any) -> None:
 
 def _given(given: dict[str, Any]) -> dict[str, Any]:
     """The options that were given; those of two levels are errors with one."""
-    from gordon._core import GordonError
-    from gordon.cache.flashcache import NAME, Options
+    from gordon.cache.flashcache import NAME
 
     asked = options.given(given)
-    if asked["policy"] != NAME:
-        for name in (field.name for field in fields(Options)):
-            if name in asked:
-                option = "--set" if name == "set_values" else f"--{name.replace('_', '-')}"
-                raise GordonError(f"{option} is of two levels", f"--policy {NAME}")
-    return asked
+    return asked if asked["policy"] == NAME else refused(asked, f"--policy {NAME}")
 
 
 cache.add_command(sweep)

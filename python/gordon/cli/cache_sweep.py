@@ -7,6 +7,7 @@ import click
 
 from gordon.cli import options
 from gordon.cli.cache_trace import of_trace
+from gordon.cli.flashcache_options import of_flashcache, refused
 
 
 @click.command()
@@ -25,6 +26,18 @@ from gordon.cli.cache_trace import of_trace
     metavar="SIZES",
     help="What they hold: 32MiB..1GiB doubles from one to the other; or a list with commas.",
 )
+@click.option(
+    "--flash",
+    metavar="SIZES",
+    help="Two levels (flashcache), the second of these sizes: 0,128MiB..2GiB; 0 is DRAM alone, in "
+    "the same time and power.",
+)
+@click.option(
+    "--cores",
+    metavar="N,N...",
+    help="Web servers of so many cores before each of these, and their network bandwidth: 4,8,12.",
+)
+@of_flashcache
 @of_trace
 @options.json_out
 @options.report_out
@@ -32,7 +45,7 @@ def sweep(trace: str, json_path: str | None, report: str | None, **given: Any) -
     """Replay a trace through caches of many sizes and policies.
 
     The trace is read once, and the caches are asked on all cores. Each point is what `gordon cache
-    replay` says of that policy and size.
+    replay` says of that policy and size; with --flash or --cores, of --policy flashcache.
     """
     from gordon import cache
     from gordon.cli import cache_view, output, terminal
@@ -40,7 +53,7 @@ def sweep(trace: str, json_path: str | None, report: str | None, **given: Any) -
 
     output.check(json_path, report)
     with Progress("replaying") as progress:
-        told = cache.sweep(trace, progress=progress.tick, **options.given(given))
+        told = cache.sweep(trace, progress=progress.tick, **_given(given))
     files = {}
     if json_path is not None:
         files[json_path] = json.dumps(told, indent=1) + "\n"
@@ -48,10 +61,24 @@ def sweep(trace: str, json_path: str | None, report: str | None, **given: Any) -
         files[report] = cache.html(told)
     output.write(files)
     silent = json_path == output.STDOUT
-    cache_view.show_sweep(terminal.messages() if silent else terminal.data(), told)
+    two = "levels" in told["points"][0]
+    show = cache_view.show_two_levels if two else cache_view.show_sweep
+    show(terminal.messages() if silent else terminal.data(), told)
     for path in files:
         if path != output.STDOUT:
             click.echo(f"wrote {path}", err=True)
+
+
+def _given(given: dict[str, Any]) -> dict[str, Any]:
+    """The options that were given; numbers of cores as numbers."""
+    asked = options.given(given)
+    if "cores" in asked:
+        try:
+            asked["cores"] = [int(word) for word in asked["cores"].split(",")]
+        except ValueError:
+            raise click.UsageError(f"--cores {asked['cores']}: numbers, as 4,8,12") from None
+    two = "flash" in asked or "cores" in asked
+    return asked if two else refused(asked, "--flash 1GiB")
 
 
 @click.command()

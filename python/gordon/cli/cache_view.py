@@ -55,6 +55,44 @@ def show_sweep(console: Output, told: dict[str, Any]) -> None:
     console.table(columns)
 
 
+def show_two_levels(console: Output, told: dict[str, Any]) -> None:
+    """The points of a sweep of two levels: misses, power, area, lifetime, bandwidths."""
+    points = told["points"]
+    first = points[0]
+    for point in points:
+        for warning in point["warnings"]:
+            if warning not in first["warnings"] or point is first:
+                name = f"{binary(point['dram_bytes'])} + {binary(point['flash_bytes'])}"
+                say(f"{name}: {warning}", kind="warning")
+    console.text(
+        f"{first['requests']:,} requests for {UNITS[first['unit']]}, "
+        f"{short(first['bytes'], 'B')}; modelled"
+    )
+    several = len({point["dram_policy"] for point in points}) > 1
+    columns = [Column("policy", [point["dram_policy"] for point in points])] if several else []
+    columns += [
+        Column("dram", [binary(point["dram_bytes"]) for point in points], right=True),
+        Column("flash", [binary(point["flash_bytes"]) for point in points], right=True),
+        Column("misses", [ratio(point["miss_ratio"]) for point in points], right=True),
+        Column("mean us", [figures(point["latency_us"]["mean"]) for point in points], right=True),
+        Column(
+            "mW", [figures(point["power_down"]["total_w"] * 1e3) for point in points], right=True
+        ),
+        Column("cm2", [figures(point["area"]["total_cm2"]) for point in points], right=True),
+        Column("years", [_years(point) for point in points], right=True),
+    ]
+    for at, server in enumerate(first.get("servers", [])):
+        mbits = [f"{point['servers'][at]['bandwidth_bit_s'] / 1e6:,.0f}" for point in points]
+        columns.append(Column(f"Mbit/s, {server['cores']} cores", mbits, right=True))
+    console.table(columns)
+
+
+def _years(point: dict[str, Any]) -> str:
+    """At the greatest endurance."""
+    years = point["wear"] and point["wear"]["lifetimes"][-1]["years"]
+    return "–" if years is None else figures(years)
+
+
 def show_curve(console: Output, told: dict[str, Any]) -> None:
     """Miss ratios by size."""
     for warning in told["warnings"]:

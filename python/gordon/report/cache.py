@@ -36,7 +36,7 @@ def render(swept: dict[str, Any]) -> str:
         sizes=sorted({point["dram_bytes"] for point in points}),
         by={(point["policy"], point["dram_bytes"]): point for point in points},
         curves=CURVES,
-        settings=_settings(first),
+        settings=settings(first),
         warnings=[
             (f"{point['policy']}, {binary(point['dram_bytes'])}", text)
             for point in points
@@ -73,7 +73,7 @@ def _curve(points: list[dict[str, Any]], key: str, title: str) -> Spec:
     return layout(title, x, axis("miss ratio"))
 
 
-def _settings(point: dict[str, Any]) -> dict[str, Any]:
+def settings(point: dict[str, Any]) -> dict[str, Any]:
     """What was asked for, and what was left out of the trace."""
     asked = point["provenance"]["config"]["trace"]
     found = {f"trace.{key}": value for key, value in asked.items() if value not in (None, False)}

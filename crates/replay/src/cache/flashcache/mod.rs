@@ -33,7 +33,7 @@ pub use report::{
 };
 pub use wear::{Life, RoadmapReport, WearReport};
 
-use super::load::Load;
+use super::load::{Load, Stamp};
 use super::policy;
 use crate::ReplayError;
 use crate::results::latency::Latency;
@@ -45,6 +45,7 @@ use gordon_cache::flashcache::{Fill, FlashCache, Found};
 use gordon_cache::{Kind, Request};
 use gordon_units::{Bytes, Ns};
 use pace::{Pace, Spread};
+use rayon::prelude::*;
 use std::hint::black_box;
 use std::sync::atomic::Ordering;
 
@@ -275,33 +276,29 @@ impl Machine {
     }
 }
 
-/// Runs `config`, watched through `progress`.
-///
-/// # Errors
-/// A design or size that cannot be, a trace that cannot be read, a stop.
-pub fn run(
-    config: &FlashCacheConfig,
-    progress: &Progress,
-) -> Result<FlashCacheReport, ReplayError> {
-    let (design, kind) = (&config.design, policy(&config.dram_policy)?);
-    design.check()?;
-    let mut pace = Pace::new(&config.pace)?;
-    let load = Load::for_some(&config.trace, config.objects, kind.sees_ahead(), progress)?;
-    let fill = fill(design, load.unit())?;
-    let cache = made(config, kind, fill)?;
-    let tables = cache.memory() as u64;
-    let backend = Backend::new(design, config.backend, load.unit() == "page");
-    let mut machine = Machine::new(design, cache, backend);
-    let mut source = Spread::new(load, &pace);
-    let page = design.cache.page.0;
-    loop {
-        let (requests, stamps) = source.next()?;
-        if requests.is_empty() {
-            break;
-        }
-        if progress.stop.load(Ordering::Relaxed) {
-            return Err(ReplayError::Interrupted);
-        }
+/// A FlashCache that is asked.
+struct Run<'a> {
+    config: &'a FlashCacheConfig,
+    kind: Kind,
+    pace: Pace,
+    machine: Machine,
+    /// Bytes of its tables.
+    tables: u64,
+}
+
+impl<'a> Run<'a> {
+    fn new(config: &'a FlashCacheConfig, kind: Kind, unit: &str) -> Result<Self, ReplayError> {
+        let design = &config.design;
+        let cache = made(config, kind, fill(design, unit)?)?;
+        let tables = cache.memory() as u64;
+        let backend = Backend::new(design, config.backend, unit == "page");
+        let machine = Machine::new(design, cache, backend);
+        Ok(Self { config, kind, pace: Pace::new(&config.pace)?, machine, tables })
+    }
+
+    fn serve(&mut self, requests: &[Request], stamps: &[Stamp]) {
+        let Self { pace, machine, .. } = self;
+        let page = machine.page.0;
         for (number, (request, stamp)) in requests.iter().zip(stamps).enumerate() {
             if let Some(ahead) = requests.get(number + AHEAD) {
                 black_box(machine.cache.touch(ahead.key));
@@ -315,11 +312,74 @@ pub fn run(
             let end = machine.serve(at, &Request { size, ..*request }, stamp.write);
             pace.answered(end);
         }
+    }
+
+    fn report(mut self, source: &Spread) -> FlashCacheReport {
+        let machine = &mut self.machine;
+        let idle = machine.chip.finish(&mut machine.cache).max(machine.backend.finish());
+        let end = machine.end.max(idle);
+        report::made(self.config, self.kind, &self.machine, end, self.tables, source)
+    }
+}
+
+/// Runs `config`, watched through `progress`.
+///
+/// # Errors
+/// A design or size that cannot be, a trace that cannot be read, a stop.
+pub fn run(
+    config: &FlashCacheConfig,
+    progress: &Progress,
+) -> Result<FlashCacheReport, ReplayError> {
+    let told = sweep(std::slice::from_ref(config), progress)?;
+    Ok(told.into_iter().next().expect("one report for each config"))
+}
+
+/// Runs all `configs`, which are asked for one trace at one pace, in one reading of it, on all cores. A
+/// report is what [`run`] says of its config.
+///
+/// # Errors
+/// No config, or of several traces or paces; and as [`run`].
+pub fn sweep(
+    configs: &[FlashCacheConfig],
+    progress: &Progress,
+) -> Result<Vec<FlashCacheReport>, ReplayError> {
+    let Some(first) = configs.first() else {
+        return Err(ReplayError::impossible("sweep", "there is no cache to ask", "--dram 128MiB"));
+    };
+    let same = |config: &FlashCacheConfig| {
+        (&config.trace, config.objects, &config.pace) == (&first.trace, first.objects, &first.pace)
+    };
+    if !configs.iter().all(same) {
+        let why = "all caches are asked for the same trace, at one pace";
+        return Err(ReplayError::impossible("sweep", why, "one sweep for each"));
+    }
+    let mut kinds = Vec::new();
+    for config in configs {
+        config.design.check()?;
+        kinds.push(policy(&config.dram_policy)?);
+    }
+    let pace = Pace::new(&first.pace)?;
+    let ahead = kinds.iter().any(|kind| kind.sees_ahead());
+    let load = Load::for_some(&first.trace, first.objects, ahead, progress)?;
+    let made =
+        configs.iter().zip(&kinds).map(|(config, kind)| Run::new(config, *kind, load.unit()));
+    let mut runs = made.collect::<Result<Vec<_>, _>>()?;
+    let mut source = Spread::new(load, &pace);
+    loop {
+        let (requests, stamps) = source.next()?;
+        if requests.is_empty() {
+            break;
+        }
+        if progress.stop.load(Ordering::Relaxed) {
+            return Err(ReplayError::Interrupted);
+        }
+        match &mut runs[..] {
+            [one] => one.serve(requests, stamps),
+            all => all.par_iter_mut().with_max_len(1).for_each(|one| one.serve(requests, stamps)),
+        }
         progress.done.fetch_add(requests.len() as u64, Ordering::Relaxed);
     }
-    let idle = machine.chip.finish(&mut machine.cache).max(machine.backend.finish());
-    let end = machine.end.max(idle);
-    Ok(report::made(config, kind, &machine, end, tables, source))
+    Ok(runs.into_iter().map(|run| run.report(&source)).collect())
 }
 
 /// What a miss fetches.

@@ -228,7 +228,7 @@ pub(super) fn made(
     machine: &Machine,
     time: Ns,
     tables: u64,
-    source: Spread,
+    source: &Spread,
 ) -> FlashCacheReport {
     let design = &config.design;
     let (cache, chip) = (&machine.cache, machine.chip.did);
@@ -341,7 +341,7 @@ pub(super) fn made(
         cost: Cost::new(design, config.dram, config.flash),
         roadmap: roadmap(config, wear.as_ref(), time),
         wear,
-        warnings: warnings(config, machine, time, &source),
+        warnings: warnings(config, machine, time, source),
         provenance: Provenance {
             version: env!("CARGO_PKG_VERSION"),
             config: config.clone(),

@@ -1,0 +1,70 @@
+"""Options of a FlashCache: DRAM and flash."""
+
+from dataclasses import fields
+from typing import Any
+
+import click
+
+from gordon.cli import options
+
+_OPTIONS = (
+    click.option(
+        "--preset",
+        metavar="NAME|FILE",
+        help="flashcache: a design (`gordon cache presets`) or a TOML file.  [default: cases-2006]",
+    ),
+    click.option(
+        "--set",
+        "set_values",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="flashcache: change a value of the design: cache.ways=8, wear.rules=none.",
+    ),
+    click.option(
+        "--backend",
+        type=click.Choice(["disk", "origin"]),
+        help="flashcache: what lies below, a disk or a server over a network.  [default: disk]",
+    ),
+    click.option(
+        "--speed",
+        type=float,
+        metavar="X",
+        help="flashcache: 2: requests come twice as fast as in the trace.",
+    ),
+    click.option(
+        "--rate",
+        type=float,
+        metavar="N",
+        help="flashcache: so many requests a second, evenly, whatever the trace's times.",
+    ),
+    click.option(
+        "--outstanding",
+        type=options.COUNT,
+        metavar="N",
+        help="flashcache: a closed loop of so many requests, whatever the trace's times.",
+    ),
+    click.option(
+        "--think",
+        metavar="TIME",
+        help="flashcache: in a closed loop, from an answer to the next request.",
+    ),
+)
+
+
+def of_flashcache(command: Any) -> Any:
+    """Adds them, in this order."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def refused(asked: dict[str, Any], instead: str) -> dict[str, Any]:
+    """What was asked of one level; an option of two is an error."""
+    from gordon._core import GordonError
+    from gordon.cache.flashcache import Options
+
+    for name in (field.name for field in fields(Options)):
+        if name in asked:
+            option = "--set" if name == "set_values" else f"--{name.replace('_', '-')}"
+            raise GordonError(f"{option} is of two levels", instead)
+    return asked

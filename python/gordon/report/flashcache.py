@@ -1,0 +1,170 @@
+"""A sweep of two levels, DRAM and flash, as one HTML file that works offline: the figures of the
+FlashCache paper (Kgil and Mudge, CASES 2006) for the caches that were asked.
+
+The tables are in the HTML as it is written. Same result, same bytes.
+"""
+
+from collections.abc import Callable
+from pathlib import PurePath
+from typing import Any
+
+from gordon.human import binary
+from gordon.report import page
+from gordon.report.cache import DASHES, settings
+from gordon.report.run_figures import TONES, Spec, axis, layout
+
+Point = dict[str, Any]
+
+#: Parts of the power, and what they are called.
+POWER = {
+    "dram_read_w": "DRAM read",
+    "dram_write_w": "DRAM write",
+    "dram_idle_w": "DRAM idle",
+    "flash_read_w": "flash read",
+    "flash_program_w": "flash program",
+    "flash_erase_w": "flash erase",
+    "flash_idle_w": "flash idle",
+    "controller_w": "controller",
+}
+
+
+def render(swept: dict[str, Any]) -> str:
+    """The report's HTML."""
+    points = swept["points"]
+    first = points[0]
+    drawn = figures(points)
+    return page.render(
+        "flashcache",
+        {"figures": drawn} | swept,
+        script="runs",
+        filters={"binary": binary, "ratio": ratio},
+        first=first,
+        points=points,
+        names=[_name(point, points) for point in points],
+        titles={name: figure["layout"]["title"]["text"] for name, figure in drawn.items()},
+        power=POWER,
+        trace=PurePath(first["provenance"]["config"]["trace"]["path"]).name,
+        settings=settings(first),
+        warnings=[(_name(point, points), text) for point in points for text in point["warnings"]],
+    )
+
+
+def figures(points: list[Point]) -> dict[str, Spec]:
+    """Figures by name, each with a title in its layout."""
+    drawn = {}
+    for at, server in enumerate(points[0].get("servers", [])):
+        title = f"Network bandwidth, {server['cores']} cores"
+        drawn[f"bandwidth-{server['cores']}"] = _lines(
+            points, title, "Mbit/s", "dram_bytes", "flash_bytes", _megabits(at)
+        )
+    drawn["misses"] = _lines(
+        points,
+        "Misses of each request",
+        "miss ratio",
+        "dram_bytes",
+        "flash_bytes",
+        lambda point: point["miss_ratio"],
+    )
+    drawn["area"] = _bars(
+        points,
+        "Die area",
+        "cm2",
+        {
+            "DRAM": lambda point: point["area"]["dram_cm2"],
+            "flash": lambda point: point["area"]["flash_cm2"],
+        },
+    )
+    for key, how in (("power_active", "DRAM ready"), ("power_down", "DRAM powered down when idle")):
+        parts = {title: _milliwatts(key, part) for part, title in POWER.items()}
+        drawn[key] = _bars(points, f"Memory power, {how}", "mW", parts)
+    worn = [point for point in points if point["wear"]]
+    if worn:
+        endurance = worn[0]["wear"]["lifetimes"][-1]["endurance"]
+        drawn["lifetime"] = _lines(
+            worn,
+            f"Lifetime at {endurance:,} erases",
+            "years",
+            "flash_bytes",
+            "dram_bytes",
+            lambda point: point["wear"]["lifetimes"][-1]["years"],
+        )
+        drawn["deviation"] = _lines(
+            worn,
+            "Standard deviation of evictions over blocks",
+            "evictions",
+            "flash_bytes",
+            "dram_bytes",
+            lambda point: point["wear"]["standard_deviation"],
+        )
+    return drawn
+
+
+def _megabits(at: int) -> Callable[[Point], float]:
+    return lambda point: float(point["servers"][at]["bandwidth_bit_s"] / 1e6)
+
+
+def _milliwatts(key: str, part: str) -> Callable[[Point], float]:
+    return lambda point: float(point[key][part] * 1e3)
+
+
+def ratio(part: float | None) -> str:
+    """With four digits; `-` where there were no requests."""
+    return "–" if part is None else f"{part:.4f}"
+
+
+def _name(point: Point, points: list[Point]) -> str:
+    sizes = f"{binary(point['dram_bytes'])} + {binary(point['flash_bytes'])}"
+    several = len({one["dram_policy"] for one in points}) > 1
+    return f"{point['dram_policy']}, {sizes}" if several else sizes
+
+
+def _lines(
+    points: list[Point], title: str, unit: str, along: str, by: str, value: Callable[[Point], Any]
+) -> Spec:
+    """A line for each policy of DRAM and each size `by`, over the sizes `along`."""
+    data = []
+    kinds = list(dict.fromkeys((point["dram_policy"], point[by]) for point in points))
+    several = len({policy for policy, _ in kinds}) > 1
+    what = "flash" if by == "flash_bytes" else "DRAM"
+    for number, (policy, size) in enumerate(kinds):
+        line = [point for point in points if (point["dram_policy"], point[by]) == (policy, size)]
+        tone, dash = TONES[number % len(TONES)], DASHES[number // len(TONES) % len(DASHES)]
+        name = f"{binary(size)} of {what}"
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": f"{policy}, {name}" if several else name,
+                "x": [binary(point[along]) for point in line],
+                "y": [value(point) for point in line],
+                "line": {"color": tone, "dash": dash},
+                "marker": {"color": tone},
+            }
+        )
+    sizes = sorted({point[along] for point in points})
+    x = axis(
+        "DRAM" if along == "dram_bytes" else "flash",
+        type="category",
+        categoryorder="array",
+        categoryarray=[binary(size) for size in sizes],
+    )
+    return {"data": data, "layout": layout(title, x, axis(unit)) | {"showlegend": True}}
+
+
+def _bars(
+    points: list[Point], title: str, unit: str, parts: dict[str, Callable[[Point], float]]
+) -> Spec:
+    """A bar for each point, of its parts."""
+    names = [_name(point, points) for point in points]
+    data = [
+        {
+            "type": "bar",
+            "name": part,
+            "x": names,
+            "y": [value(point) for point in points],
+            "marker": {"color": TONES[number % len(TONES)]},
+        }
+        for number, (part, value) in enumerate(parts.items())
+    ]
+    made = layout(title, axis("DRAM + flash", type="category"), axis(unit))
+    return {"data": data, "layout": made | {"barmode": "stack", "showlegend": True}}
