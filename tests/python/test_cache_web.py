@@ -120,8 +120,8 @@ def test_bad_lines_of_a_log(run: Run, tmp_path: Path) -> None:
     ran = run("cache", "replay", "access.log", "--dram", "10MiB", "--skip-bad")
     assert ran.status == 0
     assert "malformed requests were left out, the first: line 6: time: " in ran.err
-    ran = run("cache", "replay", "access.log", "--dram", "10MiB", "--policy", "belady")
-    assert ran.status == 1
-    assert "of format clf does not say what comes" in ran.err
+    # Belady's policy reads it twice.
+    args = ("--dram", "10MiB", "--policy", "belady", "--skip-bad")
+    assert run("cache", "replay", "access.log", *args).status == 0
     ran = run("trace", "convert", str(LOG), "blocks")
     assert (ran.status, "try: gordon cache replay" in ran.err) == (1, True)
