@@ -190,7 +190,9 @@ def test_a_sweep_is_each_of_its_points(web: str) -> None:
 
 
 def test_servers_of_a_sweep_are_those_of_the_model(web: str) -> None:
-    points = cache.sweep(web, dram="2MiB,4MiB", flash="0,8MiB", cores=[4, 8])["points"]
+    points = cache.sweep(web, dram="2MiB,4MiB", flash="0,8MiB", cores=[4, 8], objects=True)[
+        "points"
+    ]
     assert [[one["cores"] for one in point["servers"]] for point in points] == [[4, 8]] * 4
     cycles = {one["cycles_per_request"] for point in points for one in point["servers"]}
     (fit,) = cycles
@@ -207,9 +209,13 @@ def test_servers_of_a_sweep_are_those_of_the_model(web: str) -> None:
         # Two flash pages of 2 KiB, each 25 us.
         flash = server.Level(name="flash", latency_s=50e-6, bytes_per_s=50e6)
         second = flash if point["flash_bytes"] else None
+        backend = point["backend"]
+        each = backend["busy_s"] / (backend["reads"] + backend["writes"])
+        assert each < 3.4e-3
+        disk = server.Level(name="disk", latency_s=each)
         for one in point["servers"]:
             machine = server.Server(cores=one["cores"], cycles_per_request=fit)
-            expected = server.serve(machine, found, second)
+            expected = server.serve(machine, found, second, disk)
             assert one["bandwidth_bit_s"] == pytest.approx(expected["bandwidth_bit_s"])
     # Flash spares the disk.
     bandwidth = [point["servers"][1]["bandwidth_bit_s"] for point in points]
@@ -219,11 +225,12 @@ def test_servers_of_a_sweep_are_those_of_the_model(web: str) -> None:
 
 def test_a_sweep_through_the_command(web: str, run: Run, tmp_path: Path) -> None:
     out, report = tmp_path / "told.json", tmp_path / "cache.html"
-    args = ("cache", "sweep", web, "--dram", "2MiB,4MiB", "--flash", "0,8MiB", "--cores", "4,8")
+    args = ("cache", "sweep", web, "--dram", "2MiB,4MiB", "--flash", "0,8MiB")
+    args += ("--cores", "4,8", "--objects")
     ran = run(*args, "--json", str(out), "--report", str(report))
     assert ran.status == 0, ran.err
     told = json.loads(out.read_text())
-    assert told == cache.sweep(web, dram="2MiB,4MiB", flash="0,8MiB", cores=[4, 8])
+    assert told == cache.sweep(web, dram="2MiB,4MiB", flash="0,8MiB", cores=[4, 8], objects=True)
     for point in told["points"]:
         assert f"{point['servers'][1]['bandwidth_bit_s'] / 1e6:,.0f}" in ran.out
     html = report.read_text()
@@ -249,6 +256,7 @@ def test_a_sweep_through_the_command(web: str, run: Run, tmp_path: Path) -> None
         (["--flash", "0..1GiB"], 1, "no sizes"),
         (["--cores", "four"], 2, "numbers, as 4,8,12"),
         (["--cores", "0"], 1, "one core or more"),
+        (["--cores", "4"], 1, "try: --objects"),
         (["--flash", "1GiB", "--rate", "0"], 1, "not above zero"),
     ],
 )

@@ -21,12 +21,17 @@ PAPER_DRAM = 128 << 20
 def served(points: list[dict[str, Any]], cores: Sequence[int]) -> list[dict[str, Any]]:
     """The points, each with `servers`: what a server of each number of `cores` sends and receives.
 
-    Points are two-level replays (`gordon.cache.flashcache`) of one load.
+    Points are two-level replays (`gordon.cache.flashcache`) of one load, whose requests are those
+    of the server.
     """
     if not cores or min(cores) < 1:
         raise _core.GordonError("--cores: a server has one core or more", "--cores 4,8,12")
     if not points[0]["requests"]:
         raise _core.GordonError("--cores: the trace asks for nothing", "a trace with requests")
+    if points[0]["unit"] == "page":
+        raise _core.GordonError(
+            "--cores: a web server is asked for files, and this counts their pages", "--objects"
+        )
     near = min(points, key=lambda point: abs(log(point["dram_bytes"] / PAPER_DRAM)))
     try:
         fit = fitted(_found(near))
@@ -44,14 +49,10 @@ def _server(point: dict[str, Any], fit: Server, cores: int) -> dict[str, Any]:
 
 
 def _found(point: dict[str, Any]) -> Found:
-    """Where a web server's requests are found: one in the trace may be several of the cache."""
-    trace = point["provenance"]["trace"]
-    asked = trace["requests"] - trace["without_data"]
     dram = point["levels"]["dram"]
     missing, missing_bytes = point["requests"] - dram["requests"], point["bytes"] - dram["bytes"]
     return Found(
-        bytes=point["bytes"] / asked,
-        accesses=point["requests"] / asked,
+        bytes=point["bytes"] / point["requests"],
         dram_misses=missing / point["requests"],
         dram_byte_misses=missing_bytes / point["bytes"],
         flash_misses=point["misses"] / missing if missing else 1.0,
@@ -61,7 +62,7 @@ def _found(point: dict[str, Any]) -> Found:
 
 def _levels(point: dict[str, Any]) -> tuple[Level | None, Level]:
     """Flash, if there is some, and what lies below, as the point's design has them."""
-    design, kind = point["provenance"]["config"]["design"], point["backend"]["kind"]
+    design, backend = point["provenance"]["config"]["design"], point["backend"]
 
     def number(part: str, key: str) -> Any:
         return design[part][key]["value"]
@@ -72,14 +73,17 @@ def _levels(point: dict[str, Any]) -> tuple[Level | None, Level]:
     def rate(part: str) -> float:
         return float(_core.parse_bytes(number(part, "rate_per_s")))
 
-    if kind == "disk":
-        below = Level(name="disk", latency_s=seconds("disk", "access"), bytes_per_s=rate("disk"))
+    if backend["kind"] == "disk":
+        # As the replay found it: what goes on where the last access ended is cheap.
+        asked = backend["reads"] + backend["writes"]
+        each = backend["busy_s"] / asked if asked else seconds("disk", "access")
+        below = Level(name="disk", latency_s=each)
     else:
         latency = seconds("origin", "latency")
         below = Level(name="origin", latency_s=latency, bytes_per_s=rate("origin"), servers=None)
     if not point["flash_bytes"]:
         return None, below
     # A page of the flash at a time.
-    each = point["bytes"] / point["requests"] / _core.parse_bytes(number("flash", "page"))
-    latency = seconds("flash", "read") * max(1.0, each)
+    pages = point["bytes"] / point["requests"] / _core.parse_bytes(number("flash", "page"))
+    latency = seconds("flash", "read") * max(1.0, pages)
     return Level(name="flash", latency_s=latency, bytes_per_s=rate("flash")), below

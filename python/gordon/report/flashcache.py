@@ -15,6 +15,8 @@ from gordon.report.run_figures import TONES, Spec, axis, layout
 
 Point = dict[str, Any]
 
+#: Colours of parts.
+PARTS = (*TONES, "--overhead", "--soft")
 #: Parts of the power, and what they are called.
 POWER = {
     "dram_read_w": "DRAM read",
@@ -37,12 +39,13 @@ def render(swept: dict[str, Any]) -> str:
         "flashcache",
         {"figures": drawn} | swept,
         script="runs",
-        filters={"binary": binary, "ratio": ratio},
+        filters={"binary": binary},
         first=first,
         points=points,
         names=[_name(point, points) for point in points],
         titles={name: figure["layout"]["title"]["text"] for name, figure in drawn.items()},
         power=POWER,
+        tables=_tables(points),
         trace=PurePath(first["provenance"]["config"]["trace"]["path"]).name,
         settings=settings(first),
         warnings=[(_name(point, points), text) for point in points for text in point["warnings"]],
@@ -77,7 +80,7 @@ def figures(points: list[Point]) -> dict[str, Spec]:
     for key, how in (("power_active", "DRAM ready"), ("power_down", "DRAM powered down when idle")):
         parts = {title: _milliwatts(key, part) for part, title in POWER.items()}
         drawn[key] = _bars(points, f"Memory power, {how}", "mW", parts)
-    worn = [point for point in points if point["wear"]]
+    worn = [point for point in points if point["wear"] and point["wear"]["evictions"]]
     if worn:
         endurance = worn[0]["wear"]["lifetimes"][-1]["endurance"]
         drawn["lifetime"] = _lines(
@@ -107,9 +110,35 @@ def _milliwatts(key: str, part: str) -> Callable[[Point], float]:
     return lambda point: float(point[key][part] * 1e3)
 
 
-def ratio(part: float | None) -> str:
-    """With four digits; `-` where there were no requests."""
-    return "–" if part is None else f"{part:.4f}"
+def _tables(points: list[Point]) -> list[dict[str, Callable[[Point], Any]]]:
+    """Columns of the tables of all points, and what is in them; none where there is nothing."""
+    found: dict[str, Callable[[Point], Any]] = {
+        "misses": lambda point: point["miss_ratio"],
+        "of bytes": lambda point: point["byte_miss_ratio"],
+        "mean us": lambda point: point["latency_us"]["mean"],
+        "p99 us": lambda point: point["latency_us"]["p99"],
+        "flash accesses/s": lambda point: point["flash"] and point["flash"]["accesses_per_s"],
+    }
+    for at, server in enumerate(points[0].get("servers", [])):
+        found[f"Mbit/s, {server['cores']} cores"] = _megabits(at)
+    worn: dict[str, Callable[[Point], Any]] = {
+        "area, cm2": lambda point: point["area"]["total_cm2"],
+        "cost, $": lambda point: point["cost"]["total_usd"],
+        "evictions": lambda point: point["wear"] and point["wear"]["evictions"],
+        "their deviation": lambda point: point["wear"] and point["wear"]["standard_deviation"],
+        "blocks spared": lambda point: point["wear"] and point["wear"]["block_rule_fired"],
+        "sets swapped": lambda point: point["wear"] and point["wear"]["set_rule_fired"],
+    }
+    lives: list[dict[str, Any]] = next(
+        (point["wear"]["lifetimes"] for point in points if point["wear"]), []
+    )
+    for at, life in enumerate(lives):
+        worn[f"years at {life['endurance']:,}"] = _years(at)
+    return [found, worn]
+
+
+def _years(at: int) -> Callable[[Point], Any]:
+    return lambda point: point["wear"] and point["wear"]["lifetimes"][at]["years"]
 
 
 def _name(point: Point, points: list[Point]) -> str:
@@ -162,7 +191,7 @@ def _bars(
             "name": part,
             "x": names,
             "y": [value(point) for point in points],
-            "marker": {"color": TONES[number % len(TONES)]},
+            "marker": {"color": PARTS[number % len(PARTS)]},
         }
         for number, (part, value) in enumerate(parts.items())
     ]
