@@ -3,7 +3,7 @@
 //!
 //! The state machine is [`gordon_cache::flashcache`]; here are the clock and the hardware. A request
 //! is served at its time, in the order of times: search of the primary page cache; of the hash table;
-//! then the DRAM, the flash chip ([`chip`]) or what lies below ([`backend`]). Each of these does one
+//! then the DRAM, the flash chip (`chip`) or what lies below (`backend`). Each of these does one
 //! thing at a time, and what waits behind reads is done in the gaps, up to each request's time. So no
 //! event queue is needed. The model in words, with all that the paper leaves open, is
 //! `docs/design/flashcache.md`.
