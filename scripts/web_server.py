@@ -9,6 +9,7 @@ Takes two minutes, and 0.1 GB beside the system's temporary files.
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from gordon import cache
 from gordon.cache import web
@@ -120,7 +121,7 @@ def figure3(servers: dict[int, Server], at_128: Found, by_page: Found) -> None:
     table([*head, *(f"{cores} cores, by page" for cores in CORES)], rows)
 
 
-def figure5(name: str, servers: dict[int, Server], load: tuple) -> None:
+def figure5(name: str, servers: dict[int, Server], load: Any) -> None:
     made, whole, _, _ = load
     print(f"## Figure 5: bandwidth against DRAM, with 1 GiB of flash: {name}\n")
     print("Mbit/s; in brackets how often flash is accessed a second, and how busy it is.\n")
@@ -135,8 +136,8 @@ def figure5(name: str, servers: dict[int, Server], load: tuple) -> None:
         rows.append(row)
     for size in (128, 1024):
         requests = found(made["mean_bytes"], 1.0, whole, size)
-        told = [megabits(serve(servers[cores], requests, None)) for cores in CORES]
-        rows.append([f"{size} MiB, no flash", *told])
+        alone = [megabits(serve(servers[cores], requests, None)) for cores in CORES]
+        rows.append([f"{size} MiB, no flash", *alone])
     table(["DRAM", *(f"{cores} cores" for cores in CORES)], rows)
 
 

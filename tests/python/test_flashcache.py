@@ -225,9 +225,8 @@ def test_servers_of_a_sweep_are_those_of_the_model(web: str) -> None:
 
 def test_a_sweep_through_the_command(web: str, run: Run, tmp_path: Path) -> None:
     out, report = tmp_path / "told.json", tmp_path / "cache.html"
-    args = ("cache", "sweep", web, "--dram", "2MiB,4MiB", "--flash", "0,8MiB")
-    args += ("--cores", "4,8", "--objects")
-    ran = run(*args, "--json", str(out), "--report", str(report))
+    sizes = ("--dram", "2MiB,4MiB", "--flash", "0,8MiB", "--cores", "4,8", "--objects")
+    ran = run("cache", "sweep", web, *sizes, "--json", str(out), "--report", str(report))
     assert ran.status == 0, ran.err
     told = json.loads(out.read_text())
     assert told == cache.sweep(web, dram="2MiB,4MiB", flash="0,8MiB", cores=[4, 8], objects=True)
