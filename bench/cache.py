@@ -131,17 +131,9 @@ def main() -> None:
         line = f"flashcache {LEVELS[0]} + {LEVELS[1]}: misses {misses / requests:.4f}, "
         line += f"{requests / took / 1e6:.1f} M a CPU second"
         if peer:
-            _, theirs = best(partial(their_misses, peer, trace, LEVELS[0], "lru"))
-            line += (
-                f"; libCacheSim's LRU {requests / theirs / 1e6:.1f} M: {theirs / took:.2f} times"
-            )
+            _, other = best(partial(theirs, trace, LEVELS[0], "lru"))
+            line += f"; libCacheSim's LRU {requests / other / 1e6:.1f} M: {other / took:.2f} times"
         print(line, flush=True)
-
-
-def their_misses(peer: Any, trace: Path, size: str, policy: str) -> int:
-    reader = peer.TraceReader(str(trace), peer.TraceType.ORACLE_GENERAL_TRACE)
-    ratio, _ = getattr(peer, THEIRS[policy])(parse_bytes(size)).process_trace(reader)
-    return int(0.5 + ratio * reader.get_num_of_req())
 
 
 def beside(trace: Path, size: str, policy: str, misses: int, rate: float) -> str:
