@@ -13,10 +13,21 @@ from gordon import _core, parts, presets, settings
 from gordon.presets import Device
 from gordon.runs import Progress
 
-__all__ = ["DEFAULT", "KIND", "NAME", "Options", "load", "names", "run", "sweep"]
+__all__ = ["DEFAULT", "KIND", "NAME", "POWER", "Options", "load", "names", "run", "sweep"]
 
 NAME = KIND = "flashcache"
 DEFAULT = "cases-2006"
+#: Parts of the power that a replay tells, and what they are called.
+POWER = {
+    "dram_read_w": "DRAM read",
+    "dram_write_w": "DRAM write",
+    "dram_idle_w": "DRAM idle",
+    "flash_read_w": "flash read",
+    "flash_program_w": "flash program",
+    "flash_erase_w": "flash erase",
+    "flash_idle_w": "flash idle",
+    "controller_w": "controller",
+}
 
 
 @dataclass(frozen=True, kw_only=True)

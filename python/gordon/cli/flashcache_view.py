@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gordon.cache import flashcache
 from gordon.cli import say
 from gordon.cli.cache_view import UNITS
 from gordon.cli.terminal import Column, Output
@@ -14,17 +15,7 @@ LEVELS = {
     "backend": "below",
     "written": "written anew",
 }
-POWER = {
-    "dram_read_w": "DRAM read",
-    "dram_write_w": "DRAM write",
-    "dram_idle_w": "DRAM idle",
-    "flash_read_w": "flash read",
-    "flash_program_w": "flash program",
-    "flash_erase_w": "flash erase",
-    "flash_idle_w": "flash idle",
-    "controller_w": "controller",
-    "total_w": "all",
-}
+POWER = flashcache.POWER | {"total_w": "all"}
 
 
 def show(console: Output, told: dict[str, Any]) -> None:

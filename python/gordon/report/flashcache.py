@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any
 
+from gordon.cache.flashcache import POWER
 from gordon.human import binary
 from gordon.report import page
 from gordon.report.cache import DASHES, settings
@@ -17,17 +18,6 @@ Point = dict[str, Any]
 
 #: Colours of parts.
 PARTS = (*TONES, "--overhead", "--soft")
-#: Parts of the power, and what they are called.
-POWER = {
-    "dram_read_w": "DRAM read",
-    "dram_write_w": "DRAM write",
-    "dram_idle_w": "DRAM idle",
-    "flash_read_w": "flash read",
-    "flash_program_w": "flash program",
-    "flash_erase_w": "flash erase",
-    "flash_idle_w": "flash idle",
-    "controller_w": "controller",
-}
 
 
 def render(swept: dict[str, Any]) -> str:

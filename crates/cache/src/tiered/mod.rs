@@ -70,6 +70,11 @@ impl Shape {
         }
     }
 
+    /// Bytes of memory that all sets take, whatever lies in them.
+    pub fn filters(&self) -> u64 {
+        self.sets() * sets::INDEX
+    }
+
     /// Bytes of the log: whole segments.
     pub fn log(&self) -> u64 {
         let segment = u64::from(self.segment);

@@ -12,7 +12,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 /// Bytes of memory a set: a filter of 64 bits, four of them an object's, and 32 for objects asked for.
-const INDEX: u64 = 12;
+pub(super) const INDEX: u64 = 12;
 const FAR: u8 = 7;
 
 /// An object.

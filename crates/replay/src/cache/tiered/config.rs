@@ -185,8 +185,7 @@ impl TieredConfig {
             let why = format!("{} sets of {}", shape.sets(), self.set);
             return Err(wrong("set", why, "from 1 to 2^31 of them"));
         }
-        // Twelve bytes a set (`gordon_cache::tiered`).
-        let filters = Bytes(shape.sets() * 12);
+        let filters = Bytes(shape.filters());
         if self.dram <= filters {
             let why = format!("{}: the filters of {} sets take {filters}", self.dram, shape.sets());
             return Err(wrong("dram", why, "more DRAM"));
