@@ -1,3 +1,4 @@
+use gordon_units::Bytes;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,30 @@ pub enum SortError {
         what: String,
         /// What it said.
         error: io::Error,
+    },
+    /// A file ends where there were bytes before.
+    #[error(
+        "{path}: ends at byte {at}, before its length of a moment ago: something cut it\n  \
+         try: leave the files of a sort alone while it runs",
+        path = path.display()
+    )]
+    Short {
+        /// Which.
+        path: PathBuf,
+        /// Where.
+        at: u64,
+    },
+    /// A device has no more place.
+    #[error(
+        "{path}: no place on the device for {len}\n  \
+         try: another device (--temp for temporary files), or more memory, so that there are none",
+        path = path.display()
+    )]
+    Full {
+        /// Of what.
+        path: PathBuf,
+        /// What it was to be long.
+        len: Bytes,
     },
     /// A value that cannot be.
     #[error("{what}: {why}\n  try: {hint}")]

@@ -3,7 +3,13 @@
 //! What is sorted is a [`Shape`]: records of one length, or lines.
 
 mod error;
+mod file;
+mod memory;
+mod queue;
 mod shape;
+mod watch;
 
 pub use error::SortError;
-pub use shape::Shape;
+pub use file::Mode;
+pub use shape::{Benchmark, Shape};
+pub use watch::Watch;
