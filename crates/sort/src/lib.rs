@@ -2,16 +2,27 @@
 //!
 //! What is sorted is a [`Shape`]: records of one length, or lines.
 
-#![allow(dead_code)] // until the engine is whole
-
+mod distribute;
 mod error;
 mod file;
+mod incore;
+mod job;
 mod memory;
+mod merge;
+mod one_pass;
+mod output;
+mod partition;
+mod plan;
 mod queue;
 mod shape;
+mod stream;
+mod target;
 mod watch;
+mod work;
 
 pub use error::SortError;
 pub use file::Mode;
+pub use job::{Job, Partial, Phase, Report};
+pub use plan::{Method, Plan, Transfers};
 pub use shape::{Benchmark, Shape};
 pub use watch::Watch;
