@@ -2,11 +2,11 @@
 
 use crate::SortError;
 use crate::memory::PAGE;
-use rustix::fs::{FallocateFlags, OFlags};
+use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
 use rustix::io::Errno;
 use std::fs::{self, OpenOptions};
 use std::io::{Error, ErrorKind};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Whether the page cache is gone past.
@@ -33,10 +33,10 @@ impl File {
     pub fn open(path: &Path, mode: Mode) -> Result<Self, SortError> {
         // Before it is opened: a pipe would wait for its other end.
         let meta = fs::metadata(path).map_err(|error| SortError::system(path, "open it", error))?;
-        if !meta.is_file() {
+        if !meta.is_file() && !meta.file_type().is_block_device() {
             return Err(SortError::impossible(
                 path.display(),
-                "not a regular file",
+                "neither a regular file nor a block device",
                 "a file; what comes through a pipe has to be in one first",
             ));
         }
@@ -47,7 +47,8 @@ impl File {
     /// Makes one that must not be there yet, to be read and written by us alone.
     pub fn create(path: &Path, mode: Mode) -> Result<Self, SortError> {
         let mut options = OpenOptions::new();
-        let made = Self::with(path, Mode::Buffered, options.read(true).write(true).create_new(true));
+        let made =
+            Self::with(path, Mode::Buffered, options.read(true).write(true).create_new(true));
         let mut file = made?;
         file.direct = direct(path, mode, OpenOptions::new().read(true).write(true))?;
         Ok(file)
@@ -70,7 +71,9 @@ impl File {
     }
 
     pub fn len(&self) -> Result<u64, SortError> {
-        Ok(self.cached.metadata().map_err(|error| self.failed("look at it", error))?.len())
+        // Of a block device as well.
+        let end = rustix::fs::seek(&self.cached, SeekFrom::End(0));
+        end.map_err(|error| self.failed("look at it", error.into()))
     }
 
     /// Whether the page cache is gone past.
