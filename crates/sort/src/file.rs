@@ -2,12 +2,12 @@
 
 use crate::SortError;
 use crate::memory::PAGE;
-use rustix::fs::{FallocateFlags, OFlags};
+use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, OpenOptions};
 use std::io::{Error, ErrorKind};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Whether the page cache is gone past.
@@ -34,10 +34,10 @@ impl File {
     pub fn open(path: &Path, mode: Mode) -> Result<Self, SortError> {
         // Before it is opened: a pipe would wait for its other end.
         let meta = fs::metadata(path).map_err(|error| SortError::system(path, "open it", error))?;
-        if !meta.is_file() {
+        if !meta.is_file() && !meta.file_type().is_block_device() {
             return Err(SortError::impossible(
                 path.display(),
-                "not a regular file",
+                "neither a regular file nor a block device",
                 "a file; what comes through a pipe has to be in one first",
             ));
         }
@@ -76,8 +76,14 @@ impl File {
         Ok(Self { path: path.into(), cached, direct })
     }
 
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub fn len(&self) -> Result<u64, SortError> {
-        Ok(self.cached.metadata().map_err(|error| self.failed("look at it", error))?.len())
+        // Of a block device as well.
+        let end = rustix::fs::seek(&self.cached, SeekFrom::End(0));
+        end.map_err(|error| self.failed("look at it", error.into()))
     }
 
     /// Whether the page cache is gone past.

@@ -2,9 +2,11 @@
 //!
 //! What is sorted is a [`Shape`]: records of one length, or lines.
 
+mod blocks;
 mod distribute;
 mod error;
 mod file;
+mod generate;
 mod incore;
 mod job;
 mod memory;
@@ -17,12 +19,15 @@ mod queue;
 mod shape;
 mod stream;
 mod target;
+mod validate;
 mod watch;
 mod work;
 
 pub use error::SortError;
 pub use file::Mode;
+pub use generate::{Generate, Generated, Records, generate};
 pub use job::{Job, Partial, Phase, Report};
 pub use plan::{Method, Plan, Transfers};
 pub use shape::{Benchmark, Shape};
+pub use validate::{Validated, read_summaries, validate};
 pub use watch::Watch;
