@@ -18,7 +18,7 @@ pub enum Output<'a> {
     /// A file, under a name of its own until it is whole.
     File(File, Beside),
     /// A block device, and the claim that nothing else uses it.
-    Device(File, fs::File),
+    Device(File, #[expect(dead_code)] fs::File),
     /// Block after block.
     Stream(Stream<'a>),
 }
