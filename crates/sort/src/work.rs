@@ -131,7 +131,7 @@ impl<S: Shape> Work<'_, S> {
         let keyed =
             keyed.map(|(number, chunk)| Keyed::new(shape, chunk, number, partition, scratch));
         let keyed: Vec<Keyed> = keyed.collect();
-        let batch = Batch { shape, partition, chunks, keyed: &keyed };
+        let batch = Batch::new(shape, partition, chunks, &keyed);
         let mut emitter = Emitter::new(output, at)?;
         batch.emit(0..batch.ranges(), entries, &mut emitter)?;
         emitter.finish()
