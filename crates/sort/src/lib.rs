@@ -26,7 +26,7 @@ mod work;
 pub use error::SortError;
 pub use file::Mode;
 pub use generate::{Generate, Generated, Records, generate};
-pub use job::{Job, Partial, Phase, Report};
+pub use job::{Job, Partial, Phase, Report, Settings};
 pub use plan::{Method, Plan, Transfers};
 pub use shape::{Benchmark, Shape};
 pub use validate::{Validated, read_summaries, validate};

@@ -45,10 +45,8 @@ def _transfer(what: str, of: str) -> options.Decorator:
 @click.option(
     "--method",
     type=click.Choice(["auto", "one-pass", "distribute", "merge"]),
-    default="auto",
-    show_default=True,
     help="All in memory; buckets of ranges of keys, then each sorted; sorted runs, then merged. "
-    "auto: the first that fits.",
+    "auto: the first that fits.  [default: auto]",
 )
 @_transfer("input", "read of the input")
 @_transfer("output", "write of the output")
@@ -66,12 +64,17 @@ def _transfer(what: str, of: str) -> options.Decorator:
 @click.option(
     "--partial-last",
     type=click.Choice(["refuse", "keep", "drop"]),
-    default="refuse",
-    show_default=True,
-    help="A part of a record at the end of a file: an error, put at the output's end, left out.",
+    help="A part of a record at the end of a file: an error, put at the output's end, left out.  "
+    "[default: refuse]",
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of sampled places."
+    "--seed", type=click.IntRange(0), metavar="N", help="Of sampled places.  [default: 0]"
+)
+@click.option(
+    "--config",
+    metavar="FILE",
+    help="Settings in TOML (`gordon schema sort`), as `gordon sort tune` writes them; options go "
+    "before them.",
 )
 @options.json_out
 def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
