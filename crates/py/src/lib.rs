@@ -8,6 +8,7 @@ mod flash;
 mod io;
 mod probe;
 mod run;
+mod sort_data;
 mod survey;
 mod trace;
 mod watch;
@@ -87,6 +88,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(block::block_check, module)?)?;
     module.add_function(wrap_pyfunction!(block::block_wear, module)?)?;
     module.add_function(wrap_pyfunction!(block::block_image, module)?)?;
+    module.add_function(wrap_pyfunction!(sort_data::sort_generate, module)?)?;
+    module.add_function(wrap_pyfunction!(sort_data::sort_validate, module)?)?;
     module.add_function(wrap_pyfunction!(survey::survey, module)?)?;
     module.add_function(wrap_pyfunction!(survey::node_power, module)?)?;
     Ok(())

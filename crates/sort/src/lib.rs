@@ -18,5 +18,5 @@ pub use error::SortError;
 pub use file::Mode;
 pub use generate::{Generate, Generated, Records, generate};
 pub use shape::{Benchmark, Shape};
-pub use validate::{Validated, read_summaries, validate};
+pub use validate::{Validated, read_summaries, validate, write_summary};
 pub use watch::Watch;

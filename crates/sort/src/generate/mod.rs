@@ -6,12 +6,12 @@ mod random;
 mod record;
 mod stream;
 
+pub(crate) use output::Output;
 pub use record::Records;
 
 use crate::blocks::{self, BLOCK};
 use crate::validate::{RECORD, checksum};
 use crate::{SortError, Watch};
-use output::Output;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
