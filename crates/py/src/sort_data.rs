@@ -1,11 +1,10 @@
 //! Files of the sort benchmark: made and checked.
 
 use crate::error::raise;
-use crate::watch::watched;
+use crate::sort::watch_sort;
 use gordon_sort::{Generate, SortError, Validated, Watch};
 use pyo3::prelude::*;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 
 /// Makes records from number `start` on; what was made, as JSON. `tick(done, total)` hears of bytes.
 #[pyfunction]
@@ -51,21 +50,4 @@ pub fn sort_validate(
         Ok::<_, SortError>((parts, whole))
     };
     serde_json::to_string(&watch_sort(py, tick, work)?.map_err(raise)?).map_err(raise)
-}
-
-/// Carries out work on records; `tick(done, total)` hears of its bytes a few times a second.
-fn watch_sort<T: Send>(
-    py: Python<'_>,
-    tick: Option<Bound<'_, PyAny>>,
-    work: impl FnOnce(&Watch) -> T + Send,
-) -> PyResult<T> {
-    let watch = Watch::default();
-    let tell = || -> PyResult<()> {
-        if let Some(tick) = &tick {
-            let [done, total] = [&watch.done, &watch.total].map(|n| n.load(Ordering::Relaxed));
-            tick.call1((done, total))?;
-        }
-        Ok(())
-    };
-    watched(py, || work(&watch), tell, || watch.stop.store(true, Ordering::Relaxed))
 }

@@ -4,13 +4,14 @@ use crate::SortError;
 use crate::memory::PAGE;
 use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 use std::fs::{self, OpenOptions};
 use std::io::{Error, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Whether the page cache is gone past.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Past it, where the file system can: nothing is copied, and nothing else is pushed out.
@@ -59,15 +60,20 @@ impl File {
         Self::with(path, mode, OpenOptions::new().read(true).write(true))
     }
 
+    /// Makes one in a folder that nobody else sees and that is gone when it is closed, however that comes.
+    pub fn scratch(folder: &Path, number: usize, mode: Mode) -> Result<Self, SortError> {
+        let path = folder.join(format!(".gordon-sort-{}-{number}", std::process::id()));
+        let file = Self::create(&path, mode)?;
+        let removed = fs::remove_file(&path);
+        removed.map_err(|error| SortError::system(&path, "remove it", error))?;
+        Ok(file)
+    }
+
     fn with(path: &Path, mode: Mode, options: &mut OpenOptions) -> Result<Self, SortError> {
         let cached =
             options.open(path).map_err(|error| SortError::system(path, "open it", error))?;
         let direct = direct(path, mode, options)?;
         Ok(Self { path: path.into(), cached, direct })
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     pub fn len(&self) -> Result<u64, SortError> {

@@ -23,8 +23,8 @@ COMMANDS = {
         "gordon.cli.storage:storage",
         "Measure storage, real or simulated: characterise.",
     ),
-    "block": ("gordon.cli.block:block", "Keep data in simulated flash: a block device over NBD."),
     "sort": ("gordon.cli.sort:sort", "Sort files: run, generate, validate."),
+    "block": ("gordon.cli.block:block", "Keep data in simulated flash: a block device over NBD."),
     "parts": ("gordon.cli.parts:parts", "List the catalogue of parts, or show one."),
     "spaces": ("gordon.cli.spaces:spaces", "List the design spaces, or show one."),
     "schema": ("gordon.cli.schema:schema", "Print the JSON Schema of a kind of file."),
@@ -57,16 +57,11 @@ class WithDefault(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         known = {*self.commands, *ctx.help_option_names}
-        if self.default not in known:
-            return super().parse_args(ctx, args)
         if not args or (args[0] not in known and (self.takes_words or args[0].startswith("-"))):
             args = [self.default, *args]
         return super().parse_args(ctx, args)
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        if self.default not in self.commands:
-            super().format_usage(ctx, formatter)
-            return
         main = self.commands[self.default]
         pieces = " ".join(main.collect_usage_pieces(ctx))
         formatter.write_usage(ctx.command_path, pieces)
@@ -76,9 +71,6 @@ class WithDefault(click.Group):
                 formatter.write_usage(f"{ctx.command_path} {name}", pieces, "       ")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        if self.default not in self.commands:
-            super().format_options(ctx, formatter)
-            return
         self.commands[self.default].format_options(ctx, formatter)
         with formatter.section("Commands"):
             formatter.write_dl(

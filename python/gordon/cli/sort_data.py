@@ -71,14 +71,14 @@ def generate(output: str, json_path: str | None, **given: Any) -> None:
     """
     from gordon.cli import output as outputs
     from gordon.cli import terminal
-    from gordon.cli.progress import Progress
+    from gordon.cli.progress import Moved
     from gordon.human import duration, short
     from gordon.sort import data
 
     # The folder of a device or a pipe is not written to.
     special = Path(output).exists() and not Path(output).is_file()
     outputs.check(None if special else output, json_path)
-    with Progress("generating") as progress:
+    with Moved("generating") as progress:
         made = data.generate(output, progress=progress.tick, **options.given(given))
     if json_path is not None:
         outputs.write({json_path: json.dumps(made, indent=1) + "\n"})
@@ -128,11 +128,11 @@ def validate(
     """
     from gordon.cli import output as outputs
     from gordon.cli import terminal
-    from gordon.cli.progress import Progress
+    from gordon.cli.progress import Moved
     from gordon.sort import data
 
     outputs.check(json_path, summary)
-    with Progress("checking") as progress:
+    with Moved("checking") as progress:
         found = data.validate(
             *files, summary=summary, progress=progress.tick, **options.given(given)
         )
