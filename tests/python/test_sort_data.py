@@ -252,8 +252,8 @@ BAD = [
     (("generate", "-n", "1.5", "-o", "x"), 2, "'1.5' is not a number from 1"),
     (("generate", "-n", "1e99", "-o", "x"), 2, "'1e99' is not a number from 1"),
     (("generate", "-n", "1e18", "-o", "x"), 1, "no file is longer"),
-    (("generate", "-n", "5", "-b", "-1", "-o", "x"), 2, "'-1' is not a number from 0 on"),
-    (("generate", "-n", "5", "-b", str(2**128), "-o", "x"), 1, "a number from 0 to 2^128 - 1"),
+    (("generate", "-n", "5", "-b", "-1", "-o", "x"), 2, "'-1' is not a number from 0"),
+    (("generate", "-n", "5", "-b", str(2**128), "-o", "x"), 2, "not a number from 0 to 2^128 - 1"),
     (("generate", "-n", "2", "-b", str(2**128 - 1), "-o", "x"), 1, "numbers below 2^128"),
     (("generate", "-n", "5", "-o", "."), 1, "it is a folder"),
     (("generate", "-n", "5", "-o", "none/x"), 1, "no folder none"),
@@ -289,6 +289,19 @@ def test_bad_input_is_one_error(
 def test_numbers_of_records(run: Run, tmp_path: Path, text: str) -> None:
     assert run("sort", "generate", "-n", text, "-o", "made").status == 0
     assert (tmp_path / "made").stat().st_size == 100_000
+    assert run("sort", "generate", "-n", "2", "-b", text, "-a", "-o", "made").status == 0
+    assert int(records(tmp_path / "made")[0][12:44], 16) == 1000
+
+
+def test_numbers_that_cannot_be_are_told_to_programs() -> None:
+    with pytest.raises(GordonError, match=r"records: 0"):
+        sort.generate("made", records=0)
+    with pytest.raises(GordonError, match=r"start: 34028236\d+'"):
+        sort.generate("made", records=1, start=2**128)
+    with pytest.raises(GordonError, match=r"records: -1"):
+        sort.validate("made", records=-1)
+    with pytest.raises(GordonError, match=r"no files to check"):
+        sort.validate()
 
 
 def test_progress_is_told_in_bytes() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,33 +13,34 @@ from gordon.cli import options
 _SCALES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
-def count(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
-    """A number of records: `1e8`, `100M`, `250k`, `10_000`."""
-    if text is None:
-        return None
+def _whole(text: str) -> int:
+    """`1e8`, `100M`, `1.5k`, `10_000` as a whole number; -1 if it is none."""
     match = re.fullmatch(r"([0-9][0-9_]*)(?:\.([0-9]+))?(?:[eE]\+?([0-9]{1,2})|([kMGT]?))", text)
-    if match is not None:
-        whole, part, power, prefix = match[1].replace("_", ""), match[2] or "", match[3], match[4]
-        scale = 10 ** int(power) if power else _SCALES[prefix or ""]
-        number, rest = divmod(int(whole + part) * scale, 10 ** len(part))
-        if 1 <= number < 1 << 64 and rest == 0:
-            return int(number)
-    what = f"{text!r} is not a number from 1 to 2^64 - 1, as in 1e8, 100M or 250k"
-    raise click.BadParameter(what, ctx, param)
+    if match is None:
+        return -1
+    whole, part, power, prefix = match[1].replace("_", ""), match[2] or "", match[3], match[4]
+    scale = int(10 ** int(power)) if power else _SCALES[prefix or ""]
+    number, rest = divmod(int(whole + part) * scale, int(10 ** len(part)))
+    return -1 if rest else number
 
 
-def _number(ctx: click.Context, param: click.Parameter, text: str) -> int:
-    """The number of a record, which is exact."""
-    if not re.fullmatch(r"[0-9]+(_[0-9]+)*", text):
-        raise click.BadParameter(f"{text!r} is not a number from 0 on", ctx, param)
-    return int(text)
+def _number(least: int, bits: int) -> Callable[..., int | None]:
+    """A number of records, or of one."""
+
+    def read(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+        if text is None or least <= (number := _whole(text)) < 1 << bits:
+            return None if text is None else number
+        what = f"{text!r} is not a number from {least} to 2^{bits} - 1, as in 1e8, 100M or 250k"
+        raise click.BadParameter(what, ctx, param)
+
+    return read
 
 
 @click.command()
 @click.option(
     "-n",
     "--records",
-    callback=count,
+    callback=_number(1, 64),
     required=True,
     metavar="N",
     help="How many: 1e8, 100M, 250k.",
@@ -55,7 +57,7 @@ def _number(ctx: click.Context, param: click.Parameter, text: str) -> int:
 @click.option(
     "-b",
     "--start",
-    callback=_number,
+    callback=_number(0, 128),
     default="0",
     show_default=True,
     metavar="N",
@@ -97,7 +99,7 @@ def generate(output: str, json_path: str | None, **given: Any) -> None:
 @click.option(
     "-n",
     "--records",
-    callback=count,
+    callback=_number(1, 64),
     metavar="N",
     help="Only the first N of each: of a block device, as many as were written.",
 )
