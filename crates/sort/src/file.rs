@@ -77,10 +77,6 @@ impl File {
         Ok(Self { path: path.into(), cached, direct })
     }
 
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     pub fn len(&self) -> Result<u64, SortError> {
         // Of a block device as well.
         let end = rustix::fs::seek(&self.cached, SeekFrom::End(0));

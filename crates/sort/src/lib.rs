@@ -29,5 +29,5 @@ pub use generate::{Generate, Generated, Records, generate};
 pub use job::{Job, Partial, Phase, Report, Settings};
 pub use plan::{Method, Plan, Transfers};
 pub use shape::{Benchmark, Shape};
-pub use validate::{Validated, read_summaries, validate};
+pub use validate::{Validated, read_summaries, validate, write_summary};
 pub use watch::Watch;

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from gordon.cli import WithDefault, options
+from gordon.cli.sort_data import generate, validate
 
 
 class Sort(WithDefault):
@@ -97,3 +98,7 @@ def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
         output.write({json_path: json.dumps(result.report, indent=1) + "\n"})
     silent = json_path == output.STDOUT
     sort_view.show(terminal.messages() if silent else terminal.data(), result.report)
+
+
+sort.add_command(generate)
+sort.add_command(validate)
