@@ -3,6 +3,7 @@
 import click
 
 from gordon.cli import WithDefault
+from gordon.cli.sort_systems import extrapolate
 
 
 class Sort(WithDefault):
@@ -15,3 +16,6 @@ class Sort(WithDefault):
 @click.group(cls=Sort)
 def sort() -> None:
     """Sort files larger than memory; make and check the files of the sort benchmark."""
+
+
+sort.add_command(extrapolate)

@@ -1,0 +1,1 @@
+"""Sorting, from Python."""
