@@ -8,6 +8,7 @@ mod flash;
 mod io;
 mod probe;
 mod run;
+mod sort;
 mod survey;
 mod trace;
 mod watch;
@@ -58,6 +59,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_record, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_summary, module)?)?;
+    module.add_function(wrap_pyfunction!(sort::sort_run, module)?)?;
     module.add_class::<run::RunResult>()?;
     module.add_class::<run::RunTable>()?;
     module.add_function(wrap_pyfunction!(io::io_target, module)?)?;

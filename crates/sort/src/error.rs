@@ -27,6 +27,20 @@ pub enum SortError {
         /// Where.
         at: u64,
     },
+    /// A file is not whole records.
+    #[error(
+        "{path}: {len} bytes at byte {at}, its end, are no whole record\n  \
+         try: --partial-last keep, which puts them at the end of the output, or drop",
+        path = path.display()
+    )]
+    Partial {
+        /// Which.
+        path: PathBuf,
+        /// Where the part of a record starts.
+        at: u64,
+        /// How long it is.
+        len: u64,
+    },
     /// A device has no more place.
     #[error(
         "{path}: no place on the device for {len}\n  \

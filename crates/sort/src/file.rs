@@ -2,15 +2,16 @@
 
 use crate::SortError;
 use crate::memory::PAGE;
-use rustix::fs::{FallocateFlags, OFlags};
+use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 use std::fs::{self, OpenOptions};
 use std::io::{Error, ErrorKind};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Whether the page cache is gone past.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Past it, where the file system can: nothing is copied, and nothing else is pushed out.
@@ -33,10 +34,10 @@ impl File {
     pub fn open(path: &Path, mode: Mode) -> Result<Self, SortError> {
         // Before it is opened: a pipe would wait for its other end.
         let meta = fs::metadata(path).map_err(|error| SortError::system(path, "open it", error))?;
-        if !meta.is_file() {
+        if !meta.is_file() && !meta.file_type().is_block_device() {
             return Err(SortError::impossible(
                 path.display(),
-                "not a regular file",
+                "neither a regular file nor a block device",
                 "a file; what comes through a pipe has to be in one first",
             ));
         }
@@ -47,7 +48,8 @@ impl File {
     /// Makes one that must not be there yet, to be read and written by us alone.
     pub fn create(path: &Path, mode: Mode) -> Result<Self, SortError> {
         let mut options = OpenOptions::new();
-        let made = Self::with(path, Mode::Buffered, options.read(true).write(true).create_new(true));
+        let made =
+            Self::with(path, Mode::Buffered, options.read(true).write(true).create_new(true));
         let mut file = made?;
         file.direct = direct(path, mode, OpenOptions::new().read(true).write(true))?;
         Ok(file)
@@ -56,6 +58,15 @@ impl File {
     /// Opens what is there, to be read and written.
     pub fn open_to_write(path: &Path, mode: Mode) -> Result<Self, SortError> {
         Self::with(path, mode, OpenOptions::new().read(true).write(true))
+    }
+
+    /// Makes one in a folder that nobody else sees and that is gone when it is closed, however that comes.
+    pub fn scratch(folder: &Path, number: usize, mode: Mode) -> Result<Self, SortError> {
+        let path = folder.join(format!(".gordon-sort-{}-{number}", std::process::id()));
+        let file = Self::create(&path, mode)?;
+        let removed = fs::remove_file(&path);
+        removed.map_err(|error| SortError::system(&path, "remove it", error))?;
+        Ok(file)
     }
 
     fn with(path: &Path, mode: Mode, options: &mut OpenOptions) -> Result<Self, SortError> {
@@ -70,7 +81,9 @@ impl File {
     }
 
     pub fn len(&self) -> Result<u64, SortError> {
-        Ok(self.cached.metadata().map_err(|error| self.failed("look at it", error))?.len())
+        // Of a block device as well.
+        let end = rustix::fs::seek(&self.cached, SeekFrom::End(0));
+        end.map_err(|error| self.failed("look at it", error.into()))
     }
 
     /// Whether the page cache is gone past.

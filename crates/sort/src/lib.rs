@@ -2,16 +2,32 @@
 //!
 //! What is sorted is a [`Shape`]: records of one length, or lines.
 
-#![allow(dead_code)] // until the engine is whole
-
+mod blocks;
+mod distribute;
 mod error;
 mod file;
+mod generate;
+mod incore;
+mod job;
 mod memory;
+mod merge;
+mod one_pass;
+mod output;
+mod partition;
+mod plan;
 mod queue;
 mod shape;
+mod stream;
+mod target;
+mod validate;
 mod watch;
+mod work;
 
 pub use error::SortError;
 pub use file::Mode;
+pub use generate::{Generate, Generated, Records, generate};
+pub use job::{Job, Partial, Phase, Report};
+pub use plan::{Method, Plan, Transfers};
 pub use shape::{Benchmark, Shape};
+pub use validate::{Validated, read_summaries, validate};
 pub use watch::Watch;

@@ -9,6 +9,7 @@ use crate::file::File;
 use crate::memory::Buffer;
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::Scope;
@@ -56,6 +57,10 @@ struct State {
 pub struct Queue {
     state: Mutex<State>,
     changed: Condvar,
+    /// Bytes that were read.
+    pub read: AtomicU64,
+    /// Bytes that were written.
+    pub written: AtomicU64,
 }
 
 impl Queue {
@@ -94,10 +99,11 @@ impl Queue {
     fn serve(&self) {
         while let Some(request) = self.next() {
             let Request { op, file, offset, mut buffer, part, tag, reply } = request;
-            let result = match op {
-                Op::Read => file.read(offset, &mut buffer.get_mut()[part.clone()]),
-                Op::Write => file.write(offset, &buffer.get()[part.clone()]),
+            let (result, moved) = match op {
+                Op::Read => (file.read(offset, &mut buffer.get_mut()[part.clone()]), &self.read),
+                Op::Write => (file.write(offset, &buffer.get()[part.clone()]), &self.written),
             };
+            moved.fetch_add(part.len() as u64, Ordering::Relaxed);
             // Who asked may have given up.
             let _ = reply.send(Done { tag, buffer, part, result });
         }

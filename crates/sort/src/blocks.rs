@@ -1,0 +1,51 @@
+//! Long work on whole blocks of records, which threads take in turn.
+
+use crate::memory::Buffer;
+use crate::{SortError, Watch};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Bytes of a block: 40 times 102,400, the least that is whole records of 100 and whole pages of 4096.
+pub const BLOCK: usize = 40 * 102_400;
+
+/// Threads besides one for each core: so many wait for the device while the others work.
+const WAITING: usize = 4;
+
+/// Does `work` once for each number below `blocks`, which are taken in order, on all cores, each thread with a
+/// buffer of a block. The first error ends it.
+pub fn each<W>(blocks: u64, watch: &Watch, work: W) -> Result<(), SortError>
+where
+    W: Fn(&mut Buffer, u64) -> Result<(), SortError> + Sync,
+{
+    let taken = AtomicU64::new(0);
+    let failed = AtomicBool::new(false);
+    let first: Mutex<Option<SortError>> = Mutex::new(None);
+    let go_on = || {
+        let mut buffer = Buffer::new(BLOCK);
+        while !failed.load(Ordering::Relaxed) {
+            // What is taken is worked on: others may wait for it.
+            let worked = watch.check().and_then(|()| {
+                let block = taken.fetch_add(1, Ordering::Relaxed);
+                if block < blocks { work(&mut buffer, block).map(|()| true) } else { Ok(false) }
+            });
+            match worked {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    failed.store(true, Ordering::Relaxed);
+                    first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                }
+            }
+        }
+    };
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let threads = usize::try_from(blocks).unwrap_or(usize::MAX).min(cores + WAITING);
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(go_on);
+        }
+        go_on();
+    });
+    first.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}

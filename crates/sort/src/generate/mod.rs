@@ -1,0 +1,95 @@
+//! The generator of records to sort, as gensort: any record can be made without those before it, so
+//! blocks of them are made on all cores.
+
+mod output;
+mod random;
+mod record;
+mod stream;
+
+pub use record::Records;
+
+use crate::blocks::{self, BLOCK};
+use crate::validate::{RECORD, checksum};
+use crate::{SortError, Watch};
+use output::Output;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+
+/// What is to be made, and where.
+#[derive(Clone, Debug)]
+pub struct Generate {
+    /// A file, which is there when it is whole; a block device, from its start; a pipe; `-`: stdout.
+    pub output: PathBuf,
+    /// How many.
+    pub records: u64,
+    /// The number of the first.
+    pub start: u128,
+    /// Printable characters, and lines; else any bytes.
+    pub ascii: bool,
+    /// Many keys start alike.
+    pub skewed: bool,
+}
+
+/// What was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Generated {
+    /// How many.
+    pub records: u64,
+    /// Bytes of all.
+    pub bytes: u64,
+    /// The sum of the CRC-32 of each, hexadecimal.
+    pub checksum: String,
+    /// Whether they went past the page cache.
+    pub direct: bool,
+}
+
+/// Makes records; a file or a block device has them durably.
+///
+/// # Errors
+/// Where there cannot be so many, or they cannot be written; a stop.
+pub fn generate(what: &Generate, watch: &Watch) -> Result<Generated, SortError> {
+    let bytes = length(what)?;
+    watch.total.store(bytes, Ordering::Relaxed);
+    let records = Records::new(what.ascii, what.skewed);
+    let output = Output::open(&what.output, bytes, watch)?;
+    let sum = Mutex::new(0);
+    blocks::each(bytes.div_ceil(BLOCK as u64), watch, |buffer, block| {
+        let start = block * BLOCK as u64;
+        let len = (bytes - start).min(BLOCK as u64);
+        #[allow(clippy::cast_possible_truncation)] // at most a block
+        let buffer = &mut buffer.get_mut()[..len as usize];
+        records.fill(what.start + u128::from(start / RECORD as u64), buffer);
+        let part = checksum(buffer.as_chunks().0);
+        *sum.lock().unwrap_or_else(PoisonError::into_inner) += part;
+        output.write(block, buffer)?;
+        watch.step(len);
+        Ok(())
+    })?;
+    let direct = output.finish()?;
+    let sum = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(Generated { records: what.records, bytes, checksum: format!("{sum:x}"), direct })
+}
+
+/// Bytes of all.
+fn length(what: &Generate) -> Result<u64, SortError> {
+    let bytes =
+        what.records.checked_mul(RECORD as u64).filter(|bytes| i64::try_from(*bytes).is_ok());
+    let Some(bytes) = bytes.filter(|bytes| *bytes > 0) else {
+        let most = i64::MAX / RECORD as i64;
+        return Err(SortError::impossible(
+            "records",
+            format!("{} of them", what.records),
+            &format!("1 to {most}: no file is longer"),
+        ));
+    };
+    if what.start.checked_add(u128::from(what.records) - 1).is_none() {
+        return Err(SortError::impossible(
+            "start",
+            format!("{} and {} records behind it", what.start, what.records - 1),
+            "numbers below 2^128",
+        ));
+    }
+    Ok(bytes)
+}

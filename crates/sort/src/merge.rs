@@ -1,0 +1,188 @@
+//! Two passes, by merging: as many records as fit in memory are sorted and written as a run; then all
+//! runs are read at once, and of their first records the lowest is written. Where there are more runs
+//! than can be read at once, some are merged to longer ones before.
+
+use crate::SortError;
+use crate::distribute::Space;
+use crate::one_pass::Loaded;
+use crate::output::{Emitter, Output, Writer};
+use crate::partition::Partition;
+use crate::shape::Shape;
+use crate::stream::{Chunk, Extent, Stream};
+use crate::work::Work;
+
+/// A run's first record that is not written yet.
+struct Head<'a, S> {
+    stream: Stream<'a, S>,
+    chunk: Chunk,
+    end: usize,
+    /// Above all keys where the run has ended.
+    prefix: u128,
+}
+
+/// Above all prefixes.
+const ENDED: u128 = u128::MAX;
+
+impl<'a, S: Shape> Head<'a, S> {
+    fn new(stream: Stream<'a, S>, shape: &S) -> Result<Self, SortError> {
+        let mut head = Self { stream, chunk: Chunk::default(), end: 0, prefix: 0 };
+        head.advance(shape)?;
+        Ok(head)
+    }
+
+    fn record(&self) -> &[u8] {
+        &self.chunk.bytes()[self.chunk.start..self.end]
+    }
+
+    fn advance(&mut self, shape: &S) -> Result<(), SortError> {
+        self.chunk.start = self.end;
+        if self.chunk.len() == 0 {
+            let old = std::mem::take(&mut self.chunk);
+            self.stream.give_back(old.buffer);
+            match self.stream.next()? {
+                Some(chunk) => self.chunk = chunk,
+                None => {
+                    self.prefix = ENDED;
+                    return Ok(());
+                }
+            }
+        }
+        self.end = shape.end(self.chunk.bytes(), self.chunk.start);
+        self.prefix = shape.prefix(self.record());
+        Ok(())
+    }
+}
+
+/// Which of two runs goes first; of equal records that of the earlier run.
+fn before<S: Shape>(shape: &S, heads: &[Head<'_, S>], a: usize, b: usize) -> bool {
+    let (x, y) = (&heads[a], &heads[b]);
+    if x.prefix != y.prefix {
+        return x.prefix < y.prefix;
+    }
+    if x.prefix == ENDED || shape.is_whole() {
+        return a < b;
+    }
+    shape.compare(x.record(), y.record()).then(a.cmp(&b)).is_lt()
+}
+
+/// Merges runs, which are in the order of their records' input.
+pub fn merge<S: Shape>(
+    work: &Work<'_, S>,
+    runs: &[Extent],
+    transfer: usize,
+    emitter: &mut Emitter<'_, '_>,
+) -> Result<(), SortError> {
+    let shape = work.shape;
+    let heads = runs.iter().map(|run| {
+        // One is used while the next comes.
+        let extent = [run.clone()];
+        let stream = Stream::new(shape, work.queue, work.watch, extent, transfer, 1);
+        Head::new(stream, shape)
+    });
+    let mut heads: Vec<_> = heads.collect::<Result<_, _>>()?;
+    let count = heads.len();
+    if count == 0 {
+        return Ok(());
+    }
+    // A tree of losers (Knuth, The Art of Computer Programming 3, 5.4.1): run r enters at node
+    // (count + r) / 2; each node keeps who lost there, and the winner is carried on.
+    let mut losers = vec![usize::MAX; count];
+    let mut winner = usize::MAX;
+    for run in 0..count {
+        let (mut node, mut best) = ((count + run) / 2, run);
+        while node > 0 {
+            if losers[node] == usize::MAX {
+                losers[node] = best;
+                best = usize::MAX;
+                break;
+            }
+            if before(shape, &heads, losers[node], best) {
+                std::mem::swap(&mut losers[node], &mut best);
+            }
+            node /= 2;
+        }
+        if best != usize::MAX {
+            winner = best;
+        }
+    }
+    while heads[winner].prefix != ENDED {
+        emitter.push(heads[winner].record())?;
+        heads[winner].advance(shape)?;
+        let (mut node, mut best) = ((count + winner) / 2, winner);
+        while node > 0 {
+            if before(shape, &heads, losers[node], best) {
+                std::mem::swap(&mut losers[node], &mut best);
+            }
+            node /= 2;
+        }
+        winner = best;
+    }
+    Ok(())
+}
+
+/// What a merge sort may use.
+pub struct Limits {
+    /// Bytes of records of a run.
+    pub run: u64,
+    /// Runs merged at a time.
+    pub fan_in: usize,
+    /// Bytes of a read of a run.
+    pub transfer: usize,
+    /// Bytes that a thread writes on its own.
+    pub group: u64,
+}
+
+/// Makes sorted runs of a stream.
+pub fn runs<S: Shape>(
+    work: &Work<'_, S>,
+    stream: &mut Stream<'_, S>,
+    sample: Vec<u128>,
+    limits: &Limits,
+    (writer, space): (&Writer<'_>, &mut Space),
+) -> Result<Vec<Extent>, SortError> {
+    let mut runs = Vec::new();
+    let partition = Partition::new(sample, crate::incore::ranges(limits.run / 64));
+    loop {
+        let loaded = Loaded::read(work, stream, &partition, limits.run)?;
+        let len = loaded.bytes();
+        if len == 0 {
+            return Ok(runs);
+        }
+        let (file, offset) = space.place(len);
+        let output = Output::new(writer, file.clone(), offset);
+        loaded.emit(work, &partition, (&output, 0), limits.group)?;
+        output.finish()?;
+        runs.push(Extent { file, offset, len });
+    }
+}
+
+/// Merges runs to fewer until they can be merged at once, neighbours with neighbours; answers with how
+/// many times all were read for that.
+pub fn narrow<S: Shape>(
+    work: &Work<'_, S>,
+    runs: &mut Vec<Extent>,
+    limits: &Limits,
+    (writer, space): (&Writer<'_>, &mut Space),
+) -> Result<u32, SortError> {
+    let mut passes = 0;
+    while runs.len() > limits.fan_in {
+        let mut longer = Vec::new();
+        for some in runs.chunks(limits.fan_in) {
+            if let [one] = some {
+                longer.push(one.clone());
+                continue;
+            }
+            let len = some.iter().map(|run| run.len).sum();
+            let (file, offset) = space.place(len);
+            let output = Output::new(writer, file.clone(), offset);
+            let mut emitter = Emitter::new(&output, 0)?;
+            merge(work, some, limits.transfer, &mut emitter)?;
+            emitter.finish()?;
+            output.finish()?;
+            longer.push(Extent { file, offset, len });
+        }
+        *runs = longer;
+        passes += 1;
+    }
+    Ok(passes)
+}

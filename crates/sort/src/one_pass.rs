@@ -1,0 +1,93 @@
+//! One pass: all records are in memory at a time.
+//!
+//! Reading and scattering of entries go together; sorting, gathering and writing do.
+
+use crate::SortError;
+use crate::incore::{Batch, Keyed, MOST_CHUNKS, Scratch};
+use crate::output::Output;
+use crate::partition::Partition;
+use crate::shape::Shape;
+use crate::stream::{Chunk, Stream};
+use crate::work::{Failed, Work};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Chunks and their entries.
+#[derive(Default)]
+pub struct Loaded {
+    pub chunks: Vec<Chunk>,
+    pub keyed: Vec<Keyed>,
+}
+
+impl Loaded {
+    /// Reads up to `most` bytes of whole records, while others scatter what has come.
+    pub fn read<S: Shape>(
+        work: &Work<'_, S>,
+        stream: &mut Stream<'_, S>,
+        partition: &Partition,
+        most: u64,
+    ) -> Result<Self, SortError> {
+        let failed = Failed::default();
+        let slots: Mutex<Vec<Option<(Chunk, Keyed)>>> = Mutex::default();
+        // A chunk each that waits is enough; more would not be read sooner.
+        let (sender, receiver) = sync_channel::<(usize, Chunk)>(work.threads);
+        let receiver = Mutex::new(receiver);
+        let scatter = || {
+            let mut scratch = Scratch::default();
+            loop {
+                let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                let Ok((number, chunk)) = next else { return };
+                let keyed = Keyed::new(work.shape, &chunk, number, partition, &mut scratch);
+                let mut slots = slots.lock().unwrap_or_else(PoisonError::into_inner);
+                if slots.len() <= number {
+                    slots.resize_with(number + 1, || None);
+                }
+                slots[number] = Some((chunk, keyed));
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..work.threads {
+                scope.spawn(scatter);
+            }
+            let (mut bytes, mut number) = (0, 0);
+            while bytes < most && number < MOST_CHUNKS {
+                match stream.next() {
+                    Ok(Some(chunk)) => {
+                        bytes += chunk.len() as u64;
+                        // The receiver outlives this.
+                        let _ = sender.send((number, chunk));
+                        number += 1;
+                    }
+                    Ok(None) => break,
+                    Err(error) => {
+                        failed.note(Err(error));
+                        break;
+                    }
+                }
+            }
+            drop(sender);
+        });
+        failed.result()?;
+        let slots = slots.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (chunks, keyed) = slots.into_iter().flatten().unzip();
+        Ok(Self { chunks, keyed })
+    }
+
+    /// Sorts them and writes them from byte `at` of the output on.
+    pub fn emit<S: Shape>(
+        &self,
+        work: &Work<'_, S>,
+        partition: &Partition,
+        to: (&Output<'_>, u64),
+        group: u64,
+    ) -> Result<(), SortError> {
+        let Self { chunks, keyed } = self;
+        work.emit_all(&Batch { shape: work.shape, partition, chunks, keyed }, to, group)
+    }
+
+    /// Bytes of their records.
+    pub fn bytes(&self) -> u64 {
+        self.chunks.iter().map(|chunk| chunk.len() as u64).sum()
+    }
+}

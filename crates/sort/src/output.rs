@@ -1,0 +1,221 @@
+//! Sorted records on their way to a file: any thread writes any part of it.
+
+use crate::SortError;
+use crate::file::File;
+use crate::memory::{Buffer, PAGE};
+use crate::queue::{Done, Op, Queue, Request};
+use crate::watch::Watch;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Buffers that go to files and come back; so many and no more.
+pub struct Writer<'a> {
+    queue: &'a Queue,
+    watch: &'a Watch,
+    transfer: usize,
+    most: usize,
+    reply: Sender<Done>,
+    state: Mutex<State>,
+}
+
+struct State {
+    replies: Receiver<Done>,
+    spare: Vec<Buffer>,
+    made: usize,
+    under_way: usize,
+}
+
+impl State {
+    /// Waits for a write to end.
+    fn wait(&mut self, watch: &Watch) -> Result<(), SortError> {
+        // The writer holds a sender: this never fails.
+        let Ok(done) = self.replies.recv() else { return Ok(()) };
+        self.under_way -= 1;
+        done.result?;
+        watch.step(done.part.len() as u64);
+        self.spare.push(done.buffer);
+        Ok(())
+    }
+}
+
+impl<'a> Writer<'a> {
+    /// `most` buffers of `transfer` bytes.
+    pub fn new(queue: &'a Queue, watch: &'a Watch, transfer: usize, most: usize) -> Self {
+        let (reply, replies) = channel();
+        let state = State { replies, spare: Vec::new(), made: 0, under_way: 0 };
+        let transfer = transfer.next_multiple_of(PAGE);
+        Self { queue, watch, transfer, most, reply, state: Mutex::new(state) }
+    }
+
+    pub fn transfer(&self) -> usize {
+        self.transfer
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An empty buffer, when there is one.
+    pub fn take(&self) -> Result<Buffer, SortError> {
+        let mut state = self.state();
+        loop {
+            self.watch.check()?;
+            if let Some(buffer) = state.spare.pop() {
+                return Ok(buffer);
+            }
+            if state.made < self.most {
+                state.made += 1;
+                return Ok(Buffer::new(self.transfer));
+            }
+            state.wait(self.watch)?;
+        }
+    }
+
+    /// Puts one back that was not needed.
+    pub fn give_back(&self, buffer: Buffer) {
+        self.state().spare.push(buffer);
+    }
+
+    /// Writes a part of a buffer there.
+    pub fn write(&self, file: Arc<File>, offset: u64, buffer: Buffer, part: Range<usize>) {
+        self.state().under_way += 1;
+        let reply = self.reply.clone();
+        self.queue.ask(Request { op: Op::Write, file, offset, buffer, part, tag: 0, reply });
+    }
+
+    /// Waits until all is written.
+    pub fn finish(&self) -> Result<(), SortError> {
+        let mut state = self.state();
+        while state.under_way > 0 {
+            state.wait(self.watch)?;
+        }
+        Ok(())
+    }
+}
+
+/// A part of a file that is written from several places at once, in any order, each byte once.
+pub struct Output<'a> {
+    writer: &'a Writer<'a>,
+    file: Arc<File>,
+    /// Where it starts in the file: a page.
+    base: u64,
+    /// Pages of which a part has come, by their place: two neighbours meet in them.
+    edges: Mutex<BTreeMap<u64, (Buffer, usize)>>,
+}
+
+impl<'a> Output<'a> {
+    pub fn new(writer: &'a Writer<'a>, file: Arc<File>, base: u64) -> Self {
+        Self { writer, file, base, edges: Mutex::default() }
+    }
+
+    /// Bytes of a part of a page; a whole page is written.
+    fn edge(&self, at: u64, bytes: &[u8]) -> Result<(), SortError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let within = (at % PAGE as u64) as usize;
+        let place = at - within as u64;
+        let page = {
+            let mut edges = self.edges.lock().unwrap_or_else(PoisonError::into_inner);
+            let (page, filled) = edges.entry(place).or_insert_with(|| (Buffer::new(PAGE), 0));
+            page.get_mut()[within..within + bytes.len()].copy_from_slice(bytes);
+            *filled += bytes.len();
+            if *filled < PAGE {
+                return Ok(());
+            }
+            edges.remove(&place)
+        };
+        page.map_or(Ok(()), |(page, filled)| self.write_page(place, &page, filled))
+    }
+
+    fn write_page(&self, place: u64, page: &Buffer, filled: usize) -> Result<(), SortError> {
+        self.file.write(self.base + place, &page.get()[..filled])?;
+        self.writer.watch.step(filled as u64);
+        Ok(())
+    }
+
+    /// Writes what is left: the start of the last page. All emitters have ended.
+    pub fn finish(&self) -> Result<(), SortError> {
+        self.writer.finish()?;
+        let edges = std::mem::take(&mut *self.edges.lock().unwrap_or_else(PoisonError::into_inner));
+        edges.iter().try_for_each(|(&place, (page, filled))| self.write_page(place, page, *filled))
+    }
+}
+
+/// Writes records one after the other from some place of an output on.
+pub struct Emitter<'o, 'a> {
+    output: &'o Output<'a>,
+    buffer: Buffer,
+    /// Where the buffer starts in the output.
+    base: u64,
+    from: usize,
+    to: usize,
+}
+
+impl<'o, 'a> Emitter<'o, 'a> {
+    /// From byte `at` of the output on.
+    pub fn new(output: &'o Output<'a>, at: u64) -> Result<Self, SortError> {
+        let buffer = output.writer.take()?;
+        // Less than a buffer.
+        let from = (at % buffer.len() as u64) as usize;
+        Ok(Self { output, base: at - from as u64, buffer, from, to: from })
+    }
+
+    /// The next record.
+    #[inline]
+    pub fn push(&mut self, record: &[u8]) -> Result<(), SortError> {
+        let to = self.to + record.len();
+        if let Some(place) = self.buffer.get_mut().get_mut(self.to..to) {
+            place.copy_from_slice(record);
+            self.to = to;
+            return Ok(());
+        }
+        self.push_over(record)
+    }
+
+    #[cold]
+    fn push_over(&mut self, mut record: &[u8]) -> Result<(), SortError> {
+        while !record.is_empty() {
+            if self.to == self.buffer.len() {
+                self.flush()?;
+                self.base += self.output.writer.transfer as u64;
+                self.buffer = self.output.writer.take()?;
+                (self.from, self.to) = (0, 0);
+            }
+            let (now, rest) = record.split_at(record.len().min(self.buffer.len() - self.to));
+            self.buffer.get_mut()[self.to..self.to + now.len()].copy_from_slice(now);
+            self.to += now.len();
+            record = rest;
+        }
+        Ok(())
+    }
+
+    /// Sends off what there is: whole pages by the writer, parts of pages by way of the edges.
+    fn flush(&mut self) -> Result<(), SortError> {
+        let buffer = std::mem::take(&mut self.buffer);
+        let (from, to) = (self.from, self.to);
+        let (first, last) = (from.next_multiple_of(PAGE).min(to), to - to % PAGE);
+        let output = self.output;
+        output.edge(self.base + from as u64, &buffer.get()[from..first])?;
+        if last < first {
+            // All of it lay within one page.
+            output.writer.give_back(buffer);
+            return Ok(());
+        }
+        output.edge(self.base + last as u64, &buffer.get()[last..to])?;
+        if first == last {
+            output.writer.give_back(buffer);
+        } else {
+            let offset = output.base + self.base + first as u64;
+            output.writer.write(output.file.clone(), offset, buffer, first..last);
+        }
+        Ok(())
+    }
+
+    /// No more come.
+    pub fn finish(mut self) -> Result<(), SortError> {
+        self.flush()
+    }
+}

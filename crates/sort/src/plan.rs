@@ -1,0 +1,166 @@
+//! How memory is used: in one pass or two, and how large each thing is.
+
+use crate::SortError;
+use crate::incore::{ENTRY, MOST_CHUNKS};
+use crate::memory::PAGE;
+use gordon_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// How records come to their places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// In one pass where all fits in memory, by distribution where not.
+    #[default]
+    Auto,
+    /// All in memory.
+    OnePass,
+    /// Two passes: buckets of ranges of keys, then each sorted.
+    Distribute,
+    /// Two passes or more: sorted runs, then merged.
+    Merge,
+}
+
+/// Bytes of a transfer; what is left out is chosen by memory.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Transfers {
+    /// From the input.
+    pub input: Option<Bytes>,
+    /// To the output.
+    pub output: Option<Bytes>,
+    /// To and from temporary files.
+    pub temp: Option<Bytes>,
+}
+
+/// What will be done, and with how much of what.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Plan {
+    /// Never `auto`.
+    pub method: Method,
+    /// Bytes of a read of the input.
+    pub input_transfer: Bytes,
+    /// Bytes of a write of the output.
+    pub output_transfer: Bytes,
+    /// Bytes of a transfer of temporary files.
+    pub temp_transfer: Bytes,
+    /// Buckets of a distribution.
+    pub buckets: usize,
+    /// The most that is sorted in memory at a time: all, a bucket, a run.
+    pub load: Bytes,
+    /// Threads that sort.
+    pub threads: usize,
+    /// Buckets in memory at a time.
+    pub workers: usize,
+    /// Runs that are merged at a time.
+    pub fan_in: usize,
+    /// Buffers of the output.
+    pub output_buffers: usize,
+    /// Reads of the input under way.
+    pub depth: usize,
+}
+
+/// A transfer of which a device does not do better with more.
+const TRANSFER: u64 = 8 << 20;
+/// Of temporary files: smaller, as there is a buffer for each bucket.
+const TEMP: u64 = 2 << 20;
+/// A smaller one costs more time than another pass.
+const LEAST: u64 = 64 << 10;
+/// The least memory: some transfers of the least size.
+const LEAST_MEMORY: u64 = 1 << 20;
+/// A bucket is larger than the mean by chance: the sample is finite.
+const UNEVEN: f64 = 1.3;
+/// Reads of the input under way.
+const DEPTH: usize = 4;
+
+fn pages(bytes: u64) -> u64 {
+    (bytes / PAGE as u64).max(1) * PAGE as u64
+}
+
+impl Plan {
+    /// For so many bytes of records, of which each is about so long.
+    ///
+    /// # Errors
+    /// Where a value leads nowhere.
+    pub fn new(
+        method: Method,
+        bytes: u64,
+        record: f64,
+        memory: u64,
+        threads: usize,
+        transfers: &Transfers,
+    ) -> Result<Self, SortError> {
+        if memory < LEAST_MEMORY {
+            let why = format!("{} is less than {}", Bytes(memory), Bytes(LEAST_MEMORY));
+            return Err(SortError::impossible("memory", why, "more memory"));
+        }
+        let share = |most: u64| pages((memory / 32).clamp(LEAST, most));
+        let given = |given: Option<Bytes>, what: &str, or: u64| match given {
+            None => Ok(or),
+            Some(Bytes(size)) if size < PAGE as u64 || size > 1 << 30 => {
+                let why = format!("{} is not between 4KiB and 1GiB", Bytes(size));
+                Err(SortError::impossible(format!("the transfer size of the {what}"), why, "8MiB"))
+            }
+            Some(Bytes(size)) => Ok(pages(size)),
+        };
+        let input = given(transfers.input, "input", share(TRANSFER))?;
+        let output = given(transfers.output, "output", share(TRANSFER))?;
+        let temp = given(transfers.temp, "temporary files", share(TEMP))?;
+        // Each thread fills one while others are written.
+        let output_buffers = 2 * threads + 2;
+        // What is held beside a byte of records: entries, and tables of their ranges.
+        let beside = 1.0 + (ENTRY as f64 / record) + 0.01;
+        let writing = output_buffers as u64 * output;
+        // Entries of a chunk before they are scattered.
+        let scratch = (input as f64 / record * (ENTRY + 2) as f64) as u64 * threads as u64;
+        let held = |bytes: u64| (bytes as f64 * beside) as u64;
+        let one_pass = held(bytes + DEPTH as u64 * input) + writing + scratch;
+        let fits = one_pass <= memory && bytes / input < MOST_CHUNKS as u64;
+        let method = match method {
+            Method::Auto if fits => Method::OnePass,
+            Method::Auto => Method::Distribute,
+            Method::OnePass if !fits => {
+                let why = format!("one pass needs {} of memory", Bytes(one_pass));
+                let hint = "--memory with that, or --method auto";
+                return Err(SortError::impossible("memory", why, hint));
+            }
+            other => other,
+        };
+        let rest = memory.saturating_sub(writing + scratch);
+        let workers = threads + 1;
+        let (load, buckets) = match method {
+            Method::OnePass => (bytes, 0),
+            Method::Distribute => {
+                let load = ((rest / workers as u64) as f64 / beside) as u64;
+                let buckets = (bytes as f64 * UNEVEN / load.max(1) as f64).ceil();
+                // Each has a buffer, and as many again are on their way.
+                let most = memory.saturating_sub(DEPTH as u64 * input) / (2 * LEAST);
+                (load, (buckets as u64).clamp(2, most.max(2)) as usize)
+            }
+            _ => ((rest.saturating_sub(2 * DEPTH as u64 * input) as f64 / beside) as u64, 0),
+        };
+        let temp = if method == Method::Distribute {
+            let each = memory.saturating_sub(DEPTH as u64 * input) / (2 * buckets as u64 + 8);
+            temp.min(pages(each.max(LEAST)))
+        } else {
+            temp
+        };
+        // Of each run one piece is used while another comes.
+        let fan_in = ((memory.saturating_sub(writing) / (2 * temp)) as usize).clamp(2, 1024);
+        let [input_transfer, output_transfer, temp_transfer] = [input, output, temp].map(Bytes);
+        Ok(Self {
+            method,
+            input_transfer,
+            output_transfer,
+            temp_transfer,
+            buckets,
+            // A piece at least, whatever it takes.
+            load: Bytes(load.max(1)),
+            threads,
+            workers,
+            fan_in,
+            output_buffers,
+            depth: DEPTH,
+        })
+    }
+}

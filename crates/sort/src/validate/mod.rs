@@ -1,0 +1,129 @@
+//! The checker of sorted files, as valsort: order, equal keys, and the sum that tells whether all records
+//! are there.
+//!
+//! Blocks are checked on all cores, each alone; then each is joined to what comes before it.
+
+mod sum;
+mod summary;
+
+pub(crate) use sum::of as checksum;
+pub use summary::Validated;
+
+use crate::blocks::{self, BLOCK};
+use crate::file::{File, Mode};
+use crate::{Benchmark, SortError, Watch};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+
+/// Bytes of a record.
+pub const RECORD: usize = Benchmark::RECORD;
+
+/// Checks files or block devices that follow each other, and says what each comes to: the whole is
+/// [`Validated::whole`]. Where `records` is said, only so many of each count.
+///
+/// # Errors
+/// Where one cannot be read, has no records, or ends within one; a stop.
+pub fn validate(
+    paths: &[PathBuf],
+    records: Option<u64>,
+    watch: &Watch,
+) -> Result<Vec<Validated>, SortError> {
+    let opened: Vec<(File, u64)> = paths
+        .iter()
+        .map(|path| {
+            let file = File::open(path, Mode::Direct)?;
+            let len = length(&file, records)?;
+            Ok((file, len))
+        })
+        .collect::<Result<_, SortError>>()?;
+    watch.total.store(opened.iter().map(|(_, len)| len).sum(), Ordering::Relaxed);
+    opened.iter().map(|(file, len)| check(file, *len, watch)).collect()
+}
+
+/// The bytes to check.
+fn length(file: &File, records: Option<u64>) -> Result<u64, SortError> {
+    let (len, record) = (file.len()?, RECORD as u64);
+    let what = file.path().display();
+    if len < record {
+        let why = format!("no record in {len} bytes: one has {RECORD}");
+        return Err(SortError::impossible(what, why, "a file of at least one record"));
+    }
+    if let Some(records) = records {
+        let asked = records.checked_mul(record).filter(|asked| (1..=len).contains(asked));
+        return asked.ok_or_else(|| {
+            let why = format!("{records} records of {}", len / record);
+            SortError::impossible(what, why, "1 to as many as there are")
+        });
+    }
+    let over = len % record;
+    if over > 0 {
+        let why = format!(
+            "{len} bytes are not whole records of {RECORD}: {over} are left over from byte {} on",
+            len - over
+        );
+        let hint = "the whole file; of a block device, --records: as many as were written";
+        return Err(SortError::impossible(what, why, hint));
+    }
+    Ok(len)
+}
+
+/// What is joined so far, and what waits for blocks before it.
+#[derive(Default)]
+struct Joined {
+    next: u64,
+    waiting: BTreeMap<u64, Validated>,
+    whole: Option<Validated>,
+}
+
+impl Joined {
+    fn add(&mut self, block: u64, found: Validated) {
+        self.waiting.insert(block, found);
+        while let Some(found) = self.waiting.remove(&self.next) {
+            self.next += 1;
+            match &mut self.whole {
+                Some(whole) => whole.join(&found),
+                None => self.whole = Some(found),
+            }
+        }
+    }
+}
+
+/// One file, of at least a record.
+fn check(file: &File, len: u64, watch: &Watch) -> Result<Validated, SortError> {
+    let joined = Mutex::new(Joined::default());
+    blocks::each(len.div_ceil(BLOCK as u64), watch, |buffer, block| {
+        let start = block * BLOCK as u64;
+        let bytes = (len - start).min(BLOCK as u64);
+        #[allow(clippy::cast_possible_truncation)] // at most a block
+        let buffer = &mut buffer.get_mut()[..bytes as usize];
+        file.read(start, buffer)?;
+        if let Some(found) = Validated::of(buffer.as_chunks().0) {
+            joined.lock().unwrap_or_else(PoisonError::into_inner).add(block, found);
+        }
+        watch.step(bytes);
+        Ok(())
+    })?;
+    let joined = joined.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Some(whole) = joined.whole else { unreachable!("at least one block") };
+    Ok(whole)
+}
+
+/// Reads summaries of partitions, one behind the other, as [`Validated::to_bytes`] and valsort make them.
+///
+/// # Errors
+/// Where the file cannot be read, or holds something else.
+pub fn read_summaries(path: &Path) -> Result<Vec<Validated>, SortError> {
+    let bytes = fs::read(path).map_err(|error| SortError::system(path, "read it", error))?;
+    let (summaries, rest) = bytes.as_chunks();
+    let read: Option<Vec<Validated>> = summaries.iter().map(Validated::from_bytes).collect();
+    match read {
+        Some(read) if rest.is_empty() && !read.is_empty() => Ok(read),
+        _ => {
+            let why = format!("not summaries of {} bytes, one behind the other", summary::BYTES);
+            Err(SortError::impossible(path.display(), why, "files that --summary wrote"))
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What a sequence of records comes to, and how those of two that follow each other are joined.
+
+use super::{RECORD, sum};
+use crate::Benchmark;
+use crate::shape::Shape;
+use serde::{Serialize, Serializer};
+use std::cmp::Ordering;
+
+/// Bytes of a summary in a file.
+pub(super) const BYTES: usize = 5 * 16 + 2 * RECORD;
+
+/// What a sequence of records comes to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Validated {
+    /// How many.
+    pub records: u64,
+    /// The sum of the CRC-32 of each.
+    #[serde(serialize_with = "hex")]
+    pub checksum: u128,
+    /// Those whose key is that of the record before.
+    pub duplicates: u64,
+    /// Those whose key goes before that of the record before.
+    pub unordered: u64,
+    /// The first of these, counted from 0.
+    pub first_disorder: Option<u64>,
+    /// The first record.
+    #[serde(skip)]
+    pub first: [u8; RECORD],
+    /// The last one.
+    #[serde(skip)]
+    pub last: [u8; RECORD],
+}
+
+impl Validated {
+    /// Of these; nothing of none.
+    pub(super) fn of(records: &[[u8; RECORD]]) -> Option<Self> {
+        let (first, last) = (records.first()?, records.last()?);
+        let mut found = Self {
+            records: records.len() as u64,
+            checksum: sum::of(records),
+            duplicates: 0,
+            unordered: 0,
+            first_disorder: None,
+            first: *first,
+            last: *last,
+        };
+        let mut before = Benchmark.prefix(first);
+        for (at, record) in (1..).zip(&records[1..]) {
+            let key = Benchmark.prefix(record);
+            found.step(before.cmp(&key), at);
+            before = key;
+        }
+        Some(found)
+    }
+
+    /// Goes on with those that come next.
+    pub(super) fn join(&mut self, next: &Self) {
+        self.step(Benchmark.compare(&self.last, &next.first), self.records);
+        let inside = next.first_disorder.map(|at| self.records + at);
+        self.first_disorder = self.first_disorder.or(inside);
+        self.records += next.records;
+        self.checksum = self.checksum.wrapping_add(next.checksum);
+        self.duplicates += next.duplicates;
+        self.unordered += next.unordered;
+        self.last = next.last;
+    }
+
+    /// All of these, in order; nothing of none.
+    #[must_use]
+    pub fn whole(parts: &[Self]) -> Option<Self> {
+        let (first, rest) = parts.split_first()?;
+        let mut whole = first.clone();
+        rest.iter().for_each(|part| whole.join(part));
+        Some(whole)
+    }
+
+    /// How the record before record `at` compares with it.
+    fn step(&mut self, before: Ordering, at: u64) {
+        match before {
+            Ordering::Less => {}
+            Ordering::Equal => self.duplicates += 1,
+            Ordering::Greater => {
+                self.unordered += 1;
+                self.first_disorder = self.first_disorder.or(Some(at));
+            }
+        }
+    }
+
+    /// As in valsort's summaries of partitions: five numbers of 128 bits, the high half first, each half with its
+    /// lowest byte first; the first record, the last one.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let numbers =
+            [self.first_disorder.unwrap_or(0), self.unordered, self.records, self.duplicates];
+        let mut bytes: Vec<u8> = numbers.into_iter().flat_map(|n| wide(n.into())).collect();
+        bytes.extend(wide(self.checksum));
+        bytes.extend(self.first);
+        bytes.extend(self.last);
+        bytes
+    }
+
+    /// Of such bytes; nothing where they cannot be a summary.
+    pub(super) fn from_bytes(bytes: &[u8; BYTES]) -> Option<Self> {
+        let (numbers, records) = bytes.split_at(5 * 16);
+        let (numbers, _) = numbers.as_chunks::<16>();
+        let number = |at: usize| u64::try_from(narrow(&numbers[at])).ok();
+        let (disorder, unordered) = (number(0)?, number(1)?);
+        let (count, duplicates) = (number(2)?, number(3)?);
+        let (records, _) = records.as_chunks::<RECORD>();
+        // Each record but the first is at most one of these, and the first disorder is one of them.
+        let others = count.checked_sub(1)?;
+        let fits = unordered.checked_add(duplicates)? <= others && disorder <= others;
+        (fits && (disorder == 0) == (unordered == 0)).then_some(Self {
+            records: count,
+            checksum: narrow(&numbers[4]),
+            duplicates,
+            unordered,
+            first_disorder: (disorder != 0).then_some(disorder),
+            first: records[0],
+            last: records[1],
+        })
+    }
+}
+
+/// The high half, the low half.
+fn wide(number: u128) -> [u8; 16] {
+    number.rotate_right(64).to_le_bytes()
+}
+
+fn narrow(bytes: &[u8; 16]) -> u128 {
+    u128::from_le_bytes(*bytes).rotate_right(64)
+}
+
+fn hex<S: Serializer>(number: &u128, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{number:x}"))
+}

@@ -1,0 +1,210 @@
+//! What every pass of a sort has at hand.
+
+use crate::SortError;
+use crate::incore::{Batch, Keyed, Scratch, ranges};
+use crate::memory::{Buffer, PAGE};
+use crate::output::{Emitter, Output};
+use crate::partition::Partition;
+use crate::queue::{Op, Queue, Request};
+use crate::shape::Shape;
+use crate::stream::{Chunk, Extent};
+use crate::watch::Watch;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Bytes looked at in each place of a file whose keys are sampled.
+const SAMPLE: u64 = 4 * PAGE as u64;
+/// Places.
+const SAMPLES: u64 = 128;
+/// Records of a batch in memory whose keys are sampled.
+const SAMPLED: usize = 1 << 14;
+
+/// What every pass of a sort has at hand.
+pub struct Work<'a, S> {
+    pub shape: &'a S,
+    pub queue: &'a Queue,
+    pub watch: &'a Watch,
+    pub threads: usize,
+    pub seed: u64,
+}
+
+impl<S: Shape> Work<'_, S> {
+    /// Prefixes of keys from places all over the extents, which start with records; and the mean length of
+    /// a record.
+    pub fn sample(&self, extents: &[Extent]) -> Result<(Vec<u128>, f64), SortError> {
+        let all: u64 = extents.iter().map(|extent| extent.len).sum();
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed);
+        let (reply, replies) = channel();
+        let mut places: Vec<u64> = if all <= SAMPLE * SAMPLES {
+            (0..all.div_ceil(SAMPLE)).map(|block| block * SAMPLE).collect()
+        } else {
+            (0..SAMPLES).map(|_| random.next_u64() % all).collect()
+        };
+        places.sort_unstable();
+        let mut asked = Vec::new();
+        for (tag, &place) in (0u64..).zip(&places) {
+            let (mut place, mut extents) = (place, extents.iter());
+            let extent = loop {
+                let Some(extent) = extents.next() else { unreachable!("within all of them") };
+                if place < extent.len {
+                    break extent;
+                }
+                place -= extent.len;
+            };
+            place -= place % PAGE as u64;
+            let len = (extent.len - place).min(SAMPLE);
+            asked.push((place, len));
+            self.queue.ask(Request {
+                op: Op::Read,
+                file: extent.file.clone(),
+                offset: extent.offset + place,
+                buffer: Buffer::new(SAMPLE as usize),
+                part: 0..len as usize,
+                tag,
+                reply: reply.clone(),
+            });
+        }
+        let (mut sample, mut sampled) = (Vec::new(), 0);
+        for done in replies.iter().take(places.len()) {
+            done.result?;
+            let (place, len) = asked[done.tag as usize];
+            let bytes = &done.buffer.get()[..len as usize];
+            let first = if place == 0 { Some(0) } else { self.first(place, bytes) };
+            let Some(mut at) = first.filter(|&first| first < bytes.len()) else { continue };
+            let end = at + self.shape.whole(&bytes[at..]);
+            sampled += end - at;
+            while at < end {
+                let next = self.shape.end(bytes, at);
+                sample.push(self.shape.prefix(&bytes[at..next]));
+                at = next;
+            }
+        }
+        // Where no record is whole, they are longer than what was looked at.
+        let mean =
+            if sample.is_empty() { SAMPLE as f64 } else { sampled as f64 / sample.len() as f64 };
+        Ok((sample, mean))
+    }
+
+    /// Where the first record starts in bytes from the middle of a file.
+    fn first(&self, place: u64, bytes: &[u8]) -> Option<usize> {
+        match self.shape.length() {
+            Some(length) => Some((place.next_multiple_of(length as u64) - place) as usize),
+            None => Some(memchr::memchr(self.shape.separator()?, bytes)? + 1),
+        }
+    }
+
+    /// Prefixes of keys from all over a batch of so many records.
+    fn sample_chunks(&self, chunks: &[Chunk]) -> Vec<u128> {
+        let each = (SAMPLED / chunks.len().max(1)).max(4);
+        let mut sample = Vec::new();
+        for chunk in chunks {
+            let bytes = &chunk.bytes()[chunk.start..];
+            let step = (bytes.len() / each).max(1) as u64;
+            for place in (0..bytes.len() as u64).step_by(step as usize) {
+                let from = &bytes[place as usize..];
+                let first = if place == 0 { Some(0) } else { self.first(place, from) };
+                if let Some(at) = first.filter(|&at| at < from.len()) {
+                    let end = self.shape.end(from, at);
+                    sample.push(self.shape.prefix(&from[at..end]));
+                }
+            }
+        }
+        sample
+    }
+
+    /// Sorts a batch by one thread and writes it from byte `at` of the output on.
+    pub fn sort_batch(
+        &self,
+        chunks: &[Chunk],
+        records: u64,
+        (output, at): (&Output<'_>, u64),
+        scratch: &mut Scratch,
+        entries: &mut Vec<u128>,
+    ) -> Result<(), SortError> {
+        let partition = Partition::new(self.sample_chunks(chunks), ranges(records));
+        let (shape, partition) = (self.shape, &partition);
+        let keyed = chunks.iter().enumerate();
+        let keyed =
+            keyed.map(|(number, chunk)| Keyed::new(shape, chunk, number, partition, scratch));
+        let keyed: Vec<Keyed> = keyed.collect();
+        let batch = Batch { shape, partition, chunks, keyed: &keyed };
+        let mut emitter = Emitter::new(output, at)?;
+        batch.emit(0..batch.ranges(), entries, &mut emitter)?;
+        emitter.finish()
+    }
+
+    /// Sorts a batch by all threads and writes it from byte `at` of the output on, `group` bytes or
+    /// more at a time.
+    pub fn emit_all(
+        &self,
+        batch: &Batch<'_, S>,
+        (output, mut at): (&Output<'_>, u64),
+        group: u64,
+    ) -> Result<(), SortError> {
+        let mut groups = Vec::new();
+        let (mut first, mut bytes) = (0, 0);
+        for range in 0..batch.ranges() {
+            bytes += batch.bytes(range);
+            if bytes >= group || range + 1 == batch.ranges() {
+                groups.push((first..range + 1, at));
+                at += std::mem::take(&mut bytes);
+                first = range + 1;
+            }
+        }
+        let next = AtomicUsize::new(0);
+        self.on_all(|failed| {
+            let mut entries = Vec::new();
+            while let Some((ranges, at)) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
+                failed.check(self.watch)?;
+                let mut emitter = Emitter::new(output, *at)?;
+                batch.emit(ranges.clone(), &mut entries, &mut emitter)?;
+                emitter.finish()?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Runs `work` on every thread; it looks at what it is given for errors of the others.
+    pub fn on_all(
+        &self,
+        work: impl Fn(&Failed) -> Result<(), SortError> + Sync,
+    ) -> Result<(), SortError> {
+        let failed = Failed::default();
+        thread::scope(|scope| {
+            for _ in 0..self.threads {
+                scope.spawn(|| failed.note(work(&failed)));
+            }
+        });
+        failed.result()
+    }
+}
+
+/// The first error of several threads.
+#[derive(Default)]
+pub struct Failed {
+    first: Mutex<Option<SortError>>,
+    any: AtomicBool,
+}
+
+impl Failed {
+    /// Keeps an error where it is the first.
+    pub fn note(&self, result: Result<(), SortError>) {
+        if let Err(error) = result {
+            self.any.store(true, Ordering::Relaxed);
+            self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+    }
+
+    /// An error where there was one, or the work is to stop.
+    pub fn check(&self, watch: &Watch) -> Result<(), SortError> {
+        if self.any.load(Ordering::Relaxed) { Err(SortError::Interrupted) } else { watch.check() }
+    }
+
+    pub fn result(self) -> Result<(), SortError> {
+        self.first.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    }
+}
