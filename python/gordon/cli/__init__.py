@@ -25,6 +25,7 @@ COMMANDS = {
     ),
     "sort": ("gordon.cli.sort:sort", "Sort files: run, generate, validate."),
     "block": ("gordon.cli.block:block", "Keep data in simulated flash: a block device over NBD."),
+    "sort": ("gordon.cli.sort:sort", "Sort files larger than memory; what it takes elsewhere."),
     "parts": ("gordon.cli.parts:parts", "List the catalogue of parts, or show one."),
     "spaces": ("gordon.cli.spaces:spaces", "List the design spaces, or show one."),
     "schema": ("gordon.cli.schema:schema", "Print the JSON Schema of a kind of file."),

@@ -7,6 +7,7 @@ import click
 
 from gordon.cli import WithDefault, options
 from gordon.cli.sort_data import generate, validate
+from gordon.cli.sort_systems import extrapolate
 
 
 class Sort(WithDefault):
@@ -48,6 +49,12 @@ def _transfer(what: str, of: str) -> options.Decorator:
     type=click.Choice(["auto", "one-pass", "distribute", "merge"]),
     help="All in memory; buckets of ranges of keys, then each sorted; sorted runs, then merged. "
     "auto: the first that fits.  [default: auto]",
+)
+@click.option(
+    "--preset",
+    metavar="NAME",
+    help="Sizes of transfers that the JouleSort paper found best on one of its systems: 1B, 2, "
+    "3B-3E, 4C-4G.",
 )
 @_transfer("input", "read of the input")
 @_transfer("output", "write of the output")
@@ -102,3 +109,4 @@ def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
 
 sort.add_command(generate)
 sort.add_command(validate)
+sort.add_command(extrapolate)

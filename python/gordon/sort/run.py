@@ -29,6 +29,8 @@ class How:
     """Folders of temporary files, which take turns; without any, that of the output."""
     method: str = "auto"
     """One of `METHODS`."""
+    preset: str | None = None
+    """Sizes of transfers of one of the JouleSort paper's systems, by its name: `3B`."""
     input_transfer: str | None = None
     """Bytes of a read of the input."""
     output_transfer: str | None = None
@@ -68,8 +70,15 @@ def settings(config: Path | None, options: dict[str, Any]) -> dict[str, Any]:
             raise _core.GordonError(f"{origin}: cannot read it: {error}") from None
         found = json.loads(_core.load_toml("sort", text, origin))
     (how,) = dealt(options, How)
+    if how.preset is not None:
+        from gordon.sort.presets import transfer_sizes
+
+        sizes = zip(("input", "output", "temp"), transfer_sizes(how.preset), strict=True)
+        found["transfers"] |= {name: f"{size}B" for name, size in sizes if size is not None}
     for name in options:
         value = getattr(how, name)
+        if name == "preset":
+            continue
         if name.endswith("_transfer"):
             found["transfers"][name.removesuffix("_transfer")] = value
         elif name == "buffered":
