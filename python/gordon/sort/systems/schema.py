@@ -4,7 +4,6 @@ A table is read by the fields of its dataclass: an unknown key is an error that 
 """
 
 import dataclasses
-import math
 import re
 import types
 import typing
