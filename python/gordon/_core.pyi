@@ -32,6 +32,7 @@ def trace_convert(
     time_unit_ns: int | None = None,
     event: str | None = None,
 ) -> str: ...
+def sort_run(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...
 def io_target(path: str) -> str:
     """What a file or a block device is."""
 

@@ -250,7 +250,7 @@ impl Job {
                 drop(stream);
                 clock.end("distribute");
                 len = buckets.iter().map(|bucket| bucket.bytes).sum();
-                let how = (plan.load.0, limits.transfer, plan.workers);
+                let how = (plan.load.0 * plan.workers as u64, limits.transfer, plan.workers);
                 let large = distribute::gather(work, &buckets, &output, how)?;
                 large_buckets = large.len();
                 for (bucket, at) in large {

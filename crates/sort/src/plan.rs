@@ -69,7 +69,7 @@ const LEAST: u64 = 64 << 10;
 /// The least memory: some transfers of the least size.
 const LEAST_MEMORY: u64 = 1 << 20;
 /// A bucket is larger than the mean by chance: the sample is finite.
-const UNEVEN: f64 = 1.3;
+const UNEVEN: f64 = 1.2;
 /// Reads of the input under way.
 const DEPTH: usize = 4;
 
