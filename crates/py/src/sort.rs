@@ -10,11 +10,7 @@ use std::sync::atomic::Ordering;
 /// Sorts what `config` (JSON) names; `tick(done, total)` hears of bytes read and written.
 #[pyfunction]
 #[pyo3(signature = (config, tick=None))]
-pub fn sort_run(
-    py: Python<'_>,
-    config: &str,
-    tick: Option<Bound<'_, PyAny>>,
-) -> PyResult<String> {
+pub fn sort_run(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -> PyResult<String> {
     let job: Job = from_json(config, "sort").map_err(raise)?;
     let report = watch_sort(py, tick, |watch| job.run(&Benchmark, watch))?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)

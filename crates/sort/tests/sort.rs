@@ -1,6 +1,6 @@
 //! Sorted files against a model, for each kind of input, way and memory.
 
-use gordon_sort::{Benchmark, Job, Method, Partial, Report, Shape, SortError, Watch};
+use gordon_sort::{Benchmark, Job, Method, Partial, Report, Settings, Shape, SortError, Watch};
 use gordon_units::Bytes;
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -65,9 +65,7 @@ fn job(folder: &Path, inputs: &[&str], method: Method, memory: u64) -> Job {
     let text = serde_json::json!({
         "inputs": inputs.iter().map(|name| folder.join(name)).collect::<Vec<_>>(),
         "output": folder.join("out"),
-        "memory": Bytes(memory).to_string(),
-        "method": method,
-        "threads": 2,
+        "settings": { "memory": Bytes(memory).to_string(), "method": method, "threads": 2 },
     });
     serde_json::from_value(text).expect("a job")
 }
@@ -151,13 +149,13 @@ proptest! {
         let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
         let mut job = job(folder.path(), &inputs, method, 1 << memory);
         let size = |bits: u32| Some(Bytes(1 << bits));
-        job.transfers.input = size(sizes[0]);
-        job.transfers.output = size(sizes[1]);
-        job.transfers.temp = size(sizes[2]);
-        job.overwrite = overwrite;
-        job.seed = seed;
+        job.settings.transfers.input = size(sizes[0]);
+        job.settings.transfers.output = size(sizes[1]);
+        job.settings.transfers.temp = size(sizes[2]);
+        job.settings.overwrite = overwrite;
+        job.settings.seed = seed;
         if buffered {
-            job.mode = gordon_sort::Mode::Buffered;
+            job.settings.mode = gordon_sort::Mode::Buffered;
         }
         match run(&job, &Benchmark) {
             Ok(report) => {
@@ -181,11 +179,11 @@ fn a_part_of_a_record_is_refused_kept_or_dropped() {
     let error = run(&job, &Benchmark).expect_err("a part").to_string();
     assert!(error.contains("8 bytes at byte 100000"), "{error}");
     assert_eq!(names(folder.path()), ["in"]);
-    job.partial_last = Partial::Keep;
+    job.settings.partial_last = Partial::Keep;
     assert_eq!(run(&job, &Benchmark).expect("kept").partial_bytes, 8);
     let kept = [&expected[..], b"the rest"].concat();
     assert!(fs::read(&job.output).expect("an output") == kept);
-    job.partial_last = Partial::Drop;
+    job.settings.partial_last = Partial::Drop;
     run(&job, &Benchmark).expect("dropped");
     assert!(fs::read(&job.output).expect("an output") == expected);
 }
@@ -196,10 +194,10 @@ fn the_output_may_be_the_input() {
     let bytes = records(Keys::Uniform, 30_000, 1);
     fs::write(folder.path().join("out"), &bytes).expect("written");
     let mut job = job(folder.path(), &["out"], Method::Distribute, 2 << 20);
-    job.overwrite = true;
+    job.settings.overwrite = true;
     let error = run(&job, &Benchmark).expect_err("it would be destroyed").to_string();
     assert!(error.contains("it is the input too"), "{error}");
-    job.overwrite = false;
+    job.settings.overwrite = false;
     run(&job, &Benchmark).expect("sorted");
     assert!(fs::read(&job.output).expect("an output") == model(&bytes));
     assert_eq!(names(folder.path()), ["out"]);
@@ -248,18 +246,26 @@ fn what_cannot_be_is_told() {
     let folder = TempDir::new().expect("a folder");
     fs::write(folder.path().join("in"), records(Keys::Uniform, 10, 1)).expect("written");
     let good = job(folder.path(), &["in"], Method::Auto, 8 << 20);
+    let with = |change: fn(&mut Settings)| {
+        let mut job = good.clone();
+        change(&mut job.settings);
+        job
+    };
     let cases: [(&str, Job); 5] = [
         ("cannot open it", Job { inputs: vec![folder.path().join("none")], ..good.clone() }),
         ("neither a regular file", Job { inputs: vec![folder.path().into()], ..good.clone() }),
         ("not a regular file", Job { output: folder.path().into(), ..good.clone() }),
-        ("less than 1MiB", Job { memory: Bytes(1000), ..good.clone() }),
+        ("less than 1MiB", with(|settings| settings.memory = Some(Bytes(1000)))),
         ("cannot open it", Job { output: folder.path().join("none/out"), ..good.clone() }),
     ];
     for (expected, job) in cases {
         let error = run(&job, &Benchmark).expect_err(expected).to_string();
         assert!(error.contains(expected), "{error}");
     }
-    let none = Job { temp: vec![folder.path().join("none")], method: Method::Merge, ..good };
+    let none = with(|settings| {
+        settings.temp = vec!["none".into()];
+        settings.method = Method::Merge;
+    });
     assert!(run(&none, &Benchmark).is_err());
     assert_eq!(names(folder.path()), ["in"]);
 }

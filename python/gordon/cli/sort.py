@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from gordon.cli import WithDefault, options
+from gordon.cli.sort_data import generate, validate
 from gordon.cli.sort_systems import extrapolate
 
 
@@ -46,10 +47,14 @@ def _transfer(what: str, of: str) -> options.Decorator:
 @click.option(
     "--method",
     type=click.Choice(["auto", "one-pass", "distribute", "merge"]),
-    default="auto",
-    show_default=True,
     help="All in memory; buckets of ranges of keys, then each sorted; sorted runs, then merged. "
-    "auto: the first that fits.",
+    "auto: the first that fits.  [default: auto]",
+)
+@click.option(
+    "--preset",
+    metavar="NAME",
+    help="Sizes of transfers that the JouleSort paper found best on one of its systems: 1B, 2, "
+    "3B-3E, 4C-4G.",
 )
 @_transfer("input", "read of the input")
 @_transfer("output", "write of the output")
@@ -67,12 +72,17 @@ def _transfer(what: str, of: str) -> options.Decorator:
 @click.option(
     "--partial-last",
     type=click.Choice(["refuse", "keep", "drop"]),
-    default="refuse",
-    show_default=True,
-    help="A part of a record at the end of a file: an error, put at the output's end, left out.",
+    help="A part of a record at the end of a file: an error, put at the output's end, left out.  "
+    "[default: refuse]",
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of sampled places."
+    "--seed", type=click.IntRange(0), metavar="N", help="Of sampled places.  [default: 0]"
+)
+@click.option(
+    "--config",
+    metavar="FILE",
+    help="Settings in TOML (`gordon schema sort`), as `gordon sort tune` writes them; options go "
+    "before them.",
 )
 @options.json_out
 def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
@@ -97,4 +107,6 @@ def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
     sort_view.show(terminal.messages() if silent else terminal.data(), result.report)
 
 
+sort.add_command(generate)
+sort.add_command(validate)
 sort.add_command(extrapolate)

@@ -13,7 +13,9 @@ from typing import Any
 from gordon import __version__, _core
 from gordon.runs import Path, Progress, dealt
 
+#: How records come to their places.
 METHODS = ("auto", "one-pass", "distribute", "merge")
+#: What becomes of a part of a record at the end of a file.
 PARTIAL = ("refuse", "keep", "drop")
 
 
@@ -27,6 +29,8 @@ class How:
     """Folders of temporary files, which take turns; without any, that of the output."""
     method: str = "auto"
     """One of `METHODS`."""
+    preset: str | None = None
+    """Sizes of transfers of one of the JouleSort paper's systems, by its name: `3B`."""
     input_transfer: str | None = None
     """Bytes of a read of the input."""
     output_transfer: str | None = None
@@ -55,54 +59,66 @@ class Result:
         return f"<gordon.sort.Result {self.report['bytes']} bytes in {self.report['time_s']:.3g} s>"
 
 
-def available() -> int:
-    """Bytes of memory that can be had without swapping."""
-    for line in File("/proc/meminfo").read_text().splitlines():
-        name, _, value = line.partition(":")
-        if name == "MemAvailable":
-            return int(value.split()[0]) * 1024
-    raise _core.GordonError("/proc/meminfo: no MemAvailable", "--memory SIZE")
+def settings(config: Path | None, options: dict[str, Any]) -> dict[str, Any]:
+    """The core's settings: those of a TOML file, and over them the options that are given."""
+    found: dict[str, Any] = {"transfers": {}}
+    if config is not None:
+        origin = fspath(config)
+        try:
+            text = File(config).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise _core.GordonError(f"{origin}: cannot read it: {error}") from None
+        found = json.loads(_core.load_toml("sort", text, origin))
+    (how,) = dealt(options, How)
+    if how.preset is not None:
+        from gordon.sort.presets import transfer_sizes
+
+        sizes = zip(("input", "output", "temp"), transfer_sizes(how.preset), strict=True)
+        found["transfers"] |= {name: f"{size}B" for name, size in sizes if size is not None}
+    for name in options:
+        value = getattr(how, name)
+        if name == "preset":
+            continue
+        if name.endswith("_transfer"):
+            found["transfers"][name.removesuffix("_transfer")] = value
+        elif name == "buffered":
+            found["mode"] = "buffered" if value else "direct"
+        elif name == "temp":
+            found[name] = [fspath(path) for path in value]
+        else:
+            found[name] = value
+    return found
 
 
 def run(
     inputs: Path | Sequence[Path],
     output: Path,
     *,
+    config: Path | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Result:
-    """Sorts files, one after the other the input, into one. Options are those of `How`; `progress`
-    is called with (done, total) bytes. The output appears when it is whole and durable."""
-    (how,) = dealt(options, How)
+    """Sorts files, one after the other the input, into one. Options are those of `How`; they go
+    before those of the TOML file `config` (`gordon schema sort`). `progress` is called with (done,
+    total) bytes. The output appears when it is whole and durable."""
     files = [inputs] if isinstance(inputs, str | os.PathLike) else list(inputs)
-    memory = available() // 2 if how.memory is None else _core.parse_bytes(how.memory)
-    transfers = {name: getattr(how, f"{name}_transfer") for name in ("input", "output", "temp")}
-    config = {
+    job = {
         "inputs": [fspath(path) for path in files],
         "output": fspath(output),
-        "memory": f"{memory}B",
-        "temp": [fspath(path) for path in how.temp],
-        "method": how.method,
-        "transfers": {name: size for name, size in transfers.items() if size is not None},
-        "threads": how.threads,
-        "mode": "buffered" if how.buffered else "direct",
-        "overwrite": how.overwrite,
-        "partial_last": how.partial_last,
-        "seed": how.seed,
+        "settings": settings(config, options),
     }
     start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF)
-    report: dict[str, Any] = json.loads(_core.sort_run(json.dumps(config), progress))
+    report: dict[str, Any] = json.loads(_core.sort_run(json.dumps(job), progress))
     spent, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_SELF)
-    user, system = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
     return Result(
         {
             "version": __version__,
             "kind": "measured",
-            "config": config,
+            **job,
             **report,
             "time_s": spent,
-            "cpu_user_s": user,
-            "cpu_system_s": system,
+            "cpu_user_s": after.ru_utime - before.ru_utime,
+            "cpu_system_s": after.ru_stime - before.ru_stime,
             "peak_resident_bytes": after.ru_maxrss * 1024,
         }
     )
