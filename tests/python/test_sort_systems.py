@@ -251,6 +251,8 @@ files = { drive = "plain", count = 200 }
     gather = row(told, "b")["modelled"]["phases"][-1]
     assert gather["limit"] == "processor"
     assert gather["time_s"] == pytest.approx(2 * 8 / 2)
+    faster = extrapolate("own.toml", measured="run.json", home="b")
+    assert row(faster, "a")["modelled"]["phases"][-1]["limits_s"]["processor"] == 8 / 2 / 2
     nowhere = dict(RUN)
     del nowhere["system"]
     Path("run.json").write_text(json.dumps(nowhere), encoding="utf-8")
@@ -318,6 +320,8 @@ def test_bad_systems_are_one_error(
         (("--set", "records.x=3"), "`records` is not a table but a value"),
         (("--from", "none.json"), "cannot read the run none.json"),
         (("--from", "own.toml"), "own.toml: no JSON"),
+        (("--from", "run.json", "--on", "c"), "the run's system: no system `c`"),
+        (("--on", "a"), "--on a: no run to be on it"),
         (("--plot", "x.txt"), "cannot draw x.txt"),
         (("--json", "no/x.json"), "no folder no"),
     ],

@@ -28,7 +28,8 @@ class Run:
     system: str | None
 
 
-def read(path: str | PathLike[str]) -> Run:
+def read(path: str | PathLike[str], home: str | None = None) -> Run:
+    """The run; `home` stands for its own `system`."""
     where = fspath(path)
     try:
         told = json.loads(Path(where).read_text(encoding="utf-8"))
@@ -47,7 +48,7 @@ def read(path: str | PathLike[str]) -> Run:
     if records < 1 or records != int(records):
         raise GordonError(f"{where}: records: {records:g} is no count")
     power = _number(told, "power_w", where) if told.get("power_w") is not None else None
-    system = told.get("system")
+    system = home or told.get("system")
     if system is not None and not isinstance(system, str):
         raise GordonError(f"{where}: system: {system!r} is not the name of a system")
     made = [

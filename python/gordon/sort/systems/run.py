@@ -20,11 +20,13 @@ def extrapolate(
     systems: str | PathLike[str] | None = None,
     *,
     measured: str | PathLike[str] | None = None,
+    home: str | None = None,
     set_values: Sequence[str] = (),
 ) -> Json:
     """Time, power and records/J of the systems of a TOML file, or of the JouleSort paper's.
 
-    `measured`: a sort of one's own as JSON, asked of them in the place of the paper's.
+    `measured`: a sort of one's own as JSON, asked of them in the place of the paper's;
+    `home`: the system that it was on, where its file does not say so.
     `set_values`: `KEY=VALUE`, values changed for this run.
     """
     where = fspath(systems) if systems is not None else ""
@@ -33,7 +35,9 @@ def extrapolate(
     else:
         table, names = data.joined(data.read(systems), where)
     data.change(table, list(set_values))
-    mine = own.read(measured) if measured is not None else None
+    mine = own.read(measured, home) if measured is not None else None
+    if mine is None and home is not None:
+        raise GordonError(f"--on {home}: no run to be on it", "--from FILE")
     with _errors_in(where):
         parts = Parts(schema.read(Systems, table, ""))
         work = fit.Work(parts)
