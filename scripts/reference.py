@@ -20,7 +20,7 @@ from gordon.cli import gordon
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/REFERENCE.md"
 WIDTH = 90
-KINDS = ("space", "cpu", "memory", "network", "overhead", "flash", "disk", "drive")
+KINDS = ("space", "cpu", "memory", "network", "overhead", "flash", "disk", "drive", "sort")
 
 
 def commands(command: click.Command, parent: click.Context | None, name: str) -> Iterator[str]:

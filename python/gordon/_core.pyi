@@ -32,6 +32,7 @@ def trace_convert(
     time_unit_ns: int | None = None,
     event: str | None = None,
 ) -> str: ...
+def sort_run(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...
 def io_target(path: str) -> str:
     """What a file or a block device is."""
 
@@ -58,6 +59,23 @@ def cache_policies() -> list[tuple[str, str, str]]:
     """Name, what goes next, what it follows."""
 
 def web_generate(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...
+def sort_generate(
+    output: str,
+    records: int,
+    start: int = 0,
+    ascii: bool = False,
+    skewed: bool = False,
+    tick: Callable[[int, int], None] | None = None,
+) -> str: ...
+def sort_validate(
+    paths: list[str],
+    records: int | None = None,
+    summaries: bool = False,
+    summary: str | None = None,
+    tick: Callable[[int, int], None] | None = None,
+) -> str:
+    """What each comes to, and the whole."""
+
 def load_toml(kind: str, text: str, origin: str) -> str: ...
 def schema(kind: str) -> str: ...
 def block_create(config: str) -> str: ...

@@ -24,8 +24,9 @@ ARROWS: dict[str, set[str]] = {
     "io": {"units"},
     "store": {"ftl", "nand", "units"},
     "nbd": {"device", "nand", "store", "units"},
+    "sort": {"units"},
     "testkit": {"ftl", "nand", "units"},
-    "py": {"cluster", "device", "io", "nbd", "replay", "store", "trace", "units"},
+    "py": {"cluster", "device", "io", "nbd", "replay", "sort", "store", "trace", "units"},
 }
 
 #: Rooms without files, sockets, clocks and threads: they do not even link the standard library.

@@ -5,13 +5,24 @@ use gordon_device::{disk, ssd};
 use gordon_replay::cache::flashcache::Design;
 pub use gordon_replay::parse::{ConfigError, from_json};
 use gordon_replay::parse::{from_toml, nearest, to_json};
+use gordon_sort::Settings;
 use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// The kinds of config, by the names users give them.
-pub const KINDS: [&str; 9] =
-    ["space", "cpu", "memory", "network", "overhead", "flash", "disk", "drive", "flashcache"];
+pub const KINDS: [&str; 10] = [
+    "space",
+    "cpu",
+    "memory",
+    "network",
+    "overhead",
+    "flash",
+    "disk",
+    "drive",
+    "flashcache",
+    "sort",
+];
 
 /// Calls `$run::<T>($args)` with the type of config `$kind`, or answers with the kinds there are.
 macro_rules! by_kind {
@@ -26,6 +37,7 @@ macro_rules! by_kind {
             "disk" => Ok($run::<disk::Config>($($arg),*)),
             "drive" => Ok($run::<disk::classic::ClassicConfig>($($arg),*)),
             "flashcache" => Ok($run::<Design>($($arg),*)),
+            "sort" => Ok($run::<Settings>($($arg),*)),
             other => Err(unknown_kind(other)),
         }
     };

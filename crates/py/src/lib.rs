@@ -9,6 +9,7 @@ mod io;
 mod probe;
 mod run;
 mod sort;
+mod sort_data;
 mod survey;
 mod trace;
 mod watch;
@@ -89,6 +90,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(block::block_check, module)?)?;
     module.add_function(wrap_pyfunction!(block::block_wear, module)?)?;
     module.add_function(wrap_pyfunction!(block::block_image, module)?)?;
+    module.add_function(wrap_pyfunction!(sort_data::sort_generate, module)?)?;
+    module.add_function(wrap_pyfunction!(sort_data::sort_validate, module)?)?;
     module.add_function(wrap_pyfunction!(survey::survey, module)?)?;
     module.add_function(wrap_pyfunction!(survey::node_power, module)?)?;
     Ok(())

@@ -6,8 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Bytes of a block: 40 times 102,400, the least that is whole records of 100 and whole pages of 4096.
-pub const BLOCK: usize = 40 * 102_400;
+/// Bytes of a block: whole records of 100 and whole pages of 4096, of which 102,400 are the fewest.
+pub const BLOCK: usize = 40 * PIECE;
+
+/// Bytes of a part of a block that stays in a core's cache while it is worked on twice.
+pub const PIECE: usize = 102_400;
 
 /// Threads besides one for each core: so many wait for the device while the others work.
 const WAITING: usize = 4;

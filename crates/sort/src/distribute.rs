@@ -13,7 +13,7 @@ use crate::stream::{Chunk, Stream};
 use crate::work::Work;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// A piece of a bucket in a temporary file: whole records from a page on.
 #[derive(Clone, Debug)]
@@ -125,6 +125,31 @@ pub fn scatter<S: Shape>(
     Ok(buckets)
 }
 
+/// Memory that workers share.
+struct Budget {
+    all: u64,
+    left: Mutex<u64>,
+    changed: Condvar,
+}
+
+impl Budget {
+    fn new(all: u64) -> Self {
+        Self { all, left: Mutex::new(all), changed: Condvar::new() }
+    }
+
+    /// Waits until so much is left; what is more than all has all.
+    fn with<T>(&self, bytes: u64, work: impl FnOnce() -> T) -> T {
+        let bytes = bytes.min(self.all);
+        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let enough = self.changed.wait_while(left, |left| *left < bytes);
+        *enough.unwrap_or_else(PoisonError::into_inner) -= bytes;
+        let result = work();
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner) += bytes;
+        self.changed.notify_all();
+        result
+    }
+}
+
 /// Buffers that buckets are read into, used again.
 #[derive(Default)]
 pub struct Spare(Mutex<Vec<Buffer>>);
@@ -178,8 +203,8 @@ fn read<S: Shape>(
     failed.map(|()| chunks)
 }
 
-/// Sorts the buckets that fit in `most` bytes each and writes them, `workers` at a time; answers with
-/// the others, and where each belongs.
+/// Sorts the buckets that fit in `most` bytes and writes them, as many of `workers` at a time as have
+/// place there; answers with the others, and where each belongs.
 pub fn gather<S: Shape>(
     work: &Work<'_, S>,
     buckets: &[Bucket],
@@ -193,7 +218,7 @@ pub fn gather<S: Shape>(
         if bucket.is_equal {
             // As they came, a part at a time.
             let mut from = at;
-            let parts = (most / (room as u64 + PAGE as u64)).clamp(1, MOST_CHUNKS as u64);
+            let parts = (most / workers as u64 / room as u64).clamp(1, MOST_CHUNKS as u64);
             for blocks in bucket.blocks.chunks(parts as usize) {
                 tasks.push((blocks, bucket, from));
                 from += blocks.iter().map(|block| block.len).sum::<u64>();
@@ -206,15 +231,19 @@ pub fn gather<S: Shape>(
         at += bucket.bytes;
     }
     let next = AtomicUsize::new(0);
-    let spare = Spare::default();
+    let (spare, budget) = (Spare::default(), Budget::new(most));
     let work = Work { threads: workers, ..*work };
     work.on_all(|failed| {
         let (mut scratch, mut entries) = (Scratch::default(), Vec::new());
         while let Some(&(blocks, bucket, at)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
             failed.check(work.watch)?;
-            let chunks = read(&work, blocks, room, &spare)?;
-            work.sort_batch(&chunks, bucket.records, (output, at), &mut scratch, &mut entries)?;
-            spare.give_back(chunks);
+            budget.with(blocks.iter().map(|block| block.len).sum(), || {
+                let chunks = read(&work, blocks, room, &spare)?;
+                let to = (output, at);
+                work.sort_batch(&chunks, bucket.records, to, &mut scratch, &mut entries)?;
+                spare.give_back(chunks);
+                Ok(())
+            })?;
         }
         Ok(())
     })?;

@@ -4,6 +4,7 @@ use crate::SortError;
 use crate::memory::PAGE;
 use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
 use rustix::io::Errno;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, OpenOptions};
 use std::io::{Error, ErrorKind};
@@ -11,7 +12,7 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Whether the page cache is gone past.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Past it, where the file system can: nothing is copied, and nothing else is pushed out.
@@ -74,10 +75,6 @@ impl File {
             options.open(path).map_err(|error| SortError::system(path, "open it", error))?;
         let direct = direct(path, mode, options)?;
         Ok(Self { path: path.into(), cached, direct })
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     pub fn len(&self) -> Result<u64, SortError> {

@@ -100,13 +100,22 @@ impl Keyed {
 
 /// Chunks and their entries, all by one partition.
 pub struct Batch<'a, S> {
-    pub shape: &'a S,
-    pub partition: &'a Partition,
-    pub chunks: &'a [Chunk],
-    pub keyed: &'a [Keyed],
+    shape: &'a S,
+    partition: &'a Partition,
+    bytes: Vec<&'a [u8]>,
+    keyed: &'a [Keyed],
 }
 
-impl<S: Shape> Batch<'_, S> {
+impl<'a, S: Shape> Batch<'a, S> {
+    pub fn new(
+        shape: &'a S,
+        partition: &'a Partition,
+        chunks: &'a [Chunk],
+        keyed: &'a [Keyed],
+    ) -> Self {
+        Self { shape, partition, bytes: chunks.iter().map(Chunk::bytes).collect(), keyed }
+    }
+
     /// How many ranges there are.
     pub fn ranges(&self) -> usize {
         self.partition.len()
@@ -151,13 +160,15 @@ impl<S: Shape> Batch<'_, S> {
         }
     }
 
-    fn place(&self, entry: u128) -> (&[u8], usize) {
+    #[inline]
+    fn place(&self, entry: u128) -> (&'a [u8], usize) {
         // The low bits are the place.
         let chunk = (entry as u64 >> START_BITS) as usize % MOST_CHUNKS;
-        (self.chunks[chunk].bytes(), entry as u32 as usize)
+        (self.bytes[chunk], entry as u32 as usize)
     }
 
-    fn record(&self, entry: u128) -> &[u8] {
+    #[inline]
+    fn record(&self, entry: u128) -> &'a [u8] {
         let (bytes, start) = self.place(entry);
         &bytes[start..self.shape.end(bytes, start)]
     }

@@ -16,15 +16,17 @@ use crate::watch::Watch;
 use crate::work::Work;
 use gordon_units::Bytes;
 use rustix::time::{ClockId, clock_gettime};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Instant;
 
 /// What becomes of a part of a record at the end of a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Partial {
     /// It is an error.
@@ -36,6 +38,32 @@ pub enum Partial {
     Drop,
 }
 
+/// How a sort is carried out; but for `partial_last` nothing here changes its result.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// The most memory for records and buffers; without it, half of what is available.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Bytes>,
+    /// Folders of temporary files, which take turns; without any, the output's.
+    pub temp: Vec<PathBuf>,
+    /// How records come to their places.
+    pub method: Method,
+    /// Sizes of transfers.
+    pub transfers: Transfers,
+    /// Threads that sort; 0 for one a core.
+    pub threads: usize,
+    /// Whether the page cache is gone past.
+    pub mode: Mode,
+    /// Writes into the file that is there, so that its place on the device is used again: while the sort
+    /// runs, it is neither the old nor the new one.
+    pub overwrite: bool,
+    /// What becomes of a part of a record at the end of a file.
+    pub partial_last: Partial,
+    /// Of the places where keys are sampled.
+    pub seed: u64,
+}
+
 /// What is to be sorted, and how.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,33 +72,9 @@ pub struct Job {
     pub inputs: Vec<PathBuf>,
     /// Where the records go.
     pub output: PathBuf,
-    /// The most memory for records and buffers.
-    pub memory: Bytes,
-    /// Folders of temporary files, which take turns.
-    #[serde(default)]
-    pub temp: Vec<PathBuf>,
     /// How.
     #[serde(default)]
-    pub method: Method,
-    /// Sizes of transfers.
-    #[serde(default)]
-    pub transfers: Transfers,
-    /// Threads that sort; 0 for one a core.
-    #[serde(default)]
-    pub threads: usize,
-    /// Whether the page cache is gone past.
-    #[serde(default)]
-    pub mode: Mode,
-    /// Writes into the file that is there, so that its place on the device is used again: while the sort
-    /// runs, it is neither the old nor the new one.
-    #[serde(default)]
-    pub overwrite: bool,
-    /// What becomes of a part of a record.
-    #[serde(default)]
-    pub partial_last: Partial,
-    /// Of the places where keys are sampled.
-    #[serde(default)]
-    pub seed: u64,
+    pub settings: Settings,
 }
 
 /// A part of a sort: what it moved, and what that cost.
@@ -91,6 +95,8 @@ pub struct Phase {
 /// What a sort did. Times are measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
+    /// The most memory that it was to take.
+    pub memory_bytes: u64,
     /// What was planned.
     pub plan: Plan,
     /// Bytes of records sorted.
@@ -157,6 +163,16 @@ impl<'a> Clock<'a> {
     }
 }
 
+/// Half of the memory that can be had without swapping.
+fn available() -> Result<u64, SortError> {
+    let path = Path::new("/proc/meminfo");
+    let text = fs::read_to_string(path).map_err(|e| SortError::system(path, "read it", e))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    let none = || SortError::impossible("memory", "the system does not tell it", "--memory SIZE");
+    Ok(kib.ok_or_else(none)? * 1024 / 2)
+}
+
 impl Job {
     /// Sorts records of this shape.
     ///
@@ -167,7 +183,7 @@ impl Job {
         let queue = Queue::default();
         thread::scope(|scope| {
             // A few for each device that may be asked.
-            queue.start(scope, 4 + 4 * self.temp.len().max(1));
+            queue.start(scope, 4 + 4 * self.settings.temp.len().max(1));
             let _closes = Close(&queue);
             self.sort(shape, &queue, watch)
         })
@@ -177,12 +193,12 @@ impl Job {
     fn extents<S: Shape>(&self, shape: &S) -> Result<(Vec<Extent>, Vec<Extent>), SortError> {
         let (mut extents, mut partial) = (Vec::new(), Vec::new());
         for path in &self.inputs {
-            let file = Arc::new(File::open(path, self.mode)?);
+            let file = Arc::new(File::open(path, self.settings.mode)?);
             let all = file.len()?;
             let over = shape.length().map_or(0, |length| all % length as u64);
             let len = all - over;
             if over > 0 {
-                match self.partial_last {
+                match self.settings.partial_last {
                     Partial::Refuse => {
                         return Err(SortError::Partial { path: path.clone(), at: len, len: over });
                     }
@@ -200,15 +216,18 @@ impl Job {
     fn sort<S: Shape>(&self, shape: &S, queue: &Queue, watch: &Watch) -> Result<Report, SortError> {
         let mut clock = Clock::start(queue);
         let cores = || thread::available_parallelism().map_or(1, usize::from);
-        let threads = if self.threads == 0 { cores() } else { self.threads };
+        let threads = if self.settings.threads == 0 { cores() } else { self.settings.threads };
         let (extents, partial) = self.extents(shape)?;
-        let work = &Work { shape, queue, watch, threads, seed: self.seed };
+        let work = &Work { shape, queue, watch, threads, seed: self.settings.seed };
         let bytes: u64 = extents.iter().map(|extent| extent.len).sum();
         let (sample, record) = work.sample(&extents)?;
-        let plan = Plan::new(self.method, bytes, record, self.memory.0, threads, &self.transfers)?;
+        let memory = self.settings.memory.map_or_else(available, |memory| Ok(memory.0))?;
+        let Settings { method, ref transfers, .. } = self.settings;
+        let plan = Plan::new(method, bytes, record, memory, threads, transfers)?;
         let passes = if plan.method == Method::OnePass { 1 } else { 2 };
         watch.total.store(2 * passes * bytes, Ordering::Relaxed);
-        let target = Target::new(&self.output, self.mode, self.overwrite, &self.inputs)?;
+        let target =
+            Target::new(&self.output, self.settings.mode, self.settings.overwrite, &self.inputs)?;
         // Each file may lack a separator.
         target.file().reserve(bytes + extents.len() as u64)?;
         clock.end("plan");
@@ -250,7 +269,7 @@ impl Job {
                 drop(stream);
                 clock.end("distribute");
                 len = buckets.iter().map(|bucket| bucket.bytes).sum();
-                let how = (plan.load.0, limits.transfer, plan.workers);
+                let how = (plan.load.0 * plan.workers as u64, limits.transfer, plan.workers);
                 let large = distribute::gather(work, &buckets, &output, how)?;
                 large_buckets = large.len();
                 for (bucket, at) in large {
@@ -299,6 +318,7 @@ impl Job {
         target.keep()?;
         clock.end("make durable");
         Ok(Report {
+            memory_bytes: memory,
             plan,
             bytes: len,
             records: shape.length().map(|length| len / length as u64),
@@ -343,8 +363,10 @@ impl Job {
     fn temp_files(&self) -> Result<Vec<Arc<File>>, SortError> {
         let beside = self.output.parent().filter(|folder| !folder.as_os_str().is_empty());
         let beside = [beside.map_or_else(|| PathBuf::from("."), PathBuf::from)];
-        let folders = if self.temp.is_empty() { &beside[..] } else { &self.temp };
+        let folders = if self.settings.temp.is_empty() { &beside[..] } else { &self.settings.temp };
         let files = folders.iter().enumerate();
-        files.map(|(n, folder)| File::scratch(folder, n, self.mode).map(Arc::new)).collect()
+        files
+            .map(|(n, folder)| File::scratch(folder, n, self.settings.mode).map(Arc::new))
+            .collect()
     }
 }

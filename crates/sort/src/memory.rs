@@ -30,14 +30,17 @@ impl Buffer {
         Self { bytes, start, len }
     }
 
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
+    #[inline]
     pub fn get(&self) -> &[u8] {
         &self.bytes[self.start..self.start + self.len]
     }
 
+    #[inline]
     pub fn get_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[self.start..self.start + self.len]
     }

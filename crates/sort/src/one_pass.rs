@@ -83,7 +83,7 @@ impl Loaded {
         group: u64,
     ) -> Result<(), SortError> {
         let Self { chunks, keyed } = self;
-        work.emit_all(&Batch { shape: work.shape, partition, chunks, keyed }, to, group)
+        work.emit_all(&Batch::new(work.shape, partition, chunks, keyed), to, group)
     }
 
     /// Bytes of their records.

@@ -4,10 +4,11 @@ use crate::SortError;
 use crate::incore::{ENTRY, MOST_CHUNKS};
 use crate::memory::PAGE;
 use gordon_units::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How records come to their places.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// In one pass where all fits in memory, by distribution where not.
@@ -22,7 +23,7 @@ pub enum Method {
 }
 
 /// Bytes of a transfer; what is left out is chosen by memory.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Transfers {
     /// From the input.
@@ -69,7 +70,7 @@ const LEAST: u64 = 64 << 10;
 /// The least memory: some transfers of the least size.
 const LEAST_MEMORY: u64 = 1 << 20;
 /// A bucket is larger than the mean by chance: the sample is finite.
-const UNEVEN: f64 = 1.3;
+const UNEVEN: f64 = 1.2;
 /// Reads of the input under way.
 const DEPTH: usize = 4;
 

@@ -25,6 +25,7 @@ pub struct Chunk {
 
 impl Chunk {
     /// The buffer up to the last record's end: positions of records count from its start.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.buffer.get()[..self.end]
     }

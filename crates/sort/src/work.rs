@@ -17,9 +17,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Bytes looked at in each place of a file whose keys are sampled.
-const SAMPLE: u64 = 4 * PAGE as u64;
-/// Places.
-const SAMPLES: u64 = 128;
+const SAMPLE: u64 = 2 * PAGE as u64;
+/// Places, each anywhere in its part of the file: of sorted records they are quantiles.
+const SAMPLES: u64 = 512;
 /// Records of a batch in memory whose keys are sampled.
 const SAMPLED: usize = 1 << 14;
 
@@ -39,12 +39,12 @@ impl<S: Shape> Work<'_, S> {
         let all: u64 = extents.iter().map(|extent| extent.len).sum();
         let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         let (reply, replies) = channel();
-        let mut places: Vec<u64> = if all <= SAMPLE * SAMPLES {
+        let places: Vec<u64> = if all <= SAMPLE * SAMPLES {
             (0..all.div_ceil(SAMPLE)).map(|block| block * SAMPLE).collect()
         } else {
-            (0..SAMPLES).map(|_| random.next_u64() % all).collect()
+            let part = all / SAMPLES;
+            (0..SAMPLES).map(|n| n * part + random.next_u64() % part).collect()
         };
-        places.sort_unstable();
         let mut asked = Vec::new();
         for (tag, &place) in (0u64..).zip(&places) {
             let (mut place, mut extents) = (place, extents.iter());
@@ -131,7 +131,7 @@ impl<S: Shape> Work<'_, S> {
         let keyed =
             keyed.map(|(number, chunk)| Keyed::new(shape, chunk, number, partition, scratch));
         let keyed: Vec<Keyed> = keyed.collect();
-        let batch = Batch { shape, partition, chunks, keyed: &keyed };
+        let batch = Batch::new(shape, partition, chunks, &keyed);
         let mut emitter = Emitter::new(output, at)?;
         batch.emit(0..batch.ranges(), entries, &mut emitter)?;
         emitter.finish()

@@ -1,6 +1,6 @@
 //! The checker against a plain model, and against what valsort 1.5 writes.
 
-use gordon_sort::{Records, SortError, Validated, Watch, read_summaries, validate};
+use gordon_sort::{Records, SortError, Validated, Watch, read_summaries, validate, write_summary};
 use proptest::prelude::*;
 use std::fs;
 use std::path::PathBuf;
@@ -148,7 +148,11 @@ fn a_summary_is_that_of_valsort() {
     let found = whole(&[folder.file("made", &bytes)]);
     let mut expected = [0; 80];
     VALSORT.iter().for_each(|(at, value)| expected[*at] = *value);
-    assert_eq!(found.to_bytes(), [&expected[..], &bytes].concat());
+    let expected = [&expected[..], &bytes].concat();
+    assert_eq!(found.to_bytes(), expected);
+    let path = folder.0.path().join("sum");
+    write_summary(&found, &path, &Watch::default()).expect("written");
+    assert_eq!(fs::read(&path).expect("read"), expected);
 }
 
 #[test]

@@ -23,6 +23,7 @@ COMMANDS = {
         "gordon.cli.storage:storage",
         "Measure storage, real or simulated: characterise.",
     ),
+    "sort": ("gordon.cli.sort:sort", "Sort files larger than memory, and make and check them."),
     "block": ("gordon.cli.block:block", "Keep data in simulated flash: a block device over NBD."),
     "parts": ("gordon.cli.parts:parts", "List the catalogue of parts, or show one."),
     "spaces": ("gordon.cli.spaces:spaces", "List the design spaces, or show one."),

@@ -2,7 +2,15 @@
 
 from types import TracebackType
 
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TransferSpeedColumn,
+)
 from rich.progress import Progress as Bar
 
 from gordon.cli.terminal import messages
@@ -11,12 +19,14 @@ from gordon.cli.terminal import messages
 class Progress:
     """What is done, and how much of it."""
 
+    columns: tuple[type[ProgressColumn], ...] = (MofNCompleteColumn,)
+
     def __init__(self, what: str) -> None:
         console = messages()
         self._bar = Bar(
             TextColumn("{task.description}"),
             BarColumn(),
-            MofNCompleteColumn(),
+            *(column() for column in self.columns),
             TimeElapsedColumn(),
             console=console,
             transient=True,
@@ -39,3 +49,9 @@ class Progress:
 
     def tick(self, done: int, total: int) -> None:
         self._bar.update(self._task, completed=done, total=total or None)
+
+
+class Moved(Progress):
+    """What is done are bytes."""
+
+    columns = (DownloadColumn, TransferSpeedColumn)

@@ -1,8 +1,13 @@
 """`gordon sort`."""
 
+import json
+from typing import Any
+
 import click
 
-from gordon.cli import WithDefault
+from gordon.cli import WithDefault, options
+from gordon.cli.sort_data import generate, validate
+from gordon.cli.sort_systems import extrapolate
 
 
 class Sort(WithDefault):
@@ -15,3 +20,93 @@ class Sort(WithDefault):
 @click.group(cls=Sort)
 def sort() -> None:
     """Sort files larger than memory; make and check the files of the sort benchmark."""
+
+
+def _folders(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
+    """Folders with commas between."""
+    return tuple(text.split(",")) if text is not None else None
+
+
+def _transfer(what: str, of: str) -> options.Decorator:
+    return click.option(f"--{what}-transfer", metavar="SIZE", help=f"Bytes of a {of}.")
+
+
+@sort.command()
+@click.argument("files", nargs=-1, required=True, metavar="IN... OUT")
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="The most for records and buffers.  [default: half of what is available]",
+)
+@click.option(
+    "--temp",
+    metavar="DIR,DIR...",
+    callback=_folders,
+    help="Folders of temporary files, which take turns.  [default: the output's]",
+)
+@click.option(
+    "--method",
+    type=click.Choice(["auto", "one-pass", "distribute", "merge"]),
+    help="All in memory; buckets of ranges of keys, then each sorted; sorted runs, then merged. "
+    "auto: the first that fits.  [default: auto]",
+)
+@click.option(
+    "--preset",
+    metavar="NAME",
+    help="Sizes of transfers that the JouleSort paper found best on one of its systems: 1B, 2, "
+    "3B-3E, 4C-4G.",
+)
+@_transfer("input", "read of the input")
+@_transfer("output", "write of the output")
+@_transfer("temp", "transfer of temporary files")
+@click.option(
+    "--threads", type=click.IntRange(0), metavar="N", help="That sort.  [default: one a core]"
+)
+@click.option("--buffered", is_flag=True, help="I/O through the page cache.")
+@click.option(
+    "--overwrite",
+    is_flag=True,
+    help="Write into the output that is there: its place on the device is used again, and an "
+    "interrupted sort leaves it broken.",
+)
+@click.option(
+    "--partial-last",
+    type=click.Choice(["refuse", "keep", "drop"]),
+    help="A part of a record at the end of a file: an error, put at the output's end, left out.  "
+    "[default: refuse]",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), metavar="N", help="Of sampled places.  [default: 0]"
+)
+@click.option(
+    "--config",
+    metavar="FILE",
+    help="Settings in TOML (`gordon schema sort`), as `gordon sort tune` writes them; options go "
+    "before them.",
+)
+@options.json_out
+def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
+    """Sort the records of files into one.
+
+    Without options of its kind, a record is that of the sort benchmark: 100 bytes, of which the
+    first 10 are the key. Equal records stay in order. The output appears under its name when it is
+    whole and durable; it may be the input.
+    """
+    from gordon import sort as api
+    from gordon.cli import output, sort_view, terminal
+    from gordon.cli.progress import Moved
+
+    if len(files) < 2:
+        raise click.UsageError("an input and an output are needed")
+    output.check(json_path)
+    with Moved("sorting") as progress:
+        result = api.run(files[:-1], files[-1], progress=progress.tick, **options.given(given))
+    if json_path is not None:
+        output.write({json_path: json.dumps(result.report, indent=1) + "\n"})
+    silent = json_path == output.STDOUT
+    sort_view.show(terminal.messages() if silent else terminal.data(), result.report)
+
+
+sort.add_command(generate)
+sort.add_command(validate)
+sort.add_command(extrapolate)

@@ -6,12 +6,12 @@ mod random;
 mod record;
 mod stream;
 
+pub(crate) use output::Output;
 pub use record::Records;
 
-use crate::blocks::{self, BLOCK};
+use crate::blocks::{self, BLOCK, PIECE};
 use crate::validate::{RECORD, checksum};
 use crate::{SortError, Watch};
-use output::Output;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -60,8 +60,13 @@ pub fn generate(what: &Generate, watch: &Watch) -> Result<Generated, SortError> 
         let len = (bytes - start).min(BLOCK as u64);
         #[allow(clippy::cast_possible_truncation)] // at most a block
         let buffer = &mut buffer.get_mut()[..len as usize];
-        records.fill(what.start + u128::from(start / RECORD as u64), buffer);
-        let part = checksum(buffer.as_chunks().0);
+        let mut first = what.start + u128::from(start / RECORD as u64);
+        let mut part = 0;
+        for piece in buffer.chunks_mut(PIECE) {
+            records.fill(first, piece);
+            first = first.wrapping_add((PIECE / RECORD) as u128);
+            part += checksum(piece.as_chunks().0);
+        }
         *sum.lock().unwrap_or_else(PoisonError::into_inner) += part;
         output.write(block, buffer)?;
         watch.step(len);

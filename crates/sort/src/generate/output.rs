@@ -3,6 +3,7 @@
 use super::stream::Stream;
 use crate::blocks::BLOCK;
 use crate::file::{File, Mode};
+use crate::target::Target;
 use crate::{SortError, Watch};
 use gordon_units::Bytes;
 use rustix::fs::OFlags;
@@ -10,13 +11,12 @@ use rustix::io::Errno;
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
-use std::process;
+use std::path::Path;
 
 /// Where records go.
 pub enum Output<'a> {
     /// A file, under a name of its own until it is whole.
-    File(File, Beside),
+    File(Target),
     /// A block device, and the claim that nothing else uses it.
     Device(File, #[expect(dead_code)] fs::File),
     /// Block after block.
@@ -33,13 +33,12 @@ impl<'a> Output<'a> {
         let kind = match fs::metadata(path) {
             Ok(meta) => meta.file_type(),
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Self::file(path.into(), len);
+                return Self::file(path, len);
             }
             Err(error) => return Err(failed(error)),
         };
         if kind.is_file() {
-            // Of a link, what it leads to is replaced.
-            Self::file(fs::canonicalize(path).map_err(failed)?, len)
+            Self::file(path, len)
         } else if kind.is_block_device() {
             Self::device(path, len)
         } else if kind.is_fifo() || kind.is_char_device() {
@@ -51,21 +50,16 @@ impl<'a> Output<'a> {
         }
     }
 
-    fn file(path: PathBuf, len: u64) -> Result<Self, SortError> {
-        let beside = Beside::of(path);
-        let file = File::create(&beside.made, Mode::Direct)?;
-        file.reserve(len).map_err(|error| match error {
+    fn file(path: &Path, len: u64) -> Result<Self, SortError> {
+        let target = Target::new(path, Mode::Direct, false, &[])?;
+        target.file().reserve(len).map_err(|error| match error {
             SortError::Full { .. } => {
                 let why = format!("no place on the device for {}", Bytes(len));
-                SortError::impossible(
-                    beside.path.display(),
-                    why,
-                    "fewer records, or another device",
-                )
+                SortError::impossible(path.display(), why, "fewer records, or another device")
             }
             other => other,
         })?;
-        Ok(Self::File(file, beside))
+        Ok(Self::File(target))
     }
 
     fn device(path: &Path, len: u64) -> Result<Self, SortError> {
@@ -91,8 +85,10 @@ impl<'a> Output<'a> {
 
     /// Writes a block.
     pub fn write(&self, block: u64, bytes: &[u8]) -> Result<(), SortError> {
+        let at = block * BLOCK as u64;
         match self {
-            Self::File(file, _) | Self::Device(file, _) => file.write(block * BLOCK as u64, bytes),
+            Self::File(target) => target.file().write(at, bytes),
+            Self::Device(file, _) => file.write(at, bytes),
             Self::Stream(stream) => stream.write(block, bytes),
         }
     }
@@ -101,50 +97,12 @@ impl<'a> Output<'a> {
     /// cache.
     pub fn finish(self) -> Result<bool, SortError> {
         match self {
-            Self::File(file, beside) => {
-                file.sync()?;
-                beside.keep()?;
-                Ok(file.is_direct())
+            Self::File(target) => {
+                let direct = target.file().is_direct();
+                target.keep().map(|()| direct)
             }
             Self::Device(file, _) => file.sync().map(|()| file.is_direct()),
             Self::Stream(_) => Ok(false),
-        }
-    }
-}
-
-/// A file beside its place: it is gone unless it is kept.
-pub struct Beside {
-    /// Where it will be.
-    path: PathBuf,
-    /// Where it is.
-    made: PathBuf,
-    kept: bool,
-}
-
-impl Beside {
-    fn of(path: PathBuf) -> Self {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let made = path.with_file_name(format!(".{name}.partial-{}", process::id()));
-        Self { path, made, kept: false }
-    }
-
-    /// Gives it its name, durably.
-    fn keep(mut self) -> Result<(), SortError> {
-        let failed = |error| SortError::system(&self.path, "give it its name", error);
-        fs::rename(&self.made, &self.path).map_err(failed)?;
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = fs::File::open(folder.unwrap_or(Path::new(".")));
-        folder.and_then(|folder| folder.sync_all()).map_err(failed)?;
-        self.kept = true;
-        Ok(())
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        if !self.kept {
-            // There may be none, and nobody to hear of it.
-            let _ = fs::remove_file(&self.made);
         }
     }
 }

@@ -11,6 +11,7 @@ pub use summary::Validated;
 
 use crate::blocks::{self, BLOCK};
 use crate::file::{File, Mode};
+use crate::generate::Output;
 use crate::{Benchmark, SortError, Watch};
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,7 +36,7 @@ pub fn validate(
         .iter()
         .map(|path| {
             let file = File::open(path, Mode::Direct)?;
-            let len = length(&file, records)?;
+            let len = length(path, file.len()?, records)?;
             Ok((file, len))
         })
         .collect::<Result<_, SortError>>()?;
@@ -43,10 +44,9 @@ pub fn validate(
     opened.iter().map(|(file, len)| check(file, *len, watch)).collect()
 }
 
-/// The bytes to check.
-fn length(file: &File, records: Option<u64>) -> Result<u64, SortError> {
-    let (len, record) = (file.len()?, RECORD as u64);
-    let what = file.path().display();
+/// The bytes to check, of so many.
+fn length(path: &Path, len: u64, records: Option<u64>) -> Result<u64, SortError> {
+    let (what, record) = (path.display(), RECORD as u64);
     if len < record {
         let why = format!("no record in {len} bytes: one has {RECORD}");
         return Err(SortError::impossible(what, why, "a file of at least one record"));
@@ -109,6 +109,17 @@ fn check(file: &File, len: u64, watch: &Watch) -> Result<Validated, SortError> {
     let joined = joined.into_inner().unwrap_or_else(PoisonError::into_inner);
     let Some(whole) = joined.whole else { unreachable!("at least one block") };
     Ok(whole)
+}
+
+/// Writes a summary as valsort's -o does, to whatever [`crate::generate()`] writes to.
+///
+/// # Errors
+/// Where it cannot be written; a stop.
+pub fn write_summary(what: &Validated, path: &Path, watch: &Watch) -> Result<(), SortError> {
+    let bytes = what.to_bytes();
+    let output = Output::open(path, bytes.len() as u64, watch)?;
+    output.write(0, &bytes)?;
+    output.finish().map(drop)
 }
 
 /// Reads summaries of partitions, one behind the other, as [`Validated::to_bytes`] and valsort make them.

@@ -1,5 +1,9 @@
 //! Records in memory, sorted by all that a shape says of them, each way checked against the others.
 
+#![allow(dead_code, reason = "each test uses some of it")]
+
+pub mod gnu;
+
 use gordon_sort::{Config, Depth, Rest, Shape, SortError, Visitor};
 
 /// What a shape makes of bytes.

@@ -1,0 +1,53 @@
+//! Files of the sort benchmark: made and checked.
+
+use crate::error::raise;
+use crate::sort::watch_sort;
+use gordon_sort::{Generate, SortError, Validated, Watch};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+/// Makes records from number `start` on; what was made, as JSON. `tick(done, total)` hears of bytes.
+#[pyfunction]
+#[pyo3(signature = (output, records, start=0, ascii=false, skewed=false, tick=None))]
+pub fn sort_generate(
+    py: Python<'_>,
+    output: PathBuf,
+    records: u64,
+    start: u128,
+    ascii: bool,
+    skewed: bool,
+    tick: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let what = Generate { output, records, start, ascii, skewed };
+    let made = watch_sort(py, tick, |watch| gordon_sort::generate(&what, watch))?.map_err(raise)?;
+    serde_json::to_string(&made).map_err(raise)
+}
+
+/// What files come to that follow each other, each and the whole, as JSON; or files of `summaries`, as valsort's -o
+/// and `summary` make them. `tick(done, total)` hears of bytes.
+#[pyfunction]
+#[pyo3(signature = (paths, records=None, summaries=false, summary=None, tick=None))]
+#[allow(clippy::needless_pass_by_value)]
+pub fn sort_validate(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    records: Option<u64>,
+    summaries: bool,
+    summary: Option<PathBuf>,
+    tick: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let work = |watch: &Watch| {
+        let parts = if summaries {
+            let read = paths.iter().map(|path| gordon_sort::read_summaries(path));
+            read.collect::<Result<Vec<_>, _>>()?.concat()
+        } else {
+            gordon_sort::validate(&paths, records, watch)?
+        };
+        let whole = Validated::whole(&parts);
+        if let (Some(whole), Some(summary)) = (&whole, &summary) {
+            gordon_sort::write_summary(whole, summary, watch)?;
+        }
+        Ok::<_, SortError>((parts, whole))
+    };
+    serde_json::to_string(&watch_sort(py, tick, work)?.map_err(raise)?).map_err(raise)
+}

@@ -1,0 +1,271 @@
+//! Sorted files against a model, for each kind of input, way and memory.
+
+use gordon_sort::{Benchmark, Job, Method, Partial, Report, Settings, Shape, SortError, Watch};
+use gordon_units::Bytes;
+use proptest::prelude::*;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+const RECORD: usize = Benchmark::RECORD;
+const KEY: usize = Benchmark::KEY;
+
+/// How keys are made.
+#[derive(Clone, Copy, Debug)]
+enum Keys {
+    Uniform,
+    Equal,
+    Few,
+    Sorted,
+    Reversed,
+    /// Half of them share their first bytes; a third are one key.
+    Skewed,
+    /// All but the last two bytes are one.
+    Late,
+}
+
+const KEYS: [Keys; 7] =
+    [Keys::Uniform, Keys::Equal, Keys::Few, Keys::Sorted, Keys::Reversed, Keys::Skewed, Keys::Late];
+const METHODS: [Method; 4] = [Method::Auto, Method::OnePass, Method::Distribute, Method::Merge];
+
+/// So many records; the rest of each says where it was.
+fn records(keys: Keys, count: usize, seed: u64) -> Vec<u8> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut bytes = vec![0; count * RECORD];
+    for (number, record) in bytes.chunks_mut(RECORD).enumerate() {
+        random.fill_bytes(&mut record[..KEY]);
+        match keys {
+            Keys::Uniform => {}
+            Keys::Equal => record[..KEY].fill(7),
+            Keys::Few => record[1..KEY].fill(0),
+            Keys::Sorted => record[..8].copy_from_slice(&(number as u64).to_be_bytes()),
+            Keys::Reversed => record[..8].copy_from_slice(&(!(number as u64)).to_be_bytes()),
+            Keys::Skewed => match random.next_u64() % 6 {
+                0 | 1 => record[..KEY].fill(255),
+                2..=4 => record[..6].fill(3),
+                _ => {}
+            },
+            Keys::Late => record[..KEY - 2].fill(9),
+        }
+        record[KEY..KEY + 8].copy_from_slice(&(number as u64).to_le_bytes());
+        record[RECORD - 1] = b'\n';
+    }
+    bytes
+}
+
+fn model(bytes: &[u8]) -> Vec<u8> {
+    let mut all: Vec<&[u8]> = bytes.chunks(RECORD).collect();
+    all.sort_by_key(|record| &record[..KEY]);
+    all.concat()
+}
+
+fn job(folder: &Path, inputs: &[&str], method: Method, memory: u64) -> Job {
+    let text = serde_json::json!({
+        "inputs": inputs.iter().map(|name| folder.join(name)).collect::<Vec<_>>(),
+        "output": folder.join("out"),
+        "settings": { "memory": Bytes(memory).to_string(), "method": method, "threads": 2 },
+    });
+    serde_json::from_value(text).expect("a job")
+}
+
+fn run<S: Shape>(job: &Job, shape: &S) -> Result<Report, SortError> {
+    job.run(shape, &Watch::default())
+}
+
+/// What lies in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").file_name();
+    let mut names: Vec<String> =
+        entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn every_input_in_every_way_is_sorted_and_stable() {
+    let folder = TempDir::new().expect("a folder");
+    for keys in KEYS {
+        let bytes = records(keys, 40_000, 1);
+        fs::write(folder.path().join("in"), &bytes).expect("written");
+        let expected = model(&bytes);
+        for method in METHODS {
+            for memory in [1 << 20, 3 << 20, 64 << 20] {
+                let job = job(folder.path(), &["in"], method, memory);
+                let what = format!("{keys:?} {method:?} {memory}");
+                match run(&job, &Benchmark) {
+                    Ok(report) => {
+                        assert_eq!(report.records, Some(40_000), "{what}");
+                        assert!(fs::read(&job.output).expect("an output") == expected, "{what}");
+                        let auto =
+                            if memory > 8 << 20 { Method::OnePass } else { Method::Distribute };
+                        let used = if method == Method::Auto { auto } else { method };
+                        assert_eq!(report.plan.method, used, "{what}");
+                        assert_eq!(report.passes > 1, used != Method::OnePass, "{what}");
+                    }
+                    Err(SortError::Impossible { why, .. }) => {
+                        assert_eq!(method, Method::OnePass, "{what}");
+                        assert!(
+                            memory < 64 << 20 && why.contains("one pass needs"),
+                            "{what}: {why}"
+                        );
+                    }
+                    Err(error) => panic!("{what}: {error}"),
+                }
+                assert!(fs::read(folder.path().join("in")).expect("the input") == bytes);
+            }
+        }
+    }
+    assert_eq!(names(folder.path()), ["in", "out"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn any_count_and_any_transfers(
+        keys in prop::sample::select(&KEYS[..]),
+        method in prop::sample::select(&METHODS[..]),
+        counts in prop::collection::vec(0usize..9_000, 1..4),
+        sizes in [12u32..20, 12u32..20, 12u32..20],
+        memory in 20u32..25,
+        seed in 0u64..1000,
+        buffered: bool,
+        overwrite: bool,
+    ) {
+        let folder = TempDir::new().expect("a folder");
+        let (mut all, mut inputs) = (Vec::new(), Vec::new());
+        for (number, &count) in counts.iter().enumerate() {
+            let bytes = records(keys, count, seed + number as u64);
+            fs::write(folder.path().join(number.to_string()), &bytes).expect("written");
+            inputs.push(number.to_string());
+            all.extend(bytes);
+        }
+        if overwrite {
+            // Longer than what comes.
+            fs::write(folder.path().join("out"), vec![1; all.len() + 5000]).expect("written");
+        }
+        let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+        let mut job = job(folder.path(), &inputs, method, 1 << memory);
+        let size = |bits: u32| Some(Bytes(1 << bits));
+        job.settings.transfers.input = size(sizes[0]);
+        job.settings.transfers.output = size(sizes[1]);
+        job.settings.transfers.temp = size(sizes[2]);
+        job.settings.overwrite = overwrite;
+        job.settings.seed = seed;
+        if buffered {
+            job.settings.mode = gordon_sort::Mode::Buffered;
+        }
+        match run(&job, &Benchmark) {
+            Ok(report) => {
+                prop_assert_eq!(report.bytes, all.len() as u64);
+                prop_assert!(fs::read(&job.output).expect("an output") == model(&all));
+            }
+            Err(SortError::Impossible { .. }) => prop_assert_eq!(method, Method::OnePass),
+            Err(error) => prop_assert!(false, "{}", error),
+        }
+    }
+}
+
+#[test]
+fn a_part_of_a_record_is_refused_kept_or_dropped() {
+    let folder = TempDir::new().expect("a folder");
+    let mut bytes = records(Keys::Uniform, 1000, 1);
+    let expected = model(&bytes);
+    bytes.extend_from_slice(b"the rest");
+    fs::write(folder.path().join("in"), &bytes).expect("written");
+    let mut job = job(folder.path(), &["in"], Method::Auto, 8 << 20);
+    let error = run(&job, &Benchmark).expect_err("a part").to_string();
+    assert!(error.contains("8 bytes at byte 100000"), "{error}");
+    assert_eq!(names(folder.path()), ["in"]);
+    job.settings.partial_last = Partial::Keep;
+    assert_eq!(run(&job, &Benchmark).expect("kept").partial_bytes, 8);
+    let kept = [&expected[..], b"the rest"].concat();
+    assert!(fs::read(&job.output).expect("an output") == kept);
+    job.settings.partial_last = Partial::Drop;
+    run(&job, &Benchmark).expect("dropped");
+    assert!(fs::read(&job.output).expect("an output") == expected);
+}
+
+#[test]
+fn the_output_may_be_the_input() {
+    let folder = TempDir::new().expect("a folder");
+    let bytes = records(Keys::Uniform, 30_000, 1);
+    fs::write(folder.path().join("out"), &bytes).expect("written");
+    let mut job = job(folder.path(), &["out"], Method::Distribute, 2 << 20);
+    job.settings.overwrite = true;
+    let error = run(&job, &Benchmark).expect_err("it would be destroyed").to_string();
+    assert!(error.contains("it is the input too"), "{error}");
+    job.settings.overwrite = false;
+    run(&job, &Benchmark).expect("sorted");
+    assert!(fs::read(&job.output).expect("an output") == model(&bytes));
+    assert_eq!(names(folder.path()), ["out"]);
+}
+
+#[test]
+fn what_a_killed_sort_left_is_removed_by_the_next() {
+    let folder = TempDir::new().expect("a folder");
+    fs::write(folder.path().join("in"), records(Keys::Uniform, 10, 1)).expect("written");
+    // No process has that number; this one has its own.
+    let living = format!("out.partial-{}", std::process::id() - 1);
+    for name in ["out.partial-4194305", "out.partial-x", "other.partial-4194305"] {
+        fs::write(folder.path().join(name), "left").expect("written");
+    }
+    let parent = Path::new("/proc").join((std::process::id() - 1).to_string()).exists();
+    if parent {
+        fs::write(folder.path().join(&living), "in use").expect("written");
+    }
+    run(&job(folder.path(), &["in"], Method::Auto, 8 << 20), &Benchmark).expect("sorted");
+    let mut expected = vec!["in", "other.partial-4194305", "out", "out.partial-x"];
+    if parent {
+        expected.push(&living);
+    }
+    expected.sort_unstable();
+    assert_eq!(names(folder.path()), expected);
+}
+
+#[test]
+fn a_stop_leaves_nothing() {
+    let folder = TempDir::new().expect("a folder");
+    fs::write(folder.path().join("in"), records(Keys::Uniform, 50_000, 1)).expect("written");
+    fs::write(folder.path().join("out"), "the old one").expect("written");
+    for method in [Method::OnePass, Method::Distribute, Method::Merge] {
+        let job = job(folder.path(), &["in"], method, 32 << 20);
+        let watch = Watch::default();
+        watch.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        let error = job.run(&Benchmark, &watch).expect_err("stopped");
+        assert!(matches!(error, SortError::Interrupted), "{error}");
+        assert_eq!(fs::read(&job.output).expect("the old one"), b"the old one");
+        assert_eq!(names(folder.path()), ["in", "out"]);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_told() {
+    let folder = TempDir::new().expect("a folder");
+    fs::write(folder.path().join("in"), records(Keys::Uniform, 10, 1)).expect("written");
+    let good = job(folder.path(), &["in"], Method::Auto, 8 << 20);
+    let with = |change: fn(&mut Settings)| {
+        let mut job = good.clone();
+        change(&mut job.settings);
+        job
+    };
+    let cases: [(&str, Job); 5] = [
+        ("cannot open it", Job { inputs: vec![folder.path().join("none")], ..good.clone() }),
+        ("neither a regular file", Job { inputs: vec![folder.path().into()], ..good.clone() }),
+        ("not a regular file", Job { output: folder.path().into(), ..good.clone() }),
+        ("less than 1MiB", with(|settings| settings.memory = Some(Bytes(1000)))),
+        ("cannot open it", Job { output: folder.path().join("none/out"), ..good.clone() }),
+    ];
+    for (expected, job) in cases {
+        let error = run(&job, &Benchmark).expect_err(expected).to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let none = with(|settings| {
+        settings.temp = vec!["none".into()];
+        settings.method = Method::Merge;
+    });
+    assert!(run(&none, &Benchmark).is_err());
+    assert_eq!(names(folder.path()), ["in"]);
+}

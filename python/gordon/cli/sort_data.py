@@ -1,0 +1,178 @@
+"""`gordon sort generate`, `validate`."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gordon.cli import options
+
+_SCALES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+def _whole(text: str) -> int:
+    """`1e8`, `100M`, `1.5k`, `10_000` as a whole number; -1 if it is none."""
+    match = re.fullmatch(r"([0-9][0-9_]*)(?:\.([0-9]+))?(?:[eE]\+?([0-9]{1,2})|([kMGT]?))", text)
+    if match is None:
+        return -1
+    whole, part, power, prefix = match[1].replace("_", ""), match[2] or "", match[3], match[4]
+    scale = int(10 ** int(power)) if power else _SCALES[prefix or ""]
+    number, rest = divmod(int(whole + part) * scale, int(10 ** len(part)))
+    return -1 if rest else number
+
+
+def _number(least: int, bits: int) -> Callable[..., int | None]:
+    """A number of records, or of one."""
+
+    def read(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+        if text is None or least <= (number := _whole(text)) < 1 << bits:
+            return None if text is None else number
+        what = f"{text!r} is not a number from {least} to 2^{bits} - 1, as in 1e8, 100M or 250k"
+        raise click.BadParameter(what, ctx, param)
+
+    return read
+
+
+@click.command()
+@click.option(
+    "-n",
+    "--records",
+    callback=_number(1, 64),
+    required=True,
+    metavar="N",
+    help="How many: 1e8, 100M, 250k.",
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="PATH",
+    help="A file; a block device, whose content is lost; a named pipe; -: stdout.",
+)
+@click.option("-a", "--ascii", is_flag=True, help="Lines of printable characters.")
+@click.option("-s", "--skewed", is_flag=True, help="Keys many of which start alike.")
+@click.option(
+    "-b",
+    "--start",
+    callback=_number(0, 128),
+    default="0",
+    show_default=True,
+    metavar="N",
+    help="The number of the first record.",
+)
+@options.json_out
+def generate(output: str, json_path: str | None, **given: Any) -> None:
+    """Generate records to sort: the bytes that gensort of sortbenchmark.org makes.
+
+    Each has 100 bytes, of which the first 10 are the key. Any can be made alone: parts of one file
+    can be made on several machines, each with its --start. The checksum that is printed is what
+    gensort -c prints; `gordon sort validate --checksum` holds sorted files against it.
+    """
+    from gordon.cli import output as outputs
+    from gordon.cli import terminal
+    from gordon.cli.progress import Moved
+    from gordon.human import duration, short
+    from gordon.sort import data
+
+    # The folder of a device or a pipe is not written to.
+    special = Path(output).exists() and not Path(output).is_file()
+    outputs.check(None if special else output, json_path)
+    with Moved("generating") as progress:
+        made = data.generate(output, progress=progress.tick, **options.given(given))
+    if json_path is not None:
+        outputs.write({json_path: json.dumps(made, indent=1) + "\n"})
+    silent = outputs.STDOUT in (output, json_path)
+    console = terminal.messages() if silent else terminal.data()
+    where = "stdout" if output == outputs.STDOUT else output
+    console.text(
+        f"{where}: {made['records']:,} records, {short(made['bytes'], 'B')} in "
+        f"{duration(made['time_s'])} ({short(made['bytes'] / made['time_s'], 'B')}/s)"
+    )
+    console.text(f"checksum {made['checksum']}")
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True)
+@click.option(
+    "-n",
+    "--records",
+    callback=_number(1, 64),
+    metavar="N",
+    help="Only the first N of each: of a block device, as many as were written.",
+)
+@click.option(
+    "--checksum",
+    metavar="HEX",
+    help="What generate, or gensort -c, said of the unsorted records: they must all be there.",
+)
+@click.option(
+    "--summary", metavar="PATH", help="Write a summary of these records, as valsort -o does."
+)
+@click.option("--summaries", is_flag=True, help="FILES hold such summaries, one behind the other.")
+@options.json_out
+@click.pass_context
+def validate(
+    ctx: click.Context,
+    /,
+    files: tuple[str, ...],
+    json_path: str | None,
+    summary: str | None,
+    **given: Any,
+) -> None:
+    """Check sorted records, as valsort of sortbenchmark.org does.
+
+    FILES follow each other: the partitions of one sorted output. Said are how many records they
+    have, the sum of their CRC-32, how many keys are that of the record before, and how many go
+    before it. Exit status 1 if any does, or if the checksum is not the one expected.
+    """
+    from gordon.cli import output as outputs
+    from gordon.cli import terminal
+    from gordon.cli.progress import Moved
+    from gordon.sort import data
+
+    outputs.check(json_path, summary)
+    with Moved("checking") as progress:
+        found = data.validate(
+            *files, summary=summary, progress=progress.tick, **options.given(given)
+        )
+    if json_path is not None:
+        outputs.write({json_path: json.dumps(found, indent=1) + "\n"})
+    if json_path != outputs.STDOUT:
+        for line in _told(found):
+            terminal.data().text(line)
+    ctx.exit(0 if found["in_order"] and found["all_there"] is not False else 1)
+
+
+def _told(found: dict[str, Any]) -> list[str]:
+    lines = [
+        f"{found['records']:,} records, {found['duplicates']:,} duplicate keys",
+        f"checksum {found['checksum']}" + _compared(found),
+    ]
+    if found["in_order"]:
+        return [*lines, "all records are in order"]
+    first, many = found["first_disorder"], found["unordered"]
+    falls = "1 record goes before the one before it"
+    if many > 1:
+        falls = f"{many:,} records go before the one before them"
+    where = _within(found["parts"], first)
+    return [*lines, f"NOT IN ORDER: {falls}, first record {first:,} (from 0){where}"]
+
+
+def _compared(found: dict[str, Any]) -> str:
+    if found["all_there"] is None:
+        return ""
+    if found["all_there"]:
+        return ", as expected: all records are there"
+    return f" IS NOT {found['expected_checksum']}: records are missing, doubled or changed"
+
+
+def _within(parts: list[dict[str, Any]], record: int) -> str:
+    """Where a record of the whole is, where there are several files."""
+    for part in parts if len(parts) > 1 else []:
+        if record < part["records"]:
+            return f": record {record:,} of {part['path']}" if "path" in part else ""
+        record -= part["records"]
+    return ""

@@ -1,0 +1,84 @@
+"""Systems side by side in the terminal: the model, and what was measured."""
+
+from typing import Any
+
+from gordon.cli import say
+from gordon.cli.terminal import Column, Output
+
+NONE = "–"
+
+
+def show(console: Output, told: dict[str, Any]) -> None:
+    """A row for each system, then plateaus, and the paper's estimates where it is the paper's."""
+    for warning in told["warnings"]:
+        say(warning, kind="warning")
+    rows = told["systems"]
+    modelled = [row["modelled"] or {} for row in rows]
+    measured = [row["measured"] or {} for row in rows]
+    errors = [row.get("error") or {} for row in rows]
+
+    def column(title: str, cells: list[Any], form: str, spare: int = 0) -> Column:
+        texts = [NONE if cell is None else format(cell, form) for cell in cells]
+        return Column(title, texts, right=True, spare=spare)
+
+    columns = [
+        Column("system", [row["name"] for row in rows]),
+        column("passes", [row["passes"] for row in rows], "d", 3),
+        column("time s", [m.get("time_s") for m in modelled], ".1f"),
+        column("power W", [m.get("power_w") for m in modelled], ".1f"),
+        column("records/J", [m.get("records_per_j") for m in modelled], ",.0f"),
+    ]
+    if any(measured):
+        columns += [
+            column("measured s", [m.get("time_s") for m in measured], ".1f", 2),
+            column("W", [m.get("power_w") for m in measured], ".1f", 2),
+            column("records/J", [m.get("records_per_j") for m in measured], ",.0f", 2),
+            column("time", [e.get("time_s") for e in errors], "+.0%"),
+            column("power", [e.get("power_w") for e in errors], "+.0%"),
+            column("records/J", [e.get("records_per_j") for e in errors], "+.0%"),
+        ]
+    columns.append(Column("limits", [_limits(m) for m in modelled], wraps=True, spare=1))
+    about = "the run's" if told["run"] else "a sort of"
+    console.text(f"{about} {told['records']:,} records; modelled, from {told['source']}")
+    console.table(columns)
+    for plateau in told["plateaus"]["plateaus"]:
+        span = plateau["power_w"]
+        at = f", {span[0]:.1f} to {span[1]:.1f} W" if span else ""
+        console.text(
+            f"plateau: {plateau['records_per_j']:,.0f} records/J{at}: "
+            + ", ".join(plateau["systems"])
+        )
+    if told["claims"] is not None:
+        _claims(console, told["claims"])
+    for row in rows:
+        check = (row["measured"] or {}).get("row")
+        if check is not None and check.get("follows") is False:
+            console.text(
+                f"{row['name']} as printed, {check['printed_records_per_j']:,.0f} records/J, does "
+                f"not follow from its time and power: {check['records_per_j']:,.0f}"
+            )
+
+
+def _limits(modelled: dict[str, Any]) -> str:
+    phases = modelled.get("phases", [])
+    return "; ".join(f"{p['name']} {p['time_s']:.1f} s: {p['limit']}" for p in phases) or NONE
+
+
+def _claims(console: Output, claims: dict[str, Any]) -> None:
+    ideal, balanced = claims["ideal"], claims["balanced"]
+    swapped = ideal["swapped"]
+    console.text(
+        f"section 4.2.2: ideal about {ideal['paper_records_per_j']:,.0f} records/J; here "
+        f"{_score(ideal)}, and {swapped['records_per_j']:,.0f} from {swapped['from']} as measured"
+    )
+    console.text(
+        f"balanced, at least {balanced['paper_gain']:.0%} better or around "
+        f"{balanced['paper_records_per_j']:,.0f}: {balanced['paper_gain']:.0%} more gives "
+        f"{balanced['gain_gives_records_per_j']:,.0f}, the other is {balanced['gain_needed']:.0%} "
+        f"more; here {_score(balanced)}"
+    )
+
+
+def _score(claim: dict[str, Any]) -> str:
+    score = claim["records_per_j"]
+    return NONE if score is None else f"{score:,.0f}"

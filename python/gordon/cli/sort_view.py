@@ -1,0 +1,59 @@
+"""What a sort did, for people."""
+
+from typing import Any
+
+from gordon.cli.terminal import Column, Output
+from gordon.human import duration, figures, short
+
+Json = dict[str, Any]
+
+METHODS = {
+    "one-pass": "one pass, all in memory",
+    "distribute": "by distribution",
+    "merge": "by merging",
+}
+
+
+def show(console: Output, report: Json) -> None:
+    """How it was sorted, a line for each phase, and what that comes to."""
+    for line in _about(report):
+        console.text(line)
+    console.table(_phases(report["phases"]))
+    spent, moved = report["time_s"], report["bytes"]
+    cpu = report["cpu_user_s"] + report["cpu_system_s"]
+    console.text(
+        f"{short(moved, 'B')} in {duration(spent)}: {short(moved / spent, 'B/s')}; "
+        f"{duration(cpu)} of processor time; {short(report['peak_resident_bytes'], 'B')} resident"
+    )
+
+
+def _about(report: Json) -> list[str]:
+    plan = report["plan"]
+    records = report["records"]
+    what = f"{short(report['bytes'], 'B')}" + (f", {short(records, 'records')}" if records else "")
+    how = METHODS[plan["method"]]
+    if plan["method"] == "distribute":
+        how += f" to {plan['buckets']} buckets"
+    if report["passes"] > 1:
+        how += f", {report['passes']} passes, {short(report['temp_bytes'], 'B')} of temporary files"
+    if report["large_buckets"]:
+        how += f", {report['large_buckets']} buckets merged that did not fit"
+    way = "direct I/O" if report["direct"] else "I/O through the page cache"
+    return [f"{what}: {how}; {plan['threads']} threads, {way}; all values are measured"]
+
+
+def _phases(phases: list[Json]) -> list[Column]:
+    def rate(phase: Json, key: str) -> str:
+        return figures(phase[key] / 1e6 / phase["seconds"]) if phase["seconds"] else "-"
+
+    return [
+        Column("phase", [phase["name"] for phase in phases]),
+        Column("s", [figures(phase["seconds"]) for phase in phases], right=True),
+        Column("read MB/s", [rate(phase, "bytes_read") for phase in phases], right=True),
+        Column("write MB/s", [rate(phase, "bytes_written") for phase in phases], right=True),
+        Column(
+            "processors",
+            [figures(phase["cpu_s"] / (phase["seconds"] or 1)) for phase in phases],
+            right=True,
+        ),
+    ]

@@ -1,0 +1,124 @@
+"""From options to a sort, and what it did."""
+
+import json
+import os
+import resource
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import fspath
+from pathlib import Path as File
+from typing import Any
+
+from gordon import __version__, _core
+from gordon.runs import Path, Progress, dealt
+
+#: How records come to their places.
+METHODS = ("auto", "one-pass", "distribute", "merge")
+#: What becomes of a part of a record at the end of a file.
+PARTIAL = ("refuse", "keep", "drop")
+
+
+@dataclass(frozen=True, kw_only=True)
+class How:
+    """How a sort is carried out; nothing here changes its result. Sizes are text (`2GB`)."""
+
+    memory: str | None = None
+    """The most for records and buffers; without it, half of what is available."""
+    temp: Sequence[Path] = ()
+    """Folders of temporary files, which take turns; without any, that of the output."""
+    method: str = "auto"
+    """One of `METHODS`."""
+    preset: str | None = None
+    """Sizes of transfers of one of the JouleSort paper's systems, by its name: `3B`."""
+    input_transfer: str | None = None
+    """Bytes of a read of the input."""
+    output_transfer: str | None = None
+    """Bytes of a write of the output."""
+    temp_transfer: str | None = None
+    """Bytes of a transfer of temporary files."""
+    threads: int = 0
+    """Threads that sort; 0 for one a core."""
+    buffered: bool = False
+    """I/O goes through the page cache."""
+    overwrite: bool = False
+    """An output that exists is written to in its place on the device."""
+    partial_last: str = "refuse"
+    """What becomes of a part of a record at the end of a file: one of `PARTIAL`."""
+    seed: int = 0
+    """Of the places where keys are sampled."""
+
+
+class Result:
+    """`report` is what was done and measured: keys are in snake_case and carry their units."""
+
+    def __init__(self, report: dict[str, Any]) -> None:
+        self.report = report
+
+    def __repr__(self) -> str:
+        return f"<gordon.sort.Result {self.report['bytes']} bytes in {self.report['time_s']:.3g} s>"
+
+
+def settings(config: Path | None, options: dict[str, Any]) -> dict[str, Any]:
+    """The core's settings: those of a TOML file, and over them the options that are given."""
+    found: dict[str, Any] = {"transfers": {}}
+    if config is not None:
+        origin = fspath(config)
+        try:
+            text = File(config).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise _core.GordonError(f"{origin}: cannot read it: {error}") from None
+        found = json.loads(_core.load_toml("sort", text, origin))
+    (how,) = dealt(options, How)
+    if how.preset is not None:
+        from gordon.sort.presets import transfer_sizes
+
+        sizes = zip(("input", "output", "temp"), transfer_sizes(how.preset), strict=True)
+        found["transfers"] |= {name: f"{size}B" for name, size in sizes if size is not None}
+    for name in options:
+        value = getattr(how, name)
+        if name == "preset":
+            continue
+        if name.endswith("_transfer"):
+            found["transfers"][name.removesuffix("_transfer")] = value
+        elif name == "buffered":
+            found["mode"] = "buffered" if value else "direct"
+        elif name == "temp":
+            found[name] = [fspath(path) for path in value]
+        else:
+            found[name] = value
+    return found
+
+
+def run(
+    inputs: Path | Sequence[Path],
+    output: Path,
+    *,
+    config: Path | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Result:
+    """Sorts files, one after the other the input, into one. Options are those of `How`; they go
+    before those of the TOML file `config` (`gordon schema sort`). `progress` is called with (done,
+    total) bytes. The output appears when it is whole and durable."""
+    files = [inputs] if isinstance(inputs, str | os.PathLike) else list(inputs)
+    job = {
+        "inputs": [fspath(path) for path in files],
+        "output": fspath(output),
+        "settings": settings(config, options),
+    }
+    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF)
+    report: dict[str, Any] = json.loads(_core.sort_run(json.dumps(job), progress))
+    spent, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_SELF)
+    return Result(
+        {
+            "version": __version__,
+            "kind": "measured",
+            **job,
+            **report,
+            "time_s": spent,
+            "cpu_user_s": after.ru_utime - before.ru_utime,
+            "cpu_system_s": after.ru_stime - before.ru_stime,
+            "peak_resident_bytes": after.ru_maxrss * 1024,
+        }
+    )

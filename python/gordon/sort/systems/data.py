@@ -1,0 +1,94 @@
+"""Files of systems: the shipped one, one's own over it, single values changed."""
+
+import tomllib
+from copy import deepcopy
+from functools import cache
+from importlib.resources import files
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from gordon._core import GordonError
+from gordon.settings import split
+
+Table = dict[str, Any]
+
+PARTS = ("cpu", "drive", "board")
+#: What a file of one's own may set beside parts and systems.
+OWN = ("records", "record_bytes", "cpu_power", "memory_power")
+SET = "set for this run with --set"
+
+
+@cache
+def _shipped() -> Table:
+    return tomllib.loads((files("gordon.sort.systems") / "paper.toml").read_text("utf-8"))
+
+
+def shipped() -> Table:
+    """The systems of the paper and their parts, as their file has them."""
+    return deepcopy(_shipped())
+
+
+def read(path: str | PathLike[str]) -> Table:
+    """A file of one's own as it is."""
+    where = fspath(path)
+    try:
+        return tomllib.loads(Path(where).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not a text file"
+        raise GordonError(f"cannot read the systems {where}: {why}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise GordonError(f"{where}: {error}", "mend the TOML there") from None
+
+
+def joined(own: Table, where: str) -> tuple[Table, list[str]]:
+    """The shipped tables with one's own parts and systems over them; the names of one's own."""
+    table = shipped()
+    for key, value in own.items():
+        if key in (*PARTS, "system"):
+            if not isinstance(value, dict):
+                raise GordonError(f"{where}: {key}: not a table", f"[{key}.NAME]")
+            table[key] |= value
+        elif key in OWN:
+            table[key] = value
+        elif key != "source":
+            from gordon.parts import unknown
+
+            error = unknown("key", key, [*PARTS, "system", *OWN, "source"])
+            raise GordonError(f"{where}: {error.args[0]}", error.args[1])
+    systems = list(own.get("system", {}))
+    if not systems:
+        raise GordonError(f"{where}: no systems in it", "[system.NAME], as in the guide")
+    return table, systems
+
+
+def change(table: Table, settings: list[str]) -> None:
+    """`KEY=VALUE`, in place: `system.3B.cpu=core2-duo`. The value is checked with its table."""
+    for setting in settings:
+        key, text = split(setting, "system.3B.cpu=core2-duo")
+        *folders, leaf = key.split(".")
+        inner = table
+        for at, folder in enumerate(folders):
+            if at == 1 and folder not in inner:
+                from gordon.parts import unknown
+
+                error = unknown(folders[0], folder, list(inner))
+                raise GordonError(f"--set {key}: {error.args[0]}", error.args[1])
+            inner = inner.setdefault(folder, {})
+            if not isinstance(inner, dict):
+                raise GordonError(f"--set {key}: `{folder}` is not a table but a value")
+        inner[leaf] = _changed(inner.get(leaf), text)
+
+
+def _changed(before: Any, text: str) -> Any:
+    """Words stay words; what has a source gets that of the command line."""
+    try:
+        value: Any = int(text)
+    except ValueError:
+        try:
+            value = float(text)
+        except ValueError:
+            value = text
+    if isinstance(before, dict) and "value" in before:
+        return {"value": value, "assumed": SET}
+    return text if isinstance(before, str) else value

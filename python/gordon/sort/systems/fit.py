@@ -1,0 +1,129 @@
+"""What the text and the measured rows say of parts: processors' work, boards' own power."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gordon._core import GordonError
+from gordon.parts import unknown
+from gordon.sort.systems import demand, model
+from gordon.sort.systems.model import GB, Parts
+from gordon.sort.systems.schema import Cpu, System
+
+
+class Work:
+    """Core-seconds by phase for a gigabyte of records, by processor; none where nothing is known.
+
+    One processor (`seen` with a phase) says how the work divides between the phases.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self._found: dict[str, tuple[float, float] | None] = {}
+
+    def of(self, name: str, on_the_way: tuple[str, ...] = ()) -> tuple[float, float] | None:
+        if name in on_the_way:
+            raise GordonError(f"cpu.{name}: its work is told by itself, through {on_the_way[-1]}")
+        if name not in self._found:
+            self._found[name] = self._work(name, self.parts.cpu(name), (*on_the_way, name))
+        return self._found[name]
+
+    def _work(self, name: str, cpu: Cpu, on_the_way: tuple[str, ...]) -> tuple[float, float] | None:
+        if cpu.work is not None:
+            return cpu.work.input.value, cpu.work.output.value
+        if cpu.like is not None:
+            other, theirs = self.parts.cpu(cpu.like), self.of(cpu.like, on_the_way)
+            if theirs is None or cpu.clock is None or other.clock is None:
+                return None
+            slower = other.clock.value / cpu.clock.value
+            return theirs[0] * slower, theirs[1] * slower
+        if cpu.seen is None:
+            return None
+        if cpu.seen.phase is not None:
+            output = self._phase(cpu) * cpu.seen.cores_busy.value
+            if cpu.whole_like is None:
+                raise GordonError(f"cpu.{name}: `whole_like` is missing: its phase is not all")
+            # Straight from the run of the other: its division would come from here.
+            return self._total(self.parts.cpu(cpu.whole_like)) - output, output
+        total, share = self._total(cpu), self._output_share(on_the_way)
+        return total * (1 - share), total * share
+
+    def _seen(self, cpu: Cpu) -> tuple[System, float]:
+        """The system that a processor was seen on, and its gigabytes."""
+        assert cpu.seen is not None
+        known = self.parts.all.system
+        if cpu.seen.system not in known:
+            raise unknown("system", cpu.seen.system, list(known))
+        return known[cpu.seen.system], (
+            self.parts.all.records.value * self.parts.all.record_bytes.value / GB
+        )
+
+    def _total(self, cpu: Cpu) -> float:
+        """Of a whole run, by its measured time."""
+        if cpu.seen is None:
+            raise GordonError("`whole_like` names a processor that was not seen at work")
+        system, _ = self._seen(cpu)
+        if system.measured is None or system.measured.time is None:
+            raise GordonError(f"system.{cpu.seen.system}: no measured time to take work from")
+        records = system.measured.records or self.parts.all.records.value
+        size = records * self.parts.all.record_bytes.value / GB
+        return cpu.seen.cores_busy.value * system.measured.time.value / size
+
+    def _phase(self, cpu: Cpu) -> float:
+        """Of a phase, by its time as the drives allow, for a gigabyte."""
+        assert cpu.seen is not None
+        system, size = self._seen(cpu)
+        asked = asked_of(self.parts, system, None)
+        for phase in asked.phases:
+            if phase.name == cpu.seen.phase:
+                return model.phase(self.parts, system, phase).time_s / size
+        raise unknown("phase", str(cpu.seen.phase), [p.name for p in asked.phases])
+
+    def _output_share(self, on_the_way: tuple[str, ...]) -> float:
+        for name, cpu in self.parts.all.cpu.items():
+            if cpu.seen is not None and cpu.seen.phase is not None:
+                found = self.of(name, on_the_way)
+                assert found is not None
+                return found[1] / sum(found)
+        raise GordonError("no processor says how work divides between the phases")
+
+
+def asked_of(parts: Parts, system: System, work: tuple[float, float] | None) -> demand.Demand:
+    """The paper's sort on a system, in the passes that its memory allows."""
+    records = int(parts.all.records.value)
+    size = int(parts.all.record_bytes.value)
+    assert system.memory is not None
+    passes = system.passes or demand.passes(system.memory.value, float(records * size))
+    gb = records * size / GB
+    core_s = (work[0] * gb, work[1] * gb) if work else None
+    return demand.of_sort(records, size, passes, core_s)
+
+
+@dataclass(frozen=True)
+class Base:
+    """A board's own power: what is left of the measured rows, and the rows it is the mean of."""
+
+    watts: float | None
+    by_system: dict[str, float]
+
+    def without(self, system: str) -> float | None:
+        """Fitted to the other rows; none where there is no other."""
+        others = [left for name, left in self.by_system.items() if name != system]
+        return float(np.mean(others)) if others else None
+
+
+def bases(parts: Parts, left: dict[str, tuple[str, float]]) -> dict[str, Base]:
+    """Least squares of one number a board over what each measured system leaves for it; `left` is
+    by system: its board, and watts. What a file sets is taken as it is."""
+    found: dict[str, Base] = {}
+    for name, board in parts.all.board.items():
+        own = {system: watts for system, (of, watts) in left.items() if of == name}
+        if board.base is not None:
+            found[name] = Base(board.base.value, {})
+        elif own:
+            column = np.ones((len(own), 1))
+            best = np.linalg.lstsq(column, np.array(list(own.values())), rcond=None)[0]
+            found[name] = Base(float(best[0]), own)
+        else:
+            found[name] = Base(None, {})
+    return found

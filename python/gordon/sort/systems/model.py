@@ -1,0 +1,194 @@
+"""Time and power of a sort on a system made of parts.
+
+A phase takes as long as the slowest of: the processor, all cores at work; each group of drives,
+what it reads and writes one after the other, striped evenly; and the link that they share, where a
+board has one. Power at the wall is what the parts draw over the supply's efficiency: board, memory,
+the processor between idle and busy, each drive between idle and active.
+"""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from gordon import parts, quantity
+from gordon._core import GordonError, parse_bytes
+from gordon.parts import unknown
+from gordon.sort.systems.demand import Demand, Group, Phase
+from gordon.sort.systems.schema import Array, Cpu, Drive, System, Systems, Value
+
+GB = 1e9
+P = TypeVar("P")
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A phase as it comes out: what each part would take alone, and the mean power of parts."""
+
+    name: str
+    time_s: float
+    limits: dict[str, float]
+    parts_w: dict[str, float]
+
+    @property
+    def limit(self) -> str:
+        return max(self.limits, key=lambda name: self.limits[name])
+
+
+class Parts:
+    """The parts of systems by name, with what is worked out of them once."""
+
+    def __init__(self, systems: Systems) -> None:
+        self.all = systems
+        power = systems.cpu_power
+        acp, tdp = np.array(power.acp_w), np.array(power.tdp_w)
+        if len(acp) != len(tdp) or not len(acp) or (tdp <= 0).any():
+            raise GordonError("cpu_power: acp_w and tdp_w are not pairs above zero")
+        #: Busy power over TDP: least squares through the origin.
+        self.busy_share = float(acp @ tdp / (tdp @ tdp))
+        memory = parts.load("memory", systems.memory_power.part)
+        #: Idle power of memory by the byte; the part is one of 2 GiB.
+        self.memory_w = quantity.number(memory["idle"]) / parse_bytes("2GiB")
+        self._drives: dict[str, Drive] = {}
+
+    def cpu(self, name: str) -> Cpu:
+        return _named(self.all.cpu, name, "cpu")
+
+    def drive(self, name: str) -> Drive:
+        """A drive, with what its part of the catalogue says where it names one."""
+        if name not in self._drives:
+            self._drives[name] = _whole(_named(self.all.drive, name, "drive"), name)
+        return self._drives[name]
+
+    def idle_w(self, cpu: Cpu) -> float:
+        return self.all.cpu_power.idle_share.value * cpu.tdp.value
+
+    def busy_w(self, cpu: Cpu) -> float:
+        return max(self.busy_share * cpu.tdp.value, self.idle_w(cpu))
+
+    def groups(self, system: System) -> dict[Group, Array]:
+        """The drives of a system that the sort uses; those of the temporary files are the files'
+        own where it has no others."""
+        assert system.files is not None
+        found: dict[Group, Array] = {"files": system.files}
+        if system.temp is not None:
+            found["temp"] = system.temp
+        return found
+
+    def ports(self, system: System) -> int:
+        return sum(a.count for a in (system.files, system.temp, system.boot) if a is not None)
+
+
+def phase(parts: Parts, system: System, asked: Phase) -> Taken:
+    """A phase on a system, without the board's own power and the supply's losses."""
+    assert system.cpu is not None
+    assert system.board is not None
+    assert system.memory is not None
+    cpu, board = parts.cpu(system.cpu), _named(parts.all.board, system.board, "board")
+    groups = parts.groups(system)
+    busy: dict[Group, float] = dict.fromkeys(groups, 0.0)
+    for bytes_by, writes in ((asked.reads, False), (asked.writes, True)):
+        for group, size in bytes_by.items():
+            own: Group = group if group in groups else "files"
+            busy[own] += size / bandwidth(parts, system, groups[own], writes)
+    limits = {_TOLD[group]: time for group, time in busy.items() if time}
+    if asked.core_s is not None:
+        limits["processor"] = asked.core_s / cpu.cores.value
+    if board.link is not None:
+        moved = sum(asked.reads.values()) + sum(asked.writes.values())
+        limits["link"] = moved / board.link.value
+    time = max(limits.values(), default=0.0)
+    if time <= 0:
+        raise GordonError(f"phase {asked.name}: nothing is asked of anything in it")
+    share = min(1.0, (asked.core_s or 0.0) / cpu.cores.value / time)
+    idle, active = parts.idle_w(cpu), parts.busy_w(cpu)
+    drives = 0.0
+    for group, array in groups.items():
+        drive = parts.drive(array.drive)
+        assert drive.active is not None
+        assert drive.idle is not None
+        used = min(1.0, busy[group] / time)
+        drives += array.count * (drive.idle.value * (1 - used) + drive.active.value * used)
+    if system.boot is not None:
+        boot = parts.drive(system.boot.drive)
+        assert boot.idle is not None
+        drives += system.boot.count * boot.idle.value
+    drawn = {
+        "processor": idle + share * (active - idle),
+        "memory": parts.memory_w * system.memory.value,
+        "drives": drives,
+    }
+    return Taken(asked.name, time, limits, drawn)
+
+
+_TOLD: dict[Group, str] = {"files": "input and output drives", "temp": "temporary drives"}
+
+
+def bandwidth(parts: Parts, system: System, array: Array, writes: bool) -> float:
+    """Bytes a second of a stripe over drives."""
+    drive = parts.drive(array.drive)
+    rate = drive.write if writes else drive.read
+    assert rate is not None
+    each = min(rate.value, drive.link.value) if drive.link else rate.value
+    share = system.write_share if writes else system.read_share
+    return array.count * each * (share.value if share else 1.0)
+
+
+def run(parts: Parts, system: System, demand: Demand) -> list[Taken]:
+    return [phase(parts, system, asked) for asked in demand.phases]
+
+
+def mean_parts_w(taken: list[Taken]) -> dict[str, float]:
+    """Mean power by part over all phases."""
+    time = sum(t.time_s for t in taken)
+    return {
+        name: sum(t.parts_w[name] * t.time_s for t in taken) / time for name in taken[0].parts_w
+    }
+
+
+def wall_w(parts: Parts, system: System, drawn: dict[str, float], base: float) -> float:
+    """At the wall: parts and the board's own, over the supply's efficiency."""
+    assert system.board is not None
+    board = _named(parts.all.board, system.board, "board")
+    return (sum(drawn.values()) + base) / board.efficiency.value
+
+
+def whole(system: System) -> bool:
+    """Whether a system's parts are known; of some only what was measured is."""
+    needed = (system.cpu, system.board, system.memory, system.files)
+    return all(part is not None for part in needed)
+
+
+def _whole(drive: Drive, name: str) -> Drive:
+    if drive.part is not None:
+        disk = parts.load("disk", drive.part) if drive.part in parts.names("disk") else None
+        if disk is None:
+            raise unknown("disk part", drive.part, parts.names("disk"))
+        zones = disk["geometry"]["zones"].get("linear")
+        if zones is None:
+            raise GordonError(f"drive.{name}: the rates of {drive.part} are by zone", "another")
+        said = f"the part {drive.part}: rate of its outer tracks"
+        rate = Value(float(parse_bytes(quantity.value(zones["outer_rate_per_s"]))), said)
+        watts = {
+            key: Value(quantity.number(disk["power"][of]), f"the part {drive.part}")
+            for key, of in (("active", "write"), ("idle", "idle"))
+        }
+        drive = Drive(
+            summary=drive.summary or disk["summary"],
+            part=drive.part,
+            read=drive.read or rate,
+            write=drive.write or rate,
+            active=drive.active or watts["active"],
+            idle=drive.idle or watts["idle"],
+            link=drive.link,
+        )
+    for key in ("read", "write", "active", "idle"):
+        if getattr(drive, key) is None:
+            raise GordonError(f"drive.{name}: `{key}` is missing", "a value, or `part`, a disk's")
+    return drive
+
+
+def _named(table: dict[str, P], name: str, what: str) -> P:
+    if name not in table:
+        raise unknown(what, name, list(table))
+    return table[name]

@@ -1,0 +1,58 @@
+"""Figure 13: time against power, both by powers, so that equal records/J are straight lines."""
+
+from typing import Any
+
+from gordon import picture
+
+
+def draw(report: dict[str, Any], path: str) -> None:
+    picture.check(path)
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 5), layout="constrained")
+    panel = figure.subplots()
+    points = _points(report)
+    for kind, (marker, fill) in {"measured": ("o", "C0"), "modelled": ("s", "none")}.items():
+        own = [point for point in points if point[0] == kind]
+        if own:
+            panel.scatter(
+                [power for _, _, power, _ in own],
+                [time for _, _, _, time in own],
+                marker=marker,
+                facecolors=fill,
+                edgecolors="C0" if kind == "measured" else "C1",
+                label=kind,
+            )
+        for _, name, power, time in own:
+            panel.annotate(
+                name, (power, time), xytext=(4, 4), textcoords="offset points", fontsize="x-small"
+            )
+    panel.set(xscale="log", yscale="log", xlabel="power, W", ylabel="time, s")
+    if points:
+        powers = [power for _, _, power, _ in points]
+        ends = [0.8 * min(powers), 1.25 * max(powers)]
+        for plateau in report["plateaus"]["plateaus"]:
+            joules = report["records"] / plateau["records_per_j"]
+            panel.plot(ends, [joules / watts for watts in ends], color="0.6", linewidth=1, zorder=0)
+            panel.annotate(
+                f"{plateau['records_per_j']:,.0f}/J",
+                (ends[0], joules / ends[0]),
+                fontsize="x-small",
+                color="0.4",
+            )
+        panel.legend(fontsize="small")
+    panel.grid(alpha=0.3, which="both")
+    panel.set_title(f"{report['records']:,} records; lines: equal records/J", fontsize="medium")
+    picture.save(figure, path)
+
+
+def _points(report: dict[str, Any]) -> list[tuple[str, str, float, float]]:
+    """Kind, name, power, and the time of as many records as the report is about."""
+    found = []
+    for row in report["systems"]:
+        for kind in ("measured", "modelled"):
+            figures = row[kind]
+            if figures and figures["records_per_j"] and figures["power_w"]:
+                time = report["records"] / figures["records_per_j"] / figures["power_w"]
+                found.append((kind, row["name"], figures["power_w"], time))
+    return found

@@ -1,0 +1,32 @@
+"""Whether a printed row follows from its own columns: records/J from its time and power."""
+
+from typing import Any
+
+from gordon.sort.systems.schema import Measured
+
+
+def check(row: Measured, records: float) -> dict[str, Any]:
+    """The score that the columns give, and what rounding and five runs leave open.
+
+    The printed score may be the mean of the runs' own scores: that is above the score of the means
+    by the squares of the relative deviations, and by their product if both move together.
+    """
+    printed = row.records_per_j
+    told: dict[str, Any] = {"printed_records_per_j": printed.value}
+    time, power = row.time, row.power
+    if time is None:
+        # What the other two columns say the time was.
+        return told | {"implied_time_s": records / (printed.value * power.value)}
+    spread_t, spread_p = time.deviation / time.value, power.deviation / power.value
+    means = 1 + spread_t**2 + spread_p**2 + spread_t * spread_p
+    score = records / (time.value * power.value)
+    low = records / ((time.value + time.half) * (power.value + power.half))
+    high = records / ((time.value - time.half) * (power.value - power.half)) * means
+    follows = low - printed.half <= printed.value <= high + printed.half
+    return told | {
+        "records_per_j": score,
+        "lowest": low,
+        "highest": high,
+        "printed_over": printed.value / score - 1,
+        "follows": follows,
+    }

@@ -1,0 +1,267 @@
+"""`extrapolate`: every system of a file, by the model, beside what was measured of it."""
+
+from collections.abc import Sequence
+from os import PathLike, fspath
+from typing import Any
+
+from gordon import __version__
+from gordon._core import GordonError
+from gordon.parts import unknown
+from gordon.sort.systems import claims, data, fit, model, own, plateaus, rows, schema
+from gordon.sort.systems.demand import Demand, Phase
+from gordon.sort.systems.model import Parts, Taken
+from gordon.sort.systems.schema import System, Systems
+
+Json = dict[str, Any]
+
+
+def extrapolate(
+    systems: str | PathLike[str] | None = None,
+    *,
+    measured: str | PathLike[str] | None = None,
+    set_values: Sequence[str] = (),
+) -> Json:
+    """Time, power and records/J of the systems of a TOML file, or of the JouleSort paper's.
+
+    `measured`: a sort of one's own as JSON, asked of them in the place of the paper's.
+    `set_values`: `KEY=VALUE`, values changed for this run.
+    """
+    where = fspath(systems) if systems is not None else ""
+    if systems is None:
+        table, names = data.shipped(), list(data.shipped()["system"])
+    else:
+        table, names = data.joined(data.read(systems), where)
+    data.change(table, list(set_values))
+    parts = Parts(schema.read(Systems, table, ""))
+    work = fit.Work(parts)
+    mine = own.read(measured) if measured is not None else None
+    if mine is not None:
+        _known(parts, mine.system)
+    taken = {name: _taken(parts, work, name, mine) for name in _modelled(parts, names)}
+    bases = _bases(parts, work, mine)
+    told = [_system(parts, name, taken.get(name), bases, mine) for name in names]
+    paper = mine is None and systems is None
+    report: Json = {
+        "kind": "modelled",
+        "version": __version__,
+        "source": where or parts.all.source,
+        "records": mine.demand.records if mine else int(parts.all.records.value),
+        "set": list(set_values),
+        "run": _run(mine),
+        "fitted": _fitted(parts, work, bases),
+        "systems": told,
+        "warnings": _warnings(parts, mine, told, names),
+    }
+    points = claims.points(parts, told, paper)
+    report["plateaus"] = plateaus.of(points) | {"points": points}
+    report["claims"] = claims.compare(parts, report) if paper else None
+    return report
+
+
+def _known(parts: Parts, system: str | None) -> None:
+    if system is not None and system not in parts.all.system:
+        error = unknown("system", system, list(parts.all.system))
+        raise GordonError(f"the run's {error.args[0]}", error.args[1])
+
+
+def _modelled(parts: Parts, names: list[str]) -> list[str]:
+    """Those whose parts are known; half a system is an error."""
+    for name in names:
+        system = parts.all.system[name]
+        if not model.whole(system):
+            for key in ("cpu", "board", "memory", "files"):
+                if getattr(system, key) is None and system.measured is None:
+                    raise GordonError(f"system.{name}: `{key}` is missing")
+        for key, table in (("cpu", parts.all.cpu), ("board", parts.all.board)):
+            part = getattr(system, key)
+            if part is not None and part not in table:
+                error = unknown(key, part, list(table))
+                raise GordonError(f"system.{name}: {error.args[0]}", error.args[1])
+    return [name for name in names if model.whole(parts.all.system[name])]
+
+
+def _taken(parts: Parts, work: fit.Work, name: str, mine: own.Run | None) -> list[Taken] | None:
+    """The phases on a system; none where nobody says what work its processor has."""
+    system = parts.all.system[name]
+    assert system.cpu is not None
+    if mine is None:
+        known = work.of(system.cpu)
+        return model.run(parts, system, fit.asked_of(parts, system, known)) if known else None
+    faster = _faster(parts, work, mine, system)
+    return model.run(parts, system, _scaled(mine.demand, faster or 1.0))
+
+
+def _faster(parts: Parts, work: fit.Work, mine: own.Run, system: System) -> float | None:
+    """Core-seconds on a system's processor over those on the run's own; none if not known."""
+    assert system.cpu is not None
+    home = parts.all.system[mine.system].cpu if mine.system else None
+    if home is None:
+        return None
+    if home == system.cpu:
+        return 1.0
+    ours, theirs = work.of(home), work.of(system.cpu)
+    return sum(theirs) / sum(ours) if ours and theirs else None
+
+
+def _scaled(demand: Demand, by: float) -> Demand:
+    phases = [
+        Phase(p.name, p.reads, p.writes, p.core_s * by if p.core_s else None) for p in demand.phases
+    ]
+    return Demand(demand.records, phases)
+
+
+def _bases(parts: Parts, work: fit.Work, mine: own.Run | None) -> dict[str, fit.Base]:
+    """Boards' own power: of all measured systems, not only of those asked for."""
+    left: dict[str, tuple[str, float]] = {}
+    for name, system in parts.all.system.items():
+        if not model.whole(system):
+            continue
+        power: float | None = None
+        taken: list[Taken] | None = None
+        if mine is not None and name == mine.system:
+            power, taken = mine.power_w, _taken(parts, work, name, mine)
+        elif system.measured is not None:
+            power, taken = system.measured.power.value, _taken(parts, work, name, None)
+        if power is None or taken is None:
+            continue
+        assert system.board is not None
+        dc = power * parts.all.board[system.board].efficiency.value
+        left[name] = (system.board, dc - sum(model.mean_parts_w(taken).values()))
+    return fit.bases(parts, left)
+
+
+def _system(
+    parts: Parts,
+    name: str,
+    taken: list[Taken] | None,
+    bases: dict[str, fit.Base],
+    mine: own.Run | None,
+) -> Json:
+    system = parts.all.system[name]
+    told: Json = {
+        "name": name,
+        "summary": system.summary,
+        "cpu": system.cpu,
+        "board": system.board,
+        "passes": system.passes,
+        "modelled": None,
+        "measured": _measured(parts, system) if mine is None else None,
+    }
+    if mine is not None and name == mine.system:
+        told["measured"] = _figures(mine.demand.records, mine.time_s, mine.power_w)
+    if taken is None:
+        return told
+    assert system.board is not None
+    told["passes"] = len(taken) if mine else (2 if _two(taken, parts, system) else 1)
+    time = sum(t.time_s for t in taken)
+    base = bases[system.board]
+    drawn = model.mean_parts_w(taken)
+    power = None if base.watts is None else model.wall_w(parts, system, drawn, base.watts)
+    records = mine.demand.records if mine else int(parts.all.records.value)
+    told["modelled"] = _figures(records, time, power) | {
+        "board_w": base.watts,
+        "parts_w": drawn,
+        "phases": [
+            {"name": t.name, "time_s": t.time_s, "limit": t.limit, "limits_s": t.limits}
+            for t in taken
+        ],
+    }
+    if told["measured"] is not None:
+        told["error"] = _error(told["modelled"], told["measured"])
+        others = base.without(name)
+        if others is not None and name in base.by_system and told["measured"]["power_w"]:
+            without = model.wall_w(parts, system, drawn, others)
+            told["error"]["power_w_without_it"] = without / told["measured"]["power_w"] - 1
+    return told
+
+
+def _two(taken: list[Taken], parts: Parts, system: System) -> bool:
+    return len(fit.asked_of(parts, system, None).phases[0].writes) > 0
+
+
+def _figures(records: int, time: float | None, power: float | None) -> Json:
+    energy = time * power if time is not None and power is not None else None
+    return {
+        "time_s": time,
+        "power_w": power,
+        "energy_j": energy,
+        "records_per_j": records / energy if energy else None,
+    }
+
+
+def _measured(parts: Parts, system: System) -> Json | None:
+    row = system.measured
+    if row is None:
+        return None
+    records = row.records or int(parts.all.records.value)
+    told = _figures(records, row.time.value if row.time else None, row.power.value)
+    return told | {
+        "records": records,
+        "records_per_j": row.records_per_j.value,
+        "row": rows.check(row, records),
+    }
+
+
+def _error(modelled: Json, measured: Json) -> Json:
+    """Modelled over measured, less one."""
+    keys = ("time_s", "power_w", "records_per_j")
+    return {
+        key: modelled[key] / measured[key] - 1 if modelled[key] and measured[key] else None
+        for key in keys
+    }
+
+
+def _run(mine: own.Run | None) -> Json | None:
+    if mine is None:
+        return None
+    return {"time_s": mine.time_s, "power_w": mine.power_w, "system": mine.system}
+
+
+def _fitted(parts: Parts, work: fit.Work, bases: dict[str, fit.Base]) -> Json:
+    """What the model has from measured rows and from what the text says of them."""
+    return {
+        "busy_share_of_tdp": parts.busy_share,
+        "memory_w_per_gib": parts.memory_w * 2**30,
+        "core_s_per_gb": {name: work.of(name) for name in parts.all.cpu},
+        "board_w": {
+            name: {"value": base.watts, "rows": base.by_system}
+            for name, base in bases.items()
+            if base.watts is not None
+        },
+    }
+
+
+def _warnings(parts: Parts, mine: own.Run | None, told: list[Json], names: list[str]) -> list[str]:
+    said = []
+    for row in told:
+        modelled, name = row["modelled"], row["name"]
+        system = parts.all.system[name]
+        if not model.whole(system):
+            continue
+        if modelled is None:
+            said.append(f"{name}: nothing says what work a sort is for {system.cpu}; not modelled")
+            continue
+        board = parts.all.board[str(system.board)]
+        if board.ports is not None and parts.ports(system) > board.ports.value:
+            said.append(
+                f"{name}: {parts.ports(system)} drives, and {board.ports.value:.0f} places on its "
+                "board: no such system can be built of it"
+            )
+        if modelled["board_w"] is None:
+            said.append(
+                f"{name}: the power of its board is not known and no row measures it; "
+                f"set board.{system.board}.base"
+            )
+        elif modelled["board_w"] < 0:
+            said.append(f"{name}: what is left for its board is below zero: its parts draw less")
+    if mine is not None:
+        home = parts.all.system[mine.system].cpu if mine.system else None
+        if home is None:
+            said.append("the run does not say on which system it was: core-seconds as they are")
+        else:
+            work = fit.Work(parts)
+            for name in names:
+                system = parts.all.system[name]
+                if model.whole(system) and _faster(parts, work, mine, system) is None:
+                    said.append(f"{name}: {home} and {system.cpu} have no common measure")
+    return said
