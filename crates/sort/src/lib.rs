@@ -28,6 +28,8 @@ pub use file::Mode;
 pub use generate::{Generate, Generated, Records, generate};
 pub use job::{Job, Partial, Phase, Report, Settings};
 pub use plan::{Method, Plan, Transfers};
-pub use shape::{Benchmark, Shape};
+pub use shape::{
+    Benchmark, Config, Depth, Fixed, FixedConfig, Lines, LinesConfig, Rest, Shape, Visitor,
+};
 pub use validate::{Validated, read_summaries, validate, write_summary};
 pub use watch::Watch;

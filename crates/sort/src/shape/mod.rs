@@ -1,13 +1,41 @@
 //! What the bytes of a file are: where a record ends, and which goes before which.
 
 mod fixed;
+mod lines;
+mod spec;
 
-pub use fixed::Benchmark;
+pub use fixed::{Benchmark, Fixed};
+pub use lines::Lines;
+pub use spec::{Config, FixedConfig, LinesConfig, Visitor};
 
 use std::cmp::Ordering;
 
 /// The bits of a key that an entry of the sort carries: the rest of its 128 is where the record is.
 pub const PREFIX_BITS: u32 = 80;
+/// They in bytes.
+const PREFIX_BYTES: usize = PREFIX_BITS as usize / 8;
+/// All of them.
+const PREFIX_MASK: u128 = (1 << PREFIX_BITS) - 1;
+
+/// A place in the keys of records that are equal up to there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Depth {
+    /// Which key of several.
+    key: u32,
+    /// Which part of it.
+    part: u32,
+}
+
+/// What equal prefixes leave of the order of their records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// Nothing: the keys are equal.
+    Nothing,
+    /// What [`Shape::prefix_at`] says of the next place.
+    At(Depth),
+    /// What [`Shape::compare`] says.
+    Compare,
+}
 
 /// Records of one kind, and their order.
 pub trait Shape: Sync {
@@ -33,4 +61,16 @@ pub trait Shape: Sync {
 
     /// The length of every record, where all have one.
     fn length(&self) -> Option<usize>;
+
+    /// The same as [`Shape::prefix`], further into the key: of records that are equal up to `depth`.
+    /// The start is [`Depth::default`].
+    fn prefix_at(&self, record: &[u8], depth: Depth) -> u128 {
+        debug_assert_eq!(depth, Depth::default(), "nothing is deeper");
+        self.prefix(record)
+    }
+
+    /// What is left of the order of records that all have this prefix at this depth.
+    fn rest(&self, _prefix: u128, _depth: Depth) -> Rest {
+        if self.is_whole() { Rest::Nothing } else { Rest::Compare }
+    }
 }

@@ -1,0 +1,99 @@
+//! Texts as keys: bytes, some of which may be passed over or stand for others.
+
+use super::fields::is_blank;
+use std::cmp::Ordering;
+
+/// Bytes that are passed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ignore {
+    /// None.
+    #[default]
+    Nothing,
+    /// All but letters, digits and blanks.
+    Punctuation,
+    /// All that do not print.
+    Control,
+}
+
+/// What is made of a text before it is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Translation {
+    /// What is passed over.
+    pub ignore: Ignore,
+    /// Whether small letters stand for capital ones.
+    pub fold: bool,
+}
+
+/// Bytes of a text in a prefix; then comes how many there are, or [`MORE`].
+const PART: usize = super::PREFIX_BYTES - 1;
+/// More bytes follow.
+const MORE: u128 = PART as u128 + 1;
+
+impl Translation {
+    /// Whether texts stay as they are.
+    pub fn is_none(self) -> bool {
+        self == Self::default()
+    }
+
+    /// A text's bytes as they are compared.
+    #[inline]
+    pub fn of(self, text: &[u8]) -> impl Iterator<Item = u8> {
+        let keeps = move |byte: u8| match self.ignore {
+            Ignore::Nothing => true,
+            Ignore::Punctuation => is_blank(byte) || byte.is_ascii_alphanumeric(),
+            Ignore::Control => matches!(byte, 0x20..=0x7e),
+        };
+        let folds = move |byte: u8| if self.fold { byte.to_ascii_uppercase() } else { byte };
+        text.iter().copied().filter(move |&byte| keeps(byte)).map(folds)
+    }
+
+    /// The order of two texts.
+    #[inline]
+    pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
+        if self.is_none() { a.cmp(b) } else { self.of(a).cmp(self.of(b)) }
+    }
+
+    /// Part number `part` of a text, in order: its bytes, and how many they are.
+    #[inline]
+    pub fn prefix(self, text: &[u8], part: u32) -> u128 {
+        // As many as a line has bytes.
+        let from = part as usize * PART;
+        if self.ignore == Ignore::Nothing {
+            let part = pack(text.get(from..).unwrap_or_default());
+            return if self.fold { fold(part) } else { part };
+        }
+        let mut bytes = [0; PART + 1];
+        let mut len = 0;
+        for (place, byte) in bytes.iter_mut().zip(self.of(text).skip(from)) {
+            *place = byte;
+            len += 1;
+        }
+        pack(&bytes[..len])
+    }
+
+    /// Whether a text has no more than this prefix of it.
+    pub fn is_all(prefix: u128) -> bool {
+        prefix & 0xFF != MORE
+    }
+}
+
+/// The first bytes, and how many they are.
+#[inline]
+fn pack(text: &[u8]) -> u128 {
+    if let Some(start) = text.first_chunk::<16>() {
+        return u128::from_be_bytes(*start) >> (128 - 8 * PART as u32) << 8 | MORE;
+    }
+    let mut bytes = [0; 16];
+    let len = text.len().min(PART);
+    bytes[..len].copy_from_slice(&text[..len]);
+    let count = if text.len() > PART { MORE } else { len as u128 };
+    u128::from_be_bytes(bytes) >> (128 - 8 * PART as u32) << 8 | count
+}
+
+/// Makes small letters in all bytes but the lowest capital: no count is a letter.
+#[inline]
+fn fold(packed: u128) -> u128 {
+    let mut bytes = packed.to_be_bytes();
+    bytes.make_ascii_uppercase();
+    u128::from_be_bytes(bytes)
+}

@@ -1,0 +1,46 @@
+//! GNU sort, beside which others are put.
+
+use gordon_sort::LinesConfig;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::thread;
+
+/// What GNU sort makes of lines.
+pub fn gnu(arguments: &[String], bytes: &[u8]) -> Vec<u8> {
+    let mut child = Command::new("sort")
+        .args(arguments)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("sort runs");
+    let mut input = child.stdin.take().expect("it is a pipe");
+    let told = thread::scope(|scope| {
+        scope.spawn(move || input.write_all(bytes).expect("it reads"));
+        child.wait_with_output().expect("it ends")
+    });
+    assert!(told.status.success(), "sort {arguments:?} ends well");
+    told.stdout
+}
+
+/// Whether `sort` is GNU's, and one of 9.2 or later: that brought the letters R and Q, an order by sign of
+/// what is not a number, and names that start with a dot back to where they were before 9.1.
+pub fn known() -> Option<bool> {
+    static KNOWN: OnceLock<Option<bool>> = OnceLock::new();
+    *KNOWN.get_or_init(|| {
+        let told = Command::new("sort").arg("--version").output().ok()?;
+        let is_gnu = String::from_utf8_lossy(&told.stdout).contains("GNU coreutils");
+        is_gnu.then(|| gnu(&["-h".into()], b"1R\n9Y\n").starts_with(b"9Y"))
+    })
+}
+
+/// What to ask it for.
+pub fn arguments(config: &LinesConfig) -> Vec<String> {
+    let keys = config.keys.iter().map(|key| format!("-k{key}"));
+    let letters = config.options.chars().map(|letter| format!("-{letter}"));
+    let separator = config.separator.iter().map(|separator| format!("-t{separator}"));
+    let flags = [("-s", config.stable), ("-z", config.zero)];
+    let flags = flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag.to_string());
+    keys.chain(letters).chain(separator).chain(flags).collect()
+}

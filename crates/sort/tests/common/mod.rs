@@ -1,0 +1,73 @@
+//! Records in memory, sorted by all that a shape says of them, each way checked against the others.
+
+#![allow(dead_code, reason = "each test uses some of it")]
+
+pub mod gnu;
+
+use gordon_sort::{Config, Depth, Rest, Shape, SortError, Visitor};
+
+/// What a shape makes of bytes.
+struct Sorted<'a>(&'a [u8]);
+
+impl Visitor for Sorted<'_> {
+    type Output = Vec<u8>;
+
+    fn visit<S: Shape>(self, shape: &S) -> Vec<u8> {
+        let mut all = self.0.to_vec();
+        if let Some(separator) = shape.separator()
+            && all.last().is_some_and(|&last| last != separator)
+        {
+            all.push(separator);
+        }
+        assert_eq!(shape.whole(&all), all.len(), "all are whole");
+        let mut records = vec![];
+        let mut at = 0;
+        while at < all.len() {
+            let end = shape.end(&all, at);
+            records.push(&all[at..end]);
+            at = end;
+        }
+        // Stable sorts, all of them.
+        let mut by_compare = records.clone();
+        by_compare.sort_by(|a, b| shape.compare(a, b));
+        let mut by_prefix = records.clone();
+        by_prefix.sort_by(|a, b| {
+            let order = shape.prefix(a).cmp(&shape.prefix(b));
+            order.then_with(|| {
+                let order = shape.compare(a, b);
+                assert!(order.is_eq() || !shape.is_whole(), "{a:?} and {b:?} have one prefix");
+                order
+            })
+        });
+        assert!(records.iter().all(|record| shape.prefix(record) >> 80 == 0));
+        assert_eq!(shown(&by_prefix), shown(&by_compare), "by prefix, by compare");
+        deeper(shape, &mut records, Depth::default());
+        assert_eq!(shown(&records), shown(&by_compare), "part by part, by compare");
+        records.concat()
+    }
+}
+
+/// Sorts by one part of the keys after the other.
+fn deeper<S: Shape>(shape: &S, records: &mut [&[u8]], depth: Depth) {
+    records.sort_by_key(|record| shape.prefix_at(record, depth));
+    let same = |a: &&[u8], b: &&[u8]| shape.prefix_at(a, depth) == shape.prefix_at(b, depth);
+    for run in records.chunk_by_mut(same) {
+        match shape.rest(shape.prefix_at(run[0], depth), depth) {
+            Rest::At(next) => deeper(shape, run, next),
+            Rest::Compare => run.sort_by(|a, b| shape.compare(a, b)),
+            Rest::Nothing => {
+                let same = run.windows(2).all(|pair| shape.compare(pair[0], pair[1]).is_eq());
+                assert!(same, "no more is left of their order");
+            }
+        }
+    }
+}
+
+fn shown(records: &[&[u8]]) -> Vec<String> {
+    records.iter().map(|record| record.escape_ascii().to_string()).collect()
+}
+
+/// Sorts bytes.
+pub fn sorted(config: &Config, bytes: &[u8]) -> Result<Vec<u8>, SortError> {
+    config.with(Sorted(bytes))
+}
