@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -321,6 +324,24 @@ def test_bad_words(tmp_path: Path, args: tuple[str, ...], status: int, what: str
     ran = record(tmp_path, *args)
     assert ran.status == status, ran.err
     assert what in ran.err
+
+
+def test_a_signal_goes_on_to_the_command(tmp_path: Path) -> None:
+    words = ("--idle", "0", "--tail", "0", "--meter", "model", "--json", "r.json", "--")
+    # It says when it is there to be ended.
+    command = [sys.executable, "-m", "gordon", "meter", "record", *words]
+    with subprocess.Popen(
+        [*command, "sh", "-c", "echo there; exec sleep 60"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "there\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 128 + signal.SIGTERM
+    told = json.loads((tmp_path / "r.json").read_text())
+    assert told["runs"][0]["exit_status"] == 143
 
 
 def test_the_list_says_why_not(tmp_path: Path) -> None:
