@@ -9,7 +9,7 @@ use crate::SortError;
 use crate::memory::want_soon;
 use crate::output::Emitter;
 use crate::partition::Partition;
-use crate::shape::{PREFIX_BITS, Shape};
+use crate::shape::{Depth, PREFIX_BITS, Rest, Shape};
 use crate::stream::Chunk;
 use std::ops::Range;
 
@@ -29,6 +29,12 @@ const RANGE: u64 = 4096;
 const MOST_RANGES: u64 = 4096;
 /// Records asked for before they are gathered: what a core has under way at a time.
 const AHEAD: usize = 16;
+
+/// Prefixes taken from a key one after the other before whole keys are compared: what repeats longer than
+/// that is compared as memory is.
+const DEEPEST: u32 = 64;
+/// So few are compared at once.
+const FEW: usize = 4;
 
 /// The ranges to sort so many records by.
 pub fn ranges(records: u64) -> usize {
@@ -93,6 +99,11 @@ impl Keyed {
         Self { entries, starts, bytes }
     }
 
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     fn of(&self, range: usize) -> &[u128] {
         &self.entries[self.starts[range] as usize..self.starts[range + 1] as usize]
     }
@@ -149,13 +160,29 @@ impl<'a, S: Shape> Batch<'a, S> {
             return;
         }
         entries.sort_unstable();
-        if whole {
-            return;
+        if !whole {
+            self.order_ties(entries, Depth::default(), DEEPEST);
         }
-        let prefix = |entry: u128| entry >> (u128::BITS - PREFIX_BITS);
-        for run in entries.chunk_by_mut(|&a, &b| prefix(a) == prefix(b)) {
-            if run.len() > 1 {
-                run.sort_by(|&a, &b| self.shape.compare(self.record(a), self.record(b)));
+    }
+
+    /// Puts sorted entries with equal prefixes in the order of the rest of their keys.
+    fn order_ties(&self, entries: &mut [u128], depth: Depth, more: u32) {
+        const REST: u32 = u128::BITS - PREFIX_BITS;
+        for run in entries.chunk_by_mut(|&a, &b| a >> REST == b >> REST) {
+            if run.len() == 1 {
+                continue;
+            }
+            match self.shape.rest(run[0] >> REST, depth) {
+                Rest::Nothing => {}
+                Rest::At(next) if more > 0 && run.len() >= FEW => {
+                    for entry in &mut *run {
+                        let prefix = self.shape.prefix_at(self.record(*entry), next);
+                        *entry = prefix << REST | *entry & ((1 << REST) - 1);
+                    }
+                    run.sort_unstable();
+                    self.order_ties(run, next, more - 1);
+                }
+                _ => run.sort_by(|&a, &b| self.shape.compare(self.record(a), self.record(b))),
             }
         }
     }
