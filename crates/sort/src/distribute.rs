@@ -3,7 +3,7 @@
 
 use crate::SortError;
 use crate::file::File;
-use crate::incore::{MOST_CHUNKS, Scratch};
+use crate::incore::{Entries, MOST_CHUNKS, Scratch};
 use crate::memory::{Buffer, PAGE};
 use crate::output::{Output, Writer};
 use crate::partition::Partition;
@@ -245,7 +245,7 @@ pub fn gather<S: Shape>(
     let (spare, budget) = (Spare::default(), Budget::new(most));
     let work = Work { threads: workers, ..*work };
     work.on_all(|failed| {
-        let (mut scratch, mut entries) = (Scratch::default(), Vec::new());
+        let (mut scratch, mut entries) = (Scratch::default(), Entries::default());
         while let Some(&(blocks, bucket, at)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
             failed.check(work.watch)?;
             budget.with(blocks.iter().map(|block| block.len).sum(), || {

@@ -90,6 +90,11 @@ impl Loaded {
         work.emit_all(&Batch::new(work.shape, partition, chunks, keyed), to, group)
     }
 
+    /// How many records they hold.
+    pub fn records(&self) -> u64 {
+        self.keyed.iter().map(|keyed| keyed.len() as u64).sum()
+    }
+
     /// Bytes of their records.
     pub fn bytes(&self) -> u64 {
         self.chunks.iter().map(|chunk| chunk.len() as u64).sum()
