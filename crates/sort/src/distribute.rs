@@ -10,7 +10,7 @@ use crate::partition::Partition;
 use crate::queue::{Op, Request};
 use crate::shape::Shape;
 use crate::stream::{Chunk, Stream};
-use crate::work::Work;
+use crate::work::{Work, weight};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -68,7 +68,7 @@ pub fn scatter<S: Shape>(
     writer: &Writer<'_>,
     space: &mut Space,
 ) -> Result<Vec<Bucket>, SortError> {
-    let shape = work.shape;
+    let (shape, mut away) = (work.shape, 0u64);
     let mut buckets: Vec<Bucket> = (0..partition.len())
         .map(|range| Bucket {
             is_equal: shape.is_whole() && partition.is_single(range),
@@ -90,7 +90,9 @@ pub fn scatter<S: Shape>(
         while start < bytes.len() {
             let end = shape.end(bytes, start);
             let record = &bytes[start..end];
-            let range = partition.of(shape.prefix(record));
+            let prefix = shape.prefix(record);
+            away = away.wrapping_add(weight(prefix));
+            let range = partition.of(prefix);
             let bucket = &mut buckets[range];
             bucket.records += 1;
             bucket.bytes += record.len() as u64;
@@ -122,6 +124,7 @@ pub fn scatter<S: Shape>(
         }
     }
     writer.finish()?;
+    work.away(away);
     Ok(buckets)
 }
 

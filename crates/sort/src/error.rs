@@ -1,4 +1,5 @@
 use gordon_units::Bytes;
+use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum SortError {
     /// The system's own word.
-    #[error("{path}: cannot {what}: {error}", path = path.display())]
+    #[error("{path}: cannot {what}: {error}{hint}", path = path.display(), hint = hint(error))]
     System {
         /// Of what.
         path: PathBuf,
@@ -27,6 +28,12 @@ pub enum SortError {
         /// Where.
         at: u64,
     },
+    /// Keys that were written are not those that were read.
+    #[error(
+        "the temporary files do not hold what was written: something changed them, or their device did\n  \
+         try: leave the files of a sort alone while it runs; --temp on another device"
+    )]
+    Changed,
     /// A file is not whole records.
     #[error(
         "{path}: {len} bytes at byte {at}, its end, are no whole record\n  \
@@ -77,5 +84,26 @@ impl SortError {
     /// A value that cannot be.
     pub(crate) fn impossible(what: impl ToString, why: impl ToString, hint: &str) -> Self {
         Self::Impossible { what: what.to_string(), why: why.to_string(), hint: hint.into() }
+    }
+}
+
+/// What may help, where something may.
+fn hint(error: &io::Error) -> &'static str {
+    match Errno::from_io_error(error) {
+        Some(Errno::ACCESS | Errno::PERM) => {
+            "\n  try: a place of your own, or as the user whose it is"
+        }
+        Some(Errno::FBIG) => {
+            "\n  try: a higher limit (ulimit -f), or a file system of larger files"
+        }
+        Some(Errno::IO) => {
+            "\n  try: dmesg, which says what is wrong with the device; another device"
+        }
+        Some(Errno::MFILE | Errno::NFILE) => {
+            "\n  try: fewer files at a time, or a higher limit (ulimit -n)"
+        }
+        Some(Errno::NOENT) => "\n  try: ls, whether it is there",
+        Some(Errno::ROFS) => "\n  try: another place: that file system can only be read",
+        _ => "",
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::SortError;
 use crate::memory::PAGE;
-use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
+use crate::target::{existing, remove_of_dead};
+use rustix::fs::{FallocateFlags, FlockOperation, OFlags, SeekFrom};
 use rustix::io::Errno;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,9 @@ pub enum Mode {
     /// Through it.
     Buffered,
 }
+
+/// What the name of a temporary file starts with, while it has one.
+const SCRATCH: &str = ".gordon-sort-";
 
 /// A file, and a second way to it for parts that are not whole blocks.
 #[derive(Debug)]
@@ -52,8 +56,19 @@ impl File {
         let made =
             Self::with(path, Mode::Buffered, options.read(true).write(true).create_new(true));
         let mut file = made?;
+        // Where files cannot be locked, the number of the process has to do.
+        let _ = rustix::fs::flock(&file.cached, FlockOperation::NonBlockingLockExclusive);
         file.direct = direct(path, mode, OpenOptions::new().read(true).write(true))?;
         Ok(file)
+    }
+
+    /// Whether nobody who made a file holds it.
+    pub fn is_free(path: &Path) -> bool {
+        let locked = fs::File::open(path).map(|file| {
+            rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
+                == Err(Errno::WOULDBLOCK)
+        });
+        matches!(locked, Ok(false))
     }
 
     /// Opens what is there, to be read and written.
@@ -63,7 +78,8 @@ impl File {
 
     /// Makes one in a folder that nobody else sees and that is gone when it is closed, however that comes.
     pub fn scratch(folder: &Path, number: usize, mode: Mode) -> Result<Self, SortError> {
-        let path = folder.join(format!(".gordon-sort-{}-{number}", std::process::id()));
+        remove_of_dead(existing(folder)?, SCRATCH.as_bytes());
+        let path = folder.join(format!("{SCRATCH}{}-{number}", std::process::id()));
         let file = Self::create(&path, mode)?;
         let removed = fs::remove_file(&path);
         removed.map_err(|error| SortError::system(&path, "remove it", error))?;

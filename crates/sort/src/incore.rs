@@ -11,6 +11,7 @@ use crate::output::Emitter;
 use crate::partition::Partition;
 use crate::shape::{Depth, PREFIX_BITS, Rest, Shape};
 use crate::stream::Chunk;
+use crate::work::weight;
 use std::ops::Range;
 
 /// Bits of an entry that say where in a chunk the record starts.
@@ -21,6 +22,9 @@ const CHUNK_BITS: u32 = u128::BITS - PREFIX_BITS - START_BITS;
 pub const MOST_CHUNKS: usize = 1 << CHUNK_BITS;
 /// Bytes of an entry.
 pub const ENTRY: usize = size_of::<u128>();
+
+/// Bytes of a chunk's tables for a range.
+pub const TABLE: usize = size_of::<u32>() + size_of::<u64>();
 
 /// Entries of a range, where they are sorted: 64 KiB, so that two threads of a core have theirs in its
 /// cache.
@@ -51,6 +55,8 @@ pub struct Keyed {
     starts: Vec<u32>,
     /// Bytes of the records of each range.
     bytes: Vec<u64>,
+    /// Of all their keys.
+    sum: u64,
 }
 
 /// What a thread uses again from one chunk to the next.
@@ -75,7 +81,7 @@ impl Keyed {
         let mut bytes = vec![0u64; partition.len()];
         scratch.entries.clear();
         scratch.ranges.clear();
-        let mut start = chunk.start;
+        let (mut start, mut sum) = (chunk.start, 0u64);
         while start < all.len() {
             let end = shape.end(all, start);
             let prefix = shape.prefix(&all[start..end]);
@@ -83,6 +89,7 @@ impl Keyed {
             scratch.entries.push(prefix << (u128::BITS - PREFIX_BITS) | place | start as u128);
             // Ranges are fewer.
             scratch.ranges.push(range as u16);
+            sum = sum.wrapping_add(weight(prefix));
             starts[range] += 1;
             bytes[range] += (end - start) as u64;
             start = end;
@@ -98,7 +105,12 @@ impl Keyed {
             entries[*next as usize] = entry;
             *next += 1;
         }
-        Self { entries, starts, bytes }
+        Self { entries, starts, bytes, sum }
+    }
+
+    /// The weight of all their keys.
+    pub fn weight(&self) -> u64 {
+        self.sum
     }
 
     /// How many.
@@ -202,22 +214,24 @@ impl<'a, S: Shape> Batch<'a, S> {
         emitter: &mut Emitter<'_, '_>,
     ) -> Result<(), SortError> {
         for range in ranges {
+            if self.shape.is_whole() && self.partition.is_single(range) {
+                // They lie in the order in which they came; they may be all there are.
+                for keyed in self.keyed {
+                    self.gather(keyed.of(range), emitter)?;
+                }
+                continue;
+            }
             entries.all.clear();
             self.keyed.iter().for_each(|keyed| entries.all.extend_from_slice(keyed.of(range)));
-            self.order(range, entries);
+            self.order(entries);
             self.gather(&entries.all, emitter)?;
         }
         Ok(())
     }
 
-    fn order(&self, range: usize, entries: &mut Entries) {
-        let whole = self.shape.is_whole();
-        if whole && self.partition.is_single(range) {
-            // They lie in the order in which they came.
-            return;
-        }
+    fn order(&self, entries: &mut Entries) {
         entries.sort();
-        if !whole {
+        if !self.shape.is_whole() {
             self.order_ties(&mut entries.all, Depth::default(), DEEPEST);
         }
     }

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
 
@@ -244,12 +244,14 @@ impl Job {
         let cores = || thread::available_parallelism().map_or(1, usize::from);
         let threads = if self.settings.threads == 0 { cores() } else { self.settings.threads };
         let (extents, partial) = self.extents(shape)?;
-        let work = &Work { shape, queue, watch, threads, seed: self.settings.seed };
+        let away = &AtomicU64::new(0);
+        let work = &Work { shape, queue, watch, threads, seed: self.settings.seed, away };
         let bytes: u64 = extents.iter().map(|extent| extent.len).sum();
         let (sample, record) = work.sample(&extents)?;
         let memory = self.settings.memory.map_or_else(available, |memory| Ok(memory.0))?;
         let Settings { method, ref transfers, .. } = self.settings;
-        let plan = |method| Plan::new(method, bytes, record, memory, threads, transfers);
+        let plan =
+            |method| Plan::new(method, (bytes, extents.len()), record, memory, threads, transfers);
         let mut found = plan(method)?;
         if method == Method::Auto && found.method == Method::Distribute && !shape.is_whole() {
             // Records that start alike cannot be put apart by how they start.
@@ -264,7 +266,8 @@ impl Job {
         let target =
             Target::new(&self.output, self.settings.mode, self.settings.overwrite, &self.inputs)?;
         // Each file may lack a separator.
-        target.file().reserve(bytes + extents.len() as u64)?;
+        let added = if shape.separator().is_some() { extents.len() as u64 } else { 0 };
+        target.file().reserve(bytes + added)?;
         clock.end("plan");
 
         let mut direct = target.file().is_direct() && extents.iter().all(|e| e.file.is_direct());
@@ -336,8 +339,10 @@ impl Job {
             (len, records)
         };
         output.finish()?;
+        if away.load(Ordering::Relaxed) != 0 {
+            return Err(SortError::Changed);
+        }
         // Whatever else goes wrong: nothing is lost without a word.
-        let added = if shape.separator().is_some() { extents.len() as u64 } else { 0 };
         assert!((bytes..=bytes + added).contains(&len), "{len} bytes of {bytes} were sorted");
         clock.end(match plan.method {
             Method::OnePass => "write",
@@ -387,7 +392,8 @@ impl Job {
         let Work { shape, queue, watch, .. } = *work;
         let mut stream = Stream::new(shape, queue, watch, extents, limits.transfer, 2);
         watch.total.fetch_add(2 * bucket.bytes, Ordering::Relaxed);
-        let (mut runs, _) = merge::runs(work, &mut stream, sample, limits, (writer, space))?;
+        let (mut runs, _) =
+            work.over(|| merge::runs(work, &mut stream, sample, limits, (writer, &mut *space)))?;
         drop(stream);
         let passes = merge::narrow(work, &mut runs, limits, (writer, space))?;
         let mut emitter = Emitter::new(output, at)?;
@@ -398,8 +404,7 @@ impl Job {
 
     /// Temporary files, which are gone however this ends.
     fn temp_files(&self) -> Result<Vec<Arc<File>>, SortError> {
-        let beside = self.output.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let beside = [beside.map_or_else(|| PathBuf::from("."), PathBuf::from)];
+        let beside = [crate::target::folder(&self.output).to_path_buf()];
         let folders = if self.settings.temp.is_empty() { &beside[..] } else { &self.settings.temp };
         let files = folders.iter().enumerate();
         files

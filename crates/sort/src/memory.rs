@@ -9,7 +9,7 @@ use std::ops::Range;
 pub const PAGE: usize = 4096;
 
 /// A large page of x86-64, and of most others with pages of 4 KiB.
-const LARGE: usize = 2 << 20;
+pub const LARGE: usize = 2 << 20;
 
 /// Bytes that start at a page; at a large one where they fill some.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use crate::output::{Emitter, Output, Writer};
 use crate::partition::Partition;
 use crate::shape::Shape;
 use crate::stream::{Chunk, Extent, Stream};
-use crate::work::Work;
+use crate::work::{Work, weight};
 
 /// A run's first record that is not written yet.
 struct Head<'a, S> {
@@ -105,7 +105,9 @@ pub fn merge<S: Shape>(
             winner = best;
         }
     }
+    let mut back = 0u64;
     while heads[winner].prefix != ENDED {
+        back = back.wrapping_add(weight(heads[winner].prefix));
         emitter.push(heads[winner].record())?;
         heads[winner].advance(shape)?;
         let (mut node, mut best) = ((count + winner) / 2, winner);
@@ -117,6 +119,7 @@ pub fn merge<S: Shape>(
         }
         winner = best;
     }
+    work.back(back);
     Ok(())
 }
 
@@ -153,7 +156,10 @@ pub fn runs<S: Shape>(
         let output = Output::new(writer, file.clone(), offset);
         loaded.emit(work, &partition, (&output, 0), limits.group)?;
         output.finish()?;
+        work.away(loaded.weight());
         runs.push(Extent { file, offset, len });
+        // The next run is read to where this one was: its memory is not zeroed again.
+        loaded.chunks.into_iter().for_each(|chunk| stream.give_back(chunk.buffer));
     }
 }
 
@@ -177,7 +183,7 @@ pub fn narrow<S: Shape>(
             let (file, offset) = space.place(len);
             let output = Output::new(writer, file.clone(), offset);
             let mut emitter = Emitter::new(&output, 0)?;
-            merge(work, some, limits.transfer, &mut emitter)?;
+            work.over(|| merge(work, some, limits.transfer, &mut emitter))?;
             emitter.finish()?;
             output.finish()?;
             longer.push(Extent { file, offset, len });

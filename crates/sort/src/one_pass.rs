@@ -4,6 +4,7 @@
 
 use crate::SortError;
 use crate::incore::{Batch, Keyed, MOST_CHUNKS, Scratch};
+use crate::memory::LARGE;
 use crate::output::Output;
 use crate::partition::Partition;
 use crate::shape::Shape;
@@ -57,7 +58,9 @@ impl Loaded {
             while bytes < most && number < MOST_CHUNKS {
                 match stream.next() {
                     Ok(Some(chunk)) => {
-                        bytes += chunk.len() as u64;
+                        // Of a large page all is taken, whatever of it is used.
+                        let least = if chunk.buffer.len() < LARGE { 0 } else { LARGE };
+                        bytes += chunk.len().max(least) as u64;
                         if sender.send((number, chunk)).is_err() {
                             break;
                         }
@@ -93,6 +96,11 @@ impl Loaded {
     /// How many records they hold.
     pub fn records(&self) -> u64 {
         self.keyed.iter().map(|keyed| keyed.len() as u64).sum()
+    }
+
+    /// The weight of their keys.
+    pub fn weight(&self) -> u64 {
+        self.keyed.iter().fold(0, |sum, keyed| sum.wrapping_add(keyed.weight()))
     }
 
     /// Bytes of their records.

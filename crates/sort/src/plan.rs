@@ -1,8 +1,9 @@
 //! How memory is used: in one pass or two, and how large each thing is.
 
 use crate::SortError;
-use crate::incore::{ENTRY, MOST_CHUNKS};
-use crate::memory::PAGE;
+use crate::incore::{ENTRY, MOST_CHUNKS, TABLE, ranges};
+use crate::memory::{LARGE, PAGE};
+use crate::stream::room;
 use gordon_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,13 +80,13 @@ fn pages(bytes: u64) -> u64 {
 }
 
 impl Plan {
-    /// For so many bytes of records, of which each is about so long.
+    /// For so many bytes of records in so many files, of which each record is about so long.
     ///
     /// # Errors
     /// Where a value leads nowhere.
     pub fn new(
         method: Method,
-        bytes: u64,
+        (bytes, files): (u64, usize),
         record: f64,
         memory: u64,
         threads: usize,
@@ -117,14 +118,20 @@ impl Plan {
         // Each thread fills one while others are written.
         let output_buffers = some(2 * threads + 2, output);
         let depth = some(DEPTH, input);
-        // What is held beside a byte of records: entries, and tables of their ranges.
-        let beside = 1.0 + (ENTRY as f64 / record) + 0.01;
+        // What is held for a byte of records: its entry's part, what its buffer has around it, and each
+        // piece's table of ranges; of a bucket, pieces come from temporary files.
+        let table = |bytes: u64| (TABLE * ranges(bytes / 64)) as u64;
+        let entry = ENTRY as f64 / record;
+        let around = room(input as usize) as u64 + table(bytes.min(memory));
+        let beside = entry + around as f64 / input as f64;
         let writing = output_buffers as u64 * output;
         // Entries of a chunk before they are scattered.
         let scratch = (input as f64 / record * (ENTRY + 2) as f64) as u64 * threads as u64;
-        let held = |bytes: u64| (bytes as f64 * beside) as u64;
-        let one_pass = held(bytes + depth as u64 * input) + writing + scratch;
-        let fits = one_pass <= memory && bytes / input < MOST_CHUNKS as u64;
+        let one_pass = ((bytes + depth as u64 * input) as f64 * beside) as u64 + writing + scratch;
+        // Each file ends a piece, of which memory is given in large pages.
+        let ends = (files as u64).saturating_sub(1) * input.min(LARGE as u64);
+        let one_pass = one_pass + ends;
+        let fits = one_pass <= memory && bytes / input + (files as u64) < MOST_CHUNKS as u64;
         let method = match method {
             Method::Auto if fits => Method::OnePass,
             Method::Auto => Method::Distribute,
@@ -140,7 +147,11 @@ impl Plan {
         let (load, buckets) = match method {
             Method::OnePass => (bytes, 0),
             Method::Distribute => {
-                let load = ((rest / workers as u64) as f64 / beside) as u64;
+                let all = rest / workers as u64;
+                let around = PAGE as u64 + table(bytes.min(all));
+                // As large as buckets of all memory leave it; less is less.
+                let piece = temp.min(pages((memory / 64).max(LEAST)));
+                let load = (all as f64 / (1.0 + entry + around as f64 / piece as f64)) as u64;
                 let buckets = (bytes as f64 * UNEVEN / load.max(1) as f64).ceil();
                 // Each has a buffer, and as many again are on their way.
                 let most = memory.saturating_sub(depth as u64 * input) / (2 * LEAST);
@@ -149,13 +160,15 @@ impl Plan {
             _ => ((rest.saturating_sub(2 * depth as u64 * input) as f64 / beside) as u64, 0),
         };
         let temp = if method == Method::Distribute {
-            let each = memory.saturating_sub(depth as u64 * input) / (2 * buckets as u64 + 8);
+            // One that is used beside those that come.
+            let each = memory.saturating_sub((depth + 1) as u64 * input) / (2 * buckets as u64 + 8);
             temp.min(pages(each.max(LEAST)))
         } else {
             temp
         };
         // Of each run one piece is used while another comes.
-        let fan_in = ((memory.saturating_sub(writing) / (2 * temp)) as usize).clamp(2, 1024);
+        let each = 2 * room(temp as usize) as u64;
+        let fan_in = ((memory.saturating_sub(writing) / each) as usize).clamp(2, 1024);
         let [input_transfer, output_transfer, temp_transfer] = [input, output, temp].map(Bytes);
         Ok(Self {
             method,

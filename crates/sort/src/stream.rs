@@ -10,8 +10,18 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Room before what is read: the start of a record whose rest comes is put there.
+/// The most room before what is read: the start of a record whose rest comes is put there.
 const HEAD: usize = 16 * PAGE;
+
+/// That room: little beside a transfer.
+fn head(transfer: usize) -> usize {
+    (transfer / 8).next_multiple_of(PAGE).clamp(PAGE, HEAD)
+}
+
+/// Bytes of a buffer for pieces of such transfers.
+pub fn room(transfer: usize) -> usize {
+    head(transfer) + transfer.next_multiple_of(PAGE) + PAGE
+}
 
 /// Whole records.
 #[derive(Debug, Default)]
@@ -94,19 +104,15 @@ impl<'a, S: Shape> Stream<'a, S> {
         }
     }
 
-    /// Bytes of a buffer for pieces of such transfers.
-    pub fn room(transfer: usize) -> usize {
-        HEAD + transfer.next_multiple_of(PAGE) + PAGE
-    }
-
     /// Takes a buffer back.
     pub fn give_back(&mut self, buffer: Buffer) {
-        if buffer.len() == Self::room(self.transfer) && self.spare.len() <= self.depth {
+        if buffer.len() == room(self.transfer) {
             self.spare.push(buffer);
         }
     }
 
     fn ask(&mut self) {
+        let head = head(self.transfer);
         while self.ahead.len() < self.depth {
             let Some(extent) = self.extents.front_mut() else { return };
             let len = extent.len.min(self.transfer as u64);
@@ -118,7 +124,7 @@ impl<'a, S: Shape> Stream<'a, S> {
                 self.extents.pop_front();
             }
             let buffer = self.spare.pop();
-            let buffer = buffer.unwrap_or_else(|| Buffer::new(Self::room(self.transfer)));
+            let buffer = buffer.unwrap_or_else(|| Buffer::new(room(self.transfer)));
             let tag = self.taken + self.ahead.len() as u64;
             self.ahead.push_back((last, None));
             self.queue.ask(Request {
@@ -127,7 +133,7 @@ impl<'a, S: Shape> Stream<'a, S> {
                 offset,
                 buffer,
                 // No more than a transfer.
-                part: HEAD..HEAD + len as usize,
+                part: head..head + len as usize,
                 tag,
                 reply: self.reply.clone(),
             });
@@ -163,16 +169,17 @@ impl<'a, S: Shape> Stream<'a, S> {
 
     /// Puts the start of the first record before what was read, and takes that of the last away.
     fn cut(&mut self, mut buffer: Buffer, mut end: usize, last: bool) -> Chunk {
-        let mut start = HEAD;
-        if self.carry.len() <= HEAD {
+        let head = head(self.transfer);
+        let mut start = head;
+        if self.carry.len() <= head {
             start -= self.carry.len();
         } else {
-            let mut larger = Buffer::new(self.carry.len() + end - HEAD + PAGE);
-            let read = end - HEAD;
+            let mut larger = Buffer::new(self.carry.len() + end - head + PAGE);
+            let read = end - head;
             start = 0;
             end = self.carry.len() + read;
             larger.get_mut()[self.carry.len()..end]
-                .copy_from_slice(&buffer.get()[HEAD..HEAD + read]);
+                .copy_from_slice(&buffer.get()[head..head + read]);
             self.give_back(std::mem::replace(&mut buffer, larger));
         }
         buffer.get_mut()[start..start + self.carry.len()].copy_from_slice(&self.carry);

@@ -27,6 +27,10 @@ impl Target {
         inputs: &[PathBuf],
     ) -> Result<Self, SortError> {
         let found = fs::canonicalize(path);
+        if found.is_err() && path.is_symlink() {
+            let hint = "its target's name, or remove the link";
+            return Err(SortError::impossible(path.display(), "a link that leads nowhere", hint));
+        }
         if let Ok(found) = &found {
             if !found.is_file() {
                 let hint = "a file's name";
@@ -45,7 +49,8 @@ impl Target {
             let file = Arc::new(File::open_to_write(&path, mode)?);
             return Ok(Self { path, file, partial: None });
         }
-        remove_abandoned(&path);
+        let folder = existing(folder(&path))?;
+        remove_abandoned(folder, &path);
         let mut name = path.clone().into_os_string();
         name.push(format!("{PARTIAL}{}", std::process::id()));
         let partial = PathBuf::from(name);
@@ -67,8 +72,7 @@ impl Target {
         if let Some(partial) = self.partial.take() {
             let named = fs::rename(&partial, &self.path);
             named.map_err(|error| SortError::system(&self.path, "take its name", error))?;
-            let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let folder = folder.unwrap_or(Path::new("."));
+            let folder = folder(&self.path);
             let synced = fs::File::open(folder).and_then(|folder| folder.sync_all());
             synced.map_err(|error| SortError::system(folder, "make it durable", error))?;
         }
@@ -85,18 +89,42 @@ impl Drop for Target {
     }
 }
 
-/// Removes what sorts to the same output left when they were killed.
-fn remove_abandoned(path: &Path) {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+/// The folder that a file lies in.
+pub fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A folder, where it is one.
+pub fn existing(folder: &Path) -> Result<&Path, SortError> {
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    Err(SortError::impossible(folder.display(), "there is no such folder", "make it (mkdir -p)"))
+}
+
+/// Removes what sorts to the same output left in its folder when they were killed.
+fn remove_abandoned(folder: &Path, path: &Path) {
+    let Some(name) = path.file_name() else { return };
+    let mut start = name.as_encoded_bytes().to_vec();
+    start.extend_from_slice(PARTIAL.as_bytes());
+    remove_of_dead(folder, &start);
+}
+
+/// Removes files whose names have the number of a process behind `start`, which is none any more. Our own
+/// is one too where nobody holds its file: where each start is the first process of a container, all have
+/// one number.
+pub fn remove_of_dead(folder: &Path, start: &[u8]) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let found = entry.file_name();
-        let rest = found.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
-        let process = rest
-            .and_then(|rest| rest.strip_prefix(PARTIAL.as_bytes()))
-            .and_then(|rest| std::str::from_utf8(rest).ok()?.parse::<u32>().ok());
-        if process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists()) {
+        let process = found.as_encoded_bytes().strip_prefix(start).and_then(|rest| {
+            let number = rest.split(|&byte| byte == b'-').next()?;
+            std::str::from_utf8(number).ok()?.parse::<u32>().ok()
+        });
+        let Some(process) = process else { continue };
+        let ours = process == std::process::id();
+        let lives = !ours && Path::new("/proc").join(process.to_string()).exists();
+        if !lives && File::is_free(&entry.path()) {
             // Another sort may have been quicker.
             let _ = fs::remove_file(entry.path());
         }

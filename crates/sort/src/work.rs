@@ -11,7 +11,7 @@ use crate::stream::{Chunk, Extent};
 use crate::watch::Watch;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -30,6 +30,15 @@ pub struct Work<'a, S> {
     pub watch: &'a Watch,
     pub threads: usize,
     pub seed: u64,
+    /// The weight of the keys that went to temporary files and did not come back yet.
+    pub away: &'a AtomicU64,
+}
+
+/// What a key adds to a sum that finds temporary files which do not hold what was written.
+#[inline]
+pub fn weight(prefix: u128) -> u64 {
+    // All of its bits.
+    (prefix as u64) ^ ((prefix >> 64) as u64).rotate_left(40)
 }
 
 impl<S: Shape> Work<'_, S> {
@@ -131,6 +140,7 @@ impl<S: Shape> Work<'_, S> {
         let keyed =
             keyed.map(|(number, chunk)| Keyed::new(shape, chunk, number, partition, scratch));
         let keyed: Vec<Keyed> = keyed.collect();
+        self.back(keyed.iter().fold(0, |sum, keyed| sum.wrapping_add(keyed.weight())));
         let batch = Batch::new(shape, partition, chunks, &keyed);
         let mut emitter = Emitter::new(output, at)?;
         batch.emit(0..batch.ranges(), entries, &mut emitter)?;
@@ -166,6 +176,24 @@ impl<S: Shape> Work<'_, S> {
             }
             Ok(())
         })
+    }
+
+    /// Keys of such a weight went to temporary files.
+    pub fn away(&self, weight: u64) {
+        self.away.fetch_add(weight, Ordering::Relaxed);
+    }
+
+    /// They came back.
+    pub fn back(&self, weight: u64) {
+        self.away.fetch_sub(weight, Ordering::Relaxed);
+    }
+
+    /// Moves from temporary files to temporary files; what is away is the same.
+    pub fn over<T>(&self, work: impl FnOnce() -> T) -> T {
+        let away = self.away.load(Ordering::Relaxed);
+        let result = work();
+        self.away.store(away, Ordering::Relaxed);
+        result
     }
 
     /// Runs `work` on every thread; it looks at what it is given for errors of the others.

@@ -1,0 +1,442 @@
+"""`gordon sort` where something fails: full and failing devices, cut files, kills, limits. Each
+ends in one clear error; the input and the old output are as they were, and nothing is left."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gordon import sort
+from serving import need, quietly, sh
+
+#: More than what a method takes with `--memory 8MB`: two passes, and many buckets or runs.
+RECORDS = 300_000
+#: Sorts of each kind that takes two passes or one.
+METHODS = {
+    "one-pass": ("--method", "one-pass", "--memory", "128MB"),
+    "distribute": ("--method", "distribute", "--memory", "8MB"),
+    "merge": ("--method", "merge", "--memory", "8MB"),
+}
+WAYS = {"direct": (), "buffered": ("--buffered",)}
+
+
+def command(*args: object) -> list[str]:
+    return [sys.executable, "-m", "gordon", "sort", *map(str, args)]
+
+
+def failing(*args: object, before: Callable[[], None] | None = None) -> str:
+    """The one error of a sort that fails."""
+    ran = subprocess.run(
+        command(*args), capture_output=True, text=True, timeout=120, preexec_fn=before
+    )
+    assert ran.returncode == 1, ran
+    assert ran.stdout == "", ran.stderr
+    assert ran.stderr.count("error: ") == 1, ran.stderr
+    assert "defect" not in ran.stderr, ran.stderr
+    assert "panicked" not in ran.stderr, ran.stderr
+    return ran.stderr
+
+
+def names(folder: Path = Path()) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("made") / "in"
+    sort.generate(path, records=RECORDS)
+    return path
+
+
+class Place:
+    """A folder with an input and an old output."""
+
+    def __init__(self, folder: Path, made: Path) -> None:
+        self.folder, self.made = folder, made
+        self.input, self.output = folder / "in", folder / "out"
+        shutil.copyfile(made, self.input)
+        self.output.write_bytes(b"the old one")
+
+    def is_whole(self, *others: str) -> None:
+        """As before, and nothing is left."""
+        assert self.input.read_bytes() == self.made.read_bytes()
+        assert self.output.read_bytes() == b"the old one"
+        assert names(self.folder) == sorted(["in", "out", *others])
+
+
+@pytest.fixture
+def place(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    folder = tmp_path / "place"
+    folder.mkdir()
+    monkeypatch.chdir(tmp_path)
+    return Place(folder, made)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Callable[..., Path]]:
+    """File systems in memory, of a size."""
+    need("mount", "umount")
+    if os.geteuid() != 0:
+        pytest.skip("not on this machine: root")
+    mounted: list[Path] = []
+
+    def mount(*args: object, name: str) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        ran = subprocess.run(
+            ["mount", *map(str, args), folder], capture_output=True, text=True, check=False
+        )
+        if ran.returncode:
+            pytest.skip(f"not on this machine: mount: {ran.stderr.strip()}")
+        mounted.append(folder)
+        return folder
+
+    yield mount
+    for folder in reversed(mounted):
+        quietly("umount", "-l", str(folder))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("method", ["distribute", "merge"])
+def test_temporary_device_full(
+    place: Place, small: Callable[..., Path], method: str, way: str
+) -> None:
+    """In the middle of the first pass."""
+    temp = small("-t", "tmpfs", "-o", "size=12m", "none", name="temp")
+    args = (place.input, place.output, *METHODS[method], *WAYS[way], "--temp", temp)
+    told = failing(*args)
+    assert f"{temp}/.gordon-sort-" in told, told
+    assert "no place on the device" in told, told
+    assert "try: another device (--temp" in told
+    place.is_whole()
+    assert names(temp) == []
+
+
+def ext4(small: Callable[..., Path], folder: Path, size: str, name: str) -> Path:
+    need("mkfs.ext4", "losetup")
+    disk = folder / f"{name}.disk"
+    sh("truncate", "-s", size, disk)
+    sh("mkfs.ext4", "-q", "-m", "0", disk)
+    return small("-o", "loop", disk, name=name)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("method", METHODS)
+def test_output_device_full(
+    place: Place, tmp_path: Path, small: Callable[..., Path], method: str, way: str
+) -> None:
+    """It is told before anything is read."""
+    disk = ext4(small, tmp_path, "24m", "disk")
+    (disk / "out").write_bytes(b"the old one")
+    start = time.monotonic()
+    told = failing(place.input, disk / "out", *METHODS[method], *WAYS[way], "--temp", place.folder)
+    assert "no place on the device for 30MB" in told, told
+    assert time.monotonic() - start < 10
+    assert (disk / "out").read_bytes() == b"the old one"
+    assert names(disk) == ["lost+found", "out"]
+    place.is_whole()
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("method", METHODS)
+def test_failing_output_device(
+    place: Place, tmp_path: Path, small: Callable[..., Path], method: str, way: str
+) -> None:
+    """Its file system has place, the device below cannot take it: writes fail."""
+    below = small("-t", "tmpfs", "-o", "size=16m", "none", name="below")
+    disk = ext4(small, below, "64m", "disk")
+    told = failing(place.input, disk / "out", *METHODS[method], *WAYS[way], "--temp", place.folder)
+    said = ("cannot write", "cannot make it durable", "no place on the device")
+    assert any(words in told for words in said), told
+    place.is_whole()
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("method", METHODS)
+def test_failing_input_device(place: Place, tmp_path: Path, method: str, way: str) -> None:
+    """The end of the device cannot be read: the file that it is kept in was cut."""
+    need("losetup")
+    if os.geteuid() != 0:
+        pytest.skip("not on this machine: root")
+    disk = tmp_path / "disk"
+    shutil.copyfile(place.made, disk)
+    sh("truncate", "-s", RECORDS * 100 // 51_200 * 51_200, disk)
+    ran = subprocess.run(["losetup", "-f", "--show", disk], capture_output=True, text=True)
+    if ran.returncode:
+        pytest.skip(f"not on this machine: losetup: {ran.stderr.strip()}")
+    device = ran.stdout.strip()
+    try:
+        os.truncate(disk, 20 << 20)
+        told = failing(device, place.output, *METHODS[method], *WAYS[way], "--partial-last", "drop")
+        assert f"{device}: cannot read at byte " in told, told
+        assert "try: dmesg" in told, told
+        place.is_whole()
+    finally:
+        quietly("losetup", "-d", device)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_limit_of_file_sizes(place: Place, method: str) -> None:
+    """A signal that would end the process without a word becomes an error."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20 << 20, 20 << 20))
+
+    told = failing(place.input, place.output, *METHODS[method], before=limit)
+    assert "File too large" in told, told
+    assert "try: a higher limit (ulimit -f)" in told, told
+    place.is_whole()
+
+
+def test_limit_of_open_files(place: Place) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+
+    told = failing(*[place.input] * 80, place.output, before=limit)
+    assert "Too many open files" in told, told
+    assert "try: fewer files at a time" in told, told
+    place.is_whole()
+
+
+def stopped_in(process: subprocess.Popen[Any], phase: Callable[[], bool]) -> bool:
+    """Waits for a moment of a sort; whether it came before the end."""
+    while process.poll() is None:
+        if phase():
+            return True
+        time.sleep(0.0005)
+    return False
+
+
+def scratch(pid: int) -> list[Path]:
+    """Temporary files that a process holds and nobody else sees."""
+    found = []
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            name = str(link.readlink())
+        except OSError:
+            continue
+        if "/.gordon-sort-" in name:
+            assert name.endswith(" (deleted)"), name
+            found.append(link)
+    return found
+
+
+def size(links: list[Path]) -> int:
+    return max((link.stat().st_size for link in links), default=0)
+
+
+@pytest.mark.parametrize("cut_to", [0, 5_000_000])
+@pytest.mark.parametrize("method", ["distribute", "merge"])
+def test_temporary_file_that_is_cut(place: Place, method: str, cut_to: int) -> None:
+    """In the first pass, which writes behind the hole, or in the second: never a wrong output."""
+    ends = set()
+    for at in (10_000_000, 20_000_000, 29_000_000):
+        process = subprocess.Popen(
+            command(place.input, "sorted", *METHODS[method], "--temp", place.folder),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+        def grown(pid: int = process.pid, at: int = at) -> bool:
+            return size(scratch(pid)) >= at
+
+        cut = stopped_in(process, grown)
+        if cut:
+            assert names(place.folder) == ["in", "out"]
+            try:
+                os.truncate(scratch(process.pid)[0], cut_to)
+            except (OSError, IndexError):
+                cut = False
+        _, told = process.communicate(timeout=60)
+        ends.add(process.returncode)
+        if process.returncode == 0:
+            # What was cut had been read before.
+            assert sort.validate("sorted")["checksum"] == sort.validate(place.made)["checksum"]
+            Path("sorted").unlink()
+            continue
+        assert process.returncode == 1, told
+        assert told.count("error: ") == 1, told
+        assert "something cut it" in told or "do not hold what was written" in told, told
+        assert "try: leave the files of a sort alone" in told
+        assert not Path("sorted").exists()
+        place.is_whole()
+    assert 1 in ends
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_input_that_is_cut_while_it_is_read(place: Place, method: str) -> None:
+    """Its end goes as soon as the place of the output is taken."""
+    process = subprocess.Popen(
+        command(place.input, "sorted", *METHODS[method], "--buffered"),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    partial = Path(f"sorted.partial-{process.pid}")
+    assert stopped_in(process, partial.exists)
+    os.truncate(place.input, 1_000_000)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 1, "it was read before"
+    assert f"{place.input}: ends at byte" in told, told
+    assert "something cut it" in told, told
+    assert names() == ["place"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_kill_at_any_time(place: Place, method: str) -> None:
+    args = command(place.input, place.output, *METHODS[method])
+    start = time.monotonic()
+    subprocess.run([*args[:-6], place.input, "whole", *METHODS[method]], check=True)
+    took = time.monotonic() - start
+    rng = random.Random(method)
+    killed = set()
+    for number in range(12):
+        process = subprocess.Popen(args, stdout=subprocess.DEVNULL)
+        # After the interpreter's start, up to the last moments.
+        time.sleep(took * (0.25 + 0.7 * (number + rng.random()) / 12))
+        process.kill()
+        process.wait()
+        if place.output.stat().st_size > 100:
+            # It had its name already.
+            assert place.output.read_bytes() == Path("whole").read_bytes()
+            place.output.write_bytes(b"the old one")
+            continue
+        killed.add(f"out.partial-{process.pid}")
+        assert place.output.read_bytes() == b"the old one"
+        left = set(names(place.folder)) - {"in", "out"}
+        assert left <= killed, left
+    assert len(killed) > 3
+    assert place.input.read_bytes() == place.made.read_bytes()
+    subprocess.run(args, check=True)
+    assert place.output.read_bytes() == Path("whole").read_bytes()
+    assert names(place.folder) == ["in", "out"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_interrupt_at_any_time(place: Place, method: str, interruptible: None) -> None:
+    args = command(place.input, place.output, *METHODS[method])
+    stopped = 0
+    for wait in (0, 0.02, 0.05, 0.1):
+        process = subprocess.Popen(args, stderr=subprocess.PIPE, text=True)
+        partial = place.folder / f"out.partial-{process.pid}"
+        if stopped_in(process, partial.exists):
+            time.sleep(wait)
+            process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=20)
+        assert process.returncode in (0, 130), told
+        if place.output.stat().st_size > 100:
+            # It had its name already.
+            place.output.write_bytes(b"the old one")
+            continue
+        stopped += 1
+        assert process.returncode == 130
+        assert "Traceback" not in told, told
+        assert "defect" not in told, told
+        place.is_whole()
+    assert stopped
+
+
+def test_what_a_killed_sort_left_goes(place: Place) -> None:
+    """Temporary files too, in each folder of them; what others hold stays."""
+    temp = Path("temp")
+    temp.mkdir()
+    left = [place.folder / "out.partial-4194305", temp / ".gordon-sort-4194305-0"]
+    kept = [place.folder / f"out.partial-{os.getpid()}", temp / f".gordon-sort-{os.getpid()}-1"]
+    for path in left + kept:
+        path.write_bytes(b"left")
+    args = command(place.input, place.output, *METHODS["merge"], "--temp", temp)
+    subprocess.run(args, check=True, stdout=subprocess.DEVNULL)
+    assert not any(path.exists() for path in left)
+    assert all(path.exists() for path in kept)
+
+
+def test_the_same_number_of_the_process_again(place: Place) -> None:
+    """As in a container, where each start has it: what nobody holds is removed."""
+    partial = place.folder / f"out.partial-{os.getpid()}"
+    partial.write_bytes(b"left")
+    sort.run(place.input, place.output)
+    assert names(place.folder) == ["in", "out"]
+    assert sort.validate(place.output)["in_order"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_input_as_output(place: Place, method: str) -> None:
+    """A kill leaves the old one, whole; without one it is sorted."""
+    args = command(place.input, place.input, *METHODS[method])
+    process = subprocess.Popen(args)
+    assert stopped_in(process, (place.folder / f"in.partial-{process.pid}").exists)
+    process.kill()
+    process.wait()
+    assert place.input.read_bytes() == place.made.read_bytes()
+    subprocess.run(args, check=True, stdout=subprocess.DEVNULL)
+    told = sort.validate(place.input)
+    assert told["in_order"]
+    assert told["checksum"] == sort.validate(place.made)["checksum"]
+    assert names(place.folder) == ["in", "out"]
+
+
+def test_what_cannot_be(place: Place, small: Callable[..., Path]) -> None:
+    fixed = small("-t", "tmpfs", "-o", "ro", "none", name="fixed")
+    Path("nowhere").symlink_to("none/at/all")
+    two = ("--memory", "8MB")
+    for args, expected in [
+        ((place.input, "none/out"), ("none: there is no such folder", "try: make it")),
+        ((place.input, "nowhere"), ("nowhere: a link that leads nowhere", "try: ")),
+        ((place.input, fixed / "out"), ("Read-only file system", "try: another place")),
+        ((place.input, place.output, *two, "--temp", "none"), ("none: there is no such folder",)),
+        ((place.input, place.output, *two, "--temp", fixed), ("Read-only", "try: another place")),
+        (("none", place.output), ("none: cannot open it: No such file", "try: ls")),
+    ]:
+        told = failing(*args)
+        assert all(words in told for words in expected), told
+        place.is_whole()
+
+
+def test_no_permission(place: Place) -> None:
+    """Root may do all: so without that."""
+    place.folder.chmod(0o555)
+    words = command(place.input, place.output)
+    if os.geteuid() == 0:
+        need("setpriv")
+        words = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *words]
+    ran = subprocess.run(words, capture_output=True, text=True)
+    place.folder.chmod(0o755)
+    assert ran.returncode == 1, ran
+    assert "Permission denied" in ran.stderr, ran
+    assert "try: a place of your own" in ran.stderr
+    place.is_whole()
+
+
+def test_a_link_stays_a_link(place: Place) -> None:
+    Path("link").symlink_to(place.output)
+    subprocess.run(command(place.input, "link"), check=True, stdout=subprocess.DEVNULL)
+    assert Path("link").is_symlink()
+    assert sort.validate(place.output)["in_order"]
+    assert names(place.folder) == ["in", "out"]
+    assert not [name for name in names() if "partial" in name]
+
+
+def test_a_part_of_a_record(place: Place) -> None:
+    with place.input.open("ab") as file:
+        file.write(b"odd")
+    told = failing(place.input, "sorted")
+    assert f"3 bytes at byte {RECORDS * 100}" in told
+    assert "try: --partial-last keep" in told
+    sums = {}
+    for choice in ("keep", "drop"):
+        args = command(place.input, "sorted", "--partial-last", choice)
+        subprocess.run(args, check=True, stdout=subprocess.DEVNULL)
+        sums[choice] = Path("sorted").read_bytes()
+    assert sums["keep"] == sums["drop"] + b"odd"
+    assert sort.validate("sorted")["checksum"] == sort.validate(place.made)["checksum"]

@@ -1,0 +1,132 @@
+"""The most memory that `gordon sort` has resident: 1.05 times `--memory`, and 64 MiB."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gordon import sort
+
+MIB = 1 << 20
+RECORDS = 2_000_000
+BYTES = RECORDS * 100
+
+
+def equal(records: list[bytes]) -> list[bytes]:
+    return [b"0123456789" + record[10:] for record in records]
+
+
+def half(records: list[bytes]) -> list[bytes]:
+    """Of one key, the others anywhere: among them."""
+    return [
+        b"0123456789" + record[10:] if number % 2 else record
+        for number, record in enumerate(records)
+    ]
+
+
+KINDS: dict[str, Callable[[list[bytes]], list[bytes]]] = {
+    "equal": equal,
+    "half": half,
+    "sorted": sorted,
+}
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("inputs")
+    sort.generate(folder / "uniform", records=RECORDS)
+    sort.generate(folder / "skewed", records=RECORDS, skewed=True)
+    content = (folder / "uniform").read_bytes()
+    records = [content[at : at + 100] for at in range(0, BYTES, 100)]
+    for name, change in KINDS.items():
+        (folder / name).write_bytes(b"".join(change(records)))
+    return folder
+
+
+@pytest.fixture
+def sorted_within(tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """Sorts in a process of its own, which must not take more."""
+
+    def call(files: list[Path], memory: str, *args: object) -> dict[str, Any]:
+        words = [sys.executable, "-m", "gordon", "sort", *files, tmp_path / "out"]
+        words += ["--memory", memory, "--json", tmp_path / "told", *args]
+        subprocess.run([str(word) for word in words], check=True, stdout=subprocess.DEVNULL)
+        told: dict[str, Any] = json.loads((tmp_path / "told").read_text())
+        most = 1.05 * told["memory_bytes"] + 64 * MIB
+        peak = told["peak_resident_bytes"]
+        assert peak <= most, (
+            f"{peak / MIB:.0f} MiB of {most / MIB:.0f}: {words[3:]}, {told['plan']}"
+        )
+        return told
+
+    return call
+
+
+Within = Callable[..., dict[str, Any]]
+
+
+@pytest.mark.parametrize("kind", ["uniform", "skewed", *KINDS])
+@pytest.mark.parametrize(
+    ("method", "memory"),
+    [
+        ("one-pass", "330MB"),
+        *(("distribute", memory) for memory in ("1MiB", "16MiB", "64MB", "200MB")),
+        *(("merge", memory) for memory in ("1MiB", "16MiB", "64MB", "200MB")),
+    ],
+)
+def test_methods(inputs: Path, sorted_within: Within, kind: str, method: str, memory: str) -> None:
+    told = sorted_within([inputs / kind], memory, "--method", method)
+    assert told["records"] == RECORDS
+
+
+@pytest.mark.parametrize("method", ["distribute", "merge"])
+@pytest.mark.parametrize("threads", [1, 8])
+@pytest.mark.parametrize("way", [(), ("--buffered",)], ids=["direct", "buffered"])
+def test_threads_and_ways(
+    inputs: Path, sorted_within: Within, method: str, threads: int, way: tuple[str, ...]
+) -> None:
+    args = ("--method", method, "--threads", threads, *way)
+    assert sorted_within([inputs / "uniform"], "64MB", *args)["plan"]["threads"] == threads
+    if method == "merge":
+        sorted_within([inputs / "uniform"], "280MB", "--threads", threads, *way)
+
+
+@pytest.mark.parametrize("method", ["distribute", "merge"])
+@pytest.mark.parametrize("sizes", [("4KiB",) * 3, ("16MB", "1MB", "64KiB"), ("1MB", "16MB", "8MB")])
+def test_transfer_sizes(
+    inputs: Path, sorted_within: Within, method: str, sizes: tuple[str, ...]
+) -> None:
+    args: list[object] = ["--method", method]
+    for name, size in zip(("input", "output", "temp"), sizes, strict=True):
+        args += [f"--{name}-transfer", size]
+    sorted_within([inputs / "uniform"], "70MB", *args)
+
+
+@pytest.mark.parametrize("preset", ["1B", "3B", "4D"])
+def test_presets(inputs: Path, sorted_within: Within, preset: str) -> None:
+    for method in ("distribute", "merge"):
+        sorted_within([inputs / "uniform"], "256MB", "--method", method, "--preset", preset)
+
+
+@pytest.mark.parametrize("method", ["auto", "distribute", "merge"])
+def test_many_small_inputs(
+    inputs: Path, tmp_path: Path, sorted_within: Within, method: str
+) -> None:
+    """Each ends a piece of memory that it does not fill."""
+    rng = random.Random(1)
+    files = []
+    with (inputs / "uniform").open("rb") as whole:
+        for number in range(400):
+            path = tmp_path / f"{number:03}"
+            path.write_bytes(whole.read(100 * rng.randrange(1, 2000)))
+            files.append(path)
+    held = sum(path.stat().st_size for path in files)
+    told = sorted_within(files, "128MB", "--method", method)
+    assert told["bytes"] == held
