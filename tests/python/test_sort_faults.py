@@ -162,6 +162,18 @@ def test_failing_output_device(
     place.is_whole()
 
 
+def test_failing_writes_where_threads_wait_for_buffers(
+    place: Place, tmp_path: Path, small: Callable[..., Path]
+) -> None:
+    """Eight threads share two buffers; each that fails leaves them to the others."""
+    below = small("-t", "tmpfs", "-o", "size=12m", "none", name="below")
+    disk = ext4(small, below, "64m", "disk")
+    few = ("--memory", "80MB", "--output-transfer", "8MB", "--threads", "8")
+    told = failing(place.input, disk / "out", "--method", "one-pass", *few)
+    assert "cannot write" in told or "no place on the device" in told, told
+    place.is_whole()
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("method", METHODS)
 def test_failing_input_device(place: Place, tmp_path: Path, method: str, way: str) -> None:
@@ -325,7 +337,10 @@ def test_kill_at_any_time(place: Place, method: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_interrupt_at_any_time(place: Place, method: str, interruptible: None) -> None:
-    args = command(place.input, place.output, *METHODS[method])
+    # Long enough to be seen.
+    args = command(*[place.input] * 8, place.output, *METHODS[method])
+    if method == "one-pass":
+        args += ["--memory", "512MB"]
     stopped = 0
     for wait in (0, 0.02, 0.05, 0.1):
         process = subprocess.Popen(args, stderr=subprocess.PIPE, text=True)

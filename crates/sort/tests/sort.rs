@@ -259,7 +259,7 @@ fn what_cannot_be_is_told() {
         ("neither a regular file", Job { inputs: vec![folder.path().into()], ..good.clone() }),
         ("not a regular file", Job { output: folder.path().into(), ..good.clone() }),
         ("less than 1MiB", with(|settings| settings.memory = Some(Bytes(1000)))),
-        ("cannot open it", Job { output: folder.path().join("none/out"), ..good.clone() }),
+        ("there is no such folder", Job { output: folder.path().join("none/out"), ..good.clone() }),
     ];
     for (expected, job) in cases {
         let error = run(&job).expect_err(expected).to_string();
