@@ -58,10 +58,11 @@ lines.sort(polars.col("line").str.slice(0, 10)).sink_csv(out, **form)
     "datafusion": """
 import datafusion, sys
 source, out, _ = sys.argv[1:]
+form = "OPTIONS ('format.has_header' 'false', 'format.delimiter' '\\x01', 'format.quote' '\\x02')"
 context = datafusion.SessionContext()
-context.register_csv("t", source, has_header=False, delimiter="\\x01", file_extension="")
-table = context.sql("select * from t order by substr(column_1, 1, 10)")
-table.write_csv(out, with_header=False)
+context.sql(f"create external table t (line varchar) stored as csv location '{source}' {form}")
+query = "select line from t order by substr(line, 1, 10)"
+context.sql(f"copy ({query}) to '{out}' stored as csv {form}").collect()
 """,
 }
 
