@@ -195,7 +195,7 @@ fn what_cannot_be_is_told() {
             "start: 340282366920938463463374607431768211455",
         ),
         (to(folder.path(), 1), "it is a folder"),
-        (to(&path.join("none"), 1), "cannot open it"),
+        (to(&path.join("none"), 1), "there is no such folder"),
         // 8 EiB: no file system has them.
         (to(&path, 92_233_720_368_547_758), "made.dat"),
     ];
