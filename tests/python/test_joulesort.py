@@ -233,6 +233,13 @@ def test_the_command_line(tmp_path: Path) -> None:
     page = (tmp_path / "r.html").read_text()
     assert "records per joule" in page
     assert "http" not in page.split("<script")[0].replace("http-equiv", "")
+    data = page.split('<script type="application/json" id="result">')[1].split("</script>")[0]
+    power = json.loads(data)["figures"]["power"]
+    assert [line["name"] for line in power["data"]] == ["model, modelled"]
+    assert len(power["layout"]["shapes"]) == 2
+    assert all(shape["x0"] < shape["x1"] for shape in power["layout"]["shapes"])
+    assert json.loads(data)["result"] == told
+    assert "are modelled" in ran.err
     assert (tmp_path / "log.csv").read_text().count("run 2") >= 1
 
 

@@ -80,8 +80,9 @@ def joulesort(
     mean time. CMD is another sort in Gordon's place, with {in} and {out} for its files.
     """
     from gordon import joulesort as api
-    from gordon.cli import output, say, terminal
+    from gordon.cli import output, terminal
     from gordon.cli.joulesort_view import show
+    from gordon.cli.meter_view import warn_of
     from gordon.energy import log
 
     ours = {"--memory": memory, "--temp": temp, "--config": config}
@@ -108,11 +109,7 @@ def joulesort(
         files[report] = page(done.json, done.rows)
     output.write(files)
     show(messages if silent else terminal.data(), done.json)
-    for meter in done.json["meters"]:
-        for warning in meter["warnings"]:
-            say(f"{meter['name']}: {warning}", kind="warning")
-        if meter["error"]:
-            say(f"{meter['name']} failed: {meter['error']}", kind="warning")
+    warn_of(done.json["meters"])
     if not done.holds:
         broken = [check["what"] for check in done.json["checks"] if check["held"] is False]
         raise click.ClickException(f"no result: {'; '.join(broken)}")
