@@ -195,10 +195,12 @@ def rapl(root: Path) -> Path:
 
 def test_a_command_beside_a_counter_that_goes_round(tmp_path: Path) -> None:
     counter = rapl(tmp_path) / "energy_uj"
-    work = f"echo 57000000 >{counter}; sleep 0.3; exit 4"
+    new = tmp_path / "new"
+    move = f"sleep 0.2; mv {new} {counter}; sleep 0.2"
+    work = f"echo 57000000 >{new}; {move}; exit 4"
     done = energy.record(["sh", "-c", work], interval_s=0.02, idle_s=0, tail_s=0, root=tmp_path)
     (meter,) = done.json["meters"]
-    # The step is at the beginning: the last samples of the run are level.
+    # The step is in the middle: at both ends of the run samples are level.
     assert meter["energy_j"]["mean"] == pytest.approx(100, rel=0.001)
     assert (meter["name"], meter["how"]) == ("rapl", "measured")
     assert done.exit_status == 4
@@ -211,7 +213,9 @@ def test_a_command_beside_a_counter_that_goes_round(tmp_path: Path) -> None:
 def test_runs_one_after_the_other(tmp_path: Path) -> None:
     counter = rapl(tmp_path) / "energy_uj"
     counter.write_text("0\n")
-    work = f"read n <{counter}; echo $((n + 5000000)) >{counter}; sleep 0.3"
+    new = tmp_path / "new"
+    move = f"sleep 0.2; mv {new} {counter}; sleep 0.2"
+    work = f"read n <{counter}; echo $((n + 5000000)) >{new}; {move}"
     done = energy.record(
         ["sh", "-c", work], runs=3, interval_s=0.02, idle_s=0, tail_s=0, records=10, root=tmp_path
     )
