@@ -305,9 +305,17 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert told["version"]
     assert told["wall_s"]["how"] == "measured"
     assert [meter["how"] for meter in told["meters"]] == ["measured"]
-    replayed = record(tmp_path, "--meter", "replay:log.csv", "--json", "-", "--", "echo", "hi")
-    assert replayed.status == 1
-    assert "no samples" in replayed.err  # its two counts are too near for a power
+
+
+def test_a_log_is_a_meter(tmp_path: Path) -> None:
+    wall = "command:while :; do echo 40; sleep 0.02; done"
+    logged = ("--meter", wall, "-o", "log.csv", "--", "sleep", "0.5")
+    assert record(tmp_path, *logged).status == 0
+    ran = record(tmp_path, "--meter", "replay:log.csv", "--json", "-", "--", "echo", "hi")
+    assert ran.status == 0, ran.err
+    (meter,) = json.loads(ran.out)["meters"]
+    assert meter["how"] == "replayed"
+    assert meter["mean_w"]["mean"] == pytest.approx(40)
 
 
 def test_json_on_stdout_is_alone_there(tmp_path: Path) -> None:
