@@ -143,10 +143,21 @@ impl Budget {
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         let enough = self.changed.wait_while(left, |left| *left < bytes);
         *enough.unwrap_or_else(PoisonError::into_inner) -= bytes;
-        let result = work();
-        *self.left.lock().unwrap_or_else(PoisonError::into_inner) += bytes;
-        self.changed.notify_all();
-        result
+        let _taken = Taken { budget: self, bytes };
+        work()
+    }
+}
+
+/// What a worker has of it; it comes back however the work ends.
+struct Taken<'a> {
+    budget: &'a Budget,
+    bytes: u64,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        *self.budget.left.lock().unwrap_or_else(PoisonError::into_inner) += self.bytes;
+        self.budget.changed.notify_all();
     }
 }
 
