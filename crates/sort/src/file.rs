@@ -47,7 +47,8 @@ impl File {
     /// Makes one that must not be there yet, to be read and written by us alone.
     pub fn create(path: &Path, mode: Mode) -> Result<Self, SortError> {
         let mut options = OpenOptions::new();
-        let made = Self::with(path, Mode::Buffered, options.read(true).write(true).create_new(true));
+        let made =
+            Self::with(path, Mode::Buffered, options.read(true).write(true).create_new(true));
         let mut file = made?;
         file.direct = direct(path, mode, OpenOptions::new().read(true).write(true))?;
         Ok(file)

@@ -31,7 +31,7 @@ pub use report::{
     BackendReport, FlashCacheReport, FlashReport, LevelReport, Levels, MemoryReport, Provenance,
     TableReport,
 };
-pub use wear::{Life, RoadmapReport, WearReport};
+pub use wear::{Erased, Life, RoadmapReport, WearReport};
 
 use super::load::{Load, Stamp};
 use super::policy;
