@@ -65,6 +65,7 @@ def test_lists_are_tables_of_their_own(swept: dict[str, Any]) -> None:
     one, two = rows(tables["caches"])
     assert one["levels_dram_latency_us_p99"] == without["levels"]["dram"]["latency_us"]["p99"]
     assert one["wear_evictions"] is None
+    assert not {"wear", "flash", "backend_head"} & set(one)
     assert two["wear_evictions"] == with_flash["wear"]["evictions"] > 0
     wear = with_flash["wear"]
     assert rows(tables["lifetimes"])[1]["years"] == wear["lifetimes"][1]["years"]

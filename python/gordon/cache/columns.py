@@ -22,6 +22,8 @@ __all__ = ["tables", "to_parquet"]
 CACHE = ("policy", "dram_policy", "layout", "dram_bytes", "flash_bytes")
 #: What they came from.
 FROM = ("version", "trace", "crc32")
+#: Parts of a report that a cache may not have.
+PARTS = ("flash", "wear", "backend_head")
 
 Row = dict[str, Any]
 Table = dict[str, list[Any]]
@@ -67,7 +69,8 @@ def _flatten(value: dict[str, Any], before: str, row: Row, lists: dict[str, list
             if name != "provenance":
                 _flatten(inner, f"{name}_", row, lists)
         elif not isinstance(inner, list):
-            row[name] = inner
+            if inner is not None or name not in PARTS:
+                row[name] = inner
         elif name != "warnings":
             each: list[Row] = lists.setdefault(key, [])
             for one in inner:

@@ -8,7 +8,7 @@
 //! event queue is needed. The model in words, with all that the paper leaves open, is
 //! `docs/design/flashcache.md`.
 //!
-//! Not covered: several chips, and time of the processor, which is the web server's model.
+//! Not covered: several chips, a disk's own queue, and time of the processor, which is the web server's model.
 
 mod backend;
 mod chip;
@@ -17,6 +17,7 @@ mod flight;
 mod pace;
 mod power;
 mod report;
+mod simulated;
 #[cfg(test)]
 mod tests;
 mod wear;
@@ -31,6 +32,7 @@ pub use report::{
     BackendReport, FlashCacheReport, FlashReport, LevelReport, Levels, MemoryReport, Provenance,
     TableReport,
 };
+pub use simulated::HeadReport;
 pub use wear::{Erased, Life, RoadmapReport, WearReport};
 
 use super::load::{Load, Stamp};
@@ -291,7 +293,7 @@ impl<'a> Run<'a> {
         let design = &config.design;
         let cache = made(config, kind, fill(design, unit)?)?;
         let tables = cache.memory() as u64;
-        let backend = Backend::new(design, config.backend, unit == "page");
+        let backend = Backend::new(design, &config.backend, unit)?;
         let machine = Machine::new(design, cache, backend);
         Ok(Self { config, kind, pace: Pace::new(&config.pace)?, machine, tables })
     }
@@ -378,6 +380,7 @@ pub fn sweep(
             all => all.par_iter_mut().with_max_len(1).for_each(|one| one.serve(requests, stamps)),
         }
         progress.done.fetch_add(requests.len() as u64, Ordering::Relaxed);
+        runs.iter().try_for_each(|run| run.machine.backend.check())?;
     }
     Ok(runs.into_iter().map(|run| run.report(&source)).collect())
 }
