@@ -12,7 +12,7 @@ import pytest
 from gordon import GordonError, joulesort
 from gordon.energy.command import Command
 from gordon.energy.series import Series, Span
-from gordon.joulesort import phases, rules, run
+from gordon.joulesort import files, phases, rules, run
 
 from conftest import Ran, gordon
 
@@ -46,7 +46,7 @@ def broken(result: joulesort.Result) -> set[str]:
 
 def storage(folder: Path) -> bool:
     """Temporary folders may lie in memory, which the benchmark refuses to call storage."""
-    return run.durable_place(folder) is not None
+    return files.durable_place(folder) is not None
 
 
 def test_the_figure_is_mean_power_times_mean_time(tmp_path: Path) -> None:
@@ -139,11 +139,11 @@ def test_a_command_names_its_files(tmp_path: Path) -> None:
 def test_what_is_in_memory_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(4 << 20))
-    if run.cached(path) is None or not storage(tmp_path):
+    if files.cached(path) is None or not storage(tmp_path):
         pytest.skip("this file system does not say what is in memory")
-    assert run.cached(path) == 1
-    run.forget(path)
-    share = run.cached(path)
+    assert files.cached(path) == 1
+    files.forget(path)
+    share = files.cached(path)
     assert share is not None
     assert share < 0.1
 

@@ -19,7 +19,7 @@ from gordon.energy.record import IDLE_S, INTERVAL_S, TAIL_S, spread
 from gordon.energy.series import Span
 from gordon.energy.session import Session
 from gordon.energy.work import Usage
-from gordon.joulesort import phases, rules
+from gordon.joulesort import files, phases, rules
 from gordon.joulesort.rules import RECORD, Check, Json
 
 #: Makes so many records in a file, ASCII or not, skewed or not; its account has `checksum`.
@@ -33,12 +33,6 @@ IN, OUT = "{in}", "{out}"
 #: Skewed keys may take a Daytona sort so many times the time of uniform ones (assumed: the bound of
 #: the FAQ as it is remembered; read it before an entry).
 MOST_SKEWED = 2.0
-#: Places of the input that are looked at, and the part of them that may be in memory.
-PLACES, MOST_CACHED = 256, 0.01
-#: A page that something still holds is not dropped: it is asked so often.
-TRIES = 20
-#: File systems without storage below.
-IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 
 
 @dataclass(frozen=True)
@@ -107,16 +101,16 @@ def _run(
         made = tools.generate(
             source, records=asked.records, ascii=asked.records <= rules.MOST_ASCII
         )
-        before = stamp(source)
+        before = files.stamp(source)
         found: list[Json] = []
         held: list[float | None] = []
         parts: list[list[Json]] = []
         with Session(meters, asked.interval_s) as session:
-            forget(source)
+            files.forget(source)
             tell(f"idle for {asked.idle_s:g} s")
             session.rest(asked.idle_s)
             for number in range(1, asked.runs + 1):
-                held.append(prepare(source, target))
+                held.append(files.prepare(source, target))
                 tell(f"run {number} of {asked.runs}")
                 _sorted(session.run(lambda: once(command, target)))
                 if told.exists():
@@ -126,7 +120,7 @@ def _run(
                 tell(f"checking run {number}")
                 found.append(tools.validate(target))
         after = tools.validate(source)
-        untouched = stamp(source) == before and after["checksum"] == made["checksum"]
+        untouched = files.stamp(source) == before and after["checksum"] == made["checksum"]
         skewed = _skewed(asked, tools, command, session, tell) if asked.skewed else None
     finally:
         if not asked.keep:
@@ -179,50 +173,6 @@ def _sorted(used: Usage) -> None:
         raise GordonError(f"the sort ended with {used.exit_status}", "its own words are above")
 
 
-def prepare(source: Path, target: Path) -> float | None:
-    """Every run finds the same: no output, and no input in memory; how much of it is there yet."""
-    with suppress(FileNotFoundError):
-        target.unlink()
-    share = None
-    for _ in range(TRIES):
-        forget(source)
-        share = cached(source)
-        if share is None or share <= MOST_CACHED:
-            break
-        time.sleep(0.05)
-    return share
-
-
-def forget(path: Path) -> None:
-    """Leaves nothing of a file in the page cache."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
-def cached(path: Path) -> float | None:
-    """The part of some places of a file that can be read without waiting for a device; None where
-    the file system cannot tell."""
-    size, there, page = path.stat().st_size, 0, bytearray(1)
-    with path.open("rb") as file:
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
-        for place in range(PLACES):
-            try:
-                at = size * place // PLACES
-                there += os.preadv(file.fileno(), [page], at, os.RWF_NOWAIT)
-            except BlockingIOError:
-                continue
-            except OSError:
-                return None
-    return there / PLACES
-
-
-def stamp(path: Path) -> tuple[int, int, int]:
-    """What changes when a file does."""
-    told = path.stat()
-    return told.st_ino, told.st_size, told.st_mtime_ns
-
-
 def room(asked: Asked, source: Path, target: Path) -> None:
     """Before anything is written: input and output fit. Temporary files are the sort's to look
     for."""
@@ -252,7 +202,7 @@ def _skewed(
     made = tools.generate(
         source, records=asked.records, ascii=rules.category(asked.records)["ascii"], skewed=True
     )
-    prepare(source, target)
+    files.prepare(source, target)
     tell("sorting skewed keys")
     used = once(command, target)
     _sorted(used)
@@ -274,7 +224,7 @@ def judged(
     asked: Asked, made: Json, found: list[Json], held: list[float | None], untouched: bool
 ) -> list[Check]:
     """What was looked at."""
-    place = durable_place(asked.folder)
+    place = files.durable_place(asked.folder)
     duplicates = sorted({told["duplicates"] for told in found})
     sums = {told["checksum"] for told in found}
     return [
@@ -311,20 +261,8 @@ def _cold(held: list[float | None]) -> Check:
     known = [share for share in held if share is not None]
     if len(known) < len(held):
         return Check("the input not in memory before a run", None, "the file system does not tell")
-    how = f"at most {max(known):.0%} of {PLACES} places were, after flushing and dropping it"
-    return Check("the input not in memory before a run", max(known) <= MOST_CACHED, how)
-
-
-def durable_place(folder: Path) -> str | None:
-    """The file system of a folder, where storage lies below it."""
-    here = folder.resolve()
-    best, kind = "", ""
-    for line in Path("/proc/mounts").read_text(errors="replace").splitlines():
-        device, at, what = line.split()[:3]
-        at = at.replace("\\040", " ")
-        if (here == Path(at) or here.is_relative_to(at)) and len(at) >= len(best):
-            best, kind = at, f"{what} on {device}"
-    return None if kind.split(" ")[0] in IN_MEMORY else kind
+    how = f"at most {max(known):.0%} of {files.PLACES} places were, after flushing and dropping it"
+    return Check("the input not in memory before a run", max(known) <= files.MOST_CACHED, how)
 
 
 def report(
@@ -394,5 +332,5 @@ def machine(folder: Path) -> Json:
         "processors": os.cpu_count(),
         "memory_bytes": memory,
         "kernel": platform.release(),
-        "storage": durable_place(folder),
+        "storage": files.durable_place(folder),
     }
