@@ -353,6 +353,23 @@ proptest! {
     }
 
     #[test]
+    fn lines_that_start_alike(
+        lines in prop::collection::vec(("(https://www[.]example[.]org/|HTTPS://www.|http|)", text()), 0..60),
+        more in 0..100usize,
+        letters in prop::sample::select(vec!["", "f", "r", "d", "fr"]),
+    ) {
+        // Most do, as those that are looked at to find out.
+        let start = |at: usize, start: &str| {
+            if at < 4 { start.to_string() } else { "https://www.example.org/".into() }
+        };
+        let lines = lines.iter().enumerate();
+        let lines = lines.flat_map(|(at, (first, text))| [start(at, first).as_bytes(), text, b"\n"].concat());
+        let mut bytes: Vec<u8> = lines.collect();
+        bytes.extend((0..more).flat_map(|n| format!("https://www.example.org/{}\n", n % 13).into_bytes()));
+        same(self::lines(&[], letters), &bytes);
+    }
+
+    #[test]
     fn any_numbers(
         texts in prop::collection::vec("[ ]{0,2}[-+]?[0-9]{0,25}[.]?[0-9]{0,25}([eE][-+]?[0-9]{1,4}|[KMG])?", 0..60),
     ) {

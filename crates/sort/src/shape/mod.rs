@@ -22,8 +22,8 @@ const PREFIX_MASK: u128 = (1 << PREFIX_BITS) - 1;
 pub struct Depth {
     /// Which key of several.
     key: u32,
-    /// Which part of it.
-    part: u32,
+    /// From which of its bytes on.
+    at: u32,
 }
 
 /// What equal prefixes leave of the order of their records.
@@ -38,7 +38,7 @@ pub enum Rest {
 }
 
 /// Records of one kind, and their order.
-pub trait Shape: Sync {
+pub trait Shape: Clone + Sync {
     /// Where the record that starts at `start` of `bytes` ends, its separator included. Records are
     /// whole here.
     fn end(&self, bytes: &[u8], start: usize) -> usize;
@@ -61,6 +61,13 @@ pub trait Shape: Sync {
 
     /// The length of every record, where all have one.
     fn length(&self) -> Option<usize>;
+
+    /// The same shape for records of which most are like these: prefixes start behind what those share.
+    /// Depths and prefixes of one are not those of the other; the order of records is.
+    #[must_use]
+    fn focused(&self, _sample: &[&[u8]]) -> Self {
+        self.clone()
+    }
 
     /// The same as [`Shape::prefix`], further into the key: of records that are equal up to `depth`.
     /// The start is [`Depth::default`].
