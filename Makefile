@@ -89,9 +89,10 @@ miri:
 	$(MIRI) -p gordon-device --test small
 	$(MIRI) -p gordon-des -p gordon-ftl --lib -- events timeline packed place
 
-figures:
+figures: build
 	cargo run -q --release -p gordon-replay --example wa_table > docs/design/write-amplification.md
 	cargo run -q --release -p gordon-replay --example paper_figures > docs/design/paper-flash.md
+	$(VENV)/python scripts/joulesort_systems.py > docs/design/joulesort-systems.md
 
 clean:
 	rm -rf build target .venv

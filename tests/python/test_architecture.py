@@ -20,7 +20,7 @@ ARROWS: dict[str, set[str]] = {
     "trace": {"units"},
     "device": {"des", "ftl", "nand", "units"},
     "replay": {"cache", "device", "ftl", "nand", "trace", "units"},
-    "cluster": {"device", "replay", "trace", "units"},
+    "cluster": {"device", "replay", "sort", "trace", "units"},
     "io": {"units"},
     "store": {"ftl", "nand", "units"},
     "nbd": {"device", "nand", "store", "units"},

@@ -7,8 +7,9 @@ use crate::queue::{Done, Op, Queue, Request};
 use crate::watch::Watch;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Buffers that go to files and come back; so many and no more.
 pub struct Writer<'a> {
@@ -17,79 +18,87 @@ pub struct Writer<'a> {
     transfer: usize,
     most: usize,
     reply: Sender<Done>,
-    state: Mutex<State>,
+    back: Mutex<Back>,
+    /// Buffers that will come back.
+    under_way: AtomicUsize,
 }
 
-struct State {
+/// Where buffers come back. Who waits here holds it, and needs nothing of those who do not.
+struct Back {
     replies: Receiver<Done>,
     spare: Vec<Buffer>,
     made: usize,
-    under_way: usize,
-}
-
-impl State {
-    /// Waits for a write to end.
-    fn wait(&mut self, watch: &Watch) -> Result<(), SortError> {
-        // The writer holds a sender: this never fails.
-        let Ok(done) = self.replies.recv() else { return Ok(()) };
-        self.under_way -= 1;
-        done.result?;
-        watch.step(done.part.len() as u64);
-        self.spare.push(done.buffer);
-        Ok(())
-    }
 }
 
 impl<'a> Writer<'a> {
     /// `most` buffers of `transfer` bytes.
     pub fn new(queue: &'a Queue, watch: &'a Watch, transfer: usize, most: usize) -> Self {
         let (reply, replies) = channel();
-        let state = State { replies, spare: Vec::new(), made: 0, under_way: 0 };
+        let back = Mutex::new(Back { replies, spare: Vec::new(), made: 0 });
         let transfer = transfer.next_multiple_of(PAGE);
-        Self { queue, watch, transfer, most, reply, state: Mutex::new(state) }
+        Self { queue, watch, transfer, most, reply, back, under_way: AtomicUsize::new(0) }
     }
 
     pub fn transfer(&self) -> usize {
         self.transfer
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Keeps what came back.
+    fn keep(&self, back: &mut Back, done: Done) -> Result<(), SortError> {
+        self.under_way.fetch_sub(1, Ordering::Relaxed);
+        done.result?;
+        self.watch.step(done.part.len() as u64);
+        // One for a single long record was made beside the others.
+        if done.buffer.len() == self.transfer {
+            back.spare.push(done.buffer);
+        }
+        Ok(())
+    }
+
+    /// Waits until something comes back.
+    fn wait(&self, back: &mut Back) -> Result<(), SortError> {
+        // We hold a sender: this never fails.
+        back.replies.recv().map_or(Ok(()), |done| self.keep(back, done))
     }
 
     /// An empty buffer, when there is one.
     pub fn take(&self) -> Result<Buffer, SortError> {
-        let mut state = self.state();
+        let mut back = self.back.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             self.watch.check()?;
-            if let Some(buffer) = state.spare.pop() {
+            while let Ok(done) = back.replies.try_recv() {
+                self.keep(&mut back, done)?;
+            }
+            if let Some(buffer) = back.spare.pop() {
                 return Ok(buffer);
             }
-            if state.made < self.most {
-                state.made += 1;
+            if back.made < self.most {
+                back.made += 1;
                 return Ok(Buffer::new(self.transfer));
             }
-            state.wait(self.watch)?;
+            self.wait(&mut back)?;
         }
     }
 
     /// Puts one back that was not needed.
     pub fn give_back(&self, buffer: Buffer) {
-        self.state().spare.push(buffer);
+        self.under_way.fetch_add(1, Ordering::Relaxed);
+        // Both ends are ours.
+        let _ = self.reply.send(Done { tag: 0, buffer, part: 0..0, result: Ok(()) });
     }
 
     /// Writes a part of a buffer there.
     pub fn write(&self, file: Arc<File>, offset: u64, buffer: Buffer, part: Range<usize>) {
-        self.state().under_way += 1;
+        self.under_way.fetch_add(1, Ordering::Relaxed);
         let reply = self.reply.clone();
         self.queue.ask(Request { op: Op::Write, file, offset, buffer, part, tag: 0, reply });
     }
 
     /// Waits until all is written.
     pub fn finish(&self) -> Result<(), SortError> {
-        let mut state = self.state();
-        while state.under_way > 0 {
-            state.wait(self.watch)?;
+        let mut back = self.back.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.under_way.load(Ordering::Relaxed) > 0 {
+            self.wait(&mut back)?;
         }
         Ok(())
     }

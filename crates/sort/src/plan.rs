@@ -102,20 +102,28 @@ impl Plan {
                 let why = format!("{} is not between 4KiB and 1GiB", Bytes(size));
                 Err(SortError::impossible(format!("the transfer size of the {what}"), why, "8MiB"))
             }
+            Some(Bytes(size)) if size > memory / 4 => {
+                let why = format!("{} is more than a quarter of {}", Bytes(size), Bytes(memory));
+                let hint = "more memory, or smaller transfers";
+                Err(SortError::impossible(format!("the transfer size of the {what}"), why, hint))
+            }
             Some(Bytes(size)) => Ok(pages(size)),
         };
+        // So many, and a quarter of the memory at most.
+        let some = |most: usize, size: u64| ((memory / 4 / size) as usize).clamp(1, most);
         let input = given(transfers.input, "input", share(TRANSFER))?;
         let output = given(transfers.output, "output", share(TRANSFER))?;
         let temp = given(transfers.temp, "temporary files", share(TEMP))?;
         // Each thread fills one while others are written.
-        let output_buffers = 2 * threads + 2;
+        let output_buffers = some(2 * threads + 2, output);
+        let depth = some(DEPTH, input);
         // What is held beside a byte of records: entries, and tables of their ranges.
         let beside = 1.0 + (ENTRY as f64 / record) + 0.01;
         let writing = output_buffers as u64 * output;
         // Entries of a chunk before they are scattered.
         let scratch = (input as f64 / record * (ENTRY + 2) as f64) as u64 * threads as u64;
         let held = |bytes: u64| (bytes as f64 * beside) as u64;
-        let one_pass = held(bytes + DEPTH as u64 * input) + writing + scratch;
+        let one_pass = held(bytes + depth as u64 * input) + writing + scratch;
         let fits = one_pass <= memory && bytes / input < MOST_CHUNKS as u64;
         let method = match method {
             Method::Auto if fits => Method::OnePass,
@@ -135,13 +143,13 @@ impl Plan {
                 let load = ((rest / workers as u64) as f64 / beside) as u64;
                 let buckets = (bytes as f64 * UNEVEN / load.max(1) as f64).ceil();
                 // Each has a buffer, and as many again are on their way.
-                let most = memory.saturating_sub(DEPTH as u64 * input) / (2 * LEAST);
+                let most = memory.saturating_sub(depth as u64 * input) / (2 * LEAST);
                 (load, (buckets as u64).clamp(2, most.max(2)) as usize)
             }
-            _ => ((rest.saturating_sub(2 * DEPTH as u64 * input) as f64 / beside) as u64, 0),
+            _ => ((rest.saturating_sub(2 * depth as u64 * input) as f64 / beside) as u64, 0),
         };
         let temp = if method == Method::Distribute {
-            let each = memory.saturating_sub(DEPTH as u64 * input) / (2 * buckets as u64 + 8);
+            let each = memory.saturating_sub(depth as u64 * input) / (2 * buckets as u64 + 8);
             temp.min(pages(each.max(LEAST)))
         } else {
             temp
@@ -161,7 +169,7 @@ impl Plan {
             workers,
             fan_in,
             output_buffers,
-            depth: DEPTH,
+            depth,
         })
     }
 }

@@ -13,8 +13,11 @@ from gordon.cli import options
     "--from",
     "measured",
     metavar="FILE",
-    help="A sort of your own as JSON (records, time_s, power_w, system, phases): what it asked of "
-    "its machine is asked of the systems.",
+    help="A sort of your own, what `--json` of it wrote: what it asked of its machine is asked of "
+    "the systems.",
+)
+@click.option(
+    "--on", "home", metavar="SYSTEM", help="The system that it ran on, if its file does not say."
 )
 @click.option(
     "--set",
@@ -33,6 +36,7 @@ from gordon.cli import options
 def extrapolate(
     systems: str | None,
     measured: str | None,
+    home: str | None,
     set_values: tuple[str, ...],
     json_path: str | None,
     plot: str | None,
@@ -50,7 +54,7 @@ def extrapolate(
     output.check(json_path, plot)
     if plot is not None:
         picture.check(plot)
-    told = extrapolate(systems, measured=measured, set_values=set_values)
+    told = extrapolate(systems, measured=measured, home=home, set_values=set_values)
     if plot is not None:
         from gordon.sort.systems.plot import draw
 

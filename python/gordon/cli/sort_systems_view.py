@@ -43,7 +43,7 @@ def show(console: Output, told: dict[str, Any]) -> None:
     console.table(columns)
     for plateau in told["plateaus"]["plateaus"]:
         span = plateau["power_w"]
-        at = f", {span[0]:.1f} to {span[1]:.1f} W" if span else ""
+        at = f", {span[0]:.1f} to {span[1]:.1f} W" if span and span[0] < span[1] else ""
         console.text(
             f"plateau: {plateau['records_per_j']:,.0f} records/J{at}: "
             + ", ".join(plateau["systems"])

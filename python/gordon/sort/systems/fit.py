@@ -94,6 +94,8 @@ def asked_of(parts: Parts, system: System, work: tuple[float, float] | None) -> 
     size = int(parts.all.record_bytes.value)
     assert system.memory is not None
     passes = system.passes or demand.passes(system.memory.value, float(records * size))
+    if passes > 2:
+        raise GordonError(f"passes: {passes}: the model knows one and two", "passes = 2")
     gb = records * size / GB
     core_s = (work[0] * gb, work[1] * gb) if work else None
     return demand.of_sort(records, size, passes, core_s)

@@ -83,7 +83,6 @@ def phase(parts: Parts, system: System, asked: Phase) -> Taken:
     """A phase on a system, without the board's own power and the supply's losses."""
     assert system.cpu is not None
     assert system.board is not None
-    assert system.memory is not None
     cpu, board = parts.cpu(system.cpu), _named(parts.all.board, system.board, "board")
     groups = parts.groups(system)
     busy: dict[Group, float] = dict.fromkeys(groups, 0.0)
@@ -115,10 +114,17 @@ def phase(parts: Parts, system: System, asked: Phase) -> Taken:
         drives += system.boot.count * boot.idle.value
     drawn = {
         "processor": idle + share * (active - idle),
-        "memory": parts.memory_w * system.memory.value,
+        "memory": _memory_w(parts, system),
         "drives": drives,
     }
     return Taken(asked.name, time, limits, drawn)
+
+
+def _memory_w(parts: Parts, system: System) -> float:
+    if system.memory_power is not None:
+        return system.memory_power.value
+    assert system.memory is not None
+    return parts.memory_w * system.memory.value
 
 
 _TOLD: dict[Group, str] = {"files": "input and output drives", "temp": "temporary drives"}

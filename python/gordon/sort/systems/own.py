@@ -4,12 +4,12 @@
      "phases": [{"name": "input", "seconds": 14.9, "cpu_s": 40.1,
                  "bytes_read": 10000000000, "bytes_written": 10000000000}, ...]}
 
-`power_w` and `system` may be left out. The first phase reads the input, later ones temporary files;
-the last writes the output, earlier ones temporary files.
+`power_w` and `system` may be left out; what else is in it is not looked at, so that it may be the
+JSON of `gordon sort`. Phases up to the first that writes read the input, later ones temporary
+files; the last that writes writes the output, earlier ones temporary files.
 """
 
 import json
-import math
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -28,7 +28,8 @@ class Run:
     system: str | None
 
 
-def read(path: str | PathLike[str]) -> Run:
+def read(path: str | PathLike[str], home: str | None = None) -> Run:
+    """The run; `home` stands for its own `system`."""
     where = fspath(path)
     try:
         told = json.loads(Path(where).read_text(encoding="utf-8"))
@@ -39,49 +40,66 @@ def read(path: str | PathLike[str]) -> Run:
         raise GordonError(f"{where}: no JSON: {error}", "what --json of a sort wrote") from None
     if not isinstance(told, dict):
         raise GordonError(f"{where}: not a table", "what --json of a sort wrote")
-    phases = _of(told, "phases", list, where)
-    if not phases:
-        raise GordonError(f"{where}: no phases in it")
+    phases = [_phase(one, where) for one in _of(told, "phases", list, where)]
+    writing = [at for at, one in enumerate(phases) if one.written]
+    if not writing:
+        raise GordonError(f"{where}: phases: none of them writes anything")
     records = _number(told, "records", where)
     if records < 1 or records != int(records):
         raise GordonError(f"{where}: records: {records:g} is no count")
     power = _number(told, "power_w", where) if told.get("power_w") is not None else None
-    system = told.get("system")
+    system = home or told.get("system")
     if system is not None and not isinstance(system, str):
         raise GordonError(f"{where}: system: {system!r} is not the name of a system")
-    last = len(phases) - 1
     made = [
-        _phase(one, "files" if at == 0 else "temp", "files" if at == last else "temp", where)
+        _asked(
+            one, "files" if at <= writing[0] else "temp", "files" if at == writing[-1] else "temp"
+        )
         for at, one in enumerate(phases)
+        if one.read or one.written or one.cpu_s
     ]
     return Run(Demand(int(records), made), _number(told, "time_s", where), power, system)
 
 
-def _phase(one: Any, reads: Group, writes: Group, where: str) -> Phase:
+@dataclass(frozen=True)
+class _Phase:
+    name: str
+    read: float
+    written: float
+    cpu_s: float
+
+
+def _phase(one: Any, where: str) -> _Phase:
     if not isinstance(one, dict):
         raise GordonError(f"{where}: phases: {one!r} is not a table")
     name = str(one.get("name", ""))
     at = f"{where}: phase {name}" if name else f"{where}: a phase without name"
-    read = _number(one, "bytes_read", at, zero=True)
-    written = _number(one, "bytes_written", at, zero=True)
-    cpu = _number(one, "cpu_s", at, zero=True)
     _number(one, "seconds", at)
-    if read == written == cpu == 0:
-        raise GordonError(f"{at}: it moved no bytes and took no processor time", "leave it out")
+    read, written, cpu_s = (_number(one, key, at) for key in _COUNTS)
+    return _Phase(name, read, written, cpu_s)
+
+
+_COUNTS = ("bytes_read", "bytes_written", "cpu_s")
+
+
+def _asked(one: _Phase, reads: Group, writes: Group) -> Phase:
     return Phase(
-        name, {reads: read} if read else {}, {writes: written} if written else {}, cpu or None
+        one.name,
+        {reads: one.read} if one.read else {},
+        {writes: one.written} if one.written else {},
+        one.cpu_s or None,
     )
 
 
-def _number(table: dict[str, Any], key: str, where: str, zero: bool = False) -> float:
+def _number(table: dict[str, Any], key: str, where: str) -> float:
+    """Zero or more; time and power of the whole are above zero."""
     value = _of(table, key, (int, float), where)
-    if (
-        isinstance(value, bool)
-        or not math.isfinite(value)
-        or value < 0
-        or (value == 0 and not zero)
-    ):
-        raise GordonError(f"{where}: {key}: {value!r} is not a number above zero")
+    above = key in ("time_s", "power_w")
+    fits = value >= 1e-9 if above else value == 0 or value >= 1e-9
+    if isinstance(value, bool) or not fits or value > 1e18:
+        raise GordonError(
+            f"{where}: {key}: {value!r} is not a number {'above' if above else 'of at least'} zero"
+        )
     return float(value)
 
 

@@ -8,25 +8,36 @@ from gordon import picture
 def draw(report: dict[str, Any], path: str) -> None:
     picture.check(path)
     from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter
+
+    def plain(value: float, _: int | None) -> str:
+        return f"{value:g}"
 
     figure = Figure(figsize=(7, 5), layout="constrained")
     panel = figure.subplots()
     points = _points(report)
-    for kind, (marker, fill) in {"measured": ("o", "C0"), "modelled": ("s", "none")}.items():
+    named: set[str] = set()
+    for kind, color, face in (("measured", "C0", "C0"), ("modelled", "C1", "none")):
         own = [point for point in points if point[0] == kind]
         if own:
             panel.scatter(
                 [power for _, _, power, _ in own],
                 [time for _, _, _, time in own],
-                marker=marker,
-                facecolors=fill,
-                edgecolors="C0" if kind == "measured" else "C1",
+                marker="o" if kind == "measured" else "s",
+                facecolors=face,
+                edgecolors=color,
                 label=kind,
             )
         for _, name, power, time in own:
-            panel.annotate(
-                name, (power, time), xytext=(4, 4), textcoords="offset points", fontsize="x-small"
-            )
+            if name not in named:
+                named.add(name)
+                panel.annotate(
+                    name,
+                    (power, time),
+                    xytext=(4, 4),
+                    textcoords="offset points",
+                    fontsize="x-small",
+                )
     panel.set(xscale="log", yscale="log", xlabel="power, W", ylabel="time, s")
     if points:
         powers = [power for _, _, power, _ in points]
@@ -41,6 +52,10 @@ def draw(report: dict[str, Any], path: str) -> None:
                 color="0.4",
             )
         panel.legend(fontsize="small")
+    for axis in (panel.xaxis, panel.yaxis):
+        axis.set_major_formatter(FuncFormatter(plain))
+        axis.set_minor_formatter(FuncFormatter(plain))
+    panel.tick_params(which="both", labelsize="x-small")
     panel.grid(alpha=0.3, which="both")
     panel.set_title(f"{report['records']:,} records; lines: equal records/J", fontsize="medium")
     picture.save(figure, path)
@@ -53,6 +68,8 @@ def _points(report: dict[str, Any]) -> list[tuple[str, str, float, float]]:
         for kind in ("measured", "modelled"):
             figures = row[kind]
             if figures and figures["records_per_j"] and figures["power_w"]:
-                time = report["records"] / figures["records_per_j"] / figures["power_w"]
+                time = figures["time_s"]
+                if time is None or figures.get("records", report["records"]) != report["records"]:
+                    time = report["records"] / figures["records_per_j"] / figures["power_w"]
                 found.append((kind, row["name"], figures["power_w"], time))
     return found

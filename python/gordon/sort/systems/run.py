@@ -1,6 +1,7 @@
 """`extrapolate`: every system of a file, by the model, beside what was measured of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike, fspath
 from typing import Any
 
@@ -19,11 +20,13 @@ def extrapolate(
     systems: str | PathLike[str] | None = None,
     *,
     measured: str | PathLike[str] | None = None,
+    home: str | None = None,
     set_values: Sequence[str] = (),
 ) -> Json:
     """Time, power and records/J of the systems of a TOML file, or of the JouleSort paper's.
 
-    `measured`: a sort of one's own as JSON, asked of them in the place of the paper's.
+    `measured`: a sort of one's own as JSON, asked of them in the place of the paper's;
+    `home`: the system that it was on, where its file does not say so.
     `set_values`: `KEY=VALUE`, values changed for this run.
     """
     where = fspath(systems) if systems is not None else ""
@@ -32,13 +35,18 @@ def extrapolate(
     else:
         table, names = data.joined(data.read(systems), where)
     data.change(table, list(set_values))
-    parts = Parts(schema.read(Systems, table, ""))
-    work = fit.Work(parts)
-    mine = own.read(measured) if measured is not None else None
+    mine = own.read(measured, home) if measured is not None else None
+    if mine is None and home is not None:
+        raise GordonError(f"--on {home}: no run to be on it", "--from FILE")
+    with _errors_in(where):
+        parts = Parts(schema.read(Systems, table, ""))
+        work = fit.Work(parts)
+        modelled = _modelled(parts, names)
     if mine is not None:
         _known(parts, mine.system)
-    taken = {name: _taken(parts, work, name, mine) for name in _modelled(parts, names)}
-    bases = _bases(parts, work, mine)
+    with _errors_in(where):
+        taken = {name: _taken(parts, work, name, mine) for name in modelled}
+        bases = _bases(parts, work, mine)
     told = [_system(parts, name, taken.get(name), bases, mine) for name in names]
     paper = mine is None and systems is None
     report: Json = {
@@ -58,10 +66,21 @@ def extrapolate(
     return report
 
 
+@contextmanager
+def _errors_in(where: str) -> Iterator[None]:
+    """Errors name the file that they are in."""
+    try:
+        yield
+    except GordonError as error:
+        if not where:
+            raise
+        raise GordonError(f"{where}: {error.args[0]}", *error.args[1:]) from None
+
+
 def _known(parts: Parts, system: str | None) -> None:
     if system is not None and system not in parts.all.system:
         error = unknown("system", system, list(parts.all.system))
-        raise GordonError(f"the run's {error.args[0]}", error.args[1])
+        raise GordonError(f"the run's system: {error.args[0]}", error.args[1])
 
 
 def _modelled(parts: Parts, names: list[str]) -> list[str]:
@@ -76,6 +95,10 @@ def _modelled(parts: Parts, names: list[str]) -> list[str]:
             part = getattr(system, key)
             if part is not None and part not in table:
                 error = unknown(key, part, list(table))
+                raise GordonError(f"system.{name}: {error.args[0]}", error.args[1])
+        for array in (system.files, system.temp, system.boot):
+            if array is not None and array.drive not in parts.all.drive:
+                error = unknown("drive", array.drive, list(parts.all.drive))
                 raise GordonError(f"system.{name}: {error.args[0]}", error.args[1])
     return [name for name in names if model.whole(parts.all.system[name])]
 
@@ -152,7 +175,8 @@ def _system(
     if taken is None:
         return told
     assert system.board is not None
-    told["passes"] = len(taken) if mine else (2 if _two(taken, parts, system) else 1)
+    asked = mine.demand if mine else fit.asked_of(parts, system, None)
+    told["passes"] = sum(1 for phase in asked.phases if phase.writes)
     time = sum(t.time_s for t in taken)
     base = bases[system.board]
     drawn = model.mean_parts_w(taken)
@@ -173,10 +197,6 @@ def _system(
             without = model.wall_w(parts, system, drawn, others)
             told["error"]["power_w_without_it"] = without / told["measured"]["power_w"] - 1
     return told
-
-
-def _two(taken: list[Taken], parts: Parts, system: System) -> bool:
-    return len(fit.asked_of(parts, system, None).phases[0].writes) > 0
 
 
 def _figures(records: int, time: float | None, power: float | None) -> Json:
@@ -222,7 +242,9 @@ def _fitted(parts: Parts, work: fit.Work, bases: dict[str, fit.Base]) -> Json:
     return {
         "busy_share_of_tdp": parts.busy_share,
         "memory_w_per_gib": parts.memory_w * 2**30,
-        "core_s_per_gb": {name: work.of(name) for name in parts.all.cpu},
+        "core_s_per_gb": {
+            name: list(known) if (known := work.of(name)) else None for name in parts.all.cpu
+        },
         "board_w": {
             name: {"value": base.watts, "rows": base.by_system}
             for name, base in bases.items()

@@ -4,7 +4,6 @@ A table is read by the fields of its dataclass: an unknown key is an error that 
 """
 
 import dataclasses
-import math
 import re
 import types
 import typing
@@ -36,11 +35,12 @@ class Printed:
 
 @dataclass(frozen=True)
 class Limits:
-    """The unit of a value (`B`, `W`, `Hz`, or none), and what it lies between."""
+    """The unit of a value (`B`, `W`, `Hz`, or none), and what it lies between: nothing of a machine
+    is near the ends of what a number may be."""
 
     unit: str
     least: float = 0.0
-    most: float = math.inf
+    most: float = 1e18
 
 
 Bytes = Annotated[Value, Limits("B", 1)]
@@ -123,6 +123,7 @@ class System:
     cpu: str | None = None
     board: str | None = None
     memory: Bytes | None = None
+    memory_power: Watts | None = None
     files: Array | None = None
     temp: Array | None = None
     boot: Array | None = None
@@ -188,11 +189,11 @@ def read(kind: type[T], table: Any, where: str) -> T:
     for key, value in table.items():
         if key not in fields:
             error = unknown("key", key, list(fields))
-            raise GordonError(f"{where}: {error.args[0]}", error.args[1])
+            raise GordonError(f"{where or 'the file'}: {error.args[0]}", error.args[1])
         made[key] = _field(hints[key], value, f"{where}.{key}" if where else key)
     for name, f in fields.items():
         if f.default is dataclasses.MISSING and name not in made:
-            raise GordonError(f"{where}: `{name}` is missing")
+            raise GordonError(f"{where or 'the file'}: `{name}` is missing")
     return kind(**made)
 
 
@@ -233,9 +234,10 @@ def _value(given: Any, path: str, limits: Limits) -> Value:
             raise GordonError(f"{path}: `value` is missing", '{ value = 2, source = "..." }')
         source, assumed, given = given.get("source"), given.get("assumed"), given["value"]
     number = _number(given, path, limits.unit)
-    if not (math.isfinite(number) and limits.least <= number <= limits.most):
-        most = f" and at most {limits.most:g}" if math.isfinite(limits.most) else ""
-        raise GordonError(f"{path}: {given!r} is not at least {limits.least:g}{most}")
+    if not limits.least <= number <= limits.most or 0 < number < 1e-9:
+        raise GordonError(
+            f"{path}: {given!r} is not at least {limits.least:g} and at most {limits.most:g}"
+        )
     return Value(number, source, assumed)
 
 
@@ -260,7 +262,7 @@ _FIGURE = re.compile(r"(\d+(?:\.(\d+))?)(?: ± (\d+(?:\.\d+)?))?")
 def _printed(given: Any, path: str) -> Printed:
     text = str(given) if isinstance(given, int | float) and not isinstance(given, bool) else given
     match = _FIGURE.fullmatch(text) if isinstance(text, str) else None
-    if match is None or float(match[1]) <= 0:
+    if match is None or not 1e-9 <= float(match[1]) <= 1e18:
         raise GordonError(f"{path}: {given!r} is no figure", '"56.0 ± 0.3", or 56.0')
     half = 0.5 * 10.0 ** -len(match[2] or "")
     return Printed(float(match[1]), float(match[3] or 0), half)
