@@ -9,7 +9,7 @@ use crate::SortError;
 use crate::memory::want_soon;
 use crate::output::Emitter;
 use crate::partition::Partition;
-use crate::shape::{PREFIX_BITS, Shape};
+use crate::shape::{Depth, PREFIX_BITS, Rest, Shape};
 use crate::stream::Chunk;
 use std::ops::Range;
 
@@ -35,6 +35,11 @@ pub fn ranges(records: u64) -> usize {
     // No more than MOST_RANGES.
     (records / RANGE).clamp(1, MOST_RANGES) as usize
 }
+
+/// Records with one prefix that are few enough to be compared.
+const FEW: usize = 4;
+/// Depths at which prefixes are looked at before keys are compared: each looks for the record's end again.
+const LEVELS: u32 = 16;
 
 /// The entries of a chunk by their ranges.
 pub struct Keyed {
@@ -149,13 +154,37 @@ impl<'a, S: Shape> Batch<'a, S> {
             return;
         }
         entries.sort_unstable();
-        if whole {
-            return;
+        if !whole {
+            self.settle(entries, Depth::default(), LEVELS);
         }
+    }
+
+    /// Orders entries that are sorted by their prefixes of `depth`: where these are the same, by those of
+    /// the next depth, which take their place, or by the whole keys. Records are looked at once for each
+    /// depth, where comparing two at a time would look at each again and again.
+    fn settle(&self, entries: &mut [u128], depth: Depth, levels: u32) {
         let prefix = |entry: u128| entry >> (u128::BITS - PREFIX_BITS);
+        let place = u128::MAX >> PREFIX_BITS;
         for run in entries.chunk_by_mut(|&a, &b| prefix(a) == prefix(b)) {
-            if run.len() > 1 {
-                run.sort_by(|&a, &b| self.shape.compare(self.record(a), self.record(b)));
+            if run.len() == 1 {
+                continue;
+            }
+            match self.shape.rest(prefix(run[0]), depth) {
+                Rest::Nothing => {}
+                Rest::At(next) if run.len() > FEW && levels > 0 => {
+                    for at in 0..run.len() {
+                        if let Some(&soon) = run.get(at + AHEAD) {
+                            let (bytes, start) = self.place(soon);
+                            want_soon(bytes, start + next.bytes());
+                        }
+                        let (bytes, start) = self.place(run[at]);
+                        let deeper = self.shape.prefix_from(bytes, start, next);
+                        run[at] = deeper << (u128::BITS - PREFIX_BITS) | run[at] & place;
+                    }
+                    run.sort_unstable();
+                    self.settle(run, next, levels - 1);
+                }
+                _ => run.sort_by(|&a, &b| self.shape.compare(self.record(a), self.record(b))),
             }
         }
     }

@@ -76,7 +76,7 @@ fn files_of_lines() {
         (&["3n"], "", false),
         (&["2,2", "3nr"], "", true),
         (&["1.12,1.14", "2.20,2f", "3g"], "b", false),
-        (&["2V"], "", false),
+        (&["3V"], "", false),
     ] {
         let end = if zero { 0 } else { b'\n' };
         let (mut first, second) = (log(6_000, 1, end), log(3_000, 2, end));

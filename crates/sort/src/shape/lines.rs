@@ -54,6 +54,13 @@ impl Key {
         reverse: false,
     };
 
+    /// Whether it is the whole line, none of whose bytes is passed over.
+    fn is_line(&self) -> bool {
+        let line = Self { reverse: self.reverse, ..Self::LINE };
+        let fold = self.translation.fold;
+        *self == Self { translation: Translation { fold, ..line.translation }, ..line }
+    }
+
     /// Texts as the order of versions sees them: only where they are changed are they copied.
     fn changed<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
         if self.translation.is_none() {
@@ -140,6 +147,9 @@ fn month(text: &[u8]) -> u8 {
 /// Bytes that keys share where it is worth while to look behind them.
 const WORTH: usize = 3;
 
+/// Keys of a sample that say enough of what they share.
+const LOOKED_AT: usize = 1024;
+
 /// Lines, and their order.
 #[derive(Clone, Debug)]
 pub struct Lines {
@@ -220,6 +230,18 @@ impl Shape for Lines {
         key.prefix(self.text(key, record), depth.at as usize, self.shared(depth))
     }
 
+    #[inline]
+    fn prefix_from(&self, bytes: &[u8], start: usize, depth: Depth) -> u128 {
+        let key = &self.keys[depth.key as usize];
+        // Where the line is long enough to have been equal up to there, its end need not be known.
+        if depth.at > 0 && key.is_line() {
+            let from = start + depth.at as usize;
+            let prefix = key.translation.prefix_until(&bytes[from..], self.end);
+            return if key.reverse { PREFIX_MASK - prefix } else { prefix };
+        }
+        self.prefix_at(&bytes[start..self.end(bytes, start)], depth)
+    }
+
     fn rest(&self, prefix: u128, depth: Depth) -> Rest {
         let key = depth.key as usize;
         match self.keys[key].after(prefix, depth.at as usize, self.shared(depth)) {
@@ -234,8 +256,9 @@ impl Shape for Lines {
 
     fn focused(&self, sample: &[&[u8]]) -> Self {
         let key = &self.keys[0];
+        let some = sample.iter().step_by(sample.len().div_ceil(LOOKED_AT).max(1));
         let mut shared = match key.order {
-            Order::Text => key.translation.shared(sample.iter().map(|line| self.text(key, line))),
+            Order::Text => key.translation.shared(some.map(|line| self.text(key, line))),
             _ => vec![],
         };
         if shared.len() < WORTH {

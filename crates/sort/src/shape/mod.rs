@@ -26,6 +26,13 @@ pub struct Depth {
     at: u32,
 }
 
+impl Depth {
+    /// About where in a record it is.
+    pub(crate) fn bytes(self) -> usize {
+        self.at as usize
+    }
+}
+
 /// What equal prefixes leave of the order of their records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
@@ -74,6 +81,12 @@ pub trait Shape: Clone + Sync {
     fn prefix_at(&self, record: &[u8], depth: Depth) -> u128 {
         debug_assert_eq!(depth, Depth::default(), "nothing is deeper");
         self.prefix(record)
+    }
+
+    /// The same of the record that starts at `start` of `bytes`: only what it needs is looked at.
+    #[inline]
+    fn prefix_from(&self, bytes: &[u8], start: usize, depth: Depth) -> u128 {
+        self.prefix_at(&bytes[start..self.end(bytes, start)], depth)
     }
 
     /// What is left of the order of records that all have this prefix at this depth.

@@ -53,6 +53,10 @@ impl Visitor for Sorted<'_> {
 
 /// Sorts by one part of the keys after the other.
 fn deeper<S: Shape>(shape: &S, records: &mut [&[u8]], depth: Depth) {
+    for record in records.iter() {
+        let beside = [&b"beside it"[..], record, record].concat();
+        assert_eq!(shape.prefix_from(&beside, 9, depth), shape.prefix_at(record, depth));
+    }
     records.sort_by_key(|record| shape.prefix_at(record, depth));
     let same = |a: &&[u8], b: &&[u8]| shape.prefix_at(a, depth) == shape.prefix_at(b, depth);
     for run in records.chunk_by_mut(same) {

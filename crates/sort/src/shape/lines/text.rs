@@ -71,6 +71,16 @@ impl Translation {
         pack(&bytes[..len])
     }
 
+    /// The same of a text that ends before `end`, from the byte on with which `bytes` starts.
+    #[inline]
+    pub fn prefix_until(self, bytes: &[u8], end: u8) -> u128 {
+        let bytes = &bytes[..bytes.len().min(16)];
+        // No more than one byte behind the part is looked at.
+        let some = &bytes[..bytes.len().min(PART + 1)];
+        let len = some.iter().position(|&byte| byte == end).unwrap_or(bytes.len());
+        self.prefix(&bytes[..len], 0)
+    }
+
     /// The same of texts most of which start with `shared`: whether this one goes before all of those, is
     /// of them or goes behind; then bytes behind what they share, or from the start; and how many.
     #[inline]
