@@ -3,7 +3,7 @@
 use crate::error::raise;
 use crate::watch::watched;
 use gordon_replay::parse::from_json;
-use gordon_sort::{Benchmark, Job, Watch};
+use gordon_sort::{Job, Watch};
 use pyo3::prelude::*;
 use std::sync::atomic::Ordering;
 
@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 #[pyo3(signature = (config, tick=None))]
 pub fn sort_run(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -> PyResult<String> {
     let job: Job = from_json(config, "sort").map_err(raise)?;
-    let report = watch_sort(py, tick, |watch| job.run(&Benchmark, watch))?.map_err(raise)?;
+    let report = watch_sort(py, tick, |watch| job.run(watch))?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
 }
 

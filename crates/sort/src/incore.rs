@@ -30,16 +30,19 @@ const MOST_RANGES: u64 = 4096;
 /// Records asked for before they are gathered: what a core has under way at a time.
 const AHEAD: usize = 16;
 
+/// Prefixes taken from a key one after the other before whole keys are compared: what repeats longer than
+/// that is compared as memory is.
+const DEEPEST: u32 = 64;
+/// Entries of a cell: as many as are sorted by insertion.
+const CELL: usize = 8;
+/// So few are compared at once.
+const FEW: usize = 4;
+
 /// The ranges to sort so many records by.
 pub fn ranges(records: u64) -> usize {
     // No more than MOST_RANGES.
     (records / RANGE).clamp(1, MOST_RANGES) as usize
 }
-
-/// Records with one prefix that are few enough to be compared.
-const FEW: usize = 4;
-/// Depths at which prefixes are looked at before keys are compared: each looks for the record's end again.
-const LEVELS: u32 = 16;
 
 /// The entries of a chunk by their ranges.
 pub struct Keyed {
@@ -98,8 +101,68 @@ impl Keyed {
         Self { entries, starts, bytes }
     }
 
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     fn of(&self, range: usize) -> &[u128] {
         &self.entries[self.starts[range] as usize..self.starts[range + 1] as usize]
+    }
+}
+
+/// Entries of a range while they are sorted; what a thread uses again from one to the next.
+#[derive(Default)]
+pub struct Entries {
+    all: Vec<u128>,
+    scattered: Vec<u128>,
+    starts: Vec<u32>,
+}
+
+impl Entries {
+    /// Sorts them: scatters them over cells of equal width, of which each holds a few where keys are spread
+    /// evenly, and sorts each cell.
+    fn sort(&mut self) {
+        let Self { all, scattered, starts } = self;
+        let top = |entry: u128| (entry >> 64) as u64;
+        let count = all.len();
+        let (least, most) = all.iter().fold((u64::MAX, 0), |(least, most), &entry| {
+            (least.min(top(entry)), most.max(top(entry)))
+        });
+        let cells = (count / CELL).next_power_of_two();
+        let width = u64::BITS - most.saturating_sub(least).leading_zeros();
+        if count < 4 * CELL || width == 0 || u32::try_from(count).is_err() {
+            all.sort_unstable();
+            return;
+        }
+        let shift = width.saturating_sub(cells.trailing_zeros());
+        // Below the number of cells.
+        let cell = |entry: u128| ((top(entry) - least) >> shift) as usize;
+        starts.clear();
+        starts.resize(cells + 1, 0);
+        for &entry in &*all {
+            starts[cell(entry) + 1] += 1;
+        }
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        scattered.clear();
+        scattered.resize(count, 0);
+        for &entry in &*all {
+            let next = &mut starts[cell(entry)];
+            scattered[*next as usize] = entry;
+            *next += 1;
+        }
+        std::mem::swap(all, scattered);
+        // Each start is now its cell's end.
+        let mut from = 0;
+        for &end in &starts[..cells] {
+            let end = end as usize;
+            if end > from + 1 {
+                all[from..end].sort_unstable();
+            }
+            from = end;
+        }
     }
 }
 
@@ -135,54 +198,51 @@ impl<'a, S: Shape> Batch<'a, S> {
     pub fn emit(
         &self,
         ranges: Range<usize>,
-        entries: &mut Vec<u128>,
+        entries: &mut Entries,
         emitter: &mut Emitter<'_, '_>,
     ) -> Result<(), SortError> {
         for range in ranges {
-            entries.clear();
-            self.keyed.iter().for_each(|keyed| entries.extend_from_slice(keyed.of(range)));
+            entries.all.clear();
+            self.keyed.iter().for_each(|keyed| entries.all.extend_from_slice(keyed.of(range)));
             self.order(range, entries);
-            self.gather(entries, emitter)?;
+            self.gather(&entries.all, emitter)?;
         }
         Ok(())
     }
 
-    fn order(&self, range: usize, entries: &mut [u128]) {
+    fn order(&self, range: usize, entries: &mut Entries) {
         let whole = self.shape.is_whole();
         if whole && self.partition.is_single(range) {
             // They lie in the order in which they came.
             return;
         }
-        entries.sort_unstable();
+        entries.sort();
         if !whole {
-            self.settle(entries, Depth::default(), LEVELS);
+            self.order_ties(&mut entries.all, Depth::default(), DEEPEST);
         }
     }
 
-    /// Orders entries that are sorted by their prefixes of `depth`: where these are the same, by those of
-    /// the next depth, which take their place, or by the whole keys. Records are looked at once for each
-    /// depth, where comparing two at a time would look at each again and again.
-    fn settle(&self, entries: &mut [u128], depth: Depth, levels: u32) {
-        let prefix = |entry: u128| entry >> (u128::BITS - PREFIX_BITS);
-        let place = u128::MAX >> PREFIX_BITS;
-        for run in entries.chunk_by_mut(|&a, &b| prefix(a) == prefix(b)) {
+    /// Puts sorted entries with equal prefixes in the order of the rest of their keys.
+    fn order_ties(&self, entries: &mut [u128], depth: Depth, more: u32) {
+        const REST: u32 = u128::BITS - PREFIX_BITS;
+        for run in entries.chunk_by_mut(|&a, &b| a >> REST == b >> REST) {
             if run.len() == 1 {
                 continue;
             }
-            match self.shape.rest(prefix(run[0]), depth) {
+            match self.shape.rest(run[0] >> REST, depth) {
                 Rest::Nothing => {}
-                Rest::At(next) if run.len() > FEW && levels > 0 => {
+                Rest::At(next) if more > 0 && run.len() >= FEW => {
                     for at in 0..run.len() {
                         if let Some(&soon) = run.get(at + AHEAD) {
                             let (bytes, start) = self.place(soon);
                             want_soon(bytes, start + next.bytes());
                         }
                         let (bytes, start) = self.place(run[at]);
-                        let deeper = self.shape.prefix_from(bytes, start, next);
-                        run[at] = deeper << (u128::BITS - PREFIX_BITS) | run[at] & place;
+                        let prefix = self.shape.prefix_from(bytes, start, next);
+                        run[at] = prefix << REST | run[at] & ((1 << REST) - 1);
                     }
                     run.sort_unstable();
-                    self.settle(run, next, levels - 1);
+                    self.order_ties(run, next, more - 1);
                 }
                 _ => run.sort_by(|&a, &b| self.shape.compare(self.record(a), self.record(b))),
             }
@@ -212,5 +272,30 @@ impl<'a, S: Shape> Batch<'a, S> {
             emitter.push(self.record(entry))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn entries_are_sorted(
+            wide in prop::collection::vec(any::<u128>(), 0..300),
+            narrow in prop::collection::vec(0u128..50, 0..300),
+            shift in 0u32..120,
+        ) {
+            let mut entries = Entries { all: wide, ..Entries::default() };
+            entries.all.extend(narrow.iter().map(|entry| entry << shift));
+            let mut expected = entries.all.clone();
+            expected.sort_unstable();
+            entries.sort();
+            prop_assert_eq!(&entries.all, &expected);
+            // And again, with what it left.
+            entries.sort();
+            prop_assert_eq!(entries.all, expected);
+        }
     }
 }

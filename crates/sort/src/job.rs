@@ -9,7 +9,7 @@ use crate::output::{Emitter, Output, Writer};
 use crate::partition::Partition;
 use crate::plan::{Method, Plan, Transfers};
 use crate::queue::Queue;
-use crate::shape::Shape;
+use crate::shape::{Config, Shape, Visitor};
 use crate::stream::{Extent, Stream};
 use crate::target::Target;
 use crate::watch::Watch;
@@ -72,6 +72,9 @@ pub struct Job {
     pub inputs: Vec<PathBuf>,
     /// Where the records go.
     pub output: PathBuf,
+    /// What a record is, and its key.
+    #[serde(default)]
+    pub records: Config,
     /// How.
     #[serde(default)]
     pub settings: Settings,
@@ -101,8 +104,8 @@ pub struct Report {
     pub plan: Plan,
     /// Bytes of records sorted.
     pub bytes: u64,
-    /// Records, where all have one length.
-    pub records: Option<u64>,
+    /// How many records that is.
+    pub records: u64,
     /// How often each byte was written, temporary files and output.
     pub passes: u32,
     /// Bytes that temporary files took.
@@ -115,6 +118,17 @@ pub struct Report {
     pub direct: bool,
     /// In order.
     pub phases: Vec<Phase>,
+}
+
+/// A job, once it is known what a record is.
+struct Run<'a>(&'a Job, &'a Watch);
+
+impl Visitor for Run<'_> {
+    type Output = Result<Report, SortError>;
+
+    fn visit<S: Shape>(self, shape: &S) -> Self::Output {
+        self.0.run_as(shape, self.1)
+    }
 }
 
 /// Ends the threads of a queue, also where a sort panics.
@@ -163,6 +177,14 @@ impl<'a> Clock<'a> {
     }
 }
 
+/// The part of a sample that its most frequent prefix has.
+fn heaviest(sample: &[u128]) -> f64 {
+    let mut sorted = sample.to_vec();
+    sorted.sort_unstable();
+    let most = sorted.chunk_by(|a, b| a == b).map(<[u128]>::len).max();
+    most.unwrap_or(0) as f64 / sample.len().max(1) as f64
+}
+
 /// Half of the memory that can be had without swapping.
 fn available() -> Result<u64, SortError> {
     let path = Path::new("/proc/meminfo");
@@ -174,12 +196,16 @@ fn available() -> Result<u64, SortError> {
 }
 
 impl Job {
-    /// Sorts records of this shape.
+    /// Sorts.
     ///
     /// # Errors
     /// Where a file cannot be read or written, a device is full, a value leads nowhere, or the user stops
     /// it. The input is as it was; unless the output was to be overwritten, so is what was there.
-    pub fn run<S: Shape>(&self, shape: &S, watch: &Watch) -> Result<Report, SortError> {
+    pub fn run(&self, watch: &Watch) -> Result<Report, SortError> {
+        self.records.with(Run(self, watch))?
+    }
+
+    fn run_as<S: Shape>(&self, shape: &S, watch: &Watch) -> Result<Report, SortError> {
         let queue = Queue::default();
         thread::scope(|scope| {
             // A few for each device that may be asked.
@@ -224,7 +250,16 @@ impl Job {
         let (shape, work) = (&shape, &Work { shape: &shape, ..*work });
         let memory = self.settings.memory.map_or_else(available, |memory| Ok(memory.0))?;
         let Settings { method, ref transfers, .. } = self.settings;
-        let plan = Plan::new(method, bytes, record, memory, threads, transfers)?;
+        let plan = |method| Plan::new(method, bytes, record, memory, threads, transfers);
+        let mut found = plan(method)?;
+        if method == Method::Auto && found.method == Method::Distribute && !shape.is_whole() {
+            // Records that start alike cannot be put apart by how they start.
+            let alike = heaviest(&sample) * bytes as f64;
+            if alike > (found.load.0 * found.workers as u64) as f64 {
+                found = plan(Method::Merge)?;
+            }
+        }
+        let plan = found;
         let passes = if plan.method == Method::OnePass { 1 } else { 2 };
         watch.total.store(2 * passes * bytes, Ordering::Relaxed);
         let target =
@@ -248,18 +283,18 @@ impl Job {
         };
         let mut all_passes = u32::try_from(passes).unwrap_or(2);
         let (mut temp_bytes, mut large_buckets) = (0, 0);
-        let len = if plan.method == Method::OnePass {
+        let (len, records) = if plan.method == Method::OnePass {
             let partition =
                 Partition::new(sample, crate::incore::ranges((bytes as f64 / record) as u64));
             let loaded = Loaded::read(work, &mut stream, &partition, u64::MAX)?;
             clock.end("read");
             loaded.emit(work, &partition, (&output, 0), limits.group)?;
-            loaded.bytes()
+            (loaded.bytes(), loaded.records())
         } else {
             let files = self.temp_files()?;
             direct &= files.iter().all(|file| file.is_direct());
             let mut space = Space::new(files);
-            let len;
+            let (len, records);
             if plan.method == Method::Distribute {
                 let partition = Partition::new(sample, plan.buckets);
                 let buckets = {
@@ -270,6 +305,7 @@ impl Job {
                 drop(stream);
                 clock.end("distribute");
                 len = buckets.iter().map(|bucket| bucket.bytes).sum();
+                records = buckets.iter().map(|bucket| bucket.records).sum();
                 let how = (plan.load.0 * plan.workers as u64, limits.transfer, plan.workers);
                 let large = distribute::gather(work, &buckets, &output, how)?;
                 large_buckets = large.len();
@@ -286,8 +322,9 @@ impl Job {
                     );
                 }
             } else {
-                let mut runs =
+                let (mut runs, found) =
                     merge::runs(work, &mut stream, sample, &limits, (writer, &mut space))?;
+                records = found;
                 drop(stream);
                 clock.end("runs");
                 all_passes += merge::narrow(work, &mut runs, &limits, (writer, &mut space))?;
@@ -297,7 +334,7 @@ impl Job {
                 len = runs.iter().map(|run| run.len).sum();
             }
             temp_bytes = space.bytes();
-            len
+            (len, records)
         };
         output.finish()?;
         // Whatever else goes wrong: nothing is lost without a word.
@@ -322,7 +359,7 @@ impl Job {
             memory_bytes: memory,
             plan,
             bytes: len,
-            records: shape.length().map(|length| len / length as u64),
+            records,
             passes: all_passes,
             temp_bytes,
             large_buckets,
@@ -352,7 +389,7 @@ impl Job {
         let Work { queue, watch, .. } = *work;
         let mut stream = Stream::new(shape, queue, watch, extents, limits.transfer, 2);
         watch.total.fetch_add(2 * bucket.bytes, Ordering::Relaxed);
-        let mut runs = merge::runs(work, &mut stream, sample, limits, (writer, space))?;
+        let (mut runs, _) = merge::runs(work, &mut stream, sample, limits, (writer, space))?;
         drop(stream);
         let passes = merge::narrow(work, &mut runs, limits, (writer, space))?;
         let mut emitter = Emitter::new(output, at)?;

@@ -132,21 +132,22 @@ pub struct Limits {
     pub group: u64,
 }
 
-/// Makes sorted runs of a stream.
+/// Makes sorted runs of a stream; answers with how many records they hold, too.
 pub fn runs<S: Shape>(
     work: &Work<'_, S>,
     stream: &mut Stream<'_, S>,
     sample: Vec<u128>,
     limits: &Limits,
     (writer, space): (&Writer<'_>, &mut Space),
-) -> Result<Vec<Extent>, SortError> {
-    let mut runs = Vec::new();
+) -> Result<(Vec<Extent>, u64), SortError> {
+    let (mut runs, mut records) = (Vec::new(), 0);
     let partition = Partition::new(sample, crate::incore::ranges(limits.run / 64));
     loop {
         let loaded = Loaded::read(work, stream, &partition, limits.run)?;
         let len = loaded.bytes();
+        records += loaded.records();
         if len == 0 {
-            return Ok(runs);
+            return Ok((runs, records));
         }
         let (file, offset) = space.place(len);
         let output = Output::new(writer, file.clone(), offset);

@@ -1,7 +1,7 @@
 //! What every pass of a sort has at hand.
 
 use crate::SortError;
-use crate::incore::{Batch, Keyed, Scratch, ranges};
+use crate::incore::{Batch, Entries, Keyed, Scratch, ranges};
 use crate::memory::{Buffer, PAGE};
 use crate::output::{Emitter, Output};
 use crate::partition::Partition;
@@ -130,7 +130,7 @@ impl<S: Shape> Work<'_, S> {
         records: u64,
         (output, at): (&Output<'_>, u64),
         scratch: &mut Scratch,
-        entries: &mut Vec<u128>,
+        entries: &mut Entries,
     ) -> Result<(), SortError> {
         let partition = Partition::new(self.sample_chunks(chunks), ranges(records));
         let (shape, partition) = (self.shape, &partition);
@@ -164,7 +164,7 @@ impl<S: Shape> Work<'_, S> {
         }
         let next = AtomicUsize::new(0);
         self.on_all(|failed| {
-            let mut entries = Vec::new();
+            let mut entries = Entries::default();
             while let Some((ranges, at)) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
                 failed.check(self.watch)?;
                 let mut emitter = Emitter::new(output, *at)?;

@@ -4,24 +4,12 @@ mod common;
 
 use common::gnu::{arguments, gnu, known};
 use common::sorted;
-use gordon_sort::{
-    Config, FixedConfig, Job, LinesConfig, Report, Shape, SortError, Visitor, Watch,
-};
+use gordon_sort::{Config, FixedConfig, Job, LinesConfig, Watch};
 use gordon_units::Bytes;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::fs;
 use tempfile::TempDir;
-
-struct Run<'a>(&'a Job);
-
-impl Visitor for Run<'_> {
-    type Output = Result<Report, SortError>;
-
-    fn visit<S: Shape>(self, shape: &S) -> Self::Output {
-        self.0.run(shape, &Watch::default())
-    }
-}
 
 /// Sorts files in each way; each has to come to `expected`.
 fn same(config: &Config, inputs: &[&[u8]], expected: &[u8]) {
@@ -34,10 +22,11 @@ fn same(config: &Config, inputs: &[&[u8]], expected: &[u8]) {
         let text = serde_json::json!({
             "inputs": files,
             "output": folder.path().join("out"),
+            "records": config,
             "settings": { "memory": Bytes(memory << 20).to_string(), "method": method, "threads": 2 },
         });
         let job: Job = serde_json::from_value(text).expect("a job");
-        let report = config.with(Run(&job)).expect("a shape").expect("sorted");
+        let report = job.run(&Watch::default()).expect("sorted");
         let what = format!("{config:?} {method}");
         assert_eq!(report.bytes, expected.len() as u64, "{what}");
         assert!(fs::read(&job.output).expect("an output") == expected, "{what}");

@@ -1,6 +1,6 @@
 //! Sorted files against a model, for each kind of input, way and memory.
 
-use gordon_sort::{Benchmark, Job, Method, Partial, Report, Settings, Shape, SortError, Watch};
+use gordon_sort::{Benchmark, Job, Method, Partial, Report, Settings, SortError, Watch};
 use gordon_units::Bytes;
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -70,8 +70,8 @@ fn job(folder: &Path, inputs: &[&str], method: Method, memory: u64) -> Job {
     serde_json::from_value(text).expect("a job")
 }
 
-fn run<S: Shape>(job: &Job, shape: &S) -> Result<Report, SortError> {
-    job.run(shape, &Watch::default())
+fn run(job: &Job) -> Result<Report, SortError> {
+    job.run(&Watch::default())
 }
 
 /// What lies in a folder.
@@ -95,9 +95,9 @@ fn every_input_in_every_way_is_sorted_and_stable() {
             for memory in [1 << 20, 3 << 20, 64 << 20] {
                 let job = job(folder.path(), &["in"], method, memory);
                 let what = format!("{keys:?} {method:?} {memory}");
-                match run(&job, &Benchmark) {
+                match run(&job) {
                     Ok(report) => {
-                        assert_eq!(report.records, Some(40_000), "{what}");
+                        assert_eq!(report.records, 40_000, "{what}");
                         assert!(fs::read(&job.output).expect("an output") == expected, "{what}");
                         let auto =
                             if memory > 8 << 20 { Method::OnePass } else { Method::Distribute };
@@ -157,7 +157,7 @@ proptest! {
         if buffered {
             job.settings.mode = gordon_sort::Mode::Buffered;
         }
-        match run(&job, &Benchmark) {
+        match run(&job) {
             Ok(report) => {
                 prop_assert_eq!(report.bytes, all.len() as u64);
                 prop_assert!(fs::read(&job.output).expect("an output") == model(&all));
@@ -179,15 +179,15 @@ fn a_part_of_a_record_is_refused_kept_or_dropped() {
     bytes.extend_from_slice(b"the rest");
     fs::write(folder.path().join("in"), &bytes).expect("written");
     let mut job = job(folder.path(), &["in"], Method::Auto, 8 << 20);
-    let error = run(&job, &Benchmark).expect_err("a part").to_string();
+    let error = run(&job).expect_err("a part").to_string();
     assert!(error.contains("8 bytes at byte 100000"), "{error}");
     assert_eq!(names(folder.path()), ["in"]);
     job.settings.partial_last = Partial::Keep;
-    assert_eq!(run(&job, &Benchmark).expect("kept").partial_bytes, 8);
+    assert_eq!(run(&job).expect("kept").partial_bytes, 8);
     let kept = [&expected[..], b"the rest"].concat();
     assert!(fs::read(&job.output).expect("an output") == kept);
     job.settings.partial_last = Partial::Drop;
-    run(&job, &Benchmark).expect("dropped");
+    run(&job).expect("dropped");
     assert!(fs::read(&job.output).expect("an output") == expected);
 }
 
@@ -198,10 +198,10 @@ fn the_output_may_be_the_input() {
     fs::write(folder.path().join("out"), &bytes).expect("written");
     let mut job = job(folder.path(), &["out"], Method::Distribute, 2 << 20);
     job.settings.overwrite = true;
-    let error = run(&job, &Benchmark).expect_err("it would be destroyed").to_string();
+    let error = run(&job).expect_err("it would be destroyed").to_string();
     assert!(error.contains("it is the input too"), "{error}");
     job.settings.overwrite = false;
-    run(&job, &Benchmark).expect("sorted");
+    run(&job).expect("sorted");
     assert!(fs::read(&job.output).expect("an output") == model(&bytes));
     assert_eq!(names(folder.path()), ["out"]);
 }
@@ -219,7 +219,7 @@ fn what_a_killed_sort_left_is_removed_by_the_next() {
     if parent {
         fs::write(folder.path().join(&living), "in use").expect("written");
     }
-    run(&job(folder.path(), &["in"], Method::Auto, 8 << 20), &Benchmark).expect("sorted");
+    run(&job(folder.path(), &["in"], Method::Auto, 8 << 20)).expect("sorted");
     let mut expected = vec!["in", "other.partial-4194305", "out", "out.partial-x"];
     if parent {
         expected.push(&living);
@@ -237,7 +237,7 @@ fn a_stop_leaves_nothing() {
         let job = job(folder.path(), &["in"], method, 32 << 20);
         let watch = Watch::default();
         watch.stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        let error = job.run(&Benchmark, &watch).expect_err("stopped");
+        let error = job.run(&watch).expect_err("stopped");
         assert!(matches!(error, SortError::Interrupted), "{error}");
         assert_eq!(fs::read(&job.output).expect("the old one"), b"the old one");
         assert_eq!(names(folder.path()), ["in", "out"]);
@@ -262,13 +262,13 @@ fn what_cannot_be_is_told() {
         ("cannot open it", Job { output: folder.path().join("none/out"), ..good.clone() }),
     ];
     for (expected, job) in cases {
-        let error = run(&job, &Benchmark).expect_err(expected).to_string();
+        let error = run(&job).expect_err(expected).to_string();
         assert!(error.contains(expected), "{error}");
     }
     let none = with(|settings| {
         settings.temp = vec!["none".into()];
         settings.method = Method::Merge;
     });
-    assert!(run(&none, &Benchmark).is_err());
+    assert!(run(&none).is_err());
     assert_eq!(names(folder.path()), ["in"]);
 }

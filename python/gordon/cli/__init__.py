@@ -1,7 +1,7 @@
 """The commands. Each is a file; it is imported when it is called, so `gordon --help` is quick.
 
 Data goes to stdout, everything else to stderr. Exit status: 0 done, 1 failed, 2 wrong usage, 130
-interrupted; `gordon trace` exits with the status of the command it traced.
+interrupted; `gordon trace` and `gordon meter record` exit with the status of their command.
 """
 
 import os
@@ -25,6 +25,11 @@ COMMANDS = {
     ),
     "sort": ("gordon.cli.sort:sort", "Sort files larger than memory, and make and check them."),
     "block": ("gordon.cli.block:block", "Keep data in simulated flash: a block device over NBD."),
+    "meter": ("gordon.cli.meter:meter", "Meter energy: list, watch, record -- CMD."),
+    "joulesort": (
+        "gordon.cli.joulesort:joulesort",
+        "Records sorted per joule, by JouleSort's rules.",
+    ),
     "parts": ("gordon.cli.parts:parts", "List the catalogue of parts, or show one."),
     "spaces": ("gordon.cli.spaces:spaces", "List the design spaces, or show one."),
     "schema": ("gordon.cli.schema:schema", "Print the JSON Schema of a kind of file."),

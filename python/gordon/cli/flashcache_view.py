@@ -41,6 +41,8 @@ def show(console: Output, told: dict[str, Any]) -> None:
         f"{backend['writes']:,} writes, {short(backend['bytes_written'], 'B')}; busy "
         f"{backend['busy']:.1%} of the time"
     )
+    if backend["head"] is not None:
+        _head(console, backend["head"], told["simulated_s"])
     console.table(_power(told))
     area, cost = told["area"], told["cost"]
     console.text(
@@ -104,6 +106,18 @@ def _flash(console: Output, told: dict[str, Any]) -> None:
             f"  {life['endurance']:,} erases a block: {lasts}; worst case "
             f"{_years(life['worst_case_years'])}"
         )
+
+
+def _head(console: Output, head: dict[str, Any], simulated_s: float) -> None:
+    """How a simulated disk's head spent the time."""
+    spent = head["mechanism_s"]
+    parts = (f"{spent[part] / simulated_s:.1%} {part}" for part in spent) if simulated_s else ()
+    energy = "" if head["energy_j"] is None else f"; {figures(head['energy_j'])} J"
+    console.text(f"  {head['disk']}: {', '.join(parts)}{energy}")
+    console.text(
+        f"  {head['positionings']:,} times sent somewhere; {head['buffer_hits']:,} reads from its "
+        f"memory, {head['read_ahead_hits']:,} met by its reading ahead; lies {head['places']}"
+    )
 
 
 def _years(years: float) -> str:

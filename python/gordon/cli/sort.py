@@ -33,6 +33,34 @@ def _transfer(what: str, of: str) -> options.Decorator:
 
 @sort.command()
 @click.argument("files", nargs=-1, required=True, metavar="IN... OUT")
+@click.option("--lines", is_flag=True, help="Records are lines.")
+@click.option("--record", type=click.IntRange(1), metavar="N", help="Records of N bytes each.")
+@click.option(
+    "--key",
+    "-k",
+    "keys",
+    multiple=True,
+    metavar="KEY",
+    help="Lines: as of sort(1), 2,2n. Records: START:END[:TYPE][:r], 8:16:u64be. Several: the next "
+    "where those before are equal.  [default: the whole line or record]",
+)
+@click.option(
+    "--order",
+    metavar="LETTERS",
+    help="Lines: options of sort(1) for keys without their own, of b d f g h i M n r V.",
+)
+@click.option(
+    "--field-separator",
+    "-t",
+    metavar="CHAR",
+    help="Lines: between fields.  [default: where blanks begin]",
+)
+@click.option("--zero-terminated", "-z", is_flag=True, help="Lines end in a zero byte.")
+@click.option(
+    "--last-resort",
+    is_flag=True,
+    help="Lines with equal keys by their bytes, as sort(1) without -s; else they stay in order.",
+)
 @click.option(
     "--memory",
     metavar="SIZE",
@@ -88,9 +116,9 @@ def _transfer(what: str, of: str) -> options.Decorator:
 def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
     """Sort the records of files into one.
 
-    Without options of its kind, a record is that of the sort benchmark: 100 bytes, of which the
-    first 10 are the key. Equal records stay in order. The output appears under its name when it is
-    whole and durable; it may be the input.
+    A record is that of the sort benchmark, 100 bytes of which the first 10 are the key, or as
+    --lines or --record say. Equal records stay in order. The output appears under its name when it
+    is whole and durable; it may be the input.
     """
     from gordon import sort as api
     from gordon.cli import output, sort_view, terminal

@@ -29,8 +29,7 @@ def show(console: Output, report: Json) -> None:
 
 def _about(report: Json) -> list[str]:
     plan = report["plan"]
-    records = report["records"]
-    what = f"{short(report['bytes'], 'B')}" + (f", {short(records, 'records')}" if records else "")
+    what = f"{short(report['bytes'], 'B')}, {report['records']:,} records"
     how = METHODS[plan["method"]]
     if plan["method"] == "distribute":
         how += f" to {plan['buckets']} buckets"

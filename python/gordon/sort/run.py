@@ -49,6 +49,51 @@ class How:
     """Of the places where keys are sampled."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Records:
+    """What a record is, and its key; without any of these, that of the sort benchmark."""
+
+    lines: bool = False
+    """Lines."""
+    record: int | None = None
+    """Bytes of a record."""
+    keys: Sequence[str] = ()
+    """Of lines as of sort(1), `2,2n`; of records `START:END[:TYPE][:r]`, `8:16:u64be`."""
+    order: str | None = None
+    """Lines: option letters of sort(1) for keys without their own."""
+    field_separator: str | None = None
+    """Lines: what stands between fields; blanks without."""
+    zero_terminated: bool = False
+    """Lines end in a zero byte."""
+    last_resort: bool = False
+    """Lines with equal keys are in the order of their bytes."""
+
+    def config(self) -> Any:
+        """The core's."""
+        if self.lines and self.record is not None:
+            raise _core.GordonError("lines have no one length", "--lines, or --record")
+        if self.lines:
+            return {
+                "lines": {
+                    "keys": list(self.keys),
+                    "options": self.order or "",
+                    "separator": self.field_separator,
+                    "zero": self.zero_terminated,
+                    "stable": not self.last_resort,
+                }
+            }
+        of_lines = ("order", "field_separator", "zero_terminated", "last_resort")
+        given = [name for name in of_lines if getattr(self, name)]
+        if given:
+            option = given[0].replace("_", "-")
+            raise _core.GordonError(f"--{option} is of lines", "--lines")
+        if self.record is not None:
+            return {"fixed": {"record": self.record, "keys": list(self.keys)}}
+        if self.keys:
+            raise _core.GordonError("a key of what?", "--lines, or --record N")
+        return "benchmark"
+
+
 class Result:
     """`report` is what was done and measured: keys are in snake_case and carry their units."""
 
@@ -69,7 +114,7 @@ def settings(config: Path | None, options: dict[str, Any]) -> dict[str, Any]:
         except (OSError, UnicodeDecodeError) as error:
             raise _core.GordonError(f"{origin}: cannot read it: {error}") from None
         found = json.loads(_core.load_toml("sort", text, origin))
-    (how,) = dealt(options, How)
+    how = How(**options)
     if how.preset is not None:
         from gordon.sort.presets import transfer_sizes
 
@@ -98,14 +143,17 @@ def run(
     progress: Progress | None = None,
     **options: Any,
 ) -> Result:
-    """Sorts files, one after the other the input, into one. Options are those of `How`; they go
-    before those of the TOML file `config` (`gordon schema sort`). `progress` is called with (done,
-    total) bytes. The output appears when it is whole and durable."""
+    """Sorts files, one after the other the input, into one. Options are those of `Records` and
+    `How`; the latter go before those of the TOML file `config` (`gordon schema sort`). `progress`
+    is called with (done, total) bytes. The output appears when it is whole and durable."""
     files = [inputs] if isinstance(inputs, str | os.PathLike) else list(inputs)
+    (records, _) = dealt(options, Records, How)
+    how = {name: value for name, value in options.items() if hasattr(How, name)}
     job = {
         "inputs": [fspath(path) for path in files],
         "output": fspath(output),
-        "settings": settings(config, options),
+        "records": records.config(),
+        "settings": settings(config, how),
     }
     start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF)
     report: dict[str, Any] = json.loads(_core.sort_run(json.dumps(job), progress))

@@ -8,7 +8,7 @@
 //! event queue is needed. The model in words, with all that the paper leaves open, is
 //! `docs/design/flashcache.md`.
 //!
-//! Not covered: several chips, and time of the processor, which is the web server's model.
+//! Not covered: several chips, a disk's own queue, and time of the processor, which is the web server's model.
 
 mod backend;
 mod chip;
@@ -17,6 +17,7 @@ mod flight;
 mod pace;
 mod power;
 mod report;
+mod simulated;
 #[cfg(test)]
 mod tests;
 mod wear;
@@ -31,7 +32,8 @@ pub use report::{
     BackendReport, FlashCacheReport, FlashReport, LevelReport, Levels, MemoryReport, Provenance,
     TableReport,
 };
-pub use wear::{Life, RoadmapReport, WearReport};
+pub use simulated::HeadReport;
+pub use wear::{Erased, Life, RoadmapReport, WearReport};
 
 use super::load::{Load, Stamp};
 use super::policy;
@@ -43,6 +45,7 @@ use chip::{Chip, Steps};
 use flight::Flight;
 use gordon_cache::flashcache::{Fill, FlashCache, Found};
 use gordon_cache::{Kind, Request};
+use gordon_device::Divisor;
 use gordon_units::{Bytes, Ns};
 use pace::{Pace, Spread};
 use rayon::prelude::*;
@@ -71,19 +74,25 @@ struct Tally {
 
 /// DRAM that serves requests one after the other; what others move through it takes time of it, too,
 /// but nobody waits for that.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Dram {
     access: Ns,
-    rate: Bytes,
+    rate: Divisor,
     free: Ns,
     reading: Ns,
     writing: Ns,
 }
 
 impl Dram {
+    fn new(design: &Design) -> Self {
+        let (access, rate) = (*design.dram.access, Divisor::new(design.dram.rate_per_s.0));
+        Self { access, rate, free: Ns::ZERO, reading: Ns::ZERO, writing: Ns::ZERO }
+    }
+
     #[inline]
     fn span(&self, bytes: Bytes) -> Ns {
-        self.access + bytes.time_at(self.rate)
+        // A request has less than 4 GiB: 2^32 x 10^9 is less than 2^64.
+        self.access + Ns(self.rate.ceil(bytes.0 * Ns::SECOND.0))
     }
 
     #[inline]
@@ -105,8 +114,9 @@ impl Dram {
 const LINE: Bytes = Bytes(64);
 const LINES: u64 = 2;
 
-/// Requests from the one served to the one whose part of the tables is asked of memory.
-const AHEAD: usize = 8;
+/// So many requests' parts of the tables are asked of memory at once, before they are served: it answers
+/// all in hardly more than the time of one.
+const GROUP: usize = 16;
 
 /// Caches and hardware.
 struct Machine {
@@ -133,8 +143,7 @@ struct Machine {
 
 impl Machine {
     fn new(design: &Design, cache: FlashCache, backend: Backend) -> Self {
-        let dram =
-            Dram { access: *design.dram.access, rate: *design.dram.rate_per_s, ..Dram::default() };
+        let dram = Dram::new(design);
         let shape = cache.shape();
         let has_flash = shape.sets > 0;
         let lookup = if has_flash { dram.span(LINE) * LINES } else { Ns::ZERO };
@@ -161,6 +170,17 @@ impl Machine {
     #[inline]
     fn unit(&self, key: u64) -> u64 {
         key.checked_div(self.by_block).unwrap_or(key)
+    }
+
+    /// Lets memory know what is looked for soon.
+    #[inline]
+    fn touch(&self, requests: &[Request]) {
+        let parts = requests.iter().map(|request| self.cache.touch(request.key));
+        black_box(parts.fold(0, |all, part| all ^ part));
+        if self.fetching.is_long() {
+            let parts = requests.iter().map(|request| self.fetching.touch(self.unit(request.key)));
+            black_box(parts.fold(0, |all, part| all ^ part));
+        }
     }
 
     /// Serves a request that comes at this time, no earlier than the one before it; answers with when
@@ -291,7 +311,7 @@ impl<'a> Run<'a> {
         let design = &config.design;
         let cache = made(config, kind, fill(design, unit)?)?;
         let tables = cache.memory() as u64;
-        let backend = Backend::new(design, config.backend, unit == "page");
+        let backend = Backend::new(design, &config.backend, unit)?;
         let machine = Machine::new(design, cache, backend);
         Ok(Self { config, kind, pace: Pace::new(&config.pace)?, machine, tables })
     }
@@ -299,18 +319,18 @@ impl<'a> Run<'a> {
     fn serve(&mut self, requests: &[Request], stamps: &[Stamp]) {
         let Self { pace, machine, .. } = self;
         let page = machine.page.0;
-        for (number, (request, stamp)) in requests.iter().zip(stamps).enumerate() {
-            if let Some(ahead) = requests.get(number + AHEAD) {
-                black_box(machine.cache.touch(ahead.key));
+        for (group, stamps) in requests.chunks(GROUP).zip(stamps.chunks(GROUP)) {
+            machine.touch(group);
+            for (request, stamp) in group.iter().zip(stamps) {
+                // As many pages as it takes, as far as 32 bits say it.
+                let size = match u64::from(request.size) {
+                    size if size <= page => page,
+                    size => size.next_multiple_of(page).min(u64::from(u32::MAX) / page * page),
+                } as u32;
+                let at = pace.at(stamp.at);
+                let end = machine.serve(at, &Request { size, ..*request }, stamp.write);
+                pace.answered(end);
             }
-            // As many pages as it takes, as far as 32 bits say it.
-            let size = match u64::from(request.size) {
-                size if size <= page => page,
-                size => size.next_multiple_of(page).min(u64::from(u32::MAX) / page * page),
-            } as u32;
-            let at = pace.at(stamp.at);
-            let end = machine.serve(at, &Request { size, ..*request }, stamp.write);
-            pace.answered(end);
         }
     }
 
@@ -378,6 +398,7 @@ pub fn sweep(
             all => all.par_iter_mut().with_max_len(1).for_each(|one| one.serve(requests, stamps)),
         }
         progress.done.fetch_add(requests.len() as u64, Ordering::Relaxed);
+        runs.iter().try_for_each(|run| run.machine.backend.check())?;
     }
     Ok(runs.into_iter().map(|run| run.report(&source)).collect())
 }

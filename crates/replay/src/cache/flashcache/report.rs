@@ -3,6 +3,7 @@
 use super::chip::Steps;
 use super::pace::Spread;
 use super::power::{Cost, DieArea, Power, Use, power};
+use super::simulated::HeadReport;
 use super::wear::{Fills, RoadmapReport, WearReport, each_second, mb_s, part, roadmap, wear};
 use super::{BackendKind, FlashCacheConfig, Machine, SOURCES, Source, Tally};
 use crate::cache::CacheTrace;
@@ -176,7 +177,7 @@ pub struct FlashReport {
 }
 
 /// What was asked of what lies below.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BackendReport {
     /// `disk` or `origin`.
     pub kind: &'static str,
@@ -190,10 +191,12 @@ pub struct BackendReport {
     pub bytes_written: u64,
     /// Accesses that went on where the one before ended.
     pub sequential: u64,
-    /// Seconds that the disk's head, or the network, was taken.
+    /// Seconds that the disk, or the network, had one of these in hand.
     pub busy_s: f64,
     /// Part of the time.
     pub busy: f64,
+    /// What the head of a simulated disk did.
+    pub head: Option<HeadReport>,
 }
 
 /// Where a result comes from.
@@ -323,8 +326,8 @@ pub(super) fn made(
             erasing: part(chip.erasing, time),
         }),
         backend: BackendReport {
-            kind: match config.backend {
-                BackendKind::Disk => "disk",
+            kind: match &config.backend {
+                BackendKind::Disk | BackendKind::Simulated(_) => "disk",
                 BackendKind::Origin => "origin",
             },
             reads: asked.reads,
@@ -334,6 +337,7 @@ pub(super) fn made(
             sequential: asked.sequential,
             busy_s: asked.busy.as_secs(),
             busy: part(asked.busy, time),
+            head: machine.backend.simulated().map(|disk| disk.report(time)),
         },
         power_active: power(design, &what, *design.dram.idle_per_gbit),
         power_down: power(design, &what, *design.dram.power_down_per_gbit),

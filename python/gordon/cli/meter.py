@@ -1,0 +1,188 @@
+"""`gordon meter list`, `watch` and `record -- CMD`."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gordon.cli import options
+
+
+def seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:
+    """Time as people write it, in seconds; 0 is none."""
+    from gordon import _core
+
+    if text is None:
+        return None
+    if text in ("0", "0s"):
+        return 0.0
+    try:
+        return _core.parse_ns(text) / 1e9
+    except _core.GordonError as error:
+        raise click.BadParameter(error.args[0], ctx, param) from None
+
+
+def amount(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+    """A whole number, 1e8 too."""
+    if text is None:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 1 <= number <= 1e15 or number != int(number):
+        raise click.BadParameter(f"`{text}`: a whole number, as 1e8", ctx, param)
+    return int(number)
+
+
+def interval(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:
+    found = seconds(ctx, param, text)
+    if found is not None and found < LEAST_S:
+        raise click.BadParameter(f"`{text}`: 10ms or more", ctx, param)
+    return found
+
+
+LEAST_S = 0.01
+
+METERS = click.option(
+    "--meter",
+    "meters",
+    multiple=True,
+    metavar="NAME",
+    help="A meter of `gordon meter list`, or command:CMD, redfish:URL, replay:FILE.csv, "
+    "model:MACHINE. Again for more.  [default: all that are here; else model]",
+)
+INTERVAL = click.option(
+    "--interval",
+    "interval_s",
+    default="1s",
+    show_default=True,
+    metavar="TIME",
+    callback=interval,
+    help="Time between samples, 10ms or more.",
+)
+ROOT = click.option(
+    "--root",
+    default="/",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Where sys and proc are: a copy of another machine's.  [default: /]",
+)
+
+
+@click.group(cls=options.InOrder)
+def meter() -> None:
+    """Meters of energy: the processor's counters, GPUs, battery, management controller, a wall
+    meter; or a model where there is none.
+    """
+
+
+@meter.command(name="list")
+@ROOT
+@options.json_out
+def list_(root: Path, json_path: str | None) -> None:
+    """List the meters: what each measures, and why those that are not there are not."""
+    from gordon.cli import output, terminal
+    from gordon.cli.meter_view import show_list
+    from gordon.energy import find
+
+    output.check(json_path)
+    found = find.candidates(root)
+    if json_path is not None:
+        told = [
+            {"name": c.name, "measures": c.measures, "available": c.meter is not None}
+            | (c.meter.about() if c.meter is not None else {"why": c.why, "try": c.hint})
+            for c in found
+        ]
+        output.write({json_path: json.dumps({"meters": told}, indent=1) + "\n"})
+    show_list(terminal.messages() if json_path == output.STDOUT else terminal.data(), found)
+
+
+@meter.command()
+@METERS
+@INTERVAL
+@click.option("--count", type=options.COUNT, metavar="N", help="End after so many samples.")
+@ROOT
+def watch(meters: tuple[str, ...], interval_s: float, count: int | None, root: Path) -> None:
+    """Show power as it is drawn, a line a sample, until Ctrl-C."""
+    from gordon.cli.meter_view import follow
+    from gordon.energy import find
+
+    follow(find.chosen(meters, root), interval_s, count)
+
+
+@meter.command(context_settings={"allow_interspersed_args": False})
+@METERS
+@INTERVAL
+@click.option(
+    "--idle",
+    "idle_s",
+    default="10s",
+    show_default=True,
+    metavar="TIME",
+    callback=seconds,
+    help="The baseline before the first run; 0: none.",
+)
+@click.option(
+    "--tail",
+    "tail_s",
+    default="5s",
+    show_default=True,
+    metavar="TIME",
+    callback=seconds,
+    help="Go on so long after the last run, until power is back at idle; 0: not at all.",
+)
+@click.option(
+    "--runs",
+    type=options.COUNT,
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="So many runs, one right after the other.",
+)
+@click.option(
+    "--records",
+    metavar="N",
+    callback=amount,
+    help="What a run gets done, 1e8: for records per joule.",
+)
+@click.option("-o", "--out", metavar="LOG.csv", help="Write the samples.")
+@ROOT
+@options.json_out
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
+def record(command: tuple[str, ...], out: str | None, json_path: str | None, **given: Any) -> None:
+    """Run a command beside meters: its energy, its mean power, what of it is above idle.
+
+    The exit status is the command's. With `--json -` its output goes to stderr.
+    """
+    from gordon import energy
+    from gordon.cli import output, say, terminal
+    from gordon.cli.meter_view import show_record
+
+    output.check(json_path, out)
+    silent = output.STDOUT in (json_path, out)
+    console = terminal.messages()
+
+    def tell(what: str) -> None:
+        if console.is_terminal:
+            console.text(f"metering: {what}", style="dim")
+
+    sys.stdout.flush()
+    done = energy.record(command, stdout=2 if silent else None, tell=tell, **given)
+    files = {}
+    if json_path is not None:
+        files[json_path] = json.dumps(done.json, indent=1) + "\n"
+    if out is not None:
+        files[out] = done.log()
+    output.write(files)
+    show_record(console, done.json)
+    for about in done.json["meters"]:
+        for warning in about["warnings"]:
+            say(f"{about['name']}: {warning}", kind="warning")
+        if about["error"]:
+            say(f"{about['name']} failed: {about['error']}", kind="warning")
+    for warning in done.json["warnings"]:
+        say(warning, kind="warning")
+    sys.exit(done.exit_status)

@@ -1,0 +1,128 @@
+"""Meters and what they measured, for people."""
+
+import time
+from typing import Any
+
+from gordon.cli.terminal import Column, Output, data
+from gordon.energy.find import SPELLED
+from gordon.energy.meter import Candidate, Meter
+from gordon.energy.session import Session
+from gordon.human import duration, figures, short
+
+Json = dict[str, Any]
+
+
+def show_list(console: Output, found: list[Candidate]) -> None:
+    """Those that are there first need no more words; the others say what to do."""
+    rows = [_row(candidate) for candidate in found]
+    rows += [(prefix, "", "", "", what) for prefix, what in SPELLED.items()]
+    names, measures, kinds, updates, states = (list(column) for column in zip(*rows, strict=True))
+    console.table(
+        [
+            Column("meter", names),
+            Column("measures", measures, spare=1),
+            Column("tells", kinds),
+            Column("new value", updates, right=True, spare=2),
+            Column("", states, wraps=True),
+        ]
+    )
+
+
+def _row(candidate: Candidate) -> tuple[str, ...]:
+    meter = candidate.meter
+    if meter is None:
+        state = candidate.why + (f"; try: {candidate.hint}" if candidate.hint else "")
+        return (candidate.name, candidate.measures, "", "", state)
+    update = "" if meter.update_s is None else f"{meter.update_s * 1000:g} ms"
+    return (meter.name, meter.measures, f"{meter.kind}, {meter.how}", update, "here")
+
+
+def follow(meters: list[Meter], interval_s: float, count: int | None) -> None:
+    """Watts of each meter, a line each interval: the mean since the last line."""
+    console = data()
+    names = [f"{meter.name} W ({meter.how})" for meter in meters]
+    widths = [max(12, len(name)) for name in names]
+    with Session(meters, interval_s) as session:
+        begin = time.monotonic()
+        console.text(
+            "       s  " + "  ".join(n.rjust(w) for n, w in zip(names, widths, strict=True))
+        )
+        line = 0
+        while count is None or line < count:
+            line += 1
+            time.sleep(max(0.0, begin + line * interval_s - time.monotonic()))
+            if len(session.failed()) == len(meters):
+                raise session.failed()[0]
+            cells = []
+            for sampler in session.samplers:
+                watts = [w for w in sampler.series.watts() if w is not None]
+                cells.append(figures(watts[-1]) if watts else "-")
+            at = f"{line * interval_s:8.2f}  "
+            console.text(at + "  ".join(c.rjust(w) for c, w in zip(cells, widths, strict=True)))
+
+
+def show_record(console: Output, report: Json) -> None:
+    """The run, then a row for each meter."""
+    runs, wall = report["runs"], report["wall_s"]
+    times = f"{duration(wall['mean'])}{_spread(wall)}"
+    cpu = sum(run["user_s"] + run["sys_s"] for run in runs) / len(runs)
+    most = max(run["max_rss_bytes"] for run in runs)
+    moved = [sum(run[key] for run in runs) / len(runs) for key in ("read_bytes", "written_bytes")]
+    console.text(" ".join(report["command"]), style="bold")
+    console.text(
+        f"{len(runs)} run{'s' * (len(runs) > 1)} of {times}, {duration(cpu)} of processors, "
+        f"{short(most, 'B')} of memory at most, {short(moved[0], 'B')} read and "
+        f"{short(moved[1], 'B')} written; exit status {report['exit_status']}"
+    )
+    show_meters(console, report["meters"])
+
+
+def show_meters(console: Output, meters: list[Json]) -> None:
+    """Energy and power of the runs, with deviations where there are several."""
+    columns = [
+        Column("meter", [m["name"] for m in meters]),
+        Column("known", [m["how"] for m in meters]),
+        Column("energy J", [_of(m["energy_j"]) for m in meters], right=True),
+        Column("mean W", [_of(m["mean_w"]) for m in meters], right=True),
+        Column("idle W", [_idle(m["idle"]) for m in meters], right=True),
+        Column("above idle J", [_of(m["above_idle_j"]) for m in meters], right=True),
+        Column("tail", [_tail(m["tail"]) for m in meters], spare=1),
+        Column("resolution", [_resolution(m["resolution_s"]) for m in meters], right=True, spare=2),
+    ]
+    if any(m["records_per_joule"] for m in meters):
+        rates = [_rate(m["records_per_joule"]) for m in meters]
+        columns.append(Column("records/J", rates, right=True))
+    console.table(columns)
+
+
+def _rate(told: Json | None) -> str:
+    if told is None:
+        return "-"
+    sd = "" if told["sd"] is None else f" ± {figures(told['sd'])}"
+    return figures(told["value"]) + sd
+
+
+def _of(told: Json | None) -> str:
+    return "-" if told is None else figures(told["mean"]) + _spread(told)
+
+
+def _spread(told: Json) -> str:
+    return "" if told.get("sd") is None else f" ± {figures(told['sd'])}"
+
+
+def _idle(told: Json | None) -> str:
+    if told is None:
+        return "-"
+    sd = "" if told["sd_w"] is None else f" ± {figures(told['sd_w'])}"
+    return figures(told["mean_w"]) + sd
+
+
+def _tail(told: Json | None) -> str:
+    if told is None:
+        return "-"
+    more = "" if told["back_at_idle"] else ", not back"
+    return f"{figures(told['above_idle_j'])} J above idle in {figures(told['seconds'])} s{more}"
+
+
+def _resolution(told: float | None) -> str:
+    return "-" if told is None else f"{told * 1000:.3g} ms" if told < 1 else f"{told:.3g} s"

@@ -1,0 +1,163 @@
+"""What a session's samples come to: joules, watts and what they are worth, for each meter."""
+
+from statistics import fmean
+from typing import Any
+
+from gordon.energy.sampler import Sampler
+from gordon.energy.series import Series, Span, deviation, summary
+from gordon.energy.session import Session
+
+Json = dict[str, Any]
+
+#: A run of fewer readings than this is told, not trusted: each end of it is known to one reading.
+FEW = 10
+#: The tail ends where this much of what the run drew above idle is left.
+BACK = 0.05
+#: A tail of more than this, of the energy above idle, is warned of.
+LARGE_TAIL = 0.1
+#: A meter that changes this much more rarely than it is read is slower than its samples.
+SLOWER = 1.5
+
+
+def of(session: Session, records: float | None = None) -> list[Json]:
+    """One account for each meter."""
+    return [_meter(session, sampler, records) for sampler in session.samplers]
+
+
+def _meter(session: Session, sampler: Sampler, records: float | None) -> Json:
+    series, meter = sampler.series, sampler.meter
+    idle = _idle(series, session.idle)
+    runs = [_run(series, used.span, idle) for used in session.runs]
+    walls = [used.span.seconds for used in session.runs]
+    known = [run for run in runs if run["energy_j"] is not None]
+    account: Json = {
+        **meter.about(),
+        "samples": len(series.times),
+        "interval_s": series.interval(),
+        "resolution_s": resolution(series),
+        "idle": idle,
+        "runs": runs,
+    }
+    for key in ("energy_j", "mean_w", "above_idle_j"):
+        values = [run[key] for run in known if run[key] is not None]
+        account[key] = summary(values)
+    account["tail"] = _tail(series, session, idle, known)
+    account["records_per_joule"] = _efficiency(records, known, walls)
+    account["error"] = sampler.error.args[0] if sampler.error else None
+    account["warnings"] = [*meter.warnings, *_doubts(session, series, account)]
+    return account
+
+
+def _idle(series: Series, span: Span | None) -> Json | None:
+    mean = None if span is None else series.mean(span)
+    if span is None or mean is None:
+        return None
+    return {
+        "mean_w": mean,
+        "sd_w": deviation([watts for _, watts in series.within(span)]),
+        "seconds": span.seconds,
+    }
+
+
+def _run(series: Series, span: Span, idle: Json | None) -> Json:
+    energy = series.energy(span)
+    return {
+        "energy_j": energy,
+        "mean_w": series.mean(span),
+        "above_idle_j": None
+        if energy is None or idle is None
+        else energy - idle["mean_w"] * span.seconds,
+        "samples": sum(span.begin <= at <= span.end for at in series.times),
+        "channels_j": {
+            channel.name: series.energy(span, values)
+            for channel, values in zip(series.meter.channels, series.channels, strict=True)
+        },
+    }
+
+
+def _tail(series: Series, session: Session, idle: Json | None, known: list[Json]) -> Json | None:
+    """From the end of the last run until its power is back at idle, or as long as was waited."""
+    if session.tail is None or idle is None or not known:
+        return None
+    rest = idle["mean_w"]
+    level = rest + max(BACK * (known[-1]["mean_w"] - rest), 2 * (idle["sd_w"] or 0.0))
+    end, settled = session.tail.end, False
+    for at, watts in series.within(session.tail):
+        if watts <= level:
+            end, settled = at, True
+            break
+    span = Span(session.tail.begin, end)
+    energy = series.energy(span)
+    if energy is None:
+        return None
+    above = energy - rest * span.seconds
+    whole = known[-1]["above_idle_j"]
+    return {
+        "seconds": span.seconds,
+        "energy_j": energy,
+        "above_idle_j": above,
+        "share_of_above_idle": above / (above + whole) if whole > 0 and above > 0 else 0.0,
+        "back_at_idle": settled,
+    }
+
+
+def _efficiency(records: float | None, known: list[Json], walls: list[float]) -> Json | None:
+    """Records over mean power times mean time, as the benchmark has it; and of each run."""
+    if not records or not known or len(known) < len(walls):
+        return None
+    power, each = fmean(run["mean_w"] for run in known), [run["energy_j"] for run in known]
+    if power <= 0 or min(each) <= 0:
+        return None
+    rates = [records / joules for joules in each]
+    return {"value": records / (power * fmean(walls)), "sd": deviation(rates), "runs": rates}
+
+
+def resolution(series: Series) -> float | None:
+    """What a run's ends are known to: of a counter read at both, its own step in time; of power,
+    the distance of samples."""
+    interval, seen, own = series.interval(), series.update(), series.meter.update_s
+    if interval is None:
+        return own
+    slower = seen if seen is not None and seen > SLOWER * interval else 0.0
+    if series.meter.kind == "energy":
+        return max(own if own is not None else interval, slower)
+    return max(own or 0.0, interval)
+
+
+def _doubts(session: Session, series: Series, account: Json) -> list[str]:
+    """What may mislead in it."""
+    found = []
+    runs, fine = account["runs"], account["resolution_s"]
+    missing = sum(run["energy_j"] is None for run in runs)
+    if missing:
+        found.append(f"no samples for {missing} of {len(runs)} runs")
+    shortest = min((used.span.seconds for used in session.runs), default=0.0)
+    if fine is not None and runs and shortest < FEW * fine and missing < len(runs):
+        found.append(
+            f"a run of {shortest:.3g} s is {shortest / fine:.2g} readings of this meter, one each "
+            f"{fine:.3g} s: too few; longer runs, or a shorter --interval where the meter allows"
+        )
+    if any(run["energy_j"] == 0 for run in runs) and series.meter.kind == "energy":
+        found.append("the counter stood still in a run: it is slower than the run")
+    hole = max((series.hole(used.span) for used in session.runs), default=0.0)
+    if hole and missing < len(runs) and len(series.times) > 1:
+        found.append(f"no sample for {hole:.3g} s in a run")
+    return [*found, *_against_idle(account)]
+
+
+def _against_idle(account: Json) -> list[str]:
+    idle, mean, tail = account["idle"], account["mean_w"], account["tail"]
+    found = []
+    if idle and mean and idle["sd_w"] and mean["mean"] - idle["mean_w"] < 2 * idle["sd_w"]:
+        found.append(
+            f"the runs' {mean['mean']:.4g} W are within the noise of idle, "
+            f"{idle['mean_w']:.4g} +- {idle['sd_w']:.2g} W"
+        )
+    elif tail and not tail["back_at_idle"]:
+        found.append(f"power was not back at idle after {tail['seconds']:.3g} s: a longer --tail")
+    elif tail and tail["share_of_above_idle"] > LARGE_TAIL:
+        found.append(
+            f"{tail['share_of_above_idle']:.0%} of the energy above idle came after the process "
+            "had ended, and is not in its runs"
+        )
+    return found

@@ -1,0 +1,65 @@
+"""Any program as a meter: `command:CMD` prints watts, a line a sample, as they come.
+
+A line is a number, with or without `W`; empty lines and those that begin with `#` say nothing. A
+sample's time is that of its line's arrival.
+"""
+
+import os
+import re
+import signal
+import subprocess
+from contextlib import suppress
+
+from gordon._core import GordonError
+from gordon.energy.meter import Channel, Meter
+
+PREFIX = "command:"
+_WATTS = re.compile(r"([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*(?:W|watts?)?", re.IGNORECASE)
+
+
+class Command(Meter):
+    """A shell command, in a process group of its own."""
+
+    measures, kind, how = "what the command says: the wall", "power", "measured"
+    quick = False
+    paced = False
+
+    def __init__(self, command: str) -> None:
+        super().__init__()
+        if not command.strip():
+            raise GordonError("command: no command", "command:'ssh pc wattsup ttyUSB0'")
+        self.name = PREFIX + command
+        self.channels = [Channel("watts", "wall")]
+        self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
+
+    def read(self) -> list[float | None]:
+        if self._process is None:
+            self._process = subprocess.Popen(  # noqa: S602 - the person's own command
+                self._command,
+                shell=True,
+                stdout=subprocess.PIPE,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            if self._closed:
+                self.close()
+        out = self._process.stdout
+        for line in iter(out.readline, b"") if out is not None else ():
+            text = line.decode(errors="replace").strip()
+            if not text or text.startswith("#"):
+                continue
+            match = _WATTS.fullmatch(text)
+            if match is None:
+                raise GordonError(f"{self.name}: `{text[:60]}` is no number of watts")
+            return [float(match[1])]
+        status = self._process.wait()
+        raise GordonError(f"{self.name}: ended with {status}, no more samples")
+
+    def close(self) -> None:
+        self._closed = True
+        process = self._process
+        if process is not None and process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)  # its own group, which it leads

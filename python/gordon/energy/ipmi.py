@@ -1,0 +1,65 @@
+"""The power reading of a server's management controller (DCMI), by `ipmitool`."""
+
+import re
+import shutil
+import subprocess
+
+from gordon._core import GordonError
+from gordon.energy.meter import Candidate, Channel, Meter
+
+NAME, MEASURES = "ipmi", "the whole machine, at its power supplies"
+COMMAND = ("ipmitool", "dcmi", "power", "reading")
+_READING = re.compile(r"Instantaneous power reading:\s*(\d+)\s*Watts")
+LONGEST_S = 20
+
+
+class Ipmi(Meter):
+    """Watts, whole ones, as the controller has them."""
+
+    name, measures, kind, how = NAME, MEASURES, "power", "measured"
+    step = "1 W"
+    quick = False  # a call takes a tenth of a second or several
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.channels = [Channel("dcmi", "machine")]
+
+    def read(self) -> list[float | None]:
+        try:
+            done = subprocess.run(  # noqa: S603 - nothing in it is given by anyone
+                COMMAND,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=LONGEST_S,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except subprocess.TimeoutExpired:
+            raise GordonError(f"ipmitool: no answer in {LONGEST_S} s") from None
+        except OSError as error:
+            raise GordonError(f"ipmitool: {error.strerror}") from None
+        reading = _READING.search(done.stdout)
+        if done.returncode != 0 or reading is None:
+            said = (done.stderr or done.stdout).strip().splitlines()
+            raise GordonError(
+                f"ipmitool dcmi power reading: {said[0] if said else 'no reading'}",
+                "as root, with ipmi_si and ipmi_devintf loaded; not every controller has DCMI",
+            )
+        if "deactivated" in done.stdout:
+            raise GordonError("ipmitool: power readings are deactivated on the controller")
+        return [float(reading[1])]
+
+
+def find() -> list[Candidate]:
+    """It is asked once: having the program says nothing of the controller."""
+    if shutil.which(COMMAND[0]) is None:
+        hint = "sudo apt install ipmitool, on a server with a management controller"
+        return [Candidate(NAME, MEASURES, why="no program ipmitool", hint=hint)]
+    meter = Ipmi()
+    try:
+        meter.read()
+    except GordonError as error:
+        what, hint = (*error.args, "")[:2]
+        return [Candidate(NAME, MEASURES, why=what, hint=hint)]
+    return [Candidate(NAME, MEASURES, meter)]

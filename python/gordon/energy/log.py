@@ -1,0 +1,58 @@
+"""The log of samples: CSV, a row a sample of a meter.
+
+    time_s,unix_s,phase,meter,how,watts,joules
+
+`time_s` counts from the beginning of the log on a clock that is never set; `unix_s` is the same
+moment as the date has it, for logs of other machines. Watts of a counter are those since the row
+before. `joules` count from the meter's first sample, and are empty where it tells power alone.
+"""
+
+import csv
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from gordon._core import GordonError
+
+FIELDS = ("time_s", "unix_s", "phase", "meter", "how", "watts", "joules")
+
+
+def text(rows: list[dict[str, Any]]) -> str:
+    """The whole log."""
+    out = StringIO()
+    writer = csv.DictWriter(out, FIELDS, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({key: _cell(row[key]) for key in FIELDS})
+    return out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    return "" if value is None else f"{value:.6f}" if isinstance(value, float) else value
+
+
+def power(path: Path, meter: str = "") -> tuple[list[float], list[float]]:
+    """Times and watts of one meter, the log's first unless named."""
+    times: list[float] = []
+    watts: list[float] = []
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        if not {"time_s", "watts"} <= set(reader.fieldnames or ()):
+            raise GordonError(
+                f"{path}: no columns time_s and watts", "a log of `gordon meter record`"
+            )
+        for row in reader:
+            name = row.get("meter") or ""
+            meter = meter or name
+            if name != meter or not row["watts"]:
+                continue
+            try:
+                times.append(float(row["time_s"]))
+                watts.append(float(row["watts"]))
+            except ValueError:
+                raise GordonError(f"{path}:{reader.line_num}: no number in it") from None
+            if len(times) > 1 and times[-1] <= times[-2]:
+                raise GordonError(f"{path}:{reader.line_num}: time does not go on")
+    if not times:
+        raise GordonError(f"{path}: no samples" + (f" of {meter}" if meter else ""))
+    return times, watts

@@ -1,0 +1,235 @@
+"""The meter for machines that have none: parts of the catalogue times what the machine does.
+
+    joules = overhead x (processors + memory + disks)
+    processors  N x idle x time + (active - idle) x their busy seconds, /proc/stat
+    memory      modules x (idle x time + (active - idle) x busy seconds / N): nobody counts its
+                accesses, so it is taken to be as busy as the processors
+    disk        idle x time + (read or write - idle) x seconds at work, /proc/diskstats, divided
+                by bytes read and written
+
+Seconds add up, so activity between two readings is not lost, however far apart. It knows neither
+clocks, temperature nor which instructions run: always `modelled`.
+"""
+
+import os
+import re
+import time
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gordon import _core, parts
+from gordon._core import GordonError
+from gordon.energy.meter import Channel, Meter
+from gordon.quantity import number, value
+from gordon.survey import power
+
+NAME = "model"
+DEFAULT = "server-2023"
+KIND = "machine"
+SECTOR = 512
+_WHOLE_DISK = re.compile(r"(?:sd[a-z]+|vd[a-z]+|xvd[a-z]+|nvme\d+n\d+|mmcblk\d+)$")
+
+
+@dataclass(frozen=True)
+class Level:
+    """Watts at rest and at work."""
+
+    idle: float
+    active: float
+
+    def over(self, seconds: float, busy_s: float) -> float:
+        """Joules of so many seconds, of which so many at work."""
+        return self.idle * seconds + (self.active - self.idle) * busy_s
+
+
+@dataclass(frozen=True)
+class Disk:
+    """Bytes read and written, and seconds at work, since the machine began."""
+
+    read: int
+    written: int
+    busy_s: float
+
+
+@dataclass(frozen=True)
+class State:
+    """What Linux has counted at a moment."""
+
+    at: float
+    busy_s: float
+    disks: dict[str, Disk]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What is drawn by one of each part, and how many there are."""
+
+    core: Level
+    cores: int
+    module: Level
+    modules: float
+    read: Level
+    write: Level
+    overhead: float
+
+
+class Model(Meter):
+    """Joules of the machine, by its parts."""
+
+    measures, kind, how = "the whole machine, by its parts", "energy", "modelled"
+    update_s = 0.01  # /proc/stat counts in hundredths of a second
+    step = "10 ms of a processor"
+
+    def __init__(self, which: str, root: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        which = which or DEFAULT
+        self.name = NAME if which == DEFAULT else f"{NAME}:{which}"
+        self._root, self._clock = root, clock
+        self.machine = machine(which, root)
+        self._last: State | None = None
+        self._disks = sorted(disks(root))
+        names = ["processors", "memory", *self._disks, "supply, regulators, fans"]
+        self.channels = [Channel(name, "a part") for name in names]
+        self._joules = [0.0] * len(names)
+
+    def read(self) -> list[float | None]:
+        now = State(self._clock(), busy_seconds(self._root), disks(self._root))
+        if self._last is not None:
+            for part, joules in enumerate(self._between(self._last, now)):
+                self._joules[part] += joules
+        self._last = now
+        return [*self._joules]
+
+    def _between(self, old: State, new: State) -> list[float]:
+        """Joules of each channel."""
+        m, span = self.machine, max(0.0, new.at - old.at)
+        busy = max(0.0, new.busy_s - old.busy_s)
+        used = [
+            m.core.over(m.cores * span, busy),
+            m.module.over(m.modules * span, m.modules * busy / m.cores),
+        ]
+        for disk in self._disks:
+            before = old.disks.get(disk, Disk(0, 0, 0.0))
+            after = new.disks.get(disk, before)
+            read, written = after.read - before.read, after.written - before.written
+            share = read / (read + written) if read + written > 0 else 0.0
+            active = m.read.active * share + m.write.active * (1 - share)
+            used.append(Level(m.read.idle, active).over(span, after.busy_s - before.busy_s))
+        return [*used, (m.overhead - 1) * sum(used)]
+
+    def about(self) -> dict[str, object]:
+        m = self.machine
+        return super().about() | {
+            "model": {
+                "cores": m.cores,
+                "core_idle_w": m.core.idle,
+                "core_active_w": m.core.active,
+                "memory_modules": m.modules,
+                "module_idle_w": m.module.idle,
+                "module_active_w": m.module.active,
+                "disks": self._disks,
+                "disk_idle_w": m.read.idle,
+                "disk_read_w": m.read.active,
+                "disk_write_w": m.write.active,
+                "overhead_ratio": m.overhead,
+            }
+        }
+
+
+def names() -> list[str]:
+    return parts.names(KIND)
+
+
+def machine(which: str, root: Path) -> Machine:
+    """A machine of the catalogue or of a TOML file, as large as this one."""
+    if which in names():
+        text = parts.text(KIND, which)
+    else:
+        try:
+            text = Path(which).read_text(encoding="utf-8")
+        except OSError:
+            raise parts.unknown("machine", which, names()) from None
+    try:
+        told = tomllib.loads(text)
+        core = parts.load("cpu", told["core"])
+        module = parts.load("memory", told["memory"]["part"])
+        size = _core.parse_bytes(told["memory"]["size"])
+        storage, overhead = told["storage"], parts.load("overhead", told["overhead"])
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, FileNotFoundError) as error:
+        raise GordonError(
+            f"machine {which}: {type(error).__name__}: {error}",
+            "core, memory = { part, size }, storage and overhead, as `model:server-2023` has them",
+        ) from None
+    read, write = _storage(storage)
+    return Machine(
+        core=_level(core),
+        cores=count_of_processors(root),
+        module=_level(module),
+        modules=memory_bytes(root) / size,
+        read=read,
+        write=write,
+        overhead=power.fit(overhead, parts.Catalogue())["ratio"],
+    )
+
+
+def _level(part: dict[str, Any]) -> Level:
+    return Level(number(part["idle"], "idle"), number(part["active"], "active"))
+
+
+def _storage(name: str) -> tuple[Level, Level]:
+    """Of reads and of writes; a flash drive at work has all its dies at work, as the survey has."""
+    kinds = [kind for kind in parts.STORAGE if name in parts.names(kind)]
+    if not kinds:
+        raise parts.unknown("storage", name, [n for k in parts.STORAGE for n in parts.names(k)])
+    part = parts.load(kinds[0], name)
+    watts = {key: number(field, key) for key, field in part["power"].items()}
+    if kinds[0] == "disk":
+        return Level(watts["idle"], watts["read"]), Level(watts["idle"], watts["write"])
+    shape = part["geometry"]
+    dies = 1
+    for key in ("buses", "packages_per_bus", "dies_per_package"):
+        dies *= int(value(shape[key]))
+    idle, active = (
+        watts[f"controller_{state}"] + watts[f"dram_{state}"] + dies * watts[f"die_{state}"]
+        for state in ("idle", "active")
+    )
+    return Level(idle, active), Level(idle, active)
+
+
+def busy_seconds(root: Path) -> float:
+    """Of all processors; what waits for I/O or is taken by other guests is idle."""
+    fields = [int(n) for n in _read(root / "proc/stat").splitlines()[0].split()[1:9]]
+    user, nice, system, _, _, irq, softirq = fields[:7]
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+
+
+def count_of_processors(root: Path) -> int:
+    return sum(bool(re.match(r"cpu\d", line)) for line in _read(root / "proc/stat").splitlines())
+
+
+def memory_bytes(root: Path) -> int:
+    match = re.search(r"MemTotal:\s*(\d+) kB", _read(root / "proc/meminfo"))
+    if match is None:
+        raise GordonError(f"{root / 'proc/meminfo'}: no MemTotal")
+    return int(match[1]) * 1024
+
+
+def disks(root: Path) -> dict[str, Disk]:
+    """Each whole disk: partitions and what is made of disks would count twice."""
+    found = {}
+    for line in _read(root / "proc/diskstats").splitlines():
+        fields = line.split()
+        if len(fields) > 12 and _WHOLE_DISK.match(fields[2]):
+            read, written, ms = int(fields[5]), int(fields[9]), int(fields[12])
+            found[fields[2]] = Disk(read * SECTOR, written * SECTOR, ms / 1000)
+    return found
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii", errors="replace")
+    except OSError as error:
+        raise GordonError(f"{path}: {error.strerror}", "the model wants Linux' /proc") from None

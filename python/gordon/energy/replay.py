@@ -1,0 +1,48 @@
+"""A log of `gordon meter record`, or any CSV with `time_s` and `watts`, as a meter: its power over
+time, from the moment of the first reading. `replay:FILE.csv`, or `replay:FILE.csv#METER`.
+"""
+
+import bisect
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from gordon._core import GordonError
+from gordon.energy import log
+from gordon.energy.meter import Channel, Meter
+
+PREFIX = "replay:"
+
+
+class Replay(Meter):
+    """The last value of the log at each moment."""
+
+    kind, how = "power", "replayed"
+
+    def __init__(self, where: str, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        path, _, meter = where.partition("#")
+        self.name = PREFIX + where
+        self.measures = "what was logged"
+        self.channels = [Channel(meter or Path(path).name, "a log")]
+        self._clock = clock
+        self._times, self._watts = log.power(Path(path), meter)
+        self._start: float | None = None
+
+    def read(self) -> list[float | None]:
+        now = self._clock()
+        if self._start is None:
+            self._start = now
+        at = self._times[0] + now - self._start
+        if at > self._times[-1] + 1:
+            self.warn(f"the log ends after {self._times[-1] - self._times[0]:.1f} s")
+            return [None]
+        return [self._watts[bisect.bisect_right(self._times, at) - 1]]
+
+
+def opened(where: str) -> Meter:
+    """With an error that names the file."""
+    try:
+        return Replay(where)
+    except OSError as error:
+        raise GordonError(f"replay: {where}: {error.strerror}") from None

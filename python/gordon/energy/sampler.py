@@ -1,0 +1,99 @@
+"""A thread that reads a meter: on absolute deadlines, and when it is asked to."""
+
+import threading
+import time
+from collections.abc import Callable
+
+from gordon._core import GordonError
+from gordon.energy.meter import Meter
+from gordon.energy.series import Series
+
+#: The longest that a run waits for the sample at its beginning or end.
+MARK_S = 0.25
+
+
+class Sampler:
+    """One meter, one thread: a slow meter delays no other."""
+
+    def __init__(
+        self, meter: Meter, interval_s: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.meter = meter
+        longest = meter.longest_s
+        #: Twice as often as the counter can go round, whatever was asked.
+        self.interval_s = interval_s if longest is None else min(interval_s, longest / 2)
+        self.series = Series(meter)
+        self.error: GordonError | None = None
+        self._clock = clock
+        self._wake = threading.Condition()
+        self._asked = self._given = 0
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name=meter.name, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def mark(self) -> None:
+        """A sample now, for a quick meter; it is there when this returns."""
+        if not (self.meter.quick and self.meter.paced):
+            return
+        with self._wake:
+            self._asked += 1
+            mine = self._asked
+            self._wake.notify_all()
+            self._wake.wait_for(lambda: self._given >= mine or self.error is not None, MARK_S)
+
+    def stop(self) -> Series:
+        """The last sample, and all of them."""
+        self.mark()
+        with self._wake:
+            self._ended = True
+            self._wake.notify_all()
+        self.meter.close()
+        self._thread.join(timeout=5)
+        return self.series
+
+    def _run(self) -> None:
+        deadline = self._clock()
+        try:
+            while True:
+                asked = self._asked
+                self._sample()
+                with self._wake:
+                    self._given = asked
+                    self._wake.notify_all()
+                    if self.meter.paced:
+                        now = self._clock()
+                        while deadline <= now:
+                            deadline += self.interval_s
+                        self._wake.wait_for(
+                            lambda seen=asked: self._ended or self._asked > seen,  # type: ignore[misc]
+                            deadline - now,
+                        )
+                    if self._ended:
+                        return
+        except GordonError as error:
+            self._fail(error)
+        except OSError as error:
+            self._fail(GordonError(f"{self.meter.name}: {error.filename}: {error.strerror}"))
+
+    def _fail(self, error: GordonError) -> None:
+        with self._wake:
+            if not self._ended:
+                self.error = error
+            self._wake.notify_all()
+
+    def _sample(self) -> None:
+        """At the middle of the time that reading takes; a program's line, when it has come."""
+        before = self._clock()
+        values = self.meter.read()
+        after = self._clock()
+        at = (before + after) / 2 if self.meter.paced else after
+        longest = self.meter.longest_s
+        if longest is not None and self.series.times and at - self.series.times[-1] > longest:
+            gap = at - self.series.times[-1]
+            self.meter.warn(
+                f"{gap:.0f} s passed between two samples, and a counter may go round in "
+                f"{longest:.0f} s: energy may be missing"
+            )
+        self.series.add(at, values)

@@ -1,0 +1,159 @@
+"""A meter's samples, and what they come to between two moments."""
+
+import math
+from bisect import bisect_left
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean, median, stdev
+
+from gordon.energy.meter import Meter
+
+#: A hole in the samples, in usual distances.
+HOLE = 3.0
+#: A counter's power is told over so many of its steps in time: to a tenth.
+STEPS = 10
+
+
+@dataclass(frozen=True)
+class Span:
+    """From one moment to another."""
+
+    begin: float
+    end: float
+
+    @property
+    def seconds(self) -> float:
+        return self.end - self.begin
+
+
+class Series:
+    """Moments, and the meter's total at each; of each channel, too."""
+
+    def __init__(self, meter: Meter) -> None:
+        self.meter = meter
+        self.times: list[float] = []
+        self.totals: list[float] = []
+        self.channels: list[list[float]] = [[] for _ in meter.channels]
+
+    def add(self, at: float, values: list[float | None]) -> None:
+        """What is missing in one channel is missing in all."""
+        known = [value for value in values if value is not None]
+        if len(known) < len(values) or (self.times and at <= self.times[-1]):
+            return
+        total = sum(v for v, c in zip(known, self.meter.channels, strict=True) if c.counted)
+        for channel, value in zip(self.channels, known, strict=True):
+            channel.append(value)
+        self.totals.append(total)
+        # Last: who reads along sees whole samples alone.
+        self.times.append(at)
+
+    def energy(self, span: Span, of: list[float] | None = None) -> float | None:
+        """Joules in a span: the counter's, or power by trapezoids. None without samples there."""
+        values = self.totals if of is None else of
+        count = len(self.times)
+        if not self.covers(span):
+            return None
+        if self.meter.kind == "energy":
+            return self._at(span.end, values) - self._at(span.begin, values)
+        inside = [i for i in range(count) if span.begin < self.times[i] < span.end]
+        points = [
+            (span.begin, self._at(span.begin, values)),
+            *((self.times[i], values[i]) for i in inside),
+            (span.end, self._at(span.end, values)),
+        ]
+        return math.fsum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points))
+
+    def covers(self, span: Span) -> bool:
+        """Samples reach from its beginning to its end, but for a hole as small as is usual."""
+        usual = self.interval()
+        if usual is None:
+            one = self.meter.kind == "power" and len(self.times) == 1
+            return one and span.begin <= self.times[0] <= span.end
+        slack = HOLE * usual
+        return self.times[0] <= span.begin + slack and span.end - slack <= self.times[-1]
+
+    def _at(self, when: float, values: list[float]) -> float:
+        """Between two samples on their line; before the first and after the last as those."""
+        count = min(len(self.times), len(values))
+        i = bisect_left(self.times, when, 0, count)
+        if i == 0 or i == count:
+            return values[min(i, count - 1)]
+        a, b = self.times[i - 1], self.times[i]
+        return values[i - 1] + (values[i] - values[i - 1]) * (when - a) / (b - a)
+
+    def mean(self, span: Span) -> float | None:
+        """Watts over a span."""
+        energy = self.energy(span)
+        return None if energy is None or span.seconds <= 0 else energy / span.seconds
+
+    def watts(self) -> list[float | None]:
+        """At each sample: its power; a counter's is the mean since a sample long enough before."""
+        if self.meter.kind == "power":
+            return [*self.totals]
+        rates: list[float | None] = []
+        for i, since in enumerate(self._since()):
+            if since is None:
+                rates.append(None)
+                continue
+            gone = self.times[i] - self.times[since]
+            rates.append((self.totals[i] - self.totals[since]) / gone)
+        return rates
+
+    def _since(self) -> list[int | None]:
+        """For each sample, the last one before it at a distance of `STEPS` steps of the counter:
+        what runs between two nearer ones is noise."""
+        least = STEPS * (self.meter.update_s or 0.0)
+        found: list[int | None] = []
+        j = -1
+        for i, at in enumerate(self.times):
+            while j + 1 < i and at - self.times[j + 1] >= least:
+                j += 1
+            found.append(j if j >= 0 else None)
+        return found
+
+    def within(self, span: Span) -> list[tuple[float, float]]:
+        """Moment and watts of the samples in a span; a counter's are of intervals in it."""
+        counted = self.meter.kind == "energy"
+        begins = self._since() if counted else range(len(self.times))
+        return [
+            (at, rate)
+            for at, since, rate in zip(self.times, begins, self.watts(), strict=True)
+            if rate is not None
+            and since is not None
+            and span.begin <= self.times[since]
+            and at <= span.end
+        ]
+
+    def interval(self) -> float | None:
+        """The usual time between two samples."""
+        gaps = [b - a for a, b in pairwise(self.times)]
+        return median(gaps) if gaps else None
+
+    def update(self) -> float | None:
+        """The time between two changes of what it says, as seen: a meter that is slower than its
+        samples repeats itself."""
+        changes = [
+            self.times[i] for i in range(1, len(self.times)) if self.totals[i] != self.totals[i - 1]
+        ]
+        if len(changes) < 2:
+            return None
+        return (changes[-1] - changes[0]) / (len(changes) - 1)
+
+    def hole(self, span: Span) -> float:
+        """The longest time in a span without a sample, where that is unusual; else 0."""
+        usual = self.interval()
+        if usual is None:
+            return span.seconds
+        moments = [span.begin, *(t for t in self.times if span.begin < t < span.end), span.end]
+        longest = max(b - a for a, b in pairwise(moments))
+        return longest if longest > HOLE * usual else 0.0
+
+
+def deviation(values: list[float]) -> float | None:
+    """The sample standard deviation."""
+    return stdev(values) if len(values) > 1 else None
+
+
+def summary(values: list[float]) -> dict[str, float | None] | None:
+    """Mean and deviation."""
+    return {"mean": fmean(values), "sd": deviation(values)} if values else None

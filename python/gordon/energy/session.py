@@ -1,0 +1,105 @@
+"""Meters beside work: an idle baseline, runs one after the other, the tail; and the log of it."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any
+
+from gordon._core import GordonError
+from gordon.energy.meter import Meter
+from gordon.energy.sampler import Sampler
+from gordon.energy.series import Span
+from gordon.energy.work import Usage
+
+
+class Session:
+    """Samplers that run from its beginning to its end."""
+
+    def __init__(self, meters: Sequence[Meter], interval_s: float) -> None:
+        self.interval_s = interval_s
+        self.samplers = [Sampler(meter, interval_s) for meter in meters]
+        self.idle: Span | None = None
+        self.runs: list[Usage] = []
+        self.tail: Span | None = None
+        self.unix_s = 0.0
+        self._begin = 0.0
+
+    def __enter__(self) -> "Session":
+        self._begin, self.unix_s = time.monotonic(), time.time()
+        for sampler in self.samplers:
+            sampler.start()
+        self._mark()
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        for sampler in self.samplers:
+            sampler.stop()
+
+    def rest(self, seconds: float) -> None:
+        """The baseline: nothing of ours runs. A meter that fails here ends it before the work."""
+        if seconds <= 0:
+            return
+        begin = time.monotonic()
+        time.sleep(seconds)
+        self._mark()
+        self.idle = Span(begin, time.monotonic())
+        for sampler in self.samplers:
+            if sampler.error is not None:
+                raise sampler.error
+
+    def run(self, work: Callable[[], Usage]) -> Usage:
+        """One run, between two samples of each quick meter."""
+        self._mark()
+        used = work()
+        self._mark()
+        self.runs.append(used)
+        return used
+
+    def wait(self, seconds: float) -> None:
+        """What is drawn after the last run; Ctrl-C ends the waiting alone."""
+        if seconds <= 0 or not self.runs:
+            return
+        with suppress(KeyboardInterrupt):
+            time.sleep(max(0.0, self.runs[-1].span.end + seconds - time.monotonic()))
+        self._mark()
+        self.tail = Span(self.runs[-1].span.end, time.monotonic())
+
+    def failed(self) -> list[GordonError]:
+        """What ended meters before the session did."""
+        return [sampler.error for sampler in self.samplers if sampler.error is not None]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The log, in order of time."""
+        found = []
+        for sampler in self.samplers:
+            series = sampler.series
+            counted = series.meter.kind == "energy"
+            for i, (at, watts) in enumerate(zip(series.times, series.watts(), strict=True)):
+                found.append(
+                    {
+                        "time_s": at - self._begin,
+                        "unix_s": at - self._begin + self.unix_s,
+                        "phase": self.phase(at),
+                        "meter": series.meter.name,
+                        "how": series.meter.how,
+                        "watts": watts,
+                        "joules": series.totals[i] - series.totals[0] if counted else None,
+                    }
+                )
+        return sorted(found, key=lambda row: (row["time_s"], row["meter"]))
+
+    def phase(self, at: float) -> str:
+        """What went on then."""
+        for number, used in enumerate(self.runs, 1):
+            if used.span.begin <= at <= used.span.end:
+                return f"run {number}"
+        if self.idle is not None and self.idle.begin <= at <= self.idle.end:
+            return "idle"
+        return "tail" if self.tail is not None and at > self.tail.begin else ""
+
+    def _mark(self) -> None:
+        for sampler in self.samplers:
+            sampler.mark()

@@ -1,0 +1,90 @@
+"""A command and what it used."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+from gordon._core import GordonError
+from gordon.energy.series import Span
+
+#: What getrusage counts transfers in.
+BLOCK = 512
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a run took: its process and all that it waited for."""
+
+    span: Span
+    user_s: float
+    sys_s: float
+    max_rss_bytes: int
+    read_bytes: int
+    written_bytes: int
+    exit_status: int = 0
+
+    def about(self) -> dict[str, object]:
+        return {
+            "wall_s": self.span.seconds,
+            "user_s": self.user_s,
+            "sys_s": self.sys_s,
+            "max_rss_bytes": self.max_rss_bytes,
+            "read_bytes": self.read_bytes,
+            "written_bytes": self.written_bytes,
+            "exit_status": self.exit_status,
+        }
+
+
+def check(command: list[str]) -> None:
+    """Before anything is waited for: there is such a program."""
+    if shutil.which(command[0]) is None:
+        raise GordonError(f"cannot run {command[0]}: no such program", "its path, or look at PATH")
+
+
+def run(command: list[str], stdout: int | None = None) -> Usage:
+    """Runs it to its end. Storage's bytes are those that went to and came from devices."""
+    begin = time.monotonic()
+    try:
+        process = subprocess.Popen(command, stdout=stdout)  # noqa: S603 - the person's own command
+    except OSError as error:
+        raise GordonError(f"cannot run {command[0]}: {error.strerror}") from None
+    with _passed_on(process.pid):
+        _, status, used = os.wait4(process.pid, 0)
+    span = Span(begin, time.monotonic())
+    code = os.waitstatus_to_exitcode(status)
+    process.returncode = code
+    return Usage(
+        span=span,
+        user_s=used.ru_utime,
+        sys_s=used.ru_stime,
+        max_rss_bytes=used.ru_maxrss * 1024,
+        read_bytes=used.ru_inblock * BLOCK,
+        written_bytes=used.ru_oublock * BLOCK,
+        exit_status=code if code >= 0 else 128 - code,
+    )
+
+
+@contextmanager
+def _passed_on(pid: int) -> Iterator[None]:
+    """Signals are the command's: the terminal sends its own to both, others go on from here."""
+
+    def forward(number: int, _: FrameType | None) -> None:
+        os.kill(pid, number)
+
+    before = {}
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        before[number] = signal.signal(number, lambda *_: None)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            before[number] = signal.signal(number, forward)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,427 @@
+"""Each meter on a tree, a program or a server that stands for the real one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gordon import GordonError
+from gordon.energy import battery, find, hwmon, ipmi, model, nvml, rapl, redfish, replay
+from gordon.energy.command import Command
+from gordon.energy.counter import unreadable
+from gordon.energy.meter import Candidate, Meter
+from meters import Clock, proc, set_joules, write, zone
+
+
+def there(found: list[Candidate], name: str) -> Meter:
+    (meter,) = [c.meter for c in found if c.name == name]
+    assert meter is not None
+    return meter
+
+
+def missing(found: list[Candidate], name: str) -> Candidate:
+    (candidate,) = [c for c in found if c.name == name]
+    assert candidate.meter is None
+    return candidate
+
+
+def total(meter: Meter) -> float:
+    values = meter.read()
+    return sum(
+        v for v, c in zip(values, meter.channels, strict=True) if c.counted and v is not None
+    )
+
+
+def test_rapl_adds_packages_and_their_memory_once(tmp_path: Path) -> None:
+    for package in (0, 1):
+        zone(tmp_path, f"{package}", f"package-{package}", 100 * (package + 1))
+        zone(tmp_path, f"{package}:0", "core", 60)
+        zone(tmp_path, f"{package}:1", "dram", 7)
+    zone(tmp_path, "2", "psys", 1000)
+    # The same counters once more, over memory-mapped registers.
+    write(
+        tmp_path / "sys/class/powercap/intel-rapl-mmio:0",
+        name="package-0",
+        energy_uj=5,
+        max_energy_range_uj=9,
+    )
+    found = rapl.find(tmp_path)
+    meter = there(found, "rapl")
+    assert total(meter) == pytest.approx(100 + 200 + 7 + 7)
+    assert [c.name for c in meter.channels if not c.counted] == [
+        "package-0/core",
+        "package-1/core",
+    ]
+    assert meter.measures == "processor packages and their memory"
+    assert total(there(found, "rapl-psys")) == pytest.approx(1000)
+
+
+def test_a_counter_that_goes_round_does_not_fall(tmp_path: Path) -> None:
+    package = zone(tmp_path, "0", "package-0", 262100)
+    meter = there(rapl.find(tmp_path), "rapl")
+    begin = total(meter)
+    for joules, passed in ((262140, 40), (30, 73), (262000, 262043), (1, 262187)):
+        set_joules(package, joules)
+        assert total(meter) - begin == pytest.approx(passed)
+    # 262,143 J at the 2,000 W that no socket draws.
+    assert meter.longest_s == pytest.approx(131.07, abs=0.01)
+
+
+def test_a_counter_for_root_alone_says_what_to_do(tmp_path: Path) -> None:
+    package = zone(tmp_path, "0", "package-0", 1)
+    (package / "energy_uj").chmod(0)
+    if os.access(package / "energy_uj", os.R_OK):
+        # Root reads anything: a folder in its place is refused to it, too.
+        (package / "energy_uj").unlink()
+        (package / "energy_uj").mkdir()
+        assert "Is a directory" in missing(rapl.find(tmp_path), "rapl").why
+        refused = unreadable(package, PermissionError(13, "Permission denied"))
+        assert "chmod a+r" in refused.args[1]
+        return
+    candidate = missing(rapl.find(tmp_path), "rapl")
+    assert "Permission denied" in candidate.why
+    assert "chmod a+r" in candidate.hint
+    with pytest.raises(GordonError, match="Permission denied"):
+        find.named("rapl", tmp_path)
+
+
+def test_amd_counters_are_estimates(tmp_path: Path) -> None:
+    zone(tmp_path, "0", "package-0", 1)
+    write(tmp_path / "proc", cpuinfo="vendor_id\t: AuthenticAMD")
+    assert there(rapl.find(tmp_path), "rapl").how == "estimated"
+
+
+def test_no_powercap(tmp_path: Path) -> None:
+    assert "modprobe" in missing(rapl.find(tmp_path), "rapl").hint
+
+
+def test_amd_energy_counts_sockets_and_not_their_cores(tmp_path: Path) -> None:
+    chip = write(tmp_path / "sys/class/hwmon/hwmon3", name="amd_energy")
+    for n in range(1, 13):
+        label = f"Ecore{n - 1:03}" if n <= 10 else f"Esocket{n - 11}"
+        write(chip, **{f"energy{n}_input": n * 10**6, f"energy{n}_label": label})
+    meter = there(hwmon.find(tmp_path), "amd-energy")
+    assert total(meter) == pytest.approx(11 + 12)
+    assert len(meter.channels) == 12
+    assert meter.how == "estimated"
+
+
+def test_a_counter_without_a_range_that_falls_is_an_error(tmp_path: Path) -> None:
+    chip = write(tmp_path / "sys/class/hwmon/hwmon0", name="xe", energy1_input=5_000_000)
+    meter = there(hwmon.find(tmp_path), "hwmon:xe/energy1")
+    assert total(meter) == pytest.approx(5)
+    write(chip, energy1_input=4_000_000)
+    with pytest.raises(GordonError, match="fell from 5000000 to 4000000"):
+        meter.read()
+
+
+def test_power_of_chips_one_meter_a_channel(tmp_path: Path) -> None:
+    chips = tmp_path / "sys/class/hwmon"
+    write(
+        chips / "hwmon0",
+        name="power_meter",
+        power1_average=212_000_000,
+        power1_average_interval=500,
+    )
+    write(chips / "hwmon1", name="amdgpu", power1_average=1, power1_input=35_500_000)
+    write(chips / "hwmon10", name="amdgpu", power1_input=40_000_000, power2_input=7, temp1_input=3)
+    found = hwmon.find(tmp_path)
+    node = there(found, "hwmon:power_meter/power1")
+    assert (total(node), node.update_s, node.measures) == (212.0, 0.5, "the whole machine")
+    assert total(there(found, "hwmon:amdgpu/power1")) == pytest.approx(35.5)
+    assert total(there(found, "hwmon:amdgpu.2/power1")) == pytest.approx(40)
+    assert [c.name for c in found if "power2" in c.name] == ["hwmon:amdgpu.2/power2"]
+
+
+def supply(root: Path, name: str, **files: object) -> Path:
+    return write(root / "sys/class/power_supply" / name, type="Battery", **files)
+
+
+def test_a_battery_by_power_or_by_current_and_voltage(tmp_path: Path) -> None:
+    supply(tmp_path, "BAT0", status="Discharging", power_now=12_500_000)
+    supply(tmp_path, "BAT1", status="Discharging", current_now=-2_000_000, voltage_now=11_500_000)
+    supply(tmp_path, "mouse", status="Discharging", power_now=9, scope="Device")
+    write(tmp_path / "sys/class/power_supply/AC", type="Mains", online=0)
+    meter = there(battery.find(tmp_path), "battery")
+    assert meter.read() == pytest.approx([12.5, 23.0])
+
+
+def test_a_battery_that_charges_is_no_meter(tmp_path: Path) -> None:
+    cell = supply(tmp_path, "BAT0", status="Charging", power_now=30_000_000)
+    candidate = missing(battery.find(tmp_path), "battery")
+    assert candidate.why == "not discharging: BAT0 Charging"
+    write(cell, status="Discharging")
+    meter = there(battery.find(tmp_path), "battery")
+    write(cell, status="Charging")
+    assert meter.read() == [None]
+    assert "was not discharging" in meter.warnings[0]
+
+
+IPMITOOL = """#!/bin/sh
+[ "$*" = "dcmi power reading" ] || exit 9
+cat <<END
+
+    Instantaneous power reading:                   {watts} Watts
+    Minimum during sampling period:                  8 Watts
+    Power reading state is:                   {state}
+END
+"""
+
+
+def program(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    (folder / "ipmitool").write_text(text)
+    (folder / "ipmitool").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+def test_ipmi_by_its_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path, monkeypatch, IPMITOOL.format(watts=212, state="activated"))
+    meter = there(ipmi.find(), "ipmi")
+    assert meter.read() == [212.0]
+    assert not meter.quick
+    program(tmp_path, monkeypatch, IPMITOOL.format(watts=212, state="deactivated"))
+    assert "deactivated" in missing(ipmi.find(), "ipmi").why
+    program(tmp_path, monkeypatch, "#!/bin/sh\necho 'Could not open device' >&2\nexit 1\n")
+    assert "Could not open device" in missing(ipmi.find(), "ipmi").why
+
+
+@contextmanager
+def served(answers: dict[str, tuple[int, Any]], seen: list[str | None]) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.headers["Authorization"])
+            status, body = answers[self.path]
+            text = json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_redfish_in_both_forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = {
+        "/power": (200, {"PowerControl": [{"PowerConsumedWatts": 344}]}),
+        "/environment": (200, {"PowerWatts": {"Reading": 120.5}}),
+        "/thermal": (200, {"Fans": []}),
+        "/secret": (401, {}),
+    }
+    seen: list[str | None] = []
+    monkeypatch.setenv(redfish.PASSWORD, "pass")
+    with served(answers, seen) as host:
+        meter = redfish.Redfish(f"http://root@{host}/power")
+        assert meter.read() == [344.0]
+        assert seen == ["Basic cm9vdDpwYXNz"]  # root:pass
+        assert meter.name == f"redfish:http://{host}/power"
+        assert redfish.Redfish(f"http://{host}/environment").read() == [120.5]
+        with pytest.raises(GordonError, match="neither PowerControl"):
+            redfish.Redfish(f"http://{host}/thermal").read()
+        with pytest.raises(GordonError, match="401"):
+            redfish.Redfish(f"http://{host}/secret").read()
+    with pytest.raises(GordonError, match="refused"):
+        meter.read()
+
+
+@pytest.mark.parametrize("url", ["bmc/power", "ftp://bmc/", "http://root:pass@bmc/power"])
+def test_redfish_wants_an_address_without_a_password(url: str) -> None:
+    with pytest.raises(GordonError, match="no address") as error:
+        redfish.Redfish(url)
+    assert "pass@" not in str(error.value)
+
+
+def test_a_command_prints_watts() -> None:
+    meter = Command("printf '# watts\\n\\n12.5\\n13 W\\n1.4e1 watts\\n'; echo hello")
+    assert [meter.read()[0] for _ in range(3)] == [12.5, 13.0, 14.0]
+    with pytest.raises(GordonError, match="`hello` is no number of watts"):
+        meter.read()
+    meter.close()
+    ended = Command("exit 3")
+    with pytest.raises(GordonError, match="ended with 3"):
+        ended.read()
+
+
+def test_a_command_ends_with_its_meter() -> None:
+    meter = Command("echo 5; sleep 600 & wait")
+    assert meter.read() == [5.0]
+    process = meter._process
+    assert process is not None
+    meter.close()
+    process.wait(timeout=10)
+    with pytest.raises(GordonError, match="ended with"):
+        meter.read()
+
+
+def test_a_log_is_played_in_its_own_time(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("time_s,meter,watts\n5,wall,10\n6,other,99\n6,wall,20\n8,wall,40\n")
+    clock = Clock()
+    meter = replay.Replay(f"{log}#wall", clock)
+    seen = []
+    for gone in (0, 0.9, 1, 2.9, 3, 3.9, 4.1):
+        clock.now = 100 + gone
+        seen.append(meter.read()[0])
+    assert seen == [10, 10, 20, 20, 40, 40, None]
+    assert meter.warnings == ["the log ends after 3.0 s"]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("a,b\n1,2\n", "no columns time_s and watts"),
+        ("time_s,watts\n1,x\n", ":2: no number"),
+        ("time_s,watts\n2,1\n1,1\n", ":3: time does not go on"),
+        ("time_s,watts\n", "no samples"),
+    ],
+)
+def test_a_log_that_is_none(tmp_path: Path, text: str, what: str) -> None:
+    (tmp_path / "log.csv").write_text(text)
+    with pytest.raises(GordonError, match=what):
+        find.named(f"replay:{tmp_path / 'log.csv'}")
+
+
+def test_the_model_is_parts_times_activity(tmp_path: Path) -> None:
+    """The 2009 server by its closed form: 2 of Table 3's cores, 16 modules, one disk."""
+    proc(tmp_path, busy=1000, idle=9000)
+    clock = Clock()
+    meter = model.Model("server-2009", tmp_path, clock)
+    assert total(meter) == 0
+    ratio = meter.machine.overhead
+    clock.now += 10
+    proc(tmp_path, busy=2000, idle=10000)  # 10 s of processors in 10 s
+    cores = 2 * 12 * 10 + (20.8 - 12) * 10
+    modules = 16 * (3 * 10 + (5.3 - 3) * 10 / 2)
+    assert total(meter) == pytest.approx(ratio * (cores + modules + 9 * 10))
+    before = total(meter)
+    clock.now += 4
+    # A quarter of the bytes read, three written; the disk at work for 2 s of 4.
+    proc(tmp_path, busy=2000, idle=10800, sectors=(1000, 3000), ms=2000)
+    disk = 9 * 4 + (0.25 * 13 + 0.75 * 17 - 9) * 2
+    assert total(meter) - before == pytest.approx(ratio * (2 * 12 * 4 + 16 * 3 * 4 + disk))
+    assert meter.how == "modelled"
+    assert [c.name for c in meter.channels] == [
+        "processors",
+        "memory",
+        "sda",
+        "supply, regulators, fans",
+    ]
+
+
+def test_readings_of_the_model_in_between_change_nothing(tmp_path: Path) -> None:
+    totals = []
+    for often in (1, 50):
+        proc(tmp_path, 0, 0)
+        clock = Clock()
+        meter = model.Model("", tmp_path, clock)
+        meter.read()
+        for step in range(often):
+            clock.now += 10 / often
+            ticks = 300 * (step + 1) // often
+            proc(tmp_path, ticks, ticks, (0, 100 * (step + 1) // often), 40 * (step + 1) // often)
+            meter.read()
+        totals.append(total(meter))
+    assert totals[0] == pytest.approx(totals[1], rel=1e-9)
+
+
+def test_a_machine_of_ones_own(tmp_path: Path) -> None:
+    proc(tmp_path, 0, 0)
+    own = tmp_path / "own.toml"
+    own.write_text(
+        'core = "atom"\nmemory = { part = "ddr2-2gib", size = "4GiB" }\n'
+        'storage = "nvme-tlc-1tb"\noverhead = "server-2023"\n'
+    )
+    meter = find.named(f"model:{own}", tmp_path)
+    assert isinstance(meter, model.Model)
+    assert meter.machine.modules == pytest.approx(8)
+    assert meter.machine.overhead == pytest.approx(1.3)
+    own.write_text('core = "atom"\n')
+    with pytest.raises(GordonError, match="memory"):
+        find.named(f"model:{own}", tmp_path)
+    with pytest.raises(GordonError, match="server-2032"):
+        find.named("model:server-2032", tmp_path)
+
+
+@pytest.mark.parametrize("name", model.names())
+def test_machines_of_the_catalogue(tmp_path: Path, name: str) -> None:
+    proc(tmp_path, 0, 0)
+    machine = model.machine(name, tmp_path)
+    assert 0 < machine.core.idle < machine.core.active
+    assert 0 < machine.read.idle < machine.read.active
+    assert machine.overhead > 1
+
+
+NVML = """
+#include <string.h>
+typedef void *device;
+static unsigned long long joules = 5000;
+int nvmlInit_v2(void) { return 0; }
+int nvmlDeviceGetCount_v2(unsigned *n) { *n = GPUS; return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned i, device *d) {
+    *d = (device)(0x500000000 + i); return 0; }
+int nvmlDeviceGetName(device d, char *name, unsigned size) {
+    strncpy(name, "GPU X", size); return 0; }
+int nvmlDeviceGetTotalEnergyConsumption(device d, unsigned long long *mj) {
+    *mj = joules += (unsigned long long)d - 0x500000000 + 1; return STATUS; }
+int nvmlDeviceGetPowerUsage(device d, unsigned *mw) { *mw = 250500; return 0; }
+"""
+
+
+@pytest.mark.parametrize(("status", "kind"), [(0, "energy"), (3, "power")])
+def test_nvml_by_its_library(tmp_path: Path, status: int, kind: str) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler for a library that answers as NVML")
+    source, library = tmp_path / "nvml.c", tmp_path / "libnvml.so"
+    source.write_text(NVML)
+    define = [f"-DSTATUS={status}", "-DGPUS=2"]
+    subprocess.run(["cc", "-shared", "-fPIC", *define, source, "-o", library], check=True)
+    meter = there(nvml.find(str(library)), "nvml")
+    assert meter.kind == kind
+    assert [c.name for c in meter.channels] == ["0 GPU X", "1 GPU X"]
+    first, second = meter.read()
+    if kind == "power":
+        assert (first, second) == (250.5, 250.5)
+    else:
+        # Two readings asked what it has; joules of the second GPU come after the first's.
+        assert first == pytest.approx(5.004)
+        assert second == pytest.approx(5.006)
+
+
+def test_no_nvml() -> None:
+    assert "no driver" in missing(nvml.find("libnone-such.so.1"), "nvml").why
+
+
+def test_names_that_are_none(tmp_path: Path) -> None:
+    proc(tmp_path, 0, 0)
+    with pytest.raises(GordonError, match="no meter rpal") as error:
+        find.named("rpal", tmp_path)
+    assert error.value.args[1] == "rapl"
+    with pytest.raises(GordonError, match="no zones"):
+        find.named("rapl", tmp_path)
+
+
+def test_the_model_stands_in_where_nothing_measures(tmp_path: Path) -> None:
+    proc(tmp_path, 0, 0)
+    assert [meter.name for meter in find.usual(tmp_path)] == ["model"]
+    zone(tmp_path, "0", "package-0", 1)
+    assert [meter.name for meter in find.usual(tmp_path)] == ["rapl"]
+    with pytest.raises(GordonError, match="no meter here"):
+        find.chosen((), tmp_path / "empty")
