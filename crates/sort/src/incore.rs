@@ -232,9 +232,14 @@ impl<'a, S: Shape> Batch<'a, S> {
             match self.shape.rest(run[0] >> REST, depth) {
                 Rest::Nothing => {}
                 Rest::At(next) if more > 0 && run.len() >= FEW => {
-                    for entry in &mut *run {
-                        let prefix = self.shape.prefix_at(self.record(*entry), next);
-                        *entry = prefix << REST | *entry & ((1 << REST) - 1);
+                    for at in 0..run.len() {
+                        if let Some(&soon) = run.get(at + AHEAD) {
+                            let (bytes, start) = self.place(soon);
+                            want_soon(bytes, start + next.bytes());
+                        }
+                        let (bytes, start) = self.place(run[at]);
+                        let prefix = self.shape.prefix_from(bytes, start, next);
+                        run[at] = prefix << REST | run[at] & ((1 << REST) - 1);
                     }
                     run.sort_unstable();
                     self.order_ties(run, next, more - 1);
