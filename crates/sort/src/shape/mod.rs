@@ -56,7 +56,7 @@ pub trait Shape: Clone + Sync {
     /// What ends each record, and is added where a file does not end with it.
     fn separator(&self) -> Option<u8>;
 
-    /// The start of the key, as a number below 2^[`PREFIX_BITS`]: where two differ, so do the keys, the
+    /// The start of the key, as a number below 2^80: where two differ, so do the keys, the
     /// same way.
     fn prefix(&self, record: &[u8]) -> u128;
 
