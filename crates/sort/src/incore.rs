@@ -6,11 +6,11 @@
 //! so that equal keys stay in the order in which they came.
 
 use crate::SortError;
-use crate::memory::want_soon;
 use crate::output::Emitter;
 use crate::partition::Partition;
 use crate::shape::{Depth, PREFIX_BITS, Rest, Shape};
 use crate::stream::Chunk;
+use gordon_pages::want_soon;
 use std::ops::Range;
 
 /// Bits of an entry that say where in a chunk the record starts.
@@ -235,7 +235,7 @@ impl<'a, S: Shape> Batch<'a, S> {
                     for at in 0..run.len() {
                         if let Some(&soon) = run.get(at + AHEAD) {
                             let (bytes, start) = self.place(soon);
-                            want_soon(bytes, start + next.bytes());
+                            want_soon(bytes.get(start + next.bytes()..).unwrap_or_default());
                         }
                         let (bytes, start) = self.place(run[at]);
                         let prefix = self.shape.prefix_from(bytes, start, next);
@@ -266,8 +266,8 @@ impl<'a, S: Shape> Batch<'a, S> {
         for (at, &entry) in entries.iter().enumerate() {
             if let Some(&soon) = entries.get(at + AHEAD) {
                 let (bytes, start) = self.place(soon);
-                want_soon(bytes, start);
-                want_soon(bytes, start + 64);
+                want_soon(&bytes[start..]);
+                want_soon(bytes.get(start + 64..).unwrap_or_default());
             }
             emitter.push(self.record(entry))?;
         }
