@@ -8,7 +8,8 @@
 //! event queue is needed. The model in words, with all that the paper leaves open, is
 //! `docs/design/flashcache.md`.
 //!
-//! Not covered: several chips, a disk's own queue, and time of the processor, which is the web server's model.
+//! Not covered: several chips, a disk's own queue, and time of the processor, which is the web
+//! server's model.
 
 mod backend;
 mod chip;
