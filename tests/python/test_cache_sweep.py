@@ -6,9 +6,12 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import struct
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -220,3 +223,20 @@ def test_a_curve_is_a_report(block: str, tmp_path: Path, run: Run) -> None:
     sampled = cache.mrc(block, sample=0.5, format="mqsim")
     assert f"{sampled['sampled_requests']:,} of {sampled['requests']:,}" in cache.html(sampled)
     assert "estimates" in cache.html(sampled)
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("levels", [{}, {"flash": "0,2MiB", "set_values": ["cache.ways=4"]}])
+def test_ctrl_c_ends_a_sweep(levels: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "long.bin"
+    some = b"".join(struct.pack("<IQIq", 1, key * key % 9973, 4000, -1) for key in range(20_000))
+    with path.open("wb") as file:
+        for _ in range(100):
+            file.write(some)
+    names = [name for name in NAMES if name != "belady"]
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    begun = time.process_time()
+    with pytest.raises(KeyboardInterrupt):
+        # 2 million requests of eight policies at seven sizes: far longer than that.
+        cache.sweep(path, policies=names, dram="4MiB..256MiB", format="oracleGeneral", **levels)
+    assert time.process_time() - begun < 5

@@ -183,6 +183,7 @@ def test_the_command(run: Run, trace: tuple[Path, list[tuple[int, int]]], tmp_pa
         ({"segment": "1MiB", "layout": "log"}, "1 segments", "smaller segment"),
         ({"set_size": "1000"}, "not whole pages", "4KiB"),
         ({"dram": "2900"}, "filters", "more DRAM"),
+        ({"flash": "20TiB", "layout": "log", "segment": "1MiB"}, "more than 2^32 pages", "less"),
         ({"spare": 0.0}, "stale pages need room", "0.07"),
         ({"threshold": 0}, "not written for nothing", "1 or more"),
     ],

@@ -30,7 +30,7 @@ fn a_miss_takes_what_the_disk_takes() {
     let alone = crate::disk::run(&alone, &Progress::default()).unwrap().report;
     let alone = serde_json::to_value(&alone).unwrap();
     let number = |path: &str| alone.pointer(path).unwrap().as_f64().unwrap();
-    assert_eq!((told.misses, told.backend.reads), (400, 400));
+    assert_eq!((told.answers.misses, told.backend.reads), (400, 400));
     // Requests reach the disk 350 ns later: some just miss their sector, others no longer do.
     let mean = number("/response_ms/mean") * 1e3;
     let ours = told.levels.backend.latency_us.mean.unwrap();

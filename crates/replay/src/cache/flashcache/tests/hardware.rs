@@ -1,5 +1,6 @@
 //! Times, powers, areas and worst cases worked out by hand.
 
+use super::super::chip::Steps;
 use super::super::power::{Use, power};
 use super::super::wear::{Fills, wear};
 use super::*;

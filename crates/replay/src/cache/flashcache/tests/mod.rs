@@ -8,6 +8,7 @@ use super::*;
 use crate::config::TraceLoad;
 use crate::parse::from_toml;
 use gordon_cache::NEVER;
+use gordon_units::Ns;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -15,10 +15,10 @@ fn adds_up(fill: FillKind, pages: u64) {
     let told = run(&config, &Progress::default()).unwrap();
     let levels = told.levels;
     let all = [levels.dram, levels.buffer, levels.flash, levels.backend, levels.written];
-    assert_eq!(told.requests, 4000);
+    assert_eq!(told.answers.requests, 4000);
     assert_eq!(all.map(|level| level.requests).iter().sum::<u64>(), 4000);
-    assert_eq!(all.map(|level| level.bytes).iter().sum::<u64>(), told.bytes);
-    assert_eq!(told.hits + told.misses, 4000);
+    assert_eq!(all.map(|level| level.bytes).iter().sum::<u64>(), told.answers.bytes);
+    assert_eq!(told.answers.hits + told.answers.misses, 4000);
     let buffered = all[1].requests > 0 || fill == FillKind::Page;
     assert!(buffered && [0, 2, 3, 4].iter().all(|i| all[*i].requests > 0), "{levels:?}");
     let wear = told.wear.unwrap();
@@ -57,8 +57,8 @@ fn adds_up(fill: FillKind, pages: u64) {
         let other =
             run(&FlashCacheConfig { pace, ..config.clone() }, &Progress::default()).unwrap();
         assert_eq!(
-            [other.hits, other.levels.dram.requests, other.flash.unwrap().erases],
-            [told.hits, levels.dram.requests, flash.erases]
+            [other.answers.hits, other.levels.dram.requests, other.flash.unwrap().erases],
+            [told.answers.hits, levels.dram.requests, flash.erases]
         );
         assert_ne!(other.latency_us, told.latency_us);
     }
@@ -79,7 +79,11 @@ fn without_flash_it_is_the_policys_answer() {
         };
         let two = run(&two, &Progress::default()).unwrap();
         let one = crate::cache::run(&one, &Progress::default()).unwrap();
-        assert_eq!((two.misses, two.miss_bytes), (one.misses, one.miss_bytes), "{policy}");
+        assert_eq!(
+            (two.answers.misses, two.answers.miss_bytes),
+            (one.answers.misses, one.answers.miss_bytes),
+            "{policy}"
+        );
         assert_eq!((two.flash, two.wear, two.table.lookups), (None, None, 0));
     }
 }
