@@ -6,12 +6,12 @@
 //! so that equal keys stay in the order in which they came.
 
 use crate::SortError;
-use crate::memory::want_soon;
 use crate::output::Emitter;
 use crate::partition::Partition;
 use crate::shape::{Depth, PREFIX_BITS, Rest, Shape};
 use crate::stream::Chunk;
 use crate::work::weight;
+use gordon_pages::want_soon;
 use std::ops::Range;
 
 /// Bits of an entry that say where in a chunk the record starts.
@@ -246,9 +246,14 @@ impl<'a, S: Shape> Batch<'a, S> {
             match self.shape.rest(run[0] >> REST, depth) {
                 Rest::Nothing => {}
                 Rest::At(next) if more > 0 && run.len() >= FEW => {
-                    for entry in &mut *run {
-                        let prefix = self.shape.prefix_at(self.record(*entry), next);
-                        *entry = prefix << REST | *entry & ((1 << REST) - 1);
+                    for at in 0..run.len() {
+                        if let Some(&soon) = run.get(at + AHEAD) {
+                            let (bytes, start) = self.place(soon);
+                            want_soon(bytes.get(start + next.bytes()..).unwrap_or_default());
+                        }
+                        let (bytes, start) = self.place(run[at]);
+                        let prefix = self.shape.prefix_from(bytes, start, next);
+                        run[at] = prefix << REST | run[at] & ((1 << REST) - 1);
                     }
                     run.sort_unstable();
                     self.order_ties(run, next, more - 1);
@@ -275,8 +280,8 @@ impl<'a, S: Shape> Batch<'a, S> {
         for (at, &entry) in entries.iter().enumerate() {
             if let Some(&soon) = entries.get(at + AHEAD) {
                 let (bytes, start) = self.place(soon);
-                want_soon(bytes, start);
-                want_soon(bytes, start + 64);
+                want_soon(&bytes[start..]);
+                want_soon(bytes.get(start + 64..).unwrap_or_default());
             }
             emitter.push(self.record(entry))?;
         }

@@ -4,12 +4,12 @@
 
 use crate::SortError;
 use crate::incore::{Batch, Keyed, MOST_CHUNKS, Scratch};
-use crate::memory::LARGE;
 use crate::output::Output;
 use crate::partition::Partition;
 use crate::shape::Shape;
 use crate::stream::{Chunk, Stream};
 use crate::work::{Failed, Work};
+use gordon_pages::LARGE;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;

@@ -2,8 +2,9 @@
 
 use crate::SortError;
 use crate::incore::{ENTRY, MOST_CHUNKS, TABLE, ranges};
-use crate::memory::{LARGE, PAGE};
+use crate::memory::PAGE;
 use crate::stream::room;
+use gordon_pages::LARGE;
 use gordon_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

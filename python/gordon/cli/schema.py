@@ -2,7 +2,18 @@
 
 import click
 
-KINDS = ("space", "cpu", "memory", "network", "overhead", "flash", "disk", "drive", "flashcache")
+KINDS = (
+    "space",
+    "cpu",
+    "memory",
+    "network",
+    "overhead",
+    "flash",
+    "disk",
+    "drive",
+    "flashcache",
+    "sort",
+)
 
 
 @click.command()

@@ -8,6 +8,7 @@ import click
 from gordon.cli import WithDefault, options
 from gordon.cli.sort_data import generate, validate
 from gordon.cli.sort_systems import extrapolate
+from gordon.cli.sort_tune import tune
 
 
 class Sort(WithDefault):
@@ -138,3 +139,4 @@ def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
 sort.add_command(generate)
 sort.add_command(validate)
 sort.add_command(extrapolate)
+sort.add_command(tune)

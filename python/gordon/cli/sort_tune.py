@@ -1,0 +1,131 @@
+"""`gordon sort tune`."""
+
+import json
+from typing import Any
+
+import click
+
+from gordon.cli import options
+
+
+def _seconds(ctx: click.Context, param: click.Parameter, text: str) -> float:
+    """A time; `m` are minutes here, as nobody gives milliseconds or metres."""
+    from gordon import _core
+
+    try:
+        found = _core.parse_ns(f"{text}in" if text.endswith("m") else text) / 1e9
+    except _core.GordonError as error:
+        raise click.BadParameter(str(error.args[0]), ctx, param) from None
+    if found <= 0:
+        raise click.BadParameter(f"`{text}`: no time at all", ctx, param)
+    return found
+
+
+@click.command()
+@click.option(
+    "-o",
+    "--output",
+    "out",
+    default="tuned.toml",
+    show_default=True,
+    metavar="FILE",
+    help="The settings, for `gordon sort --config FILE`.",
+)
+@click.option(
+    "--budget",
+    "budget_s",
+    default="10m",
+    show_default=True,
+    callback=_seconds,
+    metavar="TIME",
+    help="How long it may take: 90s, 10m, 1h.",
+)
+@click.option(
+    "--records",
+    type=options.COUNT,
+    metavar="N",
+    help="Of the file that is made to be sorted.  [default: so that 60 sorts fit]",
+)
+@click.option(
+    "--input", "source", metavar="FILE", help="Sort this file of benchmark records in its place."
+)
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="The most for records and buffers, which is written to the settings.  [default: a quarter "
+    "of the file, not written]",
+)
+@click.option(
+    "--temp",
+    metavar="DIR,DIR...",
+    help="Folders of temporary files; whether fewer of them do better is tried.",
+)
+@click.option(
+    "--folder",
+    default=".",
+    show_default=True,
+    metavar="DIR",
+    help="On the device of input and output; what is made there is gone afterwards.",
+)
+@click.option(
+    "--objective",
+    type=click.Choice(["time", "energy"]),
+    default="time",
+    show_default=True,
+    help="What is to be least; energy needs --meter.",
+)
+@click.option("--meter", metavar="NAME", help="Of energy: `gordon meter list`.")
+@click.option(
+    "--overwrite",
+    "may_overwrite",
+    is_flag=True,
+    help="The settings may say that an output is overwritten in its place; an interrupted sort "
+    "leaves it broken then.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Of the order of trials.",
+)
+@options.json_out
+@click.option("--plot", metavar="PATH", help="Draw cost against each setting, as PNG, SVG or PDF.")
+def tune(
+    out: str,
+    json_path: str | None,
+    plot: str | None,
+    meter: str | None,
+    temp: str | None,
+    **given: Any,
+) -> None:
+    """Search the settings that sort best on your own devices.
+
+    Defaults first, several times: their deviation is the noise. Then methods, the transfer sizes of
+    the JouleSort paper, and one setting after the other over powers of two; what is better beyond
+    the noise is tried again. At the end best and defaults in turn, and the gain is theirs. Ctrl-C
+    keeps the best so far.
+    """
+    from gordon import picture
+    from gordon.cli import output, sort_tune_view, terminal
+    from gordon.sort import tune as api
+
+    output.check(out, json_path, plot)
+    if plot is not None:
+        picture.check(plot)
+    given["temp"] = tuple(temp.split(",")) if temp is not None else ()
+    if meter is not None:
+        from gordon.energy import named
+        from gordon.sort.tune.trial import metered
+
+        given["meter"] = metered(lambda: named(meter), interval_s=0.1)
+    report = api.tune(out, tell=sort_tune_view.live(terminal.messages()), **given)
+    if plot is not None:
+        from gordon.sort.tune.plot import draw
+
+        draw(report, plot)
+    if json_path is not None:
+        output.write({json_path: json.dumps(report, indent=1) + "\n"})
+    silent = output.STDOUT in (json_path, out)
+    sort_tune_view.show(terminal.messages() if silent else terminal.data(), report, out)

@@ -1,0 +1,70 @@
+"""A search of settings, for people."""
+
+from collections.abc import Callable
+from typing import Any
+
+from gordon.cli.output import STDOUT
+from gordon.cli.terminal import Column, Output
+from gordon.human import duration, figures, short
+from gordon.sort.tune.search import Search, Trial
+from gordon.sort.tune.tune import told
+
+Json = dict[str, Any]
+#: Rows of the table of trials, which JSON has all of.
+MOST = 12
+
+
+def live(console: Output) -> Callable[[Trial, Search], None]:
+    """A line for each trial."""
+
+    def tell(trial: Trial, search: Search) -> None:
+        cost = trial.error or figures(trial.cost or 0.0)
+        best = " <- best so far" if trial.point == search.best and trial.role != "warm-up" else ""
+        left = duration(max(search.left(), 0.0))
+        console.text(
+            f"{trial.number:4d}  {cost:>8}  {trial.role}: {trial.point.label()}{best}; {left} left"
+        )
+
+    return tell
+
+
+def show(console: Output, report: Json, out: str) -> None:
+    """The best points, and what they gain."""
+    unit = "s" if report["objective"] == "time" else "J"
+    groups: dict[str, list[Json]] = {}
+    for trial in report["trials"]:
+        if trial["cost"] is not None and trial["role"] != "warm-up":
+            groups.setdefault(trial["what"], []).append(trial)
+    rows = sorted(
+        (sum(one["cost"] for one in own) / len(own), what, own) for what, own in groups.items()
+    )[:MOST]
+    with_energy = any(own[0]["energy_j"] is not None for _, _, own in rows)
+
+    def mean(own: list[Json], key: str) -> str:
+        known = [one[key] for one in own if one[key] is not None]
+        return figures(sum(known) / len(known)) if known else "-"
+
+    columns = [
+        Column("settings", [what for _, what, _ in rows], wraps=True),
+        Column("trials", [str(len(own)) for _, _, own in rows], right=True),
+        Column("s", [mean(own, "time_s") for _, _, own in rows], right=True),
+        Column("CPU s", [mean(own, "cpu_s") for _, _, own in rows], right=True),
+    ]
+    if with_energy:
+        columns.append(Column("J", [mean(own, "energy_j") for _, _, own in rows], right=True))
+    count = len(report["trials"])
+    console.text(
+        f"{short(report['bytes'], 'B')} sorted {count} times in {duration(report['spent_s'])}, "
+        f"memory {report['memory']}; one trial deviates by {report['noise']:.1%}; all values are "
+        "measured"
+    )
+    console.table(columns)
+    if len(groups) > len(rows):
+        console.text(f"the best {len(rows)} of {len(groups)} settings, by {unit}; --json has all")
+    if report["interrupted"]:
+        console.text("interrupted: the best so far is kept; it was not compared in turn")
+    elif not report["finished"]:
+        console.text("the budget ended before all was tried")
+    console.text(told(report))
+    if out != STDOUT:
+        console.text(f"wrote {out}: {report['chosen']['what']}")

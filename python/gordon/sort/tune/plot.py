@@ -1,0 +1,118 @@
+"""Trials as pictures: the JouleSort paper's figures 6 to 10 on one's own device."""
+
+from collections.abc import Callable
+from statistics import fmean, stdev
+from typing import Any
+
+from gordon import picture
+from gordon.human import binary
+
+Json = dict[str, Any]
+
+
+def draw(report: Json, path: str) -> None:
+    """A panel for each question that trials answer."""
+    picture.check(path)
+    from matplotlib.figure import Figure
+
+    trials = [t for t in report["trials"] if t["cost"] is not None and t["role"] != "warm-up"]
+    rows = ["time_s"] + ["energy_j"] * any(t["energy_j"] is not None for t in trials)
+    figure = Figure(figsize=(15, 3.6 * len(rows)), layout="constrained")
+    panels = figure.subplots(len(rows), 4, squeeze=False)
+    for key, line in zip(rows, panels, strict=True):
+        known = [t for t in trials if t[key] is not None]
+        unit = {"time_s": "time, s", "energy_j": "energy, J"}[key]
+        _transfers(line[0], known, key)
+        _methods(line[1], known, key)
+        _curves(line[2], known, key, "overwrite", "output_transfer", _overwriting)
+        _curves(line[3], known, key, "folders", "temp_transfer", _folders)
+        for panel in line:
+            panel.set_ylabel(unit)
+            panel.set_ylim(bottom=0)
+            panel.grid(alpha=0.3)
+            panel.tick_params(labelsize="x-small")
+    titles = ("transfer sizes", "method", "output overwritten, or made anew", "temp folders")
+    for panel, title in zip(panels[0], titles, strict=True):
+        panel.set_title(title, fontsize="medium")
+    megabytes = f"{report['bytes'] / 1e6:,.0f} MB"
+    figure.suptitle(f"{megabytes}, memory {report['memory']}; measured", fontsize="medium")
+    picture.save(figure, path)
+
+
+def _bars(groups: dict[int, list[float]]) -> tuple[list[int], list[float], list[float]]:
+    """Means and deviations, in order."""
+    keys = sorted(groups)
+    return (
+        keys,
+        [fmean(groups[one]) for one in keys],
+        [stdev(groups[one]) if len(groups[one]) > 1 else 0.0 for one in keys],
+    )
+
+
+def _sizes(panel: Any, groups: dict[int, list[float]], label: str) -> None:
+    keys, means, errors = _bars(groups)
+    panel.errorbar(keys, means, yerr=errors, marker="o", markersize=4, capsize=3, label=label)
+
+
+def _axis(panel: Any, what: str) -> None:
+    from matplotlib.ticker import FuncFormatter, NullLocator
+
+    panel.set_xscale("log", base=2)
+    panel.xaxis.set_major_formatter(FuncFormatter(lambda size, _: binary(int(size))))
+    panel.xaxis.set_minor_locator(NullLocator())
+    panel.set_xlabel(what)
+    if panel.get_legend_handles_labels()[0]:
+        panel.legend(fontsize="small")
+
+
+def _transfers(panel: Any, trials: list[Json], key: str) -> None:
+    """Figure 9. Sizes differ, and of the rest only what the search had chosen by then."""
+    for name in ("input_transfer", "output_transfer", "temp_transfer"):
+        groups: dict[int, list[float]] = {}
+        for trial in trials:
+            if trial["role"] == name:
+                groups.setdefault(trial["settings"][name], []).append(trial[key])
+        if groups:
+            _sizes(panel, groups, name.removesuffix("_transfer"))
+    _axis(panel, "transfer size")
+
+
+def _methods(panel: Any, trials: list[Json], key: str) -> None:
+    """Figure 6: by the method that was carried out, all else as by default."""
+    groups: dict[str, list[float]] = {}
+    for trial in trials:
+        changed = {k for k, v in trial["settings"].items() if v not in (None, False, 0, "auto")}
+        if changed <= {"method"}:
+            groups.setdefault(trial["plan"]["method"], []).append(trial[key])
+    names = sorted(groups)
+    errors = [stdev(groups[n]) if len(groups[n]) > 1 else 0.0 for n in names]
+    panel.bar(names, [fmean(groups[n]) for n in names], yerr=errors, capsize=3, color="C0")
+
+
+def _overwriting(value: Any) -> str:
+    return "overwritten" if value else "made anew"
+
+
+def _folders(value: Any) -> str:
+    return "all" if value is None else str(value)
+
+
+def _curves(
+    panel: Any, trials: list[Json], key: str, by: str, size: str, name: Callable[[Any], str]
+) -> None:
+    """Figures 8 and 10: a curve for each value, over sizes; the rest as in the best."""
+    figures = [trial for trial in trials if trial["role"] == f"figure-{by}"]
+    if not figures:
+        panel.text(0.5, 0.5, "not tried", ha="center", transform=panel.transAxes, color="0.5")
+        return
+    free = (by, size)
+    rest = {k: v for k, v in figures[0]["settings"].items() if k not in free}
+    curves: dict[Any, dict[int, list[float]]] = {}
+    for trial in trials:
+        settings = trial["settings"]
+        if settings[size] and all(settings[k] == v for k, v in rest.items()):
+            own = curves.setdefault(settings[by], {})
+            own.setdefault(settings[size], []).append(trial[key])
+    for value in sorted(curves, key=str):
+        _sizes(panel, curves[value], name(value))
+    _axis(panel, f"{size.removesuffix('_transfer')} transfer size")

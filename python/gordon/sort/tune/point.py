@@ -1,0 +1,89 @@
+"""A point of the search: settings of a sort that do not change its result."""
+
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from gordon.human import binary
+
+#: What `Point` calls transfers, in the order in which they are searched.
+TRANSFERS = ("output_transfer", "temp_transfer", "input_transfer")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """What is searched. Without any value: what a sort does when nothing is said."""
+
+    method: str = "auto"
+    input_transfer: int | None = None
+    """Bytes; None: chosen by memory. So are the next two."""
+    output_transfer: int | None = None
+    temp_transfer: int | None = None
+    threads: int = 0
+    buffered: bool = False
+    overwrite: bool = False
+    folders: int | None = None
+    """Of the folders of temporary files, the first so many; None: all."""
+
+    def options(self, temp: tuple[str, ...]) -> dict[str, Any]:
+        """Those of `gordon.sort.run`."""
+        found: dict[str, Any] = {"method": self.method, "threads": self.threads}
+        for name in TRANSFERS:
+            size = getattr(self, name)
+            if size is not None:
+                found[name] = f"{size}B"
+        found |= {"buffered": self.buffered, "overwrite": self.overwrite}
+        if temp:
+            found["temp"] = temp[: self.folders]
+        return found
+
+    def about(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    def label(self) -> str:
+        """What differs from the defaults."""
+        told = []
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value == field.default:
+                continue
+            name = field.name.removesuffix("_transfer")
+            if field.name in TRANSFERS:
+                told.append(f"{name} {binary(value)}")
+            elif value is True:
+                told.append(name)
+            elif field.name == "method":
+                told.append(value)
+            else:
+                told.append(f"{value} {name}")
+        return ", ".join(told) or "defaults"
+
+    def to(self, **changes: Any) -> "Point":
+        """With other values."""
+        return replace(self, **changes)
+
+
+def toml(point: Point, temp: tuple[str, ...], memory: str | None, head: list[str]) -> str:
+    """The file that `gordon sort --config` takes, after a head of comments."""
+    lines = [f"# {line}".rstrip() for line in head]
+    if memory is not None:
+        lines.append(f"memory = {quoted(memory)}")
+    if temp:
+        lines.append(f"temp = [{', '.join(quoted(one) for one in temp[: point.folders])}]")
+    lines.append(f"method = {quoted(point.method)}")
+    lines.append(f"threads = {point.threads}")
+    lines.append(f'mode = "{"buffered" if point.buffered else "direct"}"')
+    lines.append(f"overwrite = {str(point.overwrite).lower()}")
+    sizes = [(name, getattr(point, name)) for name in sorted(TRANSFERS)]
+    if any(size is not None for _, size in sizes):
+        lines += ["", "[transfers]"]
+    for name, size in sizes:
+        if size is not None:
+            lines.append(f'{name.removesuffix("_transfer")} = "{binary(size).replace(" ", "")}"')
+    return "\n".join(lines) + "\n"
+
+
+def quoted(text: str) -> str:
+    """A basic string of TOML."""
+    plain = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c >= " " and c != "\x7f" else f"\\u{ord(c):04x}" for c in plain) + '"'

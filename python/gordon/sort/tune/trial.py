@@ -1,0 +1,115 @@
+"""Trials: sorts of a file on the devices that are to be tuned for, and what they took."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from gordon import sort
+from gordon._core import GordonError
+from gordon.energy.meter import Meter
+from gordon.energy.series import Span
+from gordon.energy.session import Session
+from gordon.energy.work import Usage
+from gordon.sort.tune.point import Point
+
+#: Runs work and tells the joules that were drawn meanwhile.
+Metered = Callable[[Callable[[], Any]], float | None]
+
+
+def metered(meter: Callable[[], Meter], interval_s: float) -> Metered:
+    """By a meter, a new one each time."""
+
+    def run(work: Callable[[], Any]) -> float | None:
+        def timed() -> Usage:
+            begin = time.monotonic()
+            work()
+            return Usage(Span(begin, time.monotonic()), 0, 0, 0, 0, 0)
+
+        with Session([meter()], interval_s) as session:
+            used = session.run(timed)
+        for error in session.failed():
+            raise error
+        return session.samplers[0].series.energy(used.span)
+
+    return run
+
+
+def forget(path: Path) -> None:
+    """The page cache keeps none of it: a trial begins cold."""
+    try:
+        file = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return
+    try:
+        os.fsync(file)
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(file)
+
+
+class Trials:
+    """Sorts one file again and again."""
+
+    def __init__(
+        self,
+        source: Path,
+        folder: Path,
+        *,
+        memory: str | None,
+        temp: tuple[str, ...],
+        seed: int,
+        meter: Metered | None = None,
+        objective: str = "time",
+    ) -> None:
+        if objective == "energy" and meter is None:
+            raise GordonError("energy needs a meter", "--meter NAME: `gordon meter list`")
+        self.source, self.output = source, folder / "out"
+        self.given: dict[str, Any] = {"seed": seed}
+        if memory is not None:
+            self.given["memory"] = memory
+        self.temp = temp
+        self.meter = meter
+        self.objective = objective
+
+    def measure(self, point: Point, role: str) -> tuple[float, dict[str, Any]]:
+        """What the objective says, and the rest."""
+        if point.overwrite and not self.output.exists():
+            # It overwrites what a sort of its kind left.
+            self._sort(point.to(overwrite=False))
+        if not point.overwrite:
+            self.output.unlink(missing_ok=True)
+        for path in (self.source, self.output):
+            forget(path)
+        reports: list[dict[str, Any]] = []
+        joules: float | None = None
+        if self.meter is None:
+            reports.append(self._sort(point))
+        else:
+            joules = self.meter(lambda: reports.append(self._sort(point)))
+        (report,) = reports
+        cost = report["time_s"] if self.objective == "time" else joules
+        if cost is None:
+            raise GordonError("the meter told nothing in a trial", "more records, or a quicker one")
+        keys = ("plan", "phases", "direct", "passes", "temp_bytes", "peak_resident_bytes")
+        return cost, {
+            "time_s": report["time_s"],
+            "cpu_s": report["cpu_user_s"] + report["cpu_system_s"],
+            "energy_j": joules,
+            **{key: report[key] for key in keys},
+        }
+
+    def _sort(self, point: Point) -> dict[str, Any]:
+        options = self.given | point.options(self.temp)
+        return sort.run(self.source, self.output, **options).report
+
+    def check(self, config: Path, checksum: str | None) -> None:
+        """Sorts as the file of settings says, and looks at what comes out."""
+        memory = {} if "memory" not in self.given else {"memory": self.given["memory"]}
+        sort.run(self.source, self.output, config=config, **memory)
+        found = sort.validate(self.output, checksum=checksum)
+        if not found["in_order"] or found["all_there"] is False:
+            raise GordonError(
+                "the tuned settings do not sort: this is an error of gordon", "report it"
+            )

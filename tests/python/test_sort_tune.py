@@ -1,0 +1,272 @@
+"""`gordon sort tune`: the search on devices that are formulas, and one real search."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from math import log2
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gordon import GordonError, sort
+from gordon.sort.run import settings
+from gordon.sort.tune import plot, tune
+from gordon.sort.tune.point import Point, toml
+from gordon.sort.tune.search import BASE, PAIRS, Search, Space
+from gordon.sort.tune.trial import Trials
+
+from conftest import Run
+
+Cost = Callable[[Point], float]
+
+
+class Device:
+    """Sorts take what a formula says, times noise of a seed; time passes as they say."""
+
+    def __init__(self, cost: Cost, noise: float = 0.0) -> None:
+        self.now = 0.0
+        self.cost = cost
+        self.noise = random.Random(7), noise
+        self.asked: list[Point] = []
+        self.interrupt_at: int | None = None
+
+    def measure(self, point: Point, role: str) -> tuple[float, dict[str, Any]]:
+        self.asked.append(point)
+        if self.interrupt_at == len(self.asked):
+            raise KeyboardInterrupt
+        stream, deviation = self.noise
+        took = self.cost(point) * stream.gauss(1, deviation)
+        self.now += took
+        return took, {"time_s": took}
+
+    def search(self, budget_s: float = 1e6, seed: int = 0, **changes: Any) -> Search:
+        space = Space(
+            starts=[Point(input_transfer=1 << 20, output_transfer=4 << 20)],
+            methods=["one-pass", "distribute", "merge"],
+            most_transfer=1 << 26,
+            threads=[1, 2],
+            folders=[1],
+        )
+        return Search(
+            self.measure,
+            replace(space, **changes),
+            budget_s=budget_s,
+            clock=lambda: self.now,
+            seed=seed,
+        )
+
+
+def bowl(point: Point) -> float:
+    """Least at 2 MiB out, 512 KiB for temporary files and by merging."""
+    out = log2(point.output_transfer or 1 << 25) - 21
+    temp = log2(point.temp_transfer or 1 << 25) - 19
+    return 10 + abs(out) / 4 + abs(temp) / 4 + (point.method != "merge")
+
+
+def test_the_least_of_a_formula_is_found_between_the_coarse_steps() -> None:
+    search = Device(bowl).search()
+    search.run()
+    assert search.finished
+    best = search.best
+    assert (best.method, best.output_transfer, best.temp_transfer) == ("merge", 1 << 21, 1 << 19)
+    gain = search.gain()
+    assert gain["compared"] == "in turn"
+    assert gain["pairs"] == PAIRS[1]
+    assert gain["beyond_noise"]
+    assert gain["gain"] == pytest.approx(1 - 10 / bowl(Point()))
+    assert gain["deviation"] == pytest.approx(0, abs=1e-12)
+
+
+def test_noise_alone_gains_nothing() -> None:
+    """A device on which no setting matters: at 95 % on both sides, one search in 40 may err."""
+    found = []
+    for seed in range(20):
+        device = Device(lambda point: 10.0, noise=0.1)
+        device.noise = random.Random(seed), 0.1
+        search = device.search()
+        search.run()
+        found.append(search.gain()["beyond_noise"])
+        # The pooled deviation is near the true one.
+        assert search.noise() == pytest.approx(0.1, rel=0.4)
+    assert sum(found) <= 2
+
+
+def test_a_gain_beyond_the_noise_is_found_within_it() -> None:
+    device = Device(lambda point: 10.0 if point.buffered else 20.0, noise=0.05)
+    search = device.search()
+    search.run()
+    gain = search.gain()
+    assert search.best.buffered
+    assert gain["beyond_noise"]
+    assert gain["gain"] == pytest.approx(0.5, abs=4 * gain["deviation"])
+
+
+def test_the_same_seed_asks_the_same_and_another_in_another_order() -> None:
+    orders = []
+    for seed in (1, 1, 2):
+        device = Device(bowl)
+        device.search(seed=seed).run()
+        orders.append(device.asked)
+    assert orders[0] == orders[1] != orders[2]
+
+
+@pytest.mark.parametrize("budget", [250.0, 400.0, 600.0])
+def test_the_budget_holds_and_leaves_room_to_compare(budget: float) -> None:
+    device = Device(bowl)
+    search = device.search(budget)
+    search.run()
+    assert not search.finished
+    # What is begun ends.
+    assert device.now <= budget + 2 * bowl(Point())
+    assert sum(trial.role == "compare" for trial in search.trials) >= 2 * PAIRS[0]
+
+
+def test_a_setting_that_fails_is_told_and_left() -> None:
+    def cost(point: Point) -> float:
+        if point.method == "one-pass":
+            raise GordonError("one pass needs 3GB of memory", "--memory")
+        return bowl(point)
+
+    search = Device(cost).search()
+    search.run()
+    failed = [trial for trial in search.trials if trial.error]
+    assert [trial.point for trial in failed] == [Point(method="one-pass")]
+    assert failed[0].about()["cost"] is None
+
+
+def test_defaults_that_fail_end_it() -> None:
+    def cost(point: Point) -> float:
+        raise GordonError("in: no such file", "")
+
+    with pytest.raises(GordonError, match="no such file"):
+        Device(cost).search().run()
+
+
+def test_overwriting_is_chosen_only_where_it_may_be() -> None:
+    for may in (False, True):
+        search = Device(lambda p: 5.0 if p.overwrite else 10.0).search(may_overwrite=may)
+        search.run()
+        assert search.best.overwrite is may
+        # Tried it is, for the figure.
+        assert any(trial.point.overwrite for trial in search.trials)
+
+
+def test_an_interrupt_keeps_the_best_so_far() -> None:
+    device = Device(bowl)
+    device.interrupt_at = 30
+    search = device.search()
+    search.run()
+    assert search.interrupted
+    assert search.best.method == "merge"
+    gain = search.gain()
+    assert gain["compared"] == "not in turn"
+    assert gain["beyond_noise"]
+    # Before the defaults were measured there is nothing to keep.
+    early = Device(bowl)
+    early.interrupt_at = 1
+    with pytest.raises(KeyboardInterrupt):
+        early.search().run()
+
+
+def test_the_file_of_settings_is_read_back(tmp_path: Path) -> None:
+    point = Point(method="merge", output_transfer=1 << 21, temp_transfer=3 << 10, threads=2)
+    odd = 'a "b" \\c\td'
+    path = tmp_path / "tuned.toml"
+    path.write_text(toml(point.to(buffered=True, folders=1), (odd, "y"), "2GB", ["first", ""]))
+    read = settings(path, {})
+    assert read["transfers"] == {"input": None, "output": "2MiB", "temp": "3KiB"}
+    assert read["temp"] == [odd]
+    assert (read["method"], read["mode"], read["threads"]) == ("merge", "buffered", 2)
+    assert read["memory"] == "2GB"
+
+
+def test_energy_is_what_a_meter_says(tmp_path: Path) -> None:
+    source = tmp_path / "in"
+    sort.generate(source, records=20_000)
+
+    def meter(work: Callable[[], Any]) -> float:
+        work()
+        return 42.0
+
+    given: dict[str, Any] = {"memory": "4MiB", "temp": (), "seed": 0, "objective": "energy"}
+    with pytest.raises(GordonError, match="energy needs a meter"):
+        Trials(source, tmp_path, **given)
+    trials = Trials(source, tmp_path, meter=meter, **given)
+    cost, facts = trials.measure(Point(), "defaults")
+    assert cost == facts["energy_j"] == 42.0
+    assert facts["time_s"] > 0
+    assert facts["cpu_s"] > 0
+
+
+def test_a_real_search(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("work", "t1", "t2"):
+        (tmp_path / name).mkdir()
+    words = "sort tune --budget 6s --records 20000 --seed 3 -o tuned.toml --json r.json"
+    made = run(*words.split(), "--folder", "work", "--temp", "t1,t2", "--plot", "p.png")
+    assert made.status == 0, made.err
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert [trial["trial"] for trial in report["trials"]] == [
+        *range(1, len(report["trials"]) + 1),
+    ]
+    assert report["checked"]
+    assert report["bytes"] == 2_000_000
+    good = [trial for trial in report["trials"] if trial["error"] is None]
+    assert len(good) > BASE
+    assert all(trial["cpu_s"] > 0 and trial["phases"] for trial in good)
+    asked = {trial["settings"]["output_transfer"] for trial in good}
+    sizes = {trial["plan"]["output_transfer"] for trial in good}
+    assert len(asked) > 1
+    assert len(sizes) > 1
+    # Nothing is left behind, and the file does what it is for.
+    assert not list((tmp_path / "work").iterdir())
+    sort.generate(tmp_path / "in", records=1000)
+    again = run("sort", "--config", "tuned.toml", "in", "out")
+    assert again.status == 0, again.err
+    assert sort.validate(tmp_path / "out")["in_order"]
+    told = "gain over the defaults" if report["gain"]["beyond_noise"] else "no gain beyond noise"
+    assert told in (tmp_path / "tuned.toml").read_text()
+    assert told in made.out
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(GordonError, match="no kind of picture"):
+        plot.draw(report, "p.txt")
+
+
+def test_ctrl_c_keeps_what_is_best_and_leaves_no_files(tmp_path: Path) -> None:
+    words = "sort tune --budget 5min --records 200000 -o tuned.toml --json r.json".split()
+    with subprocess.Popen(
+        [sys.executable, "-m", "gordon", *words],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "method:" in line:
+                process.send_signal(signal.SIGINT)
+                break
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert "interrupted: the best so far is kept" in out
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["interrupted"]
+    assert not report["checked"]
+    assert settings(tmp_path / "tuned.toml", {})["mode"] == "direct"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.json", "tuned.toml"]
+
+
+def test_errors_before_anything_is_made(tmp_path: Path) -> None:
+    with pytest.raises(GordonError, match="no such folder"):
+        tune(tmp_path / "t.toml", folder=tmp_path / "none")
+    with pytest.raises(GordonError, match="of room"):
+        tune(tmp_path / "t.toml", folder=tmp_path, records=10**13)
+    (tmp_path / "empty").touch()
+    with pytest.raises(GordonError, match="empty"):
+        tune(tmp_path / "t.toml", folder=tmp_path, source=tmp_path / "empty")
+    assert [path.name for path in tmp_path.iterdir()] == ["empty"]
