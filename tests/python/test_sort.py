@@ -153,7 +153,7 @@ def test_several_files_are_one_input(run: Run) -> None:
         (("in", "out", "-z"), "--zero-terminated is of lines", 1),
         (("in", "out", "--preset", "9Z"), "9Z", 1),
         (("in", "out", "--temp", "none"), "none", 1),
-        (("in", "none/out"), "none/out", 1),
+        (("in", "none/out"), "none: there is no such folder", 1),
         (("in", "out", "--input-transfer", "1KiB"), "transfer size of the input", 1),
         (("in", "out", "--json", "none/x"), "no folder none", 1),
         (("in", "in", "--overwrite"), "it is the input too", 1),
