@@ -151,8 +151,8 @@ def other() -> None:
     table(["output", *HEAD], [[way, *cells(row)] for way, row in ways.items()])
     over, kept, trimmed = (ways[way]["seconds"] for way in WAYS)
     print(
-        f"Here overwriting takes {over / trimmed - 1:+.0%} of the time with the old one trimmed, "
-        f"and keeping it {kept / trimmed - 1:+.0%}: how much overwriting costs is the device's.\n"
+        f"Here the time over that with the old one trimmed is {over / trimmed - 1:+.0%} where it is "
+        f"overwritten, and {kept / trimmed - 1:+.0%} where it is kept: how much overwriting costs is the device's.\n"
     )
 
 
