@@ -151,8 +151,9 @@ def other() -> None:
     table(["output", *HEAD], [[way, *cells(row)] for way, row in ways.items()])
     over, kept, trimmed = (ways[way]["seconds"] for way in WAYS)
     print(
-        f"Here the time over that with the old one trimmed is {over / trimmed - 1:+.0%} where it is "
-        f"overwritten, and {kept / trimmed - 1:+.0%} where it is kept: how much overwriting costs is the device's.\n"
+        f"Here the time over that with the old one trimmed is {over / trimmed - 1:+.0%} where it "
+        f"is overwritten, and {kept / trimmed - 1:+.0%} where it is kept: how much overwriting "
+        "costs is the device's.\n"
     )
 
 
