@@ -29,6 +29,7 @@ from typing import Any
 
 from gordon import cache
 from gordon._core import parse_bytes
+from gordon.cache import tiered, web
 
 #: Runs of each; the cheapest counts.
 REPEAT = 3
@@ -47,7 +48,11 @@ THEIRS = {
 #: What is to be twice as fast.
 GOALS = ("lru", "s3-fifo")
 #: DRAM and flash of two levels, which are to be as fast as libCacheSim's LRU is with that DRAM.
-LEVELS = ("128MiB", "1GiB")
+LEVELS = (("16MiB", "128MiB"), ("128MiB", "1GiB"))
+#: DRAM and flash of a cache of small objects: those of Kangaroo's simulator in docs/design.
+SMALL = ("3MiB", "61MiB")
+#: Requests that are generated.
+GENERATED = 1_000_000
 
 
 def make(path: Path, requests: int) -> None:
@@ -94,11 +99,24 @@ def ours(trace: Path, size: str, policy: str) -> int:
     return int(told["misses"])
 
 
-def two_levels(trace: Path) -> int:
+def two_levels(trace: Path, dram: str, flash: str) -> int:
     """The same of FlashCache, timing, power and wear included."""
-    dram, flash = LEVELS
     told = cache.replay(trace, policy="flashcache", dram=dram, flash=flash, format="oracleGeneral")
     return int(told["misses"])
+
+
+def small_objects(trace: Path, layout: str) -> int:
+    """The same of a cache of small objects, the flash beneath included."""
+    dram, flash = SMALL
+    told = tiered.replay(trace, dram=dram, flash=flash, layout=layout, format="oracleGeneral")
+    return int(told["misses"])
+
+
+def generated(workload: str) -> int:
+    """Requests of a generated load, written to a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = web.generate(workload, Path(folder) / "web.parquet", requests=GENERATED)
+    return int(made["requests"])
 
 
 def theirs(trace: Path, size: str, policy: str) -> int:
@@ -122,18 +140,28 @@ def main() -> None:
         for size in sizes:
             for policy in THEIRS:
                 misses, took = best(partial(ours, trace, size, policy))
-                line = f"{size} {policy}: misses {misses / requests:.4f}, "
-                line += f"{requests / took / 1e6:.1f} M a CPU second"
+                line = f"{size} {policy}: " + rate(misses, requests, took)
                 if peer:
                     line += beside(trace, size, policy, misses, requests / took)
                 print(line, flush=True)
-        misses, took = best(partial(two_levels, trace))
-        line = f"flashcache {LEVELS[0]} + {LEVELS[1]}: misses {misses / requests:.4f}, "
-        line += f"{requests / took / 1e6:.1f} M a CPU second"
-        if peer:
-            _, other = best(partial(theirs, trace, LEVELS[0], "lru"))
-            line += f"; libCacheSim's LRU {requests / other / 1e6:.1f} M: {other / took:.2f} times"
-        print(line, flush=True)
+        for dram, flash in LEVELS:
+            misses, took = best(partial(two_levels, trace, dram, flash))
+            line = f"flashcache {dram} + {flash}: " + rate(misses, requests, took)
+            if peer:
+                _, other = best(partial(theirs, trace, dram, "lru"))
+                line += f"; libCacheSim's LRU {requests / other / 1e6:.1f} M: "
+                line += f"{other / took:.2f} times"
+            print(line, flush=True)
+        for layout in tiered.LAYOUTS:
+            misses, took = best(partial(small_objects, trace, layout))
+            print(f"tiered {layout} {' + '.join(SMALL)}: " + rate(misses, requests, took))
+    for workload in ("surge", "specweb99"):
+        count, took = best(partial(generated, workload))
+        print(f"generate {workload}: {count / took / 1e6:.2f} M requests a CPU second", flush=True)
+
+
+def rate(misses: int, requests: int, took: float) -> str:
+    return f"misses {misses / requests:.4f}, {requests / took / 1e6:.1f} M a CPU second"
 
 
 def beside(trace: Path, size: str, policy: str, misses: int, rate: float) -> str:

@@ -25,7 +25,7 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("gordon")
-    if name in ("cache", "energy", "flash", "sort", "storage", "survey"):
+    if name in ("cache", "energy", "flash", "joulesort", "sort", "storage", "survey"):
         from importlib import import_module
 
         return import_module(f"gordon.{name}")

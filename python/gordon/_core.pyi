@@ -55,6 +55,9 @@ def flashcache_sweep(configs: str, tick: Callable[[int, int], None] | None = Non
 def tiered_run(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...
 def cache_sweep(configs: str, tick: Callable[[int, int], None] | None = None) -> str: ...
 def cache_curve(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...
+def tables_write(tables: str, folder: str) -> None:
+    """Each as NAME.parquet: `[[name, [[column, [value, ...]], ...]], ...]`, as JSON."""
+
 def cache_policies() -> list[tuple[str, str, str]]:
     """Name, what goes next, what it follows."""
 

@@ -13,18 +13,19 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Room: the rooms it may use. What is not listed here may not be.
 ARROWS: dict[str, set[str]] = {
     "units": set(),
+    "pages": set(),
     "des": {"units"},
     "nand": {"units"},
     "ftl": {"nand", "units"},
     "cache": {"units"},
     "trace": {"units"},
-    "device": {"des", "ftl", "nand", "units"},
+    "device": {"des", "ftl", "nand", "pages", "units"},
     "replay": {"cache", "device", "ftl", "nand", "trace", "units"},
     "cluster": {"device", "replay", "sort", "trace", "units"},
     "io": {"units"},
     "store": {"ftl", "nand", "units"},
     "nbd": {"device", "nand", "store", "units"},
-    "sort": {"units"},
+    "sort": {"pages", "units"},
     "testkit": {"ftl", "nand", "units"},
     "py": {"cluster", "device", "io", "nbd", "replay", "sort", "store", "trace", "units"},
 }

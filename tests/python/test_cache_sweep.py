@@ -6,9 +6,12 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import struct
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +102,10 @@ def test_a_sweep_is_a_table_and_a_report(made: str, tmp_path: Path, run: Run) ->
     assert f"<td>{lru['miss_ratio']:.4f}</td>" in html
     assert f"<td>{lru['byte_miss_ratio']:.4f}</td>" in html
     assert "SOSP 2023" in html
+    drawn = json.loads(html.split('id="result">')[1].split("</script>")[0])["figures"]
+    assert set(drawn) == {"miss_ratio", "byte_miss_ratio"}
+    assert [line["name"] for line in drawn["miss_ratio"]["data"]] == ["lru", "s3-fifo"]
+    assert drawn["miss_ratio"]["data"][0]["y"][0] == lru["miss_ratio"]
     assert "default-src 'none'" in html
 
 
@@ -197,3 +204,39 @@ def test_a_small_sample_says_so(made: str, run: Run) -> None:
     told = json.loads(ran.out)
     assert told["followed_objects"] == 500
     assert "of them count" in ran.err
+
+
+def test_a_curve_is_a_report(block: str, tmp_path: Path, run: Run) -> None:
+    page = tmp_path / "curve.html"
+    given = (block, "--format", "mqsim", "--dram", "64KiB..512KiB")
+    ran = run("cache", "mrc", *given, "--report", str(page))
+    assert ran.status == 0, ran.err
+    assert f"wrote {page}" in ran.err
+    told = cache.mrc(block, dram="64KiB..512KiB", format="mqsim")
+    html = page.read_text()
+    assert html == cache.html(told)
+    for point in told["points"]:
+        assert f"<td>{point['misses']:,}</td><td>{point['miss_ratio']:.4f}</td>" in html
+    assert "those of a cache, to the last request" in html
+    assert "Mattson" in html
+    assert "default-src 'none'" in html
+    sampled = cache.mrc(block, sample=0.5, format="mqsim")
+    assert f"{sampled['sampled_requests']:,} of {sampled['requests']:,}" in cache.html(sampled)
+    assert "estimates" in cache.html(sampled)
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("levels", [{}, {"flash": "0,2MiB", "set_values": ["cache.ways=4"]}])
+def test_ctrl_c_ends_a_sweep(levels: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "long.bin"
+    some = b"".join(struct.pack("<IQIq", 1, key * key % 9973, 4000, -1) for key in range(20_000))
+    with path.open("wb") as file:
+        for _ in range(100):
+            file.write(some)
+    names = [name for name in NAMES if name != "belady"]
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    begun = time.process_time()
+    with pytest.raises(KeyboardInterrupt):
+        # 2 million requests of eight policies at seven sizes: far longer than that.
+        cache.sweep(path, policies=names, dram="4MiB..256MiB", format="oracleGeneral", **levels)
+    assert time.process_time() - begun < 5

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gordon import GordonError
+from gordon import GordonError, cache
 from gordon.cache import tiered
 
 from conftest import Run
@@ -183,6 +183,7 @@ def test_the_command(run: Run, trace: tuple[Path, list[tuple[int, int]]], tmp_pa
         ({"segment": "1MiB", "layout": "log"}, "1 segments", "smaller segment"),
         ({"set_size": "1000"}, "not whole pages", "4KiB"),
         ({"dram": "2900"}, "filters", "more DRAM"),
+        ({"flash": "20TiB", "layout": "log", "segment": "1MiB"}, "more than 2^32 pages", "less"),
         ({"spare": 0.0}, "stale pages need room", "0.07"),
         ({"threshold": 0}, "not written for nothing", "1 or more"),
     ],
@@ -195,3 +196,25 @@ def test_what_cannot_be(
         tiered.replay(path, **SMALL | options)
     assert what in caught.value.args[0]
     assert hint in caught.value.args[1]
+
+
+def test_it_is_a_report(
+    run: Run, trace: tuple[Path, list[tuple[int, int]]], tmp_path: Path
+) -> None:
+    page = tmp_path / "tiered.html"
+    given = ("--format", "oracleGeneral", "--dram", "256KiB", "--flash", "16MiB")
+    ran = run("cache", "tiered", str(trace[0]), *given, "--report", str(page))
+    assert ran.status == 0, ran.err
+    assert f"wrote {page}" in ran.err
+    told = tiered.replay(trace[0], dram="256KiB", flash="16MiB", format="oracleGeneral")
+    html = page.read_text()
+    assert html == cache.html(told)
+    for level in told["levels"]:
+        assert f"<td>{level['hits']:,}</td>" in html
+    assert f"<td>{told['misses']:,}</td>" in html
+    drawn = json.loads(html.split('id="result">')[1].split("</script>")[0])["figures"]
+    parts = [bar["y"] for bar in drawn["found"]["data"]]
+    assert [sum(each) for each in zip(*parts, strict=True)] == pytest.approx([1, 1])
+    programmed = told["written_bytes"] * told["device_write_amplification"]
+    assert drawn["written"]["data"][0]["y"][-1] == programmed > told["written_bytes"]
+    assert "default-src 'none'" in html

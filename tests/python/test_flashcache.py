@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gordon import GordonError, cache
+from gordon import GordonError, cache, disk
 from gordon.cache import flashcache, server
 
 from conftest import Run, mqsim
@@ -127,6 +127,35 @@ def test_objects_take_whole_pages(tmp_path: Path) -> None:
     assert far["backend"]["kind"] == "origin"
     assert far["levels"]["backend"]["latency_us"]["min"] > 20_000
     assert far["misses"] == told["misses"]
+    below = replay(path, "2MiB", "4MiB", backend="sata-7200-1tb")
+    assert below["misses"] == told["misses"]
+    head = below["backend"]["head"]
+    assert head["places"] == "objects in the order in which they are first asked for"
+    assert sum(head["mechanism_s"].values()) == pytest.approx(below["simulated_s"])
+    assert head["positionings"] > 0
+    # 700 objects of a page or three lie within 4 MB: most are read ahead.
+    assert head["read_ahead_hits"] > 0.9 * below["backend"]["reads"]
+    assert below["levels"]["backend"]["latency_us"]["mean"] < 1000
+
+
+def test_a_simulated_disk_below_is_the_disk(web: str, tmp_path: Path, run: Run) -> None:
+    """Misses wait less for one that turns twice as fast."""
+    table = disk.text("sata-7200-1tb")
+    (tmp_path / "own.toml").write_text(table.replace("value = 7200,", "value = 14400,"))
+    args = ("cache", "replay", web, "--policy", "flashcache", "--dram", "2MiB", "--flash", "4MiB")
+    means = []
+    for name in ("sata-7200-1tb", str(tmp_path / "own.toml")):
+        ran = run(*args, "--backend", name, "--json", "-")
+        assert ran.status == 0, ran.err
+        told = json.loads(ran.out)
+        assert "times sent somewhere" in ran.err
+        means.append(told["levels"]["backend"]["latency_us"]["mean"])
+        assert told["levels"]["dram"]["requests"] > 0
+    assert means[1] < means[0]
+    ran = run(*args, "--backend", "sata-7200-1bt")
+    assert (ran.status, "try: `sata-7200-1tb`" in ran.err) == (1, True), ran.err
+    ran = run(*args, "--backend", "nowhere.toml")
+    assert (ran.status, "nowhere.toml" in ran.err) == (1, True), ran.err
 
 
 def test_a_real_trace() -> None:

@@ -95,6 +95,14 @@ def test_a_counter_for_root_alone_says_what_to_do(tmp_path: Path) -> None:
         find.named("rapl", tmp_path)
 
 
+def test_what_cannot_be_read_hides_no_other_meter(tmp_path: Path) -> None:
+    proc(tmp_path, 0, 0)
+    (zone(tmp_path, "0", "package-0", 1) / "name").unlink()
+    found = find.candidates(tmp_path)
+    assert "intel-rapl:0" in missing(found, "rapl").why
+    assert there(found, "model").how == "modelled"
+
+
 def test_amd_counters_are_estimates(tmp_path: Path) -> None:
     zone(tmp_path, "0", "package-0", 1)
     write(tmp_path / "proc", cpuinfo="vendor_id\t: AuthenticAMD")

@@ -70,6 +70,9 @@ def test_power_of_a_counter_spans_steps_of_it() -> None:
     # The step at 0.1001 is told from 0 on: alone it would be 5,000 W.
     assert watts[2] == pytest.approx(1.5 / 0.1001)
     assert watts[3] == pytest.approx(10)
+    assert counter.last() == watts[3]
+    assert series("power", (0, 7), (1, 9)).last() == 9
+    assert series("energy", (0, 7)).last() is None
 
 
 def test_no_samples_no_energy() -> None:
@@ -192,10 +195,13 @@ def rapl(root: Path) -> Path:
 
 def test_a_command_beside_a_counter_that_goes_round(tmp_path: Path) -> None:
     counter = rapl(tmp_path) / "energy_uj"
-    work = f"echo 57000000 >{counter}; sleep 0.3; exit 4"
-    done = energy.record(["sh", "-c", work], idle_s=0, tail_s=0, root=tmp_path)
+    new = tmp_path / "new"
+    move = f"sleep 0.2; mv {new} {counter}; sleep 0.2"
+    work = f"echo 57000000 >{new}; {move}; exit 4"
+    done = energy.record(["sh", "-c", work], interval_s=0.02, idle_s=0, tail_s=0, root=tmp_path)
     (meter,) = done.json["meters"]
-    assert meter["energy_j"]["mean"] == pytest.approx(100, rel=0.05)
+    # The step is in the middle: at both ends of the run samples are level.
+    assert meter["energy_j"]["mean"] == pytest.approx(100, rel=0.001)
     assert (meter["name"], meter["how"]) == ("rapl", "measured")
     assert done.exit_status == 4
     used = done.json["runs"][0]
@@ -207,11 +213,15 @@ def test_a_command_beside_a_counter_that_goes_round(tmp_path: Path) -> None:
 def test_runs_one_after_the_other(tmp_path: Path) -> None:
     counter = rapl(tmp_path) / "energy_uj"
     counter.write_text("0\n")
-    work = f"read n <{counter}; echo $((n + 5000000)) >{counter}; sleep 0.3"
-    done = energy.record(["sh", "-c", work], runs=3, idle_s=0, tail_s=0, records=10, root=tmp_path)
+    new = tmp_path / "new"
+    move = f"sleep 0.2; mv {new} {counter}; sleep 0.2"
+    work = f"read n <{counter}; echo $((n + 5000000)) >{new}; {move}"
+    done = energy.record(
+        ["sh", "-c", work], runs=3, interval_s=0.02, idle_s=0, tail_s=0, records=10, root=tmp_path
+    )
     (meter,) = done.json["meters"]
-    assert [run["energy_j"] for run in meter["runs"]] == pytest.approx([5, 5, 5], rel=0.05)
-    assert meter["energy_j"]["sd"] == pytest.approx(0, abs=0.25)
+    assert [run["energy_j"] for run in meter["runs"]] == pytest.approx([5, 5, 5], rel=0.001)
+    assert meter["energy_j"]["sd"] == pytest.approx(0, abs=0.01)
     wall, power = done.json["wall_s"]["mean"], meter["mean_w"]["mean"]
     assert meter["records_per_joule"]["value"] == pytest.approx(10 / (wall * power))
 
@@ -262,7 +272,7 @@ def test_a_meter_that_ends_in_the_run_is_an_error_unless_another_lives(tmp_path:
 
 def test_a_program_as_wall_meter(tmp_path: Path) -> None:
     wall = "command:while :; do echo 40; sleep 0.05; done"
-    done = energy.record(["sleep", "0.6"], meters=[wall], idle_s=0.3, tail_s=0.2)
+    done = energy.record(["sleep", "0.6"], meters=[wall], idle_s=0.6, tail_s=0.2)
     (meter,) = done.json["meters"]
     assert meter["mean_w"]["mean"] == pytest.approx(40)
     assert meter["energy_j"]["mean"] == pytest.approx(40 * done.json["wall_s"]["mean"])
@@ -295,9 +305,17 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert told["version"]
     assert told["wall_s"]["how"] == "measured"
     assert [meter["how"] for meter in told["meters"]] == ["measured"]
-    replayed = record(tmp_path, "--meter", "replay:log.csv", "--json", "-", "--", "echo", "hi")
-    assert replayed.status == 1
-    assert "no samples" in replayed.err  # its two counts are too near for a power
+
+
+def test_a_log_is_a_meter(tmp_path: Path) -> None:
+    wall = "command:while :; do echo 40; sleep 0.02; done"
+    logged = ("--meter", wall, "-o", "log.csv", "--", "sleep", "0.5")
+    assert record(tmp_path, *logged).status == 0
+    ran = record(tmp_path, "--meter", "replay:log.csv", "--json", "-", "--", "echo", "hi")
+    assert ran.status == 0, ran.err
+    (meter,) = json.loads(ran.out)["meters"]
+    assert meter["how"] == "replayed"
+    assert meter["mean_w"]["mean"] == pytest.approx(40)
 
 
 def test_json_on_stdout_is_alone_there(tmp_path: Path) -> None:

@@ -170,6 +170,15 @@ impl List {
         }
     }
 
+    /// The oldest go, and are forgotten, until no more than so many bytes are left.
+    pub fn trim(&mut self, store: &mut Store, most: u64) {
+        while self.bytes > most {
+            let oldest = self.oldest;
+            self.unlink(store, oldest);
+            store.remove(oldest);
+        }
+    }
+
     /// Makes an entry of it the newest.
     #[inline]
     pub fn renew(&mut self, store: &mut Store, place: u32) {

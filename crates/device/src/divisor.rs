@@ -2,7 +2,7 @@
 
 /// What is divided by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Divisor {
+pub struct Divisor {
     by: u64,
     /// `(2^64 - 1) / by`, rounded down.
     inverse: u64,

@@ -14,3 +14,4 @@ pub mod ssd;
 pub mod stripe;
 
 pub use contract::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
+pub use divisor::Divisor;

@@ -6,8 +6,10 @@ use gordon_replay::cache::flashcache::{self, FlashCacheConfig};
 use gordon_replay::cache::tiered::{self, TieredConfig};
 use gordon_replay::cache::{CacheRunConfig, CurveConfig, curve, policies, run, sweep};
 use gordon_replay::parse::from_json;
+use gordon_replay::results::listed::{self, Listed};
 use gordon_replay::run::Progress;
 use pyo3::prelude::*;
+use std::path::PathBuf;
 
 /// What a cache that `config` (JSON) describes finds in it, as JSON.
 #[pyfunction]
@@ -86,6 +88,14 @@ pub fn tiered_run(
     let config: TieredConfig = from_json(config, "cache").map_err(raise)?;
     let report = watch_runs(py, tick, |progress| tiered::run(&config, progress))?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
+}
+
+/// Writes tables (JSON: names with their columns, these names with a value for each row) into `folder`, as
+/// `NAME.parquet`.
+#[pyfunction]
+pub fn tables_write(py: Python<'_>, tables: &str, folder: PathBuf) -> PyResult<()> {
+    let tables: Listed = from_json(tables, "tables").map_err(raise)?;
+    py.detach(|| listed::write(&tables, &folder)).map_err(raise)
 }
 
 /// Name, what goes next, and what it follows, of each policy.

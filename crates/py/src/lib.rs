@@ -82,6 +82,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cache::flashcache_run, module)?)?;
     module.add_function(wrap_pyfunction!(cache::flashcache_sweep, module)?)?;
     module.add_function(wrap_pyfunction!(cache::tiered_run, module)?)?;
+    module.add_function(wrap_pyfunction!(cache::tables_write, module)?)?;
     module.add_function(wrap_pyfunction!(web::web_generate, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_convert, module)?)?;

@@ -3,7 +3,7 @@
 
 use crate::SortError;
 use crate::file::File;
-use crate::incore::{MOST_CHUNKS, Scratch};
+use crate::incore::{Entries, MOST_CHUNKS, Scratch};
 use crate::memory::{Buffer, PAGE};
 use crate::output::{Output, Writer};
 use crate::partition::Partition;
@@ -143,10 +143,21 @@ impl Budget {
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         let enough = self.changed.wait_while(left, |left| *left < bytes);
         *enough.unwrap_or_else(PoisonError::into_inner) -= bytes;
-        let result = work();
-        *self.left.lock().unwrap_or_else(PoisonError::into_inner) += bytes;
-        self.changed.notify_all();
-        result
+        let _taken = Taken { budget: self, bytes };
+        work()
+    }
+}
+
+/// What a worker has of it; it comes back however the work ends.
+struct Taken<'a> {
+    budget: &'a Budget,
+    bytes: u64,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        *self.budget.left.lock().unwrap_or_else(PoisonError::into_inner) += self.bytes;
+        self.budget.changed.notify_all();
     }
 }
 
@@ -234,7 +245,7 @@ pub fn gather<S: Shape>(
     let (spare, budget) = (Spare::default(), Budget::new(most));
     let work = Work { threads: workers, ..*work };
     work.on_all(|failed| {
-        let (mut scratch, mut entries) = (Scratch::default(), Vec::new());
+        let (mut scratch, mut entries) = (Scratch::default(), Entries::default());
         while let Some(&(blocks, bucket, at)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
             failed.check(work.watch)?;
             budget.with(blocks.iter().map(|block| block.len).sum(), || {

@@ -6,11 +6,11 @@
 //! so that equal keys stay in the order in which they came.
 
 use crate::SortError;
-use crate::memory::want_soon;
 use crate::output::Emitter;
 use crate::partition::Partition;
 use crate::shape::{Depth, PREFIX_BITS, Rest, Shape};
 use crate::stream::Chunk;
+use gordon_pages::want_soon;
 use std::ops::Range;
 
 /// Bits of an entry that say where in a chunk the record starts.
@@ -33,6 +33,8 @@ const AHEAD: usize = 16;
 /// Prefixes taken from a key one after the other before whole keys are compared: what repeats longer than
 /// that is compared as memory is.
 const DEEPEST: u32 = 64;
+/// Entries of a cell: as many as are sorted by insertion.
+const CELL: usize = 8;
 /// So few are compared at once.
 const FEW: usize = 4;
 
@@ -109,6 +111,61 @@ impl Keyed {
     }
 }
 
+/// Entries of a range while they are sorted; what a thread uses again from one to the next.
+#[derive(Default)]
+pub struct Entries {
+    all: Vec<u128>,
+    scattered: Vec<u128>,
+    starts: Vec<u32>,
+}
+
+impl Entries {
+    /// Sorts them: scatters them over cells of equal width, of which each holds a few where keys are spread
+    /// evenly, and sorts each cell.
+    fn sort(&mut self) {
+        let Self { all, scattered, starts } = self;
+        let top = |entry: u128| (entry >> 64) as u64;
+        let count = all.len();
+        let (least, most) = all.iter().fold((u64::MAX, 0), |(least, most), &entry| {
+            (least.min(top(entry)), most.max(top(entry)))
+        });
+        let cells = (count / CELL).next_power_of_two();
+        let width = u64::BITS - most.saturating_sub(least).leading_zeros();
+        if count < 4 * CELL || width == 0 || u32::try_from(count).is_err() {
+            all.sort_unstable();
+            return;
+        }
+        let shift = width.saturating_sub(cells.trailing_zeros());
+        // Below the number of cells.
+        let cell = |entry: u128| ((top(entry) - least) >> shift) as usize;
+        starts.clear();
+        starts.resize(cells + 1, 0);
+        for &entry in &*all {
+            starts[cell(entry) + 1] += 1;
+        }
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        scattered.clear();
+        scattered.resize(count, 0);
+        for &entry in &*all {
+            let next = &mut starts[cell(entry)];
+            scattered[*next as usize] = entry;
+            *next += 1;
+        }
+        std::mem::swap(all, scattered);
+        // Each start is now its cell's end.
+        let mut from = 0;
+        for &end in &starts[..cells] {
+            let end = end as usize;
+            if end > from + 1 {
+                all[from..end].sort_unstable();
+            }
+            from = end;
+        }
+    }
+}
+
 /// Chunks and their entries, all by one partition.
 pub struct Batch<'a, S> {
     shape: &'a S,
@@ -141,27 +198,27 @@ impl<'a, S: Shape> Batch<'a, S> {
     pub fn emit(
         &self,
         ranges: Range<usize>,
-        entries: &mut Vec<u128>,
+        entries: &mut Entries,
         emitter: &mut Emitter<'_, '_>,
     ) -> Result<(), SortError> {
         for range in ranges {
-            entries.clear();
-            self.keyed.iter().for_each(|keyed| entries.extend_from_slice(keyed.of(range)));
+            entries.all.clear();
+            self.keyed.iter().for_each(|keyed| entries.all.extend_from_slice(keyed.of(range)));
             self.order(range, entries);
-            self.gather(entries, emitter)?;
+            self.gather(&entries.all, emitter)?;
         }
         Ok(())
     }
 
-    fn order(&self, range: usize, entries: &mut [u128]) {
+    fn order(&self, range: usize, entries: &mut Entries) {
         let whole = self.shape.is_whole();
         if whole && self.partition.is_single(range) {
             // They lie in the order in which they came.
             return;
         }
-        entries.sort_unstable();
+        entries.sort();
         if !whole {
-            self.order_ties(entries, Depth::default(), DEEPEST);
+            self.order_ties(&mut entries.all, Depth::default(), DEEPEST);
         }
     }
 
@@ -175,9 +232,14 @@ impl<'a, S: Shape> Batch<'a, S> {
             match self.shape.rest(run[0] >> REST, depth) {
                 Rest::Nothing => {}
                 Rest::At(next) if more > 0 && run.len() >= FEW => {
-                    for entry in &mut *run {
-                        let prefix = self.shape.prefix_at(self.record(*entry), next);
-                        *entry = prefix << REST | *entry & ((1 << REST) - 1);
+                    for at in 0..run.len() {
+                        if let Some(&soon) = run.get(at + AHEAD) {
+                            let (bytes, start) = self.place(soon);
+                            want_soon(bytes.get(start + next.bytes()..).unwrap_or_default());
+                        }
+                        let (bytes, start) = self.place(run[at]);
+                        let prefix = self.shape.prefix_from(bytes, start, next);
+                        run[at] = prefix << REST | run[at] & ((1 << REST) - 1);
                     }
                     run.sort_unstable();
                     self.order_ties(run, next, more - 1);
@@ -204,11 +266,36 @@ impl<'a, S: Shape> Batch<'a, S> {
         for (at, &entry) in entries.iter().enumerate() {
             if let Some(&soon) = entries.get(at + AHEAD) {
                 let (bytes, start) = self.place(soon);
-                want_soon(bytes, start);
-                want_soon(bytes, start + 64);
+                want_soon(&bytes[start..]);
+                want_soon(bytes.get(start + 64..).unwrap_or_default());
             }
             emitter.push(self.record(entry))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn entries_are_sorted(
+            wide in prop::collection::vec(any::<u128>(), 0..300),
+            narrow in prop::collection::vec(0u128..50, 0..300),
+            shift in 0u32..120,
+        ) {
+            let mut entries = Entries { all: wide, ..Entries::default() };
+            entries.all.extend(narrow.iter().map(|entry| entry << shift));
+            let mut expected = entries.all.clone();
+            expected.sort_unstable();
+            entries.sort();
+            prop_assert_eq!(&entries.all, &expected);
+            // And again, with what it left.
+            entries.sort();
+            prop_assert_eq!(entries.all, expected);
+        }
     }
 }

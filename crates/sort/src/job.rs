@@ -246,7 +246,8 @@ impl Job {
         let (extents, partial) = self.extents(shape)?;
         let work = &Work { shape, queue, watch, threads, seed: self.settings.seed };
         let bytes: u64 = extents.iter().map(|extent| extent.len).sum();
-        let (sample, record) = work.sample(&extents)?;
+        let (shape, sample, record) = work.sample(&extents)?;
+        let (shape, work) = (&shape, &Work { shape: &shape, ..*work });
         let memory = self.settings.memory.map_or_else(available, |memory| Ok(memory.0))?;
         let Settings { method, ref transfers, .. } = self.settings;
         let plan = |method| Plan::new(method, bytes, record, memory, threads, transfers);
@@ -383,8 +384,9 @@ impl Job {
             .iter()
             .map(|block| Extent { file: block.file.clone(), offset: block.offset, len: block.len })
             .collect();
-        let (sample, _) = work.sample(&extents)?;
-        let Work { shape, queue, watch, .. } = *work;
+        let (shape, sample, _) = work.sample(&extents)?;
+        let (shape, work) = (&shape, &Work { shape: &shape, ..*work });
+        let Work { queue, watch, .. } = *work;
         let mut stream = Stream::new(shape, queue, watch, extents, limits.transfer, 2);
         watch.total.fetch_add(2 * bucket.bytes, Ordering::Relaxed);
         let (mut runs, _) = merge::runs(work, &mut stream, sample, limits, (writer, space))?;

@@ -7,7 +7,7 @@ use crate::distribute::Space;
 use crate::one_pass::Loaded;
 use crate::output::{Emitter, Output, Writer};
 use crate::partition::Partition;
-use crate::shape::Shape;
+use crate::shape::{Depth, Rest, Shape};
 use crate::stream::{Chunk, Extent, Stream};
 use crate::work::Work;
 
@@ -59,7 +59,7 @@ fn before<S: Shape>(shape: &S, heads: &[Head<'_, S>], a: usize, b: usize) -> boo
     if x.prefix != y.prefix {
         return x.prefix < y.prefix;
     }
-    if x.prefix == ENDED || shape.is_whole() {
+    if x.prefix == ENDED || shape.rest(x.prefix, Depth::default()) == Rest::Nothing {
         return a < b;
     }
     shape.compare(x.record(), y.record()).then(a.cmp(&b)).is_lt()

@@ -9,8 +9,8 @@ use crate::partition::Partition;
 use crate::shape::Shape;
 use crate::stream::{Chunk, Stream};
 use crate::work::{Failed, Work};
-use std::sync::mpsc::sync_channel;
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 /// Chunks and their entries.
@@ -32,8 +32,9 @@ impl Loaded {
         let slots: Mutex<Vec<Option<(Chunk, Keyed)>>> = Mutex::default();
         // A chunk each that waits is enough; more would not be read sooner.
         let (sender, receiver) = sync_channel::<(usize, Chunk)>(work.threads);
-        let receiver = Mutex::new(receiver);
-        let scatter = || {
+        // The threads alone hold it: where they have died, nobody waits for them.
+        let receiver = Arc::new(Mutex::new(receiver));
+        let scatter = |receiver: Arc<Mutex<Receiver<_>>>| {
             let mut scratch = Scratch::default();
             loop {
                 let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -48,15 +49,18 @@ impl Loaded {
         };
         thread::scope(|scope| {
             for _ in 0..work.threads {
-                scope.spawn(scatter);
+                let receiver = receiver.clone();
+                scope.spawn(|| scatter(receiver));
             }
+            drop(receiver);
             let (mut bytes, mut number) = (0, 0);
             while bytes < most && number < MOST_CHUNKS {
                 match stream.next() {
                     Ok(Some(chunk)) => {
                         bytes += chunk.len() as u64;
-                        // The receiver outlives this.
-                        let _ = sender.send((number, chunk));
+                        if sender.send((number, chunk)).is_err() {
+                            break;
+                        }
                         number += 1;
                     }
                     Ok(None) => break,

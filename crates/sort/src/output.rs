@@ -46,12 +46,13 @@ impl<'a> Writer<'a> {
     /// Keeps what came back.
     fn keep(&self, back: &mut Back, done: Done) -> Result<(), SortError> {
         self.under_way.fetch_sub(1, Ordering::Relaxed);
-        done.result?;
-        self.watch.step(done.part.len() as u64);
-        // One for a single long record was made beside the others.
+        // One for a single long record was made beside the others. Others may wait for one of a failed
+        // write.
         if done.buffer.len() == self.transfer {
             back.spare.push(done.buffer);
         }
+        done.result?;
+        self.watch.step(done.part.len() as u64);
         Ok(())
     }
 
@@ -207,24 +208,34 @@ impl<'o, 'a> Emitter<'o, 'a> {
         let (from, to) = (self.from, self.to);
         let (first, last) = (from.next_multiple_of(PAGE).min(to), to - to % PAGE);
         let output = self.output;
-        output.edge(self.base + from as u64, &buffer.get()[from..first])?;
-        if last < first {
-            // All of it lay within one page.
-            output.writer.give_back(buffer);
-            return Ok(());
-        }
-        output.edge(self.base + last as u64, &buffer.get()[last..to])?;
-        if first == last {
+        let start = output.edge(self.base + from as u64, &buffer.get()[from..first]);
+        // Less where all of it lay within one page.
+        let end = if last < first {
+            Ok(())
+        } else {
+            output.edge(self.base + last as u64, &buffer.get()[last..to])
+        };
+        if last <= first || start.is_err() || end.is_err() {
             output.writer.give_back(buffer);
         } else {
             let offset = output.base + self.base + first as u64;
             output.writer.write(output.file.clone(), offset, buffer, first..last);
         }
-        Ok(())
+        start.and(end)
     }
 
     /// No more come.
     pub fn finish(mut self) -> Result<(), SortError> {
         self.flush()
+    }
+}
+
+impl Drop for Emitter<'_, '_> {
+    /// Where it ends early, others may wait for its buffer.
+    fn drop(&mut self) {
+        let buffer = std::mem::take(&mut self.buffer);
+        if buffer.len() > 0 {
+            self.output.writer.give_back(buffer);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use crate::shape::PREFIX_BITS;
 
 /// Cells of the table that a key is looked up in before it is compared with bounds.
-const CELLS: usize = 1 << 16;
+const CELLS: usize = 1 << 14;
 
 /// Ranges of prefixes: each is known by its lowest one.
 #[derive(Debug)]

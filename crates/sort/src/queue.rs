@@ -52,7 +52,7 @@ struct State {
     closed: bool,
 }
 
-/// The queue; its threads end when it is closed and empty.
+/// The queue; its threads end when it is closed.
 #[derive(Default)]
 pub struct Queue {
     state: Mutex<State>,
@@ -77,9 +77,12 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// No more requests come.
+    /// The work has ended: nobody wants what is not begun.
     pub fn close(&self) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.closed = true;
+        state.waiting.clear();
+        drop(state);
         self.changed.notify_all();
     }
 

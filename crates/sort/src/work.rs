@@ -1,7 +1,7 @@
 //! What every pass of a sort has at hand.
 
 use crate::SortError;
-use crate::incore::{Batch, Keyed, Scratch, ranges};
+use crate::incore::{Batch, Entries, Keyed, Scratch, ranges};
 use crate::memory::{Buffer, PAGE};
 use crate::output::{Emitter, Output};
 use crate::partition::Partition;
@@ -33,9 +33,9 @@ pub struct Work<'a, S> {
 }
 
 impl<S: Shape> Work<'_, S> {
-    /// Prefixes of keys from places all over the extents, which start with records; and the mean length of
-    /// a record.
-    pub fn sample(&self, extents: &[Extent]) -> Result<(Vec<u128>, f64), SortError> {
+    /// Looks at places all over the extents, which start with records: the shape for records like those
+    /// there, its prefixes of their keys, and the mean length of a record.
+    pub fn sample(&self, extents: &[Extent]) -> Result<(S, Vec<u128>, f64), SortError> {
         let all: u64 = extents.iter().map(|extent| extent.len).sum();
         let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         let (reply, replies) = channel();
@@ -68,25 +68,30 @@ impl<S: Shape> Work<'_, S> {
                 reply: reply.clone(),
             });
         }
-        let (mut sample, mut sampled) = (Vec::new(), 0);
+        let mut pieces = Vec::new();
         for done in replies.iter().take(places.len()) {
             done.result?;
-            let (place, len) = asked[done.tag as usize];
-            let bytes = &done.buffer.get()[..len as usize];
+            pieces.push((asked[done.tag as usize], done.buffer));
+        }
+        let (mut records, mut sampled) = (Vec::new(), 0);
+        for &((place, len), ref buffer) in &pieces {
+            let bytes = &buffer.get()[..len as usize];
             let first = if place == 0 { Some(0) } else { self.first(place, bytes) };
             let Some(mut at) = first.filter(|&first| first < bytes.len()) else { continue };
             let end = at + self.shape.whole(&bytes[at..]);
             sampled += end - at;
             while at < end {
                 let next = self.shape.end(bytes, at);
-                sample.push(self.shape.prefix(&bytes[at..next]));
+                records.push(&bytes[at..next]);
                 at = next;
             }
         }
         // Where no record is whole, they are longer than what was looked at.
         let mean =
-            if sample.is_empty() { SAMPLE as f64 } else { sampled as f64 / sample.len() as f64 };
-        Ok((sample, mean))
+            if records.is_empty() { SAMPLE as f64 } else { sampled as f64 / records.len() as f64 };
+        let shape = self.shape.focused(&records);
+        let sample = records.iter().map(|record| shape.prefix(record)).collect();
+        Ok((shape, sample, mean))
     }
 
     /// Where the first record starts in bytes from the middle of a file.
@@ -103,14 +108,16 @@ impl<S: Shape> Work<'_, S> {
         let mut sample = Vec::new();
         for chunk in chunks {
             let bytes = &chunk.bytes()[chunk.start..];
-            let step = (bytes.len() / each).max(1) as u64;
-            for place in (0..bytes.len() as u64).step_by(step as usize) {
-                let from = &bytes[place as usize..];
-                let first = if place == 0 { Some(0) } else { self.first(place, from) };
-                if let Some(at) = first.filter(|&at| at < from.len()) {
-                    let end = self.shape.end(from, at);
-                    sample.push(self.shape.prefix(&from[at..end]));
-                }
+            let step = (bytes.len() / each).max(1);
+            let mut place = 0;
+            while place < bytes.len() {
+                let from = &bytes[place..];
+                let first = if place == 0 { Some(0) } else { self.first(place as u64, from) };
+                let Some(at) = first.filter(|&at| at < from.len()) else { break };
+                let end = self.shape.end(from, at);
+                sample.push(self.shape.prefix(&from[at..end]));
+                // No record twice.
+                place += step.max(end - 1);
             }
         }
         sample
@@ -123,7 +130,7 @@ impl<S: Shape> Work<'_, S> {
         records: u64,
         (output, at): (&Output<'_>, u64),
         scratch: &mut Scratch,
-        entries: &mut Vec<u128>,
+        entries: &mut Entries,
     ) -> Result<(), SortError> {
         let partition = Partition::new(self.sample_chunks(chunks), ranges(records));
         let (shape, partition) = (self.shape, &partition);
@@ -157,7 +164,7 @@ impl<S: Shape> Work<'_, S> {
         }
         let next = AtomicUsize::new(0);
         self.on_all(|failed| {
-            let mut entries = Vec::new();
+            let mut entries = Entries::default();
             while let Some((ranges, at)) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
                 failed.check(self.watch)?;
                 let mut emitter = Emitter::new(output, *at)?;

@@ -8,6 +8,7 @@
     told = gordon.cache.mrc("cdn.csv", sample=0.01)
     two = gordon.cache.replay("web.vscsi", policy="flashcache", dram="128MiB", flash="1GiB")
     two["levels"]["flash"]["share"], two["wear"]["lifetimes"]
+    gordon.cache.tables(two)["lifetimes"]; gordon.cache.to_parquet(two, "folder")
 
 The core counts (`crates/cache`, `crates/replay`). Errors are `gordon.GordonError`, whose args are
 (what, what to try).
@@ -19,10 +20,11 @@ from typing import Any
 
 from gordon import _core
 from gordon.cache import flashcache, serving
+from gordon.cache.columns import tables, to_parquet
 from gordon.runs import Path, Progress, TraceLoad, dealt
 from gordon.sizes import doubling
 
-__all__ = ["html", "mrc", "policies", "replay", "sweep"]
+__all__ = ["html", "mrc", "policies", "replay", "sweep", "tables", "to_parquet"]
 
 
 def replay(
@@ -106,12 +108,15 @@ def sweep(
     return {"points": json.loads(_core.cache_sweep(json.dumps(configs), progress))}
 
 
-def html(swept: dict[str, Any]) -> str:
-    """What `sweep` told, as one HTML file."""
-    from gordon.report import cache, flashcache
+def html(told: dict[str, Any]) -> str:
+    """What `sweep`, `mrc` or `gordon.cache.tiered.replay` told, as one HTML file."""
+    from gordon.report import cache, curve, flashcache, tiered
 
-    two = "levels" in swept["points"][0]
-    return flashcache.render(swept) if two else cache.render(swept)
+    if "sampled_requests" in told:
+        return curve.render(told)
+    if "layout" in told:
+        return tiered.render(told)
+    return flashcache.render(told) if "levels" in told["points"][0] else cache.render(told)
 
 
 def mrc(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gordon import _core, parts, presets, settings
+from gordon.disk import device as disk
 from gordon.presets import Device
 from gordon.runs import Progress
 
@@ -17,6 +18,8 @@ __all__ = ["DEFAULT", "KIND", "NAME", "POWER", "Options", "load", "names", "run"
 
 NAME = KIND = "flashcache"
 DEFAULT = "cases-2006"
+#: What lies below in a design.
+BACKENDS = ("disk", "origin")
 #: Parts of the power that a replay tells, and what they are called.
 POWER = {
     "dram_read_w": "DRAM read",
@@ -40,8 +43,10 @@ class Options:
     """`KEY=VALUE`: values of the design changed for this run."""
     dram_policy: str = "lru"
     """What goes from the primary page cache: one of `gordon.cache.policies()`."""
-    backend: str = "disk"
-    """What lies below: `disk` or `origin`, a server that is asked over a network."""
+    backend: Device = "disk"
+    """What lies below: `disk` or `origin`, a server that is asked over a network, as the design has
+    them; or a disk that is simulated: a preset (`gordon disk presets`), a TOML file, or what it
+    holds."""
     speed: float | None = None
     """2: requests come twice as fast as in the trace."""
     rate: float | None = None
@@ -93,6 +98,16 @@ def _designed(config: dict[str, Any], options: Options) -> dict[str, Any]:
     return config | {
         "design": design,
         "dram_policy": options.dram_policy,
-        "backend": options.backend,
+        "backend": _below(options.backend),
         "pace": pace,
     }
+
+
+def _below(backend: Device) -> Any:
+    """What lies below, as the core has it."""
+    if isinstance(backend, str) and backend in BACKENDS:
+        return backend
+    known = disk.names()
+    if isinstance(backend, str) and not (backend in known or disk.is_file(backend)):
+        raise parts.unknown("backend", backend, [*BACKENDS, *known])
+    return {"simulated": disk.made(backend, None, ())}

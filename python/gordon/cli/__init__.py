@@ -26,6 +26,10 @@ COMMANDS = {
     "sort": ("gordon.cli.sort:sort", "Sort files larger than memory, and make and check them."),
     "block": ("gordon.cli.block:block", "Keep data in simulated flash: a block device over NBD."),
     "meter": ("gordon.cli.meter:meter", "Meter energy: list, watch, record -- CMD."),
+    "joulesort": (
+        "gordon.cli.joulesort:joulesort",
+        "Records sorted per joule, by JouleSort's rules.",
+    ),
     "parts": ("gordon.cli.parts:parts", "List the catalogue of parts, or show one."),
     "spaces": ("gordon.cli.spaces:spaces", "List the design spaces, or show one."),
     "schema": ("gordon.cli.schema:schema", "Print the JSON Schema of a kind of file."),

@@ -1,11 +1,11 @@
 """`gordon cache replay`, `policies`, `presets`, `show`; others have files of their own."""
 
-import json
 from typing import Any
 
 import click
 
 from gordon.cli import options
+from gordon.cli.cache_files import finish, parquet_out
 from gordon.cli.cache_generate import generate
 from gordon.cli.cache_sweep import mrc, sweep
 from gordon.cli.cache_tiered import tiered
@@ -50,7 +50,8 @@ def cache() -> None:
 @of_flashcache
 @of_trace
 @options.json_out
-def replay(trace: str, json_path: str | None, **given: Any) -> None:
+@parquet_out
+def replay(trace: str, json_path: str | None, parquet: str | None, **given: Any) -> None:
     """Replay a trace through a cache.
 
     TRACE is a trace of objects (oracleGeneral, a web server's log), which are cached whole, or a
@@ -62,17 +63,14 @@ def replay(trace: str, json_path: str | None, **given: Any) -> None:
     cost. Requests come at the trace's times unless --speed, --rate or --outstanding says otherwise.
     """
     from gordon import cache
-    from gordon.cli import cache_view, flashcache_view, output, terminal
+    from gordon.cli import cache_view, flashcache_view, output
     from gordon.cli.progress import Progress
 
     output.check(json_path)
     with Progress("replaying") as progress:
         told = cache.replay(trace, progress=progress.tick, **_given(given))
-    if json_path is not None:
-        output.write({json_path: json.dumps(told, indent=1) + "\n"})
-    silent = json_path == output.STDOUT
     show = flashcache_view.show if "levels" in told else cache_view.show
-    show(terminal.messages() if silent else terminal.data(), told)
+    finish(told, show, json_path=json_path, parquet=parquet)
 
 
 def _given(given: dict[str, Any]) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """`gordon cache sweep`, `mrc`."""
 
-import json
 from typing import Any
 
 import click
 
 from gordon.cli import options
+from gordon.cli.cache_files import finish, parquet_out
 from gordon.cli.cache_trace import of_trace
 from gordon.cli.flashcache_options import of_flashcache, refused
 
@@ -41,32 +41,25 @@ from gordon.cli.flashcache_options import of_flashcache, refused
 @of_trace
 @options.json_out
 @options.report_out
-def sweep(trace: str, json_path: str | None, report: str | None, **given: Any) -> None:
+@parquet_out
+def sweep(
+    trace: str, json_path: str | None, report: str | None, parquet: str | None, **given: Any
+) -> None:
     """Replay a trace through caches of many sizes and policies.
 
     The trace is read once, and the caches are asked on all cores. Each point is what `gordon cache
     replay` says of that policy and size; with --flash or --cores, of --policy flashcache.
     """
     from gordon import cache
-    from gordon.cli import cache_view, output, terminal
+    from gordon.cli import cache_view, output
     from gordon.cli.progress import Progress
 
     output.check(json_path, report)
     with Progress("replaying") as progress:
         told = cache.sweep(trace, progress=progress.tick, **_given(given))
-    files = {}
-    if json_path is not None:
-        files[json_path] = json.dumps(told, indent=1) + "\n"
-    if report is not None:
-        files[report] = cache.html(told)
-    output.write(files)
-    silent = json_path == output.STDOUT
     two = "levels" in told["points"][0]
     show = cache_view.show_two_levels if two else cache_view.show_sweep
-    show(terminal.messages() if silent else terminal.data(), told)
-    for path in files:
-        if path != output.STDOUT:
-            click.echo(f"wrote {path}", err=True)
+    finish(told, show, json_path=json_path, parquet=parquet, report=report)
 
 
 def _given(given: dict[str, Any]) -> dict[str, Any]:
@@ -104,22 +97,28 @@ def _given(given: dict[str, Any]) -> dict[str, Any]:
 )
 @of_trace
 @options.json_out
-def mrc(trace: str, json_path: str | None, exact: bool, **given: Any) -> None:
+@options.report_out
+@parquet_out
+def mrc(
+    trace: str,
+    json_path: str | None,
+    report: str | None,
+    parquet: str | None,
+    exact: bool,
+    **given: Any,
+) -> None:
     """Work out the miss-ratio curve of LRU, in one pass.
 
     With objects of one size, such as pages, and no sample, misses are those of `gordon cache
     replay --policy lru`, to the last request.
     """
     from gordon import cache
-    from gordon.cli import cache_view, output, terminal
+    from gordon.cli import cache_view, output
     from gordon.cli.progress import Progress
 
     if exact and (given["sample"] is not None or given["keep"] is not None):
         raise click.UsageError("--exact counts every object: leave out --sample and --keep")
-    output.check(json_path)
+    output.check(json_path, report)
     with Progress("reading") as progress:
         told = cache.mrc(trace, progress=progress.tick, **options.given(given))
-    if json_path is not None:
-        output.write({json_path: json.dumps(told, indent=1) + "\n"})
-    silent = json_path == output.STDOUT
-    cache_view.show_curve(terminal.messages() if silent else terminal.data(), told)
+    finish(told, cache_view.show_curve, json_path=json_path, parquet=parquet, report=report)

@@ -1,11 +1,11 @@
 """`gordon cache tiered`."""
 
-import json
 from typing import Any
 
 import click
 
 from gordon.cli import options
+from gordon.cli.cache_files import finish, parquet_out
 from gordon.cli.cache_trace import of_trace
 
 
@@ -75,7 +75,11 @@ from gordon.cli.cache_trace import of_trace
 @click.option("--seed", type=int, metavar="N", help="Of all draws.  [default: 1]")
 @of_trace
 @options.json_out
-def tiered(trace: str, json_path: str | None, **given: Any) -> None:
+@options.report_out
+@parquet_out
+def tiered(
+    trace: str, json_path: str | None, report: str | None, parquet: str | None, **given: Any
+) -> None:
     """Replay a trace of objects through DRAM and flash.
 
     What leaves DRAM is offered to flash. Both write amplifications are counted: what the cache
@@ -84,11 +88,8 @@ def tiered(trace: str, json_path: str | None, **given: Any) -> None:
     from gordon.cache import tiered
     from gordon.cli import output, tiered_view
     from gordon.cli.progress import Progress
-    from gordon.cli.terminal import data, messages
 
-    output.check(json_path)
+    output.check(json_path, report)
     with Progress("replaying") as progress:
         told = tiered.replay(trace, progress=progress.tick, **options.given(given))
-    if json_path is not None:
-        output.write({json_path: json.dumps(told, indent=1) + "\n"})
-    tiered_view.show(messages() if json_path == output.STDOUT else data(), told)
+    finish(told, tiered_view.show, json_path=json_path, parquet=parquet, report=report)

@@ -9,19 +9,25 @@ from gordon.human import binary, figures, short
 UNITS = {"object": "objects", "page": "pages", "request": "requests as objects"}
 
 
-def show(console: Output, told: dict[str, Any]) -> None:
-    """Ratios first, then what became of objects."""
+def begin(console: Output, told: dict[str, Any], name: str, more: str) -> None:
+    """Warnings; which cache was asked for what; what it missed, where it was asked at all."""
     for warning in told["warnings"]:
         say(warning, kind="warning")
     console.text(
-        f"{told['policy']}, {binary(told['dram_bytes'])}: {told['requests']:,} requests for "
-        f"{UNITS[told['unit']]}, {short(told['bytes'], 'B')}; modelled"
+        f"{name}: {told['requests']:,} requests for {UNITS[told['unit']]}, "
+        f"{short(told['bytes'], 'B')}; modelled"
     )
     if told["requests"]:
         console.text(
             f"miss ratio {told['miss_ratio']:.4f} of requests, {told['byte_miss_ratio']:.4f} of "
-            f"bytes: {told['hits']:,} hits, {told['misses']:,} misses"
+            f"bytes{more}"
         )
+
+
+def show(console: Output, told: dict[str, Any]) -> None:
+    """Ratios first, then what became of objects."""
+    name = f"{told['policy']}, {binary(told['dram_bytes'])}"
+    begin(console, told, name, f": {told['hits']:,} hits, {told['misses']:,} misses")
     console.text(
         f"{told['insertions']:,} came in, {told['evictions']:,} went; {told['resident_objects']:,} "
         f"are there, {short(told['resident_bytes'], 'B')}"

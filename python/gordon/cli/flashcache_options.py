@@ -22,8 +22,9 @@ _OPTIONS = (
     ),
     click.option(
         "--backend",
-        type=click.Choice(["disk", "origin"]),
-        help="flashcache: what lies below, a disk or a server over a network.  [default: disk]",
+        metavar="disk|origin|DISK",
+        help="flashcache: what lies below: a disk of a fixed time, a server over a network, or a "
+        "simulated disk, a preset (`gordon disk presets`) or a TOML file.  [default: disk]",
     ),
     click.option(
         "--speed",

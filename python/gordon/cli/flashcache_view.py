@@ -3,8 +3,7 @@
 from typing import Any
 
 from gordon.cache import flashcache
-from gordon.cli import say
-from gordon.cli.cache_view import UNITS
+from gordon.cli.cache_view import begin
 from gordon.cli.terminal import Column, Output
 from gordon.human import binary, duration, figures, short
 
@@ -20,19 +19,16 @@ POWER = flashcache.POWER | {"total_w": "all"}
 
 def show(console: Output, told: dict[str, Any]) -> None:
     """Where things were found, time, flash, wear, power, area and cost."""
-    for warning in told["warnings"]:
-        say(warning, kind="warning")
-    console.text(
+    name = (
         f"flashcache, {binary(told['dram_bytes'])} DRAM ({told['dram_policy']}), "
-        f"{binary(told['flash_bytes'])} flash: {told['requests']:,} requests for "
-        f"{UNITS[told['unit']]}, {short(told['bytes'], 'B')}; modelled"
+        f"{binary(told['flash_bytes'])} flash"
     )
+    more = (
+        f"; {figures(told['bandwidth_mb_s'])} MB/s, {figures(told['requests_per_s'])} requests/s "
+        f"over {duration(told['simulated_s'])}"
+    )
+    begin(console, told, name, more)
     if told["requests"]:
-        console.text(
-            f"miss ratio {told['miss_ratio']:.4f} of requests, {told['byte_miss_ratio']:.4f} of "
-            f"bytes; {figures(told['bandwidth_mb_s'])} MB/s, {figures(told['requests_per_s'])} "
-            f"requests/s over {duration(told['simulated_s'])}"
-        )
         console.table(_levels(told))
     _flash(console, told)
     backend = told["backend"]
@@ -41,6 +37,8 @@ def show(console: Output, told: dict[str, Any]) -> None:
         f"{backend['writes']:,} writes, {short(backend['bytes_written'], 'B')}; busy "
         f"{backend['busy']:.1%} of the time"
     )
+    if backend["head"] is not None:
+        _head(console, backend["head"], told["simulated_s"])
     console.table(_power(told))
     area, cost = told["area"], told["cost"]
     console.text(
@@ -104,6 +102,18 @@ def _flash(console: Output, told: dict[str, Any]) -> None:
             f"  {life['endurance']:,} erases a block: {lasts}; worst case "
             f"{_years(life['worst_case_years'])}"
         )
+
+
+def _head(console: Output, head: dict[str, Any], simulated_s: float) -> None:
+    """How a simulated disk's head spent the time."""
+    spent = head["mechanism_s"]
+    parts = (f"{spent[part] / simulated_s:.1%} {part}" for part in spent) if simulated_s else ()
+    energy = "" if head["energy_j"] is None else f"; {figures(head['energy_j'])} J"
+    console.text(f"  {head['disk']}: {', '.join(parts)}{energy}")
+    console.text(
+        f"  {head['positionings']:,} times sent somewhere; {head['buffer_hits']:,} reads from its "
+        f"memory, {head['read_ahead_hits']:,} met by its reading ahead; lies {head['places']}"
+    )
 
 
 def _years(years: float) -> str:

@@ -159,7 +159,7 @@ def record(command: tuple[str, ...], out: str | None, json_path: str | None, **g
     """
     from gordon import energy
     from gordon.cli import output, say, terminal
-    from gordon.cli.meter_view import show_record
+    from gordon.cli.meter_view import show_record, warn_of
 
     output.check(json_path, out)
     silent = output.STDOUT in (json_path, out)
@@ -178,11 +178,7 @@ def record(command: tuple[str, ...], out: str | None, json_path: str | None, **g
         files[out] = done.log()
     output.write(files)
     show_record(console, done.json)
-    for about in done.json["meters"]:
-        for warning in about["warnings"]:
-            say(f"{about['name']}: {warning}", kind="warning")
-        if about["error"]:
-            say(f"{about['name']} failed: {about['error']}", kind="warning")
+    warn_of(done.json["meters"])
     for warning in done.json["warnings"]:
         say(warning, kind="warning")
     sys.exit(done.exit_status)

@@ -3,6 +3,7 @@
 import time
 from typing import Any
 
+from gordon.cli import say
 from gordon.cli.terminal import Column, Output, data
 from gordon.energy.find import SPELLED
 from gordon.energy.meter import Candidate, Meter
@@ -55,8 +56,8 @@ def follow(meters: list[Meter], interval_s: float, count: int | None) -> None:
                 raise session.failed()[0]
             cells = []
             for sampler in session.samplers:
-                watts = [w for w in sampler.series.watts() if w is not None]
-                cells.append(figures(watts[-1]) if watts else "-")
+                watts = sampler.series.last()
+                cells.append("-" if watts is None else figures(watts))
             at = f"{line * interval_s:8.2f}  "
             console.text(at + "  ".join(c.rjust(w) for c, w in zip(cells, widths, strict=True)))
 
@@ -75,6 +76,17 @@ def show_record(console: Output, report: Json) -> None:
         f"{short(moved[1], 'B')} written; exit status {report['exit_status']}"
     )
     show_meters(console, report["meters"])
+
+
+def warn_of(meters: list[Json]) -> None:
+    """What the values suffer from."""
+    if all(meter["how"] == "modelled" for meter in meters):
+        say("no meter was read: energy and power are modelled", "`gordon meter list`", "warning")
+    for meter in meters:
+        for warning in meter["warnings"]:
+            say(f"{meter['name']}: {warning}", kind="warning")
+        if meter["error"]:
+            say(f"{meter['name']} failed: {meter['error']}", kind="warning")
 
 
 def show_meters(console: Output, meters: list[Json]) -> None:

@@ -2,26 +2,18 @@
 
 from typing import Any
 
-from gordon.cli import say
-from gordon.cli.cache_view import UNITS
+from gordon.cli.cache_view import begin
 from gordon.cli.terminal import Column, Output
 from gordon.human import binary, figures, short
 
 
 def show(console: Output, told: dict[str, Any]) -> None:
     """Ratios first, then by level, then what was written."""
-    for warning in told["warnings"]:
-        say(warning, kind="warning")
-    console.text(
+    name = (
         f"{told['layout']}, {binary(told['dram_bytes'])} of DRAM, {binary(told['flash_bytes'])} of "
-        f"flash: {told['requests']:,} requests for {UNITS[told['unit']]}, "
-        f"{short(told['bytes'], 'B')}; modelled"
+        "flash"
     )
-    if told["requests"]:
-        console.text(
-            f"miss ratio {told['miss_ratio']:.4f} of requests, "
-            f"{told['byte_miss_ratio']:.4f} of bytes"
-        )
+    begin(console, told, name, "")
     levels = told["levels"]
     console.table(
         [

@@ -45,6 +45,11 @@ def text(name: str) -> str:
     return presets.text(kind(name), name)
 
 
+def is_file(device: str) -> bool:
+    """Whether it is meant as one, and not as a preset's name."""
+    return "/" in device or device.endswith(".toml") or File(device).is_file()
+
+
 def load(device: Device) -> dict[str, Any]:
     """The disk, checked by the core."""
     if not isinstance(device, dict) and not ("/" in fspath(device) or File(device).is_file()):

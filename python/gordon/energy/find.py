@@ -1,5 +1,6 @@
 """Which meters there are, and the one that a name means."""
 
+from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from gordon.energy import battery, command, hwmon, ipmi, model, nvml, rapl, redf
 from gordon.energy.meter import Candidate, Meter
 
 ROOT = Path("/")
+
+MODEL = model.Model.measures
 
 #: Meters that a name alone does not describe.
 SPELLED = {
@@ -19,14 +22,22 @@ SPELLED = {
 
 def candidates(root: Path = ROOT) -> list[Candidate]:
     """Each meter that could be here; from a tree of another root only what files tell."""
-    here = root == ROOT
-    found = [*rapl.find(root), *hwmon.find(root), *battery.find(root)]
-    if here:
-        found += [*nvml.find(), *ipmi.find()]
-    try:
-        found.append(Candidate(model.NAME, model.Model.measures, model.Model("", root)))
-    except GordonError as error:
-        found.append(Candidate(model.NAME, model.Model.measures, why=error.args[0]))
+    kinds: list[tuple[str, Callable[[], list[Candidate]]]] = [
+        (rapl.PACKAGES, lambda: rapl.find(root)),
+        (hwmon.AMD, lambda: hwmon.find(root)),
+        (battery.NAME, lambda: battery.find(root)),
+        (model.NAME, lambda: [Candidate(model.NAME, MODEL, model.Model("", root))]),
+    ]
+    if root == ROOT:
+        kinds[3:3] = [(nvml.NAME, nvml.find), (ipmi.NAME, ipmi.find)]
+    found = []
+    for name, look in kinds:
+        try:
+            found += look()
+        except GordonError as error:
+            found.append(Candidate(name, "", why=error.args[0]))
+        except OSError as error:
+            found.append(Candidate(name, "", why=f"{error.filename}: {error.strerror}"))
     return found
 
 

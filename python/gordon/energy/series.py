@@ -99,6 +99,18 @@ class Series:
             rates.append((self.totals[i] - self.totals[since]) / gone)
         return rates
 
+    def last(self) -> float | None:
+        """Watts now: of the last sample."""
+        count = len(self.times)
+        if not count or self.meter.kind == "power":
+            return self.totals[count - 1] if count else None
+        least = STEPS * (self.meter.update_s or 0.0)
+        for i in range(count - 2, -1, -1):
+            gone = self.times[count - 1] - self.times[i]
+            if gone >= least:
+                return (self.totals[count - 1] - self.totals[i]) / gone
+        return None
+
     def _since(self) -> list[int | None]:
         """For each sample, the last one before it at a distance of `STEPS` steps of the counter:
         what runs between two nearer ones is noise."""

@@ -4,9 +4,10 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
 
@@ -49,12 +50,13 @@ def check(command: list[str]) -> None:
 
 def run(command: list[str], stdout: int | None = None) -> Usage:
     """Runs it to its end. Storage's bytes are those that went to and came from devices."""
-    begin = time.monotonic()
-    try:
-        process = subprocess.Popen(command, stdout=stdout)  # noqa: S603 - the person's own command
-    except OSError as error:
-        raise GordonError(f"cannot run {command[0]}: {error.strerror}") from None
-    with _passed_on(process.pid):
+    with _signals() as signals:
+        begin = time.monotonic()
+        try:
+            process = subprocess.Popen(command, stdout=stdout)  # noqa: S603 - the person's own
+        except OSError as error:
+            raise GordonError(f"cannot run {command[0]}: {error.strerror}") from None
+        signals.go_to(process.pid)
         _, status, used = os.wait4(process.pid, 0)
     span = Span(begin, time.monotonic())
     code = os.waitstatus_to_exitcode(status)
@@ -70,21 +72,45 @@ def run(command: list[str], stdout: int | None = None) -> Usage:
     )
 
 
+class _Signals:
+    """Those that came, until there is a process that they can go to."""
+
+    def __init__(self) -> None:
+        self._pid: int | None = None
+        self._waiting: list[int] = []
+
+    def forward(self, number: int, _: FrameType | None) -> None:
+        if self._pid is None:
+            self._waiting.append(number)
+        else:
+            self._send(number)
+
+    def go_to(self, pid: int) -> None:
+        self._pid = pid
+        for number in self._waiting:
+            self._send(number)
+
+    def _send(self, number: int) -> None:
+        if self._pid is not None:
+            with suppress(ProcessLookupError):  # it has just ended
+                os.kill(self._pid, number)
+
+
 @contextmanager
-def _passed_on(pid: int) -> Iterator[None]:
+def _signals() -> Iterator[_Signals]:
     """Signals are the command's: the terminal sends its own to both, others go on from here."""
-
-    def forward(number: int, _: FrameType | None) -> None:
-        os.kill(pid, number)
-
+    signals = _Signals()
     before = {}
+    if threading.current_thread() is not threading.main_thread():
+        yield signals  # only the main thread may take signals
+        return
     for number in (signal.SIGINT, signal.SIGQUIT):
         before[number] = signal.signal(number, lambda *_: None)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
-            before[number] = signal.signal(number, forward)
+            before[number] = signal.signal(number, signals.forward)
     try:
-        yield
+        yield signals
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

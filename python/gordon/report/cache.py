@@ -23,25 +23,43 @@ DASHES = ("solid", "dash", "dot")
 def render(swept: dict[str, Any]) -> str:
     """The report's HTML."""
     points = swept["points"]
-    first = points[0]
-    drawn = {name: _curve(points, name, title) for name, title in CURVES.items()}
-    return page.render(
+    return rendered(
         "cache",
-        {"figures": drawn} | swept,
-        script="runs",
-        filters={"binary": binary},
-        first=first,
-        trace=PurePath(first["provenance"]["config"]["trace"]["path"]).name,
-        policies=_policies(points),
-        sizes=sorted({point["dram_bytes"] for point in points}),
-        by={(point["policy"], point["dram_bytes"]): point for point in points},
-        curves=CURVES,
-        settings=settings(first),
-        warnings=[
+        swept,
+        {name: _curve(points, name, title) for name, title in CURVES.items()},
+        points[0],
+        [
             (f"{point['policy']}, {binary(point['dram_bytes'])}", text)
             for point in points
             for text in point["warnings"]
         ],
+        policies=_policies(points),
+        sizes=sorted({point["dram_bytes"] for point in points}),
+        by={(point["policy"], point["dram_bytes"]): point for point in points},
+    )
+
+
+def rendered(
+    name: str,
+    told: dict[str, Any],
+    drawn: dict[str, Spec],
+    first: dict[str, Any],
+    warnings: list[tuple[str, str]],
+    **values: Any,
+) -> str:
+    """The page NAME of `told`, whose `first` has what is the same for all caches in it; a warning
+    comes with whose it is."""
+    return page.render(
+        name,
+        {"figures": drawn} | told,
+        script="runs",
+        filters={"binary": binary},
+        first=first,
+        trace=PurePath(first["provenance"]["config"]["trace"]["path"]).name,
+        titles={key: spec["layout"]["title"]["text"] for key, spec in drawn.items()},
+        settings=settings(first),
+        warnings=warnings,
+        **values,
     )
 
 
@@ -70,7 +88,8 @@ def _curve(points: list[dict[str, Any]], key: str, title: str) -> Spec:
         )
     sizes = sorted({point["dram_bytes"] for point in points})
     x = axis("cache", type="log", tickvals=sizes, ticktext=[binary(size) for size in sizes])
-    return layout(title, x, axis("miss ratio"))
+    made = layout(title, x, axis("miss ratio"))
+    return {"data": data, "layout": made | {"showlegend": True}}
 
 
 def settings(point: dict[str, Any]) -> dict[str, Any]:

@@ -5,13 +5,11 @@ The tables are in the HTML as it is written. Same result, same bytes.
 """
 
 from collections.abc import Callable
-from pathlib import PurePath
 from typing import Any
 
 from gordon.cache.flashcache import POWER
 from gordon.human import binary
-from gordon.report import page
-from gordon.report.cache import DASHES, settings
+from gordon.report.cache import DASHES, rendered
 from gordon.report.run_figures import TONES, Spec, axis, layout
 
 Point = dict[str, Any]
@@ -23,22 +21,16 @@ PARTS = (*TONES, "--overhead", "--soft")
 def render(swept: dict[str, Any]) -> str:
     """The report's HTML."""
     points = swept["points"]
-    first = points[0]
-    drawn = figures(points)
-    return page.render(
+    return rendered(
         "flashcache",
-        {"figures": drawn} | swept,
-        script="runs",
-        filters={"binary": binary},
-        first=first,
+        swept,
+        figures(points),
+        points[0],
+        [(_name(point, points), text) for point in points for text in point["warnings"]],
         points=points,
         names=[_name(point, points) for point in points],
-        titles={name: figure["layout"]["title"]["text"] for name, figure in drawn.items()},
         power=POWER,
         tables=_tables(points),
-        trace=PurePath(first["provenance"]["config"]["trace"]["path"]).name,
-        settings=settings(first),
-        warnings=[(_name(point, points), text) for point in points for text in point["warnings"]],
     )
 
 

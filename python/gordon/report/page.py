@@ -31,11 +31,15 @@ def render(
         return (own / name).read_text(encoding="utf-8")
 
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.FunctionLoader(inlined),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters.update(sig=sig, si=si, percent=percent, plain=plain, times=times)
     environment.filters.update(filters or {})
-    html: str = environment.from_string(inlined(f"{name}.html.j2")).render(
+    html: str = environment.get_template(f"{name}.html.j2").render(
         css=Markup(inlined("report.css")),  # noqa: S704 our own file
         js=_script(inlined(f"{script or name}.js")),
         plotly=_script(plotly_js()),

@@ -85,11 +85,7 @@ impl LeCaR {
         self.frequent.note(place, self.requests);
         let ghosts = &mut self.ghosts[by];
         ghosts.push(&mut self.store, place);
-        while ghosts.bytes > self.capacity / 2 {
-            let oldest = ghosts.oldest;
-            ghosts.unlink(&mut self.store, oldest);
-            self.store.remove(oldest);
-        }
+        ghosts.trim(&mut self.store, self.capacity / 2);
     }
 }
 

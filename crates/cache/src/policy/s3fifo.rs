@@ -82,11 +82,7 @@ impl S3Fifo {
             self.store.remove(place);
             return;
         }
-        while self.ghost.bytes + size > self.ghost_capacity {
-            let oldest = self.ghost.oldest;
-            self.ghost.unlink(&mut self.store, oldest);
-            self.store.remove(oldest);
-        }
+        self.ghost.trim(&mut self.store, self.ghost_capacity - size);
         self.ghost.push(&mut self.store, place);
     }
 

@@ -2,7 +2,6 @@
 //! are counted off against the requests that wait for them.
 
 use super::lanes::{Kind, Lanes, Work};
-use super::memory;
 use crate::{Cause, Request};
 use gordon_ftl::{Action, How, Out, RequestId};
 use gordon_nand::{FlashOp, Layout};
@@ -136,6 +135,6 @@ impl Out for Controller {
 
     #[inline]
     fn want_soon<T>(&self, entry: &[T]) {
-        memory::want_soon(entry);
+        gordon_pages::want_soon(entry);
     }
 }

@@ -19,7 +19,6 @@ mod config;
 mod controller;
 mod lanes;
 mod link;
-mod memory;
 mod stats;
 mod timing;
 
@@ -92,7 +91,7 @@ impl Ssd {
             issued: None,
         };
         let ftl = Ftl::with_bad(layout, ftl, &bad, controller)?;
-        ftl.tables().into_iter().for_each(memory::want_large_pages);
+        ftl.tables().into_iter().for_each(gordon_pages::want_large_pages);
         Ok(Self {
             capacity: *config.capacity,
             page: layout.page_bytes() / u64::from(slots),
@@ -203,7 +202,7 @@ impl Ssd {
         let mut ssd = Self::with_seed(config, seed)?;
         let controller = ssd.ftl.out().clone();
         ssd.ftl = Ftl::restore(*ssd.ftl.layout(), *ssd.ftl.config(), controller, input)?;
-        ssd.ftl.tables().into_iter().for_each(memory::want_large_pages);
+        ssd.ftl.tables().into_iter().for_each(gordon_pages::want_large_pages);
         Ok(ssd)
     }
 

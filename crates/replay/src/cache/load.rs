@@ -158,10 +158,16 @@ impl Load {
     /// Replaces the content of `batch`; false at the end.
     pub fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<bool, ReplayError> {
         batch.clear();
-        let mut stamps = self.stamps.as_mut();
-        if let Some(stamps) = &mut stamps {
+        if let Some(stamps) = &mut self.stamps {
             stamps.clear();
         }
+        self.add_batch(batch)
+    }
+
+    /// Adds to `batch`, and to the stamps; false at the end.
+    pub fn add_batch(&mut self, batch: &mut Vec<Request>) -> Result<bool, ReplayError> {
+        let before = batch.len();
+        let stamps = self.stamps.as_mut();
         match &mut self.from {
             From::Objects(objects, read) => {
                 objects.fill(read)?;
@@ -179,6 +185,7 @@ impl Load {
             }
             From::Blocks(blocks) => blocks.fill(batch, stamps)?,
         }
+        let batch = &mut batch[before..];
         self.bytes.resize(batch.len() * 12, 0);
         for (bytes, request) in self.bytes.chunks_exact_mut(12).zip(&*batch) {
             bytes[..8].copy_from_slice(&request.key.to_le_bytes());
@@ -260,7 +267,8 @@ impl Blocks {
         batch: &mut Vec<Request>,
         mut stamps: Option<&mut Vec<Stamp>>,
     ) -> Result<(), ReplayError> {
-        while batch.len() < BATCH {
+        let full = batch.len() + BATCH;
+        while batch.len() < full {
             if self.at == self.ios.len() {
                 self.at = 0;
                 if !self.reader.fill(&mut self.ios)? {
@@ -275,7 +283,7 @@ impl Blocks {
                 batch.push(self.object(&io)?);
                 self.at += 1;
             } else {
-                self.pages(&io, batch)?;
+                self.pages(&io, batch, full)?;
             }
             if let Some(stamps) = &mut stamps {
                 stamps.resize(batch.len(), Stamp { at: io.at, write: io.op == BlockOp::Write });
@@ -312,11 +320,11 @@ impl Blocks {
     }
 
     /// Pages of a request, from where it was left to where the batch is full.
-    fn pages(&mut self, io: &Io, batch: &mut Vec<Request>) -> Result<(), ReplayError> {
+    fn pages(&mut self, io: &Io, batch: &mut Vec<Request>, full: usize) -> Result<(), ReplayError> {
         let end = io.offset.0 + io.len.0;
         let mut from = self.rest.unwrap_or(io.offset.0);
         while from < end {
-            if batch.len() >= BATCH {
+            if batch.len() >= full {
                 self.rest = Some(from);
                 return Ok(());
             }

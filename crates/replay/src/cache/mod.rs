@@ -64,20 +64,9 @@ pub struct CacheReport {
     pub flash_bytes: u64,
     /// What is cached: `object`, `page` or `request`.
     pub unit: &'static str,
-    /// Times that one of these was asked for.
-    pub requests: u64,
-    /// Of these, it was there.
-    pub hits: u64,
-    /// It was not.
-    pub misses: u64,
-    /// Misses for each request; none without requests.
-    pub miss_ratio: Option<f64>,
-    /// Bytes missed for each byte asked for.
-    pub byte_miss_ratio: Option<f64>,
-    /// Bytes asked for.
-    pub bytes: u64,
-    /// Of these, bytes that were not there.
-    pub miss_bytes: u64,
+    /// What was there.
+    #[serde(flatten)]
+    pub answers: Answers,
     /// Objects that came in.
     pub insertions: u64,
     /// Their bytes.
@@ -104,6 +93,34 @@ pub struct CacheReport {
     pub warnings: Vec<String>,
     /// Where it comes from.
     pub provenance: CacheProvenance,
+}
+
+/// What was asked for, and what of it was there.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Answers {
+    /// Times that one of these was asked for.
+    pub requests: u64,
+    /// Of these, it was there.
+    pub hits: u64,
+    /// It was not.
+    pub misses: u64,
+    /// Misses for each request; none without requests.
+    pub miss_ratio: Option<f64>,
+    /// Bytes missed for each byte asked for.
+    pub byte_miss_ratio: Option<f64>,
+    /// Bytes asked for.
+    pub bytes: u64,
+    /// Of these, bytes that were not there.
+    pub miss_bytes: u64,
+}
+
+impl Answers {
+    fn new(tally: &Tally) -> Self {
+        let Tally { requests, hits, bytes, hit_bytes } = *tally;
+        let (misses, miss_bytes) = (requests - hits, bytes - hit_bytes);
+        let (miss_ratio, byte_miss_ratio) = (share(misses, requests), share(miss_bytes, bytes));
+        Self { requests, hits, misses, miss_ratio, byte_miss_ratio, bytes, miss_bytes }
+    }
 }
 
 /// Where a result comes from.
@@ -212,21 +229,13 @@ impl<'a> Asked<'a> {
     fn report(&self, load: &Load) -> CacheReport {
         let Self { config, kind, cache, tally } = self;
         let counts = cache.counts();
-        let misses = tally.requests - tally.hits;
-        let miss_bytes = tally.bytes - tally.hit_bytes;
         CacheReport {
             kind: "modelled: counted while the trace was replayed",
             policy: kind.name(),
             dram_bytes: config.dram.0,
             flash_bytes: config.flash.0,
             unit: load.unit(),
-            requests: tally.requests,
-            hits: tally.hits,
-            misses,
-            miss_ratio: share(misses, tally.requests),
-            byte_miss_ratio: share(miss_bytes, tally.bytes),
-            bytes: tally.bytes,
-            miss_bytes,
+            answers: Answers::new(tally),
             insertions: counts.inserted,
             inserted_bytes: counts.inserted_bytes,
             evictions: counts.evicted,

@@ -86,6 +86,12 @@ pub struct Mechanism {
 }
 
 impl Mechanism {
+    /// Of a single disk, in a run that took so long.
+    pub(crate) fn of_one(time: Ns, usage: Usage, stats: &Stats) -> Self {
+        let busy = usage.read + usage.write;
+        Self::of(time.0, busy.0, stats.seek_time.0, stats.rotation_time.0)
+    }
+
     fn of(time: u64, busy: u64, seek: u64, rotation: u64) -> Self {
         let busy = busy.min(time);
         let seek = seek.min(busy);

@@ -8,6 +8,7 @@
 pub mod disk;
 pub mod flash;
 pub mod latency;
+pub mod listed;
 pub mod log;
 pub mod output;
 mod recorder;

@@ -1,7 +1,6 @@
 //! Files that a run writes: whole or not at all. A file is written beside its place and moved
 //! there when it is complete; what is not completed is removed.
 
-use super::tables::Tables;
 use crate::ReplayError;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -93,7 +92,7 @@ impl ParquetFile {
 ///
 /// # Errors
 /// Where that is not possible.
-pub fn write_parquet(tables: &Tables, folder: &Path) -> Result<(), ReplayError> {
+pub fn write_parquet(tables: &[(&str, RecordBatch)], folder: &Path) -> Result<(), ReplayError> {
     let made = fs::create_dir_all(folder);
     made.map_err(|e| ReplayError::Output { path: folder.into(), why: e.to_string() })?;
     for (name, table) in tables {

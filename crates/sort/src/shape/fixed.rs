@@ -194,10 +194,10 @@ impl Shape for Fixed {
         Some(self.record)
     }
 
-    /// All keys one behind the other, cut into parts.
+    /// All keys one behind the other, from a byte on.
     #[inline]
     fn prefix_at(&self, record: &[u8], depth: Depth) -> u128 {
-        let (mut skip, mut left) = (depth.part as usize * PREFIX_BYTES, PREFIX_BYTES);
+        let (mut skip, mut left) = (depth.at as usize, PREFIX_BYTES);
         let mut prefix = 0;
         for key in &self.keys {
             let len = key.bytes.len();
@@ -216,11 +216,7 @@ impl Shape for Fixed {
     }
 
     fn rest(&self, _: u128, depth: Depth) -> Rest {
-        let part = depth.part + 1;
-        if part as usize * PREFIX_BYTES < self.key_bytes {
-            Rest::At(Depth { part, ..depth })
-        } else {
-            Rest::Nothing
-        }
+        let at = depth.at + PREFIX_BYTES as u32;
+        if (at as usize) < self.key_bytes { Rest::At(Depth { at, ..depth }) } else { Rest::Nothing }
     }
 }

@@ -6,12 +6,13 @@ mod float;
 mod text;
 mod version;
 
-use super::{Depth, PREFIX_BYTES, PREFIX_MASK, Rest, Shape};
+use super::{Depth, PREFIX_BITS, PREFIX_BYTES, PREFIX_MASK, Rest, Shape};
 use decimal::Decimal;
 pub use fields::{End, Start};
 use fields::{part, skip_blanks};
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use text::PART;
 pub use text::{Ignore, Translation};
 
 /// What a key is compared as.
@@ -53,6 +54,13 @@ impl Key {
         reverse: false,
     };
 
+    /// Whether it is the whole line, none of whose bytes is passed over.
+    fn is_line(&self) -> bool {
+        let line = Self { reverse: self.reverse, ..Self::LINE };
+        let fold = self.translation.fold;
+        *self == Self { translation: Translation { fold, ..line.translation }, ..line }
+    }
+
     /// Texts as the order of versions sees them: only where they are changed are they copied.
     fn changed<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
         if self.translation.is_none() {
@@ -79,11 +87,15 @@ impl Key {
         if self.reverse { order.reverse() } else { order }
     }
 
-    /// Part number `part` of the key in the order that [`Key::compare`] has.
+    /// The key from byte `from` of a text on, in the order that [`Key::compare`] has; from the first one on
+    /// it is behind what most keys share.
     #[inline]
-    fn prefix(&self, text: &[u8], part: u32) -> u128 {
+    fn prefix(&self, text: &[u8], from: usize, shared: &[u8]) -> u128 {
         let prefix = match self.order {
-            Order::Text => self.translation.prefix(text, part),
+            Order::Text if from == 0 && !shared.is_empty() => {
+                self.translation.focused(text, shared)
+            }
+            Order::Text => self.translation.prefix(text, from),
             Order::Decimal => Decimal::read(text).plain(),
             Order::Human => {
                 let number = Decimal::read(text);
@@ -96,11 +108,16 @@ impl Key {
         if self.reverse { PREFIX_MASK - prefix } else { prefix }
     }
 
-    /// What follows a part of the key: the next, or what is said here.
-    fn after(&self, prefix: u128) -> After {
+    /// What follows a part of the key that starts at byte `from`.
+    fn after(&self, prefix: u128, from: usize, shared: &[u8]) -> After {
         let prefix = if self.reverse { PREFIX_MASK - prefix } else { prefix };
         match self.order {
-            Order::Text if !Translation::is_all(prefix) => After::Part,
+            Order::Text if !Translation::is_all(prefix) => {
+                let is_focused = from == 0 && !shared.is_empty();
+                let skipped =
+                    if is_focused && Translation::is_shared(prefix) { shared.len() } else { 0 };
+                After::Part(from + skipped + PART)
+            }
             Order::Text | Order::Float | Order::Month => After::Key,
             Order::Decimal | Order::Human if Decimal::is_all(prefix) => After::Key,
             Order::Decimal | Order::Human | Order::Version => After::Unknown,
@@ -110,8 +127,8 @@ impl Key {
 
 /// What follows a part of a key.
 enum After {
-    /// Another.
-    Part,
+    /// Another, from this byte on.
+    Part(usize),
     /// The next key.
     Key,
     /// Something that has no parts.
@@ -127,6 +144,12 @@ fn month(text: &[u8]) -> u8 {
     found.map_or(0, |(_, number)| number)
 }
 
+/// Bytes that keys share where it is worth while to look behind them.
+const WORTH: usize = 3;
+
+/// Keys of a sample that say enough of what they share.
+const LOOKED_AT: usize = 1024;
+
 /// Lines, and their order.
 #[derive(Clone, Debug)]
 pub struct Lines {
@@ -135,6 +158,8 @@ pub struct Lines {
     separator: Option<u8>,
     /// What ends a line.
     end: u8,
+    /// What the first keys of most lines start with, where that is known.
+    shared: Vec<u8>,
 }
 
 impl Lines {
@@ -145,11 +170,17 @@ impl Lines {
     /// Without a key.
     pub(super) fn new(keys: Vec<Key>, separator: Option<u8>, end: u8) -> Self {
         assert!(!keys.is_empty(), "lines have a key");
-        Self { keys, separator, end }
+        Self { keys, separator, end, shared: vec![] }
     }
 
     fn line<'a>(&self, record: &'a [u8]) -> &'a [u8] {
         record.strip_suffix(&[self.end]).unwrap_or(record)
+    }
+
+    /// What most keys share at this depth.
+    #[inline]
+    fn shared(&self, depth: Depth) -> &[u8] {
+        if depth.key == 0 { &self.shared } else { &[] }
     }
 
     #[inline]
@@ -195,16 +226,44 @@ impl Shape for Lines {
     #[inline]
     fn prefix_at(&self, record: &[u8], depth: Depth) -> u128 {
         let key = &self.keys[depth.key as usize];
-        key.prefix(self.text(key, record), depth.part)
+        // A line is shorter than 2^32 bytes.
+        key.prefix(self.text(key, record), depth.at as usize, self.shared(depth))
+    }
+
+    #[inline]
+    fn prefix_from(&self, bytes: &[u8], start: usize, depth: Depth) -> u128 {
+        let key = &self.keys[depth.key as usize];
+        // Where the line is long enough to have been equal up to there, its end need not be known.
+        if depth.at > 0 && key.is_line() {
+            let from = start + depth.at as usize;
+            let prefix = key.translation.prefix_until(&bytes[from..], self.end);
+            return if key.reverse { PREFIX_MASK - prefix } else { prefix };
+        }
+        self.prefix_at(&bytes[start..self.end(bytes, start)], depth)
     }
 
     fn rest(&self, prefix: u128, depth: Depth) -> Rest {
         let key = depth.key as usize;
-        match self.keys[key].after(prefix) {
-            After::Part => Rest::At(Depth { part: depth.part + 1, ..depth }),
+        match self.keys[key].after(prefix, depth.at as usize, self.shared(depth)) {
+            After::Part(at) => {
+                u32::try_from(at).map_or(Rest::Compare, |at| Rest::At(Depth { at, ..depth }))
+            }
             After::Key if key + 1 == self.keys.len() => Rest::Nothing,
-            After::Key => Rest::At(Depth { key: depth.key + 1, part: 0 }),
+            After::Key => Rest::At(Depth { key: depth.key + 1, at: 0 }),
             After::Unknown => Rest::Compare,
         }
+    }
+
+    fn focused(&self, sample: &[&[u8]]) -> Self {
+        let key = &self.keys[0];
+        let some = sample.iter().step_by(sample.len().div_ceil(LOOKED_AT).max(1));
+        let mut shared = match key.order {
+            Order::Text => key.translation.shared(some.map(|line| self.text(key, line))),
+            _ => vec![],
+        };
+        if shared.len() < WORTH {
+            shared.clear();
+        }
+        Self { shared, ..self.clone() }
     }
 }

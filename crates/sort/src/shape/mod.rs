@@ -22,8 +22,15 @@ const PREFIX_MASK: u128 = (1 << PREFIX_BITS) - 1;
 pub struct Depth {
     /// Which key of several.
     key: u32,
-    /// Which part of it.
-    part: u32,
+    /// From which of its bytes on.
+    at: u32,
+}
+
+impl Depth {
+    /// About where in a record it is.
+    pub(crate) fn bytes(self) -> usize {
+        self.at as usize
+    }
 }
 
 /// What equal prefixes leave of the order of their records.
@@ -38,7 +45,7 @@ pub enum Rest {
 }
 
 /// Records of one kind, and their order.
-pub trait Shape: Sync {
+pub trait Shape: Clone + Sync {
     /// Where the record that starts at `start` of `bytes` ends, its separator included. Records are
     /// whole here.
     fn end(&self, bytes: &[u8], start: usize) -> usize;
@@ -49,7 +56,7 @@ pub trait Shape: Sync {
     /// What ends each record, and is added where a file does not end with it.
     fn separator(&self) -> Option<u8>;
 
-    /// The start of the key, as a number below 2^[`PREFIX_BITS`]: where two differ, so do the keys, the
+    /// The start of the key, as a number below 2^80: where two differ, so do the keys, the
     /// same way.
     fn prefix(&self, record: &[u8]) -> u128;
 
@@ -62,11 +69,24 @@ pub trait Shape: Sync {
     /// The length of every record, where all have one.
     fn length(&self) -> Option<usize>;
 
+    /// The same shape for records of which most are like these: prefixes start behind what those share.
+    /// Depths and prefixes of one are not those of the other; the order of records is.
+    #[must_use]
+    fn focused(&self, _sample: &[&[u8]]) -> Self {
+        self.clone()
+    }
+
     /// The same as [`Shape::prefix`], further into the key: of records that are equal up to `depth`.
     /// The start is [`Depth::default`].
     fn prefix_at(&self, record: &[u8], depth: Depth) -> u128 {
         debug_assert_eq!(depth, Depth::default(), "nothing is deeper");
         self.prefix(record)
+    }
+
+    /// The same of the record that starts at `start` of `bytes`: only what it needs is looked at.
+    #[inline]
+    fn prefix_from(&self, bytes: &[u8], start: usize, depth: Depth) -> u128 {
+        self.prefix_at(&bytes[start..self.end(bytes, start)], depth)
     }
 
     /// What is left of the order of records that all have this prefix at this depth.

@@ -20,7 +20,7 @@ impl Visitor for Sorted<'_> {
             all.push(separator);
         }
         assert_eq!(shape.whole(&all), all.len(), "all are whole");
-        let mut records = vec![];
+        let mut records: Vec<&[u8]> = vec![];
         let mut at = 0;
         while at < all.len() {
             let end = shape.end(&all, at);
@@ -28,27 +28,35 @@ impl Visitor for Sorted<'_> {
             at = end;
         }
         // Stable sorts, all of them.
-        let mut by_compare = records.clone();
-        by_compare.sort_by(|a, b| shape.compare(a, b));
-        let mut by_prefix = records.clone();
-        by_prefix.sort_by(|a, b| {
-            let order = shape.prefix(a).cmp(&shape.prefix(b));
-            order.then_with(|| {
-                let order = shape.compare(a, b);
-                assert!(order.is_eq() || !shape.is_whole(), "{a:?} and {b:?} have one prefix");
-                order
-            })
-        });
-        assert!(records.iter().all(|record| shape.prefix(record) >> 80 == 0));
-        assert_eq!(shown(&by_prefix), shown(&by_compare), "by prefix, by compare");
-        deeper(shape, &mut records, Depth::default());
-        assert_eq!(shown(&records), shown(&by_compare), "part by part, by compare");
-        records.concat()
+        let mut expected = records.clone();
+        expected.sort_by(|a, b| shape.compare(a, b));
+        let some: Vec<&[u8]> = records.iter().copied().step_by(3).collect();
+        for shape in [shape, &shape.focused(&records), &shape.focused(&some)] {
+            assert!(records.iter().all(|record| shape.prefix(record) >> 80 == 0));
+            let mut sorted = records.clone();
+            sorted.sort_by(|a, b| {
+                let order = shape.prefix(a).cmp(&shape.prefix(b));
+                order.then_with(|| {
+                    let order = shape.compare(a, b);
+                    assert!(order.is_eq() || !shape.is_whole(), "{a:?} and {b:?} have one prefix");
+                    order
+                })
+            });
+            assert_eq!(shown(&sorted), shown(&expected), "by prefix, by compare");
+            let mut sorted = records.clone();
+            deeper(shape, &mut sorted, Depth::default());
+            assert_eq!(shown(&sorted), shown(&expected), "part by part, by compare");
+        }
+        expected.concat()
     }
 }
 
 /// Sorts by one part of the keys after the other.
 fn deeper<S: Shape>(shape: &S, records: &mut [&[u8]], depth: Depth) {
+    for record in records.iter() {
+        let beside = [&b"beside it"[..], record, record].concat();
+        assert_eq!(shape.prefix_from(&beside, 9, depth), shape.prefix_at(record, depth));
+    }
     records.sort_by_key(|record| shape.prefix_at(record, depth));
     let same = |a: &&[u8], b: &&[u8]| shape.prefix_at(a, depth) == shape.prefix_at(b, depth);
     for run in records.chunk_by_mut(same) {

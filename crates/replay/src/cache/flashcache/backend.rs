@@ -1,6 +1,8 @@
 //! What lies below the caches, and what it costs to ask it: a disk's time, or a network's.
 
 use super::config::{BackendKind, Design};
+use super::simulated::Simulated;
+use crate::ReplayError;
 use gordon_units::{Bytes, Ns};
 use std::collections::VecDeque;
 
@@ -13,89 +15,144 @@ pub(super) struct Asked {
     pub written: Bytes,
     /// Reads and writes that went on where the one before them ended.
     pub sequential: u64,
-    /// Time that the disk's arm, or the network, was taken.
+    /// Time that the disk, or the network, had one of these in hand.
     pub busy: Ns,
 }
 
+/// A read or a write of keys that lie side by side.
 #[derive(Clone, Copy, Debug)]
-struct Write {
-    ready: Ns,
+struct Access {
+    write: bool,
     key: u64,
     keys: u64,
     bytes: Bytes,
+    /// On a simulated disk.
+    place: Bytes,
+}
+
+/// How long an access takes.
+enum Below {
+    /// A fixed time, or the bytes' alone where it goes on.
+    Disk,
+    /// The same for all, under way together.
+    Origin,
+    /// What a disk takes.
+    Simulated(Box<Simulated>),
 }
 
 pub(super) struct Backend {
-    kind: BackendKind,
+    below: Below,
     latency: Ns,
     rate: Bytes,
     /// Keys are places on a disk, in order.
     in_order: bool,
     free: Ns,
-    /// The key after the last access.
+    /// The key, or the place, after the last access.
     after: Option<u64>,
-    /// What is to be written, behind all reads.
-    queue: VecDeque<Write>,
+    /// What is to be written, behind all reads, and from when on.
+    queue: VecDeque<(Ns, Access)>,
     room: usize,
     pub asked: Asked,
 }
 
 impl Backend {
-    pub fn new(design: &Design, kind: BackendKind, in_order: bool) -> Self {
-        let (latency, rate, room) = match kind {
-            BackendKind::Disk => {
-                let disk = &design.disk;
-                (*disk.access, *disk.rate_per_s, (*disk.queue).max(1) as usize)
+    /// For things of this unit.
+    ///
+    /// # Errors
+    /// Where there can be no such disk.
+    pub fn new(design: &Design, kind: &BackendKind, unit: &str) -> Result<Self, ReplayError> {
+        let (disk, origin) = (&design.disk, &design.origin);
+        let queue = (*disk.queue).max(1) as usize;
+        let (below, latency, rate, room) = match kind {
+            BackendKind::Disk => (Below::Disk, *disk.access, *disk.rate_per_s, queue),
+            BackendKind::Origin => (Below::Origin, *origin.latency, *origin.rate_per_s, usize::MAX),
+            BackendKind::Simulated(device) => {
+                let simulated = Box::new(Simulated::new(device, unit)?);
+                (Below::Simulated(simulated), Ns::ZERO, *disk.rate_per_s, queue)
             }
-            BackendKind::Origin => (*design.origin.latency, *design.origin.rate_per_s, usize::MAX),
         };
-        Self {
-            kind,
+        Ok(Self {
+            below,
             latency,
             rate,
-            in_order,
+            in_order: unit == "page",
             free: Ns::ZERO,
             after: None,
             queue: VecDeque::new(),
             room,
             asked: Asked::default(),
+        })
+    }
+
+    /// The shortest time between two fetches of so many bytes, wherever they are; of a simulated disk the
+    /// mean.
+    pub fn each(&self, bytes: Bytes) -> Ns {
+        match &self.below {
+            Below::Disk => self.latency + bytes.time_at(self.rate),
+            Below::Origin => bytes.time_at(self.rate),
+            Below::Simulated(disk) => disk.anywhere(bytes),
         }
     }
 
-    /// The shortest time between two fetches of so many bytes, wherever they are.
-    pub fn each(&self, bytes: Bytes) -> Ns {
-        let latency = if self.kind == BackendKind::Disk { self.latency } else { Ns::ZERO };
-        latency + bytes.time_at(self.rate)
+    /// The simulated disk, if it is one.
+    pub fn simulated(&self) -> Option<&Simulated> {
+        if let Below::Simulated(disk) = &self.below { Some(disk) } else { None }
+    }
+
+    /// # Errors
+    /// Where it was asked for what it cannot have.
+    pub fn check(&self) -> Result<(), ReplayError> {
+        self.simulated().map_or(Ok(()), Simulated::check)
+    }
+
+    fn access(&mut self, write: bool, key: u64, keys: u64, bytes: Bytes) -> Access {
+        let place = match &mut self.below {
+            Below::Simulated(disk) => disk.place(key, bytes),
+            Below::Disk | Below::Origin => Bytes::ZERO,
+        };
+        Access { write, key, keys, bytes, place }
     }
 
     /// When an access that may start at `at` ends.
     #[inline]
-    fn take(&mut self, at: Ns, key: u64, keys: u64, bytes: Bytes) -> Ns {
-        let transfer = bytes.time_at(self.rate);
-        if self.kind == BackendKind::Origin {
-            // Questions are under way together, answers share the network.
-            self.free = self.free.max(at + self.latency) + transfer;
-            self.asked.busy += transfer;
-            return self.free;
+    fn take(&mut self, at: Ns, access: Access) -> Ns {
+        let Access { write, key, keys, bytes, place } = access;
+        match &mut self.below {
+            Below::Origin => {
+                // Questions are under way together, answers share the network.
+                let transfer = bytes.time_at(self.rate);
+                self.free = self.free.max(at + self.latency) + transfer;
+                self.asked.busy += transfer;
+            }
+            Below::Disk => {
+                let transfer = bytes.time_at(self.rate);
+                let goes_on = self.in_order && self.after == Some(key);
+                self.asked.sequential += u64::from(goes_on);
+                let span = if goes_on { transfer } else { self.latency + transfer };
+                self.after = key.checked_add(keys);
+                self.asked.busy += span;
+                self.free = self.free.max(at) + span;
+            }
+            Below::Simulated(disk) => {
+                let begin = self.free.max(at);
+                self.asked.sequential += u64::from(self.after == Some(place.0));
+                self.after = place.0.checked_add(bytes.0);
+                self.free = disk.take(begin, write, place, bytes);
+                self.asked.busy += self.free - begin;
+            }
         }
-        let goes_on = self.in_order && self.after == Some(key);
-        self.asked.sequential += u64::from(goes_on);
-        let span = if goes_on { transfer } else { self.latency + transfer };
-        self.after = key.checked_add(keys);
-        self.asked.busy += span;
-        self.free = self.free.max(at) + span;
         self.free
     }
 
     /// What is to be written is, as far as that begins before this time.
     #[inline]
     pub fn advance(&mut self, until: Ns) {
-        while let Some(write) = self.queue.front().copied() {
-            if self.free.max(write.ready) >= until {
+        while let Some((ready, write)) = self.queue.front().copied() {
+            if self.free.max(ready) >= until {
                 return;
             }
             self.queue.pop_front();
-            self.take(write.ready, write.key, write.keys, write.bytes);
+            self.take(ready, write);
         }
     }
 
@@ -104,30 +161,35 @@ impl Backend {
     pub fn fetch(&mut self, at: Ns, key: u64, keys: u64, bytes: Bytes) -> Ns {
         self.asked.reads += 1;
         self.asked.read += bytes;
-        self.take(at, key, keys, bytes)
+        let access = self.access(false, key, keys, bytes);
+        self.take(at, access)
     }
 
     /// Lets a write wait; answers with when there was room for it.
     pub fn store(&mut self, at: Ns, key: u64, keys: u64, bytes: Bytes) -> Ns {
         self.asked.writes += 1;
         self.asked.written += bytes;
-        if self.kind == BackendKind::Origin {
+        if matches!(self.below, Below::Origin) {
             // Up the line; what comes down is not delayed by it.
             return at;
         }
         let mut room = at;
         while self.queue.len() >= self.room {
-            let Some(write) = self.queue.pop_front() else { break };
-            room = room.max(self.take(write.ready, write.key, write.keys, write.bytes));
+            let Some((ready, write)) = self.queue.pop_front() else { break };
+            room = room.max(self.take(ready, write));
         }
-        self.queue.push_back(Write { ready: at, key, keys, bytes });
+        let write = self.access(true, key, keys, bytes);
+        self.queue.push_back((at, write));
         room
     }
 
     /// All that waits is written; answers with when.
     pub fn finish(&mut self) -> Ns {
-        while let Some(write) = self.queue.pop_front() {
-            self.take(write.ready, write.key, write.keys, write.bytes);
+        while let Some((ready, write)) = self.queue.pop_front() {
+            self.take(ready, write);
+        }
+        if let Below::Simulated(disk) = &mut self.below {
+            self.free = disk.finish(self.free);
         }
         self.free
     }

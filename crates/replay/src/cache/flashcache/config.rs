@@ -2,6 +2,7 @@
 
 use crate::ReplayError;
 use crate::config::TraceLoad;
+use crate::disk::DiskDevice;
 use gordon_cache::flashcache::{Fill, Rules, Shape};
 use gordon_units::{Bytes, Ns, Sourced, Watts};
 use schemars::JsonSchema;
@@ -208,14 +209,16 @@ pub struct RoadmapYear {
 }
 
 /// What lies below the caches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BackendKind {
-    /// A disk.
+    /// The design's disk, of a fixed time.
     #[default]
     Disk,
-    /// A server that is asked over a network.
+    /// The design's server, which is asked over a network.
     Origin,
+    /// This disk, simulated.
+    Simulated(Box<DiskDevice>),
 }
 
 /// When requests come.

@@ -82,8 +82,6 @@ pub(super) struct Spread {
     /// Times matter, and are whole seconds.
     spread: bool,
     requests: Vec<Request>,
-    stamps: Vec<Stamp>,
-    batch: Vec<Request>,
     /// How many of these were handed out.
     taken: usize,
     first: Option<Ns>,
@@ -96,21 +94,24 @@ impl Spread {
     pub fn new(mut load: Load, pace: &Pace) -> Self {
         load.stamps = Some(Vec::new());
         let spread = load.unit() == "object" && matches!(pace, Pace::Trace(_));
-        let (requests, stamps, batch) = (Vec::new(), Vec::new(), Vec::new());
+        let requests = Vec::new();
         let (taken, first, ended, crowded) = (0, None, false, 0);
-        Self { load, spread, requests, stamps, batch, taken, first, ended, crowded }
+        Self { load, spread, requests, taken, first, ended, crowded }
     }
 
     /// More requests and their times, in order; none at the end.
     pub fn next(&mut self) -> Result<(&[Request], &[Stamp]), ReplayError> {
-        self.requests.drain(..self.taken);
-        self.stamps.drain(..self.taken);
+        let taken = self.taken;
+        self.requests.drain(..taken);
+        self.stamps().drain(..taken);
         // The last second is not known to be whole until another begins.
         self.taken = loop {
-            let all = self.stamps.len();
-            let last = self.stamps.last().map(|stamp| stamp.at);
-            let whole = match self.spread {
-                true => self.stamps.partition_point(|stamp| Some(stamp.at) < last),
+            let spread = self.spread;
+            let stamps = self.stamps();
+            let all = stamps.len();
+            let last = stamps.last().map(|stamp| stamp.at);
+            let whole = match spread {
+                true => stamps.partition_point(|stamp| Some(stamp.at) < last),
                 false => all,
             };
             if self.ended || whole > 0 {
@@ -120,26 +121,32 @@ impl Spread {
                 self.crowded += 1;
                 break all;
             }
-            self.ended = !self.load.next_batch(&mut self.batch)?;
-            self.requests.extend_from_slice(&self.batch);
-            self.stamps.extend_from_slice(self.load.stamps.as_deref().unwrap_or_default());
+            self.ended = !self.load.add_batch(&mut self.requests)?;
         };
         if self.spread {
             self.within();
         }
-        Ok((&self.requests[..self.taken], &self.stamps[..self.taken]))
+        let taken = self.taken;
+        let stamps = self.load.stamps.as_deref().unwrap_or_default();
+        Ok((&self.requests[..taken], &stamps[..taken]))
+    }
+
+    /// The times of the requests.
+    fn stamps(&mut self) -> &mut Vec<Stamp> {
+        self.load.stamps.get_or_insert_default()
     }
 
     /// Puts the requests of each second evenly into it, counted from the first.
     fn within(&mut self) {
-        let stamps = &mut self.stamps[..self.taken];
-        let Some(first) = self.first.or(stamps.first().map(|stamp| stamp.at)) else { return };
-        self.first = Some(first);
+        let (taken, first) = (self.taken, self.first);
+        let stamps = &mut self.stamps()[..taken];
+        let Some(first) = first.or(stamps.first().map(|stamp| stamp.at)) else { return };
         for second in stamps.chunk_by_mut(|one, next| one.at == next.at) {
             let gap = Ns::SECOND.0 / second.len() as u64;
             for (number, stamp) in (0..).zip(second) {
                 stamp.at = stamp.at - first + Ns(gap * number);
             }
         }
+        self.first = Some(first);
     }
 }

@@ -6,6 +6,7 @@ use crate::results::ratio;
 use gordon_cache::flashcache::FlashCache;
 use gordon_units::{Bytes, Ns};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Seconds of a year of 365.25 days.
 const YEAR_S: f64 = 365.25 * 86_400.0;
@@ -34,8 +35,19 @@ pub struct WearReport {
     pub min: u32,
     /// The most.
     pub max: u32,
+    /// How many blocks were erased so often, those set apart included.
+    pub erases: Vec<Erased>,
     /// How long it lasts, for each endurance.
     pub lifetimes: Vec<Life>,
+}
+
+/// Logical blocks that were erased equally often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Erased {
+    /// How often.
+    pub erases: u32,
+    /// How many.
+    pub blocks: u64,
 }
 
 /// How long the flash lasts where its blocks endure so many erases.
@@ -105,6 +117,9 @@ pub(super) fn wear(
             worst_case_of_flash_years: whole(fills.refill),
         }
     });
+    let mut spread = BTreeMap::new();
+    all.iter().for_each(|erases| *spread.entry(*erases).or_default() += 1);
+    let spread = spread.into_iter().map(|(erases, blocks)| Erased { erases, blocks });
     Some(WearReport {
         evictions: counts.evictions,
         refills: counts.refills,
@@ -116,6 +131,7 @@ pub(super) fn wear(
         standard_deviation: (squares / blocks).sqrt(),
         min,
         max,
+        erases: spread.collect(),
         lifetimes: lifetimes.collect(),
     })
 }

@@ -9,12 +9,13 @@ mod config;
 
 pub use config::{AdmissionConfig, DeviceConfig, LayoutKind, PAGE, TieredConfig};
 
-use super::CacheTrace;
 use super::load::Load;
+use super::{Answers, CacheTrace};
 use crate::ReplayError;
 use crate::results::{ratio, share};
 use crate::run::Progress;
 use crate::wa::{ArrayConfig, FullArray};
+use gordon_cache::Tally;
 use gordon_cache::tiered::{Found, Tiered};
 use gordon_units::Ns;
 use serde::Serialize;
@@ -33,20 +34,9 @@ pub struct TieredReport {
     pub flash_bytes: u64,
     /// What is cached: `object`, `page` or `request`.
     pub unit: &'static str,
-    /// Times that one of these was asked for.
-    pub requests: u64,
-    /// Of these, it was there.
-    pub hits: u64,
-    /// It was not.
-    pub misses: u64,
-    /// Misses for each request.
-    pub miss_ratio: Option<f64>,
-    /// Bytes missed for each byte asked for.
-    pub byte_miss_ratio: Option<f64>,
-    /// Bytes asked for.
-    pub bytes: u64,
-    /// Of these, bytes that were not there.
-    pub miss_bytes: u64,
+    /// What was there.
+    #[serde(flatten)]
+    pub answers: Answers,
     /// Found in DRAM, and in flash.
     pub levels: [LevelCount; 2],
     /// Bytes that left DRAM.
@@ -225,7 +215,7 @@ pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, R
     });
     let done = cache.done();
     let hits = levels[0].hits + levels[1].hits;
-    let miss_bytes = bytes - levels[0].hit_bytes - levels[1].hit_bytes;
+    let hit_bytes = levels[0].hit_bytes + levels[1].hit_bytes;
     let simulated = last.saturating_sub(first.unwrap_or(last));
     let application = share(done.written, done.admitted);
     let device = flash.amplification();
@@ -259,13 +249,7 @@ pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, R
         dram_bytes: config.dram.0,
         flash_bytes: shape.flash,
         unit: load.unit(),
-        requests,
-        hits,
-        misses: requests - hits,
-        miss_ratio: share(requests - hits, requests),
-        byte_miss_ratio: share(miss_bytes, bytes),
-        bytes,
-        miss_bytes,
+        answers: Answers::new(&Tally { requests, hits, bytes, hit_bytes }),
         levels,
         offered_bytes: done.offered,
         admitted_bytes: done.admitted,

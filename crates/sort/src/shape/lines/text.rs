@@ -25,7 +25,9 @@ pub struct Translation {
 }
 
 /// Bytes of a text in a prefix; then comes how many there are, or [`MORE`].
-const PART: usize = super::PREFIX_BYTES - 1;
+pub const PART: usize = super::PREFIX_BYTES - 1;
+/// Bits of [`MORE`] and less.
+const COUNT_BITS: u32 = 4;
 /// More bytes follow.
 const MORE: u128 = PART as u128 + 1;
 
@@ -53,11 +55,9 @@ impl Translation {
         if self.is_none() { a.cmp(b) } else { self.of(a).cmp(self.of(b)) }
     }
 
-    /// Part number `part` of a text, in order: its bytes, and how many they are.
+    /// A text in order from byte `from` on: some bytes, and how many they are.
     #[inline]
-    pub fn prefix(self, text: &[u8], part: u32) -> u128 {
-        // As many as a line has bytes.
-        let from = part as usize * PART;
+    pub fn prefix(self, text: &[u8], from: usize) -> u128 {
         if self.ignore == Ignore::Nothing {
             let part = pack(text.get(from..).unwrap_or_default());
             return if self.fold { fold(part) } else { part };
@@ -71,9 +71,56 @@ impl Translation {
         pack(&bytes[..len])
     }
 
+    /// The same of a text that ends before `end`, from the byte on with which `bytes` starts.
+    #[inline]
+    pub fn prefix_until(self, bytes: &[u8], end: u8) -> u128 {
+        let bytes = &bytes[..bytes.len().min(16)];
+        // No more than one byte behind the part is looked at.
+        let some = &bytes[..bytes.len().min(PART + 1)];
+        let len = some.iter().position(|&byte| byte == end).unwrap_or(bytes.len());
+        self.prefix(&bytes[..len], 0)
+    }
+
+    /// The same of texts most of which start with `shared`: whether this one goes before all of those, is
+    /// of them or goes behind; then bytes behind what they share, or from the start; and how many.
+    #[inline]
+    pub fn focused(self, text: &[u8], shared: &[u8]) -> u128 {
+        let start = &text[..text.len().min(shared.len())];
+        let order = if self.is_none() {
+            start.cmp(shared)
+        } else {
+            self.of(text).take(shared.len()).cmp(shared.iter().copied())
+        };
+        let (side, from) = match order {
+            Ordering::Less => (0, 0),
+            Ordering::Equal => (Self::SHARED, shared.len()),
+            Ordering::Greater => (2, 0),
+        };
+        let plain = self.prefix(text, from);
+        // Two bits for the side, in the place of two of the eight that count.
+        side << (super::PREFIX_BITS - 2) | plain >> 8 << 6 | plain & ((1 << COUNT_BITS) - 1)
+    }
+
+    const SHARED: u128 = 1;
+
+    /// Whether a text with this focused prefix is one of most.
+    pub fn is_shared(prefix: u128) -> bool {
+        prefix >> (super::PREFIX_BITS - 2) == Self::SHARED
+    }
+
+    /// What of these texts most start with.
+    pub fn shared(self, texts: impl Iterator<Item = impl AsRef<[u8]>>) -> Vec<u8> {
+        let mut texts: Vec<Vec<u8>> = texts.map(|text| self.of(text.as_ref()).collect()).collect();
+        texts.sort_unstable();
+        // What two of them share is shared by all between them: nine in ten.
+        let [low, high] = [texts.len() / 20, texts.len() - texts.len().div_ceil(20)];
+        let (Some(low), Some(high)) = (texts.get(low), texts.get(high)) else { return vec![] };
+        low.iter().zip(high).take_while(|(a, b)| a == b).map(|(byte, _)| *byte).collect()
+    }
+
     /// Whether a text has no more than this prefix of it.
     pub fn is_all(prefix: u128) -> bool {
-        prefix & 0xFF != MORE
+        prefix & ((1 << COUNT_BITS) - 1) != MORE
     }
 }
 

@@ -1,0 +1,215 @@
+//! The report of a run, made of the machine at its end.
+
+use super::chip::Steps;
+use super::machine::{Machine, SOURCES, Source, Tally};
+use super::pace::Spread;
+use super::power::{Cost, DieArea, Use, power};
+use super::report::{
+    BackendReport, FlashCacheReport, FlashReport, LevelReport, Levels, MemoryReport, Provenance,
+    TableReport,
+};
+use super::wear::{Fills, each_second, mb_s, part, roadmap, wear};
+use super::{BackendKind, FlashCacheConfig};
+use crate::cache::Answers;
+use crate::results::latency::Latency;
+use crate::results::share;
+use gordon_cache::Kind;
+use gordon_cache::flashcache::Fill;
+use gordon_units::{Bytes, Ns};
+
+fn level(machine: &Machine, source: Source, all: Tally) -> LevelReport {
+    let Tally { requests, bytes } = machine.tallies[source as usize];
+    LevelReport {
+        requests,
+        share: share(requests, all.requests),
+        bytes,
+        byte_share: share(bytes, all.bytes),
+        latency_us: machine.latencies[source as usize].summary(),
+    }
+}
+
+pub(super) fn made(
+    config: &FlashCacheConfig,
+    kind: Kind,
+    machine: &Machine,
+    time: Ns,
+    tables: u64,
+    source: &Spread,
+) -> FlashCacheReport {
+    let design = &config.design;
+    let (cache, chip) = (&machine.cache, machine.chip.did);
+    let (counts, shape) = (cache.counts(), cache.shape());
+    let all = machine.tallies.iter().fold(Tally::default(), |sum, one| Tally {
+        requests: sum.requests + one.requests,
+        bytes: sum.bytes + one.bytes,
+    });
+    let mut latency = Latency::default();
+    machine.latencies.iter().for_each(|one| latency.add(one));
+    let of = |source| level(machine, source, all);
+    let levels = Levels {
+        dram: of(Source::Dram),
+        buffer: of(Source::Buffer),
+        flash: of(Source::Flash),
+        backend: of(Source::Backend),
+        written: of(Source::Written),
+    };
+    debug_assert_eq!(SOURCES, 5);
+    let misses = levels.backend.requests + levels.written.requests;
+    let miss_bytes = levels.backend.bytes + levels.written.bytes;
+    let what = Use {
+        dram: config.dram,
+        flash: config.flash,
+        reading: machine.dram.reading,
+        writing: machine.dram.writing,
+        chip,
+        time,
+        requests: all.requests,
+    };
+    let fetches = if shape.fill == Fill::Block { 1 } else { u64::from(shape.pages) };
+    let fetched = Bytes(design.cache.logical_block.0 / fetches);
+    let fills = Fills {
+        fetches,
+        fetch: machine.backend.each(fetched),
+        refill: Steps::new(design).refill(shape.pages.into()),
+    };
+    let wear = wear(design, cache, time, &fills);
+    let has_flash = shape.sets > 0;
+    let buffer = if has_flash { design.cache.write_buffer.0 } else { 0 };
+    let flash_page = design.flash.page.0;
+    let asked = machine.backend.asked;
+    FlashCacheReport {
+        kind: "modelled: simulated while the trace was replayed",
+        policy: "flashcache",
+        dram_policy: kind.name(),
+        dram_bytes: config.dram.0,
+        flash_bytes: config.flash.0,
+        unit: source.load.unit(),
+        fill: if shape.fill == Fill::Block { "block" } else { "page" },
+        answers: Answers::new(&gordon_cache::Tally {
+            requests: all.requests,
+            hits: all.requests - misses,
+            bytes: all.bytes,
+            hit_bytes: all.bytes - miss_bytes,
+        }),
+        levels,
+        table: TableReport {
+            lookups: counts.lookups,
+            reads: counts.reads,
+            hits: counts.flash_hits + counts.buffer_hits,
+            hit_ratio: share(counts.flash_hits + counts.buffer_hits, counts.reads),
+            lookup_ns: machine.lookup.0,
+        },
+        memory: MemoryReport {
+            primary_bytes: config.dram.0 - buffer - tables,
+            write_buffer_bytes: buffer,
+            tables_bytes: tables,
+            resident_bytes: cache.dram().counts().bytes,
+            index_bytes: cache.dram().memory() as u64,
+        },
+        simulated_s: time.as_secs(),
+        bandwidth_mb_s: mb_s(Bytes(all.bytes), time),
+        requests_per_s: each_second(all.requests, time),
+        latency_us: latency.summary(),
+        waited: machine.waited,
+        flash: has_flash.then(|| FlashReport {
+            accesses_per_s: each_second(counts.flash_hits + counts.fills, time),
+            pages_read: chip.reads,
+            pages_programmed: chip.programs,
+            erases: chip.erases,
+            bytes_read: chip.reads * flash_page,
+            bytes_programmed: chip.programs * flash_page,
+            fills: counts.fills,
+            too_large: counts.too_large,
+            crowded: counts.crowded,
+            dropped: counts.dropped,
+            busy: part(chip.busy(), time),
+            reading: part(chip.reading, time),
+            programming: part(chip.programming, time),
+            erasing: part(chip.erasing, time),
+        }),
+        backend: BackendReport {
+            kind: match &config.backend {
+                BackendKind::Disk | BackendKind::Simulated(_) => "disk",
+                BackendKind::Origin => "origin",
+            },
+            reads: asked.reads,
+            bytes_read: asked.read.0,
+            writes: asked.writes,
+            bytes_written: asked.written.0,
+            sequential: asked.sequential,
+            busy_s: asked.busy.as_secs(),
+            busy: part(asked.busy, time),
+            head: machine.backend.simulated().map(|disk| disk.report(time)),
+        },
+        power_active: power(design, &what, *design.dram.idle_per_gbit),
+        power_down: power(design, &what, *design.dram.power_down_per_gbit),
+        area: DieArea::new(design, config.dram, config.flash),
+        cost: Cost::new(design, config.dram, config.flash),
+        roadmap: roadmap(config, wear.as_ref(), time),
+        wear,
+        warnings: warnings(config, machine, time, source),
+        provenance: Provenance {
+            version: env!("CARGO_PKG_VERSION"),
+            config: config.clone(),
+            follows: "Kgil and Mudge, FlashCache, CASES 2006",
+            dram_policy_follows: kind.source(),
+            trace: source.load.told(),
+        },
+    }
+}
+
+/// Below this part of the time, what lies below keeps up.
+const NEARLY_ALL: f64 = 0.99;
+
+fn warnings(
+    config: &FlashCacheConfig,
+    machine: &Machine,
+    time: Ns,
+    source: &Spread,
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let (counts, load) = (machine.cache.counts(), &source.load);
+    let refused = machine.cache.dram().counts().refused;
+    if refused > 0 {
+        warnings
+            .push(format!("{refused} misses were not let into the primary page cache: too large"));
+    }
+    if counts.too_large > 0 {
+        let (many, block) = (counts.too_large, *config.design.cache.logical_block);
+        warnings.push(format!("{many} misses were not let into flash: larger than {block}"));
+    }
+    if config.flash > Bytes::ZERO && counts.evictions == 0 {
+        warnings
+            .push("nothing was evicted from flash: how long it lasts cannot be told".to_owned());
+    } else if counts.evictions < machine.cache.shape().blocks().into() {
+        warnings.push(
+            "flash was being filled for much of the run: it will not last as long as is told"
+                .to_owned(),
+        );
+    }
+    let by_trace = config.pace.outstanding.is_none();
+    let busy = [
+        ("the flash chip", machine.chip.did.busy()),
+        ("what lies below", machine.backend.asked.busy),
+    ];
+    for (what, busy) in busy {
+        if by_trace && part(busy, time) > NEARLY_ALL {
+            warnings.push(format!(
+                "{what} is at work all the time: requests come faster than it can serve them"
+            ));
+        }
+    }
+    if source.crowded > 0 {
+        let many = source.crowded;
+        warnings
+            .push(format!("a second of the trace has a million requests, {many} times: --rate"));
+    }
+    if load.devices() > 1 {
+        let devices = load.devices();
+        warnings.push(format!("the trace has {devices} devices; all share the cache"));
+    }
+    if let Some(first) = load.first_skipped() {
+        warnings.push(format!("malformed requests were left out, the first: {first}"));
+    }
+    warnings
+}

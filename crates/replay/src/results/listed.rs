@@ -1,0 +1,101 @@
+//! Tables of what reports say: columns of JSON values, as they are written as Parquet.
+
+use super::output::write_parquet;
+use crate::ReplayError;
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt64Array};
+use serde_json::Value;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Tables by name: their columns by name, in order, a value for each row.
+pub type Listed = Vec<(String, Vec<(String, Vec<Value>)>)>;
+
+/// Writes each table into `folder`, which is made if it is not there, as `NAME.parquet`.
+///
+/// A column is of whole numbers, of numbers, of truth values or else of text, whichever holds all that is
+/// in it; where nothing is, of numbers.
+///
+/// # Errors
+/// Where that is not possible, or columns are not of one length.
+pub fn write(tables: &Listed, folder: &Path) -> Result<(), ReplayError> {
+    let mut batches = Vec::new();
+    for (name, columns) in tables {
+        let columns = columns.iter().map(|(column, values)| (column, array(values), true));
+        let made = RecordBatch::try_from_iter_with_nullable(columns).map_err(|e| {
+            ReplayError::Output { path: folder.join(name), why: format!("no table: {e}") }
+        })?;
+        batches.push((name.as_str(), made));
+    }
+    write_parquet(&batches, folder)
+}
+
+fn array(values: &[Value]) -> ArrayRef {
+    let all = |is: fn(&Value) -> bool| values.iter().all(|value| value.is_null() || is(value));
+    if values.iter().all(Value::is_null) || (all(Value::is_number) && !all(Value::is_u64)) {
+        Arc::new(values.iter().map(Value::as_f64).collect::<Float64Array>())
+    } else if all(Value::is_u64) {
+        Arc::new(values.iter().map(Value::as_u64).collect::<UInt64Array>())
+    } else if all(Value::is_boolean) {
+        Arc::new(values.iter().map(Value::as_bool).collect::<BooleanArray>())
+    } else {
+        let text = |value: &Value| match value {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
+        };
+        Arc::new(values.iter().map(text).collect::<StringArray>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Float64Type, UInt64Type};
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use serde_json::json;
+    use std::fs::File;
+
+    fn column(name: &str, values: Value) -> (String, Vec<Value>) {
+        (name.into(), values.as_array().expect("a list").clone())
+    }
+
+    #[test]
+    fn a_table_is_read_as_it_was_listed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let columns = vec![
+            column("count", json!([1, null, u64::MAX])),
+            column("ratio", json!([0.5, 1, null])),
+            column("none", json!([null, null, null])),
+            column("is", json!([true, null, false])),
+            column("text", json!(["a", null, 3])),
+        ];
+        write(&vec![("caches".into(), columns)], &folder.path().join("new")).expect("written");
+        let file = File::open(folder.path().join("new/caches.parquet")).expect("there");
+        let mut reader = ParquetRecordBatchReaderBuilder::try_new(file)
+            .and_then(ParquetRecordBatchReaderBuilder::build)
+            .expect("Parquet");
+        let read = reader.next().expect("a batch").expect("rows");
+        let names: Vec<_> = read.schema().fields().iter().map(|f| f.name().clone()).collect();
+        assert_eq!(names, ["count", "ratio", "none", "is", "text"]);
+        let counts: Vec<_> = read.column(0).as_primitive::<UInt64Type>().iter().collect();
+        assert_eq!(counts, [Some(1), None, Some(u64::MAX)]);
+        let floats =
+            |at: usize| read.column(at).as_primitive::<Float64Type>().iter().collect::<Vec<_>>();
+        assert_eq!(floats(1), [Some(0.5), Some(1.0), None]);
+        assert_eq!(floats(2), [None; 3]);
+        let is: Vec<_> = read.column(3).as_boolean().iter().collect();
+        assert_eq!(is, [Some(true), None, Some(false)]);
+        let texts: Vec<_> = read.column(4).as_string::<i32>().iter().collect();
+        assert_eq!(texts, [Some("a"), None, Some("3")]);
+    }
+
+    #[test]
+    fn columns_of_several_lengths_are_no_table() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let columns = vec![column("a", json!([1, 2])), column("b", json!([1]))];
+        let error = write(&vec![("caches".into(), columns)], folder.path()).expect_err("no table");
+        assert!(error.to_string().contains("no table"), "{error}");
+        assert_eq!(folder.path().read_dir().expect("there").count(), 0);
+    }
+}

@@ -1,0 +1,84 @@
+"""What caches were found to do, as tables: columns by name, a value for each row.
+
+    told = gordon.cache.sweep("cdn.csv", policies="lru,sieve", dram="32MiB..1GiB")
+    polars.DataFrame(gordon.cache.tables(told)["caches"])
+    gordon.cache.to_parquet(told, "tables")
+
+`caches` has a row for each cache, whose columns are the report's keys, one below another joined by
+`_` (`levels_dram_requests`). What a report has as a list is a table of its own, with what tells
+caches apart in the first columns: `lifetimes`, `erases`, `roadmap`, `servers`. A miss-ratio curve
+is `curve`, a row for each size.
+"""
+
+import json
+from os import PathLike, fspath
+from typing import Any
+
+from gordon import _core
+
+__all__ = ["tables", "to_parquet"]
+
+#: What tells the caches of one sweep apart, as far as they have it.
+CACHE = ("policy", "dram_policy", "layout", "dram_bytes", "flash_bytes")
+#: What they came from.
+FROM = ("version", "trace", "crc32")
+#: Parts of a report that a cache may not have.
+PARTS = ("flash", "wear", "backend_head")
+
+Row = dict[str, Any]
+Table = dict[str, list[Any]]
+
+
+def tables(told: dict[str, Any]) -> dict[str, Table]:
+    """Of what `replay`, `sweep`, `mrc` or `gordon.cache.tiered.replay` told."""
+    if "sampled_requests" in told:
+        key = {name: told[name] for name in ("policy", "unit", "exact", "sample")}
+        return {"curve": _columns([key | point | _of(told) for point in told["points"]])}
+    found: dict[str, list[Row]] = {"caches": []}
+    for point in told.get("points", [told]):
+        key = {name: point[name] for name in CACHE if name in point}
+        row: Row = {}
+        lists: dict[str, list[Row]] = {}
+        _flatten(point, "", row, lists)
+        found["caches"].append(key | row | _of(point))
+        for name, rows in lists.items():
+            found.setdefault(name, []).extend(key | one for one in rows)
+    return {name: _columns(rows) for name, rows in found.items() if rows}
+
+
+def to_parquet(told: dict[str, Any], folder: str | PathLike[str]) -> None:
+    """Writes each table into the folder, as NAME.parquet."""
+    listed = [[name, list(table.items())] for name, table in tables(told).items()]
+    _core.tables_write(json.dumps(listed), fspath(folder))
+
+
+def _of(told: dict[str, Any]) -> Row:
+    """Which program and which trace."""
+    provenance = told["provenance"]
+    path, crc32 = provenance["config"]["trace"]["path"], provenance["trace"]["crc32"]
+    return dict(zip(FROM, (provenance["version"], path, crc32), strict=True))
+
+
+def _flatten(value: dict[str, Any], before: str, row: Row, lists: dict[str, list[Row]]) -> None:
+    """Its numbers and texts into the row; its lists beside it."""
+    for key, inner in value.items():
+        name = before + key
+        if key == "levels" and isinstance(inner, list):
+            inner = {level["level"]: level for level in inner}
+        if isinstance(inner, dict):
+            if name != "provenance":
+                _flatten(inner, f"{name}_", row, lists)
+        elif not isinstance(inner, list):
+            if inner is not None or name not in PARTS:
+                row[name] = inner
+        elif name != "warnings":
+            each: list[Row] = lists.setdefault(key, [])
+            for one in inner:
+                each.append({})
+                _flatten(one, "", each[-1], {})
+
+
+def _columns(rows: list[Row]) -> Table:
+    """All their keys, in the order in which they come; none where a row has it not."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}

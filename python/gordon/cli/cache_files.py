@@ -1,0 +1,41 @@
+"""What the commands for caches write, and then show."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from gordon.cli import output, terminal
+from gordon.cli.terminal import Output
+
+parquet_out = click.option(
+    "--parquet",
+    metavar="DIR",
+    help="Write the tables (a row for each cache or size; lifetimes, erases) as Parquet.",
+)
+
+
+def finish(
+    told: dict[str, Any],
+    show: Callable[[Output, dict[str, Any]], None],
+    *,
+    json_path: str | None,
+    parquet: str | None,
+    report: str | None = None,
+) -> None:
+    """Writes what is wanted; shows the rest where stdout is not taken."""
+    from gordon import cache
+
+    files = {}
+    if json_path is not None:
+        files[json_path] = json.dumps(told, indent=1) + "\n"
+    if report is not None:
+        files[report] = cache.html(told)
+    if parquet is not None:
+        cache.to_parquet(told, parquet)
+    output.write(files)
+    show(terminal.messages() if output.STDOUT in files else terminal.data(), told)
+    for path in (*files, parquet):
+        if path not in (None, output.STDOUT):
+            click.echo(f"wrote {path}", err=True)

@@ -1,0 +1,115 @@
+"""`gordon joulesort`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gordon.cli import options
+from gordon.cli.meter import INTERVAL, METERS, ROOT, amount, seconds
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--records",
+    required=True,
+    metavar="N",
+    callback=amount,
+    help="Records of 100 bytes; the benchmark's categories are 1e8, 1e9, 1e10 and 1e12.",
+)
+@click.option(
+    "--runs",
+    type=options.COUNT,
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Consecutive runs; the rules want five.",
+)
+@METERS
+@INTERVAL
+@click.option(
+    "--idle",
+    "idle_s",
+    default="10s",
+    show_default=True,
+    metavar="TIME",
+    callback=seconds,
+    help="The baseline before the first run; 0: none.",
+)
+@click.option(
+    "--tail",
+    "tail_s",
+    default="5s",
+    show_default=True,
+    metavar="TIME",
+    callback=seconds,
+    help="Go on so long after the last run; 0: not at all.",
+)
+@click.option(
+    "--dir",
+    "folder",
+    default=".",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Of input and output, on the storage to be measured.  [default: here]",
+)
+@click.option("--memory", metavar="SIZE", help="Of `gordon sort`.")
+@click.option("--temp", metavar="DIR,DIR...", help="Of `gordon sort`.")
+@click.option("--config", metavar="FILE", help="Of `gordon sort`: tuned settings.")
+@click.option("--skewed", is_flag=True, help="Sort skewed keys, too, once, as Daytona wants.")
+@click.option("--keep", is_flag=True, help="Leave input and output there.")
+@click.option("-o", "--out", metavar="LOG.csv", help="Write the samples.")
+@options.report_out
+@ROOT
+@options.json_out
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
+def joulesort(
+    command: tuple[str, ...],
+    out: str | None,
+    report: str | None,
+    json_path: str | None,
+    memory: str | None,
+    temp: str | None,
+    config: str | None,
+    **given: Any,
+) -> None:
+    """Sort records beside a meter, by the rules of JouleSort: records per joule.
+
+    Makes the input, sorts it so many times, checks each output; the figure is of mean power times
+    mean time. CMD is another sort in Gordon's place, with {in} and {out} for its files.
+    """
+    from gordon import joulesort as api
+    from gordon.cli import output, terminal
+    from gordon.cli.joulesort_view import show
+    from gordon.cli.meter_view import warn_of
+    from gordon.energy import log
+
+    ours = {"--memory": memory, "--temp": temp, "--config": config}
+    words = [word for name, value in ours.items() if value for word in (name, value)]
+    if command and words:
+        raise click.UsageError(f"{words[0]} is of `gordon sort`; another sort has words of its own")
+    output.check(json_path, out, report)
+    silent = output.STDOUT in (json_path, out, report)
+    messages = terminal.messages()
+
+    def tell(what: str) -> None:
+        if messages.is_terminal:
+            messages.text(what, style="dim")
+
+    done = api.benchmark(tell, command=command, options=words, **given)
+    files = {}
+    if json_path is not None:
+        files[json_path] = json.dumps(done.json, indent=1) + "\n"
+    if out is not None:
+        files[out] = log.text(done.rows)
+    if report is not None:
+        from gordon.report.joulesort import page
+
+        files[report] = page(done.json, done.rows)
+    output.write(files)
+    show(messages if silent else terminal.data(), done.json)
+    warn_of(done.json["meters"])
+    if not done.holds:
+        broken = [check["what"] for check in done.json["checks"] if check["held"] is False]
+        raise click.ClickException(f"no result: {'; '.join(broken)}")

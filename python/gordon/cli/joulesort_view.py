@@ -1,0 +1,96 @@
+"""The benchmark's result for people."""
+
+from typing import Any
+
+from gordon.cli.meter_view import show_meters
+from gordon.cli.terminal import Column, Output
+from gordon.human import duration, figures, short
+
+Json = dict[str, Any]
+
+HELD = {True: "yes", False: "NO", None: "unknown"}
+
+
+def show(console: Output, report: Json) -> None:
+    """What was sorted on what, the meters, the checks, what an entry would want."""
+    of, told, time = report["category"], report["result"], report["time_s"]
+    machine, runs = report["machine"], report["runs"]
+    name = of["name"] or f"{of['records']:,} records, {short(of['bytes'], 'B')}: no category"
+    console.text(f"JouleSort, {of['class']}, {name}", style="bold")
+    console.text(
+        f"{machine['processors']} processors of {machine['processor']}, "
+        f"{short(machine['memory_bytes'], 'B')} of memory, {machine['storage'] or 'no storage'}"
+    )
+    console.text(
+        f"{len(runs)} runs of {duration(time['mean'])}{_sd(time)}: "
+        f"{duration(_mean(runs, 'user_s') + _mean(runs, 'sys_s'))} of processors, "
+        f"{short(_mean(runs, 'read_bytes'), 'B')} read and "
+        f"{short(_mean(runs, 'written_bytes'), 'B')} written, "
+        f"{short(max(run['max_rss_bytes'] for run in runs), 'B')} of memory at most; measured"
+    )
+    show_meters(console, report["meters"])
+    if report["phases"]:
+        _phases(console, report["phases"])
+    rate = told["records_per_joule"]
+    if rate is not None:
+        console.text(
+            f"{rate['value']:,.0f} records per joule{_sd(rate)}, {told['how']}: "
+            f"{figures(told['mean_w']['mean'])} W{_sd(told['mean_w'])} "
+            f"for {duration(time['mean'])}, {told['measures']}",
+            style="bold",
+        )
+    if report["skewed"]:
+        skewed = report["skewed"]
+        console.text(
+            f"skewed keys: {duration(skewed['wall_s'])}, {skewed['time_ratio']:.2f} times as long; "
+            f"{skewed['duplicates']:,} duplicates; {'right' if skewed['right'] else 'WRONG'}"
+        )
+    checks, needs = report["checks"], report["submission"]
+    console.table(
+        [
+            Column("check", [c["what"] for c in checks]),
+            Column("holds", [HELD[c["held"]] for c in checks]),
+            Column("how", [c["how"] for c in checks], wraps=True),
+        ]
+    )
+    console.table(
+        [
+            Column("for an entry", [n["what"] for n in needs]),
+            Column("has it", ["yes" if n["have"] else "no" for n in needs]),
+            Column("now", [n["now"] for n in needs], wraps=True),
+            Column("asked by", [n["source"] for n in needs], wraps=True, spare=1),
+        ]
+    )
+
+
+def _phases(console: Output, phases: list[Json]) -> None:
+    """Time, transfers and power of each; of the meters the first."""
+    meter = phases[0]["meters"][0]
+    drawn = [phase["meters"][0] for phase in phases]
+
+    def rate(phase: Json, key: str) -> str:
+        seconds = phase["time_s"]["mean"]
+        return "" if phase[key] is None or seconds <= 0 else figures(phase[key] / seconds / 1e6)
+
+    console.table(
+        [
+            Column("phase", [phase["name"] for phase in phases]),
+            Column("s", [figures(p["time_s"]["mean"]) + _sd(p["time_s"]) for p in phases], True),
+            Column("read MB/s", [rate(phase, "read_bytes") for phase in phases], True),
+            Column("write MB/s", [rate(phase, "written_bytes") for phase in phases], True),
+            Column(f"{meter['meter']} W", [_or_none(d["mean_w"]) for d in drawn], True),
+            Column("J", [_or_none(d["energy_j"]) for d in drawn], True),
+        ]
+    )
+
+
+def _or_none(value: float | None) -> str:
+    return "-" if value is None else figures(value)
+
+
+def _mean(runs: list[Json], key: str) -> float:
+    return float(sum(run[key] for run in runs)) / len(runs)
+
+
+def _sd(told: Json) -> str:
+    return "" if told.get("sd") is None else f" ± {figures(told['sd'])}"

@@ -1,0 +1,336 @@
+"""The benchmark: an input, runs of a sort beside a meter, a check of each output, the figure."""
+
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import gordon
+from gordon._core import GordonError
+from gordon.energy import account, find, work
+from gordon.energy.record import IDLE_S, INTERVAL_S, TAIL_S, spread
+from gordon.energy.series import Span
+from gordon.energy.session import Session
+from gordon.energy.work import Usage
+from gordon.joulesort import files, phases, rules
+from gordon.joulesort.rules import RECORD, Check, Json
+
+#: Makes so many records in a file, ASCII or not, skewed or not; its account has `checksum`.
+Generate = Callable[..., Json]
+#: Says of a file: `records`, `unordered`, `duplicates`, `checksum`.
+Validate = Callable[[Path], Json]
+
+INPUT, OUTPUT = "joulesort.in", "joulesort.out"
+#: Words of a command that stand for the files.
+IN, OUT = "{in}", "{out}"
+#: Skewed keys may take a Daytona sort so many times the time of uniform ones (assumed: the bound of
+#: the FAQ as it is remembered; read it before an entry).
+MOST_SKEWED = 2.0
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What makes and checks files; tests put their own here."""
+
+    generate: Generate
+    validate: Validate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is benchmarked, and how."""
+
+    records: int
+    runs: int = rules.RUNS
+    folder: Path = Path()
+    """Of the input and the output."""
+    command: Sequence[str] = ()
+    """Another sort, with `{in}` and `{out}` for its files; without it, `gordon sort`."""
+    options: Sequence[str] = ()
+    """Of `gordon sort`."""
+    meters: Sequence[str] = ()
+    interval_s: float = INTERVAL_S
+    idle_s: float = IDLE_S
+    tail_s: float = TAIL_S
+    skewed: bool = False
+    """One more run, of skewed keys, not metered with the others."""
+    keep: bool = False
+    root: Path = field(default=find.ROOT)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What `--json` writes; the log's rows."""
+
+    json: Json
+    rows: list[dict[str, Any]]
+
+    @property
+    def holds(self) -> bool:
+        return all(check["held"] is not False for check in self.json["checks"])
+
+
+def run(asked: Asked, tools: Tools, tell: Callable[[str], None] = lambda _: None) -> Result:
+    """All of it. The files are removed in any case, unless they are to be kept."""
+    source, target = asked.folder / INPUT, asked.folder / OUTPUT
+    with tempfile.TemporaryDirectory(prefix="gordon-joulesort-") as beside:
+        told = Path(beside) / "sort.json"
+        return _run(asked, tools, tell, told, argv(asked, source, target, told))
+
+
+def _run(
+    asked: Asked, tools: Tools, tell: Callable[[str], None], told: Path, command: list[str]
+) -> Result:
+    source, target = asked.folder / INPUT, asked.folder / OUTPUT
+    work.check(command)
+    room(asked, source, target)
+    meters = find.chosen(tuple(asked.meters), asked.root)
+    if source.exists() or target.exists():
+        raise GordonError(
+            f"{asked.folder}: {INPUT} or {OUTPUT} is there", "remove them: they are ours"
+        )
+    try:
+        tell(f"making {asked.records:,} records")
+        made = tools.generate(
+            source, records=asked.records, ascii=asked.records <= rules.MOST_ASCII
+        )
+        before = files.stamp(source)
+        found: list[Json] = []
+        held: list[float | None] = []
+        parts: list[list[Json]] = []
+        with Session(meters, asked.interval_s) as session:
+            files.forget(source)
+            tell(f"idle for {asked.idle_s:g} s")
+            session.rest(asked.idle_s)
+            for number in range(1, asked.runs + 1):
+                held.append(files.prepare(source, target))
+                tell(f"run {number} of {asked.runs}")
+                _sorted(session.run(lambda: once(command, target)))
+                if told.exists():
+                    parts.append(phases.read(told))
+                if number == asked.runs:
+                    session.wait(asked.tail_s)
+                tell(f"checking run {number}")
+                found.append(tools.validate(target))
+        after = tools.validate(source)
+        untouched = files.stamp(source) == before and after["checksum"] == made["checksum"]
+        skewed = _skewed(asked, tools, command, session, tell) if asked.skewed else None
+    finally:
+        if not asked.keep:
+            for path in (source, target):
+                with suppress(FileNotFoundError):
+                    path.unlink()
+    checks = judged(asked, made, found, held, untouched)
+    failed = session.failed()
+    if len(failed) == len(meters):
+        raise failed[0]
+    return Result(
+        report(asked, command, session, made, found, checks, skewed, parts), session.rows()
+    )
+
+
+def argv(asked: Asked, source: Path, target: Path, told: Path) -> list[str]:
+    """The words of a run; our own sort writes down its phases."""
+    if not asked.command:
+        ours = [sys.executable, "-m", "gordon", "sort", str(source), str(target)]
+        return [*ours, *asked.options, "--json", str(told)]
+    words = [w.replace(IN, str(source)).replace(OUT, str(target)) for w in asked.command]
+    if not all(any(name in word for word in asked.command) for name in (IN, OUT)):
+        raise GordonError("the command does not name its files", "-- CMD ... {in} ... {out}")
+    return words
+
+
+def once(command: list[str], target: Path) -> Usage:
+    """One run, to the moment at which its output is on the device: of a sort that flushes, as ours
+    does, that is its end."""
+    used = work.run(command, stdout=subprocess.DEVNULL)
+    if used.exit_status == 0:
+        with target.open("rb") as file:
+            os.fsync(file.fileno())
+    span = Span(used.span.begin, time.monotonic())
+    return Usage(
+        span,
+        used.user_s,
+        used.sys_s,
+        used.max_rss_bytes,
+        used.read_bytes,
+        used.written_bytes,
+        used.exit_status,
+    )
+
+
+def _sorted(used: Usage) -> None:
+    if used.exit_status == 130:
+        raise KeyboardInterrupt
+    if used.exit_status != 0:
+        raise GordonError(f"the sort ended with {used.exit_status}", "its own words are above")
+
+
+def room(asked: Asked, source: Path, target: Path) -> None:
+    """Before anything is written: input and output fit. Temporary files are the sort's to look
+    for."""
+    if not asked.folder.is_dir():
+        raise GordonError(f"no folder {asked.folder}", f"mkdir -p {asked.folder}")
+    told = os.statvfs(asked.folder)
+    free, wanted = told.f_bavail * told.f_frsize, 2 * asked.records * RECORD
+    if free < wanted:
+        raise GordonError(
+            f"{asked.folder}: {source.name} and {target.name} take {wanted / 1e9:.1f} GB, and "
+            f"{free / 1e9:.1f} GB are free",
+            "fewer --records, or another --dir",
+        )
+
+
+def _skewed(
+    asked: Asked,
+    tools: Tools,
+    command: list[str],
+    session: Session,
+    tell: Callable[[str], None],
+) -> Json:
+    """Skewed keys by the same command."""
+    source, target = asked.folder / INPUT, asked.folder / OUTPUT
+    tell("making skewed keys")
+    source.unlink()
+    made = tools.generate(
+        source, records=asked.records, ascii=rules.category(asked.records)["ascii"], skewed=True
+    )
+    files.prepare(source, target)
+    tell("sorting skewed keys")
+    used = once(command, target)
+    _sorted(used)
+    found = tools.validate(target)
+    usual = sum(u.span.seconds for u in session.runs) / len(session.runs)
+    ratio = used.span.seconds / usual
+    right = found["unordered"] == 0 and found["checksum"] == made["checksum"]
+    return {
+        "how": "measured",
+        **used.about(),
+        "time_ratio": ratio,
+        "duplicates": found["duplicates"],
+        "right": right,
+        "held": right and ratio <= MOST_SKEWED,
+    }
+
+
+def judged(
+    asked: Asked, made: Json, found: list[Json], held: list[float | None], untouched: bool
+) -> list[Check]:
+    """What was looked at."""
+    place = files.durable_place(asked.folder)
+    duplicates = sorted({told["duplicates"] for told in found})
+    sums = {told["checksum"] for told in found}
+    return [
+        Check("input and output on storage", place is not None, place or "a file system in memory"),
+        _cold(held),
+        Check(
+            "output durable when the time ends",
+            True,
+            "fsync after the process, before the clock stops",
+        ),
+        Check(
+            "output in order",
+            all(told["unordered"] == 0 for told in found),
+            f"each of {len(found)} outputs read whole",
+        ),
+        Check(
+            "the same records, no more and no fewer",
+            sums == {made["checksum"]} and all(t["records"] == asked.records for t in found),
+            f"sum of CRC-32s {made['checksum']}, as generated",
+        ),
+        Check(
+            "duplicate keys counted",
+            len(duplicates) == 1,
+            f"{duplicates[0]:,} in each" if len(duplicates) == 1 else f"they differ: {duplicates}",
+        ),
+        Check(
+            "input untouched", untouched, "its sum, size, inode and time of change after all runs"
+        ),
+        Check("the same settings in all runs", True, "one command, a fresh output each time"),
+    ]
+
+
+def _cold(held: list[float | None]) -> Check:
+    known = [share for share in held if share is not None]
+    if len(known) < len(held):
+        return Check("the input not in memory before a run", None, "the file system does not tell")
+    how = f"at most {max(known):.0%} of {files.PLACES} places were, after flushing and dropping it"
+    return Check("the input not in memory before a run", max(known) <= files.MOST_CACHED, how)
+
+
+def report(
+    asked: Asked,
+    command: list[str],
+    session: Session,
+    made: Json,
+    found: list[Json],
+    checks: list[Check],
+    skewed: Json | None,
+    parts: list[list[Json]],
+) -> Json:
+    """Everything; each number says how it is known."""
+    meters = account.of(session, asked.records)
+    told: Json = {
+        "version": gordon.__version__,
+        "started_unix_s": session.unix_s,
+        "machine": machine(asked.folder),
+        "command": command,
+        "category": rules.category(asked.records) | {"class": class_(skewed)},
+        "interval_s": session.interval_s,
+        "time_s": {"how": "measured", **spread([used.span.seconds for used in session.runs])},
+        "runs": [
+            {"how": "measured", **used.about(), "duplicates": out["duplicates"]}
+            for used, out in zip(session.runs, found, strict=True)
+        ],
+        "input": {"records": asked.records, "checksum": made["checksum"]},
+        "phases": phases.of(session, parts),
+        "meters": meters,
+        "result": outcome(meters),
+        "checks": [check.about() for check in checks],
+        "skewed": skewed,
+    }
+    told["submission"] = [need.about() for need in rules.needs(told)]
+    return told
+
+
+def class_(skewed: Json | None) -> str:
+    """Daytona is for general sorts: it is claimed where skewed keys were sorted in time, too."""
+    return "Daytona" if skewed is not None and skewed["held"] else "Indy"
+
+
+def outcome(meters: list[Json]) -> Json:
+    """The figure, of the first meter that has one."""
+    best = next((meter for meter in meters if meter["records_per_joule"]), meters[0])
+    return {
+        "meter": best["name"],
+        "measures": best["measures"],
+        "how": best["how"],
+        "resolution_s": best["resolution_s"],
+        "mean_w": best["mean_w"],
+        "energy_j": best["energy_j"],
+        "records_per_joule": best["records_per_joule"],
+    }
+
+
+def machine(folder: Path) -> Json:
+    """What was sorted on."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except OSError:
+        lines, memory = [], 0
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return {
+        "processor": names[0] if names else platform.processor(),
+        "processors": os.cpu_count(),
+        "memory_bytes": memory,
+        "kernel": platform.release(),
+        "storage": files.durable_place(folder),
+    }

@@ -1,0 +1,68 @@
+"""The benchmark's result as a page: its figure, power over time with the runs, checks."""
+
+from typing import Any
+
+from gordon.human import duration
+from gordon.report.page import render
+from gordon.report.run_figures import TONES, axis
+
+#: More points than this are thinned: a plot has no more columns.
+POINTS = 4000
+
+
+def page(report: dict[str, Any], rows: list[dict[str, Any]]) -> str:
+    """One self-contained file."""
+    figures = {"power": power(rows)}
+    data = {"result": report, "figures": figures}
+    filters = {"duration": duration}
+    return render("joulesort", data, filters=filters, script="runs", report=report)
+
+
+def power(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Watts over time, a line a meter; runs are shaded."""
+    lines = []
+    for number, name in enumerate(dict.fromkeys(row["meter"] for row in rows)):
+        mine = [row for row in rows if row["meter"] == name and row["watts"] is not None]
+        mine = mine[:: max(1, len(mine) // POINTS)]
+        how = mine[0]["how"] if mine else ""
+        lines.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": f"{name}, {how}",
+                "x": [round(row["time_s"], 3) for row in mine],
+                "y": [round(row["watts"], 4) for row in mine],
+                "line": {"color": TONES[number % len(TONES)]},
+                "hovertemplate": "%{x:.1f} s: %{y:.1f} W",
+            }
+        )
+    shapes = [
+        {
+            "type": "rect",
+            "xref": "x",
+            "yref": "paper",
+            "x0": begin,
+            "x1": end,
+            "y0": 0,
+            "y1": 1,
+            "fillcolor": "--line",
+            "opacity": 0.4,
+            "line": {"width": 0},
+            "layer": "below",
+        }
+        for begin, end in runs(rows)
+    ]
+    return {
+        "data": lines,
+        "layout": {"xaxis": axis("seconds"), "yaxis": axis("watts"), "shapes": shapes},
+    }
+
+
+def runs(rows: list[dict[str, Any]]) -> list[tuple[float, float]]:
+    """First and last sample of each run."""
+    found: dict[str, tuple[float, float]] = {}
+    for row in rows:
+        if row["phase"].startswith("run"):
+            begin = found.get(row["phase"], (row["time_s"], 0.0))[0]
+            found[row["phase"]] = (begin, row["time_s"])
+    return list(found.values())

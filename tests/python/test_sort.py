@@ -1,0 +1,187 @@
+"""`gordon sort IN... OUT`: options, files of settings, what is reported, bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gordon import GordonError, sort
+
+from conftest import Run
+
+#: More than two passes of the least memory need.
+RECORDS = 60_000
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def made() -> dict[str, Any]:
+    return sort.generate("in", records=RECORDS)
+
+
+def names(folder: str) -> list[str]:
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+def ordered(path: str, record: int = 100, key: slice = slice(10)) -> bytes:
+    """What a stable sort makes of it."""
+    content = Path(path).read_bytes()
+    records = [content[at : at + record] for at in range(0, len(content), record)]
+    return b"".join(sorted(records, key=lambda found: bytes(found)[key]))
+
+
+@pytest.mark.parametrize(
+    ("options", "method"),
+    [
+        ((), "one-pass"),
+        (("--memory", "2MiB"), "distribute"),
+        (("--memory", "2MiB", "--method", "merge"), "merge"),
+        (("--memory", "3MB", "--temp", "a,b", "--threads", "3"), "distribute"),
+        (("--memory", "3MB", "--buffered"), "distribute"),
+        (("--preset", "3B", "--memory", "64MiB"), "one-pass"),
+    ],
+)
+def test_records_of_the_benchmark(
+    run: Run, made: dict[str, Any], options: tuple[str, ...], method: str
+) -> None:
+    Path("a").mkdir()
+    Path("b").mkdir()
+    ran = run("sort", "in", "out", *options, "--json", "out.json")
+    assert ran.status == 0, ran.err
+    assert "60,000 records" in ran.out
+    assert Path("out").read_bytes() == ordered("in")
+    report = json.loads(Path("out.json").read_text())
+    assert report["plan"]["method"] == method
+    assert report["kind"] == "measured"
+    assert report["records"] == RECORDS
+    assert report["bytes"] == made["bytes"] == RECORDS * 100
+    passes = 1 if method == "one-pass" else 2
+    assert report["passes"] == passes
+    written = sum(phase["bytes_written"] for phase in report["phases"])
+    # Pages where parts meet are written by who fills them.
+    assert (passes - 0.2) * report["bytes"] < written < (passes + 0.2) * report["bytes"]
+    assert report["peak_resident_bytes"] > 1 << 20
+    assert 0 < sum(phase["seconds"] for phase in report["phases"]) <= report["time_s"]
+    assert names(".") == ["a", "b", "in", "out", "out.json"]
+    assert names("a") == names("b") == []
+    found = sort.validate("out", checksum=made["checksum"])
+    assert found["in_order"]
+    assert found["all_there"]
+
+
+def test_a_file_of_settings_and_options_over_it(run: Run, made: dict[str, Any]) -> None:
+    Path("my.toml").write_text('memory = "2MiB"\nmethod = "merge"\ntransfers.temp = "8KiB"\n')
+    ran = run("sort", "in", "out", "--config", "my.toml", "--memory", "3MiB", "--json", "-")
+    plan = json.loads(ran.out)["plan"]
+    assert (plan["method"], plan["temp_transfer"]) == ("merge", "8KiB")
+    assert json.loads(ran.out)["memory_bytes"] == 3 << 20
+    Path("my.toml").write_text('memory = "2MiB"\nmetod = "merge"\n')
+    ran = run("sort", "in", "out", "--config", "my.toml")
+    assert ran.status == 1
+    assert "my.toml, line 2" in ran.err
+    assert "`method`" in ran.err
+    assert "no.toml" in run("sort", "in", "out", "--config", "no.toml").err
+
+
+def test_records_of_any_length(run: Run) -> None:
+    content = random.Random(1).randbytes(64 * 5000)
+    Path("in").write_bytes(content)
+    ran = run("sort", "in", "out", "--record", "64", "--key", "8:16:u64be")
+    assert ran.status == 0, ran.err
+    assert Path("out").read_bytes() == ordered("in", 64, slice(8, 16))
+    ran = run("sort", "in", "out", "--record", "64", "--key", "60:70")
+    assert ran.status == 1
+    assert "70" in ran.err
+    assert "try:" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("options", "same"),
+    [
+        ((), ("-s",)),
+        (("-k", "2,2n"), ("-s", "-k2,2n")),
+        (("-k", "2,2nr", "-k", "1,1"), ("-s", "-k2,2nr", "-k1,1")),
+        (("-t", ":", "-k", "2", "--order", "f"), ("-s", "-f", "-t:", "-k2")),
+        (("-k", "2,2n", "--last-resort"), ("-k2,2n",)),
+        (("-z",), ("-s", "-z")),
+        (("--memory", "1MiB"), ("-s",)),
+    ],
+)
+def test_lines_are_those_of_sort(run: Run, options: tuple[str, ...], same: tuple[str, ...]) -> None:
+    if "GNU" not in subprocess.run(["sort", "--version"], capture_output=True, text=True).stdout:
+        pytest.skip("sort is not GNU's")
+    draw = random.Random(2)
+    words = ["a", "B", "the:same start of some length", "", "Zebra:crossing", "a"]
+    lines = [f"{draw.choice(words)} {draw.randrange(-50, 50)} {n}" for n in range(30_000)]
+    # The last one does not end.
+    Path("in").write_text("\n".join(lines))
+    ran = run("sort", "in", "out", "--lines", *options)
+    assert ran.status == 0, ran.err
+    environment = {**os.environ, "LC_ALL": "C"}
+    theirs = subprocess.run(["sort", *same, "in"], capture_output=True, env=environment, check=True)
+    assert Path("out").read_bytes() == theirs.stdout
+
+
+def test_several_files_are_one_input(run: Run) -> None:
+    sort.generate("a", records=1000)
+    sort.generate("b", records=500, start=1000)
+    whole = sort.generate("c", records=1500)
+    assert run("sort", "a", "b", "out").status == 0
+    assert sort.validate("out", checksum=whole["checksum"])["all_there"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected", "status"),
+    [
+        (("in",), "an input and an output", 2),
+        (("none", "out"), "none: cannot open it", 1),
+        (("in", "out", "--memory", "1KB"), "memory: 1KB is less than 1MiB", 1),
+        (("in", "out", "--memory", "much"), "much", 1),
+        (("in", "out", "--lines", "--record", "5"), "lines have no one length", 1),
+        (("in", "out", "--key", "1,1"), "a key of what?", 1),
+        (("in", "out", "-z"), "--zero-terminated is of lines", 1),
+        (("in", "out", "--preset", "9Z"), "9Z", 1),
+        (("in", "out", "--temp", "none"), "none", 1),
+        (("in", "none/out"), "none/out", 1),
+        (("in", "out", "--input-transfer", "1KiB"), "transfer size of the input", 1),
+        (("in", "out", "--json", "none/x"), "no folder none", 1),
+        (("in", "in", "--overwrite"), "it is the input too", 1),
+    ],
+)
+def test_bad_input(
+    run: Run, made: dict[str, Any], options: tuple[str, ...], expected: str, status: int
+) -> None:
+    if "--temp" in options:
+        options = (*options, "--memory", "2MiB")
+    before = Path("in").read_bytes()
+    ran = run("sort", *options)
+    assert (ran.status, ran.out) == (status, "")
+    assert ran.err.startswith("error: "), ran.err
+    assert expected in ran.err
+    assert names(".") == ["in"]
+    assert Path("in").read_bytes() == before
+
+
+def test_the_api_names_an_unknown_option() -> None:
+    with pytest.raises(GordonError, match="memmory"):
+        sort.run("in", "out", memmory="1GB")
+
+
+def test_a_sort_can_be_traced_and_surveyed(run: Run, made: dict[str, Any]) -> None:
+    command = [sys.executable, "-m", "gordon", "sort", "in", "out", "--memory", "2MiB"]
+    ran = run("trace", "-o", "sort.trace", "--interval", "0.1s", "--", *command)
+    assert ran.status == 0, ran.err
+    ran = run("survey", "sort.trace", "--json", "-")
+    assert ran.status == 0, ran.err
+    assert json.loads(ran.out)["designs"]
