@@ -94,6 +94,7 @@ figures: build
 	cargo run -q --release -p gordon-replay --example wa_table > docs/design/write-amplification.md
 	cargo run -q --release -p gordon-replay --example paper_figures > docs/design/paper-flash.md
 	$(VENV)/python scripts/joulesort_systems.py > docs/design/joulesort-systems.md
+	$(VENV)/python scripts/sort_tuning.py > docs/design/sort-tuning.md
 
 clean:
 	rm -rf build target .venv

@@ -238,7 +238,18 @@ def test_a_real_search(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_ctrl_c_keeps_what_is_best_and_leaves_no_files(tmp_path: Path) -> None:
-    words = ["sort", "tune", "--budget", "5min", "--records", "200000", "-o", "tuned.toml", "--json", "r.json"]
+    words = [
+        "sort",
+        "tune",
+        "--budget",
+        "5min",
+        "--records",
+        "200000",
+        "-o",
+        "tuned.toml",
+        "--json",
+        "r.json",
+    ]
     with subprocess.Popen(
         [sys.executable, "-m", "gordon", *words],
         cwd=tmp_path,

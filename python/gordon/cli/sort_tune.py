@@ -90,6 +90,27 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str) -> float:
     metavar="N",
     help="Of the order of trials.",
 )
+@click.option(
+    "--flash",
+    metavar="NAME|FILE",
+    help="Without sorting: transfer sizes from what a simulated device (`gordon flash presets`) "
+    "tells of its dies, buses and collection; modelled, a start.",
+)
+@click.option(
+    "--set",
+    "set_values",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="With --flash: change a value of the device; capacity=32GiB makes it smaller, and the "
+    "simulation quicker.",
+)
+@click.option(
+    "--precondition",
+    type=options.SHARE,
+    metavar="FRACTION",
+    help="With --flash: that part of it is in use, in the steady state of random overwrites.  "
+    "[default: 0.8]",
+)
 @options.json_out
 @click.option("--plot", metavar="PATH", help="Draw cost against each setting, as PNG, SVG or PDF.")
 def tune(
@@ -98,6 +119,9 @@ def tune(
     plot: str | None,
     meter: str | None,
     temp: str | None,
+    flash: str | None,
+    set_values: tuple[str, ...],
+    precondition: float | None,
     **given: Any,
 ) -> None:
     """Search the settings that sort best on your own devices.
@@ -114,6 +138,22 @@ def tune(
     output.check(out, json_path, plot)
     if plot is not None:
         picture.check(plot)
+    console = terminal.messages() if output.STDOUT in (json_path, out) else terminal.data()
+    if flash is not None:
+        of_sorts = {"--temp": temp, "--meter": meter, "--plot": plot, "--input": given["source"]}
+        for name, value in of_sorts.items():
+            if value is not None:
+                raise click.UsageError(f"{name} is of sorts, and --flash carries out none")
+        from gordon.sort.tune.steer import steer
+
+        changes = options.given({"precondition": precondition, "records": given["records"]})
+        told = steer(out, flash, set_values=set_values, seed=given["seed"], **changes)
+        if json_path is not None:
+            output.write({json_path: json.dumps(told, indent=1) + "\n"})
+        sort_tune_view.steered(console, told, out)
+        return
+    if set_values or precondition is not None:
+        raise click.UsageError("--set and --precondition are of a simulated device: --flash NAME")
     given["temp"] = tuple(temp.split(",")) if temp is not None else ()
     if meter is not None:
         from gordon.energy import named
@@ -127,5 +167,4 @@ def tune(
         draw(report, plot)
     if json_path is not None:
         output.write({json_path: json.dumps(report, indent=1) + "\n"})
-    silent = output.STDOUT in (json_path, out)
-    sort_tune_view.show(terminal.messages() if silent else terminal.data(), report, out)
+    sort_tune_view.show(console, report, out)

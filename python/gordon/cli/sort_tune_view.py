@@ -5,7 +5,7 @@ from typing import Any
 
 from gordon.cli.output import STDOUT
 from gordon.cli.terminal import Column, Output
-from gordon.human import duration, figures, short
+from gordon.human import binary, duration, figures, short
 from gordon.sort.tune.search import Search, Trial
 from gordon.sort.tune.tune import told
 
@@ -68,3 +68,29 @@ def show(console: Output, report: Json, out: str) -> None:
     console.text(told(report))
     if out != STDOUT:
         console.text(f"wrote {out}: {report['chosen']['what']}")
+
+
+def steered(console: Output, report: Json, out: str) -> None:
+    """Loads on a simulated device, the sizes that it asks for, and why."""
+    console.text(
+        f"{report['device']} of {binary(report['capacity_bytes'])}, {report['precondition']:.0%} "
+        f"in use, {report['queue_depth']} transfers at a time; all values are modelled"
+    )
+    rows = report["loads"]
+    at = [next(one for one in row["tried"] if one["transfer"] == row["found"]) for row in rows]
+    console.table(
+        [
+            Column("load alone", [row["load"] for row in rows]),
+            Column("transfer", [binary(row["found"]) for row in rows], right=True),
+            Column("MB/s", [figures(one["bandwidth_mb_s"]) for one in at], right=True),
+            Column("why no larger", [row["why"] for row in rows], wraps=True),
+        ]
+    )
+    for name in ("usual", "alone", "chosen"):
+        both = report["passes"][name]
+        console.text(
+            f"both passes, {name}: {both['what']}: {figures(both['seconds'])} s "
+            f"({figures(both['distribute']['seconds'])} + {figures(both['gather']['seconds'])})"
+        )
+    if out != STDOUT:
+        console.text(f"wrote {out}: a start; `gordon sort tune` measures")

@@ -1,0 +1,188 @@
+"""A sort's requests on a simulated flash device, and what goes on in it meanwhile.
+
+The device is as one that sorts now and then: partly mapped, in the steady state of random
+overwrites, and an input and temporary files were written to it before. A closed loop keeps as many
+transfers at it as the sort has threads for I/O.
+"""
+
+import random
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from gordon import _core, flash
+from gordon._core import GordonError
+from gordon.presets import Device
+
+#: Transfers at the device: the threads that the sort moves them by, with one temporary folder
+#: (crates/sort/src/job.rs).
+DEPTH = 8
+#: Files begin at multiples of this.
+ALIGN = 1 << 20
+
+Request = tuple[str, int, int]
+
+
+def sequential(what: str, base: int, total: int, size: int) -> list[Request]:
+    """A file from its start to its end."""
+    return [(what, base + at, min(size, total - at)) for at in range(0, total, size)]
+
+
+def shuffled(what: str, base: int, total: int, size: int, seed: int) -> list[Request]:
+    """The pieces of buckets: bucket after bucket, and each has its own all over the file."""
+    found = sequential(what, base, total, size)
+    random.Random(seed).shuffle(found)  # noqa: S311 - an order, no secret
+    return found
+
+
+def merged(*loads: Sequence[Request]) -> list[Request]:
+    """Side by side, each as far as the others in its bytes."""
+    rows: list[tuple[float, int, Request]] = []
+    for order, load in enumerate(loads):
+        total, done = sum(length for _, _, length in load), 0
+        for request in load:
+            rows.append((done / total, order, request))
+            done += request[2]
+    return [request for _, _, request in sorted(rows, key=lambda row: row[:2])]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where files lie."""
+
+    size: int
+
+    @property
+    def input(self) -> int:
+        return 0
+
+    @property
+    def temp(self) -> int:
+        return self.size
+
+    @property
+    def output(self) -> int:
+        return 2 * self.size
+
+
+class Simulated:
+    """A device that is asked for a load again and again, each time from the same state."""
+
+    def __init__(
+        self,
+        device: Device,
+        *,
+        set_values: Sequence[str] = (),
+        precondition: float = 0.8,
+        depth: int = DEPTH,
+        seed: int = 0,
+    ) -> None:
+        self.device = device
+        self.options: dict[str, Any] = {
+            "set_values": tuple(set_values),
+            "closed_loop": True,
+            "queue_depth": depth,
+            "seed": seed,
+        }
+        self.precondition = precondition
+        made, capacity = flash.device.changed(device, tuple(set_values), None, None)
+        text = capacity if capacity is not None else made["capacity"]
+        self.capacity = _core.parse_bytes(text["value"] if isinstance(text, dict) else text)
+        self._folder = tempfile.TemporaryDirectory(prefix="gordon-tune-")
+
+    def __enter__(self) -> "Simulated":
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        self._folder.cleanup()
+
+    @property
+    def mapped(self) -> int:
+        """Bytes at the start that are in use."""
+        return int(self.capacity * self.precondition) // ALIGN * ALIGN
+
+    def room(self, size: int, files: int) -> None:
+        """So many files fit into what is in use."""
+        if size * files > self.mapped:
+            raise GordonError(
+                f"{files} files of {size} bytes are more than the {self.mapped} bytes in use of "
+                f"{flash.device.name(self.device)}",
+                "fewer --records, or --set capacity=",
+            )
+
+    def run(
+        self, load: Iterable[Request], *, start: str | None = None, keep: str | None = None
+    ) -> dict[str, Any]:
+        """Asks for a load: of a new device, or from a state that was kept by a name."""
+        folder = Path(self._folder.name)
+        trace = folder / "load.fio"
+        lines = "".join(f"device {what} {at} {length}\n" for what, at, length in load)
+        trace.write_text(f"fio version 2 iolog\ndevice add\ndevice open\n{lines}device close\n")
+        options = dict(self.options)
+        if start is None:
+            options["precondition"] = self.precondition
+        else:
+            options["from_checkpoint"] = folder / start
+        if keep is not None:
+            options["checkpoint"] = folder / keep
+        return told(flash.replay(trace, self.device, format="fio", **options).report)
+
+
+def told(report: dict[str, Any]) -> dict[str, Any]:
+    """What is asked of a run here, of all that there is."""
+    # What takes no time, as a trim alone, keeps nothing busy.
+    busy = {key: value or 0.0 for key, value in report["utilisation"].items()}
+    pages = report["pages"]
+    return {
+        "seconds": report["simulated_s"],
+        "bandwidth_mb_s": report["bandwidth_mb_s"],
+        "write_amplification": report["write_amplification"],
+        "gc_pages": pages["gc_program"],
+        "gc_bytes": pages["gc_program"] * report["page_bytes"],
+        "erases": report["erases"],
+        "queue_depth": report["outstanding"]["mean"],
+        "dies_busy": min(busy["die"], 1.0),
+        "dies_reading": busy["die_read"],
+        "dies_writing": busy["die_write"],
+        "buses_busy": busy["bus"],
+        "busiest_bus": max((bus or 0.0 for bus in report["utilisation"]["buses"]), default=0.0),
+        "collecting": busy["collecting"],
+    }
+
+
+#: What becomes of an output that is there already.
+WAYS = ("overwritten", "anew, the old one kept", "anew, the old one trimmed")
+
+
+def rewriting(device: Simulated, size: int, transfer: int) -> dict[str, dict[str, Any]]:
+    """The output phase where the last sort's output is still there: figure 10 from inside."""
+    fresh = device.mapped
+    if size > fresh or fresh + size > device.capacity:
+        raise GordonError(
+            f"a file of {size} bytes fits no two times on {flash.device.name(device.device)}",
+            "a smaller file, or less preconditioned",
+        )
+    device.run(sequential("write", 0, size, transfer), keep="old")
+    device.run([("trim", 0, size)], start="old", keep="trimmed")
+    return {
+        WAYS[0]: device.run(sequential("write", 0, size, transfer), start="old"),
+        WAYS[1]: device.run(sequential("write", fresh, size, transfer), start="old"),
+        WAYS[2]: device.run(sequential("write", fresh, size, transfer), start="trimmed"),
+    }
+
+
+def again_and_again(
+    device: Simulated, size: int, transfer: int, times: int
+) -> list[dict[str, Any]]:
+    """Sort after sort overwrites the same output."""
+    rows, start = [], None
+    for n in range(times):
+        row = device.run(sequential("write", 0, size, transfer), start=start, keep=f"state{n % 2}")
+        rows.append(row)
+        start = f"state{n % 2}"
+    return rows

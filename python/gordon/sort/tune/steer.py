@@ -1,0 +1,198 @@
+"""Transfer sizes from what a device tells of itself, instead of a blind search.
+
+A load of a sort is asked of a simulated device with ever larger transfers. A device that is not
+busy while transfers wait for it is asked for too little at a time, so the next is twice as large;
+the first size at which dies or buses are busy, or beyond which no more comes, is the one. Loads
+that share the device in a pass leave each other less than all of it: sizes are doubled on while
+both passes take less time together. The sizes that a sort takes by itself are tried beside them,
+and what takes least is the start.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from os import fspath
+from typing import Any
+
+from gordon import __version__, flash
+from gordon.human import binary, figures
+from gordon.presets import Device
+from gordon.sort.tune.point import TRANSFERS, Point, toml
+from gordon.sort.tune.simulated import (
+    ALIGN,
+    Layout,
+    Request,
+    Simulated,
+    merged,
+    sequential,
+    shuffled,
+)
+
+Json = dict[str, Any]
+
+#: Dies or buses are busy (assumed: beyond it a queue only grows).
+SATURATED = 0.9
+#: Less than that is no more (assumed).
+MORE = 0.02
+LEAST, MOST = 1 << 16, 1 << 24
+#: What the core takes with 256 MiB of memory or more (crates/sort/src/plan.rs).
+USUAL = Point(input_transfer=8 << 20, output_transfer=8 << 20, temp_transfer=2 << 20)
+RECORD = 100
+
+
+def _loads(at: Layout, seed: int) -> dict[str, tuple[str, Callable[[int], list[Request]]]]:
+    """The four things that a sort in two passes asks for, and the setting that each is about."""
+    return {
+        "input read": ("input_transfer", lambda n: sequential("read", at.input, at.size, n)),
+        "buckets written": ("temp_transfer", lambda n: sequential("write", at.temp, at.size, n)),
+        "buckets read": ("temp_transfer", lambda n: shuffled("read", at.temp, at.size, n, seed)),
+        "output written": ("output_transfer", lambda n: sequential("write", at.output, at.size, n)),
+    }
+
+
+def steer(
+    output: str | os.PathLike[str] | None,
+    device: Device,
+    *,
+    set_values: Sequence[str] = (),
+    precondition: float = 0.8,
+    records: int = 10_000_000,
+    most: int = MOST,
+    seed: int = 0,
+) -> Json:
+    """Sizes for a simulated device; written to `output`, where there is one, as a start for
+    `tune`. Every value is modelled."""
+    size = -(-records * RECORD // ALIGN) * ALIGN
+    at = Layout(size)
+    with Simulated(device, set_values=set_values, precondition=precondition, seed=seed) as asked:
+        asked.room(size, 3)
+        before = [*sequential("write", at.input, size, ALIGN)]
+        asked.run([*before, *sequential("write", at.temp, size, ALIGN)], keep="base")
+        loads, chosen = [], dict[str, int]()
+        for name, (setting, load) in _loads(at, seed).items():
+            tried = _climb(asked, load, most)
+            found = tried[-1]["found"]
+            loads.append({"load": name, "setting": setting, **tried[-1], "tried": tried[:-1]})
+            chosen[setting] = max(chosen.get(setting, 0), found)
+        together = _together(asked, at, seed, Point().to(**chosen), most)
+        usual = _passes(asked, at, seed, USUAL)
+        point, best = min([*together, (USUAL, usual)], key=lambda one: one[1]["seconds"])
+        passes = {"usual": usual, "alone": together[0][1], "chosen": best}
+        depth, capacity = asked.options["queue_depth"], asked.capacity
+    report: Json = {
+        "version": __version__,
+        "kind": "modelled: every value comes from the simulated device",
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "device": flash.device.name(device),
+        "set": list(set_values),
+        "capacity_bytes": capacity,
+        "precondition": precondition,
+        "queue_depth": depth,
+        "bytes": size,
+        "seed": seed,
+        "loads": loads,
+        "chosen": {"settings": point.about(), "what": point.label()},
+        "passes": passes,
+        "together": [row for _, row in together],
+        "gain": 1 - passes["chosen"]["seconds"] / passes["usual"]["seconds"],
+    }
+    report["toml"] = toml(point, (), None, _head(report))
+    if output is not None:
+        from gordon.cli.output import write
+
+        write({fspath(output): report["toml"]})
+    return report
+
+
+def _climb(asked: Simulated, load: Callable[[int], list[Request]], most: int) -> list[Json]:
+    """What was tried, and at the end what was found and why."""
+    tried: list[Json] = []
+    size = LEAST
+    while True:
+        now = {"transfer": size, **asked.run(load(size), start="base")}
+        if tried and now["bandwidth_mb_s"] < tried[-1]["bandwidth_mb_s"] * (1 + MORE):
+            more = f"{binary(size)} brings {_change(tried[-1], now)}"
+            return [*tried, now, {"found": tried[-1]["transfer"], "why": f"{more}; {why(now)}"}]
+        tried.append(now)
+        if max(now["dies_busy"], now["busiest_bus"]) >= SATURATED:
+            return [*tried, {"found": size, "why": f"saturated: {why(now)}"}]
+        if size * 2 > most:
+            return [*tried, {"found": size, "why": f"the largest that may be; {why(now)}"}]
+        size *= 2
+
+
+def _change(before: Json, now: Json) -> str:
+    return f"{now['bandwidth_mb_s'] / before['bandwidth_mb_s'] - 1:+.1%}"
+
+
+def why(row: Json) -> str:
+    """What limits a device, by what it tells."""
+    told = (
+        f"dies busy {row['dies_busy']:.0%} (reading {row['dies_reading']:.0%}), "
+        f"busiest bus {row['busiest_bus']:.0%}"
+    )
+    if row["erases"] or row["gc_pages"]:
+        told += (
+            f", collecting {row['collecting']:.0%} of the time, write amplification "
+            f"{row['write_amplification']:.2f}"
+        )
+    return f"{told}, {figures(row['queue_depth'])} waiting or served"
+
+
+def _together(
+    asked: Simulated, at: Layout, seed: int, point: Point, most: int
+) -> list[tuple[Point, Json]]:
+    """From the sizes that each load alone led to, up while the passes gain."""
+    best = _passes(asked, at, seed, point)
+    tried = [(point, best)]
+    for name in TRANSFERS:
+        while (size := 2 * getattr(point, name)) <= most:
+            larger = point.to(**{name: size})
+            now = _passes(asked, at, seed, larger)
+            tried.append((larger, now))
+            if now["seconds"] > best["seconds"] * (1 - MORE):
+                break
+            point, best = larger, now
+    return tried
+
+
+def _passes(asked: Simulated, at: Layout, seed: int, point: Point) -> Json:
+    """Both passes, each with its reads and writes side by side."""
+    read, write, temp = point.input_transfer, point.output_transfer, point.temp_transfer
+    assert read is not None
+    assert write is not None
+    assert temp is not None
+    first = asked.run(
+        merged(
+            sequential("read", at.input, at.size, read),
+            sequential("write", at.temp, at.size, temp),
+        ),
+        start="base",
+        keep="between",
+    )
+    second = asked.run(
+        merged(
+            shuffled("read", at.temp, at.size, temp, seed),
+            sequential("write", at.output, at.size, write),
+        ),
+        start="between",
+    )
+    return {
+        "what": point.label(),
+        "distribute": first,
+        "gather": second,
+        "seconds": first["seconds"] + second["seconds"],
+    }
+
+
+def _head(report: Json) -> list[str]:
+    usual, chosen = report["passes"]["usual"], report["passes"]["chosen"]
+    part = f"{report['precondition']:.0%} in use"
+    return [
+        f"gordon {report['version']}, gordon sort tune --flash, {report['date']}",
+        "modelled, a start for gordon sort tune, which measures",
+        f"{report['device']} of {binary(report['capacity_bytes'])}, {part}, "
+        f"{report['queue_depth']} transfers at a time, seed {report['seed']}",
+        f"I/O of both passes over {binary(report['bytes'])}: {figures(chosen['seconds'])} s, with "
+        f"{usual['what']} {figures(usual['seconds'])} s ({report['gain']:+.1%} gained)",
+    ]
