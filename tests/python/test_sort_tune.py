@@ -237,9 +237,7 @@ def test_a_real_search(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         plot.draw(report, "p.txt")
 
 
-def test_ctrl_c_keeps_what_is_best_and_leaves_no_files(
-    tmp_path: Path, interruptible: None
-) -> None:
+def test_ctrl_c_keeps_what_is_best_and_leaves_no_files(tmp_path: Path, interruptible: None) -> None:
     words = [
         "sort",
         "tune",
