@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from gordon.cli import options
-from gordon.cli.meter import INTERVAL, METERS, ROOT, amount, seconds
+from gordon.cli.meter import IDLE, INTERVAL, METERS, ROOT, TAIL, amount
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -28,24 +28,8 @@ from gordon.cli.meter import INTERVAL, METERS, ROOT, amount, seconds
 )
 @METERS
 @INTERVAL
-@click.option(
-    "--idle",
-    "idle_s",
-    default="10s",
-    show_default=True,
-    metavar="TIME",
-    callback=seconds,
-    help="The baseline before the first run; 0: none.",
-)
-@click.option(
-    "--tail",
-    "tail_s",
-    default="5s",
-    show_default=True,
-    metavar="TIME",
-    callback=seconds,
-    help="Go on so long after the last run; 0: not at all.",
-)
+@IDLE
+@TAIL
 @click.option(
     "--dir",
     "folder",

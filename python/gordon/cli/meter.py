@@ -63,6 +63,24 @@ INTERVAL = click.option(
     callback=interval,
     help="Time between samples, 10ms or more.",
 )
+IDLE = click.option(
+    "--idle",
+    "idle_s",
+    default="10s",
+    show_default=True,
+    metavar="TIME",
+    callback=seconds,
+    help="The baseline before the first run; 0: none.",
+)
+TAIL = click.option(
+    "--tail",
+    "tail_s",
+    default="5s",
+    show_default=True,
+    metavar="TIME",
+    callback=seconds,
+    help="Go on so long after the last run, until power is back at idle; 0: not at all.",
+)
 ROOT = click.option(
     "--root",
     default="/",
@@ -116,24 +134,8 @@ def watch(meters: tuple[str, ...], interval_s: float, count: int | None, root: P
 @meter.command(context_settings={"allow_interspersed_args": False})
 @METERS
 @INTERVAL
-@click.option(
-    "--idle",
-    "idle_s",
-    default="10s",
-    show_default=True,
-    metavar="TIME",
-    callback=seconds,
-    help="The baseline before the first run; 0: none.",
-)
-@click.option(
-    "--tail",
-    "tail_s",
-    default="5s",
-    show_default=True,
-    metavar="TIME",
-    callback=seconds,
-    help="Go on so long after the last run, until power is back at idle; 0: not at all.",
-)
+@IDLE
+@TAIL
 @click.option(
     "--runs",
     type=options.COUNT,

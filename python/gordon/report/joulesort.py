@@ -45,8 +45,8 @@ def power(rows: list[dict[str, Any]]) -> dict[str, Any]:
             "x1": end,
             "y0": 0,
             "y1": 1,
-            "fillcolor": "--line",
-            "opacity": 0.4,
+            "fillcolor": "--accent",
+            "opacity": 0.12,
             "line": {"width": 0},
             "layer": "below",
         }
