@@ -1,6 +1,7 @@
 """What runs on simulated devices come to, and several of them side by side."""
 
 import json
+from abc import ABC, abstractmethod
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
@@ -12,14 +13,14 @@ if TYPE_CHECKING:
     from gordon.report.kinds import DeviceKind
 
 
-class _Shown:
+class _Shown(ABC):
     """What has figures and a page."""
 
-    def _runs(self) -> "list[Run]":
-        raise NotImplementedError
+    @abstractmethod
+    def _runs(self) -> "list[Run]": ...
 
-    def _json(self) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _json(self) -> Any: ...
 
     def html(self) -> str:
         """One HTML file that works offline."""
@@ -53,9 +54,9 @@ class Run(_Shown):
     RATIOS: ClassVar[dict[str, str]] = {}
     """What a comparison puts side by side: name, path in the report."""
 
+    @abstractmethod
     def kind(self) -> "DeviceKind":
         """What reports tell of such devices."""
-        raise NotImplementedError
 
     def __init__(self, name: str, core: _core.RunResult) -> None:
         self.name = name

@@ -1,6 +1,7 @@
 """What any simulated device may be asked for, and how: one JSON config goes to the core."""
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from os import PathLike, fspath
@@ -65,16 +66,16 @@ class Host:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(Host):
+class RunOptions(Host, ABC):
     """What a run may be told; each kind of device adds its own."""
 
+    @abstractmethod
     def config(self, load: dict[str, Any], device: Device) -> dict[str, Any]:
         """The core's config."""
-        raise NotImplementedError
 
+    @abstractmethod
     def name(self, device: Device) -> str:
         """What to call the device."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)

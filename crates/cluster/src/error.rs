@@ -1,5 +1,5 @@
 use gordon_trace::TraceError;
-use gordon_units::Bytes;
+use gordon_units::{Bytes, Stopped};
 use std::path::PathBuf;
 
 /// Why a survey cannot be run. The text has the hint on its own line.
@@ -56,4 +56,10 @@ pub enum ClusterError {
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl From<Stopped> for ClusterError {
+    fn from(_: Stopped) -> Self {
+        Self::Interrupted
+    }
 }

@@ -15,11 +15,10 @@ use crate::error::ClusterError;
 use crate::requests::Requests;
 use gordon_device::{Completion, Device, Op, Request, SECTOR, Usage};
 use gordon_trace::{BlockIo, BlockOp};
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Ns, Watch};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What the storage did in one sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -240,14 +239,14 @@ fn requests_of(io: &BlockIo, map: &AddressMap, capacity: Bytes) -> Vec<Request> 
 /// `starts` are the samples' starts.
 ///
 /// # Errors
-/// Where they cannot be read, or `stop` was set.
+/// Where they cannot be read, or a stop.
 pub fn replay(
     requests: &Requests<'_>,
     starts: &[Ns],
     footprint: &Footprint,
     map: &AddressMap,
     device: &mut dyn Device,
-    stop: &AtomicBool,
+    watch: &Watch,
 ) -> Result<Replay, ClusterError> {
     for &(from, extent) in &footprint.read {
         if let Some(offset) = map.place(from, extent * EXTENT) {
@@ -263,9 +262,7 @@ pub fn replay(
         Player { device, now: Ns::ZERO, outstanding: 0, next_id: 0, completed: Vec::new() };
     let (mut sample, mut began, mut before) = (0, Ns::ZERO, player.device.usage());
     for batch in requests.batches()? {
-        if stop.load(Ordering::Relaxed) {
-            return Err(ClusterError::Interrupted);
-        }
+        watch.check()?;
         for io in &batch? {
             let at = sample_at(starts, io.at).max(sample);
             if at > sample {

@@ -10,10 +10,9 @@ use crate::requests::Requests;
 use gordon_device::stripe::{CHUNK, Stripe};
 use gordon_device::{Device, disk, ssd};
 use gordon_trace::{Kind, Sample, Trace};
-use gordon_units::Ns;
+use gordon_units::{Ns, Watch};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 
 /// CPU time of other processes is much from this part of all on: one of so many.
 const MUCH: u64 = 4;
@@ -70,7 +69,7 @@ impl Stream {
         name: &str,
         count: u32,
         parts: &Parts,
-        stop: &AtomicBool,
+        watch: &Watch,
     ) -> Result<Replayed, ClusterError> {
         let make = |why: String| ClusterError::Storage { name: name.into(), why };
         if let Some(config) = parts.flash.get(name) {
@@ -79,7 +78,7 @@ impl Stream {
                 .collect::<Result<Vec<_>, _>>()
                 .map_err(|e| make(e.to_string()))?;
             let mut stripe = Stripe::new(arrays, CHUNK).map_err(|e| make(e.to_string()))?;
-            let (replay, compacted) = self.replay_on(name, &mut stripe, stop)?;
+            let (replay, compacted) = self.replay_on(name, &mut stripe, watch)?;
             let flash: Vec<_> = stripe.members().iter().map(ssd::Ssd::stats).collect();
             let counters = sum(flash.iter().map(ssd::SsdStats::counters));
             Ok(Replayed { replay, counters, flash, compacted })
@@ -90,7 +89,7 @@ impl Stream {
                 .collect::<Result<Vec<_>, _>>()
                 .map_err(|e| make(e.to_string()))?;
             let mut stripe = Stripe::new(drives, CHUNK).map_err(|e| make(e.to_string()))?;
-            let (replay, compacted) = self.replay_on(name, &mut stripe, stop)?;
+            let (replay, compacted) = self.replay_on(name, &mut stripe, watch)?;
             let counters = sum(stripe.members().iter().map(|m| m.stats().counters()));
             Ok(Replayed { replay, counters, flash: Vec::new(), compacted })
         }
@@ -100,11 +99,11 @@ impl Stream {
         &self,
         name: &str,
         device: &mut dyn Device,
-        stop: &AtomicBool,
+        watch: &Watch,
     ) -> Result<(Replay, bool), ClusterError> {
         let map = AddressMap::new(&self.footprint, device.capacity(), &self.path, name)?;
         let requests = Requests::of(&self.trace, &self.samples)?;
-        let replay = replay(&requests, &self.starts, &self.footprint, &map, device, stop)?;
+        let replay = replay(&requests, &self.starts, &self.footprint, &map, device, watch)?;
         Ok((replay, matches!(map, AddressMap::Compact(_))))
     }
 

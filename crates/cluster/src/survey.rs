@@ -11,26 +11,15 @@ use crate::simulate::{LIMITING, Node, Outcome, SampleCost, by_part, simulate, sp
 use crate::stream::{Replayed, Stream, storage_id, storage_report};
 use gordon_device::ssd;
 use gordon_device::stripe::CHUNK;
-use gordon_units::{Ns, Source};
+use gordon_units::{Ns, Source, Watch};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
-/// Lets another thread watch a survey and end it.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Replays done.
-    pub done: AtomicUsize,
-    /// Replays to do; 0 until known.
-    pub total: AtomicUsize,
-    /// Set to stop early.
-    pub stop: AtomicBool,
-}
-
-/// Runs `survey`, watched through `progress`.
+/// Runs `survey`, a step of `watch` for each replay.
 ///
 /// # Errors
 /// A trace that cannot be read, a part that is not there, a value that cannot be, or a stop.
-pub fn run(survey: &Survey, progress: &Progress) -> Result<SurveyReport, ClusterError> {
+pub fn run(survey: &Survey, watch: &Watch) -> Result<SurveyReport, ClusterError> {
     check(survey)?;
     let ratio = overhead_ratio(part("overhead", &survey.parts.overhead, &survey.node.overhead)?)?;
     let network = part("network", &survey.parts.network, &survey.node.network)?;
@@ -53,13 +42,13 @@ pub fn run(survey: &Survey, progress: &Progress) -> Result<SurveyReport, Cluster
     let jobs: Vec<_> = (0..storages.len())
         .flat_map(|storage| (0..streams.len()).map(move |stream| (storage, stream)))
         .collect();
-    progress.total.store(jobs.len(), Ordering::Relaxed);
+    watch.total.store(jobs.len() as u64, Ordering::Relaxed);
     let replays = jobs
         .par_iter()
         .map(|&(storage, stream)| {
             let (name, count) = storages[storage];
-            let replayed = streams[stream].replay(name, count, &survey.parts, &progress.stop);
-            progress.done.fetch_add(1, Ordering::Relaxed);
+            let replayed = streams[stream].replay(name, count, &survey.parts, watch);
+            watch.step(1);
             replayed
         })
         .collect::<Result<Vec<_>, _>>()?;

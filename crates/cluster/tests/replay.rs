@@ -9,10 +9,9 @@ use gordon_cluster::replay::{AddressMap, Footprint, Replay, replay};
 use gordon_cluster::requests::Requests;
 use gordon_device::{Cause, Completion, Device, Op, Request, Usage};
 use gordon_trace::{BlockIo, BlockOp, Trace};
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Ns, Watch};
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 const MS: Ns = Ns(1_000_000);
 
@@ -97,7 +96,7 @@ fn run(requests: &[BlockIo], seconds: u64, device: &mut Toy) -> Result<Replay, C
     let requests = Requests::of(&trace, &samples)?;
     let footprint = Footprint::of(&requests)?;
     let map = AddressMap::new(&footprint, device.capacity(), Path::new("t.trace"), "toy")?;
-    replay(&requests, &starts, &footprint, &map, device, &AtomicBool::new(false))
+    replay(&requests, &starts, &footprint, &map, device, &Watch::default())
 }
 
 #[test]

@@ -6,9 +6,9 @@ mod common;
 use common::{design, io, sample, survey, write};
 use gordon_cluster::config::Survey;
 use gordon_cluster::report::SurveyReport;
-use gordon_cluster::survey::{Progress, run};
+use gordon_cluster::survey::run;
 use gordon_trace::{BlockIo, BlockOp};
-use gordon_units::Ns;
+use gordon_units::{Ns, Watch};
 use std::sync::atomic::Ordering;
 
 /// Ten seconds: reads, then CPU, then writes and a flush.
@@ -43,7 +43,7 @@ fn designs() -> Vec<gordon_cluster::config::Design> {
 }
 
 fn answer(survey: &Survey) -> SurveyReport {
-    run(survey, &Progress::default()).unwrap()
+    run(survey, &Watch::default()).unwrap()
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn copies_of_one_trace_are_said_to_be_copies() {
 fn bad_input_is_one_clear_error() {
     let folder = tempfile::tempdir().unwrap();
     let trace = job(folder.path(), "a", 1);
-    let refuse = |config: &Survey| run(config, &Progress::default()).unwrap_err().to_string();
+    let refuse = |config: &Survey| run(config, &Watch::default()).unwrap_err().to_string();
     let good = survey(vec![trace.clone()], 1, designs());
     assert!(refuse(&Survey { nodes: 0, ..good.clone() }).starts_with("nodes: "));
     assert!(refuse(&Survey { designs: vec![], ..good.clone() }).starts_with("designs: "));
@@ -112,7 +112,7 @@ fn bad_input_is_one_clear_error() {
 fn a_stop_ends_it() {
     let folder = tempfile::tempdir().unwrap();
     let config = survey(vec![job(folder.path(), "a", 1)], 1, designs());
-    let progress = Progress::default();
+    let progress = Watch::default();
     progress.stop.store(true, Ordering::Relaxed);
     assert_eq!(run(&config, &progress).unwrap_err().to_string(), "interrupted");
 }

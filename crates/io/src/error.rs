@@ -1,4 +1,4 @@
-use gordon_units::Bytes;
+use gordon_units::{Bytes, Stopped};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -99,6 +99,12 @@ pub enum IoError {
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl From<Stopped> for IoError {
+    fn from(_: Stopped) -> Self {
+        Self::Interrupted
+    }
 }
 
 impl IoError {

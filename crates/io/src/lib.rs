@@ -16,14 +16,13 @@ mod load;
 mod place;
 mod probe;
 mod target;
-mod watch;
 
 pub use characterise::{Measured, Point, Report, Survey, characterise};
 pub use error::IoError;
 pub use facts::{Description, Kind};
+pub use gordon_units::Watch;
 pub use latency::{Latency, LatencySummary};
 pub use load::{Limits, Load, Loaded, Pattern, load};
 pub use place::Place;
 pub use probe::{Op, Probe, Timed, probe};
 pub use target::{Access, Target};
-pub use watch::Watch;

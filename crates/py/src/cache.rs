@@ -1,13 +1,13 @@
 //! Caches: replay a trace, which policies there are.
 
 use crate::error::raise;
-use crate::run::watch_runs;
+use crate::watch::watch;
 use gordon_replay::cache::flashcache::{self, FlashCacheConfig};
 use gordon_replay::cache::tiered::{self, TieredConfig};
 use gordon_replay::cache::{CacheRunConfig, CurveConfig, curve, policies, run, sweep};
 use gordon_replay::parse::from_json;
 use gordon_replay::results::listed::{self, Listed};
-use gordon_replay::run::Progress;
+use gordon_units::Watch;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -16,8 +16,8 @@ use std::path::PathBuf;
 #[pyo3(signature = (config, tick=None))]
 pub fn cache_run(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -> PyResult<String> {
     let config: CacheRunConfig = from_json(config, "cache").map_err(raise)?;
-    let work = |progress: &Progress| run(&config, progress);
-    let report = watch_runs(py, tick, work)?.map_err(raise)?;
+    let work = |progress: &Watch| run(&config, progress);
+    let report = watch(py, tick, work)?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
 }
 
@@ -30,8 +30,8 @@ pub fn cache_sweep(
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let configs: Vec<CacheRunConfig> = from_json(configs, "cache").map_err(raise)?;
-    let work = |progress: &Progress| sweep(&configs, progress);
-    let reports = watch_runs(py, tick, work)?.map_err(raise)?;
+    let work = |progress: &Watch| sweep(&configs, progress);
+    let reports = watch(py, tick, work)?.map_err(raise)?;
     serde_json::to_string(&reports).map_err(raise)
 }
 
@@ -44,8 +44,8 @@ pub fn cache_curve(
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let config: CurveConfig = from_json(config, "cache").map_err(raise)?;
-    let work = |progress: &Progress| curve(&config, progress);
-    let report = watch_runs(py, tick, work)?.map_err(raise)?;
+    let work = |progress: &Watch| curve(&config, progress);
+    let report = watch(py, tick, work)?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
 }
 
@@ -58,8 +58,8 @@ pub fn flashcache_run(
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let config: FlashCacheConfig = from_json(config, "flashcache").map_err(raise)?;
-    let work = |progress: &Progress| flashcache::run(&config, progress);
-    let report = watch_runs(py, tick, work)?.map_err(raise)?;
+    let work = |progress: &Watch| flashcache::run(&config, progress);
+    let report = watch(py, tick, work)?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
 }
 
@@ -72,8 +72,8 @@ pub fn flashcache_sweep(
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let configs: Vec<FlashCacheConfig> = from_json(configs, "flashcache").map_err(raise)?;
-    let work = |progress: &Progress| flashcache::sweep(&configs, progress);
-    let reports = watch_runs(py, tick, work)?.map_err(raise)?;
+    let work = |progress: &Watch| flashcache::sweep(&configs, progress);
+    let reports = watch(py, tick, work)?.map_err(raise)?;
     serde_json::to_string(&reports).map_err(raise)
 }
 
@@ -86,7 +86,7 @@ pub fn tiered_run(
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let config: TieredConfig = from_json(config, "cache").map_err(raise)?;
-    let report = watch_runs(py, tick, |progress| tiered::run(&config, progress))?.map_err(raise)?;
+    let report = watch(py, tick, |progress| tiered::run(&config, progress))?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
 }
 

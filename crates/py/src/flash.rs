@@ -1,11 +1,12 @@
 //! Flash devices: a run, several at once, write amplification.
 
 use crate::error::raise;
-use crate::run::{RunResult, one, several, watch_runs};
+use crate::run::{RunResult, one, several};
+use crate::watch::watch;
 use gordon_replay::flash::run;
 use gordon_replay::parse::from_json;
-use gordon_replay::run::Progress;
 use gordon_replay::wa::{WaConfig, write_amplification};
+use gordon_units::Watch;
 use pyo3::prelude::*;
 
 /// Runs what `config` (JSON) describes.
@@ -35,7 +36,7 @@ pub fn flash_run_all(
 #[pyo3(signature = (config, tick=None))]
 pub fn flash_wa(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -> PyResult<String> {
     let config: WaConfig = from_json(config, "wa").map_err(raise)?;
-    let work = |progress: &Progress| write_amplification(&config, progress);
-    let report = watch_runs(py, tick, work)?.map_err(raise)?;
+    let work = |progress: &Watch| write_amplification(&config, progress);
+    let report = watch(py, tick, work)?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
 }

@@ -1,15 +1,12 @@
 //! Storage: what a real one is, timed requests to it; bandwidth of a real or a simulated one.
 
 use crate::error::raise;
-use crate::run::watch_runs;
-use crate::watch::watched;
+use crate::watch::watch;
 use gordon_io::{Access, Op, Probe, Target, Watch, probe};
 use gordon_replay::characterise as simulated;
 use gordon_replay::parse::from_json;
-use gordon_replay::run::Progress;
 use pyo3::prelude::*;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 
 /// What the file or block device at `path` is, as JSON.
 #[pyfunction]
@@ -51,7 +48,7 @@ pub fn io_probe(
         .collect::<PyResult<_>>()?;
     let access = if write { Access::ReadWrite } else { Access::ReadOnly };
     let work = |watch: &Watch| probe(&Target::open(&path, access)?, &probes, watch);
-    let timed = watch_io(py, tick, work)?.map_err(raise)?;
+    let timed = watch(py, tick, work)?.map_err(raise)?;
     Ok(timed.into_iter().map(|timed| (timed.issued_ns, timed.completed_ns)).collect())
 }
 
@@ -65,7 +62,7 @@ pub fn io_characterise(
 ) -> PyResult<String> {
     let survey: gordon_io::Survey = from_json(config, "storage").map_err(raise)?;
     let work = |watch: &Watch| gordon_io::characterise(&survey, watch);
-    serde_json::to_string(&watch_io(py, tick, work)?.map_err(raise)?).map_err(raise)
+    serde_json::to_string(&watch(py, tick, work)?.map_err(raise)?).map_err(raise)
 }
 
 /// The same of the simulated storage that `config` (JSON) describes; `tick` hears of requests.
@@ -77,23 +74,6 @@ pub fn device_characterise(
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let survey: simulated::Survey = from_json(config, "storage").map_err(raise)?;
-    let work = |progress: &Progress| simulated::characterise(&survey, progress);
-    serde_json::to_string(&watch_runs(py, tick, work)?.map_err(raise)?).map_err(raise)
-}
-
-/// Carries out work on real storage; `tick(done, total)` hears of its steps a few times a second.
-fn watch_io<T: Send>(
-    py: Python<'_>,
-    tick: Option<Bound<'_, PyAny>>,
-    work: impl FnOnce(&Watch) -> T + Send,
-) -> PyResult<T> {
-    let watch = Watch::default();
-    let tell = || -> PyResult<()> {
-        if let Some(tick) = &tick {
-            let [done, total] = [&watch.done, &watch.total].map(|n| n.load(Ordering::Relaxed));
-            tick.call1((done, total))?;
-        }
-        Ok(())
-    };
-    watched(py, || work(&watch), tell, || watch.stop.store(true, Ordering::Relaxed))
+    let work = |progress: &Watch| simulated::characterise(&survey, progress);
+    serde_json::to_string(&watch(py, tick, work)?.map_err(raise)?).map_err(raise)
 }

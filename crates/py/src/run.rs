@@ -1,18 +1,18 @@
 //! What runs on simulated devices come to, and how they are watched.
 
 use crate::error::raise;
-use crate::watch::watched;
+use crate::watch::watch;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
 use gordon_replay::parse::from_json;
 use gordon_replay::results::output::{columns, write_parquet};
-use gordon_replay::run::{self, Ended, Progress};
+use gordon_replay::run::{self, Ended};
+use gordon_units::Watch;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 
 /// What a run comes to.
 #[pyclass(frozen, module = "gordon._core")]
@@ -89,10 +89,10 @@ pub fn one<C: DeserializeOwned + Sync, D: Serialize + Send>(
     py: Python<'_>,
     config: &str,
     tick: Option<Bound<'_, PyAny>>,
-    run: fn(&C, &Progress) -> Ended<D>,
+    run: fn(&C, &Watch) -> Ended<D>,
 ) -> PyResult<RunResult> {
     let config = from_json(config, "run").map_err(raise)?;
-    RunResult::new(watch_runs(py, tick, |progress| run(&config, progress))?)
+    RunResult::new(watch(py, tick, |progress| run(&config, progress))?)
 }
 
 /// The same for several at once, one device a core; results in their order.
@@ -100,28 +100,10 @@ pub fn several<C: DeserializeOwned + Sync, D: Serialize + Send>(
     py: Python<'_>,
     configs: &[String],
     tick: Option<Bound<'_, PyAny>>,
-    run: fn(&C, &Progress) -> Ended<D>,
+    run: fn(&C, &Watch) -> Ended<D>,
 ) -> PyResult<Vec<RunResult>> {
     let parsed = configs.iter().map(|config| from_json(config, "run"));
     let configs = parsed.collect::<Result<Vec<C>, _>>().map_err(raise)?;
-    let ended = watch_runs(py, tick, |progress| run::all(&configs, run, progress))?;
+    let ended = watch(py, tick, |progress| run::all(&configs, run, progress))?;
     ended.into_iter().map(RunResult::new).collect()
-}
-
-/// Carries out runs; `tick(done, total)` hears of requests a few times a second.
-pub fn watch_runs<T: Send>(
-    py: Python<'_>,
-    tick: Option<Bound<'_, PyAny>>,
-    work: impl FnOnce(&Progress) -> T + Send,
-) -> PyResult<T> {
-    let progress = Progress::default();
-    let tell = || -> PyResult<()> {
-        if let Some(tick) = &tick {
-            let [done, total] =
-                [&progress.done, &progress.total].map(|n| n.load(Ordering::Relaxed));
-            tick.call1((done, total))?;
-        }
-        Ok(())
-    };
-    watched(py, || work(&progress), tell, || progress.stop.store(true, Ordering::Relaxed))
 }

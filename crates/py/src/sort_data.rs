@@ -1,7 +1,7 @@
 //! Files of the sort benchmark: made and checked.
 
 use crate::error::raise;
-use crate::sort::watch_sort;
+use crate::watch::watch;
 use gordon_sort::{Generate, SortError, Validated, Watch};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub fn sort_generate(
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let what = Generate { output, records, start, ascii, skewed };
-    let made = watch_sort(py, tick, |watch| gordon_sort::generate(&what, watch))?.map_err(raise)?;
+    let made = watch(py, tick, |watch| gordon_sort::generate(&what, watch))?.map_err(raise)?;
     serde_json::to_string(&made).map_err(raise)
 }
 
@@ -49,5 +49,5 @@ pub fn sort_validate(
         }
         Ok::<_, SortError>((parts, whole))
     };
-    serde_json::to_string(&watch_sort(py, tick, work)?.map_err(raise)?).map_err(raise)
+    serde_json::to_string(&watch(py, tick, work)?.map_err(raise)?).map_err(raise)
 }

@@ -1,6 +1,8 @@
 //! Long work on a thread of its own, with progress and Ctrl-C.
 
+use gordon_units::Watch;
 use pyo3::prelude::*;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
@@ -36,4 +38,15 @@ pub fn watched<T: Send>(
         watched.and_then(|()| tell())?;
         Ok(result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
+}
+
+/// Runs work that tells how far it is; `tick(done, total)` hears of it a few times a second.
+pub fn watch<T: Send>(
+    py: Python<'_>,
+    tick: Option<Bound<'_, PyAny>>,
+    work: impl FnOnce(&Watch) -> T + Send,
+) -> PyResult<T> {
+    let watch = Watch::default();
+    let tell = || tick.as_ref().map_or(Ok(()), |tick| tick.call1(watch.progress()).map(|_| ()));
+    watched(py, || work(&watch), tell, || watch.stop.store(true, Ordering::Relaxed))
 }

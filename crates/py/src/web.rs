@@ -1,10 +1,10 @@
 //! Block logs of generated web servers.
 
 use crate::error::raise;
-use crate::run::watch_runs;
+use crate::watch::watch;
 use gordon_replay::parse::from_json;
-use gordon_replay::run::Progress;
 use gordon_trace::web::{WebConfig, generate};
+use gordon_units::Watch;
 use pyo3::prelude::*;
 use std::sync::atomic::Ordering;
 
@@ -17,13 +17,13 @@ pub fn web_generate(
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let config: WebConfig = from_json(config, "web").map_err(raise)?;
-    let work = |progress: &Progress| {
+    let work = |progress: &Watch| {
         progress.total.store(config.requests, Ordering::Relaxed);
         generate(&config, |done| {
             progress.done.store(done, Ordering::Relaxed);
-            !progress.stop.load(Ordering::Relaxed)
+            !progress.stopped()
         })
     };
-    let report = watch_runs(py, tick, work)?.map_err(raise)?;
+    let report = watch(py, tick, work)?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
 }

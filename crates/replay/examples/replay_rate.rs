@@ -13,9 +13,8 @@ use gordon_replay::load::Bench;
 use gordon_replay::parse::{from_json, from_toml};
 use gordon_replay::results::Recorder;
 use gordon_replay::results::series::Target;
-use gordon_replay::run::Progress;
 use gordon_replay::source::Source;
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Ns, Watch};
 use serde_json::json;
 use std::collections::VecDeque;
 
@@ -90,7 +89,7 @@ fn main() {
             Rules { pacing: Pacing::Closed, depth: 32, split: None, wrap: false, weights: vec![1] };
         let mut recorder = Recorder::new(&device, 1, None);
         let start = cpu();
-        drive(&mut device, load, &rules, &mut recorder, &Progress::default()).expect("no errors");
+        drive(&mut device, load, &rules, &mut recorder, &Watch::default()).expect("no errors");
         println!(
             "{pattern:<18} 4KiB    {drawing:>5.1} ns a request to draw it, {:>5.1} more for host, results \
              and a device that does nothing",
@@ -120,7 +119,7 @@ fn main() {
         let config = json!({"device": device, "load": {"bench": load}});
         let config: RunConfig = from_json(&config.to_string(), "run").expect("a right config");
         let start = cpu();
-        let result = run(&config, &Progress::default()).expect("a right run");
+        let result = run(&config, &Watch::default()).expect("a right run");
         let (used, report) = (cpu() - start, result.report);
         println!(
             "{pattern:<18} {size:<7} {:>9.0} requests a CPU second; {:>5.1} M events; {:>6.0} MB/s, WA {:.3}",

@@ -9,13 +9,12 @@ use crate::host::{Done, Observer, Pacing, Rules, drive};
 use crate::load::{Bench, Load, Order, Pattern, Way};
 use crate::results::latency::{Latency, LatencySummary};
 use crate::results::ratio;
-use crate::run::Progress;
 use gordon_device::disk::Policy;
 use gordon_device::drive::StripeConfig;
 use gordon_device::ssd::{Ssd, SsdConfig};
 use gordon_device::stripe::Stripe;
 use gordon_device::{Device, Op, Request, SECTOR};
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Ns, Watch};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering;
@@ -130,7 +129,7 @@ pub struct Measured {
 ///
 /// # Errors
 /// A device that cannot be, a load that does not fit it, a stop.
-pub fn characterise(survey: &Survey, progress: &Progress) -> Result<Report, ReplayError> {
+pub fn characterise(survey: &Survey, progress: &Watch) -> Result<Report, ReplayError> {
     match &survey.device {
         Storage::Disk { device, scheduler } => {
             let disk = device.drive(*scheduler, survey.stripe)?;
@@ -235,7 +234,7 @@ impl Survey {
         capacity: Bytes,
         span: impl Fn(&Point) -> Bytes + Sync,
         make: impl Fn(Bytes) -> Result<D, ReplayError> + Sync,
-        progress: &Progress,
+        progress: &Watch,
     ) -> Result<Report, ReplayError> {
         let total = self.points.iter().map(|point| self.count(point)).sum();
         progress.total.store(total, Ordering::Relaxed);
@@ -294,7 +293,7 @@ fn measure(
     load: Load,
     point: &Point,
     span: Bytes,
-    progress: &Progress,
+    progress: &Watch,
 ) -> Result<Measured, ReplayError> {
     let Point { pattern, op, size, depth } = *point;
     let rules = Rules { pacing: Pacing::Closed, depth, split: None, wrap: false, weights: vec![1] };

@@ -120,7 +120,7 @@ fn text(config: &SsdConfig) -> String {
 mod tests {
     use crate::config::RunConfig;
     use crate::flash::run;
-    use crate::run::Progress;
+    use gordon_units::Watch;
     use serde_json::json;
 
     fn config(more: serde_json::Value) -> RunConfig {
@@ -142,7 +142,7 @@ mod tests {
     fn a_device_goes_on_from_its_checkpoint() {
         let folder = tempfile::tempdir().unwrap();
         let [one, two] = ["one", "two"].map(|name| folder.path().join(name));
-        let progress = Progress::default();
+        let progress = Watch::default();
         let made = config(json!({"precondition": 0.8, "checkpoint": one}));
         run(&made, &progress).unwrap();
         // The same run from it, twice, is the same; and it is one of a device that is full.
@@ -162,7 +162,7 @@ mod tests {
     fn what_is_no_checkpoint_of_the_device_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one");
-        let progress = Progress::default();
+        let progress = Watch::default();
         run(&config(json!({"checkpoint": path})), &progress).unwrap();
         let from = |more: serde_json::Value| {
             let mut all = more;

@@ -11,13 +11,13 @@ use crate::results::report::{Report, TraceProvenance};
 use crate::results::responses::Responses;
 use crate::results::series::Target;
 use crate::results::tables;
-use crate::run::{self, Progress, look_through, open, provenance};
+use crate::run::{self, look_through, open, provenance};
 use crate::source::{Repeat, Source};
 use gordon_device::Device;
 use gordon_device::disk::classic::{Classic, ClassicConfig};
 use gordon_device::disk::{self, Policy, Stats};
 use gordon_device::drive::{Drive, DriveConfig, StripeConfig};
-use gordon_units::Ns;
+use gordon_units::{Ns, Watch};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -134,7 +134,7 @@ impl Target for Drive {}
 ///
 /// # Errors
 /// A disk that cannot be, a trace that cannot be read or does not fit, a stop.
-pub fn run(config: &DiskRunConfig, progress: &Progress) -> Result<RunResult, ReplayError> {
+pub fn run(config: &DiskRunConfig, progress: &Watch) -> Result<RunResult, ReplayError> {
     let described = config.device.described()?;
     let disk = described.drive(config.scheduler, config.stripe)?;
     let capacity = disk.capacity();
@@ -167,7 +167,7 @@ fn replay(
     load: impl Source,
     rules: &Rules,
     (trace, found): (Option<TraceProvenance>, Vec<String>),
-    progress: &Progress,
+    progress: &Watch,
 ) -> Result<RunResult, ReplayError> {
     let Described { config: of, mut warnings } = described;
     let (name, power) = (of.summary().to_owned(), of.power());

@@ -1,7 +1,7 @@
 use crate::parse::ConfigError;
 use gordon_device::ssd::SsdError;
 use gordon_trace::formats::FormatError;
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Ns, Stopped};
 use std::path::PathBuf;
 
 /// Why a run ends without a result. The text has the hint on its own line.
@@ -110,6 +110,12 @@ pub enum ReplayError {
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl From<Stopped> for ReplayError {
+    fn from(_: Stopped) -> Self {
+        Self::Interrupted
+    }
 }
 
 /// A capacity with room for a trace that reaches so far: whole MiB.

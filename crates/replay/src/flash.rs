@@ -9,11 +9,11 @@ use crate::results::flash::{FlashReport, table_warning};
 use crate::results::log::RequestLog;
 use crate::results::report::{Report, TraceProvenance};
 use crate::results::tables::tables;
-use crate::run::{self, Progress, look_through, open, provenance};
+use crate::run::{self, look_through, open, provenance};
 use crate::source::{Repeat, Source};
 use gordon_device::ssd::Ssd;
 use gordon_device::{Device, SECTOR};
-use gordon_units::Bytes;
+use gordon_units::{Bytes, Watch};
 use std::sync::atomic::Ordering;
 
 /// What a run on a flash device comes to.
@@ -23,7 +23,7 @@ pub type RunResult = run::RunResult<FlashReport>;
 ///
 /// # Errors
 /// A value that cannot be, a trace that cannot be read or does not fit, a stop.
-pub fn run(config: &RunConfig, progress: &Progress) -> Result<RunResult, ReplayError> {
+pub fn run(config: &RunConfig, progress: &Watch) -> Result<RunResult, ReplayError> {
     let scaled;
     let config = match config.capacity {
         None => config,
@@ -105,7 +105,7 @@ fn replay(
     load: impl Source,
     rules: &Rules,
     (trace, mut warnings): (Option<TraceProvenance>, Vec<String>),
-    progress: &Progress,
+    progress: &Watch,
 ) -> Result<RunResult, ReplayError> {
     match config.precondition {
         Some(fraction) => ssd.precondition(fraction),

@@ -21,13 +21,11 @@
 
 use crate::ReplayError;
 use crate::queues::Queues;
-use crate::run::Progress;
 use crate::source::{Feed, Source, Timed};
 use gordon_device::{Cause, Completion, Device, Op, Request, SECTOR};
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Ns, Watch};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::atomic::Ordering;
 
 /// Requests that a closed loop of several queues reads ahead at most.
 pub const WINDOW: usize = 4096;
@@ -180,7 +178,7 @@ pub fn drive<D: Device, S: Source, O: Observer<D>>(
     source: S,
     rules: &Rules,
     observer: &mut O,
-    progress: &Progress,
+    progress: &Watch,
 ) -> Result<Outcome, ReplayError> {
     assert!(rules.depth > 0, "a queue depth of 0");
     let split = rules.split.map_or(u64::MAX - SECTOR.0 + 1, |split| split.0);
@@ -218,7 +216,7 @@ pub fn drive<D: Device, S: Source, O: Observer<D>>(
 /// The load, watched by another thread.
 struct Load<'a, S> {
     feed: Feed<S>,
-    progress: &'a Progress,
+    progress: &'a Watch,
     /// Requests that the progress counts.
     counted: u64,
 }
@@ -235,11 +233,9 @@ impl<S: Source> Load<'_, S> {
 
     #[cold]
     fn count(&mut self, number: u64) -> Result<(), ReplayError> {
-        self.progress.done.fetch_add(number - self.counted, Ordering::Relaxed);
+        self.progress.step(number - self.counted);
         self.counted = number;
-        if self.progress.stop.load(Ordering::Relaxed) {
-            return Err(ReplayError::Interrupted);
-        }
+        self.progress.check()?;
         Ok(())
     }
 }

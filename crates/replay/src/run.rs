@@ -7,21 +7,9 @@ use crate::results::report::{LeftOut, Provenance, Report, TraceProvenance};
 use crate::results::tables::Tables;
 use crate::trace::{Survey, TraceSource, survey};
 use gordon_trace::formats::Format;
-use gordon_units::Bytes;
+use gordon_units::{Bytes, Watch};
 use rayon::prelude::*;
 use serde::Serialize;
-use std::sync::atomic::{AtomicBool, AtomicU64};
-
-/// Lets another thread watch a run and end it.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Requests handed to the device, about.
-    pub done: AtomicU64,
-    /// Requests in all; 0 until known.
-    pub total: AtomicU64,
-    /// Set to stop early.
-    pub stop: AtomicBool,
-}
 
 /// What a run comes to.
 #[derive(Clone, Debug)]
@@ -39,8 +27,8 @@ pub type Ended<D> = Result<RunResult<D>, ReplayError>;
 /// number of threads. `progress` counts the requests of all.
 pub fn all<C: Sync, D: Send>(
     configs: &[C],
-    run: fn(&C, &Progress) -> Ended<D>,
-    progress: &Progress,
+    run: fn(&C, &Watch) -> Ended<D>,
+    progress: &Watch,
 ) -> Vec<Ended<D>> {
     configs.par_iter().map(|config| run(config, progress)).collect()
 }

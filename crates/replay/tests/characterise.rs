@@ -5,7 +5,7 @@ mod common;
 
 use gordon_replay::characterise::{Measured, Report, Survey, characterise};
 use gordon_replay::parse::{from_json, from_toml};
-use gordon_replay::run::Progress;
+use gordon_units::Watch;
 use serde_json::{Value, json};
 
 const DISK: &str = include_str!("../../../python/gordon/parts/disk/sata-7200-1tb.toml");
@@ -33,7 +33,7 @@ fn ask(device: Value, points: Value, more: Value) -> Result<Report, String> {
         survey[key] = value.clone();
     }
     let survey: Survey = from_json(&survey.to_string(), "storage").unwrap();
-    characterise(&survey, &Progress::default()).map_err(|error| error.to_string())
+    characterise(&survey, &Watch::default()).map_err(|error| error.to_string())
 }
 
 fn point(pattern: &str, op: &str, size: &str, depth: u32) -> Value {

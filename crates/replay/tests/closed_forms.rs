@@ -11,7 +11,7 @@ use gordon_replay::flash::run;
 use gordon_replay::parse::from_json;
 use gordon_replay::results::flash::FlashReport;
 use gordon_replay::results::report::Report;
-use gordon_replay::run::Progress;
+use gordon_units::Watch;
 use serde_json::{Value, json};
 
 const READ: f64 = 25.0 + 10.4;
@@ -29,7 +29,7 @@ fn one_die() -> Value {
 fn bench(device: Value, bench: Value, host: Value) -> Report<FlashReport> {
     let config = json!({"device": device, "load": {"bench": bench}, "host": host});
     let config: RunConfig = from_json(&config.to_string(), "run").unwrap();
-    run(&config, &Progress::default()).unwrap().report
+    run(&config, &Watch::default()).unwrap().report
 }
 
 fn close(a: Option<f64>, b: f64) {

@@ -7,9 +7,8 @@ use common::{Given, Keep, OPEN, Toy, given, play, read, rules};
 use gordon_device::{Cause, Op};
 use gordon_replay::ReplayError;
 use gordon_replay::host::{Done, Pacing, Rules, WINDOW, drive};
-use gordon_replay::run::Progress;
 use gordon_replay::source::{Repeat, Source, Timed};
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Ns, Watch};
 use std::sync::atomic::Ordering;
 
 fn latencies(done: &[Done]) -> Vec<u64> {
@@ -252,7 +251,7 @@ fn repetitions_follow_a_mean_gap_after_each_other() {
 
 #[test]
 fn a_stop_ends_the_run() {
-    let progress = Progress::default();
+    let progress = Watch::default();
     progress.stop.store(true, Ordering::Relaxed);
     let (mut toy, mut keep) = (Toy::new(1, 0), Keep::default());
     let load = given((0..10).map(|_| read(0, 0, 512)));

@@ -15,9 +15,8 @@ use gordon_replay::parse::from_json;
 use gordon_replay::results::flash::FlashReport;
 use gordon_replay::results::report::Report;
 use gordon_replay::results::{Recorded, Recorder};
-use gordon_replay::run::Progress;
 use gordon_replay::wa::theory;
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Ns, Watch};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::io::{BufWriter, Write as _};
@@ -37,7 +36,7 @@ fn device() -> Value {
 
 fn ask(config: &Value) -> Report<FlashReport> {
     let config: RunConfig = from_json(&config.to_string(), "run").unwrap();
-    run(&config, &Progress::default()).unwrap().report
+    run(&config, &Watch::default()).unwrap().report
 }
 
 fn replay(path: &Path, more: &Value) -> Report<FlashReport> {
@@ -60,7 +59,7 @@ fn overwrite(ssd: &mut Ssd, writes: u64) -> (Outcome, Recorded) {
     let (pacing, depth, split) = (Pacing::Closed, 8, None);
     let rules = Rules { pacing, depth, split, wrap: false, weights: vec![1] };
     let mut recorder = Recorder::new(ssd, 1, None);
-    let outcome = drive(ssd, load, &rules, &mut recorder, &Progress::default()).unwrap();
+    let outcome = drive(ssd, load, &rules, &mut recorder, &Watch::default()).unwrap();
     (outcome, recorder.finish(ssd).unwrap().1)
 }
 

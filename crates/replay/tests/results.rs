@@ -8,9 +8,8 @@ use gordon_device::{Cause, Op};
 use gordon_replay::host::{Pacing, drive};
 use gordon_replay::results::series::{FIRST, MOST, Run};
 use gordon_replay::results::{Recorded, Recorder};
-use gordon_replay::run::Progress;
 use gordon_replay::source::Timed;
-use gordon_units::Ns;
+use gordon_units::{Ns, Watch};
 
 fn record(
     service: u64,
@@ -20,7 +19,7 @@ fn record(
 ) -> (Run, Recorded) {
     let mut toy = Toy::new(service, 0);
     let mut recorder = Recorder::new(&toy, 1, None);
-    drive(&mut toy, given(requests), &rules(pacing, depth), &mut recorder, &Progress::default())
+    drive(&mut toy, given(requests), &rules(pacing, depth), &mut recorder, &Watch::default())
         .unwrap();
     recorder.finish(&toy).unwrap()
 }

@@ -8,9 +8,9 @@ use gordon_replay::ReplayError;
 use gordon_replay::config::RunConfig;
 use gordon_replay::flash::{RunResult, run};
 use gordon_replay::parse::{from_json, from_toml};
-use gordon_replay::run::{Progress, all};
+use gordon_replay::run::all;
 use gordon_trace::{BlockFlags, BlockIo, BlockOp, Columns, Kind, Machine, Manifest, TraceWriter};
-use gordon_units::Ns;
+use gordon_units::{Ns, Watch};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ fn bench(pattern: &str, size: &str, requests: u64) -> RunConfig {
 }
 
 fn go(config: &RunConfig) -> (RunResult, Value) {
-    let result = run(config, &Progress::default()).unwrap();
+    let result = run(config, &Watch::default()).unwrap();
     let report = serde_json::to_value(&result.report).unwrap();
     (result, report)
 }
@@ -192,7 +192,7 @@ fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
         .collect();
     let on = |threads: usize| -> Vec<String> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let results = pool.install(|| all(&configs, run, &Progress::default()));
+        let results = pool.install(|| all(&configs, run, &Watch::default()));
         results.into_iter().map(|result| bytes(&result.unwrap())).collect()
     };
     let (one, three) = (on(1), on(3));
@@ -283,7 +283,7 @@ fn a_trace_past_the_end_wraps_or_fails_and_devices_can_be_picked() {
     let with = |device: Option<u32>, host: Value| {
         let mut load = json!({"trace": {"path": path}});
         load["trace"]["device"] = json!(device);
-        run(&config(load, host), &Progress::default())
+        run(&config(load, host), &Watch::default())
     };
     let error = with(None, json!({})).unwrap_err();
     assert!(matches!(error, ReplayError::TracePast { number: 2, .. }), "{error}");
@@ -310,7 +310,7 @@ fn traces_of_other_programs_are_told_by_their_content() {
     let with = |path: &Path, more: Value, host: Value| {
         let mut load = json!({"path": path});
         load.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        run(&config(json!({"trace": load}), host), &Progress::default())
+        run(&config(json!({"trace": load}), host), &Watch::default())
     };
     // MQSim's device column is of no account, unless it is asked for.
     let mqsim = file("a", "0 3 8 8 0\n1000 1 16 8 1\n2000 1 24 8 0\n");
@@ -375,14 +375,14 @@ fn bad_configs_name_the_key() {
         (json!({"weights": [1, 0]}), "host.weights"),
     ] {
         let load = json!({"bench": {"pattern": "mixed", "requests": 10}});
-        let error = run(&config(load, host), &Progress::default()).unwrap_err().to_string();
+        let error = run(&config(load, host), &Watch::default()).unwrap_err().to_string();
         assert!(error.starts_with(key) && error.contains("\n  try: "), "{error}");
     }
 }
 
 #[test]
 fn progress_counts_and_a_stop_ends_it() {
-    let progress = Progress::default();
+    let progress = Watch::default();
     run(&bench("random-write", "4KiB", 5000), &progress).unwrap();
     let [done, total] = [&progress.done, &progress.total].map(|n| n.load(Ordering::Relaxed));
     assert_eq!((done, total), (5000, 5000));

@@ -6,8 +6,8 @@ mod common;
 use gordon_replay::config::RunConfig;
 use gordon_replay::flash::run;
 use gordon_replay::parse::from_json;
-use gordon_replay::run::Progress;
 use gordon_replay::wa::theory;
+use gordon_units::Watch;
 use serde_json::{Value, json};
 
 const BLOCKS: u64 = 512;
@@ -31,7 +31,7 @@ fn amplification(device: &Value, depth: u32, windows: u64) -> f64 {
     let config = json!({"device": device, "load": load, "precondition": 1.0, "seed": 3,
         "host": {"queue_depth": depth}});
     let config: RunConfig = from_json(&config.to_string(), "run").unwrap();
-    let flash = run(&config, &Progress::default()).unwrap().report.device;
+    let flash = run(&config, &Watch::default()).unwrap().report.device;
     assert_eq!((flash.operations.read, flash.unmapped_reads), (flash.pages.gc_read, 0));
     flash.write_amplification.unwrap()
 }

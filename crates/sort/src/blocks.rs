@@ -28,7 +28,7 @@ where
         let mut buffer = Buffer::new(BLOCK);
         while !failed.load(Ordering::Relaxed) {
             // What is taken is worked on: others may wait for it.
-            let worked = watch.check().and_then(|()| {
+            let worked = watch.check().map_err(SortError::from).and_then(|()| {
                 let block = taken.fetch_add(1, Ordering::Relaxed);
                 if block < blocks { work(&mut buffer, block).map(|()| true) } else { Ok(false) }
             });

@@ -256,7 +256,7 @@ pub fn gather<S: Shape>(
                 let to = (output, at);
                 work.sort_batch(&chunks, bucket.records, to, &mut scratch, &mut entries)?;
                 spare.give_back(chunks);
-                Ok(())
+                Ok::<_, SortError>(())
             })?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-use gordon_units::Bytes;
+use gordon_units::{Bytes, Stopped};
 use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -73,6 +73,12 @@ pub enum SortError {
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl From<Stopped> for SortError {
+    fn from(_: Stopped) -> Self {
+        Self::Interrupted
+    }
 }
 
 impl SortError {

@@ -1,6 +1,7 @@
 //! A whole sort: files in, a file out.
 
 use crate::SortError;
+use crate::Watch;
 use crate::distribute::{self, Bucket, Space};
 use crate::file::{File, Mode};
 use crate::merge::{self, Limits};
@@ -12,7 +13,6 @@ use crate::queue::Queue;
 use crate::shape::{Config, Shape, Visitor};
 use crate::stream::{Extent, Stream};
 use crate::target::Target;
-use crate::watch::Watch;
 use crate::work::Work;
 use gordon_units::Bytes;
 use rustix::time::{ClockId, clock_gettime};

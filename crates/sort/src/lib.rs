@@ -20,16 +20,15 @@ mod shape;
 mod stream;
 mod target;
 mod validate;
-mod watch;
 mod work;
 
 pub use error::SortError;
 pub use file::Mode;
 pub use generate::{Generate, Generated, Records, generate};
+pub use gordon_units::Watch;
 pub use job::{Job, Partial, Phase, Report, Settings};
 pub use plan::{Method, Plan, Transfers};
 pub use shape::{
     Benchmark, Config, Depth, Fixed, FixedConfig, Lines, LinesConfig, Rest, Shape, Visitor,
 };
 pub use validate::{Validated, read_summaries, validate, write_summary};
-pub use watch::Watch;

@@ -1,10 +1,10 @@
 //! Sorted records on their way to a file: any thread writes any part of it.
 
 use crate::SortError;
+use crate::Watch;
 use crate::file::File;
 use crate::memory::{Buffer, PAGE};
 use crate::queue::{Done, Op, Queue, Request};
-use crate::watch::Watch;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,11 +1,11 @@
 //! A file read from its start, ahead of who wants it, in pieces of whole records.
 
 use crate::SortError;
+use crate::Watch;
 use crate::file::File;
 use crate::memory::{Buffer, PAGE};
 use crate::queue::{Done, Op, Queue, Request};
 use crate::shape::Shape;
-use crate::watch::Watch;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};

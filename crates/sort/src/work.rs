@@ -1,6 +1,7 @@
 //! What every pass of a sort has at hand.
 
 use crate::SortError;
+use crate::Watch;
 use crate::incore::{Batch, Entries, Keyed, Scratch, ranges};
 use crate::memory::{Buffer, PAGE};
 use crate::output::{Emitter, Output};
@@ -8,7 +9,6 @@ use crate::partition::Partition;
 use crate::queue::{Op, Queue, Request};
 use crate::shape::Shape;
 use crate::stream::{Chunk, Extent};
-use crate::watch::Watch;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -236,7 +236,11 @@ impl Failed {
 
     /// An error where there was one, or the work is to stop.
     pub fn check(&self, watch: &Watch) -> Result<(), SortError> {
-        if self.any.load(Ordering::Relaxed) { Err(SortError::Interrupted) } else { watch.check() }
+        if self.any.load(Ordering::Relaxed) {
+            Err(SortError::Interrupted)
+        } else {
+            Ok(watch.check()?)
+        }
     }
 
     pub fn result(self) -> Result<(), SortError> {

@@ -1,5 +1,6 @@
 """What a report on runs wants of a kind of device, and the rows that its tables are made of."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ Group = tuple[str, list[dict[str, Any]]]
 Spec = dict[str, Any]
 
 
-class DeviceKind:
+class DeviceKind(ABC):
     """What only one kind of device has."""
 
     name = ""
@@ -27,17 +28,17 @@ class DeviceKind:
         found: dict[str, Any] = report["provenance"]["config"]["device"]
         return found
 
+    @abstractmethod
     def card(self, report: Report) -> list[tuple[str, str]]:
         """What matters most, beside speed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def groups(self, reports: list[Report], row: "Rows") -> list[Group]:
         """Tables."""
-        raise NotImplementedError
 
+    @abstractmethod
     def figures(self, runs: "list[Run]") -> dict[str, Spec]:
         """Figures by name."""
-        raise NotImplementedError
 
     def time(self, *path: str) -> Value:
         """A latency, which reports have in microseconds, in the unit."""

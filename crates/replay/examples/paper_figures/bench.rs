@@ -7,11 +7,10 @@ use gordon_replay::footprint::Footprint;
 use gordon_replay::host::{Done, Observer, Pacing, Rules, drive};
 use gordon_replay::load::Bench;
 use gordon_replay::parse::{from_json, from_toml};
-use gordon_replay::run::Progress;
 use gordon_replay::source::{Source, Timed};
 use gordon_trace::BlockOp;
 use gordon_trace::formats::{FormatError, Io, Options, open};
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Ns, Watch};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -86,7 +85,7 @@ pub fn run(config: &SsdConfig, mapped: &[(u64, u64)], depth: u32, source: impl S
     }
     let rules = Rules { pacing: Pacing::Closed, depth, split: None, wrap: true, weights: vec![1] };
     let mut sum = Sum(0);
-    let outcome = drive(&mut ssd, source, &rules, &mut sum, &Progress::default());
+    let outcome = drive(&mut ssd, source, &rules, &mut sum, &Watch::default());
     let outcome = outcome.expect("a load without errors");
     let stats = ssd.stats();
     assert_eq!(stats.ftl.erases, 0, "the array has room for all that is written");

@@ -4,11 +4,9 @@ use super::load::Load;
 use super::{CacheTrace, warnings};
 use crate::ReplayError;
 use crate::config::TraceLoad;
-use crate::run::Progress;
 use gordon_cache::{Curve, Sample};
-use gordon_units::Bytes;
+use gordon_units::{Bytes, Watch};
 use serde::{Deserialize, Serialize};
-use std::sync::atomic::Ordering;
 
 /// Sizes in each doubling, where none are asked for.
 const STEPS: u64 = 4;
@@ -124,7 +122,7 @@ fn ladder() -> Vec<u64> {
 ///
 /// # Errors
 /// A sample or size that cannot be, a trace that cannot be read, a stop.
-pub fn curve(config: &CurveConfig, progress: &Progress) -> Result<CurveReport, ReplayError> {
+pub fn curve(config: &CurveConfig, progress: &Watch) -> Result<CurveReport, ReplayError> {
     let sample = sample(config)?;
     if config.dram.iter().any(|size| size.0 == 0) {
         let why = "a cache of 0 bytes holds nothing";
@@ -135,11 +133,9 @@ pub fn curve(config: &CurveConfig, progress: &Progress) -> Result<CurveReport, R
     let mut load = Load::open(&config.trace, config.objects)?;
     let (mut curve, mut batch) = (Curve::new(sample, sizes), Vec::new());
     while load.next_batch(&mut batch)? {
-        if progress.stop.load(Ordering::Relaxed) {
-            return Err(ReplayError::Interrupted);
-        }
+        progress.check()?;
         curve.count(&batch);
-        progress.done.fetch_add(batch.len() as u64, Ordering::Relaxed);
+        progress.step(batch.len() as u64);
     }
     let footprint = curve.footprint();
     let (requests, bytes) = (curve.requests(), curve.bytes());

@@ -4,13 +4,11 @@ use super::{CacheTrace, PAGE};
 use crate::ReplayError;
 use crate::config::TraceLoad;
 use crate::results::report::LeftOut;
-use crate::run::Progress;
 use gordon_cache::{Ahead, NEVER, Nexts, Request};
 use gordon_device::SECTOR;
 use gordon_trace::BlockOp;
 use gordon_trace::formats::{self, Counts, Format, Io, Object, Objects, Options, Order, Reader};
-use gordon_units::Ns;
-use std::sync::atomic::Ordering;
+use gordon_units::{Ns, Watch};
 
 /// Requests of a batch, about.
 const BATCH: usize = 1 << 13;
@@ -73,7 +71,7 @@ impl Load {
         trace: &TraceLoad,
         whole: bool,
         ahead: bool,
-        progress: &Progress,
+        progress: &Watch,
     ) -> Result<Self, ReplayError> {
         if ahead { Self::seeing_ahead(trace, whole, progress) } else { Self::open(trace, whole) }
     }
@@ -92,7 +90,7 @@ impl Load {
     pub fn seeing_ahead(
         trace: &TraceLoad,
         whole: bool,
-        progress: &Progress,
+        progress: &Watch,
     ) -> Result<Self, ReplayError> {
         let mut first = Self::with(trace, whole, true)?;
         if matches!(&first.from, From::Objects(of, _) if of.format() == Format::OracleGeneral) {
@@ -104,9 +102,7 @@ impl Load {
         }
         let (mut ahead, mut batch) = (Ahead::default(), Vec::new());
         while first.next_batch(&mut batch)? {
-            if progress.stop.load(Ordering::Relaxed) {
-                return Err(ReplayError::Interrupted);
-            }
+            progress.check()?;
             if !batch.iter().all(|request| ahead.saw(request.key)) {
                 let why = "more than 2^32 requests are too many to see ahead";
                 return Err(ReplayError::impossible("trace", why, "a part of it; another policy"));

@@ -23,12 +23,10 @@ use crate::config::TraceLoad;
 use crate::parse::nearest;
 use crate::results::report::LeftOut;
 use crate::results::share;
-use crate::run::Progress;
 use gordon_cache::{Kind, Policy, Request, Tally};
-use gordon_units::Bytes;
+use gordon_units::{Bytes, Watch};
 use load::Load;
 use serde::{Deserialize, Serialize};
-use std::sync::atomic::Ordering;
 
 /// Bytes of a page.
 pub const PAGE: u64 = 4096;
@@ -183,18 +181,16 @@ struct Asked<'a> {
 ///
 /// # Errors
 /// A policy or size that cannot be, a trace that cannot be read, a stop.
-pub fn run(config: &CacheRunConfig, progress: &Progress) -> Result<CacheReport, ReplayError> {
+pub fn run(config: &CacheRunConfig, progress: &Watch) -> Result<CacheReport, ReplayError> {
     let mut asked = Asked::new(config)?;
     let mut load =
         Load::for_some(&config.trace, config.objects, asked.kind.sees_ahead(), progress)?;
     asked.fits(&load)?;
     let mut batch = Vec::new();
     while load.next_batch(&mut batch)? {
-        if progress.stop.load(Ordering::Relaxed) {
-            return Err(ReplayError::Interrupted);
-        }
+        progress.check()?;
         asked.serve(&batch);
-        progress.done.fetch_add(batch.len() as u64, Ordering::Relaxed);
+        progress.step(batch.len() as u64);
     }
     Ok(asked.report(&load))
 }

@@ -6,11 +6,10 @@
 use super::load::Load;
 use super::{Asked, CacheReport, CacheRunConfig};
 use crate::ReplayError;
-use crate::run::Progress;
 use gordon_cache::Request;
+use gordon_units::Watch;
 use rayon::prelude::*;
 use std::mem;
-use std::sync::atomic::Ordering;
 
 /// Requests that are read, and asked of one cache, in one go: what it has in the processor's caches is
 /// worth keeping, and two of these (8 MiB) are all that is ever held of the trace.
@@ -24,7 +23,7 @@ const GO: usize = 1 << 17;
 /// stop.
 pub fn sweep(
     configs: &[CacheRunConfig],
-    progress: &Progress,
+    progress: &Watch,
 ) -> Result<Vec<CacheReport>, ReplayError> {
     let Some(first) = configs.first() else {
         return Err(ReplayError::impossible("sweep", "there is no cache to ask", "--policy lru"));
@@ -43,7 +42,7 @@ pub fn sweep(
         let served = mem::take(&mut read);
         let serve = || {
             asked.par_iter_mut().with_max_len(1).for_each(|one| {
-                if !progress.stop.load(Ordering::Relaxed) {
+                if !progress.stopped() {
                     one.serve(&served);
                 }
             });
@@ -53,10 +52,8 @@ pub fn sweep(
             || if more { fill(&mut load, &mut batch, &mut next) } else { Ok(false) },
             serve,
         );
-        if progress.stop.load(Ordering::Relaxed) {
-            return Err(ReplayError::Interrupted);
-        }
-        progress.done.fetch_add(served.len() as u64, Ordering::Relaxed);
+        progress.check()?;
+        progress.step(served.len() as u64);
         (more, read) = (filled?, next);
     }
     Ok(asked.iter().map(|one| one.report(&load)).collect())

@@ -20,10 +20,9 @@ pub use array::{ArrayConfig, FullArray, WaPages};
 use crate::ReplayError;
 use crate::random::{Component, Random};
 use crate::results::ratio;
-use crate::run::Progress;
 use gordon_device::ssd::Policy;
+use gordon_units::Watch;
 use serde::{Deserialize, Serialize};
-use std::sync::atomic::Ordering;
 
 /// Part of the pages is hot.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -122,10 +121,7 @@ const SLICE: u64 = 1 << 14;
 ///
 /// # Errors
 /// A value that cannot be, or a stop.
-pub fn write_amplification(
-    config: &WaConfig,
-    progress: &Progress,
-) -> Result<WaReport, ReplayError> {
+pub fn write_amplification(config: &WaConfig, progress: &Watch) -> Result<WaReport, ReplayError> {
     let mut array = Array::new(config)?;
     let window = u64::from(config.blocks) * u64::from(config.pages_per_block);
     let mut windows = Vec::new();
@@ -232,15 +228,13 @@ impl Array {
         })
     }
 
-    fn write(&mut self, writes: u64, progress: &Progress) -> Result<(), ReplayError> {
+    fn write(&mut self, writes: u64, progress: &Watch) -> Result<(), ReplayError> {
         let mut left = writes;
         while left > 0 {
-            if progress.stop.load(Ordering::Relaxed) {
-                return Err(ReplayError::Interrupted);
-            }
+            progress.check()?;
             let slice = left.min(SLICE);
             (0..slice).for_each(|_| self.write_one());
-            progress.done.fetch_add(slice, Ordering::Relaxed);
+            progress.step(slice);
             left -= slice;
         }
         Ok(())

@@ -6,9 +6,8 @@ use gordon_replay::ReplayError;
 use gordon_replay::host::{Done, Observer, Outcome, Pacing, Rules, drive};
 use gordon_replay::parse::from_toml;
 use gordon_replay::results::series::Target;
-use gordon_replay::run::Progress;
 use gordon_replay::source::{Source, Timed};
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Ns, Watch};
 use serde_json::{Value, json};
 
 const SLC: &str = include_str!("../../../../python/gordon/parts/flash/gordon-slc-256g.toml");
@@ -126,6 +125,6 @@ pub fn play(
     rules: &Rules,
 ) -> Result<(Outcome, Vec<Done>), ReplayError> {
     let mut keep = Keep::default();
-    let outcome = drive(toy, given(requests), rules, &mut keep, &Progress::default())?;
+    let outcome = drive(toy, given(requests), rules, &mut keep, &Watch::default())?;
     Ok((outcome, keep.0))
 }

@@ -41,15 +41,13 @@ pub use wear::{Erased, Life, RoadmapReport, WearReport};
 use super::load::{Load, Stamp};
 use super::policy;
 use crate::ReplayError;
-use crate::run::Progress;
 use backend::Backend;
 use gordon_cache::flashcache::{Fill, FlashCache};
 use gordon_cache::{Kind, Request};
-use gordon_units::Bytes;
+use gordon_units::{Bytes, Watch};
 use machine::Machine;
 use pace::{Pace, Spread};
 use rayon::prelude::*;
-use std::sync::atomic::Ordering;
 
 /// So many requests' parts of the tables are asked of memory at once, before they are served: it answers
 /// all in hardly more than the time of one.
@@ -105,10 +103,7 @@ impl<'a> Run<'a> {
 ///
 /// # Errors
 /// A design or size that cannot be, a trace that cannot be read, a stop.
-pub fn run(
-    config: &FlashCacheConfig,
-    progress: &Progress,
-) -> Result<FlashCacheReport, ReplayError> {
+pub fn run(config: &FlashCacheConfig, progress: &Watch) -> Result<FlashCacheReport, ReplayError> {
     let told = sweep(std::slice::from_ref(config), progress)?;
     Ok(told.into_iter().next().expect("one report for each config"))
 }
@@ -120,7 +115,7 @@ pub fn run(
 /// No config, or of several traces or paces; and as [`run`].
 pub fn sweep(
     configs: &[FlashCacheConfig],
-    progress: &Progress,
+    progress: &Watch,
 ) -> Result<Vec<FlashCacheReport>, ReplayError> {
     let Some(first) = configs.first() else {
         return Err(ReplayError::impossible("sweep", "there is no cache to ask", "--dram 128MiB"));
@@ -149,7 +144,7 @@ pub fn sweep(
         if requests.is_empty() {
             break;
         }
-        let stopped = || progress.stop.load(Ordering::Relaxed);
+        let stopped = || progress.stopped();
         // A second of a trace can have many requests: each cache looks before it serves them.
         let serve = |one: &mut Run<'_>| {
             if !stopped() {
@@ -163,7 +158,7 @@ pub fn sweep(
         if stopped() {
             return Err(ReplayError::Interrupted);
         }
-        progress.done.fetch_add(requests.len() as u64, Ordering::Relaxed);
+        progress.step(requests.len() as u64);
         runs.iter().try_for_each(|run| run.machine.backend.check())?;
     }
     Ok(runs.into_iter().map(|run| run.report(&source)).collect())

@@ -13,13 +13,11 @@ use super::load::Load;
 use super::{Answers, CacheTrace};
 use crate::ReplayError;
 use crate::results::{ratio, share};
-use crate::run::Progress;
 use crate::wa::{ArrayConfig, FullArray};
 use gordon_cache::Tally;
 use gordon_cache::tiered::{Found, Tiered};
-use gordon_units::Ns;
+use gordon_units::{Ns, Watch};
 use serde::Serialize;
-use std::sync::atomic::Ordering;
 
 /// What was found, and what flash did for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -166,7 +164,7 @@ impl Flash {
 ///
 /// # Errors
 /// Parts that do not fit each other, a trace that cannot be read, a stop.
-pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, ReplayError> {
+pub fn run(config: &TieredConfig, progress: &Watch) -> Result<TieredReport, ReplayError> {
     let (shape, admission) = (config.shape()?, config.admission()?);
     let mut flash = Flash::new(config, shape.flash)?;
     let mut load = Load::open(&config.trace, config.objects)?;
@@ -180,9 +178,7 @@ pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, R
     let (mut first, mut last) = (None, Ns::ZERO);
     let mut batch = Vec::new();
     while load.next_batch(&mut batch)? {
-        if progress.stop.load(Ordering::Relaxed) {
-            return Err(ReplayError::Interrupted);
-        }
+        progress.check()?;
         let stamps = load.stamps.as_deref().unwrap_or_default();
         for (request, stamp) in batch.iter().zip(stamps) {
             first.get_or_insert(stamp.at);
@@ -206,7 +202,7 @@ pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, R
             }
         }
         cache.amplify(flash.amplification().unwrap_or(1.0));
-        progress.done.fetch_add(batch.len() as u64, Ordering::Relaxed);
+        progress.step(batch.len() as u64);
     }
     cache.residents(&mut |level, _, size| {
         let level = &mut levels[usize::from(level == Found::Flash)];

@@ -12,7 +12,7 @@ fn adds_up(fill: FillKind, pages: u64) {
     let lines: Vec<_> = (0..4000).map(|i| (i * 500, i * i % 5003, i % 7 != 0)).collect();
     let (_folder, mut config) = config(&lines, 3 * MIB, 4 * MIB);
     config.design.cache.fill.value = fill;
-    let told = run(&config, &Progress::default()).unwrap();
+    let told = run(&config, &Watch::default()).unwrap();
     let levels = told.levels;
     let all = [levels.dram, levels.buffer, levels.flash, levels.backend, levels.written];
     assert_eq!(told.answers.requests, 4000);
@@ -54,8 +54,7 @@ fn adds_up(fill: FillKind, pages: u64) {
         PaceConfig { outstanding: Some(24), think: Some(Ns(1000)), ..config.pace.clone() },
         PaceConfig { speed: Some(3.0), ..config.pace.clone() },
     ] {
-        let other =
-            run(&FlashCacheConfig { pace, ..config.clone() }, &Progress::default()).unwrap();
+        let other = run(&FlashCacheConfig { pace, ..config.clone() }, &Watch::default()).unwrap();
         assert_eq!(
             [other.answers.hits, other.levels.dram.requests, other.flash.unwrap().erases],
             [told.answers.hits, levels.dram.requests, flash.erases]
@@ -77,8 +76,8 @@ fn without_flash_it_is_the_policys_answer() {
             flash: Bytes::ZERO,
             objects: false,
         };
-        let two = run(&two, &Progress::default()).unwrap();
-        let one = crate::cache::run(&one, &Progress::default()).unwrap();
+        let two = run(&two, &Watch::default()).unwrap();
+        let one = crate::cache::run(&one, &Watch::default()).unwrap();
         assert_eq!(
             (two.answers.misses, two.answers.miss_bytes),
             (one.answers.misses, one.answers.miss_bytes),
@@ -94,7 +93,7 @@ fn what_cannot_be_is_told() {
     let said = |change: fn(&mut FlashCacheConfig)| {
         let mut config = config.clone();
         change(&mut config);
-        run(&config, &Progress::default()).unwrap_err().to_string()
+        run(&config, &Watch::default()).unwrap_err().to_string()
     };
     type Change = fn(&mut FlashCacheConfig);
     let cases: [(Change, &str); 16] = [
