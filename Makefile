@@ -5,7 +5,7 @@
 # make bench  speed and operation counts
 # make torture  power cuts, kills, crashes and damage, about 10 minutes on 2 cores; GORDON_POWER_HISTORIES,
 #             GORDON_POWER_REQUESTS, STORE_SEEDS and PROPTEST_CASES say how many
-# make fuzz   what clients say and mangled images, FUZZ_SECONDS each; wants a nightly Rust and cargo-fuzz
+# make fuzz   what clients say, mangled images and keys of sorts, FUZZ_SECONDS each; wants a nightly Rust and cargo-fuzz
 # make miri   the simulators in an interpreter that catches what the compiler cannot; wants Miri
 # make figures  the pages of docs/design that are printed by programs
 
@@ -36,6 +36,7 @@ test: build
 
 lint: build
 	cargo fmt --check
+	cargo metadata --manifest-path fuzz/Cargo.toml --locked --format-version 1 > /dev/null
 	cargo clippy --workspace --all-targets --locked
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	$(VENV)/ruff format --check .
@@ -82,6 +83,7 @@ FUZZ := cargo +nightly fuzz run -s none
 fuzz:
 	$(FUZZ) nbd -- -dict=fuzz/nbd.dict -max_total_time=$(FUZZ_SECONDS)
 	$(FUZZ) image -- -max_len=385 -max_total_time=$(FUZZ_SECONDS)
+	$(FUZZ) keys -- -max_len=400 -max_total_time=$(FUZZ_SECONDS)
 
 # For RISC-V, where no library of ours has assembly, which Miri does not run. Lints are `make lint`'s.
 MIRI := RUSTFLAGS=--cap-lints=warn MIRIFLAGS=-Zmiri-disable-isolation \
