@@ -26,7 +26,7 @@ PRESET, CAPACITY = "gordon-slc-256g", "1536MiB"
 SET = ("geometry.buses=2", "geometry.blocks_per_plane=32768")
 OTHERS, OVER = 0.55, 2.0
 RECORDS, MEMORY, BUDGET_S = 1_000_000, "25MB", 100.0
-SEEDS = (0, 1)
+SEEDS = (0, 1, 2)
 REWRITTEN, TRANSFERS, ROUNDS = 2_000_000, ("64KiB", "1MiB", "8MiB", "16MiB"), 4
 
 

@@ -8,11 +8,13 @@ likeliest to help first, and why; or it says that this phase wants none.
 | short | the phase takes little of the time | nothing |
 | processors | all processors are at work | nothing: no transfer helps |
 | overwrites | dies or buses at their limit, many copies, the output is overwritten | made anew |
-| collects | the same, the output is made anew | what is written, in whole erase groups |
+| collects | the same, made anew | overwritten, if no trim comes; writes in whole erase groups |
 | saturated | dies or buses at their limit, few copies | nothing: it stops growing |
 | shallow | memory leaves room for few transfers under way, and few wait | halves: more in flight |
-| starved | few requests at the device | larger transfers, then through the page cache |
+| starved | few requests at the device | larger transfers, overwritten, through the page cache |
 | elsewhere | requests wait, yet dies and buses do not work | larger transfers: fewer answers |
+
+Overwriting is asked for only where it may be chosen.
 """
 
 from dataclasses import dataclass
@@ -24,8 +26,8 @@ from gordon.sort.tune.point import TRANSFERS, Point
 
 Json = dict[str, Any]
 
-#: A die or a bus is at its limit (assumed: beyond it a queue only grows, as in `steer`).
-BUSY = 0.9
+#: A die or a bus is at its limit (assumed: `steer` has 0.9 of loads without beginning and end).
+BUSY = 0.85
 #: Of the pages programmed, copies (assumed): each byte is written one and a half times.
 COPIES = 1 / 3
 #: Requests for each lane that keep it at work: one served and one that waits.
@@ -71,19 +73,25 @@ class Machine:
 
     processors: int
     lanes: int
-    erase_group: int
+    erase_groups: tuple[int, ...]
+    """What is erased together: at all write points, at one."""
     most_transfer: int
+    may_overwrite: bool = False
 
 
 def advise(facts: Json, point: Point, machine: Machine) -> list[Advice]:
     """Of each phase, the longest first. `facts` are those of a trial."""
-    told = {row["name"]: row for row in facts["device"]["phases"]}
+    trimmed = facts["device"]["whole"]["host_bytes_trimmed"] > 0
+    told = {row["name"]: row | {"trimmed": trimmed} for row in facts["device"]["phases"]}
     sizes = {key: _core.parse_bytes(facts["plan"][key]) for key in TRANSFERS}
     plan = facts["plan"] | sizes
     total = sum(phase["seconds"] for phase in facts["phases"])
     phases = [phase for phase in facts["phases"] if phase["name"] in SETTINGS]
     phases.sort(key=lambda phase: phase["seconds"], reverse=True)
-    return [_phase(phase, told[phase["name"]], total, plan, point, machine) for phase in phases]
+    return [
+        _phase(phase, told[phase["name"]] | {"trimmed": trimmed}, total, plan, point, machine)
+        for phase in phases
+    ]
 
 
 def _phase(
@@ -103,14 +111,17 @@ def _phase(
     limits = f"dies busy {device['dies_busy']:.0%}, busiest bus {device['busiest_bus']:.0%}"
     queue = f"{device['queue_depth']:.1f} requests at {machine.lanes} lanes"
     reads, writes = SETTINGS[name]
+    allowed = machine.may_overwrite and name in LAST and not point.overwrite
+    over: tuple[dict[str, Any], ...] = ({"overwrite": True},) if allowed else ()
     if busy >= BUSY and device["copied_share"] >= COPIES:
         copies = f"{limits}; {device['copied_share']:.0%} of the pages programmed are copies"
         if point.overwrite and name in LAST:
             return say("overwrites", f"{copies}: old pages given up first", {"overwrite": False})
-        if not device["host_bytes_trimmed"]:
+        changes = _groups(writes, plan, machine) if writes else ()
+        if not device["trimmed"]:
             copies += "; no trim came: `mount -o discard`, or fstrim"
-        whole = _groups(writes, plan, machine) if writes else ()
-        return say("collects", copies, *whole)
+            changes = (*over, *changes)
+        return say("collects", copies, *changes)
     if busy >= BUSY:
         return say("saturated", f"{limits}, {queue}: larger transfers bring nothing")
     if device["queue_depth"] < DEEP * machine.lanes:
@@ -121,7 +132,7 @@ def _phase(
                 return say("shallow", f"{limits}, {queue}; room for few transfers", *halves)
         through: tuple[dict[str, Any], ...] = () if point.buffered else ({"buffered": True},)
         larger = _larger((reads, writes), plan, machine)
-        return say("starved", f"{limits}, {queue}: it waits for more", *larger, *through)
+        return say("starved", f"{limits}, {queue}: it waits for more", *larger, *over, *through)
     late = f"answers are late by {device['late_share']:.0%} of their time"
     larger = _larger((reads, writes), plan, machine)
     return say("elsewhere", f"{limits}, yet {queue}; {late}: fewer, larger", *larger)
@@ -147,10 +158,13 @@ def _few(reads: str | None, writes: str | None, plan: Json) -> dict[str, int]:
 
 
 def _groups(key: str, plan: Json, machine: Machine) -> tuple[dict[str, Any], ...]:
-    """The next multiple of what is erased together, where it may be."""
-    size, group = plan[key], machine.erase_group
-    whole = -(-size // group) * group
-    return ({key: whole},) if whole != size and whole <= machine.most_transfer else ()
+    """The next multiple of what is erased together, of the largest that may be."""
+    size = plan[key]
+    for group in machine.erase_groups:
+        whole = -(-size // group) * group
+        if whole <= machine.most_transfer:
+            return ({key: whole},) if whole != size else ()
+    return ()
 
 
 def told(advice: Advice) -> str:

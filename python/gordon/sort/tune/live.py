@@ -38,8 +38,9 @@ class Steered(Search):
         self._machine = Machine(
             processors=len(os.sched_getaffinity(0)),
             lanes=self.export["lanes"],
-            erase_group=self.export["erase_group_bytes"],
+            erase_groups=(self.export["erase_group_bytes"], self.export["super_block_bytes"]),
             most_transfer=self._space.most_transfer,
+            may_overwrite=self._space.may_overwrite,
         )
 
     def _starts(self) -> None:
@@ -64,7 +65,8 @@ class Steered(Search):
                 "why": said.why,
                 "tried": [],
             }
-            self.steps.append(step)
+            if not any(one["at"] == step["at"] and one["phase"] == said.phase for one in self.steps):
+                self.steps.append(step)
             for change in said.changes:
                 if self._follow(base.to(**change), said, step):
                     return True
