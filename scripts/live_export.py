@@ -57,7 +57,7 @@ class Export:
         block.create(str(self.image), preset, capacity=capacity, set_values=set_values)
         self.server: subprocess.Popen[str] | None = None
         self.nbdfuse: subprocess.Popen[bytes] | None = None
-        self.loop = ""
+        self.loop, self.formatted = "", False
 
     def __enter__(self) -> Export:
         return self
@@ -76,8 +76,9 @@ class Export:
         self.nbdfuse = subprocess.Popen(["nbdfuse", "-C", "16", str(self.fuse), uri])
         wait((self.fuse / "nbd").exists)
         self.loop = sh("losetup", "--direct-io=on", "--find", "--show", self.fuse / "nbd")
-        if "ext4" not in sh("file", "-sL", self.loop):
+        if not self.formatted:
             sh("mkfs.ext4", "-q", "-m", 0, self.loop)
+            self.formatted = True
         sh("mount", "-o", options, self.loop, self.files)
 
     def stop(self) -> None:

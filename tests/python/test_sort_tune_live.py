@@ -18,7 +18,7 @@ from gordon.sort.tune import live, mounted, telemetry
 from gordon.sort.tune.advice import LEAST, Advice, Machine, advise
 from gordon.sort.tune.live import Steered
 from gordon.sort.tune.point import Point
-from gordon.sort.tune.rewriting import KEPT, OVER, TRIMMED, WAYS, explain
+from gordon.sort.tune.rewriting import KEPT, OVER, TRIMMED, WAYS, explain, rewriting
 from gordon.sort.tune.search import Search, Space
 from serving import MIB, Server, need, sh
 from test_block_fs import Disk, chain
@@ -29,7 +29,9 @@ Json = dict[str, Any]
 #: A sort of 100 MB in 25 MB of memory, with defaults, on a served gordon-slc-256g of two buses,
 #: 82 % of it in use: questions every 0.25 s, phases and plan as they were.
 RECORDED = json.loads((Path(__file__).parent / "data" / "sort-live.json").read_text())
-MACHINE = Machine(processors=2, lanes=2, erase_groups=(16128 << 10, 4032 << 10), most_transfer=6 << 20)
+MACHINE = Machine(
+    processors=2, lanes=2, erase_groups=(16128 << 10, 4032 << 10), most_transfer=6 << 20
+)
 
 
 @pytest.fixture
@@ -286,6 +288,22 @@ def test_reasons_are_those_of_the_counters() -> None:
     assert same["why"].startswith("no difference beyond two deviations")
 
 
+def test_errors_before_anything_is_made(
+    formula: Formula, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    with pytest.raises(GordonError, match="no such folder"):
+        rewriting("s", tmp_path / "none")
+    with pytest.raises(GordonError, match="of room are needed"):
+        rewriting("s", tmp_path, records=10**13)
+    with pytest.raises(GordonError, match="nothing"):
+        rewriting("s", tmp_path, transfers=["nothing"])
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(GordonError, match="is for root"):
+        rewriting("s", tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_mount_is_found_by_a_folder_in_it(tmp_path: Path) -> None:
     where = mounted.point(tmp_path)
     assert where.is_mount()
@@ -363,7 +381,9 @@ def test_a_sort_on_a_real_export(disk: Disk, run: Run, tmp_path: Path) -> None:
     words = (
         f"sort rewrite --folder {disk.files} --records 40000 --rounds 1 --transfer 64KiB".split()
     )
-    made = run(*words, "--export", str(disk.server.socket), "--json", "r.json", "-o", "r.html")
+    made = run(
+        *words, "--export", str(disk.server.socket), "--json", "r.json", "--report", "r.html"
+    )
     assert made.status == 0, made.err
     report = json.loads(Path("r.json").read_text())
     rows = {one["way"]: one for one in report["rows"]}

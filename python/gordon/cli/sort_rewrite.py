@@ -55,7 +55,7 @@ def _sizes(ctx: click.Context, param: click.Parameter, text: str) -> tuple[str, 
     help="Of the order.",
 )
 @options.json_out
-@click.option("-o", "--output", "page_path", metavar="PATH", help="Write the report as HTML.")
+@options.report_out
 def rewrite(
     export: str,
     folder: str,
@@ -64,7 +64,7 @@ def rewrite(
     rounds: int,
     seed: int,
     json_path: str | None,
-    page_path: str | None,
+    report: str | None,
 ) -> None:
     """Show what overwriting an output costs on a served device, and why.
 
@@ -76,9 +76,9 @@ def rewrite(
     from gordon.cli.sort_rewrite_view import show
     from gordon.sort.tune.rewriting import rewriting
 
-    output.check(json_path, page_path)
+    output.check(json_path, report)
     messages = terminal.messages()
-    report = rewriting(
+    found = rewriting(
         export,
         folder,
         records=records,
@@ -89,11 +89,11 @@ def rewrite(
     )
     files = {}
     if json_path is not None:
-        files[json_path] = json.dumps(report, indent=1) + "\n"
-    if page_path is not None:
+        files[json_path] = json.dumps(found, indent=1) + "\n"
+    if report is not None:
         from gordon.report.rewriting import page
 
-        files[page_path] = page(report)
+        files[report] = page(found)
     output.write(files)
-    silent = output.STDOUT in (json_path, page_path)
-    show(messages if silent else terminal.data(), report)
+    silent = output.STDOUT in (json_path, report)
+    show(messages if silent else terminal.data(), found)

@@ -65,7 +65,9 @@ class Steered(Search):
                 "why": said.why,
                 "tried": [],
             }
-            if not any(one["at"] == step["at"] and one["phase"] == said.phase for one in self.steps):
+            if not any(
+                one["at"] == step["at"] and one["phase"] == said.phase for one in self.steps
+            ):
                 self.steps.append(step)
             for change in said.changes:
                 if self._follow(base.to(**change), said, step):
