@@ -312,7 +312,7 @@ def searched() -> None:
     print("## Steered by a served device\n")
     print(
         "`gordon sort tune --export SOCKET` asks the server of the device that its files are on "
-        "four times a second what it did. Of each phase of the best trial the first rule that "
+        "ten times a second what it did. Of each phase of the best trial the first rule that "
         "fits is taken (`gordon.sort.tune.advice`), what it wants is tried, and kept only where "
         "trials show a gain beyond the noise. Everything else is as in the blind search.\n"
     )

@@ -394,8 +394,10 @@ def test_a_sort_on_a_real_export(disk: Disk, run: Run, tmp_path: Path) -> None:
         rows[OVER]["mapped_before"] - size, rel=0.2
     )
     assert rows[KEPT]["mapped_before"] == pytest.approx(rows[OVER]["mapped_before"], rel=0.05)
-    for one in rows.values():
-        assert one["output"]["host_bytes_written"] == pytest.approx(4_000_000, rel=0.1)
+    for one in report["trials"]:
+        # The rest is the file system's.
+        assert 4_000_000 <= one["whole"]["host_bytes_written"] <= 5_000_000
+        assert 0 < one["output"]["host_bytes_written"] <= one["whole"]["host_bytes_written"]
     assert [one["way"] for one in report["explained"]] == [OVER, KEPT]
     html = Path("r.html").read_text()
     assert html == page(report)

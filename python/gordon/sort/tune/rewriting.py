@@ -132,11 +132,12 @@ class Attempt:
             "transfer": self.transfer,
             "way": way,
             "time_s": report["time_s"],
-            "delete_s": deleted_s,
+            "delete_s": deleted_s if way != OVER else None,
             "output_s": output_s,
             "mapped_before": device["mapped_before"],
             "mapped_after": device["mapped_after"],
             "output": telemetry.growth(first, end, unit, timed=timed),
+            "whole": device["whole"],
             "series": device["series"],
         }
 
@@ -192,8 +193,9 @@ def _mean(trials: Sequence[Json], transfer: int, way: str) -> Json:
         values = [one[key] for one in mine]
         row[key] = fmean(values)
         row[f"{key}_deviation"] = stdev(values) if len(values) > 1 else None
-    for key in ("delete_s", "mapped_before", "mapped_after"):
+    for key in ("mapped_before", "mapped_after"):
         row[key] = fmean(one[key] for one in mine)
+    row["delete_s"] = None if way == OVER else fmean(one["delete_s"] for one in mine)
     numbers = [key for key, value in mine[0]["output"].items() if isinstance(value, int | float)]
     row["output"] = {key: fmean(one["output"][key] or 0.0 for one in mine) for key in numbers}
     causes = mine[0]["output"]["pages"]

@@ -18,8 +18,8 @@ Json = dict[str, Any]
 #: A status, and when it was asked for, by the clock of this process.
 Sample = tuple[float, Json]
 
-#: Seconds between two questions (assumed: a phase of a second has four).
-EVERY = 0.25
+#: Seconds between two questions (assumed: a phase of a second has ten).
+EVERY = 0.1
 REQUESTS = ("reads", "writes", "flushes", "trims")
 BYTES = ("host_bytes_read", "host_bytes_written", "host_bytes_trimmed")
 LAYER = ("gc_page_reads", "erases", "collections")
