@@ -114,7 +114,8 @@ def _because(rows: list[dict[str, Any]], reasons: list[dict[str, Any]]) -> str:
         f"{mean('dies_longer_s', KEPT) / kept:.0%} of it: they copied "
         f"{figures(mean('copied_more_bytes', KEPT) / 1e6)} MB more. ext4 puts the new file "
         "elsewhere, and of the old one the device hears nothing: what is in use goes from "
-        f"{used(KEPT)}, and write amplification is {amplified(KEPT):.2f}. Overwritten it stays ({used(OVER)}; "
+        f"{used(KEPT)}, and write amplification is "
+        f"{amplified(KEPT):.2f}. Overwritten it stays ({used(OVER)}; "
         f"{amplified(OVER):.2f}), and trimmed before it goes from {used(TRIMMED)} "
         f"({amplified(TRIMMED):.2f}); between these two is {figures(over)} s. No size of transfer "
         "changes that. Write amplification is below the simulated one: what others have lies still "
@@ -177,14 +178,15 @@ def searched() -> None:
     print(
         f"*Trials* are those before the comparison in turn. Steered it takes {ours:.0f}, of "
         f"which 4 are the defaults, blind {theirs:.0f}, for gains of {gains[0]:.0%} and "
-        f"{gains[1]:.0%}. It tries no methods and no numbers of threads, and what the table does not name it does not "
+        f"{gains[1]:.0%}. It "
+        f"tries no methods and no numbers of threads, and what the table does not name it does not "
         "find. The page cache wins here for a reason that the counters show: the device is sent "
         "half as much, as temporary files are deleted before the system has written them, and such "
         "memory is not in `--memory`.\n"
     )
     print("What the device told the first steered search, and what followed:\n")
     for step in one["steps"]:
-        tried = ", ".join(dict.fromkeys(t["what"] for t in step["tried"])) or "nothing"
+        tried = "; ".join(dict.fromkeys(t["what"] for t in step["tried"])) or "nothing"
         kept = f"; kept: {step['kept']}" if step.get("kept") else ""
         print(
             f"- {step['at']}, {step['phase']}: *{step['rule']}*, {step['why']}. Tried: "
