@@ -285,6 +285,11 @@ def test_reasons_are_those_of_the_counters() -> None:
     assert over["why"] == "collection: 100 MB more copied"
     assert kept["why"].startswith("not collection, for 10.0 MB fewer copied")
     (same,) = explain([row(OVER, 1.3, 2e8, deviation=0.5), base])
+    # At full speed nothing is said of dies.
+    untimed = [row(OVER, 1.3, 2e8), row(TRIMMED, 1.0, 1e8)]
+    for one in untimed:
+        del one["output"]["dies_busy"]
+    assert explain(untimed)[0]["dies_longer_s"] is None
     assert same["why"].startswith("no difference beyond two deviations")
 
 
@@ -301,6 +306,16 @@ def test_errors_before_anything_is_made(
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(GordonError, match="is for root"):
         rewriting("s", tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_export_that_is_not_there(run: Run, tmp_path: Path) -> None:
+    for words in (f"tune -o {tmp_path}/t.toml", "rewrite"):
+        made = run(
+            "sort", *words.split(), "--export", f"{tmp_path}/none", "--folder", str(tmp_path)
+        )
+        assert made.status == 1
+        assert "no device tells of itself" in made.err or "is for root" in made.err
     assert not list(tmp_path.iterdir())
 
 

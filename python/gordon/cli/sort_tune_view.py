@@ -81,7 +81,7 @@ def stepped(steps: list[Json]) -> list[str]:
             for one in step["tried"]
         )
         end = f" -> {tried}" if tried else ""
-        kept = "; kept" if step.get("kept") else ""
+        kept = "; kept" if step["kept"] else ""
         lines.append(f"[{step['at']}] {step['phase']}: {step['rule']}: {step['why']}{end}{kept}")
     return lines
 

@@ -27,12 +27,7 @@ class Steered(Search):
     """Another way from one point to the next."""
 
     def __init__(self, trials: Trials, space: Space, *, export: str, **given: Any) -> None:
-        self.export = telemetry.about(block.stat(export))
-        if not self.export["timed"]:
-            raise GordonError(
-                f"{export} answers at full speed: its flash is never busy, and no queue waits",
-                "gordon block serve --timing real",
-            )
+        self.export = answering(export)
         self.steps: list[Json] = []
         super().__init__(watched(trials, lambda: telemetry.watch(export)), space, **given)
         self._machine = Machine(
@@ -64,6 +59,7 @@ class Steered(Search):
                 "rule": said.rule,
                 "why": said.why,
                 "tried": [],
+                "kept": None,
             }
             if not any(
                 one["at"] == step["at"] and one["phase"] == said.phase for one in self.steps
@@ -86,6 +82,17 @@ class Steered(Search):
     def told(self, point: Point) -> Json:
         """Facts of its last trial."""
         return next(t.facts for t in reversed(self.trials) if t.point == point and t.facts)
+
+
+def answering(export: str) -> Json:
+    """What an export is; one whose flash takes time, for else there is nothing to steer by."""
+    about = telemetry.about(block.stat(export))
+    if not about["timed"]:
+        raise GordonError(
+            f"{export} answers at full speed: its flash is never busy, and no queue waits",
+            "gordon block serve --timing real",
+        )
+    return about
 
 
 def watched(trials: Trials, watch: Callable[[], Watch]) -> Measure:

@@ -14,7 +14,7 @@ from gordon import __version__, _core, sort
 from gordon._core import GordonError
 from gordon.human import duration, short
 from gordon.sort.presets import names, transfer_sizes
-from gordon.sort.tune.live import Steered
+from gordon.sort.tune.live import Steered, answering
 from gordon.sort.tune.point import Point, toml
 from gordon.sort.tune.search import Search, Space, Trial
 from gordon.sort.tune.trial import Metered, Trials
@@ -62,6 +62,8 @@ def tune(
             raise GordonError(f"{one}: no such folder", f"mkdir -p {one}")
     if source is not None and records is not None:
         raise GordonError("--records is of a file that is made", "without --input, or without it")
+    if export is not None:
+        answering(export)
     place = Path(tempfile.mkdtemp(prefix=".gordon-tune-", dir=folder))
     try:
         given = None if source is None else Path(source)
