@@ -187,7 +187,7 @@ def searched() -> None:
     print("What the device told the first steered search, and what followed:\n")
     for step in one["steps"]:
         tried = "; ".join(dict.fromkeys(t["what"] for t in step["tried"])) or "nothing"
-        kept = f"; kept: {step['kept']}" if step.get("kept") else ""
+        kept = f"; kept: {step['kept']}" if step["kept"] else ""
         print(
             f"- {step['at']}, {step['phase']}: *{step['rule']}*, {step['why']}. Tried: "
             f"{tried}{kept}"
