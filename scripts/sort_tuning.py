@@ -2,12 +2,17 @@
 """Prints docs/design/sort-tuning.md: how settings of a sort are searched, and what a device shows.
 
 python scripts/sort_tuning.py >docs/design/sort-tuning.md
+
+What was measured on a served device is read from docs/design/sort-live.json, which
+scripts/sort_live.py writes.
 """
 
 from __future__ import annotations
 
 from statistics import fmean, stdev
 from typing import Any
+
+from sort_tuning_live import rewritten, searched, table
 
 from gordon import presets
 from gordon.human import binary, figures
@@ -57,12 +62,6 @@ output. Settings that a sort refuses (one pass in too little memory) are told in
 """
 
 
-def table(head: list[str], rows: list[list[str]]) -> None:
-    for row in (head, ["---"] + ["---:"] * (len(head) - 1), *rows):
-        print(f"| {' | '.join(row)} |")
-    print()
-
-
 def cells(row: dict[str, Any]) -> list[str]:
     return [
         figures(row["seconds"]),
@@ -79,7 +78,8 @@ def cells(row: dict[str, Any]) -> list[str]:
 HEAD = ["s", "MB/s", "WA", "copied MB", "erases", "queue", "dies", "collecting"]
 
 
-def inside() -> None:
+def inside() -> dict[str, list[str]]:
+    """And, by device, the time of both ways over that with the old one trimmed."""
     print("## Figure 10 from inside\n")
     print(
         "Section 3.3.4: sorting over an old output is slower than into one that was erased and "
@@ -136,14 +136,20 @@ def inside() -> None:
         "recovery at 16 MB, as no size of transfer changes what is in use; and the file system's "
         "share, which the paper suspects as its disks suffered too, is not in it.\n"
     )
-    other()
+    found = {
+        f"`{DEVICE}`, simulated, {binary(1 << 23)}": [
+            spread(more[1 << 23, w]) for w in (over, kept)
+        ],
+        f"`{OTHER}`, simulated, {binary(1 << 23)}": other(),
+    }
     with Simulated(DEVICE, set_values=SET, precondition=USED) as device:
         again = again_and_again(device, FILE, 1 << 23, ROUNDS)
     print(f"Sort after sort over the same file, transfers of {binary(1 << 23)}:\n")
     table(["round", *HEAD], [[str(n), *cells(row)] for n, row in enumerate(again, 1)])
+    return found
 
 
-def other() -> None:
+def other() -> list[str]:
     """It is not the same with every device."""
     with Simulated(OTHER, set_values=SET, precondition=USED) as device:
         ways = rewriting(device, FILE, 1 << 23)
@@ -155,6 +161,7 @@ def other() -> None:
         f"is overwritten, and {kept / trimmed - 1:+.0%} where it is kept: how much overwriting "
         "costs is the device's.\n"
     )
+    return [f"{seconds / trimmed - 1:+.0%}" for seconds in (over, kept)]
 
 
 def spread(values: list[float]) -> str:
@@ -218,8 +225,10 @@ def steering() -> None:
 
 def main() -> None:
     print(METHOD)
-    inside()
+    simulated = inside()
+    rewritten(simulated)
     steering()
+    searched()
 
 
 if __name__ == "__main__":

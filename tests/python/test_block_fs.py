@@ -127,14 +127,16 @@ class Disk:
         return sum(extent["length"] for extent in told if extent["type"] & 1 == 0)
 
 
-@pytest.fixture
-def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Iterator[Disk]:
+def chain(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, run: Run, kind: type[Disk] = Disk
+) -> Iterator[Disk]:
+    """A new image, served and attached; skips where the machine lacks something for it."""
     need(*TOOLS)
     if lacks():
         pytest.skip(f"not on this machine: {lacks()}")
-    (tmp_path / "loop").write_bytes(bytes(MIB))
+    (folder / "loop").write_bytes(bytes(MIB))
     tried = subprocess.run(
-        ["losetup", "--find", "--show", str(tmp_path / "loop")],
+        ["losetup", "--find", "--show", str(folder / "loop")],
         capture_output=True,
         text=True,
         env=ENV,
@@ -142,10 +144,10 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Iterator[
     if tried.returncode:
         pytest.skip(f"not on this machine: loop devices: {tried.stderr.strip()}")
     sh("losetup", "-d", tried.stdout.strip())
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(folder)
     ran = run("block", "create", "flash.img", "--capacity", "96MiB")
     assert ran.status == 0, ran.err
-    disk = Disk(tmp_path)
+    disk = kind(folder)
     try:
         disk.attach()
         yield disk
@@ -156,6 +158,11 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Iterator[
             if disk.server.process.poll() is None:
                 disk.server.process.kill()
             disk.server.process.communicate()
+
+
+@pytest.fixture
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Iterator[Disk]:
+    yield from chain(tmp_path, monkeypatch, run)
 
 
 def end(disk: Disk, run: Run) -> None:

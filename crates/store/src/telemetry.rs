@@ -8,6 +8,8 @@ use serde::Serialize;
 pub struct Lane {
     /// Super-pages read.
     pub reads: u64,
+    /// Units read of them: of a super-page only those asked for cross the bus.
+    pub units_read: u64,
     /// Super-pages programmed.
     pub programs: u64,
     /// Super-blocks erased.

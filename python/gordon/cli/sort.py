@@ -7,6 +7,7 @@ import click
 
 from gordon.cli import WithDefault, options
 from gordon.cli.sort_data import generate, validate
+from gordon.cli.sort_rewrite import rewrite
 from gordon.cli.sort_systems import extrapolate
 from gordon.cli.sort_tune import tune
 
@@ -140,3 +141,4 @@ sort.add_command(generate)
 sort.add_command(validate)
 sort.add_command(extrapolate)
 sort.add_command(tune)
+sort.add_command(rewrite)

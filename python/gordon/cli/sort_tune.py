@@ -91,6 +91,12 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str) -> float:
     help="Of the order of trials.",
 )
 @click.option(
+    "--export",
+    metavar="SOCKET",
+    help="All folders are on the device that `gordon block serve --timing real --socket SOCKET` "
+    "serves: what it tells of collection, queue and busy dies steers the search.",
+)
+@click.option(
     "--flash",
     metavar="NAME|FILE",
     help="Without sorting: transfer sizes from what a simulated device (`gordon flash presets`) "
@@ -140,7 +146,13 @@ def tune(
         picture.check(plot)
     console = terminal.messages() if output.STDOUT in (json_path, out) else terminal.data()
     if flash is not None:
-        of_sorts = {"--temp": temp, "--meter": meter, "--plot": plot, "--input": given["source"]}
+        of_sorts = {
+            "--temp": temp,
+            "--meter": meter,
+            "--plot": plot,
+            "--input": given["source"],
+            "--export": given["export"],
+        }
         for name, value in of_sorts.items():
             if value is not None:
                 raise click.UsageError(f"{name} is of sorts, and --flash carries out none")

@@ -61,6 +61,8 @@ def show(console: Output, report: Json, out: str) -> None:
     console.table(columns)
     if len(groups) > len(rows):
         console.text(f"the best {len(rows)} of {len(groups)} settings, by {unit}; --json has all")
+    for line in stepped(report.get("steps", [])):
+        console.text(line)
     if report["interrupted"]:
         console.text("interrupted: the best so far is kept; it was not compared in turn")
     elif not report["finished"]:
@@ -68,6 +70,20 @@ def show(console: Output, report: Json, out: str) -> None:
     console.text(told(report))
     if out != STDOUT:
         console.text(f"wrote {out}: {report['chosen']['what']}")
+
+
+def stepped(steps: list[Json]) -> list[str]:
+    """What the device told, and what followed."""
+    lines = []
+    for step in steps:
+        tried = ", ".join(
+            f"{one['what']} {figures(one['cost']) if one['cost'] is not None else 'failed'}"
+            for one in step["tried"]
+        )
+        end = f" -> {tried}" if tried else ""
+        kept = "; kept" if step["kept"] else ""
+        lines.append(f"[{step['at']}] {step['phase']}: {step['rule']}: {step['why']}{end}{kept}")
+    return lines
 
 
 def steered(console: Output, report: Json, out: str) -> None:

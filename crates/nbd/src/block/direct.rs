@@ -2,7 +2,7 @@
 //! takes to wake a thread, which carries them out while their connection receives and sends others.
 
 use super::carried::{self, Carried};
-use super::status::Status;
+use super::status::{Busy, Status};
 use super::{BlockError, Served, info};
 use crate::export::{Export, Info, Request};
 use gordon_nand::Timing;
@@ -98,7 +98,10 @@ impl Export for Direct {
 impl Served for Direct {
     fn status(&self) -> Status {
         let now = Ns(u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX));
-        self.store.with(|engine| Status::of_flash(engine, self.timing.as_ref(), now, None))
+        self.store.with(|engine| {
+            let busy = self.timing.as_ref().map(|timing| Busy::of(engine, timing));
+            Status::of_flash(engine, busy, now, None)
+        })
     }
 
     fn idle(&self) -> bool {

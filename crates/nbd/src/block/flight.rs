@@ -8,7 +8,8 @@ mod tests;
 
 use super::carried::Carried;
 use super::clock::{Due, Simulated};
-use gordon_device::ssd::{Kind, Lanes, Work};
+use super::status::Busy;
+use gordon_device::ssd::{Kind, LaneStats, Lanes, Work};
 use gordon_nand::{FlashOp, Layout, Timing};
 use gordon_store::{Completion, Engine, Moved, Payload};
 use gordon_units::Ns;
@@ -48,6 +49,13 @@ impl<P: Payload> Flight<P> {
     /// When the next event happens.
     pub fn next_at(&self) -> Option<Ns> {
         self.lanes.next_at()
+    }
+
+    /// How long buses and lanes were busy.
+    pub fn busy(&self) -> Busy {
+        let LaneStats { bus_busy, lane_busy, .. } = self.lanes.stats();
+        let ns = |times: Vec<Ns>| times.into_iter().map(|time| time.0).collect();
+        Busy { buses: ns(bus_busy), dies: ns(lane_busy) }
     }
 
     /// Whether nothing is on the lanes.

@@ -12,6 +12,11 @@ const HOUR: u64 = 3_600_000_000_000;
 pub struct Lateness {
     /// Requests answered.
     pub requests: u64,
+    /// Simulated response times, summed over those, in ns. A total: its growth in a stretch of time
+    /// over that stretch is how many were on their way, on average.
+    pub asked_ns: u64,
+    /// Times from request to answer, summed.
+    pub got_ns: u64,
     /// Mean simulated response time, in us.
     pub asked_mean_us: f64,
     /// Mean time from request to answer, in us.
@@ -52,8 +57,11 @@ impl Record {
         let requests = self.late.len();
         let mean = |sum: u128| if requests == 0 { 0.0 } else { sum as f64 / requests as f64 / 1e3 };
         let at = |quantile| self.late.value_at_quantile(quantile) as f64 / 1e3;
+        let total = |sum: u128| u64::try_from(sum).unwrap_or(u64::MAX);
         Lateness {
             requests,
+            asked_ns: total(self.asked),
+            got_ns: total(self.got),
             asked_mean_us: mean(self.asked),
             got_mean_us: mean(self.got),
             late_mean_us: self.late.mean() / 1e3,

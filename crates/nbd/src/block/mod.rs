@@ -24,7 +24,7 @@ pub use disk::{DiskFile, DiskFileError, DiskPart};
 pub use lateness::Lateness;
 pub use metrics::Metrics;
 pub use status::{
-    DiskStatus, Drives, FlashStatus, Hosts, Moves, Of, Programmed, Status, Utilisation, Wear,
+    Busy, DiskStatus, Drives, FlashStatus, Hosts, Moves, Of, Programmed, Status, Utilisation, Wear,
 };
 
 use crate::export::{Export, Info};

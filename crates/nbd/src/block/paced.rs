@@ -16,7 +16,6 @@ use std::thread::{self, JoinHandle};
 /// A store whose operations take flash time.
 pub(super) struct Paced {
     clock: Arc<Clock<Flight<Carried>>>,
-    timing: Timing,
     latency: Ns,
     link: Option<Bytes>,
     info: Info,
@@ -47,7 +46,7 @@ impl Paced {
         let thread = thread::Builder::new().name("block-sync".into()).spawn(sync)?;
         let (taken, last) = (AtomicU64::new(0), AtomicU64::new(0));
         let syncing = Mutex::new(Some(thread));
-        Ok(Arc::new(Self { clock, timing, latency, link, info, taken, last, syncing }))
+        Ok(Arc::new(Self { clock, latency, link, info, taken, last, syncing }))
     }
 }
 
@@ -94,7 +93,7 @@ impl Export for Paced {
 impl Served for Paced {
     fn status(&self) -> Status {
         self.clock.look(|flight, now, lateness| {
-            Status::of_flash(&flight.engine, Some(&self.timing), now, Some(lateness))
+            Status::of_flash(&flight.engine, Some(flight.busy()), now, Some(lateness))
         })
     }
 

@@ -36,7 +36,10 @@ impl<P: Payload> Engine<P> {
         };
         let lane = &mut self.counters.lanes[layout.lane_of(block).index()];
         match op {
-            FlashOp::Read { .. } => lane.reads += 1,
+            FlashOp::Read { slots, .. } => {
+                lane.reads += 1;
+                lane.units_read += u64::from(slots);
+            }
             FlashOp::Program { .. } => lane.programs += 1,
             FlashOp::Erase { .. } => lane.erases += 1,
         }

@@ -72,6 +72,8 @@ class Trials:
         self.temp = temp
         self.meter = meter
         self.objective = objective
+        self.began = 0.0
+        """When the last sort did, by `time.monotonic`."""
 
     def measure(self, point: Point, role: str) -> tuple[float, dict[str, Any]]:
         """What the objective says, and the rest."""
@@ -102,6 +104,7 @@ class Trials:
 
     def _sort(self, point: Point) -> dict[str, Any]:
         options = self.given | point.options(self.temp)
+        self.began = time.monotonic()
         return sort.run(self.source, self.output, **options).report
 
     def check(self, config: Path, checksum: str | None) -> None:

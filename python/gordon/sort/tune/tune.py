@@ -14,6 +14,7 @@ from gordon import __version__, _core, sort
 from gordon._core import GordonError
 from gordon.human import duration, short
 from gordon.sort.presets import names, transfer_sizes
+from gordon.sort.tune.live import Steered, answering
 from gordon.sort.tune.point import Point, toml
 from gordon.sort.tune.search import Search, Space, Trial
 from gordon.sort.tune.trial import Metered, Trials
@@ -45,12 +46,14 @@ def tune(
     may_overwrite: bool = False,
     seed: int = 0,
     tell: Tell | None = None,
+    export: str | None = None,
 ) -> dict[str, Any]:
     """Searches the settings that sort fastest, or on the fewest joules, and writes them to
     `output`, for `gordon.sort.run(config=...)`. Files are in `folder`, and gone afterwards.
 
     Without a `source` of benchmark records a file is made: of `records`, or of as many as fit into
-    the budget. `tell` hears of each trial.
+    the budget. `tell` hears of each trial. With the socket of an `export` that all folders are on,
+    its telemetry steers the search.
     """
     begin = time.monotonic()
     folders = tuple(fspath(one) for one in temp)
@@ -59,6 +62,8 @@ def tune(
             raise GordonError(f"{one}: no such folder", f"mkdir -p {one}")
     if source is not None and records is not None:
         raise GordonError("--records is of a file that is made", "without --input, or without it")
+    if export is not None:
+        answering(export)
     place = Path(tempfile.mkdtemp(prefix=".gordon-tune-", dir=folder))
     try:
         given = None if source is None else Path(source)
@@ -74,14 +79,17 @@ def tune(
             meter=meter,
             objective=objective,
         )
-        search = Search(
-            trials.measure,
-            _space(_core.parse_bytes(limit), len(folders), may_overwrite),
-            budget_s=budget_s - (time.monotonic() - begin),
-            clock=time.monotonic,
-            seed=seed,
-            tell=tell,
-        )
+        space = _space(_core.parse_bytes(limit), len(folders), may_overwrite)
+        rest: dict[str, Any] = {
+            "budget_s": budget_s - (time.monotonic() - begin),
+            "clock": time.monotonic,
+            "seed": seed,
+            "tell": tell,
+        }
+        if export is None:
+            search = Search(trials.measure, space, **rest)
+        else:
+            search = Steered(trials, space, export=export, **rest)
         search.run()
         gain = search.gain()
         chosen = search.best if gain["beyond_noise"] else Point()
@@ -106,6 +114,8 @@ def tune(
             "chosen": {"settings": chosen.about(), "what": chosen.label()},
             "trials": [trial.about() for trial in search.trials],
         }
+        if isinstance(search, Steered):
+            report |= {"export": search.export, "steps": search.steps}
         text = toml(chosen, folders, memory, head(report))
         draft = place / "tuned.toml"
         draft.write_text(text, encoding="utf-8")

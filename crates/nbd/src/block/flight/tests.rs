@@ -191,3 +191,26 @@ fn the_simulated_device_and_the_store_issue_the_same() {
     }
     assert!(worn_out > 0, "none has worn out");
 }
+
+#[test]
+fn busy_times_are_totals_and_no_longer_than_time() {
+    let config = config(1);
+    let (mut random, mut now) = (Random::new(1), Ns::ZERO);
+    let mut stored = Stored::new(&config, 1);
+    let mut before = stored.flight.busy();
+    for id in 0..2000 {
+        now += Ns(random.below(300_000) as u64);
+        stored.advance(now);
+        let request = request(&mut random, *config.capacity);
+        stored.submit(now, id, request);
+        let busy = stored.flight.busy();
+        for (was, is) in [(&before.buses, &busy.buses), (&before.dies, &busy.dies)] {
+            assert!(was.iter().zip(is).all(|(was, is)| was <= is), "{before:?} {busy:?}");
+        }
+        // A bus may be reserved for what is to come.
+        assert!(busy.dies.iter().all(|&ns| ns <= now.0), "at {now:?}: {busy:?}");
+        before = busy;
+    }
+    assert!(before.dies.iter().all(|&ns| ns > 0), "{before:?}");
+    assert!(before.buses.iter().all(|&ns| ns > 0 && ns < 2 * now.0), "{before:?}");
+}

@@ -238,6 +238,17 @@ fn of_flash(s: &FlashStatus, text: &mut Text) {
         })
         .collect();
     text.family("operations_total", "counter", "Operations of the array.", &lanes);
+    #[allow(clippy::cast_precision_loss)]
+    if let Some(busy) = &s.busy_ns {
+        let seconds = |of: &str, parts: &[u64]| -> Vec<_> {
+            let each = |(at, ns): (usize, &u64)| {
+                (format!("{{of=\"{of}\",number=\"{at}\"}}"), *ns as f64 / 1e9)
+            };
+            parts.iter().enumerate().map(each).collect()
+        };
+        let all = [seconds("bus", &busy.buses), seconds("lane", &busy.dies)].concat();
+        text.family("busy_seconds_total", "counter", "Modelled: busy time.", &all);
+    }
     if let Some(utilisation) = &s.utilisation {
         let numbered = |label: &str, parts: &[f64]| -> Vec<_> {
             parts.iter().enumerate().map(|(at, v)| (format!("{{{label}=\"{at}\"}}"), *v)).collect()

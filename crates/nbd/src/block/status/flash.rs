@@ -15,6 +15,10 @@ pub struct FlashStatus {
     pub uuid: String,
     /// Bytes that are mapped as one.
     pub unit: u64,
+    /// Bytes of data that are erased together: a super-block, its summary left out.
+    pub super_block: u64,
+    /// Super-blocks that writes of hosts go to in turn.
+    pub write_points: u32,
     /// Bytes programmed for each byte that hosts wrote; what waits in the write buffer is not
     /// programmed yet.
     pub write_amplification: Option<f64>,
@@ -57,6 +61,8 @@ pub struct FlashStatus {
     /// Operations by lane.
     pub lanes: Vec<Lane>,
     /// Where the part's times are known.
+    pub busy_ns: Option<Busy>,
+    /// As above.
     pub utilisation: Option<Utilisation>,
 }
 
@@ -88,8 +94,18 @@ pub struct Wear {
     pub most: u32,
 }
 
-/// The part of the time that the simulated flash would have been busy. Above 1 it was asked for more
-/// than it could have done. Modelled: operations by the part's times, one after the other.
+/// How long the simulated flash was busy since the start, in ns: totals, of which differences can be
+/// taken. Modelled: in the time of the flash that of its lanes, at full speed operations by the part's
+/// times, one after the other.
+#[derive(Clone, Debug, Serialize)]
+pub struct Busy {
+    /// By group of buses.
+    pub buses: Vec<u64>,
+    /// By lane: its dies.
+    pub dies: Vec<u64>,
+}
+
+/// That as a part of the time. Above 1, at full speed, it was asked for more than it could have done.
 #[derive(Clone, Debug, Serialize)]
 pub struct Utilisation {
     /// By group of buses.
@@ -102,7 +118,7 @@ impl Status {
     /// Of a store until `now`.
     pub(in crate::block) fn of_flash(
         engine: &Engine<Carried>,
-        timing: Option<&Timing>,
+        busy: Option<Busy>,
         now: Ns,
         emulation: Option<Lateness>,
     ) -> Self {
@@ -132,23 +148,22 @@ impl Status {
                 queue_depth: counters.queue_depth,
                 arrivals_ns: counters.arrivals_ns,
             },
-            of: Of::Flash(Box::new(FlashStatus::of(engine, &telemetry, timing, now))),
+            of: Of::Flash(Box::new(FlashStatus::of(engine, &telemetry, busy, now))),
         }
     }
 }
 
 impl FlashStatus {
-    fn of(
-        engine: &Engine<Carried>,
-        telemetry: &Telemetry,
-        timing: Option<&Timing>,
-        now: Ns,
-    ) -> Self {
+    fn of(engine: &Engine<Carried>, telemetry: &Telemetry, busy: Option<Busy>, now: Ns) -> Self {
         let (image, counters, ftl) = (engine.image(), &telemetry.counters, telemetry.ftl);
         let unit = image.device().unit.0;
+        let config = engine.ftl().config();
+        let data_pages = config.data_pages(engine.ftl().layout());
         Self {
             uuid: image.uuid(),
             unit,
+            super_block: u64::from(data_pages) * u64::from(config.slots) * unit,
+            write_points: config.write_points,
             write_amplification: telemetry.write_amplification(unit),
             programmed: Programmed {
                 host: ftl.host_programs,
@@ -167,7 +182,7 @@ impl FlashStatus {
             forwarded: ftl.forwarded,
             buffered: ftl.buffered,
             mapped_pages: engine.ftl().mapped(),
-            exported_pages: engine.ftl().config().exported,
+            exported_pages: config.exported,
             free_blocks: telemetry.free_blocks,
             good_blocks: telemetry.good_blocks,
             wear: wear(engine),
@@ -175,7 +190,8 @@ impl FlashStatus {
             codewords_lost: counters.codewords_lost,
             checksum_errors: counters.checksum_errors,
             flash_failures: counters.flash_failures,
-            utilisation: timing.map(|timing| utilisation(engine, timing, &counters.lanes, now)),
+            utilisation: busy.as_ref().map(|busy| busy.over(now)),
+            busy_ns: busy,
             lanes: counters.lanes.clone(),
         }
     }
@@ -196,30 +212,36 @@ fn wear(engine: &Engine<Carried>) -> Wear {
     Wear { least: least.min(most), mean, most }
 }
 
-/// What the operations of each lane would have taken of its dies and buses.
-fn utilisation(engine: &Engine<Carried>, timing: &Timing, lanes: &[Lane], now: Ns) -> Utilisation {
-    let layout = engine.ftl().layout();
-    let (geometry, shape) = (layout.geometry(), layout.shape());
-    let page = Bytes(u64::from(geometry.page_bytes) + u64::from(geometry.oob_bytes));
-    let dies = u64::from(shape.dies_per_bus) * u64::from(shape.planes);
-    let crossing = (timing.command + timing.transfer(page)).0 * dies;
-    // Of what is read only the slots asked for cross: on average so many of all.
-    let (ftl, slots) = (engine.ftl().stats(), u64::from(engine.ftl().config().slots));
-    let slots_read = crossing * ftl.page_reads() / (ftl.read_operations * slots).max(1);
-    // Sums of nanoseconds: below 2^53 for months.
-    #[allow(clippy::cast_precision_loss)]
-    let part = |busy: u64| busy as f64 / 1e9 / now.as_secs().max(1e-9);
-    let mean = |times: &[Ns]| times.iter().map(|t| t.0).sum::<u64>() / times.len() as u64;
-    let (read, program) = (mean(timing.read.types()), mean(timing.program.types()));
-    let on_bus = |lane: &Lane| lane.reads * slots_read + lane.programs * crossing;
-    let on_dies =
-        |lane: &Lane| lane.reads * read + lane.programs * program + lane.erases * timing.erase.0;
-    let mut buses = vec![0; layout.bus_groups() as usize];
-    for (at, lane) in (0..).zip(lanes) {
-        buses[layout.bus_group(gordon_nand::LaneId(at))] += on_bus(lane);
+impl Busy {
+    /// What the operations of each lane would have taken of its dies and buses.
+    pub(in crate::block) fn of(engine: &Engine<Carried>, timing: &Timing) -> Self {
+        let layout = engine.ftl().layout();
+        let (geometry, shape) = (layout.geometry(), layout.shape());
+        let page = Bytes(u64::from(geometry.page_bytes) + u64::from(geometry.oob_bytes));
+        let dies = u64::from(shape.dies_per_bus) * u64::from(shape.planes);
+        let crossing = (timing.command + timing.transfer(page)).0 * dies;
+        let slots = u64::from(engine.ftl().config().slots);
+        let mean = |times: &[Ns]| times.iter().map(|t| t.0).sum::<u64>() / times.len() as u64;
+        let (read, program) = (mean(timing.read.types()), mean(timing.program.types()));
+        // Of what is read only the units asked for cross.
+        let on_bus = |lane: &Lane| lane.units_read * crossing / slots + lane.programs * crossing;
+        let on_dies = |lane: &Lane| {
+            lane.reads * read + lane.programs * program + lane.erases * timing.erase.0
+        };
+        let telemetry = engine.telemetry();
+        let lanes = &telemetry.counters.lanes;
+        let mut buses = vec![0; layout.bus_groups() as usize];
+        for (at, lane) in (0..).zip(lanes) {
+            buses[layout.bus_group(gordon_nand::LaneId(at))] += on_bus(lane);
+        }
+        Self { buses, dies: lanes.iter().map(|lane| on_dies(lane) + on_bus(lane)).collect() }
     }
-    Utilisation {
-        buses: buses.into_iter().map(part).collect(),
-        dies: lanes.iter().map(|lane| part(on_dies(lane) + on_bus(lane))).collect(),
+
+    fn over(&self, now: Ns) -> Utilisation {
+        // Sums of nanoseconds: below 2^53 for months.
+        #[allow(clippy::cast_precision_loss)]
+        let part = |busy: &u64| *busy as f64 / now.0.max(1) as f64;
+        let all = |times: &[u64]| times.iter().map(part).collect();
+        Utilisation { buses: all(&self.buses), dies: all(&self.dies) }
     }
 }

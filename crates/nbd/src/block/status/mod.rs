@@ -5,7 +5,7 @@ mod disk;
 mod flash;
 
 pub use disk::{DiskStatus, Drives, Moves};
-pub use flash::{FlashStatus, Programmed, Utilisation, Wear};
+pub use flash::{Busy, FlashStatus, Programmed, Utilisation, Wear};
 
 use super::lateness::Lateness;
 use gordon_store::Histogram;

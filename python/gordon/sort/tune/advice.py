@@ -1,0 +1,181 @@
+"""What to try next, by what the export told of a sort: the decision table.
+
+For each phase of the best trial so far the first rule that fits is taken. It names changes, the
+likeliest to help first, and why; or it says that this phase wants none.
+
+| rule | where | then |
+| --- | --- | --- |
+| short | the phase takes little of the time | nothing |
+| processors | all processors are at work | nothing: no transfer helps |
+| overwrites | dies or buses at their limit, many copies, the output is overwritten | made anew |
+| collects | the same, made anew | overwritten, if no trim comes; writes in whole erase groups |
+| saturated | dies or buses at their limit, few copies | nothing: it stops growing |
+| shallow | memory leaves room for few transfers under way, and few wait | halves: more in flight |
+| starved | few requests at the device | larger transfers, overwritten, through the page cache |
+| elsewhere | requests wait, yet dies and buses do not work | larger transfers: fewer answers |
+
+Overwriting is asked for only where it may be chosen.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from gordon import _core
+from gordon.human import binary
+from gordon.sort.tune.point import TRANSFERS, Point
+
+Json = dict[str, Any]
+
+#: A die or a bus is at its limit (assumed: `steer` has 0.9 of loads without beginning and end).
+BUSY = 0.85
+#: Of the pages programmed, copies (assumed): each byte is written one and a half times.
+COPIES = 1 / 3
+#: Requests for each lane that keep it at work: one served and one that waits.
+DEEP = 2.0
+#: Of all processors, at work.
+AT_WORK = 0.9
+#: Of the time of a sort: less is not worth a trial.
+SHORT = 0.05
+#: So many times as large, at once (assumed: as coarse as the blind search).
+STEP = 4
+#: The least transfer (crates/sort/src/plan.rs).
+LEAST = 1 << 16
+#: Reads ahead, and buffers of the output beyond two a thread, where memory has room (the same).
+DEPTH, BUFFERS = 4, 2
+
+#: By phase: the setting of what it reads, and of what it writes.
+SETTINGS = {
+    "read": ("input_transfer", None),
+    "distribute": ("input_transfer", "temp_transfer"),
+    "runs": ("input_transfer", "temp_transfer"),
+    "write": (None, "output_transfer"),
+    "gather": ("temp_transfer", "output_transfer"),
+    "merge": ("temp_transfer", "output_transfer"),
+}
+#: Those that write the output.
+LAST = ("write", "gather", "merge")
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a rule says of a phase."""
+
+    phase: str
+    rule: str
+    why: str
+    changes: tuple[dict[str, Any], ...] = ()
+    """Settings to try, one after the other."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the table has to know beside a trial."""
+
+    processors: int
+    lanes: int
+    erase_groups: tuple[int, ...]
+    """What is erased together: at all write points, at one."""
+    most_transfer: int
+    may_overwrite: bool = False
+
+
+def advise(facts: Json, point: Point, machine: Machine) -> list[Advice]:
+    """Of each phase, the longest first. `facts` are those of a trial."""
+    trimmed = facts["device"]["whole"]["host_bytes_trimmed"] > 0
+    told = {row["name"]: row | {"trimmed": trimmed} for row in facts["device"]["phases"]}
+    sizes = {key: _core.parse_bytes(facts["plan"][key]) for key in TRANSFERS}
+    plan = facts["plan"] | sizes
+    total = sum(phase["seconds"] for phase in facts["phases"])
+    phases = [phase for phase in facts["phases"] if phase["name"] in SETTINGS]
+    phases.sort(key=lambda phase: phase["seconds"], reverse=True)
+    return [
+        _phase(phase, told[phase["name"]] | {"trimmed": trimmed}, total, plan, point, machine)
+        for phase in phases
+    ]
+
+
+def _phase(
+    phase: Json, device: Json, total: float, plan: Json, point: Point, machine: Machine
+) -> Advice:
+    name, seconds = phase["name"], phase["seconds"]
+
+    def say(rule: str, why: str, *changes: dict[str, Any]) -> Advice:
+        return Advice(name, rule, why, changes)
+
+    if seconds < SHORT * total:
+        return say("short", f"{seconds / total:.0%} of the time")
+    work = phase["cpu_s"] / seconds / machine.processors
+    if work >= AT_WORK:
+        return say("processors", f"processors at work {work:.0%}: not the device limits")
+    busy = max(device["busiest_die"], device["busiest_bus"])
+    limits = f"dies busy {device['dies_busy']:.0%}, busiest bus {device['busiest_bus']:.0%}"
+    queue = f"{device['queue_depth']:.1f} requests at {machine.lanes} lanes"
+    reads, writes = SETTINGS[name]
+    allowed = machine.may_overwrite and name in LAST and not point.overwrite
+    over: tuple[dict[str, Any], ...] = ({"overwrite": True},) if allowed else ()
+    if busy >= BUSY and device["copied_share"] >= COPIES:
+        copies = f"{limits}; {device['copied_share']:.0%} of the pages programmed are copies"
+        if point.overwrite and name in LAST:
+            return say("overwrites", f"{copies}: old pages given up first", {"overwrite": False})
+        changes = _groups(writes, plan, machine) if writes else ()
+        if not device["trimmed"]:
+            copies += "; no trim came: `mount -o discard`, or fstrim"
+            changes = (*over, *changes)
+        return say("collects", copies, *changes)
+    if busy >= BUSY:
+        return say("saturated", f"{limits}, {queue}: larger transfers bring nothing")
+    if device["queue_depth"] < DEEP * machine.lanes:
+        few = _few(reads, writes, plan)
+        if few:
+            halves = tuple({key: size // 2} for key, size in few.items() if size // 2 >= LEAST)
+            if halves:
+                return say("shallow", f"{limits}, {queue}; room for few transfers", *halves)
+        through: tuple[dict[str, Any], ...] = () if point.buffered else ({"buffered": True},)
+        larger = _larger((reads, writes), plan, machine)
+        return say("starved", f"{limits}, {queue}: it waits for more", *larger, *over, *through)
+    late = f"answers are late by {device['late_share']:.0%} of their time"
+    larger = _larger((reads, writes), plan, machine)
+    return say("elsewhere", f"{limits}, yet {queue}; {late}: fewer, larger", *larger)
+
+
+def _larger(settings: Any, plan: Json, machine: Machine) -> tuple[dict[str, Any], ...]:
+    """Four times as large, or as large as may be."""
+    found = []
+    for key in settings:
+        if key is not None and (size := min(plan[key] * STEP, machine.most_transfer)) > plan[key]:
+            found.append({key: size})
+    return tuple(found)
+
+
+def _few(reads: str | None, writes: str | None, plan: Json) -> dict[str, int]:
+    """Transfers of which memory holds fewer than would be used."""
+    found = {}
+    if reads == "input_transfer" and plan["depth"] < DEPTH:
+        found[reads] = plan[reads]
+    if writes == "output_transfer" and plan["output_buffers"] < 2 * plan["threads"] + BUFFERS:
+        found[writes] = plan[writes]
+    return found
+
+
+def _groups(key: str, plan: Json, machine: Machine) -> tuple[dict[str, Any], ...]:
+    """The next multiple of what is erased together, of the largest that may be."""
+    size = plan[key]
+    for group in machine.erase_groups:
+        whole = -(-size // group) * group
+        if whole <= machine.most_transfer:
+            return ({key: whole},) if whole != size else ()
+    return ()
+
+
+def told(advice: Advice) -> str:
+    """In a line."""
+    changes = [
+        f"{key.removesuffix('_transfer')} {binary(value)}"
+        if type(value) is int
+        else f"{key} {value}"
+        for change in advice.changes
+        for key, value in change.items()
+    ]
+    return f"{advice.phase}: {advice.rule}: {advice.why}" + (
+        f"; try {', '.join(changes)}" if changes else ""
+    )

@@ -1,0 +1,120 @@
+"""A search that the device steers: it lies on an export of ours, which tells what each trial did.
+
+What the blind search finds by trying all sizes, the table of `advice` picks: from the best trial's
+telemetry follow the few changes that may help, and each is kept only where a trial shows that it
+does. Noise, confirmation, budget and the comparison in turn are those of the blind search.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from gordon import block
+from gordon._core import GordonError
+from gordon.sort.tune import telemetry
+from gordon.sort.tune.advice import LAST, Advice, Machine, advise
+from gordon.sort.tune.point import Point
+from gordon.sort.tune.search import Measure, Search, Space
+from gordon.sort.tune.telemetry import Watch
+from gordon.sort.tune.trial import Trials
+
+Json = dict[str, Any]
+#: Of the output, at least: less, and it is elsewhere (assumed: requests at the ends of a trial).
+SEEN = 0.9
+
+
+class Steered(Search):
+    """Another way from one point to the next."""
+
+    def __init__(self, trials: Trials, space: Space, *, export: str, **given: Any) -> None:
+        self.export = answering(export)
+        self.steps: list[Json] = []
+        super().__init__(watched(trials, lambda: telemetry.watch(export)), space, **given)
+        self._machine = Machine(
+            processors=len(os.sched_getaffinity(0)),
+            lanes=self.export["lanes"],
+            erase_groups=(self.export["erase_group_bytes"], self.export["super_block_bytes"]),
+            most_transfer=self._space.most_transfer,
+            may_overwrite=self._space.may_overwrite,
+        )
+
+    def _starts(self) -> None:
+        """None: the defaults' telemetry is the start."""
+
+    def _figures(self) -> None:
+        """None: what is not asked for costs budget."""
+
+    def _coordinates(self) -> None:
+        """From the best to what its telemetry asks for, until that is nothing new."""
+        while self._step():
+            pass
+
+    def _step(self) -> bool:
+        """Tries what the best point's phases want; whether there is a better point."""
+        base = self.best
+        for said in advise(self.told(base), base, self._machine):
+            step: Json = {
+                "at": base.label(),
+                "phase": said.phase,
+                "rule": said.rule,
+                "why": said.why,
+                "tried": [],
+                "kept": None,
+            }
+            if not any(
+                one["at"] == step["at"] and one["phase"] == said.phase for one in self.steps
+            ):
+                self.steps.append(step)
+            for change in said.changes:
+                if self._follow(base.to(**change), said, step):
+                    return True
+        return False
+
+    def _follow(self, point: Point, said: Advice, step: Json) -> bool:
+        """A trial, unless it was made before; whether it is better."""
+        count = len(self.trials)
+        self._try(point, f"steer: {said.rule}")
+        for trial in self.trials[count:]:
+            step["tried"].append({"what": point.label(), "trial": trial.number, "cost": trial.cost})
+        step["kept"] = point.label() if self.best == point else None
+        return self.best == point
+
+    def told(self, point: Point) -> Json:
+        """Facts of its last trial."""
+        return next(t.facts for t in reversed(self.trials) if t.point == point and t.facts)
+
+
+def answering(export: str) -> Json:
+    """What an export is; one whose flash takes time, for else there is nothing to steer by."""
+    about = telemetry.about(block.stat(export))
+    if not about["timed"]:
+        raise GordonError(
+            f"{export} answers at full speed: its flash is never busy, and no queue waits",
+            "gordon block serve --timing real",
+        )
+    return about
+
+
+def watched(trials: Trials, watch: Callable[[], Watch]) -> Measure:
+    """Its `measure`, with what the export told meanwhile as `device` of its facts."""
+
+    def run(point: Point, role: str) -> tuple[float, Json]:
+        seen, found = watch(), list[tuple[float, Json]]()
+        seen.run(lambda: found.append(trials.measure(point, role)))
+        ((cost, facts),) = found
+        device = telemetry.by_phase(seen.samples, trials.began, facts["phases"])
+        _is_there(device, facts)
+        return cost, {**facts, "device": device}
+
+    return run
+
+
+def _is_there(device: Json, facts: Json) -> None:
+    """The sort's files are on the export: its output at least, for that is durable."""
+    wrote = sum(phase["bytes_written"] for phase in facts["phases"] if phase["name"] in LAST)
+    seen = device["whole"]["host_bytes_written"]
+    if seen < SEEN * wrote:
+        raise GordonError(
+            f"the sort wrote {wrote} bytes, and the export saw {seen:.0f}: its files are elsewhere",
+            "--folder and --temp on the file system of that export",
+        )

@@ -1,0 +1,250 @@
+"""Figure 10 of the JouleSort paper on an export of ours: what becomes of the last output, what that
+costs, and what the translation layer did meanwhile.
+
+Each trial starts alike: what the file system does not use is told the device, and a sort with the
+same transfers has left its output. Then the old output is overwritten; or deleted and made anew,
+with its deletion told the device (discard) or not. All in one pass, as in the paper (3.3.4).
+"""
+
+import os
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from gordon import __version__, _core, block, sort
+from gordon._core import GordonError
+from gordon.human import binary, short
+from gordon.sort.tune import mounted, telemetry
+from gordon.sort.tune.telemetry import Watch
+from gordon.sort.tune.trial import forget
+
+Json = dict[str, Any]
+Tell = Callable[[str], None]
+
+OVER, KEPT, TRIMMED = "overwritten", "anew, the old one kept", "anew, the old one trimmed"
+#: What becomes of an output that is there already.
+WAYS = (OVER, KEPT, TRIMMED)
+#: The phases that the paper found slower: the output and its sync.
+OUTPUT = ("write", "make durable")
+RECORD = 100
+#: Room for the input, an output, and as much again for the file system.
+ROOM = 3
+#: Seconds to wait for trims of what was deleted (assumed; they come with a commit).
+PATIENCE = 10.0
+
+
+def rewriting(
+    export: str,
+    folder: str | os.PathLike[str],
+    *,
+    records: int = 2_000_000,
+    transfers: Sequence[str] = ("1MiB", "8MiB"),
+    rounds: int = 3,
+    seed: int = 0,
+    tell: Tell = lambda _: None,
+) -> Json:
+    """Sorts to outputs overwritten and made anew, in turn; a report with the reasons. `folder` is
+    on the file system of the export. As root: discards are switched by remounting."""
+    if os.geteuid() != 0:
+        raise GordonError("switching discards is for root", "sudo")
+    if not Path(folder).is_dir():
+        raise GordonError(f"{folder}: no such folder", f"mkdir -p {folder}")
+    sizes = [_core.parse_bytes(text) for text in transfers]
+    about, size = telemetry.about(block.stat(export)), records * RECORD
+    free = shutil.disk_usage(folder).free
+    if ROOM * size > free:
+        raise GordonError(
+            f"{folder}: {short(ROOM * size, 'B')} of room are needed", "fewer --records"
+        )
+    where = mounted.point(Path(folder))
+    place = Path(tempfile.mkdtemp(prefix=".gordon-rewrite-", dir=folder))
+    dice = random.Random(seed)  # noqa: S311 an order, no secret
+    try:
+        with mounted.as_it_was(where):
+            sort.generate(place / "in", records=records)
+            trials = []
+            for number in range(rounds):
+                turn = [(transfer, way) for transfer in sizes for way in WAYS]
+                dice.shuffle(turn)
+                for transfer, way in turn:
+                    row = Attempt(export, where, place, size, transfer).run(way)
+                    trials.append({"round": number + 1, **row})
+                    tell(
+                        f"round {number + 1}, {binary(transfer)}, {way}: {row['time_s']:.2f} s, "
+                        f"output {row['output_s']:.2f} s"
+                    )
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    rows = [_mean(trials, transfer, way) for transfer in sizes for way in WAYS]
+    report: Json = {
+        "version": __version__,
+        "kind": "measured: times, requests, pages, erases, trims; modelled: busy dies and buses",
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "export": about,
+        "folder": os.fspath(folder),
+        "mounted": str(where),
+        "bytes": size,
+        "rounds": rounds,
+        "seed": seed,
+        "rows": rows,
+        "trials": trials,
+    }
+    report["explained"] = explain(rows)
+    return report
+
+
+class Attempt:
+    """A sort onto what one before it left."""
+
+    def __init__(self, export: str, where: Path, place: Path, size: int, transfer: int) -> None:
+        self.export, self.where, self.place, self.size = export, where, place, size
+        self.out = place / "out"
+        self.transfer = transfer
+        self.options: dict[str, Any] = {
+            "method": "one-pass",
+            "memory": f"{3 * size + 16 * transfer}B",
+            **{f"{name}_transfer": f"{transfer}B" for name in ("input", "output")},
+        }
+
+    def run(self, way: str) -> Json:
+        """What it took, and what the device did."""
+        self._before()
+        begin = time.monotonic()
+        if way != OVER:
+            self._delete(told=way == TRIMMED)
+        deleted_s = time.monotonic() - begin
+        forget(self.place / "in")
+        watch = telemetry.watch(self.export)
+        report, started = self._watched(watch, overwrite=way == OVER)
+        device = telemetry.by_phase(watch.samples, started, report["phases"])
+        last = [phase for phase in report["phases"] if phase["name"] in OUTPUT]
+        output_s = sum(phase["seconds"] for phase in last)
+        begin = started + sum(p["seconds"] for p in report["phases"] if p not in last)
+        unit, timed = watch.samples[-1][1]["unit"], watch.samples[-1][1]["emulation"] is not None
+        first, end = (telemetry.at(watch.samples, when) for when in (begin, begin + output_s))
+        return {
+            "transfer": self.transfer,
+            "way": way,
+            "time_s": report["time_s"],
+            "delete_s": deleted_s if way != OVER else None,
+            "output_s": output_s,
+            "mapped_before": device["mapped_before"],
+            "mapped_after": device["mapped_after"],
+            "output": telemetry.growth(first, end, unit, timed=timed),
+            "whole": device["whole"],
+            "series": device["series"],
+        }
+
+    def _watched(self, watch: Watch, *, overwrite: bool) -> tuple[Json, float]:
+        done: list[tuple[Json, float]] = []
+
+        def work() -> None:
+            started = time.monotonic()
+            found = sort.run(self.place / "in", self.out, overwrite=overwrite, **self.options)
+            done.append((found.report, started))
+
+        watch.run(work)
+        return done[0]
+
+    def _before(self) -> None:
+        """The last sort's output is there, and the device knows what is not in use."""
+        mounted.discards(self.where, on=True)
+        self.out.unlink(missing_ok=True)
+        self._commit()
+        mounted.trim(self.where)
+        sort.run(self.place / "in", self.out, **self.options)
+        forget(self.out)
+
+    def _delete(self, *, told: bool) -> None:
+        """The old output goes; `told`: the device has heard of it when this ends."""
+        mounted.discards(self.where, on=told)
+        before = block.stat(self.export)["host_bytes_trimmed"]
+        self.out.unlink()
+        self._commit()
+        end = time.monotonic() + PATIENCE
+        while told and block.stat(self.export)["host_bytes_trimmed"] - before < self.size // 2:
+            if time.monotonic() > end:
+                raise GordonError(
+                    f"{self.where}: no trim came for a deleted file of {short(self.size, 'B')}",
+                    "a file system and a device with discards",
+                )
+            time.sleep(0.01)
+
+    def _commit(self) -> None:
+        """What the file system has yet to write of its folders."""
+        folder = os.open(self.place, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _mean(trials: Sequence[Json], transfer: int, way: str) -> Json:
+    """Of the rounds, with the deviation of times."""
+    mine = [one for one in trials if one["transfer"] == transfer and one["way"] == way]
+    row: Json = {"transfer": transfer, "way": way, "trials": len(mine)}
+    for key in ("time_s", "output_s"):
+        values = [one[key] for one in mine]
+        row[key] = fmean(values)
+        row[f"{key}_deviation"] = stdev(values) if len(values) > 1 else None
+    for key in ("mapped_before", "mapped_after"):
+        row[key] = fmean(one[key] for one in mine)
+    row["delete_s"] = None if way == OVER else fmean(one["delete_s"] for one in mine)
+    numbers = [key for key, value in mine[0]["output"].items() if isinstance(value, int | float)]
+    row["output"] = {key: fmean(one["output"][key] or 0.0 for one in mine) for key in numbers}
+    causes = mine[0]["output"]["pages"]
+    row["pages"] = {cause: fmean(one["output"]["pages"][cause] for one in mine) for cause in causes}
+    return row
+
+
+def explain(rows: Sequence[Json]) -> list[Json]:
+    """For each transfer size and way, against the old output trimmed: how much longer the output
+    took, how much longer the dies worked, and what that says."""
+    found = []
+    for row in rows:
+        if row["way"] == TRIMMED:
+            continue
+        (base,) = (r for r in rows if r["way"] == TRIMMED and r["transfer"] == row["transfer"])
+        more = row["output_s"] - base["output_s"]
+        deviations = [r["output_s_deviation"] or 0.0 for r in (row, base)]
+        error = sum(d**2 / r["trials"] for d, r in zip(deviations, (row, base), strict=True)) ** 0.5
+        now, then = row["output"], base["output"]
+        timed = "dies_busy" in now
+        worked = (
+            now["dies_busy"] * now["seconds"] - then["dies_busy"] * then["seconds"]
+            if timed
+            else None
+        )
+        found.append(
+            {
+                "transfer": row["transfer"],
+                "way": row["way"],
+                "longer_s": more,
+                "longer": more / base["output_s"],
+                "longer_deviation": error / base["output_s"],
+                "dies_longer_s": worked,
+                "copied_more_bytes": now["copied_bytes"] - then["copied_bytes"],
+                "write_amplification": [now["write_amplification"], then["write_amplification"]],
+                "mapped_before": [row["mapped_before"], base["mapped_before"]],
+                "mapped_after": [row["mapped_after"], base["mapped_after"]],
+                "why": _why(more, error, now, then),
+            }
+        )
+    return found
+
+
+def _why(more: float, error: float, now: Json, then: Json) -> str:
+    """From counters alone."""
+    copies = now["copied_bytes"] - then["copied_bytes"]
+    told = f"{short(abs(copies), 'B')} {'more' if copies >= 0 else 'fewer'} copied"
+    if abs(more) <= 2 * error:
+        return f"no difference beyond two deviations; {told}"
+    if (more > 0) == (copies > 0):
+        return f"collection: {told}"
+    return f"not collection, for {told}: what lies between the sort and the flash"

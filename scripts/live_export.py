@@ -1,0 +1,124 @@
+"""A flash image, served, with a file system on it, for scripts; needs root and FUSE.
+
+The chain has no kernel module for NBD: `gordon block serve`, nbdfuse, a loop device, ext4.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from mmap import mmap
+from os import O_DIRECT, O_RDWR, close, fdatasync, fstatvfs, pwrite
+from os import open as opened
+from pathlib import Path
+
+from gordon import block
+from gordon._core import GordonError
+
+TOOLS = ("nbdfuse", "fusermount3", "losetup", "mkfs.ext4", "mount", "umount")
+MIB = 1 << 20
+BLOCK = 4096
+
+
+def sh(*command: object) -> str:
+    words = [str(word) for word in command]
+    ran = subprocess.run(words, capture_output=True, text=True)
+    if ran.returncode:
+        raise GordonError(f"{' '.join(words)}: {ran.stderr.strip()}")
+    return ran.stdout.strip()
+
+
+def wait(what: Callable[[], object]) -> None:
+    end = time.monotonic() + 30
+    while not what():
+        if time.monotonic() > end:
+            raise GordonError("waited 30 s for nothing")
+        time.sleep(0.02)
+
+
+class Export:
+    """Made in `folder`, and taken down on the way out."""
+
+    def __init__(self, folder: Path, preset: str, capacity: str, set_values: Sequence[str]) -> None:
+        missing = [name for name in TOOLS if shutil.which(name) is None]
+        if missing:
+            raise GordonError(
+                f"not on this machine: {', '.join(missing)}", "apt install libnbd-bin"
+            )
+        self.image, self.socket = folder / "flash.img", folder / "s"
+        self.fuse, self.files = folder / "fuse", folder / "files"
+        self.fuse.mkdir()
+        self.files.mkdir()
+        block.create(str(self.image), preset, capacity=capacity, set_values=set_values)
+        self.server: subprocess.Popen[str] | None = None
+        self.nbdfuse: subprocess.Popen[bytes] | None = None
+        self.loop, self.formatted = "", False
+
+    def __enter__(self) -> Export:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self, options: str, *serve: str) -> None:
+        """Serves it, and mounts the file system, which is made first where there is none."""
+        command = [sys.executable, "-m", "gordon", "block", "serve", str(self.image)]
+        command += ["--socket", str(self.socket), *serve]
+        self.server = subprocess.Popen(command, stderr=subprocess.DEVNULL, text=True)
+        wait(lambda: self.socket.exists() and Path(f"{self.socket}.stat").exists())
+        uri = f"nbd+unix:///?socket={self.socket}"
+        # 1.14 aborts where answers overtake its count: as many connections as requests.
+        self.nbdfuse = subprocess.Popen(["nbdfuse", "-C", "16", str(self.fuse), uri])
+        wait((self.fuse / "nbd").exists)
+        self.loop = sh("losetup", "--direct-io=on", "--find", "--show", self.fuse / "nbd")
+        if not self.formatted:
+            sh("mkfs.ext4", "-q", "-m", 0, self.loop)
+            self.formatted = True
+        sh("mount", "-o", options, self.loop, self.files)
+
+    def stop(self) -> None:
+        """Mount, loop device, nbdfuse and server, whatever of it is there."""
+        if self.files.is_mount():
+            sh("umount", self.files)
+        if self.loop:
+            sh("losetup", "-d", self.loop)
+            wait(lambda: not Path("/sys/block", Path(self.loop).name, "loop").exists())
+            self.loop = ""
+        if self.nbdfuse is not None:
+            subprocess.run(["fusermount3", "-u", "-z", str(self.fuse)], capture_output=True)
+            self.nbdfuse.wait()
+            self.nbdfuse = None
+        if self.server is not None:
+            self.server.send_signal(signal.SIGTERM)
+            self.server.wait()
+            self.server = None
+
+    def age(self, share: float, over: float, seed: int) -> float:
+        """A file so that `share` of the file system is in use, written over at random `over` times;
+        the share that is in use then."""
+        path = self.files / "others"
+        path.touch()
+        file = opened(path, O_RDWR | O_DIRECT)
+        try:
+            state = fstatvfs(file)
+            total, free = state.f_blocks * state.f_frsize, state.f_bavail * state.f_frsize
+            size = int(share * total - (total - free)) // MIB * MIB
+            piece = mmap(-1, MIB)
+            dice = random.Random(seed)
+            for at in range(0, size, MIB):
+                piece[:] = dice.randbytes(MIB)
+                pwrite(file, piece, at)
+            page = mmap(-1, BLOCK)
+            page[:] = dice.randbytes(BLOCK)
+            for _ in range(int(over * size) // BLOCK):
+                pwrite(file, page, dice.randrange(size // BLOCK) * BLOCK)
+            fdatasync(file)
+        finally:
+            close(file)
+        told = block.stat(str(self.socket))
+        return float(told["mapped_pages"] / told["exported_pages"])
