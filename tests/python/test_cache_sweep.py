@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from gordon import GordonError, cache
+from gordon.human import short
 
 from conftest import Run, mqsim
 
@@ -223,6 +224,8 @@ def test_a_curve_is_a_report(block: str, tmp_path: Path, run: Run) -> None:
     sampled = cache.mrc(block, sample=0.5, format="mqsim")
     assert f"{sampled['sampled_requests']:,} of {sampled['requests']:,}" in cache.html(sampled)
     assert "estimates" in cache.html(sampled)
+    for key in ("footprint_bytes", "index_bytes"):
+        assert f'<td class="text">{short(told[key], "B")}</td>' in html
 
 
 @pytest.mark.usefixtures("interruptible")

@@ -274,7 +274,12 @@ def test_a_sweep_through_the_command(web: str, run: Run, tmp_path: Path) -> None
     assert json.loads(data)["points"] == told["points"]
     figures = json.loads(data)["figures"]
     assert figures["lifetime"]["data"][0]["x"] == ["8 MiB"]
-    assert len(figures["bandwidth-4"]["data"]) == 2
+    assert [line["name"] for line in figures["bandwidth-4"]["data"]] == [
+        "no flash",
+        "8 MiB of flash",
+    ]
+    dram = [f"{size} MiB of DRAM" for size in (2, 2, 4, 4)]
+    assert figures["area"]["data"][0]["x"] == [dram, ["0 B", "8 MiB"] * 2]
 
 
 @pytest.mark.parametrize(

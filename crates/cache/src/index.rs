@@ -9,16 +9,36 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 const SLOTS: usize = 15;
+/// The word of a bucket behind its slots: keys that found no slot here.
+const PASSED: usize = SLOTS;
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-struct Bucket {
-    slots: [u32; SLOTS],
-    /// Keys that found no slot here.
-    passed: u32,
+struct Bucket([u32; SLOTS + 1]);
+
+const EMPTY: Bucket = Bucket([0; SLOTS + 1]);
+
+impl Bucket {
+    /// The words that are like this one under the mask: a bit each, above the lowest. All of them are
+    /// compared alike, so that compilers do it with vectors; what is not a slot is told by [`first`].
+    #[inline]
+    fn alike(&self, mask: u32, like: u32) -> u32 {
+        (1..).zip(&self.0).fold(0, |bits, (bit, word)| bits | u32::from(word & mask == like) << bit)
+    }
+
+    /// The first slot that has this content.
+    #[inline]
+    fn first(&mut self, content: u32) -> Option<&mut u32> {
+        Some(&mut self.0[first(self.alike(u32::MAX, content))?])
+    }
 }
 
-const EMPTY: Bucket = Bucket { slots: [0; SLOTS], passed: 0 };
+/// The first slot of the words alike.
+#[inline]
+fn first(alike: u32) -> Option<usize> {
+    let slot = alike.trailing_zeros() as usize - 1;
+    (slot < SLOTS).then_some(slot)
+}
 
 /// The table.
 #[derive(Clone, Debug)]
@@ -72,7 +92,7 @@ impl Index {
     /// Asks memory for the bucket of a key.
     #[inline]
     pub fn touch(&self, hash: u64) -> u32 {
-        self.buckets[self.home(hash)].passed
+        self.buckets[self.home(hash)].0[PASSED]
     }
 
     /// The place that `is` the key's.
@@ -83,19 +103,16 @@ impl Index {
         let mut at = home;
         loop {
             let bucket = &self.buckets[at];
-            let mut alike = 0_u32;
-            for (i, slot) in bucket.slots.iter().enumerate() {
-                alike |= u32::from(slot & mask == tag) << i;
-            }
-            while alike != 0 {
-                let slot = bucket.slots[alike.trailing_zeros() as usize];
+            let mut alike = bucket.alike(mask, tag);
+            while let Some(slot) = first(alike) {
+                let content = bucket.0[slot];
                 alike &= alike - 1;
                 // An empty slot is like a tag of zeros.
-                if slot != 0 && is((slot & !mask) - 1) {
-                    return Some((slot & !mask) - 1);
+                if content != 0 && is((content & !mask) - 1) {
+                    return Some((content & !mask) - 1);
                 }
             }
-            if bucket.passed == 0 {
+            if bucket.0[PASSED] == 0 {
                 return None;
             }
             at = self.after(at);
@@ -113,11 +130,11 @@ impl Index {
         let mut at = self.home(hash);
         loop {
             let bucket = &mut self.buckets[at];
-            if let Some(free) = bucket.slots.iter_mut().find(|slot| **slot == 0) {
+            if let Some(free) = bucket.first(0) {
                 *free = slot;
                 return;
             }
-            bucket.passed += 1;
+            bucket.0[PASSED] += 1;
             at = self.after(at);
         }
     }
@@ -129,11 +146,11 @@ impl Index {
         let mut at = self.home(hash);
         loop {
             let bucket = &mut self.buckets[at];
-            if let Some(found) = bucket.slots.iter_mut().find(|s| **s == slot) {
+            if let Some(found) = bucket.first(slot) {
                 *found = 0;
                 return;
             }
-            bucket.passed -= 1;
+            bucket.0[PASSED] -= 1;
             at = self.after(at);
         }
     }
@@ -152,7 +169,7 @@ mod tests {
         for home in 0..index.buckets.len() {
             // One more key than there is room for in its bucket; all but that one go again.
             let mut here = Vec::new();
-            while index.buckets[home].passed == 0 {
+            while index.buckets[home].0[PASSED] == 0 {
                 let key = keys.find(|key| index.home(hash(*key)) == home).expect("there is one");
                 index.insert(hash(key), place);
                 here.push((key, place));
@@ -161,7 +178,7 @@ mod tests {
             kept.extend(here.pop());
             here.iter().for_each(|(key, at)| index.remove(hash(*key), *at));
         }
-        assert!(index.buckets.iter().all(|bucket| bucket.passed > 0));
+        assert!(index.buckets.iter().all(|bucket| bucket.0[PASSED] > 0));
         assert!(keys.take(1000).all(|key| index.find(hash(key), |_| false).is_none()));
         for (key, at) in &kept {
             assert_eq!(index.find(hash(*key), |found| found == *at), Some(*at));

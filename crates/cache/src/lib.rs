@@ -27,4 +27,4 @@ pub mod tiered;
 
 pub use ahead::{Ahead, Nexts};
 pub use curve::{Curve, Point, Sample};
-pub use policy::{Access, Counts, Kind, NEVER, Policy, Request, Tally};
+pub use policy::{Access, Counts, Kind, NEVER, NOWHERE, Policy, Request, Tally};

@@ -1,8 +1,10 @@
 //! The two levels with a flash that holds what it is told: every page found is the page that was
 //! stored, whatever is done when; sets hold their ways; counters are what a recount says.
 
-use gordon_cache::flashcache::{Fill, FlashCache, Found, Job, Place, Resident, Rules, Shape};
-use gordon_cache::{Kind, NEVER, Request};
+use gordon_cache::flashcache::{
+    Fill, FlashCache, Found, Job, Place, Resident, Rules, Served, Shape,
+};
+use gordon_cache::{Kind, NEVER, NOWHERE, Request};
 use gordon_units::Bytes;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -18,11 +20,11 @@ struct Rig {
     /// By place and page; none: erased.
     flash: Vec<Vec<Option<Content>>>,
     erases: Vec<u32>,
-    /// What the buffer holds, by ticket, and the latest ticket of a unit.
+    /// What the buffer holds, by ticket, and the latest ticket of a slot.
     buffer: HashMap<u64, Vec<Content>>,
-    latest: HashMap<u64, u64>,
-    /// What the primary page cache holds, by page; an object is one.
-    dram: HashMap<u64, Content>,
+    latest: HashMap<u32, u64>,
+    /// What the primary page cache holds, by place.
+    dram: HashMap<u32, Content>,
     /// Times that a page was written.
     versions: HashMap<u64, u32>,
     programmed: u64,
@@ -67,13 +69,13 @@ impl Rig {
     /// Asks for it, and checks what is found.
     fn ask(&mut self, request: &Request, write: bool) -> Found {
         let key = request.key;
-        let found = self.cache.access(request, write);
+        let Served { found, place, slot } = self.cache.access_at(request, write);
         let shape = self.cache.shape();
         let block = shape.fill == Fill::Block && shape.sets > 0;
         let at = if block { key % u64::from(shape.pages) } else { 0 } as usize;
         let read = match found {
-            Found::Dram => Some(self.dram[&key]),
-            Found::Buffer { unit } => Some(self.buffer[&self.latest[&unit]][at]),
+            Found::Dram => Some(self.dram[&place]),
+            Found::Buffer { .. } => Some(self.buffer[&self.latest[&slot]][at]),
             Found::Flash(Place { block, page, pages }) => {
                 let pages = &self.flash[block as usize][page as usize..][..pages as usize];
                 assert!(pages.iter().all(|page| *page == pages[0]));
@@ -84,7 +86,7 @@ impl Rig {
                 let page = fetched[at - page as usize];
                 if let Some(ticket) = ticket {
                     self.buffer.insert(ticket, fetched);
-                    self.latest.insert(unit, ticket);
+                    self.latest.insert(slot, ticket);
                 }
                 Some(page)
             }
@@ -103,7 +105,9 @@ impl Rig {
         if write {
             *self.versions.entry(key).or_default() += 1;
         }
-        self.dram.insert(key, self.stored(key));
+        if place != NOWHERE {
+            self.dram.insert(place, self.stored(key));
+        }
         found
     }
 
@@ -233,7 +237,7 @@ proptest! {
             if rig.ask(&Request { key, next: NEVER, size, asked }, write) != Found::Dram {
                 let mut held = HashSet::new();
                 rig.cache.dram().residents(&mut |key, _| { held.insert(key); });
-                rig.dram.retain(|key, _| held.contains(key));
+                rig.dram.retain(|_, content| held.contains(&content.0));
             }
             for _ in 0..work {
                 rig.work();

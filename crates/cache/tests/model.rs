@@ -1,7 +1,7 @@
 //! Each policy beside a plain one of vectors, written from its description: request by request the
 //! same hits, the same objects, and counters that are what a recount says.
 
-use gordon_cache::{Access, Kind, NEVER, Request, Tally};
+use gordon_cache::{Access, Kind, NEVER, NOWHERE, Request, Tally};
 use gordon_units::Bytes;
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -382,14 +382,22 @@ fn requests(drawn: &[(u64, u32)]) -> Vec<Request> {
 fn agree(kind: Kind, capacity: u64, requests: &[Request]) -> Result<(), TestCaseError> {
     let mut cache = kind.make(Bytes(capacity));
     let mut model = Model { capacity, ..Model::default() };
-    let (mut misses, mut sizes) = (0, HashMap::new());
+    let (mut misses, mut sizes, mut places) = (0, HashMap::new(), HashMap::new());
     for (number, request) in requests.iter().enumerate() {
-        let (before, hit) = (cache.counts(), cache.access(request) == Access::Hit);
+        let before = cache.counts();
+        let (access, place) = cache.access_at(request);
+        let hit = access == Access::Hit;
         prop_assert_eq!(hit, model.access(kind, request), "{}, request {}", kind.name(), number);
         misses += u64::from(!hit);
         let counts = cache.counts();
         if counts.inserted > before.inserted {
             sizes.insert(request.key, request.size);
+        }
+        prop_assert_eq!(place == NOWHERE, counts.refused > before.refused);
+        if hit {
+            prop_assert_eq!(places.get(&place), Some(&request.key), "it is where it was let in");
+        } else {
+            places.insert(place, request.key);
         }
         let mut held = Vec::new();
         cache.residents(&mut |key, size| held.push((key, size)));

@@ -3,7 +3,7 @@
 //! quotes, bytes that are no request, HTTP/0.9 and 1.0.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use gordon_trace::formats::{Counts, Format, Object, Objects, Options, Order, detect, open};
+use gordon_trace::formats::{Counts, Format, NEVER, Object, Objects, Options, Order, detect, open};
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ fn what_servers_wrote_is_read() {
         };
         assert_eq!(counts, expected, "{name}");
         assert_eq!(all.iter().map(|o| u64::from(o.size)).sum::<u64>(), 1_178_426, "{name}");
-        assert!(all.iter().all(|object| object.next.is_none()));
+        assert!(all.iter().all(|object| object.next == NEVER));
         assert_eq!(all.iter().map(|o| o.key).collect::<HashSet<_>>().len(), 11, "{name}");
         keys.push(all.iter().map(|object| (object.key, object.size)).collect::<Vec<_>>());
     }

@@ -5,7 +5,7 @@ The table is in the HTML as it is written. Same result, same bytes.
 
 from typing import Any
 
-from gordon.human import binary, figures
+from gordon.human import binary, figures, short
 from gordon.report.cache import CURVES, rendered
 from gordon.report.run_figures import TONES, Spec, axis, layout
 
@@ -33,8 +33,8 @@ def _facts(told: dict[str, Any]) -> dict[str, str]:
         "Objects that count": how,
         "Requests that count": f"{told['sampled_requests']:,} of {told['requests']:,}",
         "Misses are": "those of a cache, to the last request" if told["exact"] else "estimates",
-        "All there is to cache": binary(told["footprint_bytes"]),
-        "Memory that it took": binary(told["index_bytes"]),
+        "All there is to cache": short(told["footprint_bytes"], "B"),
+        "Memory that it took": short(told["index_bytes"], "B"),
         "Follows": told["provenance"]["follows"],
     }
 

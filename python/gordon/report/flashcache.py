@@ -140,7 +140,7 @@ def _lines(
     for number, (policy, size) in enumerate(kinds):
         line = [point for point in points if (point["dram_policy"], point[by]) == (policy, size)]
         tone, dash = TONES[number % len(TONES)], DASHES[number // len(TONES) % len(DASHES)]
-        name = f"{binary(size)} of {what}"
+        name = f"{binary(size)} of {what}" if size else f"no {what}"
         data.append(
             {
                 "type": "scatter",
@@ -165,17 +165,17 @@ def _lines(
 def _bars(
     points: list[Point], title: str, unit: str, parts: dict[str, Callable[[Point], float]]
 ) -> Spec:
-    """A bar for each point, of its parts."""
-    names = [_name(point, points) for point in points]
+    """A bar for each point, of its parts: those of the same DRAM side by side."""
+    names = [_name(point, points).split(" + ") for point in points]
     data = [
         {
             "type": "bar",
             "name": part,
-            "x": names,
+            "x": [[f"{dram} of DRAM" for dram, _ in names], [flash for _, flash in names]],
             "y": [value(point) for point in points],
             "marker": {"color": PARTS[number % len(PARTS)]},
         }
         for number, (part, value) in enumerate(parts.items())
     ]
-    made = layout(title, axis("DRAM + flash", type="category"), axis(unit))
+    made = layout(title, axis("flash", type="multicategory"), axis(unit))
     return {"data": data, "layout": made | {"barmode": "stack", "showlegend": True}}

@@ -63,10 +63,8 @@ def _written(told: dict[str, Any]) -> Spec:
             "marker": {"color": TONES[1]},
         }
     ]
-    return {
-        "data": data,
-        "layout": layout("What is written for it", axis("", type="category"), axis("bytes")),
-    }
+    y = axis("bytes", tickformat="~s")
+    return {"data": data, "layout": layout("What is written for it", axis("", type="category"), y)}
 
 
 def _facts(told: dict[str, Any]) -> dict[str, str]:

@@ -110,9 +110,10 @@ impl Level {
         self.counts.dropped += u64::from(dropped);
     }
 
-    /// Lets a unit in, which was not found or is stale in its slot; answers with its ticket.
+    /// Lets a unit in, which was not found or is stale in its slot; answers with its ticket
+    /// and the slot that it has now.
     #[inline]
-    pub fn fill(&mut self, unit: u64, pages: u32, slot: Option<u32>) -> Option<u64> {
+    pub fn fill(&mut self, unit: u64, pages: u32, slot: Option<u32>) -> Option<(u64, u32)> {
         if pages > self.shape.pages {
             self.counts.too_large += 1;
             return None;
@@ -143,7 +144,7 @@ impl Level {
         self.counts.fill_pages += u64::from(pages);
         let write = Write { block, slot, page, pages, ticket, unit, generation };
         self.jobs.push(Queued::Program(write));
-        Some(ticket)
+        Some((ticket, slot))
     }
 
     /// A block of the set that is empty, or has been made so.

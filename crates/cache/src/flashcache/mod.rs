@@ -29,7 +29,7 @@ pub use jobs::Job;
 pub use level::Resident;
 pub use wear::Rules;
 
-use crate::policy::{Access, Policy, Request};
+use crate::policy::{Access, NOWHERE, Policy, Request};
 use alloc::boxed::Box;
 use level::Level;
 
@@ -107,6 +107,17 @@ pub enum Found {
     Written,
 }
 
+/// The same, and where who drives it can keep what it knows of a page: small numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// Where it was found.
+    pub found: Found,
+    /// Its place in the primary page cache from now on, which no other page there has; or [`NOWHERE`].
+    pub place: u32,
+    /// Of what is in the buffer, or on its way there: its slot, which no other unit in flash has.
+    pub slot: u32,
+}
+
 /// What happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlashCounts {
@@ -175,16 +186,24 @@ impl FlashCache {
     /// A page that was not in DRAM is there afterwards, and one that was nowhere is on its way to flash,
     /// unless it is written: writes leave flash alone, but for the stale copy there.
     #[inline]
-    pub fn access(&mut self, request: &Request, write: bool) -> Found {
-        let hit = self.dram.access(request) == Access::Hit;
+    pub fn access_at(&mut self, request: &Request, write: bool) -> Served {
+        let (access, place) = self.dram.access_at(request);
+        let hit = access == Access::Hit;
         if hit && !write {
-            return Found::Dram;
+            return Served { found: Found::Dram, place, slot: NOWHERE };
         }
-        self.below(request, write, hit)
+        let (found, slot) = self.below(request, write, hit);
+        Served { found, place, slot: slot.unwrap_or(NOWHERE) }
+    }
+
+    /// Serves a request, the same way.
+    #[inline]
+    pub fn access(&mut self, request: &Request, write: bool) -> Found {
+        self.access_at(request, write).found
     }
 
     #[inline]
-    fn below(&mut self, request: &Request, write: bool, in_dram: bool) -> Found {
+    fn below(&mut self, request: &Request, write: bool, in_dram: bool) -> (Found, Option<u32>) {
         let fetched = !in_dram && (!write || request.asked < request.size);
         let (unit, at, pages) = match self.shape.fill {
             Fill::Page if request.size == self.page => (request.key, 0, 1),
@@ -196,17 +215,18 @@ impl FlashCache {
             }
         };
         let Some(flash) = &mut self.flash else {
-            return match (in_dram, fetched) {
+            let found = match (in_dram, fetched) {
                 (true, _) => Found::Dram,
                 (false, true) => Found::Backend { unit, page: 0, pages, ticket: None },
                 (false, false) => Found::Written,
             };
+            return (found, None);
         };
         let (found, slot) = flash.find(unit, at, fetched);
         if let Some(slot) = slot.filter(|_| write) {
             flash.forget(slot, at);
         }
-        match found {
+        let found = match found {
             _ if in_dram => Found::Dram,
             _ if !fetched => Found::Written,
             Some(found) => found,
@@ -215,8 +235,12 @@ impl FlashCache {
                 Found::Backend { unit, page: at, pages: 1, ticket: None }
             }
             None if write => Found::Backend { unit, page: 0, pages, ticket: None },
-            None => Found::Backend { unit, page: 0, pages, ticket: flash.fill(unit, pages, slot) },
-        }
+            None => {
+                let (ticket, slot) = flash.fill(unit, pages, slot).unzip();
+                return (Found::Backend { unit, page: 0, pages, ticket }, slot);
+            }
+        };
+        (found, slot)
     }
 
     /// Nothing is to be done in flash.

@@ -6,7 +6,7 @@
 //! the two ghost lists, at least 1, whatever the object's size; a miss takes one ghost at most for
 //! each object that goes.
 
-use super::{Access, Counts, Policy, Request};
+use super::{Access, Counts, NOWHERE, Policy, Request};
 use crate::store::{List, Store};
 
 /// In which list an entry is: its mark, and the lists' order.
@@ -95,17 +95,17 @@ impl Arc {
 
 impl Policy for Arc {
     #[inline]
-    fn access(&mut self, request: &Request) -> Access {
+    fn access_at(&mut self, request: &Request) -> (Access, u32) {
         let mut ghost = None;
         if let Some(place) = self.store.find(request.key) {
             let list = self.store.at(place).mark as usize;
             if list == T2 {
                 self.lists[T2].renew(&mut self.store, place);
-                return Access::Hit;
+                return (Access::Hit, place);
             }
             if list == T1 {
                 self.move_to(place, T1, T2);
-                return Access::Hit;
+                return (Access::Hit, place);
             }
             ghost = Some(list);
             self.adapt(place, list);
@@ -113,7 +113,7 @@ impl Policy for Arc {
         let size = u64::from(request.size);
         if size > self.capacity {
             self.counts.refused += 1;
-            return Access::Miss;
+            return (Access::Miss, NOWHERE);
         }
         while self.counts.bytes + size > self.capacity {
             match ghost {
@@ -125,7 +125,7 @@ impl Policy for Arc {
         let place = self.store.insert(request.key, request.size, list as u32);
         self.lists[list].push(&mut self.store, place);
         self.counts.insert(request.size);
-        Access::Miss
+        (Access::Miss, place)
     }
 
     fn counts(&self) -> Counts {

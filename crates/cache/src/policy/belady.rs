@@ -5,7 +5,7 @@
 //! As `Belady.c` of libCacheSim: every object is let in. Which of those that are never asked for
 //! again goes first makes no difference to hits: all of them go before any other.
 
-use super::{Access, Counts, Policy, Request};
+use super::{Access, Counts, NOWHERE, Policy, Request};
 use crate::store::{Entry, Store};
 use alloc::vec::Vec;
 
@@ -89,7 +89,7 @@ impl Belady {
 
 impl Policy for Belady {
     #[inline]
-    fn access(&mut self, request: &Request) -> Access {
+    fn access_at(&mut self, request: &Request) -> (Access, u32) {
         if let Some(place) = self.store.find(request.key) {
             let entry = self.store.at_mut(place);
             let (before, at) = (next(entry), entry.mark as usize);
@@ -99,12 +99,12 @@ impl Policy for Belady {
             } else {
                 self.down(at);
             }
-            return Access::Hit;
+            return (Access::Hit, place);
         }
         let size = u64::from(request.size);
         if size > self.capacity {
             self.counts.refused += 1;
-            return Access::Miss;
+            return (Access::Miss, NOWHERE);
         }
         while self.counts.bytes + size > self.capacity {
             self.evict();
@@ -117,7 +117,7 @@ impl Policy for Belady {
         self.heap.push(place);
         self.up(self.heap.len() - 1);
         self.counts.insert(request.size);
-        Access::Miss
+        (Access::Miss, place)
     }
 
     fn counts(&self) -> Counts {

@@ -7,7 +7,7 @@
 //! both would choose leaves no ghost.
 
 use super::frequency::Frequencies;
-use super::{Access, Counts, Policy, Request};
+use super::{Access, Counts, NOWHERE, Policy, Request};
 use crate::store::{List, Store};
 
 /// Marks of ghosts, by what chose them; the bits below have the group of those that are in the cache.
@@ -91,14 +91,14 @@ impl LeCaR {
 
 impl Policy for LeCaR {
     #[inline]
-    fn access(&mut self, request: &Request) -> Access {
+    fn access_at(&mut self, request: &Request) -> (Access, u32) {
         self.requests += 1;
         if let Some(place) = self.store.find(request.key) {
             let mark = self.store.at(place).mark;
             if mark & GHOST == 0 {
                 self.recent.renew(&mut self.store, place);
                 self.store.at_mut(place).mark = self.frequent.renew(place, mark);
-                return Access::Hit;
+                return (Access::Hit, place);
             }
             let by = usize::from(mark == BY_LFU);
             self.regret(by, self.requests - self.frequent.noted(place));
@@ -108,7 +108,7 @@ impl Policy for LeCaR {
         let size = u64::from(request.size);
         if size > self.capacity {
             self.counts.refused += 1;
-            return Access::Miss;
+            return (Access::Miss, NOWHERE);
         }
         while self.counts.bytes + size > self.capacity {
             self.evict();
@@ -117,7 +117,7 @@ impl Policy for LeCaR {
         self.recent.push(&mut self.store, place);
         self.store.at_mut(place).mark = self.frequent.insert(place);
         self.counts.insert(request.size);
-        Access::Miss
+        (Access::Miss, place)
     }
 
     fn counts(&self) -> Counts {

@@ -21,6 +21,9 @@ use queue::Queue;
 /// [`Request::next`] of an object that is not asked for again.
 pub const NEVER: u64 = u64::MAX;
 
+/// The place of an object that was not let in.
+pub const NOWHERE: u32 = u32::MAX;
+
 /// One request for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
@@ -99,8 +102,15 @@ const AHEAD: usize = 8;
 
 /// A cache of a replacement policy.
 pub trait Policy: Send {
-    /// Serves a request: an object that was not there is let in, and others go for it.
-    fn access(&mut self, request: &Request) -> Access;
+    /// Serves a request: an object that was not there is let in, and others go for it. Answers also with
+    /// the place of its entry, or [`NOWHERE`]: a small number that no other object in the cache has.
+    fn access_at(&mut self, request: &Request) -> (Access, u32);
+
+    /// Serves a request, the same way.
+    #[inline]
+    fn access(&mut self, request: &Request) -> Access {
+        self.access_at(request).0
+    }
 
     /// What became of objects so far.
     fn counts(&self) -> Counts;

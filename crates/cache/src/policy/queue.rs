@@ -1,6 +1,6 @@
 //! Policies of one queue: what a hit does to it, and which entry goes.
 
-use super::{Access, Counts, Policy, Request};
+use super::{Access, Counts, NOWHERE, Policy, Request};
 use crate::store::{List, Store};
 
 /// What sets them apart.
@@ -29,16 +29,16 @@ impl<R: Rule> Queue<R> {
 
 impl<R: Rule> Policy for Queue<R> {
     #[inline]
-    fn access(&mut self, request: &Request) -> Access {
+    fn access_at(&mut self, request: &Request) -> (Access, u32) {
         let Self { capacity, store, list, counts, rule } = self;
         if let Some(place) = store.find(request.key) {
             rule.hit(store, list, place);
-            return Access::Hit;
+            return (Access::Hit, place);
         }
         let size = u64::from(request.size);
         if size > *capacity {
             counts.refused += 1;
-            return Access::Miss;
+            return (Access::Miss, NOWHERE);
         }
         while counts.bytes + size > *capacity {
             let victim = rule.victim(store, list);
@@ -49,7 +49,7 @@ impl<R: Rule> Policy for Queue<R> {
         let place = store.insert(request.key, request.size, 0);
         list.push(store, place);
         counts.insert(request.size);
-        Access::Miss
+        (Access::Miss, place)
     }
 
     fn counts(&self) -> Counts {

@@ -7,7 +7,7 @@
 //! full goes to the main one. There the small queue, the main one and the ghosts have a table each;
 //! here they share one.
 
-use super::{Access, Counts, Policy, Request};
+use super::{Access, Counts, NOWHERE, Policy, Request};
 use crate::store::{List, Store};
 
 /// In which list an entry is: the bits of the mark above those of its hits.
@@ -107,7 +107,7 @@ impl S3Fifo {
 
 impl Policy for S3Fifo {
     #[inline]
-    fn access(&mut self, request: &Request) -> Access {
+    fn access_at(&mut self, request: &Request) -> (Access, u32) {
         let mut was_ghost = false;
         if let Some(place) = self.store.find(request.key) {
             let entry = self.store.at_mut(place);
@@ -115,7 +115,7 @@ impl Policy for S3Fifo {
                 if entry.mark & HITS < HITS {
                     entry.mark += 1;
                 }
-                return Access::Hit;
+                return (Access::Hit, place);
             }
             was_ghost = true;
             self.ghost.unlink(&mut self.store, place);
@@ -124,7 +124,7 @@ impl Policy for S3Fifo {
         let size = u64::from(request.size);
         if size > self.small_capacity {
             self.counts.refused += 1;
-            return Access::Miss;
+            return (Access::Miss, NOWHERE);
         }
         while self.counts.bytes + size > self.capacity {
             self.evict();
@@ -132,7 +132,7 @@ impl Policy for S3Fifo {
         if !was_ghost && size == self.small_capacity {
             // It would push all others out of the small queue.
             self.counts.refused += 1;
-            return Access::Miss;
+            return (Access::Miss, NOWHERE);
         }
         let full = !self.has_evicted && self.small.bytes >= self.small_capacity;
         let (list, mark) =
@@ -140,7 +140,7 @@ impl Policy for S3Fifo {
         let place = self.store.insert(request.key, request.size, mark);
         list.push(&mut self.store, place);
         self.counts.insert(request.size);
-        Access::Miss
+        (Access::Miss, place)
     }
 
     fn counts(&self) -> Counts {

@@ -10,7 +10,7 @@
 //! cache, and are in effect never halved.
 
 use super::sketch::Sketch;
-use super::{Access, Counts, Policy, Request};
+use super::{Access, Counts, NOWHERE, Policy, Request};
 use crate::store::{List, Store};
 
 /// Where an entry is.
@@ -123,7 +123,7 @@ impl WTinyLfu {
 
 impl Policy for WTinyLfu {
     #[inline]
-    fn access(&mut self, request: &Request) -> Access {
+    fn access_at(&mut self, request: &Request) -> (Access, u32) {
         if let Some(place) = self.store.find(request.key) {
             match self.store.at(place).mark as usize {
                 PROBATION => self.protect(place),
@@ -132,12 +132,12 @@ impl Policy for WTinyLfu {
             if self.store.at(place).mark as usize != WINDOW {
                 self.sketch.add(request.key);
             }
-            return Access::Hit;
+            return (Access::Hit, place);
         }
         let size = u64::from(request.size);
         if size > self.parts[WINDOW] {
             self.counts.refused += 1;
-            return Access::Miss;
+            return (Access::Miss, NOWHERE);
         }
         while self.counts.bytes + size > self.capacity {
             self.evict();
@@ -147,7 +147,7 @@ impl Policy for WTinyLfu {
         self.counts.insert(request.size);
         self.sketch.grow(self.counts.objects);
         self.sketch.add(request.key);
-        Access::Miss
+        (Access::Miss, place)
     }
 
     fn counts(&self) -> Counts {

@@ -169,14 +169,13 @@ impl Load {
                 objects.fill(read)?;
                 batch.extend(read.iter().map(|object| Request {
                     key: object.key,
-                    next: object.next.unwrap_or(NEVER),
+                    next: object.next,
                     size: object.size,
                     asked: object.size,
                 }));
                 if let Some(stamps) = stamps {
-                    let at = |second: &u32| Ns::SECOND * u64::from(*second);
-                    let seconds = objects.seconds().iter();
-                    stamps.extend(seconds.map(|second| Stamp { at: at(second), write: false }));
+                    let at = |object: &Object| Ns::SECOND * u64::from(object.second);
+                    stamps.extend(read.iter().map(|one| Stamp { at: at(one), write: false }));
                 }
             }
             From::Blocks(blocks) => blocks.fill(batch, stamps)?,

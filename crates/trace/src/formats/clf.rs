@@ -8,13 +8,13 @@
 //! go back in time.
 
 use super::error::Bad;
-use super::objects::Object;
+use super::objects::{NEVER, Object};
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line {
     /// A request for an object, and its time in seconds since 1970.
-    Taken(u32, Object),
+    Taken(Object),
     /// Not a GET.
     Method,
     /// Not answered with the whole object.
@@ -64,7 +64,7 @@ pub(super) fn line(line: &[u8]) -> Result<Line, Bad> {
     }
     let target = words.next().filter(|target| !target.is_empty());
     let target = target.ok_or_else(|| Bad::field("request", asked, "GET and what is asked for"))?;
-    Ok(Line::Taken(time, Object { key: hash(target), size, next: None }))
+    Ok(Line::Taken(Object { key: hash(target), next: NEVER, size, second: time }))
 }
 
 /// The request between the quotes, its status, and what follows both. A quote within the request may
@@ -138,7 +138,7 @@ mod tests {
 
     fn taken(text: &str) -> (u32, u32) {
         match line(text.as_bytes()) {
-            Ok(Line::Taken(time, object)) => (time, object.size),
+            Ok(Line::Taken(object)) => (object.second, object.size),
             other => panic!("{text}: {other:?}"),
         }
     }
@@ -176,7 +176,7 @@ mod tests {
             let text =
                 format!("h - - [10/Oct/2000:13:55:36 +0000] \"GET {target} HTTP/1.1\" 200 5");
             match line(text.as_bytes()) {
-                Ok(Line::Taken(_, object)) => object.key,
+                Ok(Line::Taken(object)) => object.key,
                 other => panic!("{other:?}"),
             }
         };

@@ -37,16 +37,17 @@ impl Input {
     }
 
     /// Looks at the first bytes of `raw`, and decompresses it if they say so.
-    pub fn new(raw: Box<dyn Read + Send>) -> io::Result<Self> {
-        let mut raw = BufReader::with_capacity(BUFFER, raw);
+    pub fn new(mut raw: Box<dyn Read + Send>) -> io::Result<Self> {
         let mut magic = Vec::with_capacity(4);
         raw.by_ref().take(4).read_to_end(&mut magic)?;
         let (gzip, zstd) = (magic.starts_with(GZIP), magic.starts_with(ZSTD));
         let raw = io::Cursor::new(magic).chain(raw);
+        // What is not compressed is read straight into the window.
+        let buffered = |raw| BufReader::with_capacity(BUFFER, raw);
         let from: Box<dyn Read + Send> = if gzip {
-            Box::new(MultiGzDecoder::new(raw))
+            Box::new(MultiGzDecoder::new(buffered(raw)))
         } else if zstd {
-            Box::new(zstd::stream::read::Decoder::with_buffer(raw)?)
+            Box::new(zstd::stream::read::Decoder::with_buffer(buffered(raw))?)
         } else {
             Box::new(raw)
         };

@@ -28,7 +28,7 @@ mod write;
 pub use convert::{Conversion, Line, convert};
 pub use error::{Bad, FormatError, Place};
 pub use intake::{Counts, Io, Order, WINDOW};
-pub use objects::{Object, Objects};
+pub use objects::{NEVER, Object, Objects};
 
 use gordon_units::Ns;
 use input::Input;

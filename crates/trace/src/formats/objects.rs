@@ -17,15 +17,20 @@ const SIZE: usize = 24;
 /// Requests of a batch: few, so that they are still in the processor's nearest cache when they are used.
 const BATCH: usize = 1 << 10;
 
+/// [`Object::next`] of an object that is not asked for again, or of which that is not known.
+pub const NEVER: u64 = u64::MAX;
+
 /// One request for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object {
     /// Which.
     pub key: u64,
+    /// The number of the next request for it, or [`NEVER`].
+    pub next: u64,
     /// Its bytes: never 0.
     pub size: u32,
-    /// The number of the next request for it; none if there is none.
-    pub next: Option<u64>,
+    /// When: the trace's seconds, kept in order.
+    pub second: u32,
 }
 
 /// Hands out the requests of a trace of objects in batches, in the file's order.
@@ -40,8 +45,6 @@ pub struct Objects {
     first_skipped: Option<String>,
     number: u64,
     last: u32,
-    /// Of the last batch: seconds, none earlier than the one before it.
-    times: Vec<u32>,
 }
 
 impl Objects {
@@ -82,7 +85,6 @@ impl Objects {
             first_skipped: None,
             number: 0,
             last: 0,
-            times: Vec::new(),
         })
     }
 
@@ -92,7 +94,6 @@ impl Objects {
     /// Where the file cannot be read, is malformed, goes back in time, or holds no request at all.
     pub fn fill(&mut self, batch: &mut Vec<Object>) -> Result<bool, FormatError> {
         batch.clear();
-        self.times.clear();
         if self.format == Format::Clf {
             self.lines(batch)?;
         } else {
@@ -122,9 +123,9 @@ impl Objects {
         FormatError::Empty { path: self.path.clone(), why, hint }
     }
 
-    /// A request's time may not go back.
+    /// A request's time may not go back; answers with the one it has.
     #[inline]
-    fn ordered(&mut self, time: u32) -> Result<(), Bad> {
+    fn ordered(&mut self, time: u32) -> Result<u32, Bad> {
         if time >= self.last {
             self.last = time;
         } else if self.options.order == Order::Clamp {
@@ -132,8 +133,7 @@ impl Objects {
         } else {
             return Err(backwards(self.last, time));
         }
-        self.times.push(self.last);
-        Ok(())
+        Ok(self.last)
     }
 
     fn lines(&mut self, batch: &mut Vec<Object>) -> Result<(), FormatError> {
@@ -164,7 +164,9 @@ impl Objects {
             return Ok(());
         }
         let read = match clf::line(line) {
-            Ok(clf::Line::Taken(time, object)) => self.ordered(time).map(|()| batch.push(object)),
+            Ok(clf::Line::Taken(object)) => {
+                self.ordered(object.second).map(|second| batch.push(Object { second, ..object }))
+            }
             Ok(clf::Line::Method) => {
                 self.counts.other_methods += 1;
                 Ok(())
@@ -183,56 +185,58 @@ impl Objects {
     }
 
     fn records(&mut self, batch: &mut Vec<Object>) -> Result<(), FormatError> {
-        while batch.len() < BATCH {
-            let count = (self.input.bytes().len() / SIZE).min(BATCH - batch.len());
-            batch.reserve(count);
-            for i in 0..count {
-                let bytes = &self.input.bytes()[i * SIZE..][..SIZE];
-                let record = records::oracle_record(bytes);
-                let OracleRecord { time, object, size, next } = record;
-                // Nearly all: what can be wrong is told apart below.
-                let known = !self.sees_ahead || next > self.number.cast_signed() || next == -1;
-                if size > 0 && time >= self.last && known {
-                    self.last = time;
-                    self.times.push(time);
-                    self.number += 1;
-                    batch.push(Object { key: object, size, next: following(next) });
-                    continue;
-                }
-                let taken = self.rare(record);
+        while batch.len() < BATCH && (self.input.bytes().len() >= SIZE || self.more()?) {
+            let bytes = self.input.bytes();
+            let count = (bytes.len() / SIZE).min(BATCH - batch.len());
+            let records = bytes[..count * SIZE].chunks_exact(SIZE).map(records::oracle_record);
+            let plain = self.odd(records.clone()).unwrap_or(count);
+            batch.extend(records.take(plain).map(|OracleRecord { time, object, size, next }| {
+                Object { key: object, next: following(next), size, second: time }
+            }));
+            self.last = batch.last().map_or(self.last, |object| object.second);
+            self.number += plain as u64;
+            self.input.advance(plain * SIZE);
+            if plain < count {
+                let (byte, record) = (self.input.position(), &self.input.bytes()[..SIZE]);
+                let taken = self.rare(records::oracle_record(record));
+                self.input.advance(SIZE);
                 self.number += 1;
                 match taken {
                     Ok(object) => batch.push(object),
-                    Err(bad) => {
-                        let byte = self.input.position() + (i * SIZE) as u64;
-                        self.bad(bad, Place::Record(self.number, byte))?;
-                    }
+                    Err(bad) => self.bad(bad, Place::Record(self.number, byte))?,
                 }
-            }
-            self.input.advance(count * SIZE);
-            if count == 0 && !self.more()? {
-                break;
             }
         }
         Ok(())
     }
 
-    /// The request of a record that is not as most are, if it can be taken.
+    /// The first record that is not as nearly all are, if there is one.
+    #[inline]
+    fn odd(&self, mut records: impl Iterator<Item = OracleRecord>) -> Option<usize> {
+        let (mut last, mut number) = (self.last, self.number.cast_signed());
+        records.position(|OracleRecord { time, size, next, .. }| {
+            let known = !self.sees_ahead || next > number || next == -1;
+            let plain = size > 0 && time >= last && known;
+            last = time;
+            number += 1;
+            !plain
+        })
+    }
+
+    /// Its request, if it can be taken.
     #[cold]
     fn rare(&mut self, record: OracleRecord) -> Result<Object, Bad> {
         let OracleRecord { time, object, size, next } = record;
         if size == 0 {
             return Err(Bad::field("size", b"0", "at least 1 byte"));
         }
-        let next_number = following(next);
-        let lies_ahead =
-            next_number.is_none_or(|next| next > self.number && next <= i64::MAX.cast_unsigned());
+        let lies_ahead = next == -1 || next > self.number.cast_signed();
         if self.sees_ahead && !lies_ahead {
             let expected = "a record after this one, or -1: without it nobody can see ahead";
             return Err(Bad::field("next access", next.to_string().as_bytes(), expected));
         }
-        self.ordered(time)?;
-        Ok(Object { key: object, size, next: next_number })
+        let second = self.ordered(time)?;
+        Ok(Object { key: object, next: following(next), size, second })
     }
 
     /// Gets more bytes; false at the end, where no part of a record may be left.
@@ -283,11 +287,6 @@ impl Objects {
         self.format
     }
 
-    /// When each request of the last batch came: the trace's seconds, kept in order.
-    pub fn seconds(&self) -> &[u32] {
-        &self.times
-    }
-
     /// What was read so far, and what was left out.
     pub fn counts(&self) -> Counts {
         self.counts
@@ -311,10 +310,10 @@ fn backwards(last: u32, time: u32) -> Bad {
     Bad::Backwards { by: seconds(last - time), last: seconds(last) }
 }
 
-/// The number of the next request, if there is one.
+/// The number of the next request: -1 is [`NEVER`], too.
 #[inline]
-fn following(next: i64) -> Option<u64> {
-    if matches!(next, -1 | i64::MAX) { None } else { Some(next.cast_unsigned()) }
+fn following(next: i64) -> u64 {
+    if next == i64::MAX { NEVER } else { next.cast_unsigned() }
 }
 
 #[cfg(test)]
@@ -350,9 +349,9 @@ mod tests {
             Objects::open(file.path(), Format::OracleGeneral, &Options::default(), true).unwrap();
         let mut batch = Vec::new();
         assert!(objects.fill(&mut batch).unwrap());
-        let object = |key, size, next| Object { key, size, next };
+        let object = |second, key, size, next| Object { key, next, size, second };
         let expected =
-            [object(u64::MAX, 7, Some(1)), object(u64::MAX, 7, None), object(1, 9, None)];
+            [object(5, u64::MAX, 7, 1), object(5, u64::MAX, 7, NEVER), object(6, 1, 9, NEVER)];
         assert_eq!(batch, expected);
         assert!(!objects.fill(&mut batch).unwrap());
     }

@@ -3,10 +3,9 @@
 use super::backend::Backend;
 use super::chip::{Chip, Steps};
 use super::config::Design;
-use super::flight::Flight;
 use crate::results::latency::Latency;
-use gordon_cache::Request;
-use gordon_cache::flashcache::{Fill, FlashCache, Found};
+use gordon_cache::flashcache::{Fill, FlashCache, Found, Served};
+use gordon_cache::{NOWHERE, Request};
 use gordon_device::Divisor;
 use gordon_units::{Bytes, Ns};
 use std::hint::black_box;
@@ -85,9 +84,10 @@ pub(super) struct Machine {
     pub(super) dram: Dram,
     pub(super) chip: Chip,
     pub(super) backend: Backend,
-    /// Units on their way from the backend, and pages or objects from flash.
-    pub(super) fetching: Flight,
-    pub(super) reading: Flight,
+    /// When what each place of the primary page cache has is there: it may be asked for again before.
+    in_dram: Vec<Ns>,
+    /// The same of what came to each slot of flash, by way of the buffer.
+    in_buffer: Vec<Ns>,
     pub(super) tallies: [Tally; SOURCES],
     pub(super) latencies: [Latency; SOURCES],
     /// When the last request was answered.
@@ -100,6 +100,10 @@ impl Machine {
     pub(super) fn new(design: &Design, cache: FlashCache, backend: Backend) -> Self {
         let dram = Dram::new(design);
         let shape = cache.shape();
+        let slots = match shape.fill {
+            Fill::Block => shape.blocks() as usize,
+            Fill::Page => shape.blocks() as usize * shape.pages as usize,
+        };
         let has_flash = shape.sets > 0;
         let lookup = if has_flash { dram.span(LINE) * LINES } else { Ns::ZERO };
         Self {
@@ -111,8 +115,8 @@ impl Machine {
             dram,
             chip: Chip::new(Steps::new(design)),
             backend,
-            fetching: Flight::default(),
-            reading: Flight::default(),
+            in_dram: Vec::new(),
+            in_buffer: vec![Ns::ZERO; slots],
             tallies: [Tally::default(); SOURCES],
             latencies: std::array::from_fn(|_| Latency::default()),
             end: Ns::ZERO,
@@ -121,21 +125,11 @@ impl Machine {
         }
     }
 
-    /// The tag's key of a request's.
-    #[inline]
-    fn unit(&self, key: u64) -> u64 {
-        key.checked_div(self.by_block).unwrap_or(key)
-    }
-
     /// Lets memory know what is looked for soon.
     #[inline]
     pub(super) fn touch(&self, requests: &[Request]) {
         let parts = requests.iter().map(|request| self.cache.touch(request.key));
         black_box(parts.fold(0, |all, part| all ^ part));
-        if self.fetching.is_long() {
-            let parts = requests.iter().map(|request| self.fetching.touch(self.unit(request.key)));
-            black_box(parts.fold(0, |all, part| all ^ part));
-        }
     }
 
     /// Serves a request that comes at this time, no earlier than the one before it; answers with when
@@ -143,22 +137,21 @@ impl Machine {
     pub(super) fn serve(&mut self, at: Ns, request: &Request, write: bool) -> Ns {
         // What is in flash at the time of the search.
         self.chip.advance(&mut self.cache, at + self.search + self.lookup);
-        let found = self.cache.access(request, write);
-        let (source, end) = if found == Found::Dram {
+        let served = self.cache.access_at(request, write);
+        let (source, end) = if served.found == Found::Dram {
             let mut begin = at + self.search;
             if write {
                 begin += self.looked_up();
             }
-            let unit = self.unit(request.key);
-            let there = self.fetching.wait(self.reading.wait(begin, request.key), unit);
-            let end = if there == begin {
+            let there = self.in_dram[served.place as usize];
+            let end = if there <= begin {
                 self.move_by_host(begin, request.asked, write)
             } else {
                 self.move_after(there, request.asked, write)
             };
             (Source::Dram, end)
         } else {
-            self.below(at, request, write, found)
+            self.below(at, request, write, served)
         };
         let end = if write { self.through(end, request) } else { end };
         let (at_source, latency) = (source as usize, end - at);
@@ -191,24 +184,24 @@ impl Machine {
         begin + if write { self.dram.write(bytes) } else { self.dram.read(bytes) }
     }
 
-    fn below(&mut self, at: Ns, request: &Request, write: bool, found: Found) -> (Source, Ns) {
-        let (key, unit) = (request.key, self.unit(request.key));
+    fn below(&mut self, at: Ns, request: &Request, write: bool, served: Served) -> (Source, Ns) {
         let mut begin = at + self.search + self.looked_up();
-        let source = match found {
+        // When it is in DRAM: its request may wait for more.
+        let mut there = begin;
+        let source = match served.found {
             Found::Dram => Source::Dram,
             Found::Buffer { .. } => {
                 // Copied to the primary page cache.
-                begin = self.fetching.wait(begin, unit);
+                there = begin.max(self.in_buffer[served.slot as usize]);
                 let size = Bytes(request.size.into());
                 self.dram.read(size);
-                begin += self.dram.write(size);
+                begin = there + self.dram.write(size);
                 Source::Buffer
             }
             Found::Flash(place) => {
-                let now = begin;
-                begin = self.chip.read(begin, place.pages);
+                there = self.chip.read(begin, place.pages);
                 self.dram.write(self.page * u64::from(place.pages));
-                self.reading.start(now, key, begin);
+                begin = there;
                 Source::Flash
             }
             Found::Backend { unit, page, pages, ticket } => {
@@ -219,12 +212,12 @@ impl Machine {
                     0 => (unit, 1),
                     of => (unit * of + u64::from(page), u64::from(pages)),
                 };
-                let now = begin;
-                begin = self.backend.fetch(begin, first, keys, bytes);
+                there = self.backend.fetch(begin, first, keys, bytes);
                 self.dram.write(bytes);
-                self.fetching.start(now, unit, begin);
+                begin = there;
                 if ticket.is_some() {
-                    self.chip.fetch(begin);
+                    self.in_buffer[served.slot as usize] = there;
+                    self.chip.fetch(there);
                     // It was written to the buffer; its page is copied from there.
                     self.dram.read(bytes);
                     self.dram.write(Bytes(request.size.into()));
@@ -237,7 +230,19 @@ impl Machine {
             }
             Found::Written => Source::Written,
         };
+        if served.place != NOWHERE {
+            self.comes(served.place as usize, there);
+        }
         (source, self.move_after(begin, request.asked, write))
+    }
+
+    /// What has a place in the primary page cache is there at this time.
+    #[inline]
+    fn comes(&mut self, place: usize, there: Ns) {
+        if place >= self.in_dram.len() {
+            self.in_dram.resize(place + 1, Ns::ZERO);
+        }
+        self.in_dram[place] = there;
     }
 
     /// A write goes on to what lies below; answers with when it is acknowledged.

@@ -14,7 +14,6 @@
 mod backend;
 mod chip;
 mod config;
-mod flight;
 mod machine;
 mod pace;
 mod power;

@@ -6,7 +6,6 @@
 //! which they are first asked for, each from a page on.
 
 use super::super::PAGE;
-use super::flight::Mix;
 use crate::ReplayError;
 use crate::disk::{Described, DiskDevice};
 use crate::results::disk::Mechanism;
@@ -16,7 +15,7 @@ use gordon_device::{Completion, Device, Op, Request, SECTOR};
 use gordon_units::{Bytes, Ns};
 use serde::Serialize;
 use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// Reads of which the mean is the time of a read anywhere.
 const ANYWHERE: u64 = 256;
@@ -40,6 +39,26 @@ pub struct HeadReport {
     pub read_ahead_hits: u64,
     /// Joules; none where nobody has said what the disk draws.
     pub energy_j: Option<f64>,
+}
+
+/// Keys are numbers that mean nothing to anybody; one multiplication mixes them.
+#[derive(Default)]
+struct Mix(u64);
+
+impl Hasher for Mix {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64((*byte).into());
+        }
+    }
+    #[inline]
+    fn write_u64(&mut self, key: u64) {
+        let mixed = u128::from(self.0 ^ key ^ 0x2d35_8dcc_aa6c_78a5) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = (mixed >> 64) as u64 ^ mixed as u64;
+    }
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// Where things lie.

@@ -39,6 +39,29 @@ fn each_level_takes_its_time() {
 }
 
 #[test]
+fn only_what_brought_a_page_is_waited_for() {
+    // Of two pages in the place of one the first goes before it is there, and is written as a whole.
+    let mut m = machine(&design(), 4096, 4 * MIB, Fill::Page);
+    let fetched = m.serve(Ns(0), &page(0), false);
+    m.serve(Ns(1000), &page(1), false);
+    m.serve(Ns(2000), &page(0), true);
+    let end = m.serve(Ns(3000), &page(0), false);
+    assert!(end < fetched);
+    assert_eq!(end, Ns(3000 + SEARCH + PAGE_DRAM));
+    // A block goes, and is fetched anew for one of its pages: another has been in DRAM all the time.
+    let mut design = design();
+    design.cache.ways.value = 1;
+    let mut m = machine(&design, MIB, MIB / 8, Fill::Block);
+    m.serve(Ns(0), &page(0), false);
+    m.serve(Ns(500 * MS), &page(64), false);
+    let (at, later) = (900 * MS, 900 * MS + 1000);
+    m.serve(Ns(at), &page(1), false);
+    assert_eq!(m.serve(Ns(later), &page(0), false), Ns(later + SEARCH + PAGE_DRAM));
+    let there = at + SEARCH + LOOKUP + BLOCK_DISK;
+    assert_eq!(m.serve(Ns(later), &page(1), false), Ns(there + PAGE_DRAM));
+}
+
+#[test]
 fn a_read_waits_for_one_page_that_is_programmed_and_no_more() {
     let mut m = machine(&design(), MIB, 4 * MIB, Fill::Block);
     m.serve(Ns(0), &page(0), false);
