@@ -14,8 +14,10 @@ mod merge;
 mod one_pass;
 mod output;
 mod partition;
+mod passes;
 mod plan;
 mod queue;
+mod report;
 mod shape;
 mod stream;
 mod target;
@@ -26,8 +28,9 @@ mod work;
 pub use error::SortError;
 pub use file::Mode;
 pub use generate::{Generate, Generated, Records, generate};
-pub use job::{Job, Partial, Phase, Report, Settings};
+pub use job::{Job, Partial, Settings};
 pub use plan::{Method, Plan, Transfers};
+pub use report::{Phase, Report};
 pub use shape::{
     Benchmark, Config, Depth, Fixed, FixedConfig, Lines, LinesConfig, Rest, Shape, Visitor,
 };
