@@ -5,7 +5,7 @@ use crate::file::{File, Mode};
 use crate::output::{Output, Writer};
 use crate::passes::Passes;
 use crate::plan::{Method, Plan, Transfers};
-use crate::queue::Queue;
+use crate::queue::{Io, Queue};
 use crate::report::{Clock, Report};
 use crate::shape::{Config, Shape, Visitor};
 use crate::stream::Extent;
@@ -51,6 +51,8 @@ pub struct Settings {
     pub threads: usize,
     /// Whether the page cache is gone past.
     pub mode: Mode,
+    /// Who carries transfers out.
+    pub io: Io,
     /// Writes into the file that is there, so that its place on the device is used again: while the sort
     /// runs, it is neither the old nor the new one.
     pub overwrite: bool,
@@ -128,9 +130,10 @@ impl Job {
         let queue = Queue::default();
         thread::scope(|scope| {
             // A few for each device that may be asked.
-            queue.start(scope, 4 + 4 * self.settings.temp.len().max(1));
+            let devices = u32::try_from(self.settings.temp.len().max(1)).unwrap_or(u32::MAX);
             let _closes = Close(&queue);
-            self.sort(shape, &queue, watch)
+            let io = queue.start(scope, self.settings.io, devices.saturating_mul(4) + 4)?;
+            self.sort(shape, (&queue, io), watch)
         })
     }
 
@@ -182,7 +185,12 @@ impl Job {
         Ok((memory, found))
     }
 
-    fn sort<S: Shape>(&self, shape: &S, queue: &Queue, watch: &Watch) -> Result<Report, SortError> {
+    fn sort<S: Shape>(
+        &self,
+        shape: &S,
+        (queue, io): (&Queue, Io),
+        watch: &Watch,
+    ) -> Result<Report, SortError> {
         let mut clock = Clock::start(queue);
         let cores = || thread::available_parallelism().map_or(1, usize::from);
         let threads = if self.settings.threads == 0 { cores() } else { self.settings.threads };
@@ -233,6 +241,7 @@ impl Job {
             large_buckets: moved.large_buckets,
             partial_bytes: partial.iter().map(|rest| rest.len).sum(),
             direct,
+            io,
             phases: clock.phases,
         })
     }

@@ -21,6 +21,7 @@ mod report;
 mod shape;
 mod stream;
 mod target;
+mod uring;
 mod validate;
 mod watch;
 mod work;
@@ -30,6 +31,7 @@ pub use file::Mode;
 pub use generate::{Generate, Generated, Records, generate};
 pub use job::{Job, Partial, Settings};
 pub use plan::{Method, Plan, Transfers};
+pub use queue::Io;
 pub use report::{Phase, Report};
 pub use shape::{
     Benchmark, Config, Depth, Fixed, FixedConfig, Lines, LinesConfig, Rest, Shape, Visitor,

@@ -1,7 +1,7 @@
 //! What a sort did, phase by phase.
 
 use crate::plan::Plan;
-use crate::queue::Queue;
+use crate::queue::{Io, Queue};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::sync::atomic::Ordering;
@@ -43,6 +43,8 @@ pub struct Report {
     pub partial_bytes: u64,
     /// Whether input, temporary files and output went past the page cache.
     pub direct: bool,
+    /// Who carried transfers out; never `auto`.
+    pub io: Io,
     /// In order.
     pub phases: Vec<Phase>,
 }

@@ -1,6 +1,6 @@
 //! Sorted files against a model, for each kind of input, way and memory.
 
-use gordon_sort::{Benchmark, Job, Method, Partial, Report, Settings, SortError, Watch};
+use gordon_sort::{Benchmark, Io, Job, Method, Partial, Report, Settings, SortError, Watch};
 use gordon_units::Bytes;
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -74,6 +74,24 @@ fn run(job: &Job) -> Result<Report, SortError> {
     job.run(&Watch::default())
 }
 
+/// Who carries transfers out here: not every system lets us use io_uring.
+fn ios() -> Vec<Io> {
+    let folder = TempDir::new().expect("a folder");
+    fs::write(folder.path().join("in"), records(Keys::Uniform, 10, 1)).expect("written");
+    let mut first = job(folder.path(), &["in"], Method::Auto, 1 << 20);
+    first.settings.io = Io::Uring;
+    match run(&first) {
+        Ok(report) => {
+            assert_eq!(report.io, Io::Uring);
+            vec![Io::Threads, Io::Uring]
+        }
+        Err(error) => {
+            assert!(error.to_string().contains("io_uring"), "{error}");
+            vec![Io::Threads]
+        }
+    }
+}
+
 /// What lies in a folder.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
@@ -86,18 +104,21 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[test]
 fn every_input_in_every_way_is_sorted_and_stable() {
-    let folder = TempDir::new().expect("a folder");
+    let (folder, ios) = (TempDir::new().expect("a folder"), ios());
     for keys in KEYS {
         let bytes = records(keys, 40_000, 1);
         fs::write(folder.path().join("in"), &bytes).expect("written");
         let expected = model(&bytes);
-        for method in METHODS {
+        for (method, &io) in
+            METHODS.iter().flat_map(|&method| ios.iter().map(move |io| (method, io)))
+        {
             for memory in [1 << 20, 3 << 20, 64 << 20] {
-                let job = job(folder.path(), &["in"], method, memory);
-                let what = format!("{keys:?} {method:?} {memory}");
+                let mut job = job(folder.path(), &["in"], method, memory);
+                job.settings.io = io;
+                let what = format!("{keys:?} {method:?} {memory} {io:?}");
                 match run(&job) {
                     Ok(report) => {
-                        assert_eq!(report.records, 40_000, "{what}");
+                        assert_eq!((report.records, report.io), (40_000, io), "{what}");
                         assert!(fs::read(&job.output).expect("an output") == expected, "{what}");
                         let auto =
                             if memory > 8 << 20 { Method::OnePass } else { Method::Distribute };
@@ -133,6 +154,7 @@ proptest! {
         seed in 0u64..1000,
         buffered: bool,
         overwrite: bool,
+        io in prop::sample::select(ios()),
     ) {
         let folder = TempDir::new().expect("a folder");
         let (mut all, mut inputs) = (Vec::new(), Vec::new());
@@ -154,6 +176,7 @@ proptest! {
         job.settings.transfers.temp = size(sizes[2]);
         job.settings.overwrite = overwrite;
         job.settings.seed = seed;
+        job.settings.io = io;
         if buffered {
             job.settings.mode = gordon_sort::Mode::Buffered;
         }
@@ -233,8 +256,12 @@ fn a_stop_leaves_nothing() {
     let folder = TempDir::new().expect("a folder");
     fs::write(folder.path().join("in"), records(Keys::Uniform, 50_000, 1)).expect("written");
     fs::write(folder.path().join("out"), "the old one").expect("written");
-    for method in [Method::OnePass, Method::Distribute, Method::Merge] {
-        let job = job(folder.path(), &["in"], method, 32 << 20);
+    for (method, io) in [Method::OnePass, Method::Distribute, Method::Merge]
+        .into_iter()
+        .flat_map(|method| ios().into_iter().map(move |io| (method, io)))
+    {
+        let mut job = job(folder.path(), &["in"], method, 32 << 20);
+        job.settings.io = io;
         let watch = Watch::default();
         watch.stop.store(true, std::sync::atomic::Ordering::Relaxed);
         let error = job.run(&watch).expect_err("stopped");

@@ -93,6 +93,12 @@ def _transfer(what: str, of: str) -> options.Decorator:
 )
 @click.option("--buffered", is_flag=True, help="I/O through the page cache.")
 @click.option(
+    "--io",
+    type=click.Choice(["auto", "uring", "threads"]),
+    help="Transfers by io_uring, or by threads that wait for one each. auto: io_uring where the "
+    "system has it and lets us.  [default: auto]",
+)
+@click.option(
     "--overwrite",
     is_flag=True,
     help="Write into the output that is there: its place on the device is used again, and an "

@@ -13,6 +13,8 @@ METHODS = {
     "merge": "by merging",
 }
 
+IO = {"uring": "io_uring", "threads": "threads"}
+
 
 def show(console: Output, report: Json) -> None:
     """How it was sorted, a line for each phase, and what that comes to."""
@@ -38,6 +40,7 @@ def _about(report: Json) -> list[str]:
     if report["large_buckets"]:
         how += f", {report['large_buckets']} buckets merged that did not fit"
     way = "direct I/O" if report["direct"] else "I/O through the page cache"
+    way += f" by {IO[report['io']]}"
     return [f"{what}: {how}; {plan['threads']} threads, {way}; all values are measured"]
 
 

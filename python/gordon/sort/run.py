@@ -15,6 +15,8 @@ from gordon.runs import Path, Progress, dealt
 
 #: How records come to their places.
 METHODS = ("auto", "one-pass", "distribute", "merge")
+#: Who carries transfers out.
+IO = ("auto", "uring", "threads")
 #: What becomes of a part of a record at the end of a file.
 PARTIAL = ("refuse", "keep", "drop")
 
@@ -41,6 +43,8 @@ class How:
     """Threads that sort; 0 for one a core."""
     buffered: bool = False
     """I/O goes through the page cache."""
+    io: str = "auto"
+    """Who carries transfers out: one of `IO`."""
     overwrite: bool = False
     """An output that exists is written to in its place on the device."""
     partial_last: str = "refuse"

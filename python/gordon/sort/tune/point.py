@@ -20,6 +20,7 @@ class Point:
     temp_transfer: int | None = None
     threads: int = 0
     buffered: bool = False
+    io: str = "auto"
     overwrite: bool = False
     folders: int | None = None
     """Of the folders of temporary files, the first so many; None: all."""
@@ -31,7 +32,7 @@ class Point:
             size = getattr(self, name)
             if size is not None:
                 found[name] = f"{size}B"
-        found |= {"buffered": self.buffered, "overwrite": self.overwrite}
+        found |= {"buffered": self.buffered, "io": self.io, "overwrite": self.overwrite}
         if temp:
             found["temp"] = temp[: self.folders]
         return found
@@ -52,7 +53,7 @@ class Point:
                 told.append(f"{name} {binary(value)}")
             elif value is True:
                 told.append(name)
-            elif field.name == "method":
+            elif field.name in ("method", "io"):
                 told.append(value)
             else:
                 told.append(f"{value} {name}")
@@ -73,6 +74,7 @@ def toml(point: Point, temp: tuple[str, ...], memory: str | None, head: list[str
     lines.append(f"method = {quoted(point.method)}")
     lines.append(f"threads = {point.threads}")
     lines.append(f'mode = "{"buffered" if point.buffered else "direct"}"')
+    lines.append(f"io = {quoted(point.io)}")
     lines.append(f"overwrite = {str(point.overwrite).lower()}")
     sizes = [(name, getattr(point, name)) for name in sorted(TRANSFERS)]
     if any(size is not None for _, size in sizes):

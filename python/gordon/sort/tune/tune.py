@@ -161,6 +161,7 @@ def _space(memory: int, folders: int, may_overwrite: bool) -> Space:
         methods=["one-pass", "distribute", "merge"],
         most_transfer=memory // 4,
         threads=sorted({1, max(1, cores // 2), cores, 2 * cores}),
+        io=["threads", "uring"],
         folders=list(range(1, folders)),
         may_overwrite=may_overwrite,
     )
