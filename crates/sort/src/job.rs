@@ -2,6 +2,7 @@
 
 use crate::SortError;
 use crate::file::{File, Mode};
+use crate::incore::InCore;
 use crate::output::{Output, Writer};
 use crate::passes::Passes;
 use crate::plan::{Method, Plan, Transfers};
@@ -45,6 +46,8 @@ pub struct Settings {
     pub temp: Vec<PathBuf>,
     /// How records come to their places.
     pub method: Method,
+    /// How those in memory are put in order.
+    pub in_core: InCore,
     /// Sizes of transfers.
     pub transfers: Transfers,
     /// Threads that sort; 0 for one a core.
@@ -172,7 +175,10 @@ impl Job {
         let bytes: u64 = extents.iter().map(|extent| extent.len).sum();
         let Settings { method, ref transfers, .. } = self.settings;
         let of = (bytes, extents.len());
-        let plan = |method| Plan::new(method, of, record, memory, work.threads, transfers);
+        let plan = |method| {
+            let found = Plan::new(method, of, record, memory, work.threads, transfers)?;
+            Ok(Plan { in_core: work.in_core, ..found })
+        };
         let mut found = plan(method)?;
         let is_open = method == Method::Auto && !work.shape.is_whole();
         if is_open && found.method == Method::Distribute {
@@ -196,7 +202,8 @@ impl Job {
         let threads = if self.settings.threads == 0 { cores() } else { self.settings.threads };
         let (extents, partial) = self.extents(shape)?;
         let away = &AtomicU64::new(0);
-        let work = &Work { shape, queue, watch, threads, seed: self.settings.seed, away };
+        let Settings { seed, in_core, .. } = self.settings;
+        let work = &Work { shape, queue, watch, threads, seed, in_core, away };
         let bytes: u64 = extents.iter().map(|extent| extent.len).sum();
         let (shape, sample, record) = work.sample(&extents)?;
         let work = &Work { shape: &shape, ..*work };

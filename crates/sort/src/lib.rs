@@ -4,6 +4,7 @@
 
 mod blocks;
 mod distribute;
+mod entries;
 mod error;
 mod file;
 mod generate;
@@ -29,6 +30,7 @@ mod work;
 pub use error::SortError;
 pub use file::Mode;
 pub use generate::{Generate, Generated, Records, generate};
+pub use incore::InCore;
 pub use job::{Job, Partial, Settings};
 pub use plan::{Method, Plan, Transfers};
 pub use queue::Io;

@@ -2,7 +2,9 @@
 
 use crate::SortError;
 use crate::distribute::{self, Bucket, Space};
+use crate::entries::Room;
 use crate::file::File;
+use crate::incore::{Keys, ranges};
 use crate::merge::{self, Limits};
 use crate::one_pass::Loaded;
 use crate::output::{Emitter, Output, Writer};
@@ -81,10 +83,14 @@ impl<S: Shape> Passes<'_, S> {
         let Self { work, plan, output, .. } = *self;
         // All of it.
         let records = plan.load.0 as f64 / record;
-        let partition = Partition::new(sample, crate::incore::ranges(records as u64));
-        let loaded = Loaded::read(work, &mut stream, &partition, u64::MAX)?;
+        let partition = &Partition::new(sample, ranges(records as u64));
+        let keys = &Keys { shape: work.shape, partition, in_core: work.in_core };
+        let mut room = Room::default();
+        // A sample's mean is not the mean.
+        room.fit((records * 1.01) as usize);
+        let loaded = Loaded::read(work, &mut stream, keys, u64::MAX, &room.share())?;
         clock.end("read");
-        loaded.emit(work, &partition, (output, 0), plan.output_transfer.0)?;
+        loaded.emit(work, keys, (output, 0), plan.output_transfer.0)?;
         let (bytes, records) = (loaded.bytes(), loaded.records());
         Ok(Moved { bytes, records, passes: 1, temp_bytes: 0, large_buckets: 0 })
     }

@@ -1,6 +1,8 @@
 //! Sorted files against a model, for each kind of input, way and memory.
 
-use gordon_sort::{Benchmark, Io, Job, Method, Partial, Report, Settings, SortError, Watch};
+use gordon_sort::{
+    Benchmark, InCore, Io, Job, Method, Partial, Report, Settings, SortError, Watch,
+};
 use gordon_units::Bytes;
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -28,6 +30,7 @@ enum Keys {
 
 const KEYS: [Keys; 7] =
     [Keys::Uniform, Keys::Equal, Keys::Few, Keys::Sorted, Keys::Reversed, Keys::Skewed, Keys::Late];
+const IN_CORE: [InCore; 2] = [InCore::Radix, InCore::Merge];
 const METHODS: [Method; 4] = [Method::Auto, Method::OnePass, Method::Distribute, Method::Merge];
 
 /// So many records; the rest of each says where it was.
@@ -112,10 +115,11 @@ fn every_input_in_every_way_is_sorted_and_stable() {
         for (method, &io) in
             METHODS.iter().flat_map(|&method| ios.iter().map(move |io| (method, io)))
         {
-            for memory in [1 << 20, 3 << 20, 64 << 20] {
+            let memories = [1 << 20, 3 << 20, 64 << 20].into_iter();
+            for (memory, in_core) in memories.flat_map(|memory| IN_CORE.map(|how| (memory, how))) {
                 let mut job = job(folder.path(), &["in"], method, memory);
-                job.settings.io = io;
-                let what = format!("{keys:?} {method:?} {memory} {io:?}");
+                (job.settings.io, job.settings.in_core) = (io, in_core);
+                let what = format!("{keys:?} {method:?} {memory} {io:?} {in_core:?}");
                 match run(&job) {
                     Ok(report) => {
                         assert_eq!((report.records, report.io), (40_000, io), "{what}");
@@ -124,6 +128,7 @@ fn every_input_in_every_way_is_sorted_and_stable() {
                             if memory > 8 << 20 { Method::OnePass } else { Method::Distribute };
                         let used = if method == Method::Auto { auto } else { method };
                         assert_eq!(report.plan.method, used, "{what}");
+                        assert_eq!(report.plan.in_core, in_core, "{what}");
                         assert_eq!(report.passes > 1, used != Method::OnePass, "{what}");
                     }
                     Err(SortError::Impossible { why, .. }) => {
@@ -155,6 +160,7 @@ proptest! {
         buffered: bool,
         overwrite: bool,
         io in prop::sample::select(ios()),
+        in_core in prop::sample::select(&IN_CORE[..]),
     ) {
         let folder = TempDir::new().expect("a folder");
         let (mut all, mut inputs) = (Vec::new(), Vec::new());
@@ -176,7 +182,7 @@ proptest! {
         job.settings.transfers.temp = size(sizes[2]);
         job.settings.overwrite = overwrite;
         job.settings.seed = seed;
-        job.settings.io = io;
+        (job.settings.io, job.settings.in_core) = (io, in_core);
         if buffered {
             job.settings.mode = gordon_sort::Mode::Buffered;
         }

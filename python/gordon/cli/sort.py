@@ -80,6 +80,12 @@ def _transfer(what: str, of: str) -> options.Decorator:
     "auto: the first that fits.  [default: auto]",
 )
 @click.option(
+    "--in-core",
+    type=click.Choice(["radix", "merge"]),
+    help="Records in memory: keys scattered by ranges and each range sorted; or sorted as they "
+    "come, and merged.  [default: radix]",
+)
+@click.option(
     "--preset",
     metavar="NAME",
     help="Sizes of transfers that the JouleSort paper found best on one of its systems: 1B, 2, "

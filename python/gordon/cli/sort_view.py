@@ -35,6 +35,8 @@ def _about(report: Json) -> list[str]:
     how = METHODS[plan["method"]]
     if plan["method"] == "distribute":
         how += f" to {plan['buckets']} buckets"
+    if plan["in_core"] == "merge":
+        how += ", in memory by merging"
     if report["passes"] > 1:
         how += f", {report['passes']} passes, {short(report['temp_bytes'], 'B')} of temporary files"
     if report["large_buckets"]:

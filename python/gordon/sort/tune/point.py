@@ -14,6 +14,7 @@ class Point:
     """What is searched. Without any value: what a sort does when nothing is said."""
 
     method: str = "auto"
+    in_core: str = "radix"
     input_transfer: int | None = None
     """Bytes; None: chosen by memory. So are the next two."""
     output_transfer: int | None = None
@@ -27,7 +28,11 @@ class Point:
 
     def options(self, temp: tuple[str, ...]) -> dict[str, Any]:
         """Those of `gordon.sort.run`."""
-        found: dict[str, Any] = {"method": self.method, "threads": self.threads}
+        found: dict[str, Any] = {
+            "method": self.method,
+            "in_core": self.in_core,
+            "threads": self.threads,
+        }
         for name in TRANSFERS:
             size = getattr(self, name)
             if size is not None:
@@ -53,6 +58,8 @@ class Point:
                 told.append(f"{name} {binary(value)}")
             elif value is True:
                 told.append(name)
+            elif field.name == "in_core":
+                told.append(f"in core {value}")
             elif field.name in ("method", "io"):
                 told.append(value)
             else:
@@ -72,6 +79,7 @@ def toml(point: Point, temp: tuple[str, ...], memory: str | None, head: list[str
     if temp:
         lines.append(f"temp = [{', '.join(quoted(one) for one in temp[: point.folders])}]")
     lines.append(f"method = {quoted(point.method)}")
+    lines.append(f"in_core = {quoted(point.in_core)}")
     lines.append(f"threads = {point.threads}")
     lines.append(f'mode = "{"buffered" if point.buffered else "direct"}"')
     lines.append(f"io = {quoted(point.io)}")
