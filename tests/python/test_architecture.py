@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ARROWS: dict[str, set[str]] = {
     "units": set(),
     "pages": set(),
+    "ring": set(),
     "des": {"units"},
     "nand": {"units"},
     "ftl": {"nand", "units"},
@@ -23,9 +24,9 @@ ARROWS: dict[str, set[str]] = {
     "replay": {"cache", "device", "ftl", "nand", "trace", "units"},
     "cluster": {"device", "replay", "sort", "trace", "units"},
     "io": {"units"},
-    "store": {"ftl", "nand", "units"},
+    "store": {"ftl", "nand", "ring", "units"},
     "nbd": {"device", "nand", "store", "units"},
-    "sort": {"pages", "units"},
+    "sort": {"pages", "ring", "units"},
     "testkit": {"ftl", "nand", "units"},
     "py": {"cluster", "device", "io", "nbd", "replay", "sort", "store", "trace", "units"},
 }

@@ -49,6 +49,8 @@ def ordered(path: str, record: int = 100, key: slice = slice(10)) -> bytes:
         (("--memory", "2MiB", "--method", "merge"), "merge"),
         (("--memory", "3MB", "--temp", "a,b", "--threads", "3"), "distribute"),
         (("--memory", "3MB", "--buffered"), "distribute"),
+        (("--memory", "2MiB", "--in-core", "merge"), "distribute"),
+        (("--in-core", "merge"), "one-pass"),
         (("--preset", "3B", "--memory", "64MiB"), "one-pass"),
     ],
 )
@@ -63,6 +65,9 @@ def test_records_of_the_benchmark(
     assert Path("out").read_bytes() == ordered("in")
     report = json.loads(Path("out.json").read_text())
     assert report["plan"]["method"] == method
+    in_core = "merge" if "--in-core" in options else "radix"
+    assert report["plan"]["in_core"] == in_core
+    assert ("in memory by merging" in ran.out) == (in_core == "merge")
     assert report["kind"] == "measured"
     assert report["records"] == RECORDS
     assert report["bytes"] == made["bytes"] == RECORDS * 100

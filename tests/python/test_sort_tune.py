@@ -49,7 +49,9 @@ class Device:
             starts=[Point(input_transfer=1 << 20, output_transfer=4 << 20)],
             methods=["one-pass", "distribute", "merge"],
             most_transfer=1 << 26,
+            in_core=["radix", "merge"],
             threads=[1, 2],
+            io=["threads", "uring"],
             folders=[1],
         )
         return Search(
@@ -104,6 +106,23 @@ def test_a_gain_beyond_the_noise_is_found_within_it() -> None:
     assert search.best.buffered
     assert gain["beyond_noise"]
     assert gain["gain"] == pytest.approx(0.5, abs=4 * gain["deviation"])
+
+
+def test_who_carries_transfers_out_is_searched() -> None:
+    device = Device(lambda point: 10.0 if point.io == "uring" else 12.0, noise=0.01)
+    search = device.search()
+    search.run()
+    assert search.best == Point(io="uring")
+    assert search.best.label() == "uring"
+    assert search.gain()["beyond_noise"]
+
+
+def test_the_order_in_memory_is_searched() -> None:
+    device = Device(lambda point: 10.0 if point.in_core == "merge" else 12.0, noise=0.01)
+    search = device.search()
+    search.run()
+    assert search.best == Point(in_core="merge")
+    assert search.best.label() == "in core merge"
 
 
 def test_the_same_seed_asks_the_same_and_another_in_another_order() -> None:
@@ -177,12 +196,14 @@ def test_the_file_of_settings_is_read_back(tmp_path: Path) -> None:
     point = Point(method="merge", output_transfer=1 << 21, temp_transfer=3 << 10, threads=2)
     odd = 'a "b" \\c\td'
     path = tmp_path / "tuned.toml"
-    path.write_text(toml(point.to(buffered=True, folders=1), (odd, "y"), "2GB", ["first", ""]))
+    point = point.to(buffered=True, io="uring", in_core="merge", folders=1)
+    path.write_text(toml(point, (odd, "y"), "2GB", ["first"]))
     read = settings(path, {})
     assert read["transfers"] == {"input": None, "output": "2MiB", "temp": "3KiB"}
     assert read["temp"] == [odd]
     assert (read["method"], read["mode"], read["threads"]) == ("merge", "buffered", 2)
     assert read["memory"] == "2GB"
+    assert (read["io"], read["in_core"]) == ("uring", "merge")
 
 
 def test_energy_is_what_a_meter_says(tmp_path: Path) -> None:

@@ -2,15 +2,16 @@
 //! in pieces; then one bucket after the other is read, sorted and written.
 
 use crate::SortError;
+use crate::entries::Room;
 use crate::file::File;
-use crate::incore::{Entries, MOST_CHUNKS, Scratch};
+use crate::incore::MOST_CHUNKS;
 use crate::memory::{Buffer, PAGE};
 use crate::output::{Output, Writer};
 use crate::partition::Partition;
 use crate::queue::{Op, Request};
 use crate::shape::Shape;
 use crate::stream::{Chunk, Stream};
-use crate::work::{Work, weight};
+use crate::work::{Bench, Work, weight};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -248,14 +249,18 @@ pub fn gather<S: Shape>(
     let (spare, budget) = (Spare::default(), Budget::new(most));
     let work = Work { threads: workers, ..*work };
     work.on_all(|failed| {
-        let (mut scratch, mut entries) = (Scratch::default(), Entries::default());
+        let mut bench = Bench::default();
         while let Some(&(blocks, bucket, at)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
             failed.check(work.watch)?;
             budget.with(blocks.iter().map(|block| block.len).sum(), || {
                 let chunks = read(&work, blocks, room, &spare)?;
                 let to = (output, at);
-                work.sort_batch(&chunks, bucket.records, to, &mut scratch, &mut entries)?;
+                work.sort_batch(&chunks, bucket.records, to, &mut bench)?;
                 spare.give_back(chunks);
+                if bucket.bytes > most / workers as u64 {
+                    // It took what is the others'.
+                    bench.room = Room::default();
+                }
                 Ok::<_, SortError>(())
             })?;
         }

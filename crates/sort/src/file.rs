@@ -3,6 +3,7 @@
 use crate::SortError;
 use crate::memory::PAGE;
 use crate::target::{existing, remove_of_dead};
+use gordon_ring::Op;
 use rustix::fs::{FallocateFlags, FlockOperation, OFlags, SeekFrom};
 use rustix::io::Errno;
 use schemars::JsonSchema;
@@ -11,6 +12,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{Error, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Whether the page cache is gone past.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,12 +28,28 @@ pub enum Mode {
 /// What the name of a temporary file starts with, while it has one.
 const SCRATCH: &str = ".gordon-sort-";
 
-/// A file, and a second way to it for parts that are not whole blocks.
+/// A file of the system, and a second way to it for parts that are not whole blocks.
+#[derive(Debug)]
+struct Part {
+    path: PathBuf,
+    cached: Arc<fs::File>,
+    direct: Option<Arc<fs::File>>,
+}
+
+/// A file; or one that is striped over several, unit n in file n mod their count.
 #[derive(Debug)]
 pub struct File {
-    path: PathBuf,
-    cached: fs::File,
-    direct: Option<fs::File>,
+    parts: Vec<Arc<Part>>,
+    /// Bytes of a unit.
+    unit: u64,
+}
+
+/// Where a transfer goes to, and how much of it.
+pub struct Way<'a> {
+    part: &'a Part,
+    pub file: &'a Arc<fs::File>,
+    pub offset: u64,
+    pub len: usize,
 }
 
 impl File {
@@ -47,19 +65,19 @@ impl File {
             ));
         }
         let mut options = OpenOptions::new();
-        Self::with(path, mode, options.read(true))
+        Part::with(path, mode, options.read(true)).map(Self::of)
     }
 
     /// Makes one that must not be there yet, to be read and written by us alone.
     pub fn create(path: &Path, mode: Mode) -> Result<Self, SortError> {
         let mut options = OpenOptions::new();
         let made =
-            Self::with(path, Mode::Buffered, options.read(true).write(true).create_new(true));
-        let mut file = made?;
+            Part::with(path, Mode::Buffered, options.read(true).write(true).create_new(true));
+        let mut part = made?;
         // Where files cannot be locked, the number of the process has to do.
-        let _ = rustix::fs::flock(&file.cached, FlockOperation::NonBlockingLockExclusive);
-        file.direct = direct(path, mode, OpenOptions::new().read(true).write(true))?;
-        Ok(file)
+        let _ = rustix::fs::flock(&part.cached, FlockOperation::NonBlockingLockExclusive);
+        part.direct = direct(path, mode, OpenOptions::new().read(true).write(true))?.map(Arc::new);
+        Ok(Self::of(part))
     }
 
     /// Whether nobody who made a file holds it.
@@ -73,7 +91,7 @@ impl File {
 
     /// Opens what is there, to be read and written.
     pub fn open_to_write(path: &Path, mode: Mode) -> Result<Self, SortError> {
-        Self::with(path, mode, OpenOptions::new().read(true).write(true))
+        Part::with(path, mode, OpenOptions::new().read(true).write(true)).map(Self::of)
     }
 
     /// Makes one in a folder that nobody else sees and that is gone when it is closed, however that comes.
@@ -86,35 +104,125 @@ impl File {
         Ok(file)
     }
 
-    fn with(path: &Path, mode: Mode, options: &mut OpenOptions) -> Result<Self, SortError> {
-        let cached =
-            options.open(path).map_err(|error| SortError::system(path, "open it", error))?;
-        let direct = direct(path, mode, options)?;
-        Ok(Self { path: path.into(), cached, direct })
+    fn of(part: Part) -> Self {
+        Self { parts: vec![Arc::new(part)], unit: u64::MAX }
     }
 
+    /// Bytes of it, now.
     pub fn len(&self) -> Result<u64, SortError> {
-        // Of a block device as well.
-        let end = rustix::fs::seek(&self.cached, SeekFrom::End(0));
-        end.map_err(|error| self.failed("look at it", error.into()))
+        self.parts.iter().map(|part| part.len()).sum()
     }
 
     /// Whether the page cache is gone past.
     pub fn is_direct(&self) -> bool {
-        self.direct.is_some()
+        self.parts.iter().all(|part| part.direct.is_some())
     }
 
-    /// The way for a transfer, and how much of it goes there: whole blocks go past the page cache.
-    fn way(&self, offset: u64, len: usize) -> (&fs::File, usize) {
+    /// The way for so many bytes from there on.
+    pub fn way(&self, offset: u64, len: usize) -> Way<'_> {
+        let (count, number) = (self.parts.len() as u64, offset / self.unit);
+        let (part, within) = (&*self.parts[(number % count) as usize], offset % self.unit);
+        let offset = number / count * self.unit + within;
+        let len = (self.unit - within).min(len as u64) as usize;
+        // Whole blocks go past the page cache.
         let blocks = len - len % PAGE;
-        match &self.direct {
-            Some(direct) if blocks > 0 && offset.is_multiple_of(PAGE as u64) => (direct, blocks),
-            _ => (&self.cached, len),
+        match &part.direct {
+            Some(direct) if blocks > 0 && offset.is_multiple_of(PAGE as u64) => {
+                Way { part, file: direct, offset, len: blocks }
+            }
+            _ => Way { part, file: &part.cached, offset, len },
         }
     }
 
     /// Takes the place for so many bytes, so that a full device is heard of now.
     pub fn reserve(&self, len: u64) -> Result<(), SortError> {
+        self.shares(len).try_for_each(|(part, len)| part.reserve(len))
+    }
+
+    pub fn set_len(&self, len: u64) -> Result<(), SortError> {
+        self.shares(len).try_for_each(|(part, len)| part.set_len(len))
+    }
+
+    /// How many of so many bytes lie in each part.
+    fn shares(&self, len: u64) -> impl Iterator<Item = (&Part, u64)> {
+        let row = self.unit.saturating_mul(self.parts.len() as u64);
+        let (whole, rest) = (len / row * self.unit, len % row);
+        self.parts.iter().enumerate().map(move |(n, part)| {
+            let before = self.unit.saturating_mul(n as u64);
+            (&**part, whole + rest.saturating_sub(before).min(self.unit))
+        })
+    }
+
+    /// Fills `into` from there.
+    pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), SortError> {
+        let mut done = 0;
+        while done < into.len() {
+            let way = self.way(offset + done as u64, into.len() - done);
+            let part = &mut into[done..done + way.len];
+            done += way.after(Op::Read, rustix::io::pread(way.file, part, way.offset))?;
+        }
+        Ok(())
+    }
+
+    /// Writes `bytes` there.
+    pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), SortError> {
+        let mut done = 0;
+        while done < bytes.len() {
+            let way = self.way(offset + done as u64, bytes.len() - done);
+            let part = &bytes[done..done + way.len];
+            done += way.after(Op::Write, rustix::io::pwrite(way.file, part, way.offset))?;
+        }
+        Ok(())
+    }
+
+    /// Makes what was written durable, and its length.
+    pub fn sync(&self) -> Result<(), SortError> {
+        self.parts.iter().try_for_each(|part| {
+            part.cached.sync_all().map_err(|error| part.failed("make it durable", error))
+        })
+    }
+}
+
+impl Way<'_> {
+    /// How much of a transfer that took this way was done, of what the system said of it.
+    pub fn after(&self, op: Op, moved: Result<usize, Errno>) -> Result<usize, SortError> {
+        let what = match op {
+            Op::Read => "read",
+            Op::Write => "write",
+        };
+        match moved {
+            Ok(0) if op == Op::Read => {
+                Err(SortError::Short { path: self.part.path.clone(), at: self.offset })
+            }
+            Ok(0) => Err(self.part.failed(what, ErrorKind::WriteZero.into())),
+            Ok(moved) => Ok(moved),
+            Err(Errno::INTR) => Ok(0),
+            Err(Errno::NOSPC | Errno::DQUOT) if op == Op::Write => {
+                Err(self.part.full(self.offset + self.len as u64))
+            }
+            Err(error) => {
+                let what = format!("{what} at byte {}", self.offset);
+                Err(self.part.failed(&what, error.into()))
+            }
+        }
+    }
+}
+
+impl Part {
+    fn with(path: &Path, mode: Mode, options: &mut OpenOptions) -> Result<Self, SortError> {
+        let cached =
+            options.open(path).map_err(|error| SortError::system(path, "open it", error))?;
+        let direct = direct(path, mode, options)?.map(Arc::new);
+        Ok(Self { path: path.into(), cached: Arc::new(cached), direct })
+    }
+
+    fn len(&self) -> Result<u64, SortError> {
+        // Of a block device as well.
+        let end = rustix::fs::seek(&self.cached, SeekFrom::End(0));
+        end.map_err(|error| self.failed("look at it", error.into()))
+    }
+
+    fn reserve(&self, len: u64) -> Result<(), SortError> {
         if len == 0 {
             return Ok(());
         }
@@ -126,62 +234,14 @@ impl File {
         }
     }
 
-    pub fn set_len(&self, len: u64) -> Result<(), SortError> {
+    fn set_len(&self, len: u64) -> Result<(), SortError> {
         let what = format!("make it {len} bytes long");
         self.cached.set_len(len).map_err(|error| self.failed(&what, error))
-    }
-
-    /// Fills `into` from there.
-    pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), SortError> {
-        let mut done = 0;
-        while done < into.len() {
-            let (way, len) = self.way(offset + done as u64, into.len() - done);
-            match rustix::io::pread(way, &mut into[done..done + len], offset + done as u64) {
-                Ok(0) => {
-                    let at = offset + done as u64;
-                    return Err(SortError::Short { path: self.path.clone(), at });
-                }
-                Ok(read) => done += read,
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(self.failed_at("read", offset + done as u64, error)),
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes `bytes` there.
-    pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), SortError> {
-        let mut done = 0;
-        while done < bytes.len() {
-            let (way, len) = self.way(offset + done as u64, bytes.len() - done);
-            match rustix::io::pwrite(way, &bytes[done..done + len], offset + done as u64) {
-                Ok(0) => {
-                    return Err(self.failed("write", ErrorKind::WriteZero.into()));
-                }
-                Ok(written) => done += written,
-                Err(Errno::INTR) => {}
-                Err(Errno::NOSPC | Errno::DQUOT) => {
-                    return Err(self.full(offset + bytes.len() as u64));
-                }
-                Err(error) => return Err(self.failed_at("write", offset + done as u64, error)),
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes what was written durable, and its length.
-    pub fn sync(&self) -> Result<(), SortError> {
-        self.cached.sync_all().map_err(|error| self.failed("make it durable", error))
     }
 
     #[cold]
     fn failed(&self, what: &str, error: Error) -> SortError {
         SortError::system(&self.path, what, error)
-    }
-
-    #[cold]
-    fn failed_at(&self, what: &str, offset: u64, error: Errno) -> SortError {
-        self.failed(&format!("{what} at byte {offset}"), error.into())
     }
 
     #[cold]

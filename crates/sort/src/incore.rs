@@ -1,18 +1,34 @@
 //! Records in memory, put in order.
 //!
-//! What is moved is not records but entries of 128 bits: the start of the key and the place of the
-//! record. Entries are scattered by ranges of keys that fit a processor's cache, each range is sorted
-//! there, and its records are gathered straight into what is written. The place is part of the entry,
-//! so that equal keys stay in the order in which they came.
+//! What is moved is not records but [entries](crate::entries). By radix, those of a chunk are scattered by
+//! ranges of keys that fit a processor's cache, and each range is sorted there. By merging, as many as fit
+//! the cache are sorted as they come, and a range is what all these runs have of it, merged. Then a range's
+//! records are gathered straight into what is written. The place is part of the entry, so that equal keys
+//! stay in the order in which they came.
 
 use crate::SortError;
+use crate::entries::{Entries, Held, Share};
 use crate::output::Emitter;
 use crate::partition::Partition;
 use crate::shape::{Depth, PREFIX_BITS, Rest, Shape};
 use crate::stream::Chunk;
 use crate::work::weight;
 use gordon_pages::want_soon;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
+
+/// How entries are put in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InCore {
+    /// Scattered by ranges of keys, then each range is sorted: what most keys take least for.
+    #[default]
+    Radix,
+    /// Sorted by comparing as they come, as many as fit a cache, then merged: more of it goes on while the
+    /// device is read, and how keys are spread changes nothing.
+    Merge,
+}
 
 /// Bits of an entry that say where in a chunk the record starts.
 const START_BITS: u32 = 32;
@@ -20,9 +36,6 @@ const START_BITS: u32 = 32;
 const CHUNK_BITS: u32 = u128::BITS - PREFIX_BITS - START_BITS;
 /// Chunks that can be sorted together.
 pub const MOST_CHUNKS: usize = 1 << CHUNK_BITS;
-/// Bytes of an entry.
-pub const ENTRY: usize = size_of::<u128>();
-
 /// Bytes of a chunk's tables for a range.
 pub const TABLE: usize = size_of::<u32>() + size_of::<u64>();
 
@@ -33,12 +46,14 @@ const RANGE: u64 = 4096;
 const MOST_RANGES: u64 = 4096;
 /// Records asked for before they are gathered: what a core has under way at a time.
 const AHEAD: usize = 16;
+/// Bytes asked for before their keys are looked at.
+const SOON: usize = 3072;
+/// Entries of a run: 1 MiB, of which a core's cache has two or more.
+const RUN: usize = 1 << 16;
 
 /// Prefixes taken from a key one after the other before whole keys are compared: what repeats longer than
 /// that is compared as memory is.
 const DEEPEST: u32 = 64;
-/// Entries of a cell: as many as are sorted by insertion.
-const CELL: usize = 8;
 /// So few are compared at once.
 const FEW: usize = 4;
 
@@ -48,10 +63,17 @@ pub fn ranges(records: u64) -> usize {
     (records / RANGE).clamp(1, MOST_RANGES) as usize
 }
 
-/// The entries of a chunk by their ranges.
-pub struct Keyed {
-    entries: Vec<u128>,
-    /// Where each range starts; one more at the end.
+/// What makes entries of records.
+pub struct Keys<'a, S> {
+    pub shape: &'a S,
+    pub partition: &'a Partition,
+    pub in_core: InCore,
+}
+
+/// The entries of a chunk, each run of them by their ranges.
+pub struct Keyed<'r> {
+    entries: Held<'r>,
+    /// Of each run, where each range starts; one more at its end.
     starts: Vec<u32>,
     /// Bytes of the records of each range.
     bytes: Vec<u64>,
@@ -66,48 +88,69 @@ pub struct Scratch {
     ranges: Vec<u16>,
 }
 
-impl Keyed {
+impl<S: Shape> Keys<'_, S> {
     /// The entries of chunk `number`.
-    pub fn new<S: Shape>(
-        shape: &S,
+    pub fn of<'r>(
+        &self,
         chunk: &Chunk,
         number: usize,
-        partition: &Partition,
         scratch: &mut Scratch,
-    ) -> Self {
+        share: &Share<'r>,
+    ) -> Keyed<'r> {
+        let Self { shape, partition, in_core } = *self;
         let all = chunk.bytes();
         let place = (number as u128) << START_BITS;
-        let mut starts = vec![0u32; partition.len() + 1];
         let mut bytes = vec![0u64; partition.len()];
         scratch.entries.clear();
         scratch.ranges.clear();
         let (mut start, mut sum) = (chunk.start, 0u64);
         while start < all.len() {
             let end = shape.end(all, start);
+            want_soon(all.get(start + SOON..).unwrap_or_default());
             let prefix = shape.prefix(&all[start..end]);
             let range = partition.of(prefix);
             scratch.entries.push(prefix << (u128::BITS - PREFIX_BITS) | place | start as u128);
             // Ranges are fewer.
             scratch.ranges.push(range as u16);
             sum = sum.wrapping_add(weight(prefix));
-            starts[range] += 1;
             bytes[range] += (end - start) as u64;
             start = end;
         }
-        let mut at = 0;
-        for start in &mut starts {
-            at += std::mem::replace(start, at);
+        let count = scratch.entries.len();
+        let run = if in_core == InCore::Merge { RUN } else { count.max(1) };
+        let mut entries = share.take(count);
+        let mut starts = Vec::with_capacity((partition.len() + 1) * count.div_ceil(run));
+        let mut next = Vec::new();
+        let found = scratch.entries.chunks(run).zip(scratch.ranges.chunks(run));
+        for (at, (found, ranges)) in (0..).step_by(run).zip(found) {
+            next.clear();
+            next.resize(partition.len(), 0u32);
+            ranges.iter().for_each(|&range| next[usize::from(range)] += 1);
+            // Entries of a chunk are below 2^32.
+            let mut at = at as u32;
+            for next in &mut next {
+                starts.push(at);
+                at += std::mem::replace(next, at);
+            }
+            starts.push(at);
+            if in_core == InCore::Merge {
+                let run = &mut entries[at as usize - found.len()..at as usize];
+                run.copy_from_slice(found);
+                // Their order is that of their ranges, too.
+                run.sort_unstable();
+                continue;
+            }
+            for (&entry, &range) in found.iter().zip(ranges) {
+                let next = &mut next[usize::from(range)];
+                entries[*next as usize] = entry;
+                *next += 1;
+            }
         }
-        let mut entries = vec![0; scratch.entries.len()];
-        let mut next = starts.clone();
-        for (&entry, &range) in scratch.entries.iter().zip(&scratch.ranges) {
-            let next = &mut next[usize::from(range)];
-            entries[*next as usize] = entry;
-            *next += 1;
-        }
-        Self { entries, starts, bytes, sum }
+        Keyed { entries, starts, bytes, sum }
     }
+}
 
+impl Keyed<'_> {
     /// The weight of all their keys.
     pub fn weight(&self) -> u64 {
         self.sum
@@ -118,87 +161,28 @@ impl Keyed {
         self.entries.len()
     }
 
-    fn of(&self, range: usize) -> &[u128] {
-        &self.entries[self.starts[range] as usize..self.starts[range + 1] as usize]
-    }
-}
-
-/// Entries of a range while they are sorted; what a thread uses again from one to the next.
-#[derive(Default)]
-pub struct Entries {
-    all: Vec<u128>,
-    scattered: Vec<u128>,
-    starts: Vec<u32>,
-}
-
-impl Entries {
-    /// Sorts them: scatters them over cells of equal width, of which each holds a few where keys are spread
-    /// evenly, and sorts each cell.
-    fn sort(&mut self) {
-        let Self { all, scattered, starts } = self;
-        let top = |entry: u128| (entry >> 64) as u64;
-        let count = all.len();
-        let (least, most) = all.iter().fold((u64::MAX, 0), |(least, most), &entry| {
-            (least.min(top(entry)), most.max(top(entry)))
-        });
-        let cells = (count / CELL).next_power_of_two();
-        let width = u64::BITS - most.saturating_sub(least).leading_zeros();
-        if count < 4 * CELL || width == 0 || u32::try_from(count).is_err() {
-            all.sort_unstable();
-            return;
-        }
-        let shift = width.saturating_sub(cells.trailing_zeros());
-        // Below the number of cells.
-        let cell = |entry: u128| ((top(entry) - least) >> shift) as usize;
-        starts.clear();
-        starts.resize(cells + 1, 0);
-        for &entry in &*all {
-            starts[cell(entry) + 1] += 1;
-        }
-        for at in 1..starts.len() {
-            starts[at] += starts[at - 1];
-        }
-        scattered.clear();
-        scattered.resize(count, 0);
-        for &entry in &*all {
-            let next = &mut starts[cell(entry)];
-            scattered[*next as usize] = entry;
-            *next += 1;
-        }
-        std::mem::swap(all, scattered);
-        // Each start is now its cell's end.
-        let mut from = 0;
-        for &end in &starts[..cells] {
-            let end = end as usize;
-            if end > from + 1 {
-                all[from..end].sort_unstable();
-            }
-            from = end;
-        }
+    /// What each run has of a range.
+    fn of(&self, range: usize) -> impl Iterator<Item = &[u128]> {
+        let runs = self.starts.chunks_exact(self.bytes.len() + 1);
+        runs.map(move |run| &self.entries[run[range] as usize..run[range + 1] as usize])
     }
 }
 
 /// Chunks and their entries, all by one partition.
 pub struct Batch<'a, S> {
-    shape: &'a S,
-    partition: &'a Partition,
+    keys: &'a Keys<'a, S>,
     bytes: Vec<&'a [u8]>,
-    keyed: &'a [Keyed],
+    keyed: &'a [Keyed<'a>],
 }
 
 impl<'a, S: Shape> Batch<'a, S> {
-    pub fn new(
-        shape: &'a S,
-        partition: &'a Partition,
-        chunks: &'a [Chunk],
-        keyed: &'a [Keyed],
-    ) -> Self {
-        Self { shape, partition, bytes: chunks.iter().map(Chunk::bytes).collect(), keyed }
+    pub fn new(keys: &'a Keys<'a, S>, chunks: &'a [Chunk], keyed: &'a [Keyed<'a>]) -> Self {
+        Self { keys, bytes: chunks.iter().map(Chunk::bytes).collect(), keyed }
     }
 
     /// How many ranges there are.
     pub fn ranges(&self) -> usize {
-        self.partition.len()
+        self.keys.partition.len()
     }
 
     /// Bytes of the records of a range.
@@ -214,26 +198,28 @@ impl<'a, S: Shape> Batch<'a, S> {
         emitter: &mut Emitter<'_, '_>,
     ) -> Result<(), SortError> {
         for range in ranges {
-            if self.shape.is_whole() && self.partition.is_single(range) {
+            if self.keys.shape.is_whole() && self.keys.partition.is_single(range) {
                 // They lie in the order in which they came; they may be all there are.
-                for keyed in self.keyed {
-                    self.gather(keyed.of(range), emitter)?;
+                for some in self.keyed.iter().flat_map(|keyed| keyed.of(range)) {
+                    self.gather(some, emitter)?;
                 }
                 continue;
             }
-            entries.all.clear();
-            self.keyed.iter().for_each(|keyed| entries.all.extend_from_slice(keyed.of(range)));
-            self.order(entries);
+            let some = self.keyed.iter().flat_map(|keyed| keyed.of(range));
+            match self.keys.in_core {
+                InCore::Radix => {
+                    entries.all.clear();
+                    some.for_each(|some| entries.all.extend_from_slice(some));
+                    entries.sort();
+                }
+                InCore::Merge => entries.merge(some),
+            }
+            if !self.keys.shape.is_whole() {
+                self.order_ties(&mut entries.all, Depth::default(), DEEPEST);
+            }
             self.gather(&entries.all, emitter)?;
         }
         Ok(())
-    }
-
-    fn order(&self, entries: &mut Entries) {
-        entries.sort();
-        if !self.shape.is_whole() {
-            self.order_ties(&mut entries.all, Depth::default(), DEEPEST);
-        }
     }
 
     /// Puts sorted entries with equal prefixes in the order of the rest of their keys.
@@ -243,7 +229,7 @@ impl<'a, S: Shape> Batch<'a, S> {
             if run.len() == 1 {
                 continue;
             }
-            match self.shape.rest(run[0] >> REST, depth) {
+            match self.keys.shape.rest(run[0] >> REST, depth) {
                 Rest::Nothing => {}
                 Rest::At(next) if more > 0 && run.len() >= FEW => {
                     for at in 0..run.len() {
@@ -252,13 +238,13 @@ impl<'a, S: Shape> Batch<'a, S> {
                             want_soon(bytes.get(start + next.bytes()..).unwrap_or_default());
                         }
                         let (bytes, start) = self.place(run[at]);
-                        let prefix = self.shape.prefix_from(bytes, start, next);
+                        let prefix = self.keys.shape.prefix_from(bytes, start, next);
                         run[at] = prefix << REST | run[at] & ((1 << REST) - 1);
                     }
                     run.sort_unstable();
                     self.order_ties(run, next, more - 1);
                 }
-                _ => run.sort_by(|&a, &b| self.shape.compare(self.record(a), self.record(b))),
+                _ => run.sort_by(|&a, &b| self.keys.shape.compare(self.record(a), self.record(b))),
             }
         }
     }
@@ -273,7 +259,7 @@ impl<'a, S: Shape> Batch<'a, S> {
     #[inline]
     fn record(&self, entry: u128) -> &'a [u8] {
         let (bytes, start) = self.place(entry);
-        &bytes[start..self.shape.end(bytes, start)]
+        &bytes[start..self.keys.shape.end(bytes, start)]
     }
 
     fn gather(&self, entries: &[u128], emitter: &mut Emitter<'_, '_>) -> Result<(), SortError> {
@@ -286,30 +272,5 @@ impl<'a, S: Shape> Batch<'a, S> {
             emitter.push(self.record(entry))?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn entries_are_sorted(
-            wide in prop::collection::vec(any::<u128>(), 0..300),
-            narrow in prop::collection::vec(0u128..50, 0..300),
-            shift in 0u32..120,
-        ) {
-            let mut entries = Entries { all: wide, ..Entries::default() };
-            entries.all.extend(narrow.iter().map(|entry| entry << shift));
-            let mut expected = entries.all.clone();
-            expected.sort_unstable();
-            entries.sort();
-            prop_assert_eq!(&entries.all, &expected);
-            // And again, with what it left.
-            entries.sort();
-            prop_assert_eq!(entries.all, expected);
-        }
     }
 }

@@ -2,20 +2,18 @@
 
 use crate::SortError;
 use crate::Watch;
-use crate::distribute::{self, Bucket, Space};
 use crate::file::{File, Mode};
-use crate::merge::{self, Limits};
-use crate::one_pass::Loaded;
-use crate::output::{Emitter, Output, Writer};
-use crate::partition::Partition;
+use crate::incore::InCore;
+use crate::output::{Output, Writer};
+use crate::passes::Passes;
 use crate::plan::{Method, Plan, Transfers};
-use crate::queue::Queue;
+use crate::queue::{Io, Queue};
+use crate::report::{Clock, Report};
 use crate::shape::{Config, Shape, Visitor};
-use crate::stream::{Extent, Stream};
+use crate::stream::Extent;
 use crate::target::Target;
 use crate::work::Work;
 use gordon_units::Bytes;
-use rustix::time::{ClockId, clock_gettime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -23,7 +21,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Instant;
 
 /// What becomes of a part of a record at the end of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -49,12 +46,16 @@ pub struct Settings {
     pub temp: Vec<PathBuf>,
     /// How records come to their places.
     pub method: Method,
+    /// How those in memory are put in order.
+    pub in_core: InCore,
     /// Sizes of transfers.
     pub transfers: Transfers,
     /// Threads that sort; 0 for one a core.
     pub threads: usize,
     /// Whether the page cache is gone past.
     pub mode: Mode,
+    /// Who carries transfers out.
+    pub io: Io,
     /// Writes into the file that is there, so that its place on the device is used again: while the sort
     /// runs, it is neither the old nor the new one.
     pub overwrite: bool,
@@ -80,46 +81,6 @@ pub struct Job {
     pub settings: Settings,
 }
 
-/// A part of a sort: what it moved, and what that cost.
-#[derive(Clone, Debug, Serialize)]
-pub struct Phase {
-    /// What was done.
-    pub name: &'static str,
-    /// Time by the clock.
-    pub seconds: f64,
-    /// Time of all processors, of the program and the system.
-    pub cpu_s: f64,
-    /// Bytes read.
-    pub bytes_read: u64,
-    /// Bytes written.
-    pub bytes_written: u64,
-}
-
-/// What a sort did. Times are measured.
-#[derive(Clone, Debug, Serialize)]
-pub struct Report {
-    /// The most memory that it was to take.
-    pub memory_bytes: u64,
-    /// What was planned.
-    pub plan: Plan,
-    /// Bytes of records sorted.
-    pub bytes: u64,
-    /// How many records that is.
-    pub records: u64,
-    /// How often each byte was written, temporary files and output.
-    pub passes: u32,
-    /// Bytes that temporary files took.
-    pub temp_bytes: u64,
-    /// Buckets that did not fit in memory and were merged.
-    pub large_buckets: usize,
-    /// Bytes of parts of records, kept or left out.
-    pub partial_bytes: u64,
-    /// Whether input, temporary files and output went past the page cache.
-    pub direct: bool,
-    /// In order.
-    pub phases: Vec<Phase>,
-}
-
 /// A job, once it is known what a record is.
 struct Run<'a>(&'a Job, &'a Watch);
 
@@ -137,43 +98,6 @@ struct Close<'a>(&'a Queue);
 impl Drop for Close<'_> {
     fn drop(&mut self) {
         self.0.close();
-    }
-}
-
-/// Times phases.
-struct Clock<'a> {
-    queue: &'a Queue,
-    at: Instant,
-    cpu: f64,
-    read: u64,
-    written: u64,
-    phases: Vec<Phase>,
-}
-
-/// Seconds that all processors spent on this process.
-fn cpu() -> f64 {
-    let spent = clock_gettime(ClockId::ProcessCPUTime);
-    spent.tv_sec as f64 + spent.tv_nsec as f64 / 1e9
-}
-
-impl<'a> Clock<'a> {
-    fn start(queue: &'a Queue) -> Self {
-        Self { queue, at: Instant::now(), cpu: cpu(), read: 0, written: 0, phases: Vec::new() }
-    }
-
-    /// A phase ends, the next begins.
-    fn end(&mut self, name: &'static str) {
-        let (at, cpu) = (Instant::now(), cpu());
-        let [read, written] =
-            [&self.queue.read, &self.queue.written].map(|n| n.load(Ordering::Relaxed));
-        self.phases.push(Phase {
-            name,
-            seconds: (at - self.at).as_secs_f64(),
-            cpu_s: cpu - self.cpu,
-            bytes_read: read - self.read,
-            bytes_written: written - self.written,
-        });
-        (self.at, self.cpu, self.read, self.written) = (at, cpu, read, written);
     }
 }
 
@@ -209,9 +133,10 @@ impl Job {
         let queue = Queue::default();
         thread::scope(|scope| {
             // A few for each device that may be asked.
-            queue.start(scope, 4 + 4 * self.settings.temp.len().max(1));
+            let devices = u32::try_from(self.settings.temp.len().max(1)).unwrap_or(u32::MAX);
             let _closes = Close(&queue);
-            self.sort(shape, &queue, watch)
+            let io = queue.start(scope, self.settings.io, devices.saturating_mul(4) + 4)?;
+            self.sort(shape, (&queue, io), watch)
         })
     }
 
@@ -239,29 +164,50 @@ impl Job {
         Ok((extents, partial))
     }
 
-    fn sort<S: Shape>(&self, shape: &S, queue: &Queue, watch: &Watch) -> Result<Report, SortError> {
+    /// How it is to be sorted, within what memory.
+    fn plan<S: Shape>(
+        &self,
+        work: &Work<'_, S>,
+        extents: &[Extent],
+        (sample, record): (&[u128], f64),
+    ) -> Result<(u64, Plan), SortError> {
+        let memory = self.settings.memory.map_or_else(available, |memory| Ok(memory.0))?;
+        let bytes: u64 = extents.iter().map(|extent| extent.len).sum();
+        let Settings { method, ref transfers, .. } = self.settings;
+        let of = (bytes, extents.len());
+        let plan = |method| {
+            let found = Plan::new(method, of, record, memory, work.threads, transfers)?;
+            Ok(Plan { in_core: work.in_core, ..found })
+        };
+        let mut found = plan(method)?;
+        let is_open = method == Method::Auto && !work.shape.is_whole();
+        if is_open && found.method == Method::Distribute {
+            // Records that start alike cannot be put apart by how they start.
+            let alike = heaviest(sample) * bytes as f64;
+            if alike > (found.load.0 * found.workers as u64) as f64 {
+                found = plan(Method::Merge)?;
+            }
+        }
+        Ok((memory, found))
+    }
+
+    fn sort<S: Shape>(
+        &self,
+        shape: &S,
+        (queue, io): (&Queue, Io),
+        watch: &Watch,
+    ) -> Result<Report, SortError> {
         let mut clock = Clock::start(queue);
         let cores = || thread::available_parallelism().map_or(1, usize::from);
         let threads = if self.settings.threads == 0 { cores() } else { self.settings.threads };
         let (extents, partial) = self.extents(shape)?;
         let away = &AtomicU64::new(0);
-        let work = &Work { shape, queue, watch, threads, seed: self.settings.seed, away };
+        let Settings { seed, in_core, .. } = self.settings;
+        let work = &Work { shape, queue, watch, threads, seed, in_core, away };
         let bytes: u64 = extents.iter().map(|extent| extent.len).sum();
         let (shape, sample, record) = work.sample(&extents)?;
-        let (shape, work) = (&shape, &Work { shape: &shape, ..*work });
-        let memory = self.settings.memory.map_or_else(available, |memory| Ok(memory.0))?;
-        let Settings { method, ref transfers, .. } = self.settings;
-        let plan =
-            |method| Plan::new(method, (bytes, extents.len()), record, memory, threads, transfers);
-        let mut found = plan(method)?;
-        if method == Method::Auto && found.method == Method::Distribute && !shape.is_whole() {
-            // Records that start alike cannot be put apart by how they start.
-            let alike = heaviest(&sample) * bytes as f64;
-            if alike > (found.load.0 * found.workers as u64) as f64 {
-                found = plan(Method::Merge)?;
-            }
-        }
-        let plan = found;
+        let work = &Work { shape: &shape, ..*work };
+        let (memory, plan) = self.plan(work, &extents, (&sample, record))?;
         let passes = if plan.method == Method::OnePass { 1 } else { 2 };
         watch.total.store(2 * passes * bytes, Ordering::Relaxed);
         let target =
@@ -271,85 +217,17 @@ impl Job {
         target.file().reserve(bytes + added)?;
         clock.end("plan");
 
-        let mut direct = target.file().is_direct() && extents.iter().all(|e| e.file.is_direct());
-        let whole = |size: Bytes| size.0 as usize;
-        let input = whole(plan.input_transfer);
-        let mut stream =
-            Stream::new(shape, queue, watch, extents.iter().cloned(), input, plan.depth);
-        let writer = &Writer::new(queue, watch, whole(plan.output_transfer), plan.output_buffers);
-        let output = Output::new(writer, target.file().clone(), 0);
-        let limits = Limits {
-            run: plan.load.0,
-            fan_in: plan.fan_in,
-            transfer: whole(plan.temp_transfer),
-            group: plan.output_transfer.0,
-        };
-        let mut all_passes = u32::try_from(passes).unwrap_or(2);
-        let (mut temp_bytes, mut large_buckets) = (0, 0);
-        let (len, records) = if plan.method == Method::OnePass {
-            let partition =
-                Partition::new(sample, crate::incore::ranges((bytes as f64 / record) as u64));
-            let loaded = Loaded::read(work, &mut stream, &partition, u64::MAX)?;
-            clock.end("read");
-            loaded.emit(work, &partition, (&output, 0), limits.group)?;
-            (loaded.bytes(), loaded.records())
-        } else {
-            let files = self.temp_files()?;
-            direct &= files.iter().all(|file| file.is_direct());
-            let mut space = Space::new(files);
-            let (len, records);
-            if plan.method == Method::Distribute {
-                let partition = Partition::new(sample, plan.buckets);
-                let buckets = {
-                    let most = partition.len() + 8;
-                    let temp = Writer::new(queue, watch, limits.transfer, most);
-                    distribute::scatter(work, &mut stream, &partition, &temp, &mut space)?
-                };
-                drop(stream);
-                clock.end("distribute");
-                len = buckets.iter().map(|bucket| bucket.bytes).sum();
-                records = buckets.iter().map(|bucket| bucket.records).sum();
-                let how = (plan.load.0 * plan.workers as u64, limits.transfer, plan.workers);
-                let large = distribute::gather(work, &buckets, &output, how)?;
-                large_buckets = large.len();
-                for (bucket, at) in large {
-                    all_passes = all_passes.max(
-                        2 + self.sort_large(
-                            work,
-                            &bucket,
-                            &limits,
-                            writer,
-                            &mut space,
-                            (&output, at),
-                        )?,
-                    );
-                }
-            } else {
-                let (mut runs, found) =
-                    merge::runs(work, &mut stream, sample, &limits, (writer, &mut space))?;
-                records = found;
-                drop(stream);
-                clock.end("runs");
-                all_passes += merge::narrow(work, &mut runs, &limits, (writer, &mut space))?;
-                let mut emitter = Emitter::new(&output, 0)?;
-                merge::merge(work, &runs, limits.transfer, &mut emitter)?;
-                emitter.finish()?;
-                len = runs.iter().map(|run| run.len).sum();
-            }
-            temp_bytes = space.bytes();
-            (len, records)
-        };
-        output.finish()?;
-        if away.load(Ordering::Relaxed) != 0 {
-            return Err(SortError::Changed);
-        }
+        let temp = if passes == 1 { Vec::new() } else { self.temp_files()? };
+        let files = extents.iter().map(|extent| &extent.file).chain(&temp).chain([target.file()]);
+        let direct = files.into_iter().all(|file| file.is_direct());
+        let writer =
+            Writer::new(queue, watch, plan.output_transfer.0 as usize, plan.output_buffers);
+        let output = Output::new(&writer, target.file().clone(), 0);
+        let passes = Passes { work, plan: &plan, writer: &writer, output: &output };
+        let moved = passes.run(extents, (sample, record), temp, &mut clock)?;
         // Whatever else goes wrong: nothing is lost without a word.
+        let len = moved.bytes;
         assert!((bytes..=bytes + added).contains(&len), "{len} bytes of {bytes} were sorted");
-        clock.end(match plan.method {
-            Method::OnePass => "write",
-            Method::Merge => "merge",
-            _ => "gather",
-        });
         let mut end = len;
         for rest in &partial {
             let mut bytes = vec![0; rest.len as usize];
@@ -364,44 +242,15 @@ impl Job {
             memory_bytes: memory,
             plan,
             bytes: len,
-            records,
-            passes: all_passes,
-            temp_bytes,
-            large_buckets,
+            records: moved.records,
+            passes: moved.passes,
+            temp_bytes: moved.temp_bytes,
+            large_buckets: moved.large_buckets,
             partial_bytes: partial.iter().map(|rest| rest.len).sum(),
             direct,
+            io,
             phases: clock.phases,
         })
-    }
-
-    /// A bucket that does not fit is sorted by merging.
-    fn sort_large<S: Shape>(
-        &self,
-        work: &Work<'_, S>,
-        bucket: &Bucket,
-        limits: &Limits,
-        writer: &Writer<'_>,
-        space: &mut Space,
-        (output, at): (&Output<'_>, u64),
-    ) -> Result<u32, SortError> {
-        let extents: Vec<Extent> = bucket
-            .blocks
-            .iter()
-            .map(|block| Extent { file: block.file.clone(), offset: block.offset, len: block.len })
-            .collect();
-        let (shape, sample, _) = work.sample(&extents)?;
-        let (shape, work) = (&shape, &Work { shape: &shape, ..*work });
-        let Work { queue, watch, .. } = *work;
-        let mut stream = Stream::new(shape, queue, watch, extents, limits.transfer, 2);
-        watch.total.fetch_add(2 * bucket.bytes, Ordering::Relaxed);
-        let (mut runs, _) =
-            work.over(|| merge::runs(work, &mut stream, sample, limits, (writer, &mut *space)))?;
-        drop(stream);
-        let passes = merge::narrow(work, &mut runs, limits, (writer, space))?;
-        let mut emitter = Emitter::new(output, at)?;
-        merge::merge(work, &runs, limits.transfer, &mut emitter)?;
-        emitter.finish()?;
-        Ok(1 + passes)
     }
 
     /// Temporary files, which are gone however this ends.

@@ -4,6 +4,7 @@
 
 mod blocks;
 mod distribute;
+mod entries;
 mod error;
 mod file;
 mod generate;
@@ -14,11 +15,14 @@ mod merge;
 mod one_pass;
 mod output;
 mod partition;
+mod passes;
 mod plan;
 mod queue;
+mod report;
 mod shape;
 mod stream;
 mod target;
+mod uring;
 mod validate;
 mod work;
 
@@ -26,8 +30,11 @@ pub use error::SortError;
 pub use file::Mode;
 pub use generate::{Generate, Generated, Records, generate};
 pub use gordon_units::Watch;
-pub use job::{Job, Partial, Phase, Report, Settings};
+pub use incore::InCore;
+pub use job::{Job, Partial, Settings};
 pub use plan::{Method, Plan, Transfers};
+pub use queue::Io;
+pub use report::{Phase, Report};
 pub use shape::{
     Benchmark, Config, Depth, Fixed, FixedConfig, Lines, LinesConfig, Rest, Shape, Visitor,
 };

@@ -29,6 +29,17 @@ impl Buffer {
         self.len
     }
 
+    /// Gives its memory away for a time; answers where in it the buffer starts. It is empty until
+    /// [`put_back`](Self::put_back).
+    pub fn lend(&mut self) -> (Vec<u8>, usize) {
+        (std::mem::take(&mut self.bytes), self.start)
+    }
+
+    /// What was lent.
+    pub fn put_back(&mut self, bytes: Vec<u8>) {
+        self.bytes = bytes;
+    }
+
     #[inline]
     pub fn get(&self) -> &[u8] {
         &self.bytes[self.start..self.start + self.len]

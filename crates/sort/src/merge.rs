@@ -4,6 +4,8 @@
 
 use crate::SortError;
 use crate::distribute::Space;
+use crate::entries::Room;
+use crate::incore::{Keys, ranges};
 use crate::one_pass::Loaded;
 use crate::output::{Emitter, Output, Writer};
 use crate::partition::Partition;
@@ -19,6 +21,9 @@ struct Head<'a, S> {
     /// Above all keys where the run has ended.
     prefix: u128,
 }
+
+/// Bytes of a record that is shorter than most.
+const SHORT: u64 = 64;
 
 /// Above all prefixes.
 const ENDED: u128 = u128::MAX;
@@ -144,9 +149,12 @@ pub fn runs<S: Shape>(
     (writer, space): (&Writer<'_>, &mut Space),
 ) -> Result<(Vec<Extent>, u64), SortError> {
     let (mut runs, mut records) = (Vec::new(), 0);
-    let partition = Partition::new(sample, crate::incore::ranges(limits.run / 64));
+    let partition = &Partition::new(sample, ranges(limits.run / SHORT));
+    let keys = &Keys { shape: work.shape, partition, in_core: work.in_core };
+    let mut room = Room::default();
+    room.fit((limits.run / SHORT) as usize);
     loop {
-        let loaded = Loaded::read(work, stream, &partition, limits.run)?;
+        let loaded = Loaded::read(work, stream, keys, limits.run, &room.share())?;
         let len = loaded.bytes();
         records += loaded.records();
         if len == 0 {
@@ -154,7 +162,7 @@ pub fn runs<S: Shape>(
         }
         let (file, offset) = space.place(len);
         let output = Output::new(writer, file.clone(), offset);
-        loaded.emit(work, &partition, (&output, 0), limits.group)?;
+        loaded.emit(work, keys, (&output, 0), limits.group)?;
         output.finish()?;
         work.away(loaded.weight());
         runs.push(Extent { file, offset, len });

@@ -1,11 +1,11 @@
 //! One pass: all records are in memory at a time.
 //!
-//! Reading and scattering of entries go together; sorting, gathering and writing do.
+//! Reading and making of entries go together; sorting, gathering and writing do.
 
 use crate::SortError;
-use crate::incore::{Batch, Keyed, MOST_CHUNKS, Scratch};
+use crate::entries::Share;
+use crate::incore::{Batch, Keyed, Keys, MOST_CHUNKS, Scratch};
 use crate::output::Output;
-use crate::partition::Partition;
 use crate::shape::Shape;
 use crate::stream::{Chunk, Stream};
 use crate::work::{Failed, Work};
@@ -16,21 +16,22 @@ use std::thread;
 
 /// Chunks and their entries.
 #[derive(Default)]
-pub struct Loaded {
+pub struct Loaded<'r> {
     pub chunks: Vec<Chunk>,
-    pub keyed: Vec<Keyed>,
+    pub keyed: Vec<Keyed<'r>>,
 }
 
-impl Loaded {
-    /// Reads up to `most` bytes of whole records, while others scatter what has come.
+impl<'r> Loaded<'r> {
+    /// Reads up to `most` bytes of whole records, while others make entries of what has come.
     pub fn read<S: Shape>(
         work: &Work<'_, S>,
         stream: &mut Stream<'_, S>,
-        partition: &Partition,
+        keys: &Keys<'_, S>,
         most: u64,
+        share: &Share<'r>,
     ) -> Result<Self, SortError> {
         let failed = Failed::default();
-        let slots: Mutex<Vec<Option<(Chunk, Keyed)>>> = Mutex::default();
+        let slots: Mutex<Vec<Option<(Chunk, Keyed<'r>)>>> = Mutex::default();
         // A chunk each that waits is enough; more would not be read sooner.
         let (sender, receiver) = sync_channel::<(usize, Chunk)>(work.threads);
         // The threads alone hold it: where they have died, nobody waits for them.
@@ -40,7 +41,7 @@ impl Loaded {
             loop {
                 let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok((number, chunk)) = next else { return };
-                let keyed = Keyed::new(work.shape, &chunk, number, partition, &mut scratch);
+                let keyed = keys.of(&chunk, number, &mut scratch, share);
                 let mut slots = slots.lock().unwrap_or_else(PoisonError::into_inner);
                 if slots.len() <= number {
                     slots.resize_with(number + 1, || None);
@@ -85,12 +86,12 @@ impl Loaded {
     pub fn emit<S: Shape>(
         &self,
         work: &Work<'_, S>,
-        partition: &Partition,
+        keys: &Keys<'_, S>,
         to: (&Output<'_>, u64),
         group: u64,
     ) -> Result<(), SortError> {
         let Self { chunks, keyed } = self;
-        work.emit_all(&Batch::new(work.shape, partition, chunks, keyed), to, group)
+        work.emit_all(&Batch::new(keys, chunks, keyed), to, group)
     }
 
     /// How many records they hold.

@@ -50,6 +50,9 @@ impl<'a> Writer<'a> {
         // write.
         if done.buffer.len() == self.transfer {
             back.spare.push(done.buffer);
+        } else if done.buffer.len() == 0 {
+            // It was lost.
+            back.made -= 1;
         }
         done.result?;
         self.watch.step(done.part.len() as u64);

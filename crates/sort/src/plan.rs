@@ -1,7 +1,8 @@
 //! How memory is used: in one pass or two, and how large each thing is.
 
 use crate::SortError;
-use crate::incore::{ENTRY, MOST_CHUNKS, TABLE, ranges};
+use crate::entries::ENTRY;
+use crate::incore::{InCore, MOST_CHUNKS, TABLE, ranges};
 use crate::memory::PAGE;
 use crate::stream::room;
 use gordon_pages::LARGE;
@@ -41,6 +42,8 @@ pub struct Transfers {
 pub struct Plan {
     /// Never `auto`.
     pub method: Method,
+    /// How records in memory are put in order.
+    pub in_core: InCore,
     /// Bytes of a read of the input.
     pub input_transfer: Bytes,
     /// Bytes of a write of the output.
@@ -173,6 +176,7 @@ impl Plan {
         let [input_transfer, output_transfer, temp_transfer] = [input, output, temp].map(Bytes);
         Ok(Self {
             method,
+            in_core: InCore::default(),
             input_transfer,
             output_transfer,
             temp_transfer,

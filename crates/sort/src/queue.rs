@@ -1,26 +1,35 @@
 //! Reads and writes that go on while others sort: requests in, buffers back.
 //!
-//! A request owns its buffer until it is done, so that nothing can look at bytes that are under way.
-//! Each is one positioned call on one of a few threads; with transfers of megabytes a thread costs
-//! nothing beside them.
+//! A request owns its buffer until it is done, so that nothing can look at bytes that are under way. Some
+//! threads carry them out, one positioned call each; or one thread tells them all to io_uring
+//! ([`crate::uring`]).
 
 use crate::SortError;
 use crate::file::File;
 use crate::memory::Buffer;
+use crate::uring::Uring;
+pub use gordon_ring::Op;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::fs;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
-/// What is to be done with a part of a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
-    /// It is filled from a file.
-    Read,
-    /// It goes to a file.
-    Write,
+/// Who carries transfers out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Io {
+    /// By io_uring where the system lets us, else by threads.
+    #[default]
+    Auto,
+    /// By io_uring, the kernel's queue.
+    Uring,
+    /// Some threads, each of which waits for one transfer.
+    Threads,
 }
 
 /// One transfer.
@@ -46,10 +55,44 @@ pub struct Done {
     pub result: Result<(), SortError>,
 }
 
+impl Request {
+    /// Does what is left of it but for so many bytes, and waits for it.
+    pub fn carry_out(mut self, done: usize, queue: &Queue) {
+        let part = self.part.start + done..self.part.end;
+        let offset = self.offset + done as u64;
+        let result = match self.op {
+            Op::Read => self.file.read(offset, &mut self.buffer.get_mut()[part]),
+            Op::Write => self.file.write(offset, &self.buffer.get()[part]),
+        };
+        self.end(result, queue);
+    }
+
+    /// Tells who asked.
+    pub fn end(self, result: Result<(), SortError>, queue: &Queue) {
+        let Self { op, buffer, part, tag, reply, .. } = self;
+        let moved = if op == Op::Read { &queue.read } else { &queue.written };
+        moved.fetch_add(part.len() as u64, Ordering::Relaxed);
+        // Who asked may have given up.
+        let _ = reply.send(Done { tag, buffer, part, result });
+    }
+}
+
+/// What a queue has for who asks and does not wait.
+pub enum Next {
+    Request(Request),
+    /// Whoever puts something in wakes who asked.
+    Nothing,
+    Closed,
+}
+
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Request>,
     closed: bool,
+    /// Wakes the thread of io_uring, where there is one.
+    wake: Option<Arc<fs::File>>,
+    /// Whether it does not look by itself.
+    asleep: bool,
 }
 
 /// The queue; its threads end when it is closed.
@@ -64,30 +107,69 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Starts threads that carry requests out.
-    pub fn start<'scope, 'env>(&'env self, scope: &'scope Scope<'scope, 'env>, threads: usize) {
-        for _ in 0..threads {
-            scope.spawn(|| self.serve());
+    /// Starts what carries requests out, so many at a time; answers with what that is.
+    pub fn start<'scope, 'env>(
+        &'env self,
+        scope: &'scope Scope<'scope, 'env>,
+        io: Io,
+        depth: u32,
+    ) -> Result<Io, SortError> {
+        let uring = if io == Io::Threads { None } else { Some(Uring::new(depth)) };
+        match uring {
+            Some(Ok(uring)) => {
+                self.state().wake = Some(uring.wake().clone());
+                scope.spawn(|| uring.serve(self));
+                Ok(Io::Uring)
+            }
+            Some(Err(error)) if io == Io::Uring => {
+                let why = format!("the system does not let us use io_uring: {error}");
+                Err(SortError::impossible("--io uring", why, "--io auto, or threads"))
+            }
+            _ => {
+                for _ in 0..depth {
+                    scope.spawn(|| self.serve());
+                }
+                Ok(Io::Threads)
+            }
         }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks for a transfer. Requests are begun in order.
     pub fn ask(&self, request: Request) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).waiting.push_back(request);
+        let mut state = self.state();
+        state.waiting.push_back(request);
+        wake(state);
         self.changed.notify_one();
     }
 
     /// The work has ended: nobody wants what is not begun.
     pub fn close(&self) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state();
         state.closed = true;
         state.waiting.clear();
-        drop(state);
+        wake(state);
         self.changed.notify_all();
     }
 
+    /// What there is now.
+    pub fn poll(&self) -> Next {
+        let mut state = self.state();
+        match state.waiting.pop_front() {
+            Some(request) => Next::Request(request),
+            None if state.closed => Next::Closed,
+            None => {
+                state.asleep = true;
+                Next::Nothing
+            }
+        }
+    }
+
     fn next(&self) -> Option<Request> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state();
         loop {
             if let Some(request) = state.waiting.pop_front() {
                 return Some(request);
@@ -99,16 +181,21 @@ impl Queue {
         }
     }
 
-    fn serve(&self) {
+    /// Carries requests out, one after the other.
+    pub fn serve(&self) {
         while let Some(request) = self.next() {
-            let Request { op, file, offset, mut buffer, part, tag, reply } = request;
-            let (result, moved) = match op {
-                Op::Read => (file.read(offset, &mut buffer.get_mut()[part.clone()]), &self.read),
-                Op::Write => (file.write(offset, &buffer.get()[part.clone()]), &self.written),
-            };
-            moved.fetch_add(part.len() as u64, Ordering::Relaxed);
-            // Who asked may have given up.
-            let _ = reply.send(Done { tag, buffer, part, result });
+            request.carry_out(0, self);
         }
+    }
+}
+
+/// Wakes the thread of io_uring, where it sleeps.
+fn wake(mut state: MutexGuard<'_, State>) {
+    if std::mem::take(&mut state.asleep)
+        && let Some(wake) = state.wake.clone()
+    {
+        drop(state);
+        // It never holds as much as would have us wait.
+        let _ = rustix::io::write(&*wake, &1u64.to_ne_bytes());
     }
 }

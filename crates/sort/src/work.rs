@@ -2,7 +2,8 @@
 
 use crate::SortError;
 use crate::Watch;
-use crate::incore::{Batch, Entries, Keyed, Scratch, ranges};
+use crate::entries::{Entries, Room};
+use crate::incore::{Batch, InCore, Keyed, Keys, Scratch, ranges};
 use crate::memory::{Buffer, PAGE};
 use crate::output::{Emitter, Output};
 use crate::partition::Partition;
@@ -30,8 +31,18 @@ pub struct Work<'a, S> {
     pub watch: &'a Watch,
     pub threads: usize,
     pub seed: u64,
+    /// How records in memory are put in order.
+    pub in_core: InCore,
     /// The weight of the keys that went to temporary files and did not come back yet.
     pub away: &'a AtomicU64,
+}
+
+/// What a thread uses again from one batch to the next.
+#[derive(Default)]
+pub struct Bench {
+    scratch: Scratch,
+    entries: Entries,
+    pub room: Room,
 }
 
 /// What a key adds to a sum that finds temporary files which do not hold what was written.
@@ -138,17 +149,17 @@ impl<S: Shape> Work<'_, S> {
         chunks: &[Chunk],
         records: u64,
         (output, at): (&Output<'_>, u64),
-        scratch: &mut Scratch,
-        entries: &mut Entries,
+        Bench { scratch, entries, room }: &mut Bench,
     ) -> Result<(), SortError> {
-        let partition = Partition::new(self.sample_chunks(chunks), ranges(records));
-        let (shape, partition) = (self.shape, &partition);
+        let partition = &Partition::new(self.sample_chunks(chunks), ranges(records));
+        let keys = &Keys { shape: self.shape, partition, in_core: self.in_core };
+        room.fit(records as usize);
+        let share = room.share();
         let keyed = chunks.iter().enumerate();
-        let keyed =
-            keyed.map(|(number, chunk)| Keyed::new(shape, chunk, number, partition, scratch));
-        let keyed: Vec<Keyed> = keyed.collect();
+        let keyed = keyed.map(|(number, chunk)| keys.of(chunk, number, scratch, &share));
+        let keyed: Vec<Keyed<'_>> = keyed.collect();
         self.back(keyed.iter().fold(0, |sum, keyed| sum.wrapping_add(keyed.weight())));
-        let batch = Batch::new(shape, partition, chunks, &keyed);
+        let batch = Batch::new(keys, chunks, &keyed);
         let mut emitter = Emitter::new(output, at)?;
         batch.emit(0..batch.ranges(), entries, &mut emitter)?;
         emitter.finish()

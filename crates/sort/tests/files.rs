@@ -18,16 +18,23 @@ fn same(config: &Config, inputs: &[&[u8]], expected: &[u8]) {
     for (file, bytes) in files.iter().zip(inputs) {
         fs::write(file, bytes).expect("written");
     }
-    for (method, memory) in [("one-pass", 64u64), ("distribute", 1), ("merge", 1), ("auto", 1)] {
+    let methods = [("one-pass", 64u64), ("distribute", 1), ("merge", 1), ("auto", 1)].into_iter();
+    let ways = methods.flat_map(|method| ["radix", "merge"].map(|in_core| (method, in_core)));
+    for ((method, memory), in_core) in ways {
         let text = serde_json::json!({
             "inputs": files,
             "output": folder.path().join("out"),
             "records": config,
-            "settings": { "memory": Bytes(memory << 20).to_string(), "method": method, "threads": 2 },
+            "settings": {
+                "memory": Bytes(memory << 20).to_string(),
+                "method": method,
+                "in_core": in_core,
+                "threads": 2,
+            },
         });
         let job: Job = serde_json::from_value(text).expect("a job");
         let report = job.run(&Watch::default()).expect("sorted");
-        let what = format!("{config:?} {method}");
+        let what = format!("{config:?} {method} {in_core}");
         assert_eq!(report.bytes, expected.len() as u64, "{what}");
         assert!(fs::read(&job.output).expect("an output") == expected, "{what}");
     }

@@ -1,6 +1,8 @@
 //! Sorted files against a model, for each kind of input, way and memory.
 
-use gordon_sort::{Benchmark, Job, Method, Partial, Report, Settings, SortError, Watch};
+use gordon_sort::{
+    Benchmark, InCore, Io, Job, Method, Partial, Report, Settings, SortError, Watch,
+};
 use gordon_units::Bytes;
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -28,6 +30,7 @@ enum Keys {
 
 const KEYS: [Keys; 7] =
     [Keys::Uniform, Keys::Equal, Keys::Few, Keys::Sorted, Keys::Reversed, Keys::Skewed, Keys::Late];
+const IN_CORE: [InCore; 2] = [InCore::Radix, InCore::Merge];
 const METHODS: [Method; 4] = [Method::Auto, Method::OnePass, Method::Distribute, Method::Merge];
 
 /// So many records; the rest of each says where it was.
@@ -74,6 +77,24 @@ fn run(job: &Job) -> Result<Report, SortError> {
     job.run(&Watch::default())
 }
 
+/// Who carries transfers out here: not every system lets us use io_uring.
+fn ios() -> Vec<Io> {
+    let folder = TempDir::new().expect("a folder");
+    fs::write(folder.path().join("in"), records(Keys::Uniform, 10, 1)).expect("written");
+    let mut first = job(folder.path(), &["in"], Method::Auto, 1 << 20);
+    first.settings.io = Io::Uring;
+    match run(&first) {
+        Ok(report) => {
+            assert_eq!(report.io, Io::Uring);
+            vec![Io::Threads, Io::Uring]
+        }
+        Err(error) => {
+            assert!(error.to_string().contains("io_uring"), "{error}");
+            vec![Io::Threads]
+        }
+    }
+}
+
 /// What lies in a folder.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
@@ -86,23 +107,28 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[test]
 fn every_input_in_every_way_is_sorted_and_stable() {
-    let folder = TempDir::new().expect("a folder");
+    let (folder, ios) = (TempDir::new().expect("a folder"), ios());
     for keys in KEYS {
         let bytes = records(keys, 40_000, 1);
         fs::write(folder.path().join("in"), &bytes).expect("written");
         let expected = model(&bytes);
-        for method in METHODS {
-            for memory in [1 << 20, 3 << 20, 64 << 20] {
-                let job = job(folder.path(), &["in"], method, memory);
-                let what = format!("{keys:?} {method:?} {memory}");
+        for (method, &io) in
+            METHODS.iter().flat_map(|&method| ios.iter().map(move |io| (method, io)))
+        {
+            let memories = [1 << 20, 3 << 20, 64 << 20].into_iter();
+            for (memory, in_core) in memories.flat_map(|memory| IN_CORE.map(|how| (memory, how))) {
+                let mut job = job(folder.path(), &["in"], method, memory);
+                (job.settings.io, job.settings.in_core) = (io, in_core);
+                let what = format!("{keys:?} {method:?} {memory} {io:?} {in_core:?}");
                 match run(&job) {
                     Ok(report) => {
-                        assert_eq!(report.records, 40_000, "{what}");
+                        assert_eq!((report.records, report.io), (40_000, io), "{what}");
                         assert!(fs::read(&job.output).expect("an output") == expected, "{what}");
                         let auto =
                             if memory > 8 << 20 { Method::OnePass } else { Method::Distribute };
                         let used = if method == Method::Auto { auto } else { method };
                         assert_eq!(report.plan.method, used, "{what}");
+                        assert_eq!(report.plan.in_core, in_core, "{what}");
                         assert_eq!(report.passes > 1, used != Method::OnePass, "{what}");
                     }
                     Err(SortError::Impossible { why, .. }) => {
@@ -133,6 +159,8 @@ proptest! {
         seed in 0u64..1000,
         buffered: bool,
         overwrite: bool,
+        io in prop::sample::select(ios()),
+        in_core in prop::sample::select(&IN_CORE[..]),
     ) {
         let folder = TempDir::new().expect("a folder");
         let (mut all, mut inputs) = (Vec::new(), Vec::new());
@@ -154,6 +182,7 @@ proptest! {
         job.settings.transfers.temp = size(sizes[2]);
         job.settings.overwrite = overwrite;
         job.settings.seed = seed;
+        (job.settings.io, job.settings.in_core) = (io, in_core);
         if buffered {
             job.settings.mode = gordon_sort::Mode::Buffered;
         }
@@ -233,8 +262,12 @@ fn a_stop_leaves_nothing() {
     let folder = TempDir::new().expect("a folder");
     fs::write(folder.path().join("in"), records(Keys::Uniform, 50_000, 1)).expect("written");
     fs::write(folder.path().join("out"), "the old one").expect("written");
-    for method in [Method::OnePass, Method::Distribute, Method::Merge] {
-        let job = job(folder.path(), &["in"], method, 32 << 20);
+    for (method, io) in [Method::OnePass, Method::Distribute, Method::Merge]
+        .into_iter()
+        .flat_map(|method| ios().into_iter().map(move |io| (method, io)))
+    {
+        let mut job = job(folder.path(), &["in"], method, 32 << 20);
+        job.settings.io = io;
         let watch = Watch::default();
         watch.stop.store(true, std::sync::atomic::Ordering::Relaxed);
         let error = job.run(&watch).expect_err("stopped");

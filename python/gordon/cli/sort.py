@@ -81,6 +81,12 @@ def _transfer(what: str, of: str) -> options.Decorator:
     "auto: the first that fits.  [default: auto]",
 )
 @click.option(
+    "--in-core",
+    type=click.Choice(["radix", "merge"]),
+    help="Records in memory: keys scattered by ranges and each range sorted; or sorted as they "
+    "come, and merged.  [default: radix]",
+)
+@click.option(
     "--preset",
     metavar="NAME",
     help="Sizes of transfers that the JouleSort paper found best on one of its systems: 1B, 2, "
@@ -93,6 +99,12 @@ def _transfer(what: str, of: str) -> options.Decorator:
     "--threads", type=click.IntRange(0), metavar="N", help="That sort.  [default: one a core]"
 )
 @click.option("--buffered", is_flag=True, help="I/O through the page cache.")
+@click.option(
+    "--io",
+    type=click.Choice(["auto", "uring", "threads"]),
+    help="Transfers by io_uring, or by threads that wait for one each. auto: io_uring where the "
+    "system has it and lets us.  [default: auto]",
+)
 @click.option(
     "--overwrite",
     is_flag=True,

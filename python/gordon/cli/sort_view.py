@@ -13,6 +13,8 @@ METHODS = {
     "merge": "by merging",
 }
 
+IO = {"uring": "io_uring", "threads": "threads"}
+
 
 def show(console: Output, report: Json) -> None:
     """How it was sorted, a line for each phase, and what that comes to."""
@@ -33,11 +35,14 @@ def _about(report: Json) -> list[str]:
     how = METHODS[plan["method"]]
     if plan["method"] == "distribute":
         how += f" to {plan['buckets']} buckets"
+    if plan["in_core"] == "merge":
+        how += ", in memory by merging"
     if report["passes"] > 1:
         how += f", {report['passes']} passes, {short(report['temp_bytes'], 'B')} of temporary files"
     if report["large_buckets"]:
         how += f", {report['large_buckets']} buckets merged that did not fit"
     way = "direct I/O" if report["direct"] else "I/O through the page cache"
+    way += f" by {IO[report['io']]}"
     return [f"{what}: {how}; {plan['threads']} threads, {way}; all values are measured"]
 
 

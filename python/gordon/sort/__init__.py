@@ -12,6 +12,17 @@ try).
 """
 
 from gordon.sort.data import generate, validate
-from gordon.sort.run import METHODS, PARTIAL, How, Records, Result, run
+from gordon.sort.run import IN_CORE, IO, METHODS, PARTIAL, How, Records, Result, run
 
-__all__ = ["METHODS", "PARTIAL", "How", "Records", "Result", "generate", "run", "validate"]
+__all__ = [
+    "IN_CORE",
+    "IO",
+    "METHODS",
+    "PARTIAL",
+    "How",
+    "Records",
+    "Result",
+    "generate",
+    "run",
+    "validate",
+]

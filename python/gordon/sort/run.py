@@ -15,6 +15,10 @@ from gordon.runs import Path, Progress, dealt
 
 #: How records come to their places.
 METHODS = ("auto", "one-pass", "distribute", "merge")
+#: How records in memory are put in order.
+IN_CORE = ("radix", "merge")
+#: Who carries transfers out.
+IO = ("auto", "uring", "threads")
 #: What becomes of a part of a record at the end of a file.
 PARTIAL = ("refuse", "keep", "drop")
 
@@ -29,6 +33,8 @@ class How:
     """Folders of temporary files, which take turns; without any, that of the output."""
     method: str = "auto"
     """One of `METHODS`."""
+    in_core: str = "radix"
+    """How records in memory are put in order: one of `IN_CORE`."""
     preset: str | None = None
     """Sizes of transfers of one of the JouleSort paper's systems, by its name: `3B`."""
     input_transfer: str | None = None
@@ -41,6 +47,8 @@ class How:
     """Threads that sort; 0 for one a core."""
     buffered: bool = False
     """I/O goes through the page cache."""
+    io: str = "auto"
+    """Who carries transfers out: one of `IO`."""
     overwrite: bool = False
     """An output that exists is written to in its place on the device."""
     partial_last: str = "refuse"

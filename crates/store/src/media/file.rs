@@ -1,7 +1,7 @@
 //! Bytes in a file.
 
-use super::ring::Ring;
 use super::{Job, Media};
+use gordon_ring::Reads;
 use rustix::fs::{Advice, FallocateFlags, OFlags, SeekFrom};
 use rustix::io::{Errno, ReadWriteFlags};
 use std::fs;
@@ -29,7 +29,7 @@ pub struct File {
     /// The same file, opened to go past the page cache.
     direct: Option<fs::File>,
     /// To read many at a time.
-    ring: Option<Ring>,
+    ring: Option<Reads>,
     len: u64,
 }
 
@@ -76,7 +76,7 @@ impl File {
                 Some(options.read(true).write(true).custom_flags(flags).open(path)?)
             }
         };
-        Ok(Self { file, direct, ring: Ring::new(), len })
+        Ok(Self { file, direct, ring: Reads::new(), len })
     }
 
     fn data(&self) -> &fs::File {

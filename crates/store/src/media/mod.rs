@@ -5,24 +5,13 @@
 
 mod file;
 mod memory;
-mod ring;
 
 pub use file::{Backend, File};
+pub use gordon_ring::Job;
 pub use memory::Memory;
 
 use std::io::{IoSlice, IoSliceMut, Result};
 use std::sync::Arc;
-
-/// One of many reads.
-#[derive(Debug)]
-pub struct Job<'a> {
-    /// From where.
-    pub at: u64,
-    /// To where, all of it.
-    pub into: &'a mut [u8],
-    /// How it ended.
-    pub result: Result<()>,
-}
 
 /// Bytes at places, some of them holes.
 ///

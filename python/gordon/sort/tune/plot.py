@@ -81,7 +81,9 @@ def _methods(panel: Any, trials: list[Json], key: str) -> None:
     """Figure 6: by the method that was carried out, all else as by default."""
     groups: dict[str, list[float]] = {}
     for trial in trials:
-        changed = {k for k, v in trial["settings"].items() if v not in (None, False, 0, "auto")}
+        changed = {
+            k for k, v in trial["settings"].items() if v not in (None, False, 0, "auto", "radix")
+        }
         if changed <= {"method"}:
             groups.setdefault(trial["plan"]["method"], []).append(trial[key])
     names = sorted(groups)

@@ -14,24 +14,30 @@ class Point:
     """What is searched. Without any value: what a sort does when nothing is said."""
 
     method: str = "auto"
+    in_core: str = "radix"
     input_transfer: int | None = None
     """Bytes; None: chosen by memory. So are the next two."""
     output_transfer: int | None = None
     temp_transfer: int | None = None
     threads: int = 0
     buffered: bool = False
+    io: str = "auto"
     overwrite: bool = False
     folders: int | None = None
     """Of the folders of temporary files, the first so many; None: all."""
 
     def options(self, temp: tuple[str, ...]) -> dict[str, Any]:
         """Those of `gordon.sort.run`."""
-        found: dict[str, Any] = {"method": self.method, "threads": self.threads}
+        found: dict[str, Any] = {
+            "method": self.method,
+            "in_core": self.in_core,
+            "threads": self.threads,
+        }
         for name in TRANSFERS:
             size = getattr(self, name)
             if size is not None:
                 found[name] = f"{size}B"
-        found |= {"buffered": self.buffered, "overwrite": self.overwrite}
+        found |= {"buffered": self.buffered, "io": self.io, "overwrite": self.overwrite}
         if temp:
             found["temp"] = temp[: self.folders]
         return found
@@ -52,7 +58,9 @@ class Point:
                 told.append(f"{name} {binary(value)}")
             elif value is True:
                 told.append(name)
-            elif field.name == "method":
+            elif field.name == "in_core":
+                told.append(f"in core {value}")
+            elif field.name in ("method", "io"):
                 told.append(value)
             else:
                 told.append(f"{value} {name}")
@@ -71,8 +79,10 @@ def toml(point: Point, temp: tuple[str, ...], memory: str | None, head: list[str
     if temp:
         lines.append(f"temp = [{', '.join(quoted(one) for one in temp[: point.folders])}]")
     lines.append(f"method = {quoted(point.method)}")
+    lines.append(f"in_core = {quoted(point.in_core)}")
     lines.append(f"threads = {point.threads}")
     lines.append(f'mode = "{"buffered" if point.buffered else "direct"}"')
+    lines.append(f"io = {quoted(point.io)}")
     lines.append(f"overwrite = {str(point.overwrite).lower()}")
     sizes = [(name, getattr(point, name)) for name in sorted(TRANSFERS)]
     if any(size is not None for _, size in sizes):

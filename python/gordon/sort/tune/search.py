@@ -5,7 +5,8 @@ It knows nothing of files: `measure` sorts at a point and `clock` tells the time
 1. The defaults, once to warm up and then several times: their deviation is the noise.
 2. The starts: methods, and the transfer sizes of the JouleSort paper's table 3.
 3. One setting after the other, twice over: transfer sizes on a grid of powers of two, coarse and
-   then next to the best; threads, buffered, overwriting, folders.
+   then next to the best; the order in memory, threads, buffered, who carries transfers out,
+   overwriting, folders.
 4. A point is better where it is beyond the noise in one trial, and still is with more.
 5. Best and defaults in turn: the gain that is told is theirs alone. Where nothing was beyond the
    noise, the point that cost least has its chance here.
@@ -77,7 +78,9 @@ class Space:
     methods: list[str]
     most_transfer: int
     least_transfer: int = COARSE[0]
+    in_core: list[str] = field(default_factory=list)
     threads: list[int] = field(default_factory=list)
+    io: list[str] = field(default_factory=list)
     folders: list[int] = field(default_factory=list)
     may_overwrite: bool = False
 
@@ -241,8 +244,10 @@ class Search:
             most, least = self._space.most_transfer, self._space.least_transfer
             fit = [size for size in near if least <= size <= most]
             self._all((self.best.to(**{name: size}) for size in fit), name)
+        self._all((self.best.to(in_core=how) for how in self._space.in_core), "in_core")
         self._all((self.best.to(threads=n) for n in self._space.threads), "threads")
         self._all([self.best.to(buffered=not self.best.buffered)], "buffered")
+        self._all((self.best.to(io=io) for io in self._space.io), "io")
         if self._space.may_overwrite:
             self._all([self.best.to(overwrite=not self.best.overwrite)], "overwrite")
         self._all((self.best.to(folders=n) for n in self._space.folders), "folders")

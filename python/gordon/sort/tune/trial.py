@@ -94,7 +94,7 @@ class Trials:
         cost = report["time_s"] if self.objective == "time" else joules
         if cost is None:
             raise GordonError("the meter told nothing in a trial", "more records, or a quicker one")
-        keys = ("plan", "phases", "direct", "passes", "temp_bytes", "peak_resident_bytes")
+        keys = ("plan", "phases", "direct", "io", "passes", "temp_bytes", "peak_resident_bytes")
         return cost, {
             "time_s": report["time_s"],
             "cpu_s": report["cpu_user_s"] + report["cpu_system_s"],

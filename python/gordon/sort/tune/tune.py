@@ -170,7 +170,9 @@ def _space(memory: int, folders: int, may_overwrite: bool) -> Space:
         starts=starts,
         methods=["one-pass", "distribute", "merge"],
         most_transfer=memory // 4,
+        in_core=["radix", "merge"],
         threads=sorted({1, max(1, cores // 2), cores, 2 * cores}),
+        io=["threads", "uring"],
         folders=list(range(1, folders)),
         may_overwrite=may_overwrite,
     )

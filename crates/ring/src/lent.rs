@@ -1,11 +1,7 @@
-//! Many reads at a time, by io_uring.
-//!
-//! The one place in this room with `unsafe`: the kernel writes into buffers that it is told of by
-//! address. All of them are lent for the whole call, and the call ends only when the kernel is through
-//! with every one.
+//! Many reads of one file, into buffers of the caller's.
 #![allow(unsafe_code)]
 
-use super::Job;
+use crate::is_passing;
 use io_uring::{IoUring, opcode, types};
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
@@ -14,11 +10,23 @@ use std::sync::{Mutex, PoisonError};
 
 const DEPTH: u32 = 128;
 
-/// A queue of reads, where the kernel has them.
-pub(super) struct Ring(Mutex<IoUring>);
+/// One of many reads.
+#[derive(Debug)]
+pub struct Job<'a> {
+    /// From where.
+    pub at: u64,
+    /// To where, all of it.
+    pub into: &'a mut [u8],
+    /// How it ended.
+    pub result: Result<()>,
+}
 
-impl Ring {
+/// A queue of reads, where the kernel has them.
+pub struct Reads(Mutex<IoUring>);
+
+impl Reads {
     /// None where the kernel has no io_uring, or does not let us.
+    #[must_use]
     pub fn new() -> Option<Self> {
         IoUring::new(DEPTH).ok().map(|ring| Self(Mutex::new(ring)))
     }
@@ -70,10 +78,6 @@ impl Ring {
             }
         }
     }
-}
-
-fn is_passing(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::ResourceBusy)
 }
 
 /// A read of less than was asked for is no read: the file is as long as it says.

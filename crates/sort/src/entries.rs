@@ -1,0 +1,228 @@
+//! Entries of records: 128 bits, the start of the key and the place of the record. The memory that they
+//! lie in, and their order.
+
+use gordon_pages::want_large_pages;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, PoisonError};
+
+/// Bytes of an entry.
+pub const ENTRY: usize = size_of::<u128>();
+
+/// Entries of a cell: as many as are sorted by insertion.
+const CELL: usize = 8;
+
+/// Memory for entries, used again from one batch of records to the next: to give it back each time would
+/// have the system clear its pages each time.
+#[derive(Debug, Default)]
+pub struct Room(Vec<u128>);
+
+impl Room {
+    /// For so many, or more: memory is taken as they come.
+    pub fn fit(&mut self, count: usize) {
+        if self.0.len() < count {
+            // What there was goes first.
+            self.0 = Vec::new();
+            self.0 = vec![0; count];
+            let all = self.0.as_ptr_range();
+            want_large_pages(all.start.cast()..all.end.cast());
+        }
+    }
+
+    /// All of it, to be given to threads part by part.
+    pub fn share(&mut self) -> Share<'_> {
+        Share(Mutex::new(&mut self.0))
+    }
+}
+
+/// What of a room is not given away.
+#[derive(Debug)]
+pub struct Share<'r>(Mutex<&'r mut [u128]>);
+
+impl<'r> Share<'r> {
+    /// For so many entries; where the room is full, memory of their own.
+    pub fn take(&self, count: usize) -> Held<'r> {
+        let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if count > left.len() {
+            return Held::Own(vec![0; count]);
+        }
+        let (taken, rest) = std::mem::take(&mut *left).split_at_mut(count);
+        *left = rest;
+        Held::Part(taken)
+    }
+}
+
+/// Entries that came from a room, or had no place there.
+#[derive(Debug)]
+pub enum Held<'r> {
+    Part(&'r mut [u128]),
+    Own(Vec<u128>),
+}
+
+impl Deref for Held<'_> {
+    type Target = [u128];
+
+    #[inline]
+    fn deref(&self) -> &[u128] {
+        match self {
+            Self::Part(part) => part,
+            Self::Own(own) => own,
+        }
+    }
+}
+
+impl DerefMut for Held<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u128] {
+        match self {
+            Self::Part(part) => part,
+            Self::Own(own) => own,
+        }
+    }
+}
+
+/// Entries of a range while they are put in order; what a thread uses again from one to the next.
+#[derive(Default)]
+pub struct Entries {
+    pub all: Vec<u128>,
+    scattered: Vec<u128>,
+    starts: Vec<u32>,
+}
+
+impl Entries {
+    /// Sorts them: scatters them over cells of equal width, of which each holds a few where keys are spread
+    /// evenly, and sorts each cell.
+    pub fn sort(&mut self) {
+        let Self { all, scattered, starts } = self;
+        let top = |entry: u128| (entry >> 64) as u64;
+        let count = all.len();
+        let (least, most) = all.iter().fold((u64::MAX, 0), |(least, most), &entry| {
+            (least.min(top(entry)), most.max(top(entry)))
+        });
+        let cells = (count / CELL).next_power_of_two();
+        let width = u64::BITS - most.saturating_sub(least).leading_zeros();
+        if count < 4 * CELL || width == 0 || u32::try_from(count).is_err() {
+            all.sort_unstable();
+            return;
+        }
+        let shift = width.saturating_sub(cells.trailing_zeros());
+        // Below the number of cells.
+        let cell = |entry: u128| ((top(entry) - least) >> shift) as usize;
+        starts.clear();
+        starts.resize(cells + 1, 0);
+        for &entry in &*all {
+            starts[cell(entry) + 1] += 1;
+        }
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        scattered.clear();
+        scattered.resize(count, 0);
+        for &entry in &*all {
+            let next = &mut starts[cell(entry)];
+            scattered[*next as usize] = entry;
+            *next += 1;
+        }
+        std::mem::swap(all, scattered);
+        // Each start is now its cell's end.
+        let mut from = 0;
+        for &end in &starts[..cells] {
+            let end = end as usize;
+            if end > from + 1 {
+                all[from..end].sort_unstable();
+            }
+            from = end;
+        }
+    }
+
+    /// Takes those of sorted runs, in order: neighbours are merged until there is one.
+    pub fn merge<'a>(&mut self, runs: impl Iterator<Item = &'a [u128]>) {
+        let Self { all, scattered, starts } = self;
+        all.clear();
+        starts.clear();
+        for run in runs.filter(|run| !run.is_empty()) {
+            // Entries of a range, which are fewer.
+            starts.push(all.len() as u32);
+            all.extend_from_slice(run);
+        }
+        scattered.resize(all.len(), 0);
+        while starts.len() > 1 {
+            starts.push(all.len() as u32);
+            for pair in starts.windows(3).step_by(2) {
+                let [from, middle, to] = [pair[0], pair[1], pair[2]].map(|at| at as usize);
+                merge_two(&all[from..middle], &all[middle..to], &mut scattered[from..to]);
+            }
+            starts.pop();
+            if starts.len() % 2 == 1 {
+                // One has no neighbour.
+                let from = starts[starts.len() - 1] as usize;
+                scattered[from..].copy_from_slice(&all[from..]);
+            }
+            let mut second = false;
+            starts.retain(|_| {
+                second = !second;
+                second
+            });
+            std::mem::swap(all, scattered);
+        }
+    }
+}
+
+/// Merges two, which together are as long as `into`.
+fn merge_two(a: &[u128], b: &[u128], into: &mut [u128]) {
+    let (mut at, mut bt) = (0, 0);
+    while let (Some(&x), Some(&y)) = (a.get(at), b.get(bt)) {
+        let first = x < y;
+        // Which of them is by chance: no branch is taken for it.
+        into[at + bt] = if first { x } else { y };
+        at += usize::from(first);
+        bt += usize::from(!first);
+    }
+    let (a, b) = (&a[at..], &b[bt..]);
+    let (left, right) = into[at + bt..].split_at_mut(a.len());
+    left.copy_from_slice(a);
+    right.copy_from_slice(b);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn entries_are_sorted(
+            wide in prop::collection::vec(any::<u128>(), 0..300),
+            narrow in prop::collection::vec(0u128..50, 0..300),
+            shift in 0u32..120,
+            cuts in prop::collection::vec(0usize..600, 0..20),
+        ) {
+            let mut entries = Entries { all: wide, ..Entries::default() };
+            entries.all.extend(narrow.iter().map(|entry| entry << shift));
+            let mut runs = entries.all.clone();
+            let mut expected = entries.all.clone();
+            expected.sort_unstable();
+            entries.sort();
+            prop_assert_eq!(&entries.all, &expected);
+            // And again, with what it left.
+            entries.sort();
+            prop_assert_eq!(&entries.all, &expected);
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|at| at.min(runs.len())).collect();
+            cuts.extend([0, runs.len()]);
+            cuts.sort_unstable();
+            cuts.windows(2).for_each(|cut| runs[cut[0]..cut[1]].sort_unstable());
+            entries.merge(cuts.windows(2).map(|cut| &runs[cut[0]..cut[1]]));
+            prop_assert_eq!(entries.all, expected);
+        }
+    }
+
+    #[test]
+    fn what_finds_no_room_has_its_own() {
+        let mut room = Room::default();
+        room.fit(5);
+        let share = room.share();
+        let parts: Vec<Held<'_>> = [3, 3, 2, 1].map(|count| share.take(count)).into();
+        assert!(parts.iter().map(|part| part.len()).eq([3, 3, 2, 1]));
+        let own = parts.iter().map(|part| matches!(part, Held::Own(_)));
+        assert!(own.eq([false, true, false, true]));
+    }
+}

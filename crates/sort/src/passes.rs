@@ -1,0 +1,173 @@
+//! The passes of each method, from the input to the last byte of the output.
+
+use crate::SortError;
+use crate::distribute::{self, Bucket, Space};
+use crate::entries::Room;
+use crate::file::File;
+use crate::incore::{Keys, ranges};
+use crate::merge::{self, Limits};
+use crate::one_pass::Loaded;
+use crate::output::{Emitter, Output, Writer};
+use crate::partition::Partition;
+use crate::plan::{Method, Plan};
+use crate::report::Clock;
+use crate::shape::Shape;
+use crate::stream::{Extent, Stream};
+use crate::work::Work;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// What a method has at hand.
+pub struct Passes<'a, S> {
+    pub work: &'a Work<'a, S>,
+    pub plan: &'a Plan,
+    pub writer: &'a Writer<'a>,
+    pub output: &'a Output<'a>,
+}
+
+/// What a method did.
+pub struct Moved {
+    /// Of records.
+    pub bytes: u64,
+    pub records: u64,
+    /// How often each byte was written.
+    pub passes: u32,
+    pub temp_bytes: u64,
+    pub large_buckets: usize,
+}
+
+/// A sample of the prefixes, and the mean length of a record.
+type Sample = (Vec<u128>, f64);
+
+impl<S: Shape> Passes<'_, S> {
+    /// Sorts the extents; `temp` are temporary files, where there is more than one pass.
+    pub fn run(
+        &self,
+        extents: Vec<Extent>,
+        sample: Sample,
+        temp: Vec<Arc<File>>,
+        clock: &mut Clock<'_>,
+    ) -> Result<Moved, SortError> {
+        let Self { work, plan, .. } = *self;
+        let input = plan.input_transfer.0 as usize;
+        let stream = Stream::new(work.shape, work.queue, work.watch, extents, input, plan.depth);
+        let (moved, last) = match plan.method {
+            Method::OnePass => (self.one_pass(stream, sample, clock)?, "write"),
+            Method::Merge => (self.merge(stream, sample.0, temp, clock)?, "merge"),
+            _ => (self.distribute(stream, sample.0, temp, clock)?, "gather"),
+        };
+        self.output.finish()?;
+        if work.away.load(Ordering::Relaxed) != 0 {
+            return Err(SortError::Changed);
+        }
+        clock.end(last);
+        Ok(moved)
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            run: self.plan.load.0,
+            fan_in: self.plan.fan_in,
+            transfer: self.plan.temp_transfer.0 as usize,
+            group: self.plan.output_transfer.0,
+        }
+    }
+
+    /// All in memory.
+    fn one_pass(
+        &self,
+        mut stream: Stream<'_, S>,
+        (sample, record): Sample,
+        clock: &mut Clock<'_>,
+    ) -> Result<Moved, SortError> {
+        let Self { work, plan, output, .. } = *self;
+        // All of it.
+        let records = plan.load.0 as f64 / record;
+        let partition = &Partition::new(sample, ranges(records as u64));
+        let keys = &Keys { shape: work.shape, partition, in_core: work.in_core };
+        let mut room = Room::default();
+        // A sample's mean is not the mean.
+        room.fit((records * 1.01) as usize);
+        let loaded = Loaded::read(work, &mut stream, keys, u64::MAX, &room.share())?;
+        clock.end("read");
+        loaded.emit(work, keys, (output, 0), plan.output_transfer.0)?;
+        let (bytes, records) = (loaded.bytes(), loaded.records());
+        Ok(Moved { bytes, records, passes: 1, temp_bytes: 0, large_buckets: 0 })
+    }
+
+    /// To buckets, then each sorted.
+    fn distribute(
+        &self,
+        mut stream: Stream<'_, S>,
+        sample: Vec<u128>,
+        temp: Vec<Arc<File>>,
+        clock: &mut Clock<'_>,
+    ) -> Result<Moved, SortError> {
+        let Self { work, plan, output, .. } = *self;
+        let (limits, mut space) = (self.limits(), Space::new(temp));
+        let partition = Partition::new(sample, plan.buckets);
+        let buckets = {
+            let most = partition.len() + 8;
+            let temp = Writer::new(work.queue, work.watch, limits.transfer, most);
+            distribute::scatter(work, &mut stream, &partition, &temp, &mut space)?
+        };
+        drop(stream);
+        clock.end("distribute");
+        let how = (plan.load.0 * plan.workers as u64, limits.transfer, plan.workers);
+        let large = distribute::gather(work, &buckets, output, how)?;
+        let (large_buckets, mut passes) = (large.len(), 2);
+        for (bucket, at) in large {
+            passes = passes.max(2 + self.merge_bucket(&bucket, at, &mut space)?);
+        }
+        Ok(Moved {
+            bytes: buckets.iter().map(|bucket| bucket.bytes).sum(),
+            records: buckets.iter().map(|bucket| bucket.records).sum(),
+            passes,
+            temp_bytes: space.bytes(),
+            large_buckets,
+        })
+    }
+
+    /// A bucket that does not fit is sorted by merging; answers with how many passes that took.
+    fn merge_bucket(&self, bucket: &Bucket, at: u64, space: &mut Space) -> Result<u32, SortError> {
+        let Self { work, writer, output, .. } = *self;
+        let (limits, blocks) = (&self.limits(), bucket.blocks.iter());
+        let extents: Vec<Extent> = blocks
+            .map(|block| Extent { file: block.file.clone(), offset: block.offset, len: block.len })
+            .collect();
+        let (shape, sample, _) = work.sample(&extents)?;
+        let (shape, work) = (&shape, &Work { shape: &shape, ..*work });
+        let mut stream = Stream::new(shape, work.queue, work.watch, extents, limits.transfer, 2);
+        work.watch.total.fetch_add(2 * bucket.bytes, Ordering::Relaxed);
+        let (mut runs, _) =
+            work.over(|| merge::runs(work, &mut stream, sample, limits, (writer, &mut *space)))?;
+        drop(stream);
+        let passes = merge::narrow(work, &mut runs, limits, (writer, space))?;
+        let mut emitter = Emitter::new(output, at)?;
+        merge::merge(work, &runs, limits.transfer, &mut emitter)?;
+        emitter.finish()?;
+        Ok(1 + passes)
+    }
+
+    /// To sorted runs, then merged.
+    fn merge(
+        &self,
+        mut stream: Stream<'_, S>,
+        sample: Vec<u128>,
+        temp: Vec<Arc<File>>,
+        clock: &mut Clock<'_>,
+    ) -> Result<Moved, SortError> {
+        let Self { work, writer, output, .. } = *self;
+        let (limits, mut space) = (&self.limits(), Space::new(temp));
+        let (mut runs, records) =
+            merge::runs(work, &mut stream, sample, limits, (writer, &mut space))?;
+        drop(stream);
+        clock.end("runs");
+        let more = merge::narrow(work, &mut runs, limits, (writer, &mut space))?;
+        let mut emitter = Emitter::new(output, 0)?;
+        merge::merge(work, &runs, limits.transfer, &mut emitter)?;
+        emitter.finish()?;
+        let bytes = runs.iter().map(|run| run.len).sum();
+        Ok(Moved { bytes, records, passes: 2 + more, temp_bytes: space.bytes(), large_buckets: 0 })
+    }
+}

@@ -1,0 +1,220 @@
+//! The queue's requests by io_uring: one thread tells the kernel of them and hears of their ends.
+
+use crate::SortError;
+use crate::queue::{Next, Op, Queue, Request};
+use gordon_ring::{Ended, Ring, Transfer};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Errno;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Error;
+use std::mem;
+use std::sync::Arc;
+
+/// The mark of the read that ends when something is put into the queue.
+const WAKE: u64 = u64::MAX;
+
+/// A ring, and what is under way in it.
+pub struct Uring {
+    ring: Ring,
+    wake: Arc<fs::File>,
+    begun: BTreeMap<u64, Begun>,
+    next: u64,
+}
+
+/// A request whose buffer the ring has, and how much of it is done.
+struct Begun {
+    request: Request,
+    done: usize,
+}
+
+impl Uring {
+    /// For so many transfers at a time.
+    pub fn new(depth: u32) -> Result<Self, Error> {
+        // And the one that wakes.
+        let ring = Ring::new(depth + 1)?;
+        let wake = Arc::new(fs::File::from(eventfd(0, EventfdFlags::CLOEXEC)?));
+        let mut new = Self { ring, wake, begun: BTreeMap::new(), next: 0 };
+        new.listen();
+        Ok(new)
+    }
+
+    /// What to write to when it sleeps.
+    pub fn wake(&self) -> &Arc<fs::File> {
+        &self.wake
+    }
+
+    fn listen(&mut self) {
+        let (file, buffer) = (self.wake.clone(), vec![0; 8]);
+        let read = Transfer { op: Op::Read, file, offset: 0, buffer, part: 0..8, key: WAKE };
+        let started = self.ring.start(read);
+        assert!(started.is_ok(), "its place is kept");
+    }
+
+    /// Carries out what is in the queue until it is closed. What is under way then is left off, and what cannot be
+    /// is waited for (`Ring`).
+    pub fn serve(mut self, queue: &Queue) {
+        let mut ended = Vec::new();
+        while self.begin(queue) {
+            if let Err(error) = self.ring.wait(&mut ended) {
+                self.give_up(&error, queue);
+                // Nobody is to wait for ever.
+                return queue.serve();
+            }
+            ended.drain(..).for_each(|ended| self.end(ended, queue));
+        }
+    }
+
+    /// Begins what waits; false at the end.
+    fn begin(&mut self, queue: &Queue) -> bool {
+        while self.ring.has_place() {
+            match queue.poll() {
+                Next::Request(request) => self.go_on(Begun { request, done: 0 }, queue),
+                Next::Nothing => break,
+                Next::Closed => return false,
+            }
+        }
+        true
+    }
+
+    /// Begins what is left of a request.
+    fn go_on(&mut self, mut begun: Begun, queue: &Queue) {
+        let Begun { request, done } = &mut begun;
+        let left = request.part.len() - *done;
+        if left == 0 {
+            return begun.request.end(Ok(()), queue);
+        }
+        let way = request.file.way(request.offset + *done as u64, left);
+        let (file, offset, len) = (way.file.clone(), way.offset, way.len);
+        let (buffer, start) = request.buffer.lend();
+        let start = start + request.part.start + *done;
+        let (op, part, key) = (request.op, start..start + len, self.next);
+        match self.ring.start(Transfer { op, file, offset, buffer, part, key }) {
+            Ok(()) => {
+                self.next += 1;
+                self.begun.insert(key, begun);
+            }
+            Err(transfer) => {
+                request.buffer.put_back(transfer.buffer);
+                begun.request.carry_out(begun.done, queue);
+            }
+        }
+    }
+
+    fn end(&mut self, ended: Ended, queue: &Queue) {
+        if ended.key == WAKE {
+            return self.listen();
+        }
+        let Some(mut begun) = self.begun.remove(&ended.key) else { return };
+        let Begun { request, done } = &mut begun;
+        request.buffer.put_back(ended.buffer);
+        let moved = ended.result.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
+        if moved == Err(Errno::AGAIN) {
+            // The kernel cannot keep it in mind now.
+            return begun.request.carry_out(begun.done, queue);
+        }
+        let way = request.file.way(request.offset + *done as u64, request.part.len() - *done);
+        match way.after(request.op, moved) {
+            Err(error) => begun.request.end(Err(error), queue),
+            Ok(moved) => {
+                *done += moved;
+                self.go_on(begun, queue);
+            }
+        }
+    }
+
+    /// The kernel does not answer any more: buffers under way are lost.
+    fn give_up(&mut self, error: &Error, queue: &Queue) {
+        for (_, Begun { mut request, .. }) in mem::take(&mut self.begun) {
+            request.buffer = Default::default();
+            let lost = SortError::impossible("io_uring", error, "--io threads");
+            request.end(Err(lost), queue);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::{File, Mode};
+    use crate::memory::{Buffer, PAGE};
+    use crate::queue::Done;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    /// A queue with requests for a file of three pages and a bit, and whom it answers.
+    fn asked(parts: &[(Op, u64, usize)]) -> (Queue, Receiver<Done>, tempfile::TempDir) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("file");
+        fs::write(&path, vec![7; 3 * PAGE + 100]).expect("written");
+        let file = Arc::new(File::open_to_write(&path, Mode::Direct).expect("open"));
+        let (queue, (reply, replies)) = (Queue::default(), channel());
+        for (tag, &(op, offset, len)) in (0..).zip(parts) {
+            queue.ask(request(op, &file, offset, len, tag, &reply));
+        }
+        (queue, replies, folder)
+    }
+
+    fn request(
+        op: Op,
+        file: &Arc<File>,
+        offset: u64,
+        len: usize,
+        tag: u64,
+        reply: &Sender<Done>,
+    ) -> Request {
+        let (file, reply) = (file.clone(), reply.clone());
+        Request {
+            op,
+            file,
+            offset,
+            buffer: Buffer::new(8 * PAGE),
+            part: PAGE..PAGE + len,
+            tag,
+            reply,
+        }
+    }
+
+    #[test]
+    fn parts_of_pages_ends_and_nothing_at_all() {
+        let Ok(uring) = Uring::new(2) else { return };
+        let page = PAGE as u64;
+        let (queue, replies, _folder) = asked(&[
+            // The end goes through the page cache, the rest past it.
+            (Op::Read, page, 2 * PAGE + 100),
+            (Op::Read, page + 1, 50),
+            (Op::Read, 0, 0),
+            (Op::Read, 2 * page, 2 * PAGE),
+            (Op::Write, 5 * page, PAGE),
+        ]);
+        std::thread::scope(|scope| {
+            scope.spawn(|| uring.serve(&queue));
+            let mut done: Vec<Done> = replies.iter().take(5).collect();
+            done.sort_by_key(|done| done.tag);
+            for (done, read) in done.iter().zip([2 * PAGE + 100, 50, 0]) {
+                assert!(done.result.is_ok(), "{:?}", done.result);
+                assert!(done.buffer.get()[PAGE..PAGE + read].iter().all(|&byte| byte == 7));
+                assert!(done.buffer.get()[PAGE + read..].iter().all(|&byte| byte == 0));
+            }
+            let short = done[3].result.as_ref().map_err(ToString::to_string).copied();
+            assert!(short.is_err_and(|why| why.contains("ends at byte 12388")), "where it ends");
+            assert!(done[4].result.is_ok());
+            queue.close();
+        });
+    }
+
+    #[test]
+    fn where_the_kernel_is_gone_everybody_is_told() {
+        let Ok(mut uring) = Uring::new(2) else { return };
+        let (queue, replies, _folder) = asked(&[(Op::Read, 0, PAGE), (Op::Read, 0, PAGE)]);
+        assert!(uring.begin(&queue));
+        uring.give_up(&Error::from(Errno::IO), &queue);
+        for done in replies.iter().take(2) {
+            assert_eq!(done.buffer.len(), 0, "it is lost");
+            let told = done.result.expect_err("lost").to_string();
+            assert!(told.contains("--io threads"), "{told}");
+        }
+        // Whoever asks later is served still.
+        queue.close();
+        queue.serve();
+    }
+}
