@@ -177,7 +177,7 @@ impl Job {
         let of = (bytes, extents.len());
         let plan = |method| {
             let found = Plan::new(method, of, record, memory, work.threads, transfers)?;
-            Ok(Plan { in_core: work.in_core, ..found })
+            Ok::<_, SortError>(Plan { in_core: work.in_core, ..found })
         };
         let mut found = plan(method)?;
         let is_open = method == Method::Auto && !work.shape.is_whole();
