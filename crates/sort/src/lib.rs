@@ -19,6 +19,7 @@ mod plan;
 mod queue;
 mod report;
 mod shape;
+mod space;
 mod stream;
 mod target;
 mod uring;

@@ -1,7 +1,7 @@
 //! The passes of each method, from the input to the last byte of the output.
 
 use crate::SortError;
-use crate::distribute::{self, Bucket, Space};
+use crate::distribute::{self, Bucket};
 use crate::file::File;
 use crate::merge::{self, Limits};
 use crate::one_pass::Loaded;
@@ -10,6 +10,7 @@ use crate::partition::Partition;
 use crate::plan::{Method, Plan};
 use crate::report::Clock;
 use crate::shape::Shape;
+use crate::space::Space;
 use crate::stream::{Extent, Stream};
 use crate::work::Work;
 use std::sync::Arc;
@@ -71,6 +72,10 @@ impl<S: Shape> Passes<'_, S> {
         }
     }
 
+    fn space(&self, temp: Vec<Arc<File>>) -> Space {
+        Space::new(temp, self.plan.temp_transfer.0 as usize)
+    }
+
     /// All in memory.
     fn one_pass(
         &self,
@@ -98,7 +103,7 @@ impl<S: Shape> Passes<'_, S> {
         clock: &mut Clock<'_>,
     ) -> Result<Moved, SortError> {
         let Self { work, plan, output, .. } = *self;
-        let (limits, mut space) = (self.limits(), Space::new(temp));
+        let (limits, mut space) = (self.limits(), self.space(temp));
         let partition = Partition::new(sample, plan.buckets);
         let buckets = {
             let most = partition.len() + 8;
@@ -152,7 +157,7 @@ impl<S: Shape> Passes<'_, S> {
         clock: &mut Clock<'_>,
     ) -> Result<Moved, SortError> {
         let Self { work, writer, output, .. } = *self;
-        let (limits, mut space) = (&self.limits(), Space::new(temp));
+        let (limits, mut space) = (&self.limits(), self.space(temp));
         let (mut runs, records) =
             merge::runs(work, &mut stream, sample, limits, (writer, &mut space))?;
         drop(stream);
