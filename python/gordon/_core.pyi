@@ -63,11 +63,12 @@ def cache_policies() -> list[tuple[str, str, str]]:
 
 def web_generate(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...
 def sort_generate(
-    output: str,
+    outputs: list[str],
     records: int,
     start: int = 0,
     ascii: bool = False,
     skewed: bool = False,
+    stripe: int | None = None,
     tick: Callable[[int, int], None] | None = None,
 ) -> str: ...
 def sort_validate(

@@ -41,6 +41,51 @@ def ordered(path: str, record: int = 100, key: slice = slice(10)) -> bytes:
     return b"".join(sorted(records, key=lambda found: bytes(found)[key]))
 
 
+@pytest.mark.parametrize("options", [(), ("--memory", "2MiB", "--io", "threads")])
+def test_a_stripe_is_sorted_as_one_file(
+    run: Run, made: dict[str, Any], options: tuple[str, ...]
+) -> None:
+    words = "sort generate -n 60000 --stripe 64KiB -o a -o b -o c --json made.json"
+    ran = run(*words.split())
+    assert ran.status == 0, ran.err
+    assert "a, b, c: 60,000 records, 6.00 MB" in ran.out
+    told = json.loads(Path("made.json").read_text())
+    assert (told["output"], told["checksum"]) == (["a", "b", "c"], made["checksum"])
+    # 92 units: the last one, of 36,224 bytes, is in the second file.
+    assert [Path(name).stat().st_size for name in "abc"] == [
+        31 * 65536,
+        30 * 65536 + 36_224,
+        30 * 65536,
+    ]
+    ran = run("sort", "a", "b", "c", "out", "--stripe", "64KiB", *options, "--json", "r.json")
+    assert ran.status == 0, ran.err
+    assert json.loads(Path("r.json").read_text())["stripe"] == "64KiB"
+    assert Path("out").read_bytes() == ordered("in")
+    assert sort.run(["a", "b", "c"], "again", stripe="64KiB").report["records"] == RECORDS
+    ran = run("sort", "b", "a", "c", "none", "--stripe", "64KiB")
+    assert ran.status == 1
+    assert "and would have" in ran.err
+    assert "try: all files of the stripe" in ran.err
+    ran = run("sort", "a", "b", "none", "--stripe", "1000B")
+    assert ran.status == 1
+    assert "is not whole pages" in ran.err
+    ran = run("sort", "generate", "-n", "10", "-o", "x", "-o", "y")
+    assert ran.status == 1
+    assert "one, or --stripe" in ran.err
+    assert not any(Path(name).exists() for name in ("none", "x", "y"))
+
+
+@pytest.mark.parametrize("io", ["threads", "uring"])
+def test_who_carries_transfers_out_is_told(run: Run, made: dict[str, Any], io: str) -> None:
+    ran = run("sort", "in", "out", "--io", io, "--json", "r.json")
+    if ran.status != 0:
+        assert "does not let us use io_uring" in ran.err
+        pytest.skip("not on this machine: io_uring")
+    assert ("direct I/O by io_uring;" in ran.out) == (io == "uring")
+    assert json.loads(Path("r.json").read_text())["io"] == io
+    assert Path("out").read_bytes() == ordered("in")
+
+
 @pytest.mark.parametrize(
     ("options", "method"),
     [

@@ -115,6 +115,17 @@ def test_presets(inputs: Path, sorted_within: Within, preset: str) -> None:
         sorted_within([inputs / "uniform"], "256MB", "--method", method, "--preset", preset)
 
 
+@pytest.mark.parametrize("memory", ["16MiB", "400MB"])
+@pytest.mark.parametrize("io", ["threads", "auto"])
+def test_stripes(tmp_path: Path, sorted_within: Within, memory: str, io: str) -> None:
+    """More is read ahead, as there are more devices."""
+    files = [tmp_path / str(number) for number in range(4)]
+    sort.generate(files, records=RECORDS, stripe="256KiB")
+    told = sorted_within(files, memory, "--stripe", "256KiB", "--io", io)
+    assert told["records"] == RECORDS
+    assert told["plan"]["depth"] > 4
+
+
 @pytest.mark.parametrize("method", ["auto", "distribute", "merge"])
 def test_many_small_inputs(
     inputs: Path, tmp_path: Path, sorted_within: Within, method: str

@@ -3,22 +3,25 @@
 use crate::error::raise;
 use crate::watch::watch;
 use gordon_sort::{Generate, SortError, Validated, Watch};
+use gordon_units::Bytes;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// Makes records from number `start` on; what was made, as JSON. `tick(done, total)` hears of bytes.
+/// Makes records from number `start` on, in one file or striped over several in units of `stripe` bytes; what was made, as JSON. `tick(done, total)` hears of bytes.
 #[pyfunction]
-#[pyo3(signature = (output, records, start=0, ascii=false, skewed=false, tick=None))]
+#[pyo3(signature = (outputs, records, start=0, ascii=false, skewed=false, stripe=None, tick=None))]
+#[allow(clippy::too_many_arguments)] // each by its name
 pub fn sort_generate(
     py: Python<'_>,
-    output: PathBuf,
+    outputs: Vec<PathBuf>,
     records: u64,
     start: u128,
     ascii: bool,
     skewed: bool,
+    stripe: Option<u64>,
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let what = Generate { output, records, start, ascii, skewed };
+    let what = Generate { outputs, stripe: stripe.map(Bytes), records, start, ascii, skewed };
     let made = watch(py, tick, |watch| gordon_sort::generate(&what, watch))?.map_err(raise)?;
     serde_json::to_string(&made).map_err(raise)
 }

@@ -10,6 +10,7 @@ use crate::output::{Output, Writer};
 use crate::partition::Partition;
 use crate::queue::{Op, Request};
 use crate::shape::Shape;
+use crate::space::Space;
 use crate::stream::{Chunk, Stream};
 use crate::work::{Bench, Work, weight};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,33 +35,6 @@ pub struct Bucket {
     pub is_equal: bool,
 }
 
-/// Temporary files, each growing at its end.
-pub struct Space {
-    files: Vec<(Arc<File>, u64)>,
-    next: usize,
-}
-
-impl Space {
-    pub fn new(files: Vec<Arc<File>>) -> Self {
-        Self { files: files.into_iter().map(|file| (file, 0)).collect(), next: 0 }
-    }
-
-    /// A place for so many bytes: the files take turns.
-    pub fn place(&mut self, len: u64) -> (Arc<File>, u64) {
-        let count = self.files.len();
-        let (file, end) = &mut self.files[self.next % count];
-        let offset = *end;
-        *end += len.next_multiple_of(PAGE as u64);
-        self.next += 1;
-        (file.clone(), offset)
-    }
-
-    /// Bytes taken in all.
-    pub fn bytes(&self) -> u64 {
-        self.files.iter().map(|(_, end)| end).sum()
-    }
-}
-
 /// Puts all records of a stream into buckets.
 pub fn scatter<S: Shape>(
     work: &Work<'_, S>,
@@ -78,10 +52,11 @@ pub fn scatter<S: Shape>(
         .collect();
     // Of each bucket what is not written yet.
     let mut open: Vec<(Buffer, usize)> = (0..partition.len()).map(|_| Default::default()).collect();
-    let mut write = |bucket: &mut Bucket, (buffer, len): (Buffer, usize)| {
+    let mut write = |range: usize, bucket: &mut Bucket, (buffer, len): (Buffer, usize)| {
         // A page is never written in part.
         let written = len.next_multiple_of(PAGE);
-        let (file, offset) = space.place(written as u64);
+        // Each bucket lies on all devices: they are read at a time.
+        let (file, offset) = space.block(range + bucket.blocks.len(), written as u64);
         bucket.blocks.push(Block { file: file.clone(), offset, len: len as u64 });
         writer.write(file, offset, buffer, 0..written);
     };
@@ -105,7 +80,7 @@ pub fn scatter<S: Shape>(
             } else {
                 let full = std::mem::take(&mut open[range]);
                 if full.1 > 0 {
-                    write(bucket, full);
+                    write(range, bucket, full);
                 }
                 let mut buffer = if record.len() <= writer.transfer() {
                     writer.take()?
@@ -119,9 +94,9 @@ pub fn scatter<S: Shape>(
         }
         stream.give_back(chunk.buffer);
     }
-    for (bucket, rest) in buckets.iter_mut().zip(open) {
+    for (range, (bucket, rest)) in buckets.iter_mut().zip(open).enumerate() {
         if rest.1 > 0 {
-            write(bucket, rest);
+            write(range, bucket, rest);
         }
     }
     writer.finish()?;

@@ -4,6 +4,7 @@ use crate::SortError;
 use crate::memory::PAGE;
 use crate::target::{existing, remove_of_dead};
 use gordon_ring::Op;
+use gordon_units::Bytes;
 use rustix::fs::{FallocateFlags, FlockOperation, OFlags, SeekFrom};
 use rustix::io::Errno;
 use schemars::JsonSchema;
@@ -108,6 +109,31 @@ impl File {
         Self { parts: vec![Arc::new(part)], unit: u64::MAX }
     }
 
+    /// One that lies over several in units of so many bytes.
+    pub fn striped(files: &[Arc<Self>], unit: u64) -> Self {
+        Self { parts: files.iter().flat_map(|file| file.parts.iter().cloned()).collect(), unit }
+    }
+
+    /// Opens what is there, striped in units of so many bytes, to be read.
+    pub fn open_striped(paths: &[PathBuf], unit: Bytes, mode: Mode) -> Result<Self, SortError> {
+        let opened = paths.iter().map(|path| Self::open(path, mode).map(Arc::new));
+        let file =
+            Self::striped(&opened.collect::<Result<Vec<_>, _>>()?, unit_over(unit, paths.len())?);
+        let all = file.len()?;
+        for (part, share) in file.shares(all) {
+            let len = part.len()?;
+            if len != share {
+                let why = format!(
+                    "it has {len} bytes, and would have {share} if {all} lay over {} files in units of {unit}",
+                    paths.len()
+                );
+                let hint = "all files of the stripe, in their order, and the unit that they were written with";
+                return Err(SortError::impossible(part.path.display(), why, hint));
+            }
+        }
+        Ok(file)
+    }
+
     /// Bytes of it, now.
     pub fn len(&self) -> Result<u64, SortError> {
         self.parts.iter().map(|part| part.len()).sum()
@@ -143,14 +169,15 @@ impl File {
         self.shares(len).try_for_each(|(part, len)| part.set_len(len))
     }
 
-    /// How many of so many bytes lie in each part.
-    fn shares(&self, len: u64) -> impl Iterator<Item = (&Part, u64)> {
+    /// How many of so many bytes lie in part `n`.
+    pub fn share(&self, n: usize, len: u64) -> u64 {
         let row = self.unit.saturating_mul(self.parts.len() as u64);
-        let (whole, rest) = (len / row * self.unit, len % row);
-        self.parts.iter().enumerate().map(move |(n, part)| {
-            let before = self.unit.saturating_mul(n as u64);
-            (&**part, whole + rest.saturating_sub(before).min(self.unit))
-        })
+        let before = self.unit.saturating_mul(n as u64);
+        len / row * self.unit + (len % row).saturating_sub(before).min(self.unit)
+    }
+
+    fn shares(&self, len: u64) -> impl Iterator<Item = (&Part, u64)> {
+        self.parts.iter().enumerate().map(move |(n, part)| (&**part, self.share(n, len)))
     }
 
     /// Fills `into` from there.
@@ -246,8 +273,20 @@ impl Part {
 
     #[cold]
     fn full(&self, len: u64) -> SortError {
-        SortError::Full { path: self.path.clone(), len: gordon_units::Bytes(len) }
+        SortError::Full { path: self.path.clone(), len: Bytes(len) }
     }
+}
+
+/// Bytes of a unit of a stripe over so many files.
+pub fn unit_over(unit: Bytes, files: usize) -> Result<u64, SortError> {
+    if files == 0 {
+        return Err(SortError::impossible("stripe", "over no files", "their names, in order"));
+    }
+    if unit.0 == 0 || !unit.0.is_multiple_of(PAGE as u64) {
+        let why = format!("a unit of {unit} is not whole pages of 4KiB");
+        return Err(SortError::impossible("stripe", why, "256KiB"));
+    }
+    Ok(unit.0)
 }
 
 /// A way past the page cache; none where that is not wanted, or the file system has none.

@@ -69,8 +69,11 @@ pub struct Settings {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
-    /// One after the other they are the input.
+    /// One after the other they are the input, unless it is striped.
     pub inputs: Vec<PathBuf>,
+    /// The inputs are one file that lies over them in units of so many bytes: unit n in file n mod their count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stripe: Option<Bytes>,
     /// Where the records go.
     pub output: PathBuf,
     /// What a record is, and its key.
@@ -91,6 +94,9 @@ impl Visitor for Run<'_> {
         self.0.run_as(shape, self.1)
     }
 }
+
+/// Transfers under way: the kernel takes 32,768 in one queue, and threads are not for nothing.
+const MOST_DEPTH: u32 = 256;
 
 /// Ends the threads of a queue, also where a sort panics.
 struct Close<'a>(&'a Queue);
@@ -133,18 +139,31 @@ impl Job {
         let queue = Queue::default();
         thread::scope(|scope| {
             // A few for each device that may be asked.
-            let devices = u32::try_from(self.settings.temp.len().max(1)).unwrap_or(u32::MAX);
+            let devices = self.settings.temp.len().max(self.devices());
+            // As many as a ring may have; no machine has the devices.
+            let depth =
+                u32::try_from(4 + 4 * devices).map_or(MOST_DEPTH, |some| some.min(MOST_DEPTH));
             let _closes = Close(&queue);
-            let io = queue.start(scope, self.settings.io, devices.saturating_mul(4) + 4)?;
+            let io = queue.start(scope, self.settings.io, depth)?;
             self.sort(shape, (&queue, io), watch)
         })
+    }
+
+    /// How many devices may be read at a time.
+    fn devices(&self) -> usize {
+        if self.stripe.is_some() { self.inputs.len().max(1) } else { 1 }
     }
 
     /// The input, and what is left over of each file.
     fn extents<S: Shape>(&self, shape: &S) -> Result<(Vec<Extent>, Vec<Extent>), SortError> {
         let (mut extents, mut partial) = (Vec::new(), Vec::new());
-        for path in &self.inputs {
-            let file = Arc::new(File::open(path, self.settings.mode)?);
+        let mode = self.settings.mode;
+        let files = match self.stripe {
+            None => self.inputs.iter().map(|path| File::open(path, mode)).collect(),
+            Some(unit) => File::open_striped(&self.inputs, unit, mode).map(|file| vec![file]),
+        };
+        for (file, path) in files?.into_iter().zip(&self.inputs) {
+            let file = Arc::new(file);
             let all = file.len()?;
             let over = shape.length().map_or(0, |length| all % length as u64);
             let len = all - over;
@@ -174,7 +193,7 @@ impl Job {
         let memory = self.settings.memory.map_or_else(available, |memory| Ok(memory.0))?;
         let bytes: u64 = extents.iter().map(|extent| extent.len).sum();
         let Settings { method, ref transfers, .. } = self.settings;
-        let of = (bytes, extents.len());
+        let of = (bytes, extents.len(), self.devices());
         let plan = |method| {
             let found = Plan::new(method, of, record, memory, work.threads, transfers)?;
             Ok::<_, SortError>(Plan { in_core: work.in_core, ..found })

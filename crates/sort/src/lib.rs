@@ -20,6 +20,7 @@ mod plan;
 mod queue;
 mod report;
 mod shape;
+mod space;
 mod stream;
 mod target;
 mod uring;

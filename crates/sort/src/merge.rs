@@ -3,13 +3,13 @@
 //! than can be read at once, some are merged to longer ones before.
 
 use crate::SortError;
-use crate::distribute::Space;
 use crate::entries::Room;
 use crate::incore::{Keys, ranges};
 use crate::one_pass::Loaded;
 use crate::output::{Emitter, Output, Writer};
 use crate::partition::Partition;
 use crate::shape::{Depth, Rest, Shape};
+use crate::space::Space;
 use crate::stream::{Chunk, Extent, Stream};
 use crate::work::{Work, weight};
 
@@ -160,7 +160,7 @@ pub fn runs<S: Shape>(
         if len == 0 {
             return Ok((runs, records));
         }
-        let (file, offset) = space.place(len);
+        let (file, offset) = space.run(len);
         let output = Output::new(writer, file.clone(), offset);
         loaded.emit(work, keys, (&output, 0), limits.group)?;
         output.finish()?;
@@ -188,7 +188,7 @@ pub fn narrow<S: Shape>(
                 continue;
             }
             let len = some.iter().map(|run| run.len).sum();
-            let (file, offset) = space.place(len);
+            let (file, offset) = space.run(len);
             let output = Output::new(writer, file.clone(), offset);
             let mut emitter = Emitter::new(&output, 0)?;
             work.over(|| merge(work, some, limits.transfer, &mut emitter))?;

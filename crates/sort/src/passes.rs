@@ -1,7 +1,7 @@
 //! The passes of each method, from the input to the last byte of the output.
 
 use crate::SortError;
-use crate::distribute::{self, Bucket, Space};
+use crate::distribute::{self, Bucket};
 use crate::entries::Room;
 use crate::file::File;
 use crate::incore::{Keys, ranges};
@@ -12,6 +12,7 @@ use crate::partition::Partition;
 use crate::plan::{Method, Plan};
 use crate::report::Clock;
 use crate::shape::Shape;
+use crate::space::Space;
 use crate::stream::{Extent, Stream};
 use crate::work::Work;
 use std::sync::Arc;
@@ -73,6 +74,10 @@ impl<S: Shape> Passes<'_, S> {
         }
     }
 
+    fn space(&self, temp: Vec<Arc<File>>) -> Space {
+        Space::new(temp, self.plan.temp_transfer.0 as usize)
+    }
+
     /// All in memory.
     fn one_pass(
         &self,
@@ -104,7 +109,7 @@ impl<S: Shape> Passes<'_, S> {
         clock: &mut Clock<'_>,
     ) -> Result<Moved, SortError> {
         let Self { work, plan, output, .. } = *self;
-        let (limits, mut space) = (self.limits(), Space::new(temp));
+        let (limits, mut space) = (self.limits(), self.space(temp));
         let partition = Partition::new(sample, plan.buckets);
         let buckets = {
             let most = partition.len() + 8;
@@ -158,7 +163,7 @@ impl<S: Shape> Passes<'_, S> {
         clock: &mut Clock<'_>,
     ) -> Result<Moved, SortError> {
         let Self { work, writer, output, .. } = *self;
-        let (limits, mut space) = (&self.limits(), Space::new(temp));
+        let (limits, mut space) = (&self.limits(), self.space(temp));
         let (mut runs, records) =
             merge::runs(work, &mut stream, sample, limits, (writer, &mut space))?;
         drop(stream);

@@ -76,7 +76,7 @@ const LEAST: u64 = 64 << 10;
 const LEAST_MEMORY: u64 = 1 << 20;
 /// A bucket is larger than the mean by chance: the sample is finite.
 const UNEVEN: f64 = 1.2;
-/// Reads of the input under way.
+/// Reads of the input under way, of each device.
 const DEPTH: usize = 4;
 
 fn pages(bytes: u64) -> u64 {
@@ -84,13 +84,14 @@ fn pages(bytes: u64) -> u64 {
 }
 
 impl Plan {
-    /// For so many bytes of records in so many files, of which each record is about so long.
+    /// For so many bytes of records in so many files on so many devices that are read at a time, of which each record is
+    /// about so long.
     ///
     /// # Errors
     /// Where a value leads nowhere.
     pub fn new(
         method: Method,
-        (bytes, files): (u64, usize),
+        (bytes, files, devices): (u64, usize, usize),
         record: f64,
         memory: u64,
         threads: usize,
@@ -121,7 +122,7 @@ impl Plan {
         let temp = given(transfers.temp, "temporary files", share(TEMP))?;
         // Each thread fills one while others are written.
         let output_buffers = some(2 * threads + 2, output);
-        let depth = some(DEPTH, input);
+        let depth = some(DEPTH * devices, input);
         // What is held for a byte of records: its entry's part, what its buffer has around it, and each
         // piece's table of ranges; of a bucket, pieces come from temporary files.
         let table = |bytes: u64| (TABLE * ranges(bytes / 64)) as u64;

@@ -80,7 +80,7 @@ impl Request {
 /// What a queue has for who asks and does not wait.
 pub enum Next {
     Request(Request),
-    /// Whoever puts something in wakes who asked.
+    /// Whoever puts something in, or closes it, wakes who asked ([`Queue::wake_by`]).
     Nothing,
     Closed,
 }
@@ -117,7 +117,6 @@ impl Queue {
         let uring = if io == Io::Threads { None } else { Some(Uring::new(depth)) };
         match uring {
             Some(Ok(uring)) => {
-                self.state().wake = Some(uring.wake().clone());
                 scope.spawn(|| uring.serve(self));
                 Ok(Io::Uring)
             }
@@ -166,6 +165,11 @@ impl Queue {
                 Next::Nothing
             }
         }
+    }
+
+    /// What to write to for somebody who polls and sleeps.
+    pub fn wake_by(&self, wake: Arc<fs::File>) {
+        self.state().wake = Some(wake);
     }
 
     fn next(&self) -> Option<Request> {

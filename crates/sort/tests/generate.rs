@@ -1,6 +1,7 @@
 //! The generator against what gensort 1.5 makes, and where records go.
 
 use gordon_sort::{Generate, Records, SortError, Watch, generate};
+use gordon_units::Bytes;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -60,7 +61,14 @@ fn made(start: u128, count: usize, ascii: bool, skewed: bool) -> Vec<u8> {
 }
 
 fn to(output: &Path, records: u64) -> Generate {
-    Generate { output: output.into(), records, start: 0, ascii: false, skewed: false }
+    Generate {
+        outputs: vec![output.into()],
+        stripe: None,
+        records,
+        start: 0,
+        ascii: false,
+        skewed: false,
+    }
 }
 
 fn in_folder() -> (tempfile::TempDir, PathBuf) {
@@ -108,6 +116,45 @@ fn skew_of_every_class_is_that_of_gensort() {
         (0..128).for_each(|power| hasher.update(&made(1 << power, 32, ascii, true)));
         assert_eq!(hasher.finalize(), crc, "{ascii}");
     }
+}
+
+#[test]
+fn striped_records_are_the_same_unit_by_unit() {
+    let count = 40_960 + 4321;
+    let expected = made(0, count, false, false);
+    let folder = tempfile::tempdir().expect("a folder");
+    for (files, unit) in [(1usize, 4096usize), (2, 256 << 10), (3, 12_288), (4, 8 << 20)] {
+        let outputs: Vec<PathBuf> = (0..files).map(|n| folder.path().join(n.to_string())).collect();
+        let (stripe, records) = (Some(Bytes(unit as u64)), count as u64);
+        let what = Generate { outputs: outputs.clone(), stripe, ..to(Path::new("none"), records) };
+        generate(&what, &Watch::default()).expect("made");
+        let parts: Vec<Vec<u8>> =
+            outputs.iter().map(|path| fs::read(path).expect("read")).collect();
+        let mut units: Vec<_> = parts.iter().map(|part| part.chunks(unit)).collect();
+        let mut found = Vec::new();
+        for number in 0..expected.len().div_ceil(unit) {
+            found.extend_from_slice(units[number % files].next().expect("a unit"));
+        }
+        assert!(found == expected, "{files} files, {unit}");
+        assert!(units.iter_mut().all(|units| units.next().is_none()), "no more of it");
+        assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), files);
+    }
+    let several = |stripe| Generate {
+        outputs: vec![folder.path().join("a"), folder.path().join("b")],
+        stripe,
+        ..to(Path::new("none"), 10)
+    };
+    for (what, expected) in [
+        (several(None), "one, or --stripe"),
+        (several(Some(Bytes(1000))), "is not whole pages"),
+        (Generate { outputs: vec![], ..several(Some(Bytes(4096))) }, "over no files"),
+        (Generate { outputs: vec!["a/b".into()], ..several(Some(Bytes(4096))) }, "no such folder"),
+        (Generate { outputs: vec!["-".into()], ..several(Some(Bytes(4096))) }, "stdout"),
+    ] {
+        let told = generate(&what, &Watch::default()).expect_err(expected).to_string();
+        assert!(told.contains(expected), "{told}");
+    }
+    assert!(!folder.path().join("a").exists());
 }
 
 #[test]

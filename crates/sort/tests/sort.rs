@@ -200,6 +200,95 @@ proptest! {
     }
 }
 
+/// Bytes as they lie over files in units of `unit`.
+fn stripe(bytes: &[u8], count: usize, unit: usize) -> Vec<Vec<u8>> {
+    let mut files = vec![Vec::new(); count];
+    for (number, unit) in bytes.chunks(unit).enumerate() {
+        files[number % count].extend_from_slice(unit);
+    }
+    files
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(30))]
+    #[test]
+    fn a_striped_input_is_sorted_as_it_is_whole(
+        keys in prop::sample::select(&KEYS[..]),
+        method in prop::sample::select(&METHODS[..]),
+        count in 0usize..20_000,
+        files in 1usize..5,
+        pages in 1usize..40,
+        transfer in 12u32..18,
+        folders in 0usize..4,
+        buffered: bool,
+        io in prop::sample::select(ios()),
+    ) {
+        let folder = TempDir::new().expect("a folder");
+        let (bytes, unit) = (records(keys, count, 1), 4096 * pages);
+        let names: Vec<String> = (0..files).map(|n| n.to_string()).collect();
+        for (name, bytes) in names.iter().zip(stripe(&bytes, files, unit)) {
+            fs::write(folder.path().join(name), bytes).expect("written");
+        }
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut job = job(folder.path(), &names, method, 3 << 20);
+        job.stripe = Some(Bytes(unit as u64));
+        job.settings.transfers.input = Some(Bytes(1 << transfer));
+        job.settings.transfers.temp = Some(Bytes(3 << (transfer - 1)));
+        job.settings.io = io;
+        for n in 0..folders {
+            let temp = folder.path().join(format!("temp{n}"));
+            fs::create_dir(&temp).expect("a folder");
+            job.settings.temp.push(temp);
+        }
+        if buffered {
+            job.settings.mode = gordon_sort::Mode::Buffered;
+        }
+        match run(&job) {
+            Ok(report) => {
+                prop_assert_eq!(report.records, count as u64);
+                prop_assert!(fs::read(&job.output).expect("an output") == model(&bytes));
+            }
+            Err(SortError::Impossible { .. }) => prop_assert_eq!(method, Method::OnePass),
+            Err(error) => prop_assert!(false, "{}", error),
+        }
+    }
+}
+
+#[test]
+fn what_no_stripe_is_is_told() {
+    let folder = TempDir::new().expect("a folder");
+    let bytes = records(Keys::Uniform, 3000, 1);
+    let write = |files: &[Vec<u8>]| {
+        for (name, bytes) in ["a", "b", "c"].iter().zip(files) {
+            fs::write(folder.path().join(name), bytes).expect("written");
+        }
+    };
+    let with = |names: &[&str], unit: u64| {
+        let mut job = job(folder.path(), names, Method::Auto, 8 << 20);
+        job.stripe = Some(Bytes(unit));
+        run(&job).map(|report| report.records).map_err(|error| error.to_string())
+    };
+    write(&stripe(&bytes, 3, 8192));
+    assert_eq!(with(&["a", "b", "c"], 8192), Ok(3000));
+    for (names, unit, expected) in [
+        (&["b", "a", "c"][..], 8192, "b: it has 98304 bytes, and would have 103392 if 300000"),
+        (&["a", "b", "c"], 4096, "a: it has 103392 bytes, and would have 102400"),
+        (&["a", "b", "c"], 5000, "is not whole pages"),
+        (&["a", "b", "c"], 0, "is not whole pages"),
+        (&[], 4096, "over no files"),
+        (&["a", "none"], 4096, "cannot open it"),
+    ] {
+        let told = with(names, unit).expect_err(expected);
+        assert!(told.contains(expected), "{told}");
+        assert!(told.contains("try: "), "{told}");
+    }
+    // A part of a record lies at the end of all of it.
+    write(&stripe(&[&bytes[..], b"the rest"].concat(), 3, 4096));
+    let told = with(&["a", "b", "c"], 4096).expect_err("a part");
+    assert!(told.contains("8 bytes at byte 300000"), "{told}");
+    assert_eq!(names(folder.path()), ["a", "b", "c", "out"]);
+}
+
 #[test]
 fn a_part_of_a_record_is_refused_kept_or_dropped() {
     let folder = TempDir::new().expect("a folder");

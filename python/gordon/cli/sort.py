@@ -35,6 +35,12 @@ def _transfer(what: str, of: str) -> options.Decorator:
 
 @sort.command()
 @click.argument("files", nargs=-1, required=True, metavar="IN... OUT")
+@click.option(
+    "--stripe",
+    metavar="SIZE",
+    help="IN... are one file that is striped over them in units of SIZE, as RAID 0 does: all are "
+    "read at a time.  [default: one follows the other]",
+)
 @click.option("--lines", is_flag=True, help="Records are lines.")
 @click.option("--record", type=click.IntRange(1), metavar="N", help="Records of N bytes each.")
 @click.option(

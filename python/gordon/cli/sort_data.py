@@ -48,9 +48,18 @@ def _number(least: int, bits: int) -> Callable[..., int | None]:
 @click.option(
     "-o",
     "--output",
+    "outputs",
     required=True,
+    multiple=True,
     metavar="PATH",
-    help="A file; a block device, whose content is lost; a named pipe; -: stdout.",
+    help="A file; a block device, whose content is lost; a named pipe; -: stdout. Several: files "
+    "of a stripe.",
+)
+@click.option(
+    "--stripe",
+    metavar="SIZE",
+    help="Stripe the records over the outputs in units of SIZE, as `gordon sort --stripe` reads "
+    "them.",
 )
 @click.option("-a", "--ascii", is_flag=True, help="Lines of printable characters.")
 @click.option("-s", "--skewed", is_flag=True, help="Keys many of which start alike.")
@@ -64,29 +73,29 @@ def _number(least: int, bits: int) -> Callable[..., int | None]:
     help="The number of the first record.",
 )
 @options.json_out
-def generate(output: str, json_path: str | None, **given: Any) -> None:
+def generate(outputs: tuple[str, ...], json_path: str | None, **given: Any) -> None:
     """Generate records to sort: the bytes that gensort of sortbenchmark.org makes.
 
     Each has 100 bytes, of which the first 10 are the key. Any can be made alone: parts of one file
     can be made on several machines, each with its --start. The checksum that is printed is what
     gensort -c prints; `gordon sort validate --checksum` holds sorted files against it.
     """
-    from gordon.cli import output as outputs
-    from gordon.cli import terminal
+    from gordon.cli import output, terminal
     from gordon.cli.progress import Moved
     from gordon.human import duration, short
     from gordon.sort import data
 
     # The folder of a device or a pipe is not written to.
-    special = Path(output).exists() and not Path(output).is_file()
-    outputs.check(None if special else output, json_path)
+    special = [Path(one).exists() and not Path(one).is_file() for one in outputs]
+    files = [None if other else one for one, other in zip(outputs, special, strict=True)]
+    output.check(*files, json_path)
     with Moved("generating") as progress:
-        made = data.generate(output, progress=progress.tick, **options.given(given))
+        made = data.generate(outputs, progress=progress.tick, **options.given(given))
     if json_path is not None:
-        outputs.write({json_path: json.dumps(made, indent=1) + "\n"})
-    silent = outputs.STDOUT in (output, json_path)
+        output.write({json_path: json.dumps(made, indent=1) + "\n"})
+    silent = output.STDOUT in (*outputs, json_path)
     console = terminal.messages() if silent else terminal.data()
-    where = "stdout" if output == outputs.STDOUT else output
+    where = "stdout" if outputs == (output.STDOUT,) else ", ".join(outputs)
     console.text(
         f"{where}: {made['records']:,} records, {short(made['bytes'], 'B')} in "
         f"{duration(made['time_s'])} ({short(made['bytes'] / made['time_s'], 'B')}/s)"

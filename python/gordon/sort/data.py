@@ -7,36 +7,43 @@ what to try).
 import json
 import re
 import time
+from collections.abc import Sequence
 from os import fspath
 from typing import Any
 
 from gordon import __version__, _core
 from gordon.runs import Path, Progress
+from gordon.sort.run import paths
 
 
 def generate(
-    output: Path,
+    output: Path | Sequence[Path],
     *,
     records: int,
     start: int = 0,
     ascii: bool = False,
     skewed: bool = False,
+    stripe: str | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Writes so many records of 100 bytes, the same as gensort's, and says what they come to.
 
     `output` is a file, which is there when it is whole; a block device, from its start on, whose
-    content is lost; a named pipe; or `-`, stdout. `start` is the number of the first record.
-    `progress` is called with (done, total) bytes.
+    content is lost; a named pipe; or `-`, stdout; with `stripe`, a size, files over which the
+    records are striped in units of that: unit n is in file n mod their count. `start` is the
+    number of the first record. `progress` is called with (done, total) bytes.
     """
     for name, value, least, bits in (("records", records, 1, 64), ("start", start, 0, 128)):
         if not least <= value < 1 << bits:
             raise _core.GordonError(f"{name}: {value}", f"a number from {least} to 2^{bits} - 1")
     began = time.monotonic()
-    told = _core.sort_generate(fspath(output), records, start, ascii, skewed, progress)
+    outputs = [fspath(one) for one in paths(output)]
+    unit = None if stripe is None else _core.parse_bytes(stripe)
+    told = _core.sort_generate(outputs, records, start, ascii, skewed, unit, progress)
     time_s = time.monotonic() - began
     return {
-        "output": fspath(output),
+        "output": outputs[0] if len(outputs) == 1 else outputs,
+        "stripe": stripe,
         **json.loads(told),
         "start": start,
         "ascii": ascii,
@@ -68,14 +75,14 @@ def validate(
         raise _core.GordonError("--records is of files of records", "without --summaries")
     if records is not None and not 0 < records < 1 << 64:
         raise _core.GordonError(f"records: {records}", "from 1 on, as many as there are")
-    paths = [fspath(file) for file in files]
+    named = [fspath(file) for file in files]
     began = time.monotonic()
     to = None if summary is None else fspath(summary)
-    told = _core.sort_validate(paths, records, summaries, to, progress)
+    told = _core.sort_validate(named, records, summaries, to, progress)
     time_s = time.monotonic() - began
     parts, whole = json.loads(told)
     if not summaries:
-        parts = [{"path": path, **part} for path, part in zip(paths, parts, strict=True)]
+        parts = [{"path": path, **part} for path, part in zip(named, parts, strict=True)]
     return {
         **whole,
         "in_order": whole["unordered"] == 0,

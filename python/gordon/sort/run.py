@@ -151,22 +151,30 @@ def _peak() -> int:
     return int(line.split()[1]) * 1024
 
 
+def paths(given: Path | Sequence[Path]) -> Sequence[Path]:
+    """One or several."""
+    return [given] if isinstance(given, str | os.PathLike) else list(given)
+
+
 def run(
     inputs: Path | Sequence[Path],
     output: Path,
     *,
+    stripe: str | None = None,
     config: Path | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Result:
-    """Sorts files, one after the other the input, into one. Options are those of `Records` and
-    `How`; the latter go before those of the TOML file `config` (`gordon schema sort`). `progress`
-    is called with (done, total) bytes. The output appears when it is whole and durable."""
-    files = [inputs] if isinstance(inputs, str | os.PathLike) else list(inputs)
+    """Sorts files, one after the other the input, into one. With `stripe`, a size, they are one
+    file that lies over them in units of that: unit n is in file n mod their count. Options are
+    those of `Records` and `How`; the latter go before those of the TOML file `config` (`gordon
+    schema sort`). `progress` is called with (done, total) bytes. The output appears when it is
+    whole and durable."""
     (records, _) = dealt(options, Records, How)
     how = {name: value for name, value in options.items() if hasattr(How, name)}
     job = {
-        "inputs": [fspath(path) for path in files],
+        "inputs": [fspath(path) for path in paths(inputs)],
+        **({} if stripe is None else {"stripe": stripe}),
         "output": fspath(output),
         "records": records.config(),
         "settings": settings(config, how),

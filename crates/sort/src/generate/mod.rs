@@ -12,6 +12,7 @@ pub use record::Records;
 use crate::blocks::{self, BLOCK, PIECE};
 use crate::validate::{RECORD, checksum};
 use crate::{SortError, Watch};
+use gordon_units::Bytes;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -20,8 +21,11 @@ use std::sync::{Mutex, PoisonError};
 /// What is to be made, and where.
 #[derive(Clone, Debug)]
 pub struct Generate {
-    /// A file, which is there when it is whole; a block device, from its start; a pipe; `-`: stdout.
-    pub output: PathBuf,
+    /// A file, which is there when it is whole; a block device, from its start; a pipe; `-`: stdout. Several files
+    /// where it is striped.
+    pub outputs: Vec<PathBuf>,
+    /// The records lie over the outputs in units of so many bytes: unit n in file n mod their count.
+    pub stripe: Option<Bytes>,
     /// How many.
     pub records: u64,
     /// The number of the first.
@@ -53,7 +57,14 @@ pub fn generate(what: &Generate, watch: &Watch) -> Result<Generated, SortError> 
     let bytes = length(what)?;
     watch.total.store(bytes, Ordering::Relaxed);
     let records = Records::new(what.ascii, what.skewed);
-    let output = Output::open(&what.output, bytes, watch)?;
+    let output = match (what.stripe, &what.outputs[..]) {
+        (Some(unit), paths) => Output::striped(paths, unit, bytes)?,
+        (None, [path]) => Output::open(path, bytes, watch)?,
+        (None, paths) => {
+            let why = format!("{} of them", paths.len());
+            return Err(SortError::impossible("outputs", why, "one, or --stripe SIZE"));
+        }
+    };
     let sum = Mutex::new(0);
     blocks::each(bytes.div_ceil(BLOCK as u64), watch, |buffer, block| {
         let start = block * BLOCK as u64;

@@ -2,7 +2,7 @@
 
 use super::stream::Stream;
 use crate::blocks::BLOCK;
-use crate::file::{File, Mode};
+use crate::file::{File, Mode, unit_over};
 use crate::target::Target;
 use crate::{SortError, Watch};
 use gordon_units::Bytes;
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Where records go.
 pub enum Output<'a> {
@@ -19,6 +19,8 @@ pub enum Output<'a> {
     File(Target),
     /// A block device, and the claim that nothing else uses it.
     Device(File, #[expect(dead_code)] fs::File),
+    /// Files over which it is striped.
+    Stripe(Vec<Target>, File),
     /// Block after block.
     Stream(Stream<'a>),
 }
@@ -52,14 +54,24 @@ impl<'a> Output<'a> {
 
     fn file(path: &Path, len: u64) -> Result<Self, SortError> {
         let target = Target::new(path, Mode::Direct, false, &[])?;
-        target.file().reserve(len).map_err(|error| match error {
-            SortError::Full { .. } => {
-                let why = format!("no place on the device for {}", Bytes(len));
-                SortError::impossible(path.display(), why, "fewer records, or another device")
-            }
-            other => other,
-        })?;
+        reserve(path, target.file(), len)?;
         Ok(Self::File(target))
+    }
+
+    /// Files over which so many bytes lie in units.
+    pub fn striped(paths: &[PathBuf], unit: Bytes, len: u64) -> Result<Self, SortError> {
+        let unit = unit_over(unit, paths.len())?;
+        if paths.iter().any(|path| path == Path::new("-")) {
+            return Err(SortError::impossible("stdout", "no file of a stripe", "names of files"));
+        }
+        let targets = paths.iter().map(|path| Target::new(path, Mode::Direct, false, &[]));
+        let targets: Vec<Target> = targets.collect::<Result<_, _>>()?;
+        let files: Vec<_> = targets.iter().map(|target| target.file().clone()).collect();
+        let file = File::striped(&files, unit);
+        for (n, (path, one)) in paths.iter().zip(&files).enumerate() {
+            reserve(path, one, file.share(n, len))?;
+        }
+        Ok(Self::Stripe(targets, file))
     }
 
     fn device(path: &Path, len: u64) -> Result<Self, SortError> {
@@ -88,7 +100,7 @@ impl<'a> Output<'a> {
         let at = block * BLOCK as u64;
         match self {
             Self::File(target) => target.file().write(at, bytes),
-            Self::Device(file, _) => file.write(at, bytes),
+            Self::Device(file, _) | Self::Stripe(_, file) => file.write(at, bytes),
             Self::Stream(stream) => stream.write(block, bytes),
         }
     }
@@ -102,7 +114,23 @@ impl<'a> Output<'a> {
                 target.keep().map(|()| direct)
             }
             Self::Device(file, _) => file.sync().map(|()| file.is_direct()),
+            Self::Stripe(targets, file) => {
+                // All of it is durable before any of it has its name.
+                file.sync()?;
+                targets.into_iter().try_for_each(Target::keep).map(|()| file.is_direct())
+            }
             Self::Stream(_) => Ok(false),
         }
     }
+}
+
+/// Takes the place for so many bytes of an output.
+fn reserve(path: &Path, file: &File, len: u64) -> Result<(), SortError> {
+    file.reserve(len).map_err(|error| match error {
+        SortError::Full { .. } => {
+            let why = format!("no place on the device for {}", Bytes(len));
+            SortError::impossible(path.display(), why, "fewer records, or another device")
+        }
+        other => other,
+    })
 }

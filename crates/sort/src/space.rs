@@ -1,0 +1,97 @@
+//! Places in temporary files, on several devices or one.
+
+use crate::file::File;
+use crate::memory::PAGE;
+use std::sync::Arc;
+
+/// Temporary files, each growing at its end.
+pub struct Space {
+    files: Vec<(Arc<File>, u64)>,
+    /// All of them as one that is striped.
+    striped: Arc<File>,
+    /// Bytes of a unit of it: whole pages.
+    unit: u64,
+    taken: u64,
+}
+
+impl Space {
+    /// Runs are striped over the files in units of whole pages.
+    pub fn new(files: Vec<Arc<File>>, unit: usize) -> Self {
+        let unit = unit.next_multiple_of(PAGE) as u64;
+        let striped = Arc::new(File::striped(&files, unit));
+        let files = files.into_iter().map(|file| (file, 0)).collect();
+        Self { files, striped, unit, taken: 0 }
+    }
+
+    /// A place for so many bytes, in one file: those who count their turns have them in all.
+    pub fn block(&mut self, turn: usize, len: u64) -> (Arc<File>, u64) {
+        let (count, len) = (self.files.len(), len.next_multiple_of(PAGE as u64));
+        let (file, end) = &mut self.files[turn % count];
+        let offset = *end;
+        *end += len;
+        self.taken += len;
+        (file.clone(), offset)
+    }
+
+    /// A place for so many bytes that are written by many and read from start to end, over all files.
+    pub fn run(&mut self, len: u64) -> (Arc<File>, u64) {
+        let count = self.files.len() as u64;
+        if count == 1 {
+            return self.block(0, len);
+        }
+        let end = self.files.iter().map(|(_, end)| *end).max().unwrap_or(0);
+        let first = end.div_ceil(self.unit);
+        let end = (first + len.div_ceil(self.unit * count)) * self.unit;
+        self.files.iter_mut().for_each(|file| file.1 = end);
+        self.taken += len.next_multiple_of(PAGE as u64);
+        (self.striped.clone(), first * self.unit * count)
+    }
+
+    /// Bytes taken in all.
+    pub fn bytes(&self) -> u64 {
+        self.taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::Mode;
+
+    fn space(count: usize, unit: usize) -> Space {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = (0..count).map(|n| File::scratch(folder.path(), n, Mode::Buffered));
+        let files = files.map(|file| Arc::new(file.expect("a file"))).collect();
+        Space::new(files, unit)
+    }
+
+    #[test]
+    fn blocks_and_runs_do_not_meet_and_lie_on_all_files() {
+        for count in [1, 2, 3] {
+            let (mut space, unit) = (space(count, 2 * PAGE), 2 * PAGE as u64);
+            let mut places = Vec::new();
+            for (number, len) in
+                [1u64, 3 * unit, 5 * unit + 7, unit, 9 * unit].into_iter().enumerate()
+            {
+                places.push((space.block(number, 4000), 4000));
+                places.push((space.run(len), len));
+            }
+            assert_eq!(space.bytes(), 5 * 4096 + (1 + 6 + 11 + 2 + 18) * 4096);
+            // Each is written whole, then all are read.
+            let bytes =
+                |at: usize, len: u64| vec![u8::try_from(at + 1).expect("few"); len as usize];
+            for (at, ((file, offset), len)) in places.iter().enumerate() {
+                file.write(*offset, &bytes(at, *len)).expect("written");
+            }
+            for (at, ((file, offset), len)) in places.iter().enumerate() {
+                let mut found = vec![0; *len as usize];
+                file.read(*offset, &mut found).expect("read");
+                assert!(found == bytes(at, *len), "{at} of {count}");
+            }
+            let lens: Vec<u64> =
+                space.files.iter().map(|(file, _)| file.len().expect("a length")).collect();
+            let (least, most) = (lens.iter().min().expect("one"), lens.iter().max().expect("one"));
+            assert!(most - least <= 2 * unit, "{lens:?}");
+        }
+    }
+}
