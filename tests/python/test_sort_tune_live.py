@@ -207,7 +207,9 @@ class Formula:
         waited = (8.0 if share == 1 else 0.5) * seconds * 1e9
         for key in ("asked_ns", "got_ns"):
             told["emulation"][key] += waited
-        plan = {"input_transfer": "64KiB", "temp_transfer": "64KiB", "output_transfer": f"{size}B"}
+        # As the core does, in whole pages.
+        sizes = {"input_transfer": "64KiB", "temp_transfer": "64KiB"}
+        plan = sizes | {"output_transfer": f"{size // 4096 * 4096}B"}
         rest = {"depth": 4, "output_buffers": 6, "threads": 2}
         return seconds, {"time_s": seconds, "phases": phases, "plan": plan | rest}
 
@@ -246,6 +248,16 @@ def test_a_steered_search_finds_the_same_in_fewer_trials(formula: Formula) -> No
     ends = [step for step in steered.steps if step["phase"] == "write"]
     assert ends[-1]["rule"] == "saturated"
     assert steered.told(steered.best)["device"]["phases"][1]["busiest_die"] == pytest.approx(1)
+
+
+def test_a_largest_transfer_of_no_whole_pages_is_an_end(formula: Formula) -> None:
+    """The plan has less than was asked for, which is not asked for again."""
+    space = replace(SPACE, most_transfer=500_000)
+    given: Json = {"budget_s": 1e6, "clock": lambda: formula.now}
+    steered = Steered(formula, space, export="s", **given)  # type: ignore[arg-type]
+    steered.run()
+    assert steered.finished
+    assert steered.best.output_transfer == 499_712
 
 
 def test_files_elsewhere_and_an_export_without_time_are_errors(formula: Formula) -> None:

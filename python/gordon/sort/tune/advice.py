@@ -38,6 +38,8 @@ AT_WORK = 0.9
 SHORT = 0.05
 #: So many times as large, at once (assumed: as coarse as the blind search).
 STEP = 4
+#: Transfers are of whole pages.
+PAGE = 4096
 #: The least transfer (crates/sort/src/plan.rs).
 LEAST = 1 << 16
 #: Reads ahead, and buffers of the output beyond two a thread, where memory has room (the same).
@@ -139,10 +141,11 @@ def _phase(
 
 
 def _larger(settings: Any, plan: Json, machine: Machine) -> tuple[dict[str, Any], ...]:
-    """Four times as large, or as large as may be."""
+    """Four times as large, or as large as may be: in whole pages, as the plan is."""
     found = []
+    most = machine.most_transfer // PAGE * PAGE
     for key in settings:
-        if key is not None and (size := min(plan[key] * STEP, machine.most_transfer)) > plan[key]:
+        if key is not None and (size := min(plan[key] * STEP, most)) > plan[key]:
             found.append({key: size})
     return tuple(found)
 

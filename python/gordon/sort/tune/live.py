@@ -72,6 +72,8 @@ class Steered(Search):
 
     def _follow(self, point: Point, said: Advice, step: Json) -> bool:
         """A trial, unless it was made before; whether it is better."""
+        if point == self.best:
+            return False
         count = len(self.trials)
         self._try(point, f"steer: {said.rule}")
         for trial in self.trials[count:]:
