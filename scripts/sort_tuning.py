@@ -34,7 +34,7 @@ Printed by `scripts/sort_tuning.py`. What is searched: transfer sizes of input, 
 files, each for itself as the JouleSort paper found best (section 4.1), the method (section 3.3.2),
 how records in memory are put in order, threads, I/O past the page cache or through it, by io_uring
 or by threads, the output overwritten or made anew (figure 10), and how many of the folders of
-temporary files are used: a transfer of these is the unit in which they are striped over the folders.
+temporary files are used: a transfer of these is the unit in which they are striped over them.
 
 ## On one's own device
 
