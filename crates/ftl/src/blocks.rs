@@ -1,7 +1,7 @@
 //! The super-blocks: their states, valid counts, wear and sequence numbers.
 //!
 //! Free blocks stand in one heap per plane set of a lane, least erased first (dynamic wear
-//! levelling). Closed blocks stand in circular lists: by valid count, so that the victim of a
+//! levelling); those never used yet are known by their numbers alone. Closed blocks stand in circular lists: by valid count, so that the victim of a
 //! greedy collection is at hand; in one by age; or, for policies that look at few or at all of
 //! them, in none.
 
@@ -62,6 +62,37 @@ enum Listed {
     Not,
 }
 
+/// The free blocks of a plane set of a lane.
+#[derive(Clone, Debug)]
+struct Free {
+    /// Blocks never opened, of which there are so many: this number and each `step` after it, but
+    /// for bad ones.
+    next: u32,
+    left: u32,
+    /// Those used before: (erases, block).
+    used: BinaryHeap<Reverse<(u32, u32)>>,
+}
+
+impl Free {
+    fn len(&self) -> usize {
+        self.left as usize + self.used.len()
+    }
+
+    /// Takes the least erased, of equals the one of the lowest number.
+    fn pop(&mut self, step: u32, blocks: &[Block]) -> Option<u32> {
+        if self.left == 0 {
+            return self.used.pop().map(|Reverse((_, id))| id);
+        }
+        self.left -= 1;
+        while blocks[self.next as usize].state == State::Bad {
+            self.next += step;
+        }
+        let id = self.next;
+        self.next += step;
+        Some(id)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
     blocks: Vec<Block>,
@@ -74,8 +105,8 @@ pub(crate) struct Blocks {
     /// No list before this one has a block.
     least: usize,
     lanes: u32,
-    /// By lane and plane set: (erases, block).
-    free: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
+    /// By lane and plane set.
+    free: Vec<Free>,
     free_blocks: u32,
     bad_blocks: u32,
     /// By lane: blocks at write points.
@@ -127,13 +158,14 @@ impl Blocks {
         let of_set = |at: usize| {
             let (set, lane) = (at / lanes, at % lanes);
             let ids = (set * group + lane..(set + 1) * group).step_by(lanes);
-            let free = ids.filter(|&id| blocks[id].state == State::Free);
+            let free = ids.filter(|&id| blocks[id].state == State::Free).count();
             // Blocks are numbered in 32 bits.
             #[allow(clippy::cast_possible_truncation)]
-            free.map(|id| Reverse((0, id as u32))).collect::<BinaryHeap<_>>()
+            let (next, left) = ((set * group + lane) as u32, free as u32);
+            Free { next, left, used: BinaryHeap::new() }
         };
         let free: Vec<_> = (0..lanes * sets).map(of_set).collect();
-        let free_blocks = free.iter().map(BinaryHeap::len).sum::<usize>();
+        let free_blocks = free.iter().map(Free::len).sum::<usize>();
         let free_blocks = u32::try_from(free_blocks).expect("blocks are numbered in 32 bits");
         let mut new = Self {
             listed,
@@ -252,7 +284,7 @@ impl Blocks {
     pub fn open(&mut self) -> Option<(BlockId, LaneId, u64)> {
         let (at, lane) = self.best?;
         let at = at as usize;
-        let Reverse((_, id)) = self.free[at].pop()?;
+        let id = self.free[at].pop(self.lanes, &self.blocks)?;
         self.free_blocks -= 1;
         self.open[lane.index()] += 1;
         self.open_in_set[at] += 1;
@@ -267,7 +299,7 @@ impl Blocks {
     pub fn fill(&mut self, valid: u32) -> Option<BlockId> {
         let (at, _) = self.best?;
         let set = at as usize;
-        let Reverse((erases, id)) = self.free[set].pop()?;
+        let id = self.free[set].pop(self.lanes, &self.blocks)?;
         let (before, now) = (self.ratings[set], self.rating(set));
         self.ratings[set] = now;
         // No set before this one was as good: the next that is as good as it was is now the best.
@@ -279,6 +311,7 @@ impl Blocks {
         let block = &mut self.blocks[id as usize];
         debug_assert_eq!((block.state, block.valid), (State::Free, 0));
         (block.state, block.valid) = (State::Closed, valid);
+        let erases = block.erases;
         self.renumber(BlockId(id));
         self.link(id);
         if let Some(levelled) = &mut self.levelled {
@@ -408,7 +441,7 @@ impl Blocks {
         let erases = block.erases;
         self.most_erases = self.most_erases.max(erases);
         let set = self.set_of(id);
-        self.free[set].push(Reverse((erases, id.0)));
+        self.free[set].used.push(Reverse((erases, id.0)));
         self.free_blocks += 1;
         self.rate(set);
     }
@@ -510,7 +543,8 @@ impl Blocks {
     pub fn restore(&mut self, states: &[(u64, u32, u32, u8)], listed: &[u32], next_sequence: u64) {
         self.next_sequence = next_sequence;
         for free in &mut self.free {
-            free.clear();
+            free.left = 0;
+            free.used.clear();
         }
         self.free_blocks = 0;
         for (id, &(sequence, valid, erases, state)) in (0..).zip(states) {
@@ -520,7 +554,7 @@ impl Blocks {
             self.most_erases = self.most_erases.max(erases);
             match state {
                 0 => {
-                    self.free[set].push(Reverse((erases, id)));
+                    self.free[set].used.push(Reverse((erases, id)));
                     self.free_blocks += 1;
                 }
                 1 => {
@@ -618,7 +652,8 @@ impl Blocks {
 
     /// Bytes of memory held.
     pub fn memory(&self) -> u64 {
-        let heaps = self.free.iter().chain(&self.levelled).map(BinaryHeap::capacity);
+        let free = self.free.iter().map(|free| &free.used);
+        let heaps = free.chain(&self.levelled).map(BinaryHeap::capacity);
         (self.blocks.capacity() * size_of::<Block>()
             + self.pins.capacity() * 4
             + heaps.sum::<usize>() * size_of::<(u32, u32)>()

@@ -371,7 +371,7 @@ impl<O: Out> Ftl<O> {
         self.look_ahead_from(block, psn, start, start + end);
         let ppn = self.page_of(psn);
         self.blocks.set_next_to_copy(block, self.layout.page_of(ppn) + 1);
-        self.copy_page(ppn, cause);
+        self.copy_from_slot(psn, ppn, cause);
         true
     }
 
@@ -409,10 +409,20 @@ impl<O: Out> Ftl<O> {
 
     /// Reads what is valid of a super-page.
     pub(crate) fn copy_page(&mut self, ppn: Ppn, cause: Cause) {
+        let (start, end) = (self.slot(ppn, 0), self.slot(ppn, self.config.slots));
+        if let Some(first) = self.map.next_filled(start, end) {
+            self.copy_from_slot(first, ppn, cause);
+        }
+    }
+
+    /// Reads what is valid of a super-page, whose first valid slot this is.
+    #[inline(always)]
+    fn copy_from_slot(&mut self, first: u32, ppn: Ppn, cause: Cause) {
         let (mut head, mut last, mut slots) = (NONE, NONE, 0);
-        let (mut from, end) = (self.slot(ppn, 0), self.slot(ppn, self.config.slots));
-        while let Some(psn) = self.map.next_filled(from, end) {
-            from = psn + 1;
+        let end = self.slot(ppn, self.config.slots);
+        let mut at = Some(first);
+        while let Some(psn) = at {
+            at = self.map.next_filled(psn + 1, end);
             let lpn = self.page_in(psn);
             if let Some(at) = self.map.unit(self.map.get(lpn))
                 && !self.wants_copy(at, cause)

@@ -30,6 +30,7 @@ impl<O: Out> Ftl<O> {
         }
     }
 
+    #[inline(always)]
     fn expect_inside(&self, extent: Extent) {
         let end = extent.first.checked_add(extent.sectors);
         let all = u64::from(self.config.exported) * u64::from(self.config.sectors_per_page);
@@ -165,6 +166,10 @@ impl<O: Out> Ftl<O> {
             at
         };
         self.map.set_unit(piece.lpn.0, at);
+        if home != NONE {
+            // For when it is programmed.
+            self.out.want_soon(self.map.filled(home));
+        }
         if acked {
             self.act(Action::Ack(piece.request, How::Buffer));
         }

@@ -205,6 +205,12 @@ impl Map {
         self.written.from(psn.into())
     }
 
+    /// The memory of the bit that says whether a page is in a slot.
+    #[inline]
+    pub fn filled(&self, psn: u32) -> &[u64] {
+        self.valid.get(psn as usize / 64..).unwrap_or_default()
+    }
+
     /// Where the tables lie.
     pub fn ranges(&self) -> [Range<*const u8>; 3] {
         let valid = self.valid.as_ptr_range();

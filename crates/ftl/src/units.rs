@@ -1,8 +1,9 @@
 //! Work in flight: units (a buffer of a logical page and what is to happen to it) and the pieces of
 //! requests that wait on them. Both live in pools, so the hot path allocates nothing.
 
-use crate::io::Piece;
+use crate::io::{Piece, RequestId};
 use alloc::vec::Vec;
+use gordon_units::Lpn;
 
 /// No unit, no piece, no slot.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -62,15 +63,13 @@ impl Pieces {
 
     #[inline(always)]
     pub fn hold(&mut self, queue: &mut Queue, waiting: Waiting) {
-        let waiting = Waiting { next: NONE, ..waiting };
+        if self.free == NONE {
+            self.grow();
+        }
         let at = self.free;
-        let at = if let Some(place) = self.pool.get_mut(at as usize) {
-            self.free = place.next;
-            *place = waiting;
-            at
-        } else {
-            self.grow(waiting)
-        };
+        let place = &mut self.pool[at as usize];
+        self.free = place.next;
+        *place = Waiting { next: NONE, ..waiting };
         match queue.tail {
             NONE => queue.head = at,
             tail => self.pool[tail as usize].next = at,
@@ -78,10 +77,14 @@ impl Pieces {
         queue.tail = at;
     }
 
+    /// Another place. (The piece is not handed in: it would have to be put together in memory first,
+    /// and the processor wait for that, each time.)
     #[cold]
-    fn grow(&mut self, waiting: Waiting) -> u32 {
-        self.pool.push(waiting);
-        index(self.pool.len() - 1)
+    fn grow(&mut self) {
+        let request = RequestId(0);
+        let piece = Piece { request, lpn: Lpn(0), start: 0, len: 0 };
+        self.pool.push(Waiting { piece, kind: Kind::Read, epoch: 0, acked: false, next: NONE });
+        self.free = index(self.pool.len() - 1);
     }
 
     #[inline(always)]
@@ -214,19 +217,21 @@ impl Units {
     #[inline(always)]
     pub fn add(&mut self, unit: Unit) -> u32 {
         self.used += 1;
-        let at = self.free;
-        if let Some(place) = self.pool.get_mut(at as usize) {
-            self.free = place.next;
-            *place = unit;
-            return at;
+        if self.free == NONE {
+            self.grow();
         }
-        self.grow(unit)
+        let at = self.free;
+        let place = &mut self.pool[at as usize];
+        self.free = place.next;
+        *place = unit;
+        at
     }
 
+    /// Another place; see [`Pieces::grow`].
     #[cold]
-    fn grow(&mut self, unit: Unit) -> u32 {
-        self.pool.push(unit);
-        index(self.pool.len() - 1)
+    fn grow(&mut self) {
+        self.pool.push(Unit::new(0, NONE, State::Cached));
+        self.free = index(self.pool.len() - 1);
     }
 
     #[inline(always)]

@@ -2,10 +2,10 @@
 //! are counted off against the requests that wait for them.
 
 use super::lanes::{Kind, Lanes, Work};
-use crate::{Cause, Request};
+use crate::{Cause, Op, Request};
 use gordon_ftl::{Action, How, Out, RequestId};
 use gordon_nand::{FlashOp, Layout};
-use gordon_units::Ns;
+use gordon_units::{Bytes, Ns};
 
 /// A request not yet complete.
 #[derive(Clone, Copy, Debug)]
@@ -42,13 +42,21 @@ pub(super) struct Controller {
 }
 
 impl Controller {
+    #[inline(always)]
     pub fn claim(&mut self, open: Open) -> RequestId {
-        if let Some(at) = self.free.pop() {
-            self.open[at as usize] = open;
-            return RequestId(at);
-        }
-        self.open.push(open);
-        RequestId(u32::try_from(self.open.len() - 1).expect("fewer than 2^32 requests in flight"))
+        let at = match self.free.pop() {
+            Some(at) => at,
+            None => self.another_place(),
+        };
+        self.open[at as usize] = open;
+        RequestId(at)
+    }
+
+    #[cold]
+    fn another_place(&mut self) -> u32 {
+        let request = Request { op: Op::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
+        self.open.push(Open { id: 0, request, left: 0, cause: Cause::Buffer, failed: false });
+        u32::try_from(self.open.len() - 1).expect("fewer than 2^32 requests in flight")
     }
 
     #[inline(always)]

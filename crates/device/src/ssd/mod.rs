@@ -165,9 +165,10 @@ impl Ssd {
         // At most `exported`.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let first = (f64::from(exported) * fraction).round() as u32;
-        let wanted = std::mem::take(&mut self.wanted);
-        let more = bits(&wanted).filter(|lpn| *lpn >= first).map(Lpn);
-        self.ftl.precondition(first, &more.collect::<Vec<_>>(), self.seed);
+        // The bits are given back before memory of the tables is used.
+        let more: Vec<_> =
+            bits(&std::mem::take(&mut self.wanted)).filter(|lpn| *lpn >= first).map(Lpn).collect();
+        self.ftl.precondition(first, &more, self.seed);
     }
 
     /// Maps the pages to be preloaded now, rather than with the first request.
@@ -274,6 +275,7 @@ impl Ssd {
     }
 
     /// Hands a request, its data being here, to the layer.
+    #[inline(always)]
     fn start(&mut self, tag: RequestId, request: Request) {
         let Request { op, offset, len } = request;
         let (first, sectors) = (offset.0 / SECTOR.0, len.0 / SECTOR.0);
@@ -451,6 +453,9 @@ impl Device for Ssd {
     /// request, with [`load`](Ssd::load), or with [`precondition`](Ssd::precondition).
     fn preload(&mut self, offset: Bytes, len: Bytes) {
         assert!(offset + len <= self.capacity, "{len} at {offset} end beyond {}", self.capacity);
+        if len == Bytes::ZERO {
+            return;
+        }
         let exported = self.ftl.config().exported as usize;
         self.wanted.resize(exported.div_ceil(64), 0);
         let page = self.page.0;

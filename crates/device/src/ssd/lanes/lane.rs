@@ -1,9 +1,9 @@
 //! One lane: what it serves, what waits for it, and what its next event means.
 
 use super::queue::{NONE, Node, Queue};
-use super::work::{Done, Kind, Work};
+use super::work::{Done, Kind, NOTHING, Work};
 use super::{OVERTAKINGS, Shared, add, count, join};
-use gordon_units::{BlockId, Ns};
+use gordon_units::Ns;
 
 /// What a lane's event to come ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,9 +32,6 @@ pub(super) struct Batch {
     /// One of them is background work or an erase.
     background: bool,
 }
-
-const NOTHING: Work =
-    Work { block: BlockId(0), page: 0, share: 0, tag: 0, kind: Kind::Read, background: false };
 
 impl Batch {
     const NONE: Self =

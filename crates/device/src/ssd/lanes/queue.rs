@@ -1,6 +1,6 @@
 //! Works that wait or are served: lists in one pool, so that issuing allocates nothing.
 
-use super::work::Work;
+use super::work::{NOTHING, Work};
 
 /// The end of a list.
 pub(super) const NONE: u32 = u32::MAX;
@@ -30,22 +30,24 @@ impl Pool {
         Self { nodes: Vec::new(), free: NONE }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn put(&mut self, node: Node) -> u32 {
-        let at = self.free;
-        if at == NONE {
-            return self.grow(node);
+        if self.free == NONE {
+            self.grow();
         }
+        let at = self.free;
         let place = &mut self.nodes[at as usize];
         self.free = place.next;
         *place = node;
         at
     }
 
+    /// Another place. (The node is not handed in: it would have to be put together in memory first.)
     #[cold]
-    fn grow(&mut self, node: Node) -> u32 {
-        self.nodes.push(node);
-        u32::try_from(self.nodes.len() - 1).ok().filter(|&at| at != NONE).expect("fewer than 2^32")
+    fn grow(&mut self) {
+        let at = u32::try_from(self.nodes.len()).ok().filter(|&at| at != NONE);
+        self.free = at.expect("fewer than 2^32");
+        self.nodes.push(Node { work: NOTHING, next: NONE, ticket: 0, background: 0 });
     }
 
     /// Takes a node out and gives its place back.

@@ -42,6 +42,10 @@ pub struct Work {
     pub background: bool,
 }
 
+/// What stands where there is no work.
+pub(super) const NOTHING: Work =
+    Work { block: BlockId(0), page: 0, share: 0, tag: 0, kind: Kind::Read, background: false };
+
 /// A work carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
