@@ -227,12 +227,16 @@ pub fn gather<S: Shape>(
         let mut bench = Bench::default();
         while let Some(&(blocks, bucket, at)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
             failed.check(work.watch)?;
-            budget.with(blocks.iter().map(|block| block.len).sum(), || {
+            let bytes: u64 = blocks.iter().map(|block| block.len).sum();
+            // Of a part of a bucket about its part of them.
+            let part = bytes as f64 / bucket.bytes.max(1) as f64;
+            let records = (bucket.records as f64 * part).ceil() as u64;
+            budget.with(bytes, || {
                 let chunks = read(&work, blocks, room, &spare)?;
                 let to = (output, at);
-                work.sort_batch(&chunks, bucket.records, to, &mut bench)?;
+                work.sort_batch(&chunks, records, to, &mut bench)?;
                 spare.give_back(chunks);
-                if bucket.bytes > most / workers as u64 {
+                if bytes > most / workers as u64 {
                     // It took what is the others'.
                     bench.room = Room::default();
                 }

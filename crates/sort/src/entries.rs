@@ -8,8 +8,9 @@ use std::sync::{Mutex, PoisonError};
 /// Bytes of an entry.
 pub const ENTRY: usize = size_of::<u128>();
 
-/// Entries of a cell: as many as are sorted by insertion.
-const CELL: usize = 8;
+/// Entries of a cell, where keys are even: where they are letters, it is some times as many that are sorted
+/// by insertion.
+const CELL: usize = 4;
 
 /// Memory for entries, used again from one batch of records to the next: to give it back each time would
 /// have the system clear its pages each time.
@@ -100,7 +101,7 @@ impl Entries {
         });
         let cells = (count / CELL).next_power_of_two();
         let width = u64::BITS - most.saturating_sub(least).leading_zeros();
-        if count < 4 * CELL || width == 0 || u32::try_from(count).is_err() {
+        if count < 8 * CELL || width == 0 || u32::try_from(count).is_err() {
             all.sort_unstable();
             return;
         }

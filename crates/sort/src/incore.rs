@@ -46,6 +46,8 @@ const RANGE: u64 = 4096;
 const MOST_RANGES: u64 = 4096;
 /// Records asked for before they are gathered: what a core has under way at a time.
 const AHEAD: usize = 16;
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
 /// Bytes asked for before their keys are looked at.
 const SOON: usize = 3072;
 /// Entries of a run: 1 MiB, of which a core's cache has two or more.
@@ -173,11 +175,17 @@ pub struct Batch<'a, S> {
     keys: &'a Keys<'a, S>,
     bytes: Vec<&'a [u8]>,
     keyed: &'a [Keyed<'a>],
+    /// Where records end that differ in length, about: the end is looked for.
+    last: Option<usize>,
 }
 
 impl<'a, S: Shape> Batch<'a, S> {
     pub fn new(keys: &'a Keys<'a, S>, chunks: &'a [Chunk], keyed: &'a [Keyed<'a>]) -> Self {
-        Self { keys, bytes: chunks.iter().map(Chunk::bytes).collect(), keyed }
+        let records: usize = keyed.iter().map(Keyed::len).sum();
+        let bytes: usize = chunks.iter().map(Chunk::len).sum();
+        let mean = (bytes / records.max(1)).saturating_sub(1);
+        let last = if keys.shape.length().is_none() { Some(mean) } else { None };
+        Self { keys, bytes: chunks.iter().map(Chunk::bytes).collect(), keyed, last }
     }
 
     /// How many ranges there are.
@@ -266,8 +274,12 @@ impl<'a, S: Shape> Batch<'a, S> {
         for (at, &entry) in entries.iter().enumerate() {
             if let Some(&soon) = entries.get(at + AHEAD) {
                 let (bytes, start) = self.place(soon);
-                want_soon(&bytes[start..]);
-                want_soon(bytes.get(start + 64..).unwrap_or_default());
+                let record = &bytes[start..];
+                want_soon(record);
+                want_soon(record.get(LINE..).unwrap_or_default());
+                if let Some(last) = self.last {
+                    want_soon(record.get(last..).unwrap_or_default());
+                }
             }
             emitter.push(self.record(entry))?;
         }

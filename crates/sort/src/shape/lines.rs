@@ -9,7 +9,7 @@ mod version;
 use super::{Depth, PREFIX_BITS, PREFIX_BYTES, PREFIX_MASK, Rest, Shape};
 use decimal::Decimal;
 pub use fields::{End, Start};
-use fields::{part, skip_blanks};
+use fields::{part, skip_blanks, within};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use text::PART;
@@ -59,6 +59,12 @@ impl Key {
         let line = Self { reverse: self.reverse, ..Self::LINE };
         let fold = self.translation.fold;
         *self == Self { translation: Translation { fold, ..line.translation }, ..line }
+    }
+
+    /// Whether it is bytes none of which is passed over.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        self.order == Order::Text && self.translation.ignore == Ignore::Nothing
     }
 
     /// Texts as the order of versions sees them: only where they are changed are they copied.
@@ -226,6 +232,12 @@ impl Shape for Lines {
     #[inline]
     fn prefix_at(&self, record: &[u8], depth: Depth) -> u128 {
         let key = &self.keys[depth.key as usize];
+        if key.is_plain() && depth.at == 0 && self.shared(depth).is_empty() {
+            let line = self.line(record);
+            let text = within(line, self.separator, key.start, key.end);
+            let prefix = key.translation.prefix_of(&record[text.start..], text.len());
+            return if key.reverse { PREFIX_MASK - prefix } else { prefix };
+        }
         // A line is shorter than 2^32 bytes.
         key.prefix(self.text(key, record), depth.at as usize, self.shared(depth))
     }

@@ -1,6 +1,7 @@
 //! Where in a line a key is.
 
 use memchr::memchr;
+use std::ops::Range;
 
 /// Where a key starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,13 +74,19 @@ fn field_start(line: &[u8], mut at: usize, separator: Option<u8>, fields: usize)
 /// The part of a line from `start` to `end`: nothing where that is before.
 #[inline]
 pub fn part(line: &[u8], separator: Option<u8>, start: Start, end: Option<End>) -> &[u8] {
+    &line[within(line, separator, start, end)]
+}
+
+/// Where in a line that is.
+#[inline]
+pub fn within(line: &[u8], separator: Option<u8>, start: Start, end: Option<End>) -> Range<usize> {
     let field = field_start(line, 0, separator, start.fields);
     let mut from = field;
     if start.skip {
         from += blanks(&line[from..]);
     }
     from += start.bytes.min(line.len() - from);
-    let Some(end) = end else { return &line[from..] };
+    let Some(end) = end else { return from..line.len() };
     // On from the field already found, where the end is not before it.
     let (mut to, fields) = match end.fields.checked_sub(start.fields) {
         Some(more) => (field, more),
@@ -95,5 +102,5 @@ pub fn part(line: &[u8], separator: Option<u8>, start: Start, end: Option<End>) 
         }
         to += end.bytes.min(line.len() - to);
     }
-    &line[from..to.max(from)]
+    from..to.max(from)
 }
