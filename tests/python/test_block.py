@@ -82,6 +82,11 @@ assert h.pread(512, 4096 * 3) == b"a" * 512
 h.trim(8192, 16384)
 assert h.pread(8192, 16384) == bytes(8192)
 assert h.pread(4096, 24576) == b"a" * 4096
+# Parts of units too: who punches a hole through nbdfuse expects zeros.
+h.pwrite(b"d" * 16384, 1 << 20)
+h.trim(8192, (1 << 20) + 512)
+assert h.pread(16384, 1 << 20) == b"d" * 512 + bytes(8192) + b"d" * 7680
+h.trim(16384, 1 << 20)
 h.zero(5000 // 512 * 512, 32768 + 512, nbd.CMD_FLAG_FUA)
 assert h.pread(65536, 0).count(b"a") == 65536 - 8192 - 4608 - 1024
 h.zero(4096, 0, nbd.CMD_FLAG_FAST_ZERO | nbd.CMD_FLAG_NO_HOLE)

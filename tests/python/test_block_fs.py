@@ -7,7 +7,10 @@ a flush, and a discard as a trim.
 
 from __future__ import annotations
 
+import ctypes
 import json
+import mmap
+import os
 import random
 import signal
 import sqlite3
@@ -279,6 +282,23 @@ def test_what_programs_were_promised_outlives_kills_under_load(disk: Disk, run: 
     promised.found(disk.files)
     disk.unmount()
     disk.check()
+    end(disk, run)
+
+
+def test_a_hole_punched_is_zeros_to_its_last_sector(disk: Disk, run: Run) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long]
+    device = os.open(disk.loop, os.O_RDWR | os.O_DIRECT)
+    try:
+        memory = mmap.mmap(-1, 16384)
+        memory.write(b"a" * 16384)
+        assert os.pwritev(device, [memory], 0) == 16384
+        # FALLOC_FL_PUNCH_HOLE and KEEP_SIZE; past the page cache, which would hide what is left.
+        assert libc.fallocate(device, 3, 512, 8192) == 0, os.strerror(ctypes.get_errno())
+        assert os.preadv(device, [memory], 0) == 16384
+        assert memory[:] == b"a" * 512 + bytes(8192) + b"a" * 7680
+    finally:
+        os.close(device)
     end(disk, run)
 
 

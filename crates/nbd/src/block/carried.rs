@@ -1,7 +1,7 @@
 //! Requests of clients as requests of the store.
 
 use crate::export::{Errno, Extent, MAX_EXTENTS, Op, Request};
-use gordon_store::{Command, Completion, Engine, Fault, Payload};
+use gordon_store::{Command, Completion, Engine, Fault, Payload, SECTOR};
 use gordon_units::Ns;
 
 /// A client's request on its way through the store; or none, for the server's own.
@@ -33,7 +33,20 @@ pub(super) fn take(
         Op::Read { offset } => Command::Read { offset },
         Op::Write { offset, fua } => Command::Write { offset, fua },
         Op::Flush => Command::Flush,
-        Op::Trim { offset, length, fua } => Command::Trim { offset, length, fua },
+        // Parts of units are zeroed, which a trim need not do: a hole punched into a loop device over nbdfuse comes as
+        // a trim, and Linux takes it for zeros.
+        Op::Trim { offset, length, fua } => {
+            let mut whole = false;
+            look(&mut |engine| {
+                let unit = SECTOR * u64::from(engine.ftl().config().sectors_per_page);
+                whole = offset.is_multiple_of(unit) && length.is_multiple_of(unit);
+            });
+            if whole {
+                Command::Trim { offset, length, fua }
+            } else {
+                Command::WriteZeroes { offset, length, fua }
+            }
+        }
         // Later writes have room for sure, wherever they go.
         Op::WriteZeroes { offset, length, fua, .. } => Command::WriteZeroes { offset, length, fua },
         Op::Cache { .. } => {

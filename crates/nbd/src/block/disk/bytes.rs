@@ -102,13 +102,13 @@ impl Bytes {
                 fua
             }
             Op::Flush => true,
+            // Zeros to the last byte: see `carried::take`.
             Op::Trim { offset, length, fua } => {
-                self.file.change(|media| clear(media, offset, length, Clear::Trim))?;
+                self.file.change(|media| clear(media, offset, length, true))?;
                 fua
             }
             Op::WriteZeroes { offset, length, fua, no_hole, .. } => {
-                let how = if no_hole { Clear::Write } else { Clear::Holes };
-                self.file.change(|media| clear(media, offset, length, how))?;
+                self.file.change(|media| clear(media, offset, length, !no_hole))?;
                 fua
             }
             Op::Cache { .. } => false,
@@ -123,30 +123,17 @@ impl Bytes {
     }
 }
 
-/// How a range is cleared.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Clear {
-    /// Holes where they can be made; the rest stays as it is.
-    Trim,
-    /// Holes where they can be made, else zeros.
-    Holes,
-    /// Zeros.
-    Write,
-}
-
-fn clear(media: &dyn Media, offset: u64, length: u64, how: Clear) -> io::Result<()> {
+/// Zeros, as holes where they may be and can be made.
+fn clear(media: &dyn Media, offset: u64, length: u64, holes: bool) -> io::Result<()> {
     let end = offset + length;
     // The blocks that lie wholly inside.
     let (from, to) = (offset.next_multiple_of(BLOCK), end / BLOCK * BLOCK);
-    if how == Clear::Write || to <= from {
-        return if how == Clear::Trim { Ok(()) } else { zeros(media, offset, end) };
+    if !holes || to <= from {
+        return zeros(media, offset, end);
     }
     media.erase(from, to - from)?;
-    if how == Clear::Holes {
-        zeros(media, offset, from)?;
-        zeros(media, to, end)?;
-    }
-    Ok(())
+    zeros(media, offset, from)?;
+    zeros(media, to, end)
 }
 
 fn zeros(media: &dyn Media, mut at: u64, end: u64) -> io::Result<()> {

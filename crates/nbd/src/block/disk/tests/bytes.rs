@@ -89,9 +89,11 @@ fn zeros_and_trims_make_holes_that_are_told() {
     assert_eq!(read(&memory, 512, 16384), [0; 16384]);
     assert_eq!(read(&memory, 16896, 512), [1; 512]);
     assert_eq!(memory.blocks(), 16 - 3);
-    // Part of a block stays as it is.
+    // Parts of blocks are written.
     client.ask(Op::Trim { offset: 32768 + 512, length: 8192, fua: false }, vec![]).unwrap();
-    assert_eq!(read(&memory, 32768 + 512, 3584), [1; 3584]);
+    assert_eq!(read(&memory, 32768, 512), [1; 512]);
+    assert_eq!(read(&memory, 32768 + 512, 8192), [0; 8192]);
+    assert_eq!(read(&memory, 40960 + 512, 512), [1; 512]);
     assert_eq!(memory.blocks(), 16 - 4);
     // Their place is kept.
     client.ask(zeroes(49152, 8192, true, false), vec![]).unwrap();
