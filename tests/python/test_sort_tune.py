@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import log2
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -86,15 +87,16 @@ def test_the_least_of_a_formula_is_found_between_the_coarse_steps() -> None:
 
 def test_noise_alone_gains_nothing() -> None:
     """A device on which no setting matters: at 95 % on both sides, one search in 40 may err."""
-    found = []
+    found, noises = [], []
     for seed in range(20):
         device = Device(lambda point: 10.0, noise=0.1)
         device.noise = random.Random(seed), 0.1
         search = device.search()
         search.run()
         found.append(search.gain()["beyond_noise"])
-        # The pooled deviation is near the true one.
-        assert search.noise() == pytest.approx(0.1, rel=0.4)
+        noises.append(search.noise())
+    # The pooled deviation is near the true one: each is of few trials.
+    assert fmean(noises) == pytest.approx(0.1, rel=0.15)
     assert sum(found) <= 2
 
 
