@@ -135,7 +135,7 @@ impl<S: Shape> Passes<'_, S> {
 
     /// A bucket that does not fit is sorted by merging; answers with how many passes that took.
     fn merge_bucket(&self, bucket: &Bucket, at: u64, space: &mut Space) -> Result<u32, SortError> {
-        let Self { work, writer, output, .. } = *self;
+        let Self { work, writer, .. } = *self;
         let (limits, blocks) = (&self.limits(), bucket.blocks.iter());
         let extents: Vec<Extent> = blocks
             .map(|block| Extent { file: block.file.clone(), offset: block.offset, len: block.len })
@@ -147,11 +147,7 @@ impl<S: Shape> Passes<'_, S> {
         let (mut runs, _) =
             work.over(|| merge::runs(work, &mut stream, sample, limits, (writer, &mut *space)))?;
         drop(stream);
-        let passes = merge::narrow(work, &mut runs, limits, (writer, space))?;
-        let mut emitter = Emitter::new(output, at)?;
-        merge::merge(work, &runs, limits.transfer, &mut emitter)?;
-        emitter.finish()?;
-        Ok(1 + passes)
+        Ok(1 + self.merge_runs(work, &mut runs, at, space)?)
     }
 
     /// To sorted runs, then merged.
@@ -162,17 +158,30 @@ impl<S: Shape> Passes<'_, S> {
         temp: Vec<Arc<File>>,
         clock: &mut Clock<'_>,
     ) -> Result<Moved, SortError> {
-        let Self { work, writer, output, .. } = *self;
+        let Self { work, writer, .. } = *self;
         let (limits, mut space) = (&self.limits(), self.space(temp));
         let (mut runs, records) =
             merge::runs(work, &mut stream, sample, limits, (writer, &mut space))?;
         drop(stream);
         clock.end("runs");
-        let more = merge::narrow(work, &mut runs, limits, (writer, &mut space))?;
-        let mut emitter = Emitter::new(output, 0)?;
-        merge::merge(work, &runs, limits.transfer, &mut emitter)?;
-        emitter.finish()?;
         let bytes = runs.iter().map(|run| run.len).sum();
-        Ok(Moved { bytes, records, passes: 2 + more, temp_bytes: space.bytes(), large_buckets: 0 })
+        let passes = 2 + self.merge_runs(work, &mut runs, 0, &mut space)?;
+        Ok(Moved { bytes, records, passes, temp_bytes: space.bytes(), large_buckets: 0 })
+    }
+
+    /// Runs to the output, at a place in it; answers with how many passes that took before the last.
+    fn merge_runs<T: Shape>(
+        &self,
+        work: &Work<'_, T>,
+        runs: &mut Vec<Extent>,
+        at: u64,
+        space: &mut Space,
+    ) -> Result<u32, SortError> {
+        let limits = &self.limits();
+        let passes = merge::narrow(work, runs, limits, (self.writer, space))?;
+        let mut emitter = Emitter::new(self.output, at)?;
+        merge::merge(work, runs, limits.transfer, &mut emitter)?;
+        emitter.finish()?;
+        Ok(passes)
     }
 }
