@@ -3,14 +3,13 @@
 //! Where each part of a machine waits for one thing at a time, a general queue does too much. Here
 //! each slot has a place of its own in a tree of groups of [`WIDTH`]; a group's earliest event is
 //! copied to its place in the group above, and the earliest of all stands at the root. To plan an
-//! event is a comparison or two, for it is rarely the next; to replace the next event is one pass
-//! from its group to the root, always of the same length, with nothing to guess for the processor.
-//! (Groups of two take fewer instructions, but each of their comparisons becomes a jump, wrong every
-//! other time.)
+//! event is a comparison or two, for it is rarely the next; to move it is one pass from its group to
+//! the root, always of the same length, with nothing to guess for the processor. (Groups of two take
+//! fewer instructions, but each of their comparisons becomes a jump, wrong every other time.)
 //!
-//! A key is one word: the time since a base, the order of planning since the last renumbering, the
-//! slot. Times too far off for their bits are *far*, all equal but for the order; when the next event
-//! is one of them, and when the numbers are used up, the base moves and all keys are made anew.
+//! A key is one word: the time since a base, and the slot, which thus decides between events of one
+//! instant, whenever they were planned. Times too far off for their bits are *far*, all equal; when
+//! the next event is one of them, the base moves and all keys are made anew.
 
 use gordon_units::Ns;
 
@@ -18,11 +17,8 @@ use gordon_units::Ns;
 const WIDTH: usize = 8;
 /// Where nothing is planned: later than any event.
 const NEVER: u64 = u64::MAX;
-/// Orders of planning for each slot, between two renumberings, as a power of two: more would leave
-/// fewer bits for the time.
-const ORDERS: u32 = 5;
 
-/// Events to come, one a slot, earliest first; those of one instant in the order they were planned.
+/// Events to come, one a slot, earliest first; those of one instant in the order of their slots.
 #[derive(Clone, Debug)]
 pub struct Agenda {
     /// Group 0 is the top; below place `i` of group `g` is group `WIDTH * g + i + 1`. The last level
@@ -38,15 +34,10 @@ pub struct Agenda {
     /// Where the slot is in a key, and where the time.
     slot_mask: u64,
     time_shift: u32,
-    /// A nanosecond in a key, which is also what the order stays below.
-    tick: u64,
     /// The time that is far.
     far: u64,
     base: Ns,
-    /// The next number in the order of planning, at its place in a key; and the step between two.
-    order: u64,
-    order_step: u64,
-    /// Events planned before the last renumbering.
+    /// Events ever planned.
     planned: u64,
 }
 
@@ -69,22 +60,18 @@ impl Agenda {
         while room < slots {
             (leaves, room) = (leaves * WIDTH + 1, room * WIDTH);
         }
-        let order_shift = slots.next_power_of_two().trailing_zeros();
-        let time_shift = 2 * order_shift + ORDERS;
+        let time_shift = slots.next_power_of_two().trailing_zeros();
         Self {
             groups: vec![[NEVER; WIDTH]; leaves + slots.div_ceil(WIDTH).max(1)],
             leaves,
             first: NEVER,
             first_at: Ns::MAX,
             far_at: vec![Ns::ZERO; slots],
-            slot_mask: (1 << order_shift) - 1,
+            slot_mask: (1 << time_shift) - 1,
             time_shift,
-            tick: 1 << time_shift,
             // One below all ones, which are in NEVER alone.
             far: (NEVER >> time_shift) - 1,
             base: Ns::ZERO,
-            order: 0,
-            order_step: 1 << order_shift,
             planned: 0,
         }
     }
@@ -101,9 +88,9 @@ impl Agenda {
         (self.first_at != Ns::MAX).then_some(self.first_at)
     }
 
-    /// How many events were ever planned.
+    /// How many events were ever planned; one that is put off counts once.
     pub fn planned(&self) -> u64 {
-        self.planned + self.order / self.order_step
+        self.planned
     }
 
     #[inline]
@@ -122,26 +109,24 @@ impl Agenda {
         self.leaves.wrapping_add(slot / WIDTH)
     }
 
-    /// The key of an event that is planned now.
+    /// The key of an event.
     #[inline(always)]
     fn key(&mut self, slot: usize, at: Ns) -> u64 {
         // Of a time before the base, too, this is more than what is far.
         let mut since = at.0.wrapping_sub(self.base.0);
-        if since >= self.far || self.order == self.tick {
+        if since >= self.far {
             since = self.since(slot, at);
         }
-        // No part of a key reaches into another.
-        let key = since.wrapping_mul(self.tick) | self.order | slot as u64;
-        self.order = self.order.wrapping_add(self.order_step);
-        key
+        // No part of a key reaches into the other.
+        since << self.time_shift | slot as u64
     }
 
-    /// The time since the base, after a renumbering where that has to be.
+    /// The time since the base, which is moved where it has to be.
     #[cold]
     fn since(&mut self, slot: usize, at: Ns) -> u64 {
         // The base may have been moved to an event far off, and now one comes before it.
-        if at < self.base || self.order == self.tick {
-            self.renumber(at);
+        if at < self.base {
+            self.rebase(at);
         }
         let since = at.0 - self.base.0;
         if since < self.far {
@@ -161,6 +146,7 @@ impl Agenda {
     /// Plans an event for a slot that has none.
     #[inline]
     pub fn plan(&mut self, slot: usize, at: Ns) {
+        self.planned = self.planned.wrapping_add(1);
         let key = self.key(slot, at);
         self.enter(slot, key);
         if key < self.first {
@@ -184,24 +170,31 @@ impl Agenda {
         }
     }
 
-    /// Takes the next event away, which is this slot's.
+    /// Takes the event of this slot away.
     #[inline]
     pub fn remove(&mut self, slot: usize) {
         self.set(slot, NEVER);
     }
 
-    /// Takes the next event away, which is this slot's, and plans another for it.
+    /// The event of this slot happens; plans another for it.
     #[inline]
     pub fn replace(&mut self, slot: usize, at: Ns) {
+        self.planned = self.planned.wrapping_add(1);
+        self.put_off(slot, at);
+    }
+
+    /// The event of this slot happens at another time than was planned.
+    #[inline]
+    pub fn put_off(&mut self, slot: usize, at: Ns) {
         let key = self.key(slot, at);
         self.set(slot, key);
     }
 
-    /// Puts another key in the place of the first.
+    /// Puts another key in the place of a slot's.
     #[inline(always)]
     fn set(&mut self, slot: usize, mut key: u64) {
-        debug_assert!(self.next().is_some_and(|(_, next)| next == slot), "not the next: {slot}");
         let (mut group, mut place) = (self.group_of(slot), slot % WIDTH);
+        debug_assert!(self.groups[group][place] != NEVER, "slot {slot} has no event");
         loop {
             let places = &mut self.groups[group];
             places[place] = key;
@@ -231,43 +224,38 @@ impl Agenda {
         if self.first == NEVER {
             self.first_at = Ns::MAX;
         } else {
-            self.renumber(Ns::MAX);
+            self.rebase(Ns::MAX);
         }
     }
 
     /// Makes all keys anew: the base is the time of the next event or the one given, whichever is
-    /// earlier; the order starts at 0.
+    /// earlier.
     #[cold]
-    fn renumber(&mut self, base: Ns) {
+    fn rebase(&mut self, base: Ns) {
         let leaves = self.groups[self.leaves..].as_flattened().iter();
-        let mut events: Vec<(Ns, u64)> =
-            leaves.filter(|&&key| key != NEVER).map(|&key| (self.at(key), key)).collect();
-        // By time, then by the order so far, which in equal times alone is the order of keys.
-        events.sort_unstable();
+        let events: Vec<(usize, Ns)> = leaves
+            .filter(|&&key| key != NEVER)
+            .map(|&key| (self.slot(key), self.at(key)))
+            .collect();
         self.groups.fill([NEVER; WIDTH]);
-        self.planned = self.planned();
-        self.order = 0;
-        self.base = events.first().map_or(base, |&(at, _)| at.min(base));
-        for (order, &(at, key)) in events.iter().enumerate() {
-            let slot = self.slot(key);
+        self.base = events.iter().map(|&(_, at)| at).fold(base, Ns::min);
+        (self.first, self.first_at) = (NEVER, Ns::MAX);
+        for (slot, at) in events {
             let key = self.key(slot, at);
             self.enter(slot, key);
-            if order == 0 {
+            if key < self.first {
                 (self.first, self.first_at) = (key, at);
             }
         }
-        // Those were planned before.
-        self.planned -= events.len() as u64;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Events;
 
     #[test]
-    fn events_come_by_time_then_by_order_of_planning() {
+    fn events_come_by_time_then_by_slot() {
         let mut agenda = Agenda::new(3);
         assert_eq!(agenda.next(), None);
         agenda.plan(2, Ns(30));
@@ -275,51 +263,68 @@ mod tests {
         agenda.plan(1, Ns(20));
         assert_eq!(agenda.next(), Some((Ns(20), 1)));
         agenda.replace(1, Ns(30));
-        for slot in [2, 0, 1] {
+        for slot in [0, 1, 2] {
             assert_eq!(agenda.next(), Some((Ns(30), slot)));
             agenda.remove(slot);
         }
         assert_eq!((agenda.next_at(), agenda.planned()), (None, 4));
     }
 
-    /// Against the general queue: as many slots as make one level, two, three and more; events near,
-    /// at one instant, and so far off that their times do not fit a key.
     #[test]
-    fn it_agrees_with_the_general_queue() {
+    fn one_that_is_put_off_makes_way() {
+        let mut agenda = Agenda::new(9);
+        agenda.plan(0, Ns(10));
+        agenda.plan(8, Ns(20));
+        agenda.put_off(0, Ns(30));
+        assert_eq!(agenda.next(), Some((Ns(20), 8)));
+        agenda.put_off(0, Ns(5));
+        assert_eq!(agenda.next(), Some((Ns(5), 0)));
+        assert_eq!(agenda.planned(), 2);
+    }
+
+    /// Against a list that is searched: as many slots as make one level, two, three and more; events
+    /// near, at one instant, and so far off that their times do not fit a key.
+    #[test]
+    fn it_agrees_with_a_list() {
         for slots in [1, 2, 4, 5, 17, 64, 65, 700, 4_096, 4_100] {
-            let (mut agenda, mut events) = (Agenda::new(slots), Events::default());
-            let mut planned = vec![false; slots];
+            let (mut agenda, mut events) = (Agenda::new(slots), vec![None; slots]);
+            let (mut now, mut planned) = (Ns::ZERO, 0);
             let mut state = 7u64;
             let mut draw = move |below: u64| {
                 // A linear congruential generator (Knuth's MMIX), its high bits.
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 (state >> 33) % below
             };
-            for _ in 0..20_000 {
+            let next = |events: &[Option<Ns>]| {
+                let planned = events.iter().zip(0..).filter_map(|(at, slot)| Some(((*at)?, slot)));
+                planned.min()
+            };
+            for _ in 0..4_000 {
                 let far = if draw(100) == 0 { 1 << (20 + draw(40)) } else { 0 };
-                let now = events.now();
                 // The clock ends somewhere.
-                let wait = Ns(draw(50) + if now.0 < 1 << 62 { far } else { 0 });
+                let then = now + Ns(draw(50) + if now.0 < 1 << 62 { far } else { 0 });
                 let slot = draw(slots as u64) as usize;
-                if !planned[slot] && draw(2) == 0 {
-                    agenda.plan(slot, now + wait);
-                    events.schedule(now + wait, slot);
-                    planned[slot] = true;
-                } else if let Some((at, slot)) = events.pop() {
+                if events[slot].is_none() && draw(2) == 0 {
+                    agenda.plan(slot, then);
+                    (events[slot], planned) = (Some(then), planned + 1);
+                } else if events[slot].is_some() && draw(4) == 0 {
+                    agenda.put_off(slot, then);
+                    events[slot] = Some(then);
+                } else if let Some((at, slot)) = next(&events) {
                     assert_eq!(agenda.next(), Some((at, slot)));
-                    let then = (draw(3) > 0).then_some(at + wait);
-                    match then {
-                        Some(then) => agenda.replace(slot, then),
-                        None => agenda.remove(slot),
-                    }
-                    planned[slot] = then.is_some();
-                    if let Some(then) = then {
-                        events.schedule(then, slot);
+                    now = at;
+                    events[slot] = None;
+                    if draw(3) > 0 {
+                        let then = then.max(at);
+                        agenda.replace(slot, then);
+                        (events[slot], planned) = (Some(then), planned + 1);
+                    } else {
+                        agenda.remove(slot);
                     }
                 }
-                assert_eq!(agenda.next_at(), events.next_at());
+                assert_eq!(agenda.next(), next(&events));
             }
-            assert_eq!(agenda.planned(), events.scheduled());
+            assert_eq!(agenda.planned(), planned);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Discrete-event simulation: what happens when, in an order that never depends on chance.
 //!
 //! [`Events`] hands out events by (time, order of scheduling), so the same inputs give the same
-//! run on any machine; [`Agenda`] does so where each of many slots has at most one event to come,
+//! run on any machine; [`Agenda`] by (time, slot), where each of many slots has at most one to come,
 //! much faster. [`Timeline`] is a resource that serves one user at a time, first come first served:
 //! a bus, a host link. Time is `Ns`, whole nanoseconds on a virtual clock.
 

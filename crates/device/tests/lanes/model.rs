@@ -45,7 +45,8 @@ pub struct Model {
     lanes: Vec<Lane>,
     bus_free: Vec<Ns>,
     pub bus_busy: Vec<Ns>,
-    /// When, the order of planning, which lane, what ends.
+    /// When, the order of planning, which lane, what ends. At one instant they happen by lane; but
+    /// without a cache register reads first ask for the bus, in the order of their starts.
     events: Vec<(Ns, u64, usize, Phase)>,
     planned: u64,
     pub die_read: Ns,
@@ -75,6 +76,15 @@ impl Model {
 
     pub fn lane_busy(&self) -> Vec<Ns> {
         self.lanes.iter().map(|lane| lane.busy).collect()
+    }
+
+    /// The events, each with what decides when it happens.
+    fn in_order(&self) -> impl Iterator<Item = ((Ns, bool, u64), usize)> {
+        let first = |phase| phase == Phase::Sense && !self.timing.modes.cache_read;
+        self.events.iter().zip(0..).map(move |(&(at, planned, lane, phase), number)| {
+            let rank = if first(phase) { planned } else { lane as u64 };
+            ((at, !first(phase), rank), number)
+        })
     }
 
     pub fn next_at(&self) -> Option<Ns> {
@@ -127,7 +137,26 @@ impl Model {
         batch.works.iter().map(|w| self.cells(&w.work)).max().expect("not empty")
     }
 
+    /// Reads that are sensed by now ask for the bus before anything else does.
+    fn sensed(&mut self, now: Ns, lane: usize) {
+        let layout = self.layout;
+        let bus = |lane: usize| layout.bus_group(gordon_nand::LaneId(lane as u32));
+        while let Some((_, at)) = self
+            .in_order()
+            .filter(|&((at, other, _), event)| {
+                at <= now && !other && bus(self.events[event].2) == bus(lane)
+            })
+            .min()
+        {
+            let (at, _, lane, _) = self.events.remove(at);
+            self.send(at, lane);
+        }
+    }
+
     fn reserve(&mut self, now: Ns, lane: usize, batch: &Batch) -> Ns {
+        if batch.works[0].work.kind != Kind::Read {
+            self.sensed(now, lane);
+        }
         let span: Ns = batch.works.iter().map(|w| self.moves(&w.work).0).sum();
         let bus = self.layout.bus_group(gordon_nand::LaneId(lane as u32));
         self.bus_free[bus] = self.bus_free[bus].max(now) + span;
@@ -265,9 +294,8 @@ impl Model {
     }
 
     pub fn step(&mut self) -> (Ns, Option<Done>) {
-        let (first, &(now, _, id, phase)) =
-            self.events.iter().enumerate().min_by_key(|(_, e)| (e.0, e.1)).expect("an event");
-        self.events.remove(first);
+        let (_, first) = self.in_order().min().expect("an event");
+        let (now, _, id, phase) = self.events.remove(first);
         match phase {
             Phase::Sense => {
                 self.send(now, id);

@@ -10,9 +10,9 @@ use gordon_units::Ns;
 enum Stage {
     /// There is none.
     Idle,
-    /// Reads: cells to registers.
+    /// Reads, with a cache register: cells to registers.
     Sensing,
-    /// Reads: a work's data on the bus.
+    /// Reads: a work's data on the bus; without a cache register, their sensing too.
     Sending,
     /// Programs, with a cache register: the data on the bus.
     Loading,
@@ -42,6 +42,7 @@ impl Batch {
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Lane {
+    number: u32,
     bus: u32,
     stage: Stage,
     /// Is there a batch behind the front?
@@ -56,8 +57,6 @@ pub(super) struct Lane {
     /// Up to when `busy` counts.
     since: Ns,
     busy: Ns,
-    /// When the data on the bus of the work now sending have crossed.
-    cursor: Ns,
     /// Reads that overtook, since something else was served or nothing else waited.
     overtakings: u32,
     tickets: u32,
@@ -67,8 +66,9 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub fn new(bus: u32) -> Self {
+    pub fn new(number: u32, bus: u32) -> Self {
         Self {
+            number,
             bus,
             stage: Stage::Idle,
             has_back: false,
@@ -78,7 +78,6 @@ impl Lane {
             background_done: 0,
             since: Ns::ZERO,
             busy: Ns::ZERO,
-            cursor: Ns::ZERO,
             overtakings: 0,
             tickets: 0,
             back: Batch::NONE,
@@ -179,11 +178,10 @@ impl Lane {
     fn shift(&mut self, s: &mut Shared, now: Ns) -> Ns {
         let Node { work, next, background, .. } = s.pool.take(self.front.rest);
         self.front = Batch { work, rest: next, behind: background == 1, ..self.front };
-        if self.stage != Stage::Sending {
-            return now;
+        match self.stage {
+            Stage::Sending => now + s.costs.shares[work.share as usize].bus,
+            _ => now,
         }
-        self.cursor += s.costs.shares[work.share as usize].bus;
-        self.cursor
     }
 
     /// The batch behind comes to the front; when its next event happens.
@@ -210,14 +208,21 @@ impl Lane {
         let next = match work.kind {
             Kind::Read => {
                 let cells = s.costs.read.of(work.page);
-                add(&mut s.die_read.0, s.costs.shares[work.share as usize].die_time(cells));
-                self.stage = Stage::Sensing;
-                now + cells
+                let share = &s.costs.shares[work.share as usize];
+                add(&mut s.die_read.0, share.die_time(cells));
+                let sensed = now + cells;
+                if s.modes.cache_read {
+                    self.stage = Stage::Sensing;
+                    sensed
+                } else {
+                    self.stage = Stage::Sending;
+                    bus.read(now, self.number, sensed, [share.bus; 2], &mut s.moved)
+                }
             }
             Kind::Program => {
                 let cells = s.costs.program.of(work.page);
                 add(&mut s.die_write.0, s.costs.whole.die_time(cells));
-                let loaded = bus.reserve(now, s.costs.whole.bus);
+                let loaded = bus.reserve(now, s.costs.whole.bus, &mut s.moved);
                 let cache = s.modes.cache_program;
                 self.stage = if cache { Stage::Loading } else { Stage::Working };
                 if cache { loaded } else { loaded + cells }
@@ -226,7 +231,7 @@ impl Lane {
                 background = true;
                 add(&mut s.die_write.0, s.costs.commands.die_time(s.costs.erase));
                 self.stage = Stage::Working;
-                bus.reserve(now, s.costs.commands.bus) + s.costs.erase
+                bus.reserve(now, s.costs.commands.bus, &mut s.moved) + s.costs.erase
             }
         };
         self.serve(background);
@@ -240,8 +245,15 @@ impl Lane {
         self.front = self.batch(s, now, work, behind, rest);
         match work.kind {
             Kind::Read => {
-                self.stage = Stage::Sensing;
-                now + s.sensing(&self.front)
+                let sensed = now + s.sensing(&self.front);
+                if s.modes.cache_read {
+                    self.stage = Stage::Sensing;
+                    return sensed;
+                }
+                self.stage = Stage::Sending;
+                let spans = [s.share(&work).bus, s.on_bus(&self.front)];
+                let bus = &mut s.buses[self.bus as usize];
+                bus.read(now, self.number, sensed, spans, &mut s.moved)
             }
             Kind::Program if s.modes.cache_program => {
                 self.stage = Stage::Loading;
@@ -255,16 +267,13 @@ impl Lane {
     }
 
     /// The front is sensed, and its data are to cross the bus; when the first have.
-    #[inline(always)]
+    #[cold]
     fn send(&mut self, s: &mut Shared, now: Ns) -> Ns {
-        let first = s.costs.shares[self.front.work.share as usize].bus;
-        let all = s.on_bus(&self.front);
-        self.cursor = s.buses[self.bus as usize].reserve(now, all) - all + first;
+        let (first, all) = (s.share(&self.front.work).bus, s.on_bus(&self.front));
+        let end = s.reserve(now, &self.front, self.bus);
         self.stage = Stage::Sending;
-        if s.modes.cache_read {
-            self.ahead(s, now);
-        }
-        self.cursor
+        self.ahead(s, now);
+        end - all + first
     }
 
     /// The front's data are in the dies, which program; when they have.

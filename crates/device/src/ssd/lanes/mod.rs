@@ -12,7 +12,9 @@
 //!   the super-page; done with the last.
 //! - erase: the command cycles on the bus, then t_BERS.
 //!
-//! All buses of a lane carry the same share at the same time, so one [`Timeline`] stands for them.
+//! At one instant reads ask first, each by the time of its start; other events of one instant happen
+//! in the order of lanes. All buses of a lane carry the same share at the same time, so one stands
+//! for them.
 //! The command cycles of a read are counted with its data.
 //!
 //! [`Modes`](gordon_nand::Modes) change that:
@@ -35,9 +37,10 @@
 //! 3 us), transfers cut short for others, suspending programs and erases, slots of one read that are
 //! no neighbours.
 //!
-//! Cost: each lane has one event to come at most, two for a read and one for others; the rest is
-//! lists in a pool.
+//! Cost: each lane has one event to come at most. A work takes one, with a cache register some take
+//! two; the rest is lists in a pool.
 
+mod bus;
 mod cost;
 mod lane;
 mod queue;
@@ -45,8 +48,9 @@ mod work;
 
 pub use work::{Done, Kind, KindStats, LaneStats, Work};
 
+use bus::{Bus, Moved};
 use cost::{Costs, Share};
-use gordon_des::{Agenda, Timeline};
+use gordon_des::Agenda;
 use gordon_nand::{LaneId, Layout, Modes, Timing};
 use gordon_units::{BlockId, Ns};
 use lane::{Batch, Lane};
@@ -70,7 +74,9 @@ struct Shared {
     layout: Layout,
     pool: Pool,
     /// By group of buses.
-    buses: Vec<Timeline>,
+    buses: Vec<Bus>,
+    /// Lanes whose next event is put off.
+    moved: Moved,
     costs: Costs,
     modes: Modes,
     kinds: [KindStats; 3],
@@ -165,7 +171,7 @@ impl Shared {
     #[inline]
     fn reserve(&mut self, now: Ns, batch: &Batch, bus: u32) -> Ns {
         let span = self.on_bus(batch);
-        self.buses[bus as usize].reserve(now, span)
+        self.buses[bus as usize].reserve(now, span, &mut self.moved)
     }
 
     /// Counts die time.
@@ -203,14 +209,15 @@ impl Lanes {
         // Fewer groups than lanes.
         #[allow(clippy::cast_possible_truncation)]
         let bus = |lane| layout.bus_group(LaneId(lane)) as u32;
-        let lanes = (0..layout.lanes()).map(|lane| Lane::new(bus(lane)));
+        let lanes = (0..layout.lanes()).map(|lane| Lane::new(lane, bus(lane)));
         Self {
             agenda: Agenda::new(layout.lanes() as usize),
             lanes: lanes.collect(),
             shared: Shared {
                 layout,
                 pool: Pool::new(),
-                buses: vec![Timeline::default(); layout.bus_groups() as usize],
+                buses: vec![Bus::default(); layout.bus_groups() as usize],
+                moved: vec![],
                 costs: Costs::new(&layout, timing, slots),
                 modes,
                 kinds: [KindStats::default(); 3],
@@ -239,6 +246,15 @@ impl Lanes {
         if let Some(at) = self.lanes[lane].accept(&mut self.shared, now, work) {
             self.agenda.plan(lane, at);
         }
+        self.put_off();
+    }
+
+    /// Puts off events, where what was begun came between.
+    #[inline(always)]
+    fn put_off(&mut self) {
+        while let Some((lane, at)) = self.shared.moved.pop() {
+            self.agenda.put_off(lane as usize, at);
+        }
     }
 
     /// When the next event happens.
@@ -259,6 +275,7 @@ impl Lanes {
         let part = &mut self.lanes[lane];
         if let Some(next) = part.go_on(&mut self.shared, now) {
             self.agenda.replace(lane, next);
+            self.put_off();
             return (now, None);
         }
         let (done, next) = part.finish(&mut self.shared, now);
@@ -266,6 +283,7 @@ impl Lanes {
             Some(next) => self.agenda.replace(lane, next),
             None => self.agenda.remove(lane),
         }
+        self.put_off();
         (now, Some(done))
     }
 
@@ -288,7 +306,7 @@ impl Lanes {
 
     /// How long each group of buses carried something, reservations to come included.
     pub fn bus_busy(&self) -> impl ExactSizeIterator<Item = Ns> {
-        self.shared.buses.iter().map(Timeline::busy)
+        self.shared.buses.iter().map(|bus| bus.busy(self.now))
     }
 
     /// What was counted.

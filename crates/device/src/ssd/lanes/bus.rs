@@ -1,0 +1,120 @@
+//! Buses, each given to lanes in the order of the times at which they ask for it.
+//!
+//! A read asks when it is sensed. That time is known when it starts, so it needs no event: the read
+//! stands among those that will ask, and its end follows from those before it. What asks meanwhile,
+//! a program or an erase, may put that end off. At one instant reads ask first.
+
+use gordon_des::Timeline;
+use gordon_units::Ns;
+use std::collections::VecDeque;
+
+/// Reads that are being sensed, of one lane.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    lane: u32,
+    /// When they are sensed, and ask.
+    sensed: Ns,
+    /// When the bus is theirs, as far as is known.
+    start: Ns,
+    /// How long the data of the first take, and those of all.
+    first: Ns,
+    all: Ns,
+}
+
+/// A lane's next event is at another time than was said.
+pub(super) type Moved = Vec<(u32, Ns)>;
+
+/// One group of buses.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bus {
+    /// What is certain.
+    line: Timeline,
+    /// By the time at which they ask; some maybe have.
+    reads: VecDeque<Read>,
+    /// When all that is known of is over.
+    end: Ns,
+}
+
+impl Bus {
+    /// Takes the bus from now, or as soon as it is free; when it is free again.
+    #[inline(always)]
+    pub fn reserve(&mut self, now: Ns, span: Ns, moved: &mut Moved) -> Ns {
+        if !self.reads.is_empty() {
+            return self.reserve_before(now, span, moved);
+        }
+        self.end = self.line.reserve(now, span);
+        self.end
+    }
+
+    /// As [`reserve`](Self::reserve), where there are reads.
+    #[inline(never)]
+    fn reserve_before(&mut self, now: Ns, span: Ns, moved: &mut Moved) -> Ns {
+        self.settle(now);
+        let end = self.line.reserve(now, span);
+        self.put_off(0, end, moved);
+        end
+    }
+
+    /// Reads of a lane start, and will ask when they are `sensed`; when the first are over, if nothing
+    /// else comes between.
+    #[inline]
+    pub fn read(
+        &mut self,
+        now: Ns,
+        lane: u32,
+        sensed: Ns,
+        [first, all]: [Ns; 2],
+        moved: &mut Moved,
+    ) -> Ns {
+        self.settle(now);
+        if self.reads.back().is_some_and(|last| last.sensed > sensed) {
+            return self.push_in(Read { lane, sensed, start: sensed, first, all }, moved);
+        }
+        let start = self.end.max(sensed);
+        self.end = start + all;
+        self.reads.push_back(Read { lane, sensed, start, first, all });
+        start + first
+    }
+
+    /// Reads start that are sensed before others that started earlier.
+    #[cold]
+    fn push_in(&mut self, read: Read, moved: &mut Moved) -> Ns {
+        let at = self.reads.partition_point(|other| other.sensed <= read.sensed);
+        let before = self.reads.range(..at).last().map(|last| last.start + last.all);
+        let start = before.unwrap_or(self.line.free_at()).max(read.sensed);
+        self.reads.insert(at, Read { start, ..read });
+        self.put_off(at + 1, start + read.all, moved);
+        start + read.first
+    }
+
+    /// Those that have asked by now have the bus for certain.
+    #[inline]
+    fn settle(&mut self, now: Ns) {
+        while let Some(read) = self.reads.front().filter(|read| read.sensed <= now) {
+            self.line.reserve(read.sensed, read.all);
+            self.reads.pop_front();
+        }
+    }
+
+    /// The bus is not free before `end` for the reads from one on.
+    #[inline]
+    fn put_off(&mut self, from: usize, mut end: Ns, moved: &mut Moved) {
+        for read in self.reads.range_mut(from..) {
+            let start = end.max(read.sensed);
+            if start == read.start {
+                // So it is with those after it.
+                return;
+            }
+            read.start = start;
+            moved.push((read.lane, start + read.first));
+            end = start + read.all;
+        }
+        self.end = end;
+    }
+
+    /// How long it carried something, reservations to come included.
+    pub fn busy(&self, now: Ns) -> Ns {
+        let asked = self.reads.iter().take_while(|read| read.sensed <= now);
+        self.line.busy() + asked.map(|read| read.all).sum()
+    }
+}
