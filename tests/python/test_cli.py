@@ -98,6 +98,18 @@ def test_a_run_imports_only_what_it_uses(args: list[str], tmp_path: Path) -> Non
     assert others == ({"gordon.cli.sort_view"} if args[0] == "sort" else set())
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_closed_files_are_no_failure(closed: str, tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(bytes(100))
+    words = f'exec "$0" -m gordon sort in out {closed}'
+    env = os.environ | {"PYTHONPATH": str(PYTHON)}
+    ran = subprocess.run(
+        ["sh", "-c", words, sys.executable], cwd=tmp_path, env=env, capture_output=True
+    )
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert (tmp_path / "out").read_bytes() == bytes(100)
+
+
 def test_a_pipe_gets_what_rich_would_print(capsys: pytest.CaptureFixture[str]) -> None:
     from rich.console import Console
     from rich.table import Table

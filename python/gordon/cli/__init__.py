@@ -137,7 +137,8 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     """Runs a command and exits; a failure is one line, and what to try, on stderr."""
     try:
         status = gordon.main(args, prog_name="gordon", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         status = error.exit_code

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,6 +52,11 @@ class Output:
     def __init__(self, stderr: bool) -> None:
         self._stderr = stderr
 
+    @property
+    def _file(self) -> TextIO | None:
+        """None where it was closed before Python began."""
+        return sys.stderr if self._stderr else sys.stdout
+
     @cached_property
     def console(self) -> "Console":
         from rich.console import Console
@@ -60,9 +65,9 @@ class Output:
 
     @property
     def is_terminal(self) -> bool:
-        file = sys.stderr if self._stderr else sys.stdout
-        may_be = file.isatty() or any(name in os.environ for name in _FORCED)
-        return may_be and self.console.is_terminal
+        file = self._file
+        may_be = file is not None and file.isatty()
+        return (may_be or any(name in os.environ for name in _FORCED)) and self.console.is_terminal
 
     @property
     def room(self) -> int | None:
@@ -107,9 +112,9 @@ class Output:
         console.width = before
 
     def _plain(self, lines: Iterable[str]) -> None:
-        file = sys.stderr if self._stderr else sys.stdout
-        file.write("".join(f"{line}\n" for line in lines))
-        file.flush()
+        if (file := self._file) is not None:
+            file.write("".join(f"{line}\n" for line in lines))
+            file.flush()
 
 
 def _rows(columns: list[Column]) -> Iterable[str]:
