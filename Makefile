@@ -25,6 +25,7 @@ build: .venv/built
 
 .venv/built: .venv/installed $(RUST)
 	$(VENV)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(VENV)/python -m compileall -q python/gordon
 	touch $@
 
 demo: build

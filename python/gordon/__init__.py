@@ -22,9 +22,9 @@ def __getattr__(name: str) -> Any:
 
         return GordonError
     if name == "__version__":
-        from importlib.metadata import version
+        from gordon._core import version
 
-        return version("gordon")
+        return version()
     if name in ("cache", "energy", "flash", "joulesort", "sort", "storage", "survey"):
         from importlib import import_module
 

@@ -4,16 +4,13 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from os import PathLike, fspath
+from os import fspath
 from typing import Any, Generic, TypeVar
 
 from gordon import _core
-from gordon.parts import unknown
+from gordon.options import Path, Progress, dealt
 from gordon.presets import Device
 from gordon.results import Comparison, Run
-
-Path = str | PathLike[str]
-Progress = Callable[[int, int], None]
 
 FILES = ("requests_out", "responses_out", "checkpoint")
 """Options that name a file which the core writes, of one run."""
@@ -137,18 +134,6 @@ class BenchLoad:
 
 def _without_none(given: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in given.items() if value is not None}
-
-
-def dealt(options: dict[str, Any], *to: type[Any]) -> list[Any]:
-    """The options as instances of the classes that have them; an option of none is an error."""
-    hands: list[dict[str, Any]] = [{} for _ in to]
-    known = [[f.name for f in fields(kind)] for kind in to]
-    for name, value in options.items():
-        at = next((i for i, names in enumerate(known) if name in names), None)
-        if at is None:
-            raise unknown("option", name, [name for names in known for name in names])
-        hands[at][name] = value
-    return [kind(**hand) for kind, hand in zip(to, hands, strict=True)]
 
 
 R = TypeVar("R", bound=Run)

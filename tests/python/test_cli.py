@@ -16,16 +16,45 @@ from rich.cells import cell_len
 
 from conftest import Run, Traced, gordon
 
+# What takes long to import, or much memory: never before it is used.
 HEAVY = (
     "rich",
     "jinja2",
     "plotly",
-    "gordon._core",
-    "gordon.survey",
-    "gordon.flash",
+    "matplotlib",
+    "numpy",
+    "pyarrow",
+    "difflib",
+    "tomllib",
+    "zipfile",
     "importlib.metadata",
+    "importlib.resources",
+    "gordon.report",
+    "gordon.survey",
 )
 PYTHON = Path(__file__).parents[2] / "python"
+
+
+def imported(folder: Path, *args: str) -> list[str]:
+    """The modules that a command that ends well has imported, its output being a pipe."""
+    code = (
+        "import sys\nfrom gordon.cli import main\n"
+        f"try: main({list(args)!r})\n"
+        "except SystemExit as end: print(end.code, *sys.modules)"
+    )
+    env = os.environ | {"PYTHONPATH": str(PYTHON)}
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    status, *modules = ran.stdout.splitlines()[-1].split()
+    assert (status, ran.stderr) == ("0", "")
+    assert len(ran.stdout.splitlines()) > 1
+    return modules
 
 
 @pytest.mark.parametrize(
@@ -36,22 +65,76 @@ PYTHON = Path(__file__).parents[2] / "python"
         ["trace", "--help"],
         ["flash", "--help"],
         ["flash", "replay", "--help"],
+        ["sort", "--help"],
     ],
 )
-def test_help_imports_nothing_heavy(args: list[str]) -> None:
-    code = (
-        "import sys\nfrom gordon.cli import main\n"
-        f"try: main({args!r})\n"
-        "except SystemExit as end: print(end.code, *sys.modules)"
-    )
+def test_help_imports_nothing_heavy(args: list[str], tmp_path: Path) -> None:
+    modules = imported(tmp_path, *args)
+    assert [m for m in modules if m.startswith((*HEAVY, "gordon._core", "gordon.flash"))] == []
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--version"],
+        ["sort", "in", "out"],
+        [
+            "flash",
+            "bench",
+            "--pattern",
+            "random-write",
+            "--requests",
+            "9",
+            "--set",
+            "capacity=1GiB",
+        ],
+    ],
+)
+def test_a_run_imports_only_what_it_uses(args: list[str], tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(bytes(100))
+    modules = imported(tmp_path, *args)
+    assert [m for m in modules if m.startswith(HEAVY)] == []
+    others = {m for m in modules if m.startswith("gordon.cli.sort_")}
+    assert others == ({"gordon.cli.sort_view"} if args[0] == "sort" else set())
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_closed_files_are_no_failure(closed: str, tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(bytes(100))
+    words = f'exec "$0" -m gordon sort in out {closed}'
     env = os.environ | {"PYTHONPATH": str(PYTHON)}
     ran = subprocess.run(
-        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+        ["sh", "-c", words, sys.executable], cwd=tmp_path, env=env, capture_output=True
     )
-    status, *modules = ran.stdout.splitlines()[-1].split()
-    assert status == "0"
-    assert ran.stdout.startswith("Usage: gordon")
-    assert [m for m in modules if m.startswith(HEAVY)] == []
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert (tmp_path / "out").read_bytes() == bytes(100)
+
+
+def test_a_pipe_gets_what_rich_would_print(capsys: pytest.CaptureFixture[str]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from gordon.cli.terminal import Column, data
+
+    columns = [
+        Column("name", ["a", "  b", "", "long [bold]name[/bold]"]),
+        Column("much", ["1", "", "3,000", "4.5"], right=True, spare=1),
+        Column("", ["", "x", "", ""]),
+        Column("of it", ["1.0 s", "20 s", "", "300 s"], wraps=True),
+    ]
+    data().table(columns)
+    data().table([Column("none", [])])
+    data().text("[dim]" + "line " * 40)
+    ours = capsys.readouterr().out
+    for shown in (columns, [Column("none", [])]):
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for c in shown:
+            table.add_column(c.title, justify="right" if c.right else "left", min_width=c.width)
+        for row in zip(*(c.cells for c in shown), strict=True):
+            table.add_row(*row)
+        Console(markup=False, width=200).print(table)
+    Console(markup=False, highlight=False).print("[dim]" + "line " * 40, soft_wrap=True)
+    assert ours == capsys.readouterr().out
 
 
 def test_trace_exits_with_the_commands_status(traced: Traced) -> None:

@@ -21,7 +21,8 @@ from typing import Any
 from gordon import _core
 from gordon.cache import flashcache, serving
 from gordon.cache.columns import tables, to_parquet
-from gordon.runs import Path, Progress, TraceLoad, dealt
+from gordon.options import Path, Progress, dealt
+from gordon.runs import TraceLoad
 from gordon.sizes import doubling
 
 __all__ = ["html", "mrc", "policies", "replay", "sweep", "tables", "to_parquet"]

@@ -11,8 +11,8 @@ from typing import Any
 
 from gordon import _core, parts, presets, settings
 from gordon.disk import device as disk
+from gordon.options import Progress
 from gordon.presets import Device
-from gordon.runs import Progress
 
 __all__ = ["DEFAULT", "KIND", "NAME", "POWER", "Options", "load", "names", "run", "sweep"]
 

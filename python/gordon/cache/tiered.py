@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gordon import _core
-from gordon.runs import Path, Progress, TraceLoad, dealt
+from gordon.options import Path, Progress, dealt
+from gordon.runs import TraceLoad
 
 __all__ = ["LAYOUTS", "Options", "replay"]
 

@@ -4,13 +4,18 @@ Data goes to stdout, everything else to stderr. Exit status: 0 done, 1 failed, 2
 interrupted; `gordon trace` and `gordon meter record` exit with the status of their command.
 """
 
+import atexit
+import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import click
+
+# At its end Python looks for garbage in all that was imported, in vain: a tenth of a short command.
+atexit.register(gc.freeze)
 
 # Command: where it is, and what it does.
 COMMANDS = {
@@ -36,6 +41,13 @@ COMMANDS = {
 }
 
 
+def _imported(place: str) -> click.Command:
+    """A command by its place, `module:name`."""
+    module, _, name = place.partition(":")
+    command: click.Command = getattr(import_module(module), name)
+    return command
+
+
 class Lazy(click.Group):
     """A group whose commands are imported when they are called."""
 
@@ -43,11 +55,7 @@ class Lazy(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, name = COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(module), name)
-        return command
+        return _imported(COMMANDS[cmd_name][0]) if cmd_name in COMMANDS else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -59,9 +67,18 @@ class WithDefault(click.Group):
 
     default: str
     takes_words = False  # whether the default command's own words may come first
+    places: ClassVar[Mapping[str, str]] = {}  # of commands that are imported when they are called
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*self.commands, *self.places])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self.places:
+            return _imported(self.places[cmd_name])
+        return super().get_command(ctx, cmd_name)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        known = {*self.commands, *ctx.help_option_names}
+        known = {*self.list_commands(ctx), *ctx.help_option_names}
         if not args or (args[0] not in known and (self.takes_words or args[0].startswith("-"))):
             args = [self.default, *args]
         return super().parse_args(ctx, args)
@@ -70,21 +87,22 @@ class WithDefault(click.Group):
         main = self.commands[self.default]
         pieces = " ".join(main.collect_usage_pieces(ctx))
         formatter.write_usage(ctx.command_path, pieces)
-        for name, command in self.commands.items():
-            if name != self.default:
-                pieces = " ".join(command.collect_usage_pieces(ctx))
-                formatter.write_usage(f"{ctx.command_path} {name}", pieces, "       ")
+        for name, command in self._others(ctx).items():
+            pieces = " ".join(command.collect_usage_pieces(ctx))
+            formatter.write_usage(f"{ctx.command_path} {name}", pieces, "       ")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.commands[self.default].format_options(ctx, formatter)
         with formatter.section("Commands"):
             formatter.write_dl(
-                [
-                    (n, c.get_short_help_str(80))
-                    for n, c in self.commands.items()
-                    if n != self.default
-                ]
+                [(name, c.get_short_help_str(80)) for name, c in self._others(ctx).items()]
             )
+
+    def _others(self, ctx: click.Context) -> dict[str, click.Command]:
+        """All but the default one, in order, imported."""
+        names = [name for name in (*self.commands, *self.places) if name != self.default]
+        found = {name: self.get_command(ctx, name) for name in names}
+        return {name: command for name, command in found.items() if command is not None}
 
 
 def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
@@ -119,7 +137,8 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     """Runs a command and exits; a failure is one line, and what to try, on stderr."""
     try:
         status = gordon.main(args, prog_name="gordon", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         status = error.exit_code

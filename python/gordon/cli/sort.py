@@ -1,15 +1,12 @@
 """`gordon sort`."""
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import click
 
 from gordon.cli import WithDefault, options
-from gordon.cli.sort_data import generate, validate
-from gordon.cli.sort_rewrite import rewrite
-from gordon.cli.sort_systems import extrapolate
-from gordon.cli.sort_tune import tune
 
 
 class Sort(WithDefault):
@@ -17,6 +14,13 @@ class Sort(WithDefault):
 
     default = "run"
     takes_words = True
+    places: ClassVar[Mapping[str, str]] = {
+        "generate": "gordon.cli.sort_data:generate",
+        "validate": "gordon.cli.sort_data:validate",
+        "extrapolate": "gordon.cli.sort_systems:extrapolate",
+        "tune": "gordon.cli.sort_tune:tune",
+        "rewrite": "gordon.cli.sort_rewrite:rewrite",
+    }
 
 
 @click.group(cls=Sort)
@@ -153,10 +157,3 @@ def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
         output.write({json_path: json.dumps(result.report, indent=1) + "\n"})
     silent = json_path == output.STDOUT
     sort_view.show(terminal.messages() if silent else terminal.data(), result.report)
-
-
-sort.add_command(generate)
-sort.add_command(validate)
-sort.add_command(extrapolate)
-sort.add_command(tune)
-sort.add_command(rewrite)

@@ -2,18 +2,22 @@
 
 A number that is cut is wrong, so nothing is cut: where a terminal is too narrow for a table, the
 columns least needed are left out, and text is wrapped. A pipe gets all columns, and a line of text
-for each.
+for each. Plain text in a pipe needs no rich, whose import takes longer than many a command.
 """
 
+import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TextIO
 
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.console import Console
 
 GAP = 2
+#: What makes a terminal of a pipe, for rich.
+_FORCED = ("FORCE_COLOR", "TTY_COMPATIBLE")
 
 
 @dataclass
@@ -25,25 +29,66 @@ class Column:
     spare: int = 0  # left out of a narrow terminal, the highest first; 0: never
 
     @property
+    def texts(self) -> list[str]:
+        return [self.title, *self.cells]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each character takes one cell, and none is a control character."""
+        return all(t.isascii() and t.isprintable() and t[-1:] != " " for t in self.texts)
+
+    @property
     def width(self) -> int:
-        return max(map(cell_len, [self.title, *self.cells]))
+        if self.is_plain:
+            return max(map(len, self.texts))
+        from rich.cells import cell_len
+
+        return max(map(cell_len, self.texts))
 
 
-class Output(Console):
-    """A console for one kind of output: the command's answer, or everything else."""
+class Output:
+    """Where one kind of output goes: the command's answer, or everything else."""
 
     def __init__(self, stderr: bool) -> None:
-        super().__init__(stderr=stderr, highlight=False, markup=False)
+        self._stderr = stderr
+
+    @property
+    def _file(self) -> TextIO | None:
+        """None where it was closed before Python began."""
+        return sys.stderr if self._stderr else sys.stdout
+
+    @cached_property
+    def console(self) -> "Console":
+        from rich.console import Console
+
+        return Console(stderr=self._stderr, highlight=False, markup=False)
+
+    @property
+    def is_terminal(self) -> bool:
+        file = self._file
+        may_be = file is not None and file.isatty()
+        return (may_be or any(name in os.environ for name in _FORCED)) and self.console.is_terminal
 
     @property
     def room(self) -> int | None:
         """Columns that fit; a pipe has no end."""
-        return self.width if self.is_terminal else None
+        return self.console.width if self.is_terminal else None
 
     def text(self, line: str, style: str = "") -> None:
-        self.print(Text(line, style=style), soft_wrap=not self.is_terminal)
+        if line.isprintable() and not self.is_terminal:
+            self._plain([line])
+            return
+        from rich.text import Text
+
+        self.console.print(Text(line, style=style), soft_wrap=not self.is_terminal)
 
     def table(self, columns: list[Column]) -> None:
+        if all(c.is_plain and c.width for c in columns) and not self.is_terminal:
+            self._plain(_rows(columns))
+            return
+        from rich.table import Table
+        from rich.text import Text
+
         for column in sorted((c for c in columns if c.spare), key=lambda c: -c.spare):
             if self.room is None or width(columns) <= self.room:
                 break
@@ -61,9 +106,24 @@ class Output(Console):
         for row in zip(*(c.cells for c in columns), strict=True):
             table.add_row(*map(Text, row))
         wraps = self.is_terminal and any(c.wraps for c in columns)
-        before, self.width = self.width, self.width if wraps else width(columns)
-        self.print(table)
-        self.width = before
+        console = self.console
+        before, console.width = console.width, console.width if wraps else width(columns)
+        console.print(table)
+        console.width = before
+
+    def _plain(self, lines: Iterable[str]) -> None:
+        if (file := self._file) is not None:
+            file.write("".join(f"{line}\n" for line in lines))
+            file.flush()
+
+
+def _rows(columns: list[Column]) -> Iterable[str]:
+    """A table's lines, as rich lays them out in a pipe."""
+    widths = [(c.width, ">" if c.right else "<") for c in columns]
+    for row in zip(*(c.texts for c in columns), strict=True):
+        yield (" " * GAP).join(
+            f"{text:{side}{size}}" for text, (size, side) in zip(row, widths, strict=True)
+        )
 
 
 def width(columns: Iterable[Column]) -> int:

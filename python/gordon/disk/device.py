@@ -11,8 +11,8 @@ from pathlib import Path as File
 from typing import Any
 
 from gordon import _core, parts, presets, settings
+from gordon.options import Path
 from gordon.presets import Device
-from gordon.runs import Path
 
 DISK, DRIVE = "disk", "drive"
 DEFAULT = "sata-7200-1tb"

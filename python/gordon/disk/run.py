@@ -8,9 +8,10 @@ from gordon import _core
 from gordon.disk import device as devices
 from gordon.disk.device import DEFAULT
 from gordon.disk.result import Result
+from gordon.options import Path, Progress
 from gordon.presets import Device
 from gordon.results import Comparison
-from gordon.runs import BenchLoad, Kind, Path, Progress, RunOptions, TraceLoad
+from gordon.runs import BenchLoad, Kind, RunOptions, TraceLoad
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,10 @@ from gordon import _core
 from gordon.flash import device as devices
 from gordon.flash.device import DEFAULT
 from gordon.flash.result import Result
+from gordon.options import Path, Progress
 from gordon.presets import Device
 from gordon.results import Comparison
-from gordon.runs import BenchLoad, Kind, Path, Progress, RunOptions, TraceLoad
+from gordon.runs import BenchLoad, Kind, RunOptions, TraceLoad
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,8 +2,7 @@
 
 import json
 from copy import deepcopy
-from difflib import get_close_matches
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from gordon import _core
@@ -13,18 +12,17 @@ STORAGE = ("flash", "disk")
 
 Part = dict[str, Any]
 
+_HERE = Path(__file__).parent
+
 
 def names(kind: str) -> list[str]:
     """The parts of a kind that the catalogue has, in order."""
-    folder = files(__package__) / kind
-    if not folder.is_dir():
-        return []
-    return sorted(f.name[:-5] for f in folder.iterdir() if f.name.endswith(".toml"))
+    return sorted(file.stem for file in (_HERE / kind).glob("*.toml"))
 
 
 def text(kind: str, name: str) -> str:
     """The part's file as it is."""
-    return (files(__package__) / kind / f"{name}.toml").read_text(encoding="utf-8")
+    return (_HERE / kind / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def load(kind: str, name: str) -> Part:
@@ -79,6 +77,8 @@ class Catalogue:
 
 def unknown(what: str, name: str, known: list[str]) -> _core.GordonError:
     """There is no such name; to try: the nearest, or any of those there are."""
+    from difflib import get_close_matches
+
     near = get_close_matches(name, known, 1, cutoff=0.5)
     if near:
         hint = f"`{near[0]}`"

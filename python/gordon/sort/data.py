@@ -12,7 +12,7 @@ from os import fspath
 from typing import Any
 
 from gordon import __version__, _core
-from gordon.runs import Path, Progress
+from gordon.options import Path, Progress
 from gordon.sort.run import paths
 
 

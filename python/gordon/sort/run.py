@@ -11,7 +11,7 @@ from pathlib import Path as File
 from typing import Any
 
 from gordon import __version__, _core
-from gordon.runs import Path, Progress, dealt
+from gordon.options import Path, Progress, dealt
 
 #: How records come to their places.
 METHODS = ("auto", "one-pass", "distribute", "merge")

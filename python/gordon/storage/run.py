@@ -10,9 +10,9 @@ from typing import Any
 
 from gordon import __version__, _core
 from gordon.disk.device import array
+from gordon.options import Path, Progress, dealt
 from gordon.parts import unknown
 from gordon.presets import Device
-from gordon.runs import Path, Progress, dealt
 from gordon.sizes import doubling
 from gordon.storage import device as devices
 

@@ -21,8 +21,8 @@ from gordon.disk.fit.asking import Prober, Probes, Progress, Recorded, Recorder,
 from gordon.disk.fit.extract import Found, extract
 from gordon.disk.fit.model import Model, goodness, model
 from gordon.disk.fit.toml import text
+from gordon.options import Path
 from gordon.presets import Device
-from gordon.runs import Path
 
 __all__ = ["Fit", "fit", "probe"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gordon import _core
-from gordon.runs import Path
+from gordon.options import Path
 
 READ, WRITE, FLUSH = 0, 1, 3
 
