@@ -79,9 +79,13 @@ impl Observer<Ssd> for Sum {
 /// Drives a new device, `mapped` of it holding data, with `depth` requests outstanding.
 pub fn run(config: &SsdConfig, mapped: &[(u64, u64)], depth: u32, source: impl Source) -> Run {
     let mut ssd = Ssd::with_seed(config, SEED).expect("a device that can exist");
+    // Traces of larger devices begin again at its end, as their requests do.
+    let capacity = ssd.capacity().0;
     for &(start, end) in mapped {
-        let end = end.min(ssd.capacity().0);
-        ssd.preload(Bytes(start), Bytes(end.saturating_sub(start)));
+        let (first, len) = (start % capacity, end - start);
+        let fits = len.min(capacity - first);
+        ssd.preload(Bytes(first), Bytes(fits));
+        ssd.preload(Bytes(0), Bytes(len - fits));
     }
     let rules = Rules { pacing: Pacing::Closed, depth, split: None, wrap: true, weights: vec![1] };
     let mut sum = Sum(0);
