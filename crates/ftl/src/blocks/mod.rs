@@ -113,6 +113,7 @@ impl Blocks {
         blocks.start.cast()..blocks.end.cast()
     }
 
+    #[inline]
     pub fn free(&self) -> u32 {
         self.pools.free()
     }

@@ -6,7 +6,6 @@
 
 use gordon_des::Timeline;
 use gordon_units::Ns;
-use std::collections::VecDeque;
 
 /// Reads that are being sensed, of one lane.
 #[derive(Clone, Copy, Debug)]
@@ -24,13 +23,18 @@ struct Read {
 /// A lane's next event is at another time than was said.
 pub(super) type Moved = Vec<(u32, Ns)>;
 
+/// Reads that have asked are forgotten so many at a time.
+const FORGET: usize = 16;
+
 /// One group of buses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bus {
     /// What is certain.
     line: Timeline,
-    /// By the time at which they ask; some maybe have.
-    reads: VecDeque<Read>,
+    /// By the time at which they ask. Of so many that is counted in what is certain, of others maybe
+    /// not yet.
+    reads: Vec<Read>,
+    asked: usize,
     /// When all that is known of is over.
     end: Ns,
 }
@@ -39,7 +43,7 @@ impl Bus {
     /// Takes the bus from now, or as soon as it is free; when it is free again.
     #[inline(always)]
     pub fn reserve(&mut self, now: Ns, span: Ns, moved: &mut Moved) -> Ns {
-        if !self.reads.is_empty() {
+        if self.asked < self.reads.len() {
             return self.reserve_before(now, span, moved);
         }
         self.end = self.line.reserve(now, span);
@@ -51,7 +55,7 @@ impl Bus {
     fn reserve_before(&mut self, now: Ns, span: Ns, moved: &mut Moved) -> Ns {
         self.settle(now);
         let end = self.line.reserve(now, span);
-        self.put_off(0, end, moved);
+        self.put_off(self.asked, end, moved);
         end
     }
 
@@ -66,13 +70,18 @@ impl Bus {
         [first, all]: [Ns; 2],
         moved: &mut Moved,
     ) -> Ns {
-        self.settle(now);
-        if self.reads.back().is_some_and(|last| last.sensed > sensed) {
+        // Mostly as many ask as start.
+        self.settle_one(now);
+        if self.asked >= FORGET {
+            self.reads.drain(..self.asked);
+            self.asked = 0;
+        }
+        if self.reads.last().is_some_and(|last| last.sensed > sensed) {
             return self.push_in(Read { lane, sensed, start: sensed, first, all }, moved);
         }
         let start = self.end.max(sensed);
         self.end = start + all;
-        self.reads.push_back(Read { lane, sensed, start, first, all });
+        self.reads.push(Read { lane, sensed, start, first, all });
         start + first
     }
 
@@ -80,7 +89,7 @@ impl Bus {
     #[cold]
     fn push_in(&mut self, read: Read, moved: &mut Moved) -> Ns {
         let at = self.reads.partition_point(|other| other.sensed <= read.sensed);
-        let before = self.reads.range(..at).last().map(|last| last.start + last.all);
+        let before = self.reads[..at].last().map(|last| last.start + last.all);
         let start = before.unwrap_or(self.line.free_at()).max(read.sensed);
         self.reads.insert(at, Read { start, ..read });
         self.put_off(at + 1, start + read.all, moved);
@@ -90,16 +99,23 @@ impl Bus {
     /// Those that have asked by now have the bus for certain.
     #[inline]
     fn settle(&mut self, now: Ns) {
-        while let Some(read) = self.reads.front().filter(|read| read.sensed <= now) {
-            self.line.reserve(read.sensed, read.all);
-            self.reads.pop_front();
-        }
+        while self.settle_one(now) {}
+    }
+
+    #[inline(always)]
+    fn settle_one(&mut self, now: Ns) -> bool {
+        let Some(read) = self.reads.get(self.asked).filter(|read| read.sensed <= now) else {
+            return false;
+        };
+        self.line.reserve(read.sensed, read.all);
+        self.asked += 1;
+        true
     }
 
     /// The bus is not free before `end` for the reads from one on.
     #[inline]
     fn put_off(&mut self, from: usize, mut end: Ns, moved: &mut Moved) {
-        for read in self.reads.range_mut(from..) {
+        for read in &mut self.reads[from..] {
             let start = end.max(read.sensed);
             if start == read.start {
                 // So it is with those after it.
@@ -114,7 +130,7 @@ impl Bus {
 
     /// How long it carried something, reservations to come included.
     pub fn busy(&self, now: Ns) -> Ns {
-        let asked = self.reads.iter().take_while(|read| read.sensed <= now);
+        let asked = self.reads[self.asked..].iter().take_while(|read| read.sensed <= now);
         self.line.busy() + asked.map(|read| read.all).sum()
     }
 }
