@@ -8,7 +8,8 @@ sort. Every run reads a cold cache (root may empty it; else the page cache is as
 files), writes a new file and makes it durable; its output is checked by its sum and order. What is
 compared takes turns, forwards and backwards; of each the best counts, of wall time and processor
 time (user and system, of all processes) apart. On a virtual machine memory that is touched for the
-first time costs the host's work too: the first turn of all is not counted.
+first time costs the host's work too: the first turn of all is not counted, and what a program takes
+that only touches as much as a sort in memory does is measured in each turn, and printed.
 
 Peers that are not there are left out, by name: GNU sort; `BSORT` and `ELSAR`, environment variables
 that name their programs (ELSAR's is called with input, output and bytes of memory); DuckDB, Polars,
@@ -209,12 +210,28 @@ def named(folder: Path, uniform: Path, lines: Path, memory: int) -> list[Contend
     return found
 
 
+def touched(size: int) -> float:
+    """Processor seconds of a program that touches so many bytes of fresh memory."""
+    script = f"""
+import mmap
+memory = mmap.mmap(-1, {size})
+memory.madvise(mmap.MADV_HUGEPAGE)
+for at in range(0, {size}, 4096):
+    memory[at] = 1
+"""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_stime
+    subprocess.run([sys.executable, "-c", script], check=True)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_stime - before
+
+
 def race(contenders: list[Contender], out: Path, checksums: dict[Path, str]) -> None:
     """All take turns; the first turn warms the machine's memory up."""
+    memory = []
     for turn in range(ROUNDS + 1):
         for one in contenders if turn % 2 else contenders[::-1]:
             if not one.failed:
                 one.run(out, checksums[one.source], count=turn > 0)
+        memory.append(touched(contenders[0].source.stat().st_size * 11 // 10))
     base = contenders[0]
     print(f"{'':28}{'wall s':>9}{'of copy':>9}{'CPU s':>9}")
     for one in contenders:
@@ -224,6 +241,13 @@ def race(contenders: list[Contender], out: Path, checksums: dict[Path, str]) -> 
         print(f"{one.name:28}{one.wall:9.2f}{one.wall / base.wall:9.2f}{one.cpu:9.2f}")
         if one.counts:
             print(f"{'':6}{one.counts}")
+    turns = ", ".join(f"{seconds:.2f}" for seconds in memory)
+    print(f"system seconds to touch 1.1 times the bytes, and no more, in each turn: {turns}")
+
+
+def compared(one: Contender, other: Contender) -> str:
+    """How many times as fast, by the clock and by processor time."""
+    return f"{other.wall / one.wall:.2f} times {other.name} ({other.cpu / one.cpu:.2f} by CPU)"
 
 
 def main() -> None:
@@ -249,10 +273,16 @@ def main() -> None:
             ours(folder, "distribute", uniform, some, "--method", "distribute"),
             ours(folder, "merge", uniform, some, "--method", "merge"),
             ours(folder, "skewed", skewed, some),
-            ours(folder, "lines", lines, some, "--lines", "--key", "1.1,1.10"),
         ]
+        by_ten = ("--lines", "--key", "1.1,1.10")
+        pairs = [
+            (ours(folder, "lines, one pass", lines, f"{2 * size}B", *by_ten), 2 * size),
+            (ours(folder, "lines", lines, some, *by_ten), little),
+        ]
+        contenders += [one for one, _ in pairs]
+        beside = [gnu(folder, lines, f"{memory}b") for _, memory in pairs]
         if shutil.which("sort"):
-            contenders += [gnu(folder, lines, f"{memory}b") for memory in (2 * size, little)]
+            contenders += beside
         else:
             print("left out: GNU sort: there is no sort")
         contenders += named(folder, uniform, lines, little)
@@ -264,6 +294,9 @@ def main() -> None:
             f"{two.wall / contenders[0].wall / 2:.2f} of twice the copy, "
             f"merge {merge.wall / two.wall:.2f} of it; skewed {skew.wall / two.wall:.2f}"
         )
+        for (one, _), other in zip(pairs, beside, strict=True):
+            if other in contenders:
+                print(f"{one.name}: {compared(one, other)}")
 
 
 if __name__ == "__main__":
