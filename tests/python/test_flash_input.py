@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gordon import flash
+
 from conftest import SMALL, Json, Run, mqsim
 
 
@@ -54,6 +56,8 @@ def test_bad_settings_are_one_clear_error(run: Run, setting: str, what: str, hin
         ("0 0 0 8 1\n", ("--closed-loop", "--gaps"), ("exclude each other",)),
         ("0 0 0 8 1\n", ("--requests-out", "no/r.parquet"), ("no folder no",)),
         ("0 0 0 8 1\n", ("--report", "."), ("it is a folder",)),
+        ("0 0 0 8 1\n", ("--parquet", "bad.toml"), ("bad.toml is no folder",)),
+        ("0 0 0 8 1\n", ("--parquet", "bad.toml/a/b"), ("bad.toml is no folder",)),
     ],
 )
 def test_bad_input_is_one_clear_error(
@@ -94,6 +98,7 @@ def test_bad_input_is_one_clear_error(
         (("wa", "--rho", "1"), 1, "rho"),
         (("wa", "--policy", "best"), 2, "best"),
         (("wa", "--choices", "4"), 1, "d-choices"),
+        (("wa", "--policy", "d-choices", "--choices", "4097"), 1, "more than 4096"),
         (("show", "gordon"), 1, "no flash preset `gordon`"),
         (("compare", "t", "gordon-slc-256g"), 1, "two devices"),
         (("compare", "t", "gordon-slc-256g", "gordon-slc-256g"), 1, "two devices are called"),
@@ -134,3 +139,34 @@ def test_only_one_device_of_a_trace(told: Json, tmp_path: Path) -> None:
     assert told(*args, "--device", "0")["read"]["requests"] == 1
     by = told(*args, "--queue-by", "device")
     assert [q["requests"] for q in by["queues"]] == [1, 2]
+
+
+def test_weights_and_queues_that_change_nothing_are_told(told: Json, tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("0 0 0 8 1\n10 3 8 8 0\n20 3 16 8 0\n")
+    args = ("replay", str(tmp_path / "t"), *SMALL)
+
+    def warned(*more: str) -> str:
+        return "; ".join(told(*args, *more)["warnings"])
+
+    two = ("--queue-by", "device", "--weights", "3,1")
+    assert "the load has 1 queue" in warned("--weights", "3,1")
+    assert "--queue-depth sets no limit" in warned(*two)
+    assert "with gaps no request waits" in warned(*two, "--gaps")
+    assert "weights" not in warned(*two, "--queue-depth", "1")
+    assert "weights" not in warned(*two, "--closed-loop")
+    assert "does not say which process" in warned("--queue-by", "process")
+
+
+def test_an_error_of_a_comparison_says_whose_it_is(run: Run, tmp_path: Path) -> None:
+    device = flash.text("gordon-slc-256g")
+    (tmp_path / "small.toml").write_text(device.replace('"256GB"', '"1GB"').replace("16384", "80"))
+    (tmp_path / "full.toml").write_text(device.replace("16384", "80"))
+    (tmp_path / "t").write_text("0 0 0 8 1\n10 0 8000000 8 1\n")
+    trace = str(tmp_path / "t")
+    for other, says in (("small", "small: " + trace), ("full", "full: capacity: 256GB exceed")):
+        ran = run("flash", "compare", trace, "gordon-slc-256g", str(tmp_path / f"{other}.toml"))
+        assert (ran.status, ran.out) == (1, "")
+        assert ran.err.startswith(f"error: {says}")
+    (tmp_path / "t").write_text("0 0 0 8 1\n10 0 8 8 7\n")
+    ran = run("flash", "compare", trace, "gordon-slc-256g", "nvme-tlc-1tb")
+    assert ran.err.startswith(f"error: {trace}, line 2: type"), "it is no device's"

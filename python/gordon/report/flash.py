@@ -17,6 +17,7 @@ PAGES = {
     "merge_read": "read to be merged",
     "wear_program": "copied by wear levelling",
     "summary_program": "summaries",
+    "log_program": "records of trims",
     "padding": "padding",
 }
 
@@ -85,9 +86,14 @@ class Flash(DeviceKind):
         return {
             "utilisation": over_time(
                 runs,
-                "How busy the dies are",
+                "How busy buses and dies are",
                 "share of the time",
-                {"reading": "die_read", "programming, erasing": "die_write"},
+                {
+                    "buses": "bus",
+                    "dies reading": "die_read",
+                    "dies programming, erasing": "die_write",
+                    "collection under way": "collecting",
+                },
                 share=True,
             ),
             "write_amplification": over_time(

@@ -1,6 +1,6 @@
 //! A flash device on paper: what its TOML says, and whether it can exist.
 
-use super::timing::TimingConfig;
+use super::timing::{LONGEST, TimingConfig};
 use crate::SECTOR;
 use gordon_ftl::{CheckpointError, Config, ConfigError, Victim};
 use gordon_nand::{
@@ -233,6 +233,19 @@ pub enum SsdError {
     /// The translation layer.
     #[error("flash translation layer: {0}")]
     Ftl(#[from] ConfigError),
+    /// What is exported leaves too little.
+    #[error(
+        "capacity: exporting {exported} of {raw} leaves garbage collection no room; export at most \
+         {most}, or use fewer write points or a smaller reserve"
+    )]
+    Room {
+        /// Bytes to be exported, in whole mapping units.
+        exported: Bytes,
+        /// Bytes of data there are.
+        raw: Bytes,
+        /// The most that can be exported.
+        most: Bytes,
+    },
     /// The capacity is not a positive multiple of the sector.
     #[error("capacity: {0} is not a positive multiple of {SECTOR}; round it")]
     Capacity(Bytes),
@@ -275,9 +288,14 @@ pub enum SsdError {
     /// Bytes that are no checkpoint of the device.
     #[error("{0}")]
     Checkpoint(#[from] CheckpointError),
-    /// The host link carries nothing.
-    #[error("host.link: 0 bytes a second; leave it out for a link that takes no time")]
+    /// The host link carries next to nothing.
+    #[error(
+        "host.link: fewer than 1000 bytes a second; leave it out for a link that takes no time"
+    )]
     Link,
+    /// An operation takes longer than any.
+    #[error("{0}: more than an hour; give the time of one operation, such as 25us")]
+    Time(&'static str),
 }
 
 /// What the parts of a device are made from.
@@ -293,7 +311,17 @@ pub(super) struct Resolved {
 impl SsdError {
     /// Whether more blocks would do.
     pub fn wants_room(&self) -> bool {
-        matches!(self, Self::Ftl(ConfigError::NoRoom { .. }))
+        matches!(self, Self::Room { .. })
+    }
+
+    /// Why a layer with pages of `unit` cannot be made, in bytes where it is about room.
+    pub(super) fn of(error: ConfigError, unit: Bytes) -> Self {
+        match error {
+            ConfigError::NoRoom { exported, raw, most } => {
+                Self::Room { exported: unit * exported.into(), raw: unit * raw, most: unit * most }
+            }
+            other => Self::Ftl(other),
+        }
     }
 }
 
@@ -368,8 +396,12 @@ impl SsdConfig {
         if !(0.0..1.0).contains(&factory_bad) {
             return Err(SsdError::FactoryBad(factory_bad.to_string()));
         }
-        if self.host.link.as_ref().is_some_and(|link| **link == Bytes::ZERO) {
+        if self.host.link.as_ref().is_some_and(|link| **link < Bytes(1000)) {
             return Err(SsdError::Link);
+        }
+        self.timing.check().map_err(SsdError::Time)?;
+        if self.host.latency.as_ref().is_some_and(|latency| **latency > LONGEST) {
+            return Err(SsdError::Time("host.latency"));
         }
         let layout = self.layout()?;
         let size = layout.page_bytes();
@@ -410,7 +442,7 @@ impl SsdConfig {
             knobs.victim.as_ref().map(|policy| **policy).unwrap_or_default().victim(choices);
         let buffer = knobs.write_buffer.as_ref().map_or(0, |buffer| buffer.0 / unit.0);
         ftl.write_buffer = u32::try_from(buffer).unwrap_or(u32::MAX);
-        ftl.validate(&layout)?;
+        ftl.validate(&layout).map_err(|error| SsdError::of(error, unit))?;
         let bad = bad_blocks(&layout, factory_bad, seed);
         Ok(Resolved { layout, ftl, timing, endurance, bad })
     }
