@@ -133,7 +133,7 @@ impl<O: Out> Ftl<O> {
         let listed: Vec<_> = (0..listed).map(|_| input.u32()).collect::<Result<_, _>>()?;
         let numbered = (0..).map(BlockId).zip(&states);
         let bad: Vec<_> = numbered.filter(|(_, s)| s.3 >= 3).map(|(id, _)| id).collect();
-        let mut ftl = Self::with_bad(layout, config, &bad, out)?;
+        let mut ftl = Self::worn(layout, config, &bad, out)?;
         let most = ftl.data_pages * config.slots;
         if states.iter().any(|&(_, valid, _, state)| valid > most || state > 4) {
             return wrong("a block that cannot be");
@@ -168,6 +168,10 @@ impl<O: Out> Ftl<O> {
         ftl.trim_floor = input.u64()?;
         ftl.collector.set_random_state(input.u64()?);
         ftl.worn_out = input.u64()? != 0;
+        let most = config.most_on(ftl.blocks.good(), &layout);
+        if u64::from(config.exported) > most && !ftl.worn_out {
+            return wrong("too few good blocks, and not worn out");
+        }
         let mut fill = |bytes: &mut [u8]| input.fill(bytes).is_ok();
         if !ftl.map.restore(config.exported, &mut fill) {
             return Err(CheckpointError::Short);

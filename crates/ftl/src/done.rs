@@ -263,6 +263,8 @@ impl<O: Out> Ftl<O> {
     /// No more writes are taken.
     pub(crate) fn wear_out(&mut self) {
         self.worn_out = true;
+        // What is under collection stays where it is: there is no place for it.
+        self.collector.stop();
         for mut list in [
             core::mem::replace(&mut self.ready, List::EMPTY),
             core::mem::replace(&mut self.collector.ready, List::EMPTY),

@@ -115,6 +115,11 @@ impl Collector {
         !self.active.is_empty()
     }
 
+    /// No block is under collection any more.
+    pub fn stop(&mut self) {
+        self.active.clear();
+    }
+
     pub fn forget(&mut self, block: BlockId) {
         self.active.retain(|&active| active != block);
         self.levelling = self.levelling.filter(|&levelling| levelling != block);
@@ -154,7 +159,7 @@ impl<O: Out> Ftl<O> {
             self.collect_more();
         }
         // A block of which nothing is needed is retired at once, and no operation's end comes back here.
-        while !self.collector.doomed.is_empty() && self.empty_doomed() {}
+        while !self.collector.doomed.is_empty() && !self.worn_out && self.empty_doomed() {}
     }
 
     /// Whether [`collect`](Self::collect) may have something to do.

@@ -97,16 +97,28 @@ impl<O: Out> Ftl<O> {
         bad: &[BlockId],
         out: O,
     ) -> Result<Self, ConfigError> {
+        let ftl = Self::worn(layout, config, bad, out)?;
+        let (good, exported) = (ftl.blocks.good(), config.exported);
+        let most = config.most_on(good, &layout);
+        if u64::from(exported) > most {
+            let raw = u64::from(good) * u64::from(ftl.data_pages * config.slots);
+            return Err(ConfigError::NoRoom { exported, raw, most });
+        }
+        Ok(ftl)
+    }
+
+    /// The same, be there too few good blocks or not.
+    pub(crate) fn worn(
+        layout: Layout,
+        config: Config,
+        bad: &[BlockId],
+        out: O,
+    ) -> Result<Self, ConfigError> {
         config.validate(&layout)?;
         let data_pages = config.data_pages(&layout);
         let most_valid = data_pages * config.slots;
         let levels = config.wear_spread > 0;
         let blocks = Blocks::new(&layout, config.victim, most_valid, levels, bad);
-        let most = config.most_on(blocks.good(), &layout);
-        if u64::from(config.exported) > most {
-            let raw = u64::from(blocks.good()) * u64::from(most_valid);
-            return Err(ConfigError::NoRoom { exported: config.exported, raw, most });
-        }
         Ok(Self {
             data_pages,
             map: Map::new(config.exported, layout.pages() * config.slots, config.left_out()),

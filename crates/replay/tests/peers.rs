@@ -206,6 +206,35 @@ fn a_worn_out_device_ends_with_all_that_was_acknowledged_readable() {
 }
 
 #[test]
+fn a_worn_out_device_is_kept_and_stays_so() {
+    let mut device = device();
+    device["endurance"] = json!({"erase_budget": 5, "spread": 0.3});
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("kept");
+    for victim in ["greedy", "random"] {
+        device["ftl"]["victim"] = json!(victim);
+        let load =
+            json!({"bench": {"pattern": "random-write", "size": "4KiB", "requests": 30_000}});
+        let worn = ask(&json!({
+            "device": device, "load": load, "precondition": 1.0, "checkpoint": kept
+        }));
+        assert!(worn.device.worn_out && worn.failed_requests > 0, "{victim}");
+        // Blocks that were being emptied then are so no longer.
+        let collected = worn.device.collecting_s;
+        assert!(collected <= worn.device.worn_out_at_s.unwrap() * 1.01, "{victim}: {collected}");
+        let from = |pattern: &str| {
+            let load = json!({"bench": {"pattern": pattern, "size": "4KiB", "requests": 1000}});
+            ask(&json!({"device": device, "load": load, "from_checkpoint": kept}))
+        };
+        let (reads, writes) = (from("random-read"), from("random-write"));
+        assert_eq!((reads.read.requests, reads.read.failed), (1000, 0), "{victim}");
+        assert_eq!(reads.device.unmapped_reads, 0, "{victim}");
+        assert_eq!((writes.write.requests, writes.write.failed), (0, 1000), "{victim}");
+        assert!(reads.device.worn_out && writes.device.worn_out, "{victim}");
+    }
+}
+
+#[test]
 fn a_report_says_when_the_device_wore_out() {
     let mut device = device();
     device["endurance"] = json!({"erase_budget": 20});
