@@ -1,7 +1,7 @@
 //! A simulated device in a file: what it has become, for runs to come.
 //!
-//! The file: `GORDONCK`, the format's version (u32), the device's parameters as JSON (u64 length,
-//! text), the state ([`gordon_ftl::Ftl::checkpoint`]), and the CRC-32 of all before it. Numbers are
+//! The file: `GORDONCK`, the format's version (u32), the seed that the device was made with (u64: its
+//! blocks' budgets follow from it), its parameters as JSON (u64 length, text), the state ([`gordon_ftl::Ftl::checkpoint`]), and the CRC-32 of all before it. Numbers are
 //! little-endian. It is written beside its place and renamed when it is whole. A device is only
 //! restored with the parameters it had.
 
@@ -13,15 +13,23 @@ use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 const MAGIC: &[u8; 8] = b"GORDONCK";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Lets `ssd` come to rest, then writes what it has become.
 ///
 /// # Errors
-/// Where the file cannot be written.
+/// Where the file cannot be written, or the device cannot come to rest.
 pub fn save(ssd: &mut Ssd, config: &SsdConfig, path: &Path) -> Result<(), ReplayError> {
     while ssd.next_event().is_some() {
         ssd.step(&mut Vec::new());
+    }
+    if ssd.ftl().is_busy() {
+        let why = "the device is worn out, and its write buffer holds what it can program no more";
+        return Err(ReplayError::impossible(
+            "checkpoint",
+            why,
+            "a shorter run, or no write buffer",
+        ));
     }
     if path.exists() && !path.is_file() {
         let why = format!("cannot write {}: it is no plain file", path.display());
@@ -51,6 +59,7 @@ fn write(ssd: &mut Ssd, config: &SsdConfig, path: &Path) -> std::io::Result<()> 
     let text = text(config);
     out(MAGIC);
     out(&VERSION.to_le_bytes());
+    out(&ssd.seed().to_le_bytes());
     out(&(text.len() as u64).to_le_bytes());
     out(text.as_bytes());
     if !ssd.checkpoint(&mut out) {
@@ -67,7 +76,7 @@ fn write(ssd: &mut Ssd, config: &SsdConfig, path: &Path) -> std::io::Result<()> 
 ///
 /// # Errors
 /// Where the file cannot be read, is damaged, or is of a device with other parameters.
-pub fn load(config: &SsdConfig, seed: u64, path: &Path) -> Result<Ssd, ReplayError> {
+pub fn load(config: &SsdConfig, path: &Path) -> Result<Ssd, ReplayError> {
     let wrong = |why: String, hint: &str| {
         let why = format!("{}: {why}", path.display());
         ReplayError::impossible("from_checkpoint", why, hint)
@@ -78,9 +87,10 @@ pub fn load(config: &SsdConfig, seed: u64, path: &Path) -> Result<Ssd, ReplayErr
         wrong("not a checkpoint, or damaged: its checksum is wrong".into(), again)
     })?;
     let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(read)?);
-    let (mut magic, mut version, mut len) = ([0; 8], [0; 4], [0; 8]);
+    let (mut magic, mut version, mut seed, mut len) = ([0; 8], [0; 4], [0; 8], [0; 8]);
     file.read_exact(&mut magic).map_err(read)?;
     file.read_exact(&mut version).map_err(read)?;
+    file.read_exact(&mut seed).map_err(read)?;
     file.read_exact(&mut len).map_err(read)?;
     if magic != *MAGIC || u32::from_le_bytes(version) != VERSION {
         return Err(wrong(format!("not a checkpoint of version {VERSION}"), again));
@@ -92,7 +102,7 @@ pub fn load(config: &SsdConfig, seed: u64, path: &Path) -> Result<Ssd, ReplayErr
         return Err(wrong(why, "the --preset, --set and capacity it was made with"));
     }
     let mut fill = |bytes: &mut [u8]| file.read_exact(bytes).is_ok();
-    Ok(Ssd::restore(config, seed, &mut fill)?)
+    Ok(Ssd::restore(config, u64::from_le_bytes(seed), &mut fill)?)
 }
 
 /// Whether the last four bytes are the CRC-32 of all before them.
@@ -156,6 +166,43 @@ mod tests {
         assert!(report["write_amplification"].as_f64().unwrap() > 1.5, "{report}");
         assert!(report["wear"]["max_erases"].as_u64() > Some(0));
         assert_ne!(std::fs::read(&one).unwrap(), second.1);
+    }
+
+    #[test]
+    fn a_device_keeps_its_blocks_whatever_the_seed_of_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("one");
+        let mut made = config(json!({"precondition": 0.9, "checkpoint": path}));
+        made.device.endurance.erase_budget = 3.into();
+        made.device.endurance.spread = Some(0.5.into());
+        run(&made, &Watch::default()).unwrap();
+        let bench = json!({"pattern": "sequential-write", "size": "64KiB", "requests": 200_000});
+        let worn = |seed: u64| {
+            let mut on = config(json!({
+                "from_checkpoint": path, "load": {"bench": bench}, "seed": seed
+            }));
+            on.device = made.device.clone();
+            run(&on, &Watch::default()).unwrap().report
+        };
+        let (one, other) = (worn(1), worn(2));
+        assert!(one.device.worn_out && one.device.worn_out_at_s > Some(0.0));
+        assert_eq!(one.device, other.device);
+    }
+
+    #[test]
+    fn what_can_be_programmed_no_more_cannot_be_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("one");
+        let mut worn = config(json!({"precondition": 1.0, "checkpoint": path}));
+        worn.device.endurance.erase_budget = 1.into();
+        worn.device.ftl.write_buffer = Some(gordon_units::Bytes(1 << 20).into());
+        worn.load = serde_json::from_value(
+            json!({"bench": {"pattern": "random-write", "size": "64KiB", "requests": 100_000}}),
+        )
+        .unwrap();
+        let error = run(&worn, &Watch::default()).unwrap_err().to_string();
+        assert!(error.contains("worn out, and its write buffer"), "{error}");
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0);
     }
 
     #[test]

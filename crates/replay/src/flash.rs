@@ -49,7 +49,7 @@ pub fn run(config: &RunConfig, progress: &Watch) -> Result<RunResult, ReplayErro
             let hint = "leave it out, or precondition a new device";
             return Err(ReplayError::impossible("precondition", why, hint));
         }
-        Some(path) => checkpoint::load(&config.device, config.seed, path)?,
+        Some(path) => checkpoint::load(&config.device, path)?,
     };
     let capacity = ssd.capacity();
     match &config.load {

@@ -114,6 +114,11 @@ impl Ssd {
         })
     }
 
+    /// The seed that it was made with.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// What it counted.
     pub fn stats(&self) -> SsdStats {
         let (layout, lanes) = (self.ftl.layout(), self.ftl.out().lanes.stats());
