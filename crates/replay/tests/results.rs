@@ -3,13 +3,19 @@
 
 mod common;
 
-use common::{OPEN, Toy, given, read, rules};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use common::{OPEN, SLC, Toy, given, one_die, read, rules};
 use gordon_device::{Cause, Op};
+use gordon_replay::config::RunConfig;
+use gordon_replay::flash::{RunResult, run};
 use gordon_replay::host::{Pacing, drive};
+use gordon_replay::parse::{from_json, from_toml};
 use gordon_replay::results::series::{FIRST, MOST, Run};
 use gordon_replay::results::{Recorded, Recorder};
 use gordon_replay::source::Timed;
 use gordon_units::{Ns, Watch};
+use serde_json::{Value, json};
 
 fn record(
     service: u64,
@@ -93,4 +99,92 @@ fn little_s_law_holds() {
     assert_eq!(area, latency);
     let reads = recorded.latencies.of(Op::Read);
     assert!((reads.summary().mean.unwrap() - latency as f64 / 1e6).abs() < 1e-9);
+}
+
+/// A run on the device, in a closed loop.
+fn bench(device: &Value, bench: &Value) -> (RunResult, Value) {
+    let config = json!({"device": device, "load": {"bench": bench}});
+    let config: RunConfig = from_json(&config.to_string(), "run").unwrap();
+    let result = run(&config, &Watch::default()).unwrap();
+    let report = serde_json::to_value(&result.report).unwrap();
+    (result, report)
+}
+
+fn column(result: &RunResult, name: &str) -> Vec<f64> {
+    let column = result.tables[0].1.column_by_name(name).unwrap();
+    column.as_primitive::<Float64Type>().iter().flatten().collect()
+}
+
+#[test]
+fn nothing_is_busy_for_longer_than_there_is_time() {
+    // Four write points ask for 285 us of their bus at once, beyond the end of an interval of a millisecond.
+    let mut device: Value = from_toml(SLC, "preset").unwrap();
+    let load = json!({"pattern": "sequential-write", "size": "64KiB", "requests": 5000});
+    let (result, report) = bench(&device, &load);
+    let (bus, lengths) = (column(&result, "bus"), column(&result, "length_s"));
+    assert!(bus.iter().all(|share| *share <= 1.0), "{bus:?}");
+    let all: f64 = bus.iter().zip(&lengths).map(|(share, s)| share * s).sum();
+    let whole = report["utilisation"]["bus"].as_f64().unwrap();
+    let simulated = report["simulated_s"].as_f64().unwrap();
+    assert!(whole > 0.99 && (all / simulated / whole - 1.0).abs() < 0.001, "{all} of {simulated}");
+    // 24 writes in 24 us, buffered; a program under way then takes eight times as long.
+    device = one_die(64, "4KiB");
+    device["capacity"] = json!("6MiB");
+    device["ftl"] = json!({"write_buffer": "64KiB", "write_points": 1});
+    let load = json!({"pattern": "random-write", "requests": 24, "every": "1us"});
+    let (_, report) = bench(&device, &load);
+    assert!(report["operations"]["program"].as_u64() > Some(0));
+    for (name, share) in report["utilisation"].as_object().unwrap() {
+        let shares = share.as_array().cloned().unwrap_or(vec![share.clone()]);
+        assert!(shares.iter().all(|share| share.as_f64() <= Some(1.0)), "{name}: {share}");
+    }
+}
+
+#[test]
+fn a_run_of_a_hundred_years_has_its_energy() {
+    let (device, year) = (one_die(64, "4KiB"), 31_557_600.0);
+    let load = json!({"pattern": "random-write", "requests": 101, "every": "8766h"});
+    let mut many = device.clone();
+    many["geometry"]["dies_per_package"] = json!(64);
+    let [one, many] = [device, many].map(|mut device| {
+        device["capacity"] = json!("4MiB");
+        bench(&device, &load).1
+    });
+    let seconds = one["simulated_s"].as_f64().unwrap();
+    assert!((seconds / (100.0 * year) - 1.0).abs() < 1e-6, "{seconds}");
+    let idle = |report: &Value| report["energy_by_part_j"]["dies_idle"].as_f64().unwrap();
+    assert!((idle(&one) / (0.003 * seconds) - 1.0).abs() < 1e-9);
+    assert!((idle(&many) / idle(&one) - 64.0).abs() < 1e-6);
+}
+
+#[test]
+fn what_write_amplification_is_made_of_sums_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trims.fio");
+    // Each write is trimmed again, and a flush has that recorded.
+    let steps = |i: u64| {
+        let at = i % 1000 * 4096;
+        format!("f write {at} 4096\nf trim {at} 4096\nf sync 0 0\n")
+    };
+    let lines: String = (0..2000).map(steps).collect();
+    std::fs::write(&path, format!("fio version 2 iolog\nf add\nf open\n{lines}")).unwrap();
+    let mut device = one_die(64, "4KiB");
+    device["capacity"] = json!("4MiB");
+    device["ftl"] = json!({"durable": true, "write_points": 1});
+    let config = json!({
+        "device": device, "load": {"trace": {"path": path}}, "host": {"pacing": "closed"}
+    });
+    let config: RunConfig = from_json(&config.to_string(), "run").unwrap();
+    let report = run(&config, &Watch::default()).unwrap().report.device;
+    assert!(report.pages.log_program > 0, "{report:?}");
+    let sum: f64 = report.write_amplification_by_cause.values().sum();
+    assert!((sum - report.write_amplification.unwrap()).abs() < 1e-9, "{report:?}");
+    let pages = report.pages;
+    let programmed = pages.host_program
+        + pages.gc_program
+        + pages.wear_program
+        + pages.summary_program
+        + pages.log_program
+        + pages.padding;
+    assert_eq!(programmed, report.operations.program);
 }

@@ -17,6 +17,7 @@ PAGES = {
     "merge_read": "read to be merged",
     "wear_program": "copied by wear levelling",
     "summary_program": "summaries",
+    "log_program": "records of trims",
     "padding": "padding",
 }
 

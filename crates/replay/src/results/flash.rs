@@ -117,11 +117,14 @@ pub struct Pages {
     pub wear_program: u64,
     /// Programmed with summaries of blocks.
     pub summary_program: u64,
+    /// Programmed with records of trims.
+    pub log_program: u64,
     /// Programmed with nothing, because a super-page was not full.
     pub padding: u64,
 }
 
-/// The part of the run that things were busy for.
+/// The part of the run that things were busy for. Operations under way at its end count whole, as far as
+/// there is room.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Utilisation {
     /// Groups of buses that work as one, each.
@@ -183,10 +186,14 @@ impl FlashReport {
             ("gc", ftl.gc_programs),
             ("wear_levelling", ftl.wear_programs),
             ("summary", ftl.summary_programs),
+            ("trim_log", ftl.log_programs),
             ("padding", ftl.padded),
         ];
         let dies = u64::from(config.dies());
-        let busy = |time: Ns, parts: u64| share(time.0, simulated.0 * parts);
+        let busy = |time: Ns, parts: u64| {
+            let all = simulated.0.saturating_mul(parts);
+            share(time.0.min(all), all)
+        };
         let buses: Vec<_> = stats.bus_busy.iter().map(|time| busy(*time, 1)).collect();
         let energy = energy(config, simulated, usage.read + usage.write, usage.controller);
         let Wear { min, max, mean } = stats.wear;
@@ -206,6 +213,7 @@ impl FlashReport {
                 merge_read: ftl.merge_page_reads,
                 wear_program: ftl.wear_programs,
                 summary_program: ftl.summary_programs,
+                log_program: ftl.log_programs,
                 padding: ftl.padded,
             },
             page_bytes,
@@ -284,12 +292,12 @@ fn energy(
 ) -> BTreeMap<&'static str, f64> {
     let power = &config.power;
     let dies = u64::from(config.dies());
-    let die_time = simulated * dies;
+    let die_time = Ns(simulated.0.saturating_mul(dies));
     let part = |idle: Watts, active: Watts| -> Joules {
         idle * simulated + (active - idle) * controller.min(simulated)
     };
     BTreeMap::from([
-        ("dies_idle", (*power.die_idle * die_time).0),
+        ("dies_idle", (*power.die_idle * simulated).0 * f64::from(config.dies())),
         ("dies_active", ((*power.die_active - *power.die_idle) * dies_busy.min(die_time)).0),
         ("controller", part(*power.controller_idle, *power.controller_active).0),
         ("dram", part(*power.dram_idle, *power.dram_active).0),

@@ -73,11 +73,11 @@ fn series(run: &Run, ssd: &Ssd, config: &SsdConfig) -> RecordBatch {
     let busy = busy(&rows, config.dies().into());
     let part = |kind: usize| floats(busy.iter().map(|parts| parts[kind]));
     columns.extend([
-        ("bus", column(&|i, len| share(i.device.bus.0, len.0 * buses))),
+        ("bus", floats(spread(&rows, buses, |i| i.device.bus).into_iter())),
         ("collecting", column(&|i, len| share(i.device.collecting.0, len.0))),
         ("die_read", part(0)),
         ("die_write", part(1)),
-        ("controller", part(2)),
+        ("controller", floats(spread(&rows, 1, |i| i.device.usage.controller).into_iter())),
         ("write_amplification", column(&|i, _| share(i.device.programs, i.device.host_programs))),
         ("pages_programmed", counts(rows.iter().map(|(.., i)| i.device.programs))),
         ("erases", counts(rows.iter().map(|(.., i)| i.device.erases))),
@@ -96,30 +96,37 @@ pub fn of_disks(run: &Run, recorded: &Recorded, disks: u64) -> Tables {
     NAMES.into_iter().zip(batches).collect()
 }
 
-/// The part of each interval that dies or disks read, that they wrote or erased, and that the
-/// controller was at work. The device books an operation's time when it takes it; what an interval
-/// has no room for belongs to the next ones.
-fn busy(rows: &[Row<'_>], dies: u64) -> Vec<[Option<f64>; 3]> {
-    let (mut read, mut write, mut controller) = (0, 0, 0);
-    let take = |booked: &mut u64, room: &mut u64| {
-        let taken = (*booked).min(*room);
-        (*booked, *room) = (*booked - taken, *room - taken);
-        taken
-    };
+/// The part of each interval that dies or disks read, and that they wrote or erased. The device books
+/// an operation's time when it takes it; what an interval has no room for belongs to the next ones.
+fn busy(rows: &[Row<'_>], dies: u64) -> Vec<[Option<f64>; 2]> {
+    let (mut read, mut write) = (0, 0);
     let one = |(_, len, interval): &Row<'_>| {
         let usage = &interval.device.usage;
         read += usage.read.0;
         write += usage.write.0;
-        controller += usage.controller.0;
-        let all = len.0 * dies;
-        let (mut room, mut time) = (all, len.0);
-        [
-            share(take(&mut read, &mut room), all),
-            share(take(&mut write, &mut room), all),
-            share(take(&mut controller, &mut time), len.0),
-        ]
+        let all = len.0.saturating_mul(dies);
+        let mut room = all;
+        [share(take(&mut read, &mut room), all), share(take(&mut write, &mut room), all)]
     };
     rows.iter().map(one).collect()
+}
+
+/// The same of so many equal parts that do one thing.
+fn spread(rows: &[Row<'_>], parts: u64, booked: fn(&Interval) -> Ns) -> Vec<Option<f64>> {
+    let mut left = 0;
+    let one = |(_, len, interval): &Row<'_>| {
+        left += booked(interval).0;
+        let all = len.0.saturating_mul(parts);
+        share(take(&mut left, &mut all.clone()), all)
+    };
+    rows.iter().map(one).collect()
+}
+
+/// Takes of what is booked as much as there is room for.
+fn take(booked: &mut u64, room: &mut u64) -> u64 {
+    let taken = (*booked).min(*room);
+    (*booked, *room) = (*booked - taken, *room - taken);
+    taken
 }
 
 /// One row for each bucket that holds something: requests by operation, cause and latency.

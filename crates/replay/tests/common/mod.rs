@@ -10,7 +10,8 @@ use gordon_replay::source::{Source, Timed};
 use gordon_units::{Bytes, Ns, Watch};
 use serde_json::{Value, json};
 
-const SLC: &str = include_str!("../../../../python/gordon/parts/flash/gordon-slc-256g.toml");
+/// The paper's array.
+pub const SLC: &str = include_str!("../../../../python/gordon/parts/flash/gordon-slc-256g.toml");
 
 /// The paper's array with one die of one plane of `blocks`; a super-page is a page.
 pub fn one_die(blocks: u64, page: &str) -> Value {
