@@ -3,9 +3,9 @@
 //! The preset without command cycles: 2080 bytes take 7,820 ns on a bus (2080 / 266 MB/s), a
 //! super-page's share of 8 pages 62,560 ns. A read senses for 25,000 ns, a program takes 200,000.
 
-use gordon_device::ssd::{Ssd, SsdConfig};
+use gordon_device::ssd::{PageTimes, Policy, Ssd, SsdConfig};
 use gordon_device::{Cause, Completion, Device, Op, Request, Usage};
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Hertz, Ns};
 use proptest::prelude::*;
 
 const KIB: u64 = 1024;
@@ -204,6 +204,8 @@ fn the_presets_are_the_papers() {
     assert_eq!(toml::from_str::<SsdConfig>(&text).unwrap(), preset("gordon-mlc-512g"));
 }
 
+const LONG: Ns = Ns(3_600_000_000_001);
+
 type Change<'a> = &'a dyn Fn(&mut SsdConfig);
 
 #[test]
@@ -213,7 +215,7 @@ fn impossible_devices_are_refused() {
         change(&mut config);
         config.validate().unwrap_err().to_string()
     };
-    let cases: [(&str, Change<'_>); 10] = [
+    let cases: [(&str, Change<'_>); 15] = [
         ("leaves garbage collection no room", &|c| c.capacity = Bytes(256 << 30).into()),
         ("exceed the array's 256GiB", &|c| c.capacity = Bytes(1 << 40).into()),
         ("not a positive multiple", &|c| c.capacity = Bytes(1_000_001).into()),
@@ -223,6 +225,14 @@ fn impossible_devices_are_refused() {
         ("reserve is 0", &|c| c.ftl.reserve = Some(0.into())),
         ("low_water", &|c| c.ftl.low_water = Some(1.into())),
         ("a bus is 8", &|c| c.timing.bus_bits = 12.into()),
+        ("a bus is 8", &|c| c.timing.bus_rate = Hertz(999.0).into()),
+        ("timing.program: more than an hour", &|c| c.timing.program = PageTimes::from(LONG).into()),
+        ("host.latency: more than an hour", &|c| c.host.latency = Some(LONG.into())),
+        ("fewer than 1000 bytes", &|c| c.host.link = Some(Bytes(1).into())),
+        ("choices: 4097 blocks", &|c| {
+            c.ftl.victim = Some(Policy::DChoices.into());
+            c.ftl.choices = Some(4097.into());
+        }),
         ("last for 0 erases", &|c| c.endurance.erase_budget = 0.into()),
     ];
     for (what, change) in cases {

@@ -72,6 +72,9 @@ pub struct Config {
     pub coarse: u32,
 }
 
+/// The most blocks that [`Victim::DChoices`] looks at: the best of so many is nearly the best of all.
+const MOST_CHOICES: u32 = 4096;
+
 /// Why a layer cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigError {
@@ -95,6 +98,8 @@ pub enum ConfigError {
     },
     /// `durable` without `summary`.
     NoSummary,
+    /// Looks at more blocks for each collection than there is use for.
+    Choices(u32),
     /// More logical pages in the array than 32-bit numbers can name.
     TooMany(u64),
 }
@@ -115,6 +120,11 @@ impl fmt::Display for ConfigError {
             ),
             Self::NoSummary => f.write_str(
                 "durable needs summary pages, to find what was written; set summary = true",
+            ),
+            Self::Choices(choices) => write!(
+                f,
+                "choices: {choices} blocks looked at, more than {MOST_CHOICES}; take greedy, which \
+                 sees all"
             ),
             Self::TooMany(pages) => write!(
                 f,
@@ -253,6 +263,11 @@ impl Config {
         }
         if self.victim == Victim::DChoices(0) {
             return Err(ConfigError::Zero("choices"));
+        }
+        if let Victim::DChoices(choices) = self.victim
+            && choices > MOST_CHOICES
+        {
+            return Err(ConfigError::Choices(choices));
         }
         let pages = u64::from(layout.pages()) * u64::from(self.slots);
         if pages > u64::from(MOST_SLOTS) {

@@ -63,7 +63,9 @@ impl fmt::Display for GeometryError {
                 "the array is too large: at most 4095 packages, 4095 dies a package, 512 KiB a \
                  page and 2^44 pages",
             ),
-            Self::Bus => f.write_str("a bus is 8, 16, 32 or 64 bits wide and has a rate above 0"),
+            Self::Bus => {
+                f.write_str("a bus is 8, 16, 32 or 64 bits wide and has a rate of 1kHz or more")
+            }
             Self::OnePage => f.write_str("a block needs at least 2 pages"),
         }
     }

@@ -86,11 +86,11 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Checks that the bus can carry something.
+    /// Checks that the bus can carry something: a slower one would take hours for a page.
     pub fn validate(&self) -> Result<(), GeometryError> {
         let ok = matches!(self.bus_bits, 8 | 16 | 32 | 64)
             && self.bus_rate.0.is_finite()
-            && self.bus_rate.0 >= 1.0;
+            && self.bus_rate.0 >= 1000.0;
         if ok { Ok(()) } else { Err(GeometryError::Bus) }
     }
 

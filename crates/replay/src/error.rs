@@ -96,6 +96,15 @@ pub enum ReplayError {
         /// When the one before it does.
         before: Ns,
     },
+    /// A run of more than 146 years.
+    #[error(
+        "request {number} (from 1) comes more than 146 years after the first\n  \
+         try: --time-unit, if its times are in another, or --closed-loop, which takes no times from it"
+    )]
+    Late {
+        /// Its number in the load.
+        number: u64,
+    },
     /// The device's map cannot be prepared.
     #[error("preconditioning: {0}")]
     Precondition(String),

@@ -30,6 +30,9 @@ use std::collections::BinaryHeap;
 /// Requests that a closed loop of several queues reads ahead at most.
 pub const WINDOW: usize = 4096;
 
+/// No run goes on for longer: 146 years. Sums of times up to there fit.
+pub const LATEST: Ns = Ns(1 << 62);
+
 /// How many requests ahead a device is told what it will be asked for: the time of a few is longer than
 /// what its map takes to come from memory.
 const AHEAD: usize = 6;
@@ -240,6 +243,12 @@ impl<S: Source> Load<'_, S> {
     }
 }
 
+/// Whether the next request of so many comes while time lasts.
+#[inline(always)]
+fn in_time(taken: u64, at: Ns) -> Result<(), ReplayError> {
+    if at <= LATEST { Ok(()) } else { Err(ReplayError::Late { number: taken + 1 }) }
+}
+
 /// The last instant before a time to come.
 fn before_then(at: Ns) -> Ns {
     Ns(at.0.saturating_sub(1))
@@ -279,6 +288,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                         return Err(ReplayError::Backwards { number, at: request.at, before });
                     }
                     before = request.at;
+                    in_time(self.taken, at)?;
                     self.expect(&load.feed);
                     load.feed.advance();
                     self.now = at;
@@ -361,6 +371,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                     if let Some(users) = &mut self.users {
                         users.pop();
                     }
+                    in_time(self.taken, at)?;
                     load.feed.advance();
                     self.now = at;
                     self.take(&request)?;
@@ -513,6 +524,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         self.device.advance(Ns::MAX, &mut self.completed);
         assert!(!self.completed.is_empty(), "a quiescent device owes no completions");
         self.now = self.completed[0].at;
+        in_time(self.taken, self.now)?;
         self.complete()
     }
 
@@ -521,6 +533,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         self.device.advance(until, &mut self.completed);
         if let Some(first) = self.completed.first() {
             self.now = first.at;
+            in_time(self.taken, self.now)?;
         }
         self.complete()
     }

@@ -132,13 +132,16 @@ impl<S: Source, F: FnMut() -> Result<S, ReplayError>> Source for Repeat<S, F> {
                 self.first.get_or_insert(first.at);
                 self.last = last.at;
                 self.count += batch.len() as u64;
-                batch.iter_mut().for_each(|request| request.at += self.shift);
+                // Times that are used are held against the latest there may be.
+                let shift = self.shift.0;
+                batch.iter_mut().for_each(|r| r.at.0 = r.at.0.saturating_add(shift));
                 return Ok(());
             }
             self.source = None;
             if let Some(first) = self.first.take() {
                 let span = self.last.saturating_sub(first);
-                self.shift += span + span / (self.count - 1).max(1);
+                let gap = span / (self.count - 1).max(1);
+                self.shift.0 = self.shift.0.saturating_add(span.0).saturating_add(gap.0);
                 self.count = 0;
             }
         }

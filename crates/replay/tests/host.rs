@@ -6,7 +6,7 @@ mod common;
 use common::{Given, Keep, OPEN, Toy, given, play, read, rules};
 use gordon_device::{Cause, Op};
 use gordon_replay::ReplayError;
-use gordon_replay::host::{Done, Pacing, Rules, WINDOW, drive};
+use gordon_replay::host::{Done, LATEST, Pacing, Rules, WINDOW, drive};
 use gordon_replay::source::{Repeat, Source, Timed};
 use gordon_units::{Bytes, Ns, Watch};
 use std::sync::atomic::Ordering;
@@ -188,6 +188,36 @@ fn times_that_go_backwards_are_refused_where_they_matter() {
     let text = error.to_string();
     assert!(text.starts_with("request 3 ") && text.contains("299ns"), "{text}");
     play(&mut Toy::new(1, 0), requests(), &rules(Pacing::Closed, 1)).unwrap();
+}
+
+#[test]
+fn times_beyond_any_are_refused_where_they_matter() {
+    let far = |at: u64| [read(0, 0, 512), read(at, 0, 512)];
+    for (at, speed, fits) in [
+        (LATEST.0 - 100, 1.0, true),
+        (LATEST.0 + 1, 1.0, false),
+        (u64::MAX, 1.0, false),
+        (u64::MAX, 8.0, true),
+        (1_000_000_000, 1e-12, false),
+        (1, 1e-300, false),
+    ] {
+        let told =
+            play(&mut Toy::new(100, 0), far(at), &rules(Pacing::Arrival { speed }, u32::MAX));
+        let late = matches!(told, Err(ReplayError::Late { number: 2 }));
+        assert_eq!((told.is_ok(), late), (fits, !fits), "{at} at {speed}");
+    }
+    // A closed loop takes no times; repetitions of such a load are one too.
+    play(&mut Toy::new(100, 0), far(u64::MAX), &rules(Pacing::Closed, 2)).unwrap();
+    let mut again = Repeat::new(|| Ok(given(far(u64::MAX))), 3);
+    let (mut batch, mut count) = (Vec::new(), 0);
+    while again.next_batch(&mut batch).is_ok() && !batch.is_empty() {
+        count += batch.len();
+    }
+    assert_eq!(count, 6);
+    // Nor do gaps add up to more.
+    let gap = Timed { gap: Ns(1 << 61), ..read(0, 0, 512) };
+    let error = play(&mut Toy::new(100, 0), [gap; 5], &rules(Pacing::Gaps, 1)).unwrap_err();
+    assert!(error.to_string().starts_with("request 3 (from 1) comes more than 146"), "{error}");
 }
 
 fn queued(queue: u32, i: u64) -> Timed {

@@ -1,6 +1,6 @@
 //! A flash device on paper: what its TOML says, and whether it can exist.
 
-use super::timing::TimingConfig;
+use super::timing::{LONGEST, TimingConfig};
 use crate::SECTOR;
 use gordon_ftl::{CheckpointError, Config, ConfigError, Victim};
 use gordon_nand::{
@@ -275,9 +275,14 @@ pub enum SsdError {
     /// Bytes that are no checkpoint of the device.
     #[error("{0}")]
     Checkpoint(#[from] CheckpointError),
-    /// The host link carries nothing.
-    #[error("host.link: 0 bytes a second; leave it out for a link that takes no time")]
+    /// The host link carries next to nothing.
+    #[error(
+        "host.link: fewer than 1000 bytes a second; leave it out for a link that takes no time"
+    )]
     Link,
+    /// An operation takes longer than any.
+    #[error("{0}: more than an hour; give the time of one operation, such as 25us")]
+    Time(&'static str),
 }
 
 /// What the parts of a device are made from.
@@ -368,8 +373,12 @@ impl SsdConfig {
         if !(0.0..1.0).contains(&factory_bad) {
             return Err(SsdError::FactoryBad(factory_bad.to_string()));
         }
-        if self.host.link.as_ref().is_some_and(|link| **link == Bytes::ZERO) {
+        if self.host.link.as_ref().is_some_and(|link| **link < Bytes(1000)) {
             return Err(SsdError::Link);
+        }
+        self.timing.check().map_err(SsdError::Time)?;
+        if self.host.latency.as_ref().is_some_and(|latency| **latency > LONGEST) {
+            return Err(SsdError::Time("host.latency"));
         }
         let layout = self.layout()?;
         let size = layout.page_bytes();

@@ -105,13 +105,15 @@ impl Lifetime {
 
     /// The part of all erases that is used up.
     pub fn used(&self) -> f64 {
-        self.erase_equivalents() / ratio(self.blocks * self.erase_budget, 1)
+        self.erase_equivalents() / ratio(self.blocks, 1) / ratio(self.erase_budget, 1)
     }
 
     /// Bytes that can be programmed before all erases are used up, with perfect wear levelling:
     /// 25.6 PB in section 4.1 of the Gordon paper.
     pub fn writable(&self) -> Bytes {
-        self.block_bytes * self.blocks * self.erase_budget
+        let all = u128::from(self.block_bytes.0) * u128::from(self.blocks);
+        // Beyond 18 EB what is left is of no account.
+        Bytes(u64::try_from(all.saturating_mul(self.erase_budget.into())).unwrap_or(u64::MAX))
     }
 
     /// How long the device lasts where `elapsed` of the same is repeated for ever; `None` where

@@ -8,6 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
+/// No operation takes longer: what does is a slip, and sums of such times would not fit.
+pub(super) const LONGEST: Ns = Ns(3_600_000_000_000);
+
 /// The timing table.
 ///
 /// Read and program times may be lists, one for each type of page: page i of a block has type i mod
@@ -47,6 +50,17 @@ pub struct TimingConfig {
 }
 
 impl TimingConfig {
+    /// Whether each time is that of an operation; else the key of one that is not.
+    pub(super) fn check(&self) -> Result<(), &'static str> {
+        let times = [
+            ("timing.read", self.read.longest()),
+            ("timing.program", self.program.longest()),
+            ("timing.erase", *self.erase),
+            ("timing.command", *self.command),
+        ];
+        times.into_iter().find(|(_, time)| *time > LONGEST).map_or(Ok(()), |(key, _)| Err(key))
+    }
+
     /// The timing table of the simulated array.
     pub fn resolve(&self) -> Timing {
         let on = |knob: &Option<Sourced<bool>>| knob.as_ref().is_some_and(|on| **on);

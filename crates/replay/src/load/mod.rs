@@ -7,6 +7,7 @@
 mod zipf;
 
 use crate::ReplayError;
+use crate::host::LATEST;
 use crate::random::{Component, Random};
 use crate::source::{BATCH, Source, Timed};
 use gordon_device::{Op, SECTOR};
@@ -190,6 +191,11 @@ impl Bench {
                 Way::Write => 0.0,
             },
         };
+        let every = self.every.unwrap_or_default();
+        if every.0.checked_mul(self.requests).is_none_or(|last| last > LATEST.0) {
+            let why = format!("{} requests {every} apart take more than 146 years", self.requests);
+            return Err(wrong("every", why, "fewer requests, or a shorter time"));
+        }
         let queues = self.queues.unwrap_or(1);
         if queues == 0 {
             return Err(wrong("queues", "no queue to issue from", "at least 1"));
@@ -202,7 +208,7 @@ impl Bench {
                 size: size.0,
                 reads,
                 queues,
-                every: self.every.unwrap_or_default(),
+                every,
                 taken: 0,
                 queue: 0,
                 tail: None,
