@@ -134,3 +134,19 @@ def test_only_one_device_of_a_trace(told: Json, tmp_path: Path) -> None:
     assert told(*args, "--device", "0")["read"]["requests"] == 1
     by = told(*args, "--queue-by", "device")
     assert [q["requests"] for q in by["queues"]] == [1, 2]
+
+
+def test_weights_and_queues_that_change_nothing_are_told(told: Json, tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("0 0 0 8 1\n10 3 8 8 0\n20 3 16 8 0\n")
+    args = ("replay", str(tmp_path / "t"), *SMALL)
+
+    def warned(*more: str) -> str:
+        return "; ".join(told(*args, *more)["warnings"])
+
+    two = ("--queue-by", "device", "--weights", "3,1")
+    assert "the load has 1 queue" in warned("--weights", "3,1")
+    assert "--queue-depth sets no limit" in warned(*two)
+    assert "with gaps no request waits" in warned(*two, "--gaps")
+    assert "weights" not in warned(*two, "--queue-depth", "1")
+    assert "weights" not in warned(*two, "--closed-loop")
+    assert "does not say which process" in warned("--queue-by", "process")

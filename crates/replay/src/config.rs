@@ -270,4 +270,23 @@ impl HostConfig {
             weights,
         })
     }
+
+    /// What to say where weights are given and change nothing: `rules` are those of a load of so many
+    /// `queues`.
+    pub fn weightless(&self, rules: &Rules, queues: usize) -> Option<String> {
+        let weights = self.weights.len();
+        let why = match rules.pacing {
+            _ if weights == 0 => return None,
+            Pacing::Gaps => "with gaps no request waits for its turn".to_owned(),
+            _ if queues < 2 => format!(
+                "{weights} of them, and the load has {queues} queue; --queue-by makes more of a trace, \
+                 --queues of a pattern"
+            ),
+            Pacing::Arrival { .. } if rules.depth == u32::MAX => {
+                "no request waits for its turn where --queue-depth sets no limit".to_owned()
+            }
+            _ => return None,
+        };
+        Some(format!("the weights change nothing: {why}"))
+    }
 }

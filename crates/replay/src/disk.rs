@@ -146,12 +146,15 @@ pub fn run(config: &DiskRunConfig, progress: &Watch) -> Result<RunResult, Replay
             let default =
                 if bench.every.is_some() { PacingKind::Arrival } else { PacingKind::Closed };
             let rules = config.host.resolve(default, queues)?;
+            let warnings = Vec::from_iter(config.host.weightless(&rules, queues));
             progress.total.fetch_add(bench.requests, Ordering::Relaxed);
-            replay(config, made, load, &rules, (None, Vec::new()), progress)
+            replay(config, made, load, &rules, (None, warnings), progress)
         }
         LoadConfig::Trace(trace) => {
-            let found = look_through(&config.host, trace, capacity)?;
-            let rules = config.host.resolve(found.pacing, found.survey.queues.len())?;
+            let mut found = look_through(&config.host, trace, capacity)?;
+            let queues = found.survey.queues.len();
+            let rules = config.host.resolve(found.pacing, queues)?;
+            found.warnings.extend(config.host.weightless(&rules, queues));
             let total = found.survey.requests * u64::from(trace.repeat);
             progress.total.fetch_add(total, Ordering::Relaxed);
             let open = || open(&config.host, trace);

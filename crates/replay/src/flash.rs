@@ -63,15 +63,18 @@ pub fn run(config: &RunConfig, progress: &Watch) -> Result<RunResult, ReplayErro
             let default =
                 if bench.every.is_some() { PacingKind::Arrival } else { PacingKind::Closed };
             let rules = config.host.resolve(default, queues)?;
+            let warnings = Vec::from_iter(config.host.weightless(&rules, queues));
             progress.total.fetch_add(bench.requests, Ordering::Relaxed);
             if config.from_checkpoint.is_none() {
                 preload(&mut ssd, [(0, load.preloaded().0)]);
             }
-            replay(config, ssd, load, &rules, (None, Vec::new()), progress)
+            replay(config, ssd, load, &rules, (None, warnings), progress)
         }
         LoadConfig::Trace(trace) => {
-            let found = look_through(&config.host, trace, capacity)?;
-            let rules = config.host.resolve(found.pacing, found.survey.queues.len())?;
+            let mut found = look_through(&config.host, trace, capacity)?;
+            let queues = found.survey.queues.len();
+            let rules = config.host.resolve(found.pacing, queues)?;
+            found.warnings.extend(config.host.weightless(&rules, queues));
             let total = found.survey.requests * u64::from(trace.repeat);
             progress.total.fetch_add(total, Ordering::Relaxed);
             if config.from_checkpoint.is_none() {

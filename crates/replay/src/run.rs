@@ -2,7 +2,7 @@
 //! trace before it is replayed.
 
 use crate::ReplayError;
-use crate::config::{Fit, HostConfig, PacingKind, TraceLoad};
+use crate::config::{Fit, HostConfig, PacingKind, QueueBy, TraceLoad};
 use crate::results::report::{LeftOut, Provenance, Report, TraceProvenance};
 use crate::results::tables::Tables;
 use crate::trace::{Survey, TraceSource, survey};
@@ -83,6 +83,11 @@ pub(crate) fn look_through(
     if !gaps && host.pacing == Some(PacingKind::Gaps) {
         warnings.push(format!(
             "format {format} has no gaps: each request is issued as one before it completes"
+        ));
+    }
+    if host.queue_by == QueueBy::Process && !source.has_processes() {
+        warnings.push(format!(
+            "format {format} does not say which process asked: all requests go to one queue"
         ));
     }
     let provenance = TraceProvenance {

@@ -26,6 +26,8 @@ pub struct TraceSource {
     queues: Vec<u32>,
     /// Devices met so far.
     devices: Vec<u32>,
+    /// A request said which process it is of.
+    processes: bool,
 }
 
 impl TraceSource {
@@ -61,12 +63,17 @@ impl TraceSource {
         };
         let reader = formats::open(path, trace.format, &options)?;
         let (ios, queues, devices) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { reader, ios, by, queues, devices })
+        Ok(Self { reader, ios, by, queues, devices, processes: false })
     }
 
     /// The trace's devices that requests met so far go to.
     pub fn devices(&self) -> &[u32] {
         &self.devices
+    }
+
+    /// Whether any request met so far says which process it is of.
+    pub fn has_processes(&self) -> bool {
+        self.processes
     }
 
     /// What it is read as.
@@ -106,7 +113,10 @@ impl Source for TraceSource {
             let queue = match self.by {
                 QueueBy::One => 0,
                 QueueBy::Device => dense(&mut self.queues, io.device),
-                QueueBy::Process => dense(&mut self.queues, io.pid.unwrap_or(0)),
+                QueueBy::Process => {
+                    self.processes |= io.pid.is_some();
+                    dense(&mut self.queues, io.pid.unwrap_or(0))
+                }
             };
             let op = match io.op {
                 BlockOp::Read => Op::Read,

@@ -73,11 +73,11 @@ fn series(run: &Run, ssd: &Ssd, config: &SsdConfig) -> RecordBatch {
     let busy = busy(&rows, config.dies().into());
     let part = |kind: usize| floats(busy.iter().map(|parts| parts[kind]));
     columns.extend([
-        ("bus", floats(spread(&rows, buses, |i| i.device.bus).into_iter())),
-        ("collecting", column(&|i, len| share(i.device.collecting.0, len.0))),
+        ("bus", spread(&rows, buses, |i| i.device.bus)),
+        ("collecting", spread(&rows, 1, |i| i.device.collecting)),
         ("die_read", part(0)),
         ("die_write", part(1)),
-        ("controller", floats(spread(&rows, 1, |i| i.device.usage.controller).into_iter())),
+        ("controller", spread(&rows, 1, |i| i.device.usage.controller)),
         ("write_amplification", column(&|i, _| share(i.device.programs, i.device.host_programs))),
         ("pages_programmed", counts(rows.iter().map(|(.., i)| i.device.programs))),
         ("erases", counts(rows.iter().map(|(.., i)| i.device.erases))),
@@ -97,7 +97,8 @@ pub fn of_disks(run: &Run, recorded: &Recorded, disks: u64) -> Tables {
 }
 
 /// The part of each interval that dies or disks read, and that they wrote or erased. The device books
-/// an operation's time when it takes it; what an interval has no room for belongs to the next ones.
+/// an operation's time when it takes it; what an interval has no room for belongs to the next ones: operations go on beyond its end, and while the
+/// host waits for nothing several intervals are booked as one.
 fn busy(rows: &[Row<'_>], dies: u64) -> Vec<[Option<f64>; 2]> {
     let (mut read, mut write) = (0, 0);
     let one = |(_, len, interval): &Row<'_>| {
@@ -112,14 +113,14 @@ fn busy(rows: &[Row<'_>], dies: u64) -> Vec<[Option<f64>; 2]> {
 }
 
 /// The same of so many equal parts that do one thing.
-fn spread(rows: &[Row<'_>], parts: u64, booked: fn(&Interval) -> Ns) -> Vec<Option<f64>> {
+fn spread(rows: &[Row<'_>], parts: u64, booked: fn(&Interval) -> Ns) -> ArrayRef {
     let mut left = 0;
     let one = |(_, len, interval): &Row<'_>| {
         left += booked(interval).0;
         let all = len.0.saturating_mul(parts);
         share(take(&mut left, &mut all.clone()), all)
     };
-    rows.iter().map(one).collect()
+    floats(rows.iter().map(one))
 }
 
 /// Takes of what is booked as much as there is room for.
