@@ -1,7 +1,9 @@
 """What runs on simulated devices come to, and several of them side by side."""
 
 import json
+import os
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
@@ -45,7 +47,16 @@ class _Shown(ABC):
             text = json.dumps(self._json(), indent=1) + "\n"
         else:
             raise _core.GordonError(f"{target}: neither .html nor .json", "to_parquet for tables")
-        target.write_text(text, encoding="utf-8")
+        beside = target.with_name(f".{target.name}.partial-{os.getpid()}")
+        try:
+            beside.write_text(text, encoding="utf-8")
+            beside.replace(target)
+        except OSError as error:
+            why = f"cannot write {target}: {error.strerror or error}"
+            raise _core.GordonError(why, "a folder that exists, with room") from None
+        finally:
+            with suppress(OSError):
+                beside.unlink()
 
 
 class Run(_Shown):

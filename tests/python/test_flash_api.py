@@ -131,3 +131,16 @@ def test_progress_is_told() -> None:
         f"<gordon.flash.Result gordon-slc-256g: 3000 requests in "
         f"{told.report['simulated_s']:.3g} s>"
     )
+
+
+def test_a_report_is_saved_whole_or_not_at_all(tmp_path: Path, mixed: str) -> None:
+    result = flash.replay(mixed, set_values=CHANGES)
+    result.save(tmp_path / "r.json")
+    assert json.loads((tmp_path / "r.json").read_text()) == result.report
+    for where in (tmp_path / "none" / "r.html", tmp_path / "r.json" / "r.json"):
+        with pytest.raises(GordonError, match="cannot write") as raised:
+            result.save(where)
+        assert raised.value.args[1]
+    with pytest.raises(GordonError, match=r"neither .html nor .json"):
+        result.save(tmp_path / "r.txt")
+    assert [file.name for file in tmp_path.glob("r*")] == ["r.json"]

@@ -86,9 +86,14 @@ class Flash(DeviceKind):
         return {
             "utilisation": over_time(
                 runs,
-                "How busy the dies are",
+                "How busy buses and dies are",
                 "share of the time",
-                {"reading": "die_read", "programming, erasing": "die_write"},
+                {
+                    "buses": "bus",
+                    "dies reading": "die_read",
+                    "dies programming, erasing": "die_write",
+                    "collection under way": "collecting",
+                },
                 share=True,
             ),
             "write_amplification": over_time(
