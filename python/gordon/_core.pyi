@@ -114,9 +114,9 @@ class RunResult:
 
 def disk_run(config: str, tick: Callable[[int, int], None] | None = None) -> RunResult: ...
 def disk_run_all(
-    configs: list[str], tick: Callable[[int, int], None] | None = None
+    configs: list[tuple[str, str]], tick: Callable[[int, int], None] | None = None
 ) -> list[RunResult]:
-    """One device a core; results in the order of the configs."""
+    """(name, config) each, one device a core; results in their order."""
 
 _Probes = tuple[list[int], list[int], list[int], list[int]]
 # Operation (0: read, 1: write, 3: flush), offset, length, nanoseconds after the one before.
@@ -136,7 +136,7 @@ def probes_read(
 ) -> tuple[str, tuple[bytes, list[int], list[int], list[int]], list[tuple[int, int]]]: ...
 def flash_run(config: str, tick: Callable[[int, int], None] | None = None) -> RunResult: ...
 def flash_run_all(
-    configs: list[str], tick: Callable[[int, int], None] | None = None
+    configs: list[tuple[str, str]], tick: Callable[[int, int], None] | None = None
 ) -> list[RunResult]:
     """As `disk_run_all`."""
 

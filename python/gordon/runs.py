@@ -161,7 +161,7 @@ class Kind(Generic[R]):
     options: type[RunOptions]
     result: type[R]
     core_run: Callable[[str, Progress | None], _core.RunResult]
-    core_run_all: Callable[[list[str], Progress | None], list[_core.RunResult]]
+    core_run_all: Callable[[list[tuple[str, str]], Progress | None], list[_core.RunResult]]
 
     def run(
         self,
@@ -203,5 +203,6 @@ class Kind(Generic[R]):
                 raise _core.GordonError(f"two devices are called {name}", "rename a file")
         about = load.config(trace if pattern is None else pattern)
         configs = [json.dumps(how.config(about, device)) for device in devices]
-        runs = self.core_run_all(configs, progress)
-        return Comparison([self.result(*named) for named in zip(called, runs, strict=True)])
+        named = list(zip(called, configs, strict=True))
+        runs = self.core_run_all(named, progress)
+        return Comparison([self.result(*one) for one in zip(called, runs, strict=True)])

@@ -40,7 +40,7 @@ def test_a_run_has_a_summary_and_tables() -> None:
 def test_runs_at_once_are_runs_alone() -> None:
     configs = [config(1000) | {"seed": seed} for seed in (1, 2)]
     alone = [_core.flash_run(json.dumps(c)).json() for c in configs]
-    at_once = [r.json() for r in _core.flash_run_all([json.dumps(c) for c in configs])]
+    at_once = [r.json() for r in _core.flash_run_all([("a", json.dumps(c)) for c in configs])]
     assert at_once == alone
     assert alone[0] != alone[1]
 

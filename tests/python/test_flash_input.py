@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gordon import flash
+
 from conftest import SMALL, Json, Run, mqsim
 
 
@@ -150,3 +152,18 @@ def test_weights_and_queues_that_change_nothing_are_told(told: Json, tmp_path: P
     assert "weights" not in warned(*two, "--queue-depth", "1")
     assert "weights" not in warned(*two, "--closed-loop")
     assert "does not say which process" in warned("--queue-by", "process")
+
+
+def test_an_error_of_a_comparison_says_whose_it_is(run: Run, tmp_path: Path) -> None:
+    device = flash.text("gordon-slc-256g")
+    (tmp_path / "small.toml").write_text(device.replace('"256GB"', '"1GB"').replace("16384", "80"))
+    (tmp_path / "full.toml").write_text(device.replace("16384", "80"))
+    (tmp_path / "t").write_text("0 0 0 8 1\n10 0 8000000 8 1\n")
+    trace = str(tmp_path / "t")
+    for other, says in (("small", "small: " + trace), ("full", "full: capacity: 256GB exceed")):
+        ran = run("flash", "compare", trace, "gordon-slc-256g", str(tmp_path / f"{other}.toml"))
+        assert (ran.status, ran.out) == (1, "")
+        assert ran.err.startswith(f"error: {says}")
+    (tmp_path / "t").write_text("0 0 0 8 1\n10 0 8 8 7\n")
+    ran = run("flash", "compare", trace, "gordon-slc-256g", "nvme-tlc-1tb")
+    assert ran.err.startswith(f"error: {trace}, line 2: type"), "it is no device's"

@@ -20,7 +20,7 @@ pub fn disk_run(
 #[pyo3(signature = (configs, tick=None))]
 pub fn disk_run_all(
     py: Python<'_>,
-    configs: Vec<String>,
+    configs: Vec<(String, String)>,
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Vec<RunResult>> {
     several(py, &configs, tick, run)

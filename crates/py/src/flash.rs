@@ -25,7 +25,7 @@ pub fn flash_run(
 #[pyo3(signature = (configs, tick=None))]
 pub fn flash_run_all(
     py: Python<'_>,
-    configs: Vec<String>,
+    configs: Vec<(String, String)>,
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Vec<RunResult>> {
     several(py, &configs, tick, run)

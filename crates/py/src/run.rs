@@ -4,6 +4,7 @@ use crate::error::raise;
 use crate::watch::watch;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
+use gordon_replay::ReplayError;
 use gordon_replay::parse::from_json;
 use gordon_replay::results::output::{columns, write_parquet};
 use gordon_replay::run::{self, Ended};
@@ -22,8 +23,7 @@ pub struct RunResult {
 }
 
 impl RunResult {
-    fn new<D: Serialize>(ended: Ended<D>) -> PyResult<Self> {
-        let result = ended.map_err(raise)?;
+    fn new<D: Serialize>(result: run::RunResult<D>) -> PyResult<Self> {
         let json = serde_json::to_string(&result.report).map_err(raise)?;
         Ok(Self { json, tables: result.tables })
     }
@@ -92,18 +92,24 @@ pub fn one<C: DeserializeOwned + Sync, D: Serialize + Send>(
     run: fn(&C, &Watch) -> Ended<D>,
 ) -> PyResult<RunResult> {
     let config = from_json(config, "run").map_err(raise)?;
-    RunResult::new(watch(py, tick, |progress| run(&config, progress))?)
+    RunResult::new(watch(py, tick, |progress| run(&config, progress))?.map_err(raise)?)
 }
 
-/// The same for several at once, one device a core; results in their order.
+/// The same for several at once, each with a name, one device a core; results in their order. An error says
+/// whose it is, but where the trace is at fault.
 pub fn several<C: DeserializeOwned + Sync, D: Serialize + Send>(
     py: Python<'_>,
-    configs: &[String],
+    configs: &[(String, String)],
     tick: Option<Bound<'_, PyAny>>,
     run: fn(&C, &Watch) -> Ended<D>,
 ) -> PyResult<Vec<RunResult>> {
-    let parsed = configs.iter().map(|config| from_json(config, "run"));
-    let configs = parsed.collect::<Result<Vec<C>, _>>().map_err(raise)?;
-    let ended = watch(py, tick, |progress| run::all(&configs, run, progress))?;
-    ended.into_iter().map(RunResult::new).collect()
+    let parsed = configs.iter().map(|(name, config)| from_json(config, name));
+    let parsed = parsed.collect::<Result<Vec<C>, _>>().map_err(raise)?;
+    let ended = watch(py, tick, |progress| run::all(&parsed, run, progress))?;
+    let result = |(ended, (name, _)): (Ended<D>, &(String, String))| match ended {
+        Ok(result) => RunResult::new(result),
+        Err(error @ (ReplayError::Trace(_) | ReplayError::Interrupted)) => Err(raise(error)),
+        Err(error) => Err(raise(format!("{name}: {error}"))),
+    };
+    ended.into_iter().zip(configs).map(result).collect()
 }
