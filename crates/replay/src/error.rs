@@ -109,7 +109,7 @@ pub enum ReplayError {
     #[error("preconditioning: {0}")]
     Precondition(String),
     /// A result cannot be written.
-    #[error("{path}: {why}", path = path.display())]
+    #[error("cannot write {path}: {why}", path = path.display())]
     Output {
         /// The file.
         path: PathBuf,

@@ -28,6 +28,18 @@ def check(*paths: str | None) -> None:
             raise GordonError(f"cannot write {path}: {folder} is not writable")
 
 
+def check_folder(path: str | None) -> None:
+    """The same of a folder that is made where it is not there."""
+    if path is None:
+        return
+    at = Path(path)
+    while not at.exists() and at != at.parent:
+        at = at.parent
+    if not at.is_dir() or not os.access(at, os.W_OK):
+        why = "is not writable" if at.is_dir() else "is no folder"
+        raise GordonError(f"cannot write {path}: {at} {why}", "name another folder")
+
+
 def write(files: dict[str, str]) -> None:
     """Writes text by path, `-` being stdout: all files beside their place first, then renamed. A
     device or a pipe is written to as it is."""

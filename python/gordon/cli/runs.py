@@ -26,6 +26,7 @@ def run(
     json_path, report = given.pop("json_path"), given.pop("report")
     files = [given[name] for name in FILES if name in given]
     output.check(json_path, report, *files)
+    output.check_folder(parquet)
     with Progress("simulating") as progress:
         result = simulate(asked, device, progress=progress.tick, **options.given(given))
     if parquet is not None:

@@ -13,6 +13,11 @@ use serde_json::{Map, Value};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+/// What went wrong, and what to try.
+fn with_hint(why: &impl ToString) -> String {
+    format!("{}\n  try: a place that can be written, with room", why.to_string())
+}
+
 /// A file on its way to its place.
 pub(super) struct Whole {
     path: PathBuf,
@@ -33,7 +38,7 @@ impl Whole {
         hidden.push(name);
         hidden.push(format!(".partial-{}", std::process::id()));
         let beside = path.with_file_name(hidden);
-        let file = File::create(&beside).map_err(|e| failed(e.to_string()))?;
+        let file = File::create(&beside).map_err(|e| failed(with_hint(&e)))?;
         Ok((Self { path: path.into(), beside }, file))
     }
 
@@ -43,7 +48,7 @@ impl Whole {
     }
 
     pub fn failed(&self, why: &impl ToString) -> ReplayError {
-        ReplayError::Output { path: self.path.clone(), why: why.to_string() }
+        ReplayError::Output { path: self.path.clone(), why: with_hint(why) }
     }
 }
 
@@ -94,7 +99,7 @@ impl ParquetFile {
 /// Where that is not possible.
 pub fn write_parquet(tables: &[(&str, RecordBatch)], folder: &Path) -> Result<(), ReplayError> {
     let made = fs::create_dir_all(folder);
-    made.map_err(|e| ReplayError::Output { path: folder.into(), why: e.to_string() })?;
+    made.map_err(|e| ReplayError::Output { path: folder.into(), why: with_hint(&e) })?;
     for (name, table) in tables {
         let path = folder.join(format!("{name}.parquet"));
         let mut file = ParquetFile::create(&path, table.schema(), 1 << 20)?;
