@@ -216,7 +216,9 @@ fn impossible_devices_are_refused() {
         config.validate().unwrap_err().to_string()
     };
     let cases: [(&str, Change<'_>); 15] = [
-        ("leaves garbage collection no room", &|c| c.capacity = Bytes(256 << 30).into()),
+        ("exporting 256GiB of 252GiB leaves garbage collection no room", &|c| {
+            c.capacity = Bytes(256 << 30).into()
+        }),
         ("exceed the array's 256GiB", &|c| c.capacity = Bytes(1 << 40).into()),
         ("not a positive multiple", &|c| c.capacity = Bytes(1_000_001).into()),
         ("no rectangle", &|c| c.super_page.size = Bytes(3 << 10).into()),

@@ -233,6 +233,19 @@ pub enum SsdError {
     /// The translation layer.
     #[error("flash translation layer: {0}")]
     Ftl(#[from] ConfigError),
+    /// What is exported leaves too little.
+    #[error(
+        "capacity: exporting {exported} of {raw} leaves garbage collection no room; export at most \
+         {most}, or use fewer write points or a smaller reserve"
+    )]
+    Room {
+        /// Bytes to be exported, in whole mapping units.
+        exported: Bytes,
+        /// Bytes of data there are.
+        raw: Bytes,
+        /// The most that can be exported.
+        most: Bytes,
+    },
     /// The capacity is not a positive multiple of the sector.
     #[error("capacity: {0} is not a positive multiple of {SECTOR}; round it")]
     Capacity(Bytes),
@@ -298,7 +311,17 @@ pub(super) struct Resolved {
 impl SsdError {
     /// Whether more blocks would do.
     pub fn wants_room(&self) -> bool {
-        matches!(self, Self::Ftl(ConfigError::NoRoom { .. }))
+        matches!(self, Self::Room { .. })
+    }
+
+    /// Why a layer with pages of `unit` cannot be made, in bytes where it is about room.
+    pub(super) fn of(error: ConfigError, unit: Bytes) -> Self {
+        match error {
+            ConfigError::NoRoom { exported, raw, most } => {
+                Self::Room { exported: unit * exported.into(), raw: unit * raw, most: unit * most }
+            }
+            other => Self::Ftl(other),
+        }
     }
 }
 
@@ -419,7 +442,7 @@ impl SsdConfig {
             knobs.victim.as_ref().map(|policy| **policy).unwrap_or_default().victim(choices);
         let buffer = knobs.write_buffer.as_ref().map_or(0, |buffer| buffer.0 / unit.0);
         ftl.write_buffer = u32::try_from(buffer).unwrap_or(u32::MAX);
-        ftl.validate(&layout)?;
+        ftl.validate(&layout).map_err(|error| SsdError::of(error, unit))?;
         let bad = bad_blocks(&layout, factory_bad, seed);
         Ok(Resolved { layout, ftl, timing, endurance, bad })
     }

@@ -90,11 +90,13 @@ impl Ssd {
             active: Ns::ZERO,
             issued: None,
         };
-        let ftl = Ftl::with_bad(layout, ftl, &bad, controller)?;
+        let page = layout.page_bytes() / u64::from(slots);
+        let ftl = Ftl::with_bad(layout, ftl, &bad, controller)
+            .map_err(|error| SsdError::of(error, page))?;
         ftl.tables().into_iter().for_each(gordon_pages::want_large_pages);
         Ok(Self {
             capacity: *config.capacity,
-            page: layout.page_bytes() / u64::from(slots),
+            page,
             sectors_per_page,
             endurance,
             seed,
