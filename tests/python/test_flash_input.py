@@ -98,6 +98,7 @@ def test_bad_input_is_one_clear_error(
         (("wa", "--rho", "1"), 1, "rho"),
         (("wa", "--policy", "best"), 2, "best"),
         (("wa", "--choices", "4"), 1, "d-choices"),
+        (("wa", "--policy", "d-choices", "--choices", "4097"), 1, "more than 4096"),
         (("show", "gordon"), 1, "no flash preset `gordon`"),
         (("compare", "t", "gordon-slc-256g"), 1, "two devices"),
         (("compare", "t", "gordon-slc-256g", "gordon-slc-256g"), 1, "two devices are called"),

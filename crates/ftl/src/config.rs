@@ -73,7 +73,7 @@ pub struct Config {
 }
 
 /// The most blocks that [`Victim::DChoices`] looks at: the best of so many is nearly the best of all.
-const MOST_CHOICES: u32 = 4096;
+pub const MOST_CHOICES: u32 = 4096;
 
 /// Why a layer cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -33,7 +33,7 @@ mod units;
 
 pub use check::Inconsistency;
 pub use checkpoint::CheckpointError;
-pub use config::{Config, ConfigError, Victim};
+pub use config::{Config, ConfigError, MOST_CHOICES, Victim};
 pub use io::{Action, Extent, Host, How, Input, Out, Part, Piece, RequestId};
 pub use log::Record;
 pub use machine::Ftl;

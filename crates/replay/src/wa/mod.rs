@@ -21,6 +21,7 @@ use crate::ReplayError;
 use crate::random::{Component, Random};
 use crate::results::ratio;
 use gordon_device::ssd::Policy;
+use gordon_ftl::MOST_CHOICES;
 use gordon_units::Watch;
 use serde::{Deserialize, Serialize};
 
@@ -194,6 +195,10 @@ impl Array {
         if config.choices.is_some() && config.policy != Policy::DChoices {
             let why = "only d-choices chooses".into();
             return Err(wrong("choices", why, "--policy d-choices"));
+        }
+        if let Some(choices) = config.choices.filter(|choices| *choices > MOST_CHOICES) {
+            let why = format!("{choices} blocks looked at, more than {MOST_CHOICES}");
+            return Err(wrong("choices", why, "--policy greedy, which sees all"));
         }
         if let Some(HotCold { space, share }) = config.hot_cold
             && !(0.0..=1.0).contains(&share) | !(space > 0.0 && space < 1.0)

@@ -16,10 +16,10 @@ pub fn fifo(rho: f64) -> f64 {
 }
 
 /// The block with the fewest valid of its `b` pages: FIFO(k alpha) / k with k = 1 + 1 / (2 b)
-/// (Desnoyers).
+/// (Desnoyers). Where hardly anything is copied that falls below 1, which is the least there is.
 pub fn greedy(rho: f64, b: f64) -> f64 {
     let k = 1.0 + 1.0 / (2.0 * b);
-    solve(k / rho) / k
+    (solve(k / rho) / k).max(1.0)
 }
 
 /// The best of `d` blocks of `b` pages taken at random (Van Houdt, *A mean field model for a class of
@@ -109,6 +109,13 @@ mod tests {
     use super::*;
 
     /// Figures published with the formulas, and their own fixed points.
+    #[test]
+    fn nothing_is_programmed_less_than_once() {
+        for rho in [0.001, 0.1, 0.3, 0.5] {
+            assert!(greedy(rho, 2.0) >= 1.0 && fifo(rho) >= 1.0, "{rho}");
+        }
+    }
+
     #[test]
     fn formulas_are_the_published_ones() {
         for (rho, in_order, b64, b256) in [
