@@ -15,6 +15,26 @@ use std::path::Path;
 const MAGIC: &[u8; 8] = b"GORDONCK";
 const VERSION: u32 = 4;
 
+/// What can be told of a place for a checkpoint before a run.
+///
+/// # Errors
+/// Where a file can never be there.
+pub fn check(path: &Path) -> Result<(), ReplayError> {
+    let wrong = |why: &str, hint: &str| {
+        let why = format!("cannot write {}: {why}", path.display());
+        Err(ReplayError::impossible("checkpoint", why, hint))
+    };
+    if path.exists() && !path.is_file() {
+        return wrong("it is no plain file", "name a file");
+    }
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            wrong("its folder is not there", "a folder that exists, with room")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Lets `ssd` come to rest, then writes what it has become.
 ///
 /// # Errors
@@ -31,10 +51,7 @@ pub fn save(ssd: &mut Ssd, config: &SsdConfig, path: &Path) -> Result<(), Replay
             "a shorter run, or no write buffer",
         ));
     }
-    if path.exists() && !path.is_file() {
-        let why = format!("cannot write {}: it is no plain file", path.display());
-        return Err(ReplayError::impossible("checkpoint", why, "name a file"));
-    }
+    check(path)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.partial-{}", std::process::id()));
     let written = write(ssd, config, &beside).and_then(|()| std::fs::rename(&beside, path));
@@ -187,6 +204,22 @@ mod tests {
         let (one, other) = (worn(1), worn(2));
         assert!(one.device.worn_out && one.device.worn_out_at_s > Some(0.0));
         assert_eq!(one.device, other.device);
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_is_told_before_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, says) in
+            [(folder.path().into(), "no plain file"), (folder.path().join("a/b"), "folder is not")]
+        {
+            let bench = json!({"pattern": "random-write", "requests": 1u64 << 60});
+            let error = run(
+                &config(json!({"checkpoint": path, "load": {"bench": bench}})),
+                &Watch::default(),
+            );
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
     }
 
     #[test]

@@ -42,6 +42,9 @@ pub fn run(config: &RunConfig, progress: &Watch) -> Result<RunResult, ReplayErro
         let why = format!("{fraction} is not a part of the capacity");
         return Err(ReplayError::impossible("precondition", why, "a number from 0 to 1"));
     }
+    if let Some(path) = &config.checkpoint {
+        checkpoint::check(path)?;
+    }
     let mut ssd = match &config.from_checkpoint {
         None => Ssd::with_seed(&config.device, config.seed)?,
         Some(_) if config.precondition.is_some() => {
