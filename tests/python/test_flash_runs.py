@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -100,11 +99,11 @@ def test_a_device_is_kept_and_gone_on_with(run: Run, told: Json, tmp_path: Path)
     assert [file.name for file in tmp_path.iterdir()] == ["aged.checkpoint"]
 
 
-def test_same_seed_same_bytes(run: Run, tmp_path: Path) -> None:
+def test_same_seed_same_bytes(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
-        os.chdir(tmp_path / folder)
+        monkeypatch.chdir(tmp_path / folder)
         ran = run(
             "flash", "bench", "--pattern", "mixed", "--requests", "3000", *SMALL, "--precondition",
             "0.9", "--seed", "7", "--json", "j", "--report", "r.html", "--parquet", "tables",
