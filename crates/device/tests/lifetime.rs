@@ -50,6 +50,14 @@ fn a_rating_beyond_any_lasts_and_does_not_overflow() {
 /// Of 1 GiB all is mapped, and only the first 32 MiB are written to: without static levelling the
 /// blocks of the rest are never erased, with it none lags behind by twice what it may.
 #[test]
+fn a_rating_beyond_any_lasts_and_does_not_overflow() {
+    let lifetime = Lifetime { erase_budget: u64::MAX, programs: 1, ..lifetime() };
+    assert_eq!(lifetime.writable(), Bytes(u64::MAX));
+    let years = lifetime.years(Ns::SECOND).unwrap();
+    assert!(years.is_finite() && years > 1e15, "{years}");
+}
+
+#[test]
 fn static_levelling_uses_blocks_of_data_that_never_change() {
     let wear = |spread: u32| {
         let mut config = slc().with_capacity(Bytes(1 << 30));

@@ -1,9 +1,10 @@
 //! A simulated device in a file: what it has become, for runs to come.
 //!
 //! The file: `GORDONCK`, the format's version (u32), the seed that the device was made with (u64: its
-//! blocks' budgets follow from it), its parameters as JSON (u64 length, text), the state ([`gordon_ftl::Ftl::checkpoint`]), and the CRC-32 of all before it. Numbers are
-//! little-endian. It is written beside its place and renamed when it is whole. A device is only
-//! restored with the parameters it had.
+//! blocks' budgets follow from it), its parameters as JSON (u64 length, text), the state
+//! ([`gordon_ftl::Ftl::checkpoint`]), and the CRC-32 of all before it. Numbers are little-endian. It is
+//! written beside its place and renamed when it is whole. A device is only restored with the parameters
+//! it had.
 
 use crate::ReplayError;
 use gordon_device::Device;

@@ -97,8 +97,9 @@ pub fn of_disks(run: &Run, recorded: &Recorded, disks: u64) -> Tables {
 }
 
 /// The part of each interval that dies or disks read, and that they wrote or erased. The device books
-/// an operation's time when it takes it; what an interval has no room for belongs to the next ones: operations go on beyond its end, and while the
-/// host waits for nothing several intervals are booked as one.
+/// an operation's time when it takes it; what an interval has no room for belongs to the next ones:
+/// operations go on beyond its end, and while the host waits for nothing several intervals are booked
+/// as one.
 fn busy(rows: &[Row<'_>], dies: u64) -> Vec<[Option<f64>; 2]> {
     let (mut read, mut write) = (0, 0);
     let one = |(_, len, interval): &Row<'_>| {
