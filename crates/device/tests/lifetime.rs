@@ -39,14 +39,6 @@ fn at_900_mb_a_second_it_lasts_about_a_year() {
     assert!((twice.expect("programmed") - years / 2.0).abs() < 1e-9);
 }
 
-#[test]
-fn a_rating_beyond_any_lasts_and_does_not_overflow() {
-    let lifetime = Lifetime { erase_budget: u64::MAX, programs: 1, ..lifetime() };
-    assert_eq!(lifetime.writable(), Bytes(u64::MAX));
-    let years = lifetime.years(Ns::SECOND).unwrap();
-    assert!(years.is_finite() && years > 1e15, "{years}");
-}
-
 /// Of 1 GiB all is mapped, and only the first 32 MiB are written to: without static levelling the
 /// blocks of the rest are never erased, with it none lags behind by twice what it may.
 #[test]
