@@ -4,8 +4,8 @@
     python bench/sort.py 1e8 /mnt/disk  # more, in another
 
 Records are those of the sort benchmark, made anew: uniform, skewed, and lines of characters for GNU
-sort. Every run reads a cold cache (root may empty it; else the page cache is asked to forget the
-files), writes a new file and makes it durable; its output is checked by its sum and order. What is
+sort. Every run reads a cold cache (it is asked to forget the files), writes a new file and makes it
+durable; its output is checked by its sum and order. What is
 compared takes turns, forwards and backwards; of each the best counts, of wall time and processor
 time (user and system, of all processes) apart. On a virtual machine memory that is touched for the
 first time costs the host's work too: the first turn of all is not counted, and what a program takes
@@ -69,14 +69,11 @@ context.sql(f"copy ({query}) to '{out}' stored as csv {form}").collect()
 
 
 def forget(paths: list[Path]) -> None:
-    """The files are in no cache."""
+    """The files are in no cache. (To empty all caches would have the host give memory anew.)"""
     os.sync()
-    try:
-        Path("/proc/sys/vm/drop_caches").write_text("3")
-    except OSError:
-        for path in paths:
-            with path.open("rb") as file:
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    for path in paths:
+        with path.open("rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 @dataclass
