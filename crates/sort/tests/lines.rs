@@ -7,6 +7,15 @@ use common::sorted;
 use gordon_sort::{Config, LinesConfig};
 use proptest::prelude::*;
 
+/// Without what sorts see in another way than is written of them: to GNU's a byte 128 between digits is
+/// one that groups thousands where it looks for units, in locales that have none too.
+fn ungrouped(config: &LinesConfig, mut bytes: Vec<u8>) -> Vec<u8> {
+    if config.options.contains('h') || config.keys.iter().any(|key| key.contains('h')) {
+        bytes.iter_mut().filter(|byte| **byte == 0x80).for_each(|byte| *byte = 0x81);
+    }
+    bytes
+}
+
 /// Without what sorts before 9.2 see in another way.
 fn plain(config: &LinesConfig, bytes: &[u8]) -> Vec<u8> {
     let has =
@@ -36,6 +45,7 @@ fn same(config: LinesConfig, bytes: &[u8]) {
         return;
     };
     let bytes = if is_new { bytes.to_vec() } else { plain(&config, bytes) };
+    let bytes = ungrouped(&config, bytes);
     let asked = arguments(&config);
     let theirs = gnu(&asked, &bytes);
     let ours = sorted(&Config::Lines(config), &bytes).expect("sound");
@@ -421,8 +431,8 @@ fn what_is_wrong_with_a_key_is_told() {
     for (key, error) in keys {
         assert_eq!(told(lines(&[key], "")), error);
     }
-    assert_eq!(told(lines(&[], "nq")), "--options \"nq\": 'q', at byte 1, is no letter of a key");
-    assert_eq!(told(lines(&[], "nM")), "--options \"nM\": its letters do not go together");
+    assert_eq!(told(lines(&[], "nq")), "--order \"nq\": 'q', at byte 1, is no letter of a key");
+    assert_eq!(told(lines(&[], "nM")), "--order \"nM\": its letters do not go together");
     assert_eq!(told(lines(&["1r"], "nM")), "");
     let tab = |text: &str| LinesConfig { separator: Some(text.into()), ..LinesConfig::default() };
     assert_eq!(told(tab("ab")), "--field-separator \"ab\": it is one byte, not 2");

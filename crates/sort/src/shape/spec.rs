@@ -270,12 +270,7 @@ impl LinesConfig {
         for (at, letter) in self.options.bytes().enumerate() {
             if !all.take(letter, (true, true)) {
                 let why = stray(&self.options, at);
-                return Err(wrong(
-                    "--options",
-                    &self.options,
-                    why,
-                    "letters of b d f g h i M n r V",
-                ));
+                return Err(wrong("--order", &self.options, why, "letters of b d f g h i M n r V"));
             }
         }
         let whole = (lines::Key::LINE.start, None);
@@ -294,7 +289,7 @@ impl LinesConfig {
             keys.push(letters.key(place).ok_or_else(|| clash("--key", text))?);
         }
         if keys.is_empty() {
-            keys.push(all.key(whole).ok_or_else(|| clash("--options", &self.options))?);
+            keys.push(all.key(whole).ok_or_else(|| clash("--order", &self.options))?);
         }
         if !self.stable {
             keys.push(lines::Key { reverse: all.reverse, ..lines::Key::LINE });
