@@ -4,6 +4,7 @@ use crate::SortError;
 use crate::Watch;
 use crate::file::{File, Mode};
 use crate::incore::InCore;
+use crate::memory::Buffer;
 use crate::output::{Output, Writer};
 use crate::passes::Passes;
 use crate::plan::{Method, Plan, Transfers};
@@ -249,9 +250,11 @@ impl Job {
         assert!((bytes..=bytes + added).contains(&len), "{len} bytes of {bytes} were sorted");
         let mut end = len;
         for rest in &partial {
-            let mut bytes = vec![0; rest.len as usize];
-            rest.file.read(rest.offset, &mut bytes)?;
-            target.file().write(end, &bytes)?;
+            // Whole pages of it go past the page cache.
+            let mut buffer = Buffer::new(rest.len as usize);
+            let bytes = &mut buffer.get_mut()[..rest.len as usize];
+            rest.file.read(rest.offset, bytes)?;
+            target.file().write(end, bytes)?;
             end += rest.len;
         }
         target.file().set_len(end)?;

@@ -310,6 +310,20 @@ fn a_part_of_a_record_is_refused_kept_or_dropped() {
 }
 
 #[test]
+fn a_part_of_pages_that_lies_at_a_page_is_kept() {
+    let folder = TempDir::new().expect("a folder");
+    let (first, second, rest) = ([b'b'; 1 << 16], [b'a'; 1 << 16], [b'c'; 9000]);
+    let bytes = [&first[..], &second, &rest].concat();
+    fs::write(folder.path().join("in"), bytes).expect("written");
+    let mut job = job(folder.path(), &["in"], Method::Auto, 8 << 20);
+    job.records = serde_json::from_str(r#"{"fixed": {"record": 65536}}"#).expect("records");
+    job.settings.partial_last = Partial::Keep;
+    assert_eq!(run(&job).expect("kept").partial_bytes, 9000);
+    let kept = fs::read(&job.output).expect("an output");
+    assert!(kept == [&second[..], &first, &rest].concat());
+}
+
+#[test]
 fn the_output_may_be_the_input() {
     let folder = TempDir::new().expect("a folder");
     let bytes = records(Keys::Uniform, 30_000, 1);
