@@ -99,6 +99,9 @@ impl Visitor for Run<'_> {
 /// Transfers under way: the kernel takes 32,768 in one queue, and threads are not for nothing.
 const MOST_DEPTH: u32 = 256;
 
+/// Threads that sort: more are not of use, and tens of thousands starve each other.
+const MOST_THREADS: usize = 1024;
+
 /// Ends the threads of a queue, also where a sort panics.
 struct Close<'a>(&'a Queue);
 
@@ -137,6 +140,11 @@ impl Job {
     }
 
     fn run_as<S: Shape>(&self, shape: &S, watch: &Watch) -> Result<Report, SortError> {
+        if self.settings.threads > MOST_THREADS {
+            let what = format!("threads: {}", self.settings.threads);
+            let why = format!("more than {MOST_THREADS}");
+            return Err(SortError::impossible(what, why, "--threads 0: one a core"));
+        }
         let queue = Queue::default();
         thread::scope(|scope| {
             // A few for each device that may be asked.

@@ -390,11 +390,12 @@ fn what_cannot_be_is_told() {
         change(&mut job.settings);
         job
     };
-    let cases: [(&str, Job); 5] = [
+    let cases: [(&str, Job); 6] = [
         ("cannot open it", Job { inputs: vec![folder.path().join("none")], ..good.clone() }),
         ("neither a regular file", Job { inputs: vec![folder.path().into()], ..good.clone() }),
         ("not a regular file", Job { output: folder.path().into(), ..good.clone() }),
         ("less than 1MiB", with(|settings| settings.memory = Some(Bytes(1000)))),
+        ("threads: 1025: more than 1024", with(|settings| settings.threads = 1025)),
         ("there is no such folder", Job { output: folder.path().join("none/out"), ..good.clone() }),
     ];
     for (expected, job) in cases {
