@@ -182,6 +182,16 @@ def test_a_hole_in_the_samples_is_told() -> None:
     assert told["warnings"] == ["no sample for 3 s in a run"]
 
 
+def test_a_meter_that_told_one_sample_is_told() -> None:
+    told = metered(series("power", (2.0, 5.0)), [Span(0, 60)], None, None)
+    assert told["energy_j"]["mean"] == 300
+    assert told["warnings"] == ["one sample in all: its power stands for a whole run"]
+    # Those it told before it went silent are not stretched over the rest.
+    told = metered(steps((5, 10)), [Span(0, 60)], None, None)
+    assert told["energy_j"] is None
+    assert told["warnings"] == ["no samples for 1 of 1 runs"]
+
+
 def test_work_within_the_noise_of_idle_is_told() -> None:
     points = [(t / 10, 10.0 + t % 2) for t in range(300)]
     told = metered(series("power", *points), [Span(10, 20)], Span(0, 10), None)

@@ -137,6 +137,8 @@ def _doubts(session: Session, series: Series, account: Json) -> list[str]:
             f"a run of {shortest:.3g} s is {shortest / fine:.2g} readings of this meter, one each "
             f"{fine:.3g} s: too few; longer runs, or a shorter --interval where the meter allows"
         )
+    if len(series.times) == 1 and missing < len(runs):
+        found.append("one sample in all: its power stands for a whole run")
     if any(run["energy_j"] == 0 for run in runs) and series.meter.kind == "energy":
         found.append("the counter stood still in a run: it is slower than the run")
     hole = max((series.hole(used.span) for used in session.runs), default=0.0)
