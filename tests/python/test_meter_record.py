@@ -341,6 +341,7 @@ def test_json_on_stdout_is_alone_there(tmp_path: Path) -> None:
     ("args", "status", "what"),
     [
         (("--", "no-such-program"), 1, "no such program"),
+        (("--", __file__), 1, "try: chmod +x"),
         (("--meter", "rapl", "--root", ".", "--", "true"), 1, "no zones"),
         (("--interval", "1ms", "--", "true"), 2, "10ms or more"),
         (("--records", "1.5", "--", "true"), 2, "a whole number"),

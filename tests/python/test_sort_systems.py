@@ -281,6 +281,16 @@ def test_phases_of_one_pass_and_of_merges() -> None:
 
 
 @pytest.mark.parametrize(
+    ("where", "what"), [("none.toml", "No such file"), (".", "Is a directory")]
+)
+def test_systems_that_cannot_be_read_are_one_error(run: Run, where: str, what: str) -> None:
+    ran = run("sort", "extrapolate", where)
+    assert (ran.status, ran.out) == (1, "")
+    assert f"cannot read the systems {where}: {what}" in ran.err
+    assert "try: a file of systems" in ran.err
+
+
+@pytest.mark.parametrize(
     ("before", "after", "what", "hint"),
     [
         ("cores = 2", "core = 2", "own.toml: cpu.two: no key `core`", "`cores`"),

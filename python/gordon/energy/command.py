@@ -52,7 +52,9 @@ class Command(Meter):
                 continue
             match = _WATTS.fullmatch(text)
             if match is None:
-                raise GordonError(f"{self.name}: `{text[:60]}` is no number of watts")
+                raise GordonError(
+                    f"{self.name}: `{text[:60]}` is no number of watts", "a number a line"
+                )
             return [float(match[1])]
         status = self._process.wait()
         raise GordonError(f"{self.name}: ended with {status}, no more samples")

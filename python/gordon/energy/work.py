@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 
 from gordon._core import GordonError
@@ -45,6 +46,10 @@ class Usage:
 def check(command: list[str]) -> None:
     """Before anything is waited for: there is such a program."""
     if shutil.which(command[0]) is None:
+        if Path(command[0]).is_file():
+            raise GordonError(
+                f"cannot run {command[0]}: it may not be run", f"chmod +x {command[0]}"
+            )
         raise GordonError(f"cannot run {command[0]}: no such program", "its path, or look at PATH")
 
 

@@ -36,7 +36,8 @@ def read(path: str | PathLike[str]) -> Table:
         return tomllib.loads(Path(where).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise GordonError(f"cannot read the systems {where}: {why}") from None
+        hint = "a file of systems, as in the guide"
+        raise GordonError(f"cannot read the systems {where}: {why}", hint) from None
     except tomllib.TOMLDecodeError as error:
         raise GordonError(f"{where}: {error}", "mend the TOML there") from None
 
