@@ -114,7 +114,7 @@ def test_records_of_the_benchmark(
     assert report["plan"]["in_core"] == in_core
     assert ("in memory by merging" in ran.out) == (in_core == "merge")
     assert report["kind"] == "measured"
-    assert report["records"] == RECORDS
+    assert (report["records"], report["shape"]) == (RECORDS, "benchmark")
     assert report["bytes"] == made["bytes"] == RECORDS * 100
     passes = 1 if method == "one-pass" else 2
     assert report["passes"] == passes

@@ -187,6 +187,7 @@ def run(
             "version": __version__,
             "kind": "measured",
             **job,
+            "shape": job["records"],
             **report,
             "time_s": spent,
             "cpu_user_s": after.ru_utime - before.ru_utime,
