@@ -66,3 +66,24 @@ def test_ctrl_c_ends_a_run() -> None:
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         _core.flash_run(json.dumps(config(10**10)))
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_ends_preconditioning_and_leaves_nothing(tmp_path: Path) -> None:
+    preset = PRESET.with_stem("nvme-tlc-1tb")
+    wanted = config(1000) | {"precondition": 1.0, "checkpoint": str(tmp_path / "c")}
+    wanted["device"] = json.loads(_core.load_toml("flash", preset.read_text(), preset.name))
+    seen: list[tuple[int, int]] = []
+
+    def stop(done: int, total: int) -> None:
+        seen.append((done, total))
+        if done:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        _core.flash_run(json.dumps(wanted), stop)
+    done, total = seen[-1]
+    # 16 of its 244 million pages are a step.
+    assert 0 < done < total / 2
+    assert 15e6 < total < 16e6
+    assert list(tmp_path.iterdir()) == []

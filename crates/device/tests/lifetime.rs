@@ -4,7 +4,7 @@
 
 use gordon_device::ssd::{Lifetime, Ssd, SsdConfig};
 use gordon_device::{Completion, Device, Op, Request};
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Ns, Watch};
 
 fn slc() -> SsdConfig {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/gordon/parts/flash/");
@@ -55,7 +55,7 @@ fn static_levelling_uses_blocks_of_data_that_never_change() {
         let mut config = slc().with_capacity(Bytes(1 << 30));
         config.ftl.wear_spread = Some(spread.into());
         let mut ssd = Ssd::new(&config).expect("possible");
-        ssd.precondition(1.0);
+        ssd.precondition(1.0, &Watch::default()).expect("nobody stops it");
         let (mut done, mut at) = (vec![], Ns::ZERO);
         for write in 0..60_000 {
             let request = Request {

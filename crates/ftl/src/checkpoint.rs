@@ -10,6 +10,7 @@ use crate::blocks::State;
 use crate::config::{Config, ConfigError};
 use crate::io::Out;
 use crate::machine::Ftl;
+use crate::units::NONE;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
@@ -67,6 +68,19 @@ impl Input<'_> {
 }
 
 impl<O: Out> Ftl<O> {
+    /// Gives up what the write buffer of a worn-out array holds, which can be programmed no more: these
+    /// pages are what they were on the array. Says how many they are.
+    pub fn give_up_buffer(&mut self) -> u64 {
+        let mut given_up = 0;
+        while self.worn_out && !self.ready.is_empty() {
+            let at = self.ready.unlink(&mut self.units, NONE);
+            self.forget_writes(at);
+            self.end(at);
+            given_up += 1;
+        }
+        given_up
+    }
+
     /// Hands out the state, piece by piece.
     ///
     /// # Panics

@@ -21,24 +21,45 @@ use crate::machine::Ftl;
 use crate::random::Random;
 use alloc::vec;
 use alloc::vec::Vec;
-use gordon_units::Lpn;
+use core::sync::atomic::Ordering;
+use gordon_units::{Lpn, Stopped, Watch};
+
+/// So many pages take about as long to lay out as a request takes to be simulated.
+const PAGES_A_STEP: u64 = 16;
 
 impl<O: Out> Ftl<O> {
     /// Maps the pages below `first` and those of `more` (in order, none of them below `first`) in
     /// the steady state of uniform random overwrites, free blocks at the mark where garbage
-    /// collection starts.
+    /// collection starts. Each 16 pages are a step of `watch`.
+    ///
+    /// # Errors
+    /// Where `watch` stops it: the layer is then of no use.
     ///
     /// # Panics
     /// Where the layer is not new, or a page lies outside the exported ones.
-    pub fn precondition(&mut self, first: u32, more: &[Lpn], seed: u64) {
+    pub fn precondition(
+        &mut self,
+        first: u32,
+        more: &[Lpn],
+        seed: u64,
+        watch: &Watch,
+    ) -> Result<(), Stopped> {
         let new = self.stats.preloaded == 0 && self.stats.program_operations == 0;
         assert!(new && !self.is_busy(), "preconditioning is for a new device");
         let last = more.last().map_or(first, |lpn| lpn.0 + 1);
         assert!(last <= self.config.exported, "page {last} is not exported");
         let pages = first + u32::try_from(more.len()).expect("fewer than are exported");
         if pages == 0 {
-            return;
+            return Ok(());
         }
+        watch.total.fetch_add(u64::from(pages) / PAGES_A_STEP, Ordering::Relaxed);
+        let mut laid_out = 0;
+        let mut tell = |more: u32| {
+            let before = laid_out / PAGES_A_STEP;
+            laid_out += u64::from(more);
+            watch.step(laid_out / PAGES_A_STEP - before);
+            watch.check()
+        };
         let per_block = self.data_pages * self.config.slots;
         let points = self.config.points();
         let closed = self.blocks.free() - points - self.config.low_water;
@@ -61,6 +82,7 @@ impl<O: Out> Ftl<O> {
             let block = self.blocks.fill(valid).expect("counted above");
             choose(&mut filled, per_block, valid, &mut random);
             self.map.set_all(self.slot(self.layout.ppn(block, 0), 0), &filled, &mut lpns);
+            tell(valid)?;
         }
         let mut left = in_open;
         for (at, fill) in fills.into_iter().enumerate() {
@@ -75,8 +97,10 @@ impl<O: Out> Ftl<O> {
             self.map.set_all(self.slot(self.layout.ppn(block, 0), 0), &filled, &mut lpns);
             self.blocks.add_valid(block, valid);
             self.points.skip_to(at, fill);
+            tell(valid)?;
         }
         self.stats.preloaded += u64::from(pages);
+        Ok(())
     }
 }
 

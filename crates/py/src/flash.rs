@@ -3,7 +3,7 @@
 use crate::error::raise;
 use crate::run::{RunResult, one, several};
 use crate::watch::watch;
-use gordon_replay::flash::run;
+use gordon_replay::flash::{Ready, run};
 use gordon_replay::parse::from_json;
 use gordon_replay::wa::{WaConfig, write_amplification};
 use gordon_units::Watch;
@@ -28,7 +28,7 @@ pub fn flash_run_all(
     configs: Vec<(String, String)>,
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Vec<RunResult>> {
-    several(py, &configs, tick, run)
+    several(py, &configs, tick, Ready::new, Ready::run)
 }
 
 /// The write amplification of the layer that `config` (JSON) describes, as JSON.

@@ -83,8 +83,8 @@ impl RunTable {
     }
 }
 
-/// Carries out the run that `config` (JSON) describes. `tick(done, total)` hears of requests a few times
-/// a second.
+/// Carries out the run that `config` (JSON) describes. `tick(done, total)` hears of requests, and of
+/// pages laid out before them, 16 as one, a few times a second.
 pub fn one<C: DeserializeOwned + Sync, D: Serialize + Send>(
     py: Python<'_>,
     config: &str,
@@ -95,21 +95,20 @@ pub fn one<C: DeserializeOwned + Sync, D: Serialize + Send>(
     RunResult::new(watch(py, tick, |progress| run(&config, progress))?.map_err(raise)?)
 }
 
-/// The same for several at once, each with a name, one device a core; results in their order. An error says
-/// whose it is, but where the trace is at fault.
-pub fn several<C: DeserializeOwned + Sync, D: Serialize + Send>(
+/// The same for several at once, each with a name, one device a core, all made `ready` before any runs; results in
+/// their order. An error says whose it is, but where the trace is at fault.
+pub fn several<C: DeserializeOwned + Sync, R: Send, D: Serialize + Send>(
     py: Python<'_>,
     configs: &[(String, String)],
     tick: Option<Bound<'_, PyAny>>,
-    run: fn(&C, &Watch) -> Ended<D>,
+    ready: fn(&C, &Watch) -> Result<R, ReplayError>,
+    run: fn(R, &Watch) -> Ended<D>,
 ) -> PyResult<Vec<RunResult>> {
     let parsed = configs.iter().map(|(name, config)| from_json(config, name));
     let parsed = parsed.collect::<Result<Vec<C>, _>>().map_err(raise)?;
-    let ended = watch(py, tick, |progress| run::all(&parsed, run, progress))?;
-    let result = |(ended, (name, _)): (Ended<D>, &(String, String))| match ended {
-        Ok(result) => RunResult::new(result),
-        Err(error @ (ReplayError::Trace(_) | ReplayError::Interrupted)) => Err(raise(error)),
-        Err(error) => Err(raise(format!("{name}: {error}"))),
-    };
-    ended.into_iter().zip(configs).map(result).collect()
+    match watch(py, tick, |progress| run::all(&parsed, ready, run, progress))? {
+        Ok(results) => results.into_iter().map(RunResult::new).collect(),
+        Err((_, error @ (ReplayError::Trace(_) | ReplayError::Interrupted))) => Err(raise(error)),
+        Err((at, error)) => Err(raise(format!("{}: {error}", configs[at].0))),
+    }
 }

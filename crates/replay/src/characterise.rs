@@ -141,7 +141,7 @@ pub fn characterise(survey: &Survey, progress: &Watch) -> Result<Report, ReplayE
                 None => (**device).clone(),
                 Some(capacity) => (**device).clone().with_capacity(*capacity),
             };
-            let flash = Flash::new(survey, config, *precondition)?;
+            let flash = Flash::new(survey, config, *precondition, progress)?;
             match survey.stripe {
                 None => {
                     let capacity = flash.member(Bytes::ZERO)?.capacity();
@@ -168,7 +168,12 @@ struct Flash {
 }
 
 impl Flash {
-    fn new(survey: &Survey, config: SsdConfig, part: Option<f64>) -> Result<Self, ReplayError> {
+    fn new(
+        survey: &Survey,
+        config: SsdConfig,
+        part: Option<f64>,
+        progress: &Watch,
+    ) -> Result<Self, ReplayError> {
         let used = match part {
             Some(part) if !(0.0..=1.0).contains(&part) => {
                 let why = format!("{part} is not a part of the capacity");
@@ -180,7 +185,7 @@ impl Flash {
                     // All that may be read of it, and of a member of a stripe more.
                     ssd.preload(Bytes::ZERO, span.min(ssd.capacity()));
                 }
-                ssd.precondition(part);
+                ssd.precondition(part, progress)?;
                 Some(ssd)
             }
             None => None,
@@ -237,7 +242,7 @@ impl Survey {
         progress: &Watch,
     ) -> Result<Report, ReplayError> {
         let total = self.points.iter().map(|point| self.count(point)).sum();
-        progress.total.store(total, Ordering::Relaxed);
+        progress.total.fetch_add(total, Ordering::Relaxed);
         let one = |point: &Point| {
             let span = self.span.unwrap_or_else(|| span(point));
             let load = self.load(point, span, capacity)?;

@@ -36,27 +36,21 @@ pub fn check(path: &Path) -> Result<(), ReplayError> {
     }
 }
 
-/// Lets `ssd` come to rest, then writes what it has become.
+/// Lets `ssd` come to rest, then writes what it has become. A worn-out device cannot write out its
+/// buffer: that is given up, as when power goes. Says how many pages that were.
 ///
 /// # Errors
-/// Where the file cannot be written, or the device cannot come to rest.
-pub fn save(ssd: &mut Ssd, config: &SsdConfig, path: &Path) -> Result<(), ReplayError> {
+/// Where the file cannot be written.
+pub fn save(ssd: &mut Ssd, config: &SsdConfig, path: &Path) -> Result<u64, ReplayError> {
     while ssd.next_event().is_some() {
         ssd.step(&mut Vec::new());
     }
-    if ssd.ftl().is_busy() {
-        let why = "the device is worn out, and its write buffer holds what it can program no more";
-        return Err(ReplayError::impossible(
-            "checkpoint",
-            why,
-            "a shorter run, or no write buffer",
-        ));
-    }
+    let given_up = ssd.give_up_buffer();
     check(path)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.partial-{}", std::process::id()));
     let written = write(ssd, config, &beside).and_then(|()| std::fs::rename(&beside, path));
-    written.map_err(|error| {
+    written.map(|()| given_up).map_err(|error| {
         // It may never have been there.
         let _ = std::fs::remove_file(&beside);
         let why = format!("cannot write {}: {error}", path.display());
@@ -224,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_programmed_no_more_cannot_be_kept() {
+    fn what_can_be_programmed_no_more_is_given_up_by_a_checkpoint() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one");
         let mut worn = config(json!({"precondition": 1.0, "checkpoint": path}));
@@ -234,9 +228,21 @@ mod tests {
             json!({"bench": {"pattern": "random-write", "size": "64KiB", "requests": 100_000}}),
         )
         .unwrap();
-        let error = run(&worn, &Watch::default()).unwrap_err().to_string();
-        assert!(error.contains("worn out, and its write buffer"), "{error}");
-        assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+        let report = run(&worn, &Watch::default()).unwrap().report;
+        let told = report.warnings.iter().find(|warning| warning.contains("checkpoint"));
+        assert!(told.is_some_and(|told| told.contains(" pages of the write buffer")), "{told:?}");
+        // What is read there is on the array, all of it, and nothing can be written.
+        let mut on = config(json!({"from_checkpoint": path}));
+        on.device = worn.device.clone();
+        for (pattern, failed) in [("random-read", 0), ("random-write", 20_000)] {
+            on.load = serde_json::from_value(
+                json!({"bench": {"pattern": pattern, "size": "64KiB", "requests": 20_000}}),
+            )
+            .unwrap();
+            let report = run(&on, &Watch::default()).unwrap().report;
+            assert_eq!(report.read.failed + report.write.failed, failed, "{pattern}");
+            assert_eq!(report.device.unmapped_reads, 0);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One run on a hard disk, from its config to its result.
 
 use crate::ReplayError;
-use crate::config::{HostConfig, LoadConfig, PacingKind};
+use crate::config::{HostConfig, LoadConfig};
 use crate::diskspecs;
 use crate::host::{Rules, drive};
 use crate::results::Recorder;
@@ -11,7 +11,7 @@ use crate::results::report::{Report, TraceProvenance};
 use crate::results::responses::Responses;
 use crate::results::series::Target;
 use crate::results::tables;
-use crate::run::{self, look_through, open, provenance};
+use crate::run::{self, Asked, Fitted, fit, open, provenance};
 use crate::source::{Repeat, Source};
 use gordon_device::Device;
 use gordon_device::disk::classic::{Classic, ClassicConfig};
@@ -20,7 +20,6 @@ use gordon_device::drive::{Drive, DriveConfig, StripeConfig};
 use gordon_units::{Ns, Watch};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 
 /// What a run on a disk comes to.
 pub type RunResult = run::RunResult<DiskReport>;
@@ -135,31 +134,41 @@ impl Target for Drive {}
 /// # Errors
 /// A disk that cannot be, a trace that cannot be read or does not fit, a stop.
 pub fn run(config: &DiskRunConfig, progress: &Watch) -> Result<RunResult, ReplayError> {
-    let described = config.device.described()?;
-    let disk = described.drive(config.scheduler, config.stripe)?;
-    let capacity = disk.capacity();
-    let made = (disk, described);
-    match &config.load {
-        LoadConfig::Bench(bench) => {
-            let load = bench.clone().resolve(capacity, config.seed)?;
-            let queues = bench.queues.unwrap_or(1) as usize;
-            let default =
-                if bench.every.is_some() { PacingKind::Arrival } else { PacingKind::Closed };
-            let rules = config.host.resolve(default, queues)?;
-            let warnings = Vec::from_iter(config.host.weightless(&rules, queues));
-            progress.total.fetch_add(bench.requests, Ordering::Relaxed);
-            replay(config, made, load, &rules, (None, warnings), progress)
-        }
-        LoadConfig::Trace(trace) => {
-            let mut found = look_through(&config.host, trace, capacity)?;
-            let queues = found.survey.queues.len();
-            let rules = config.host.resolve(found.pacing, queues)?;
-            found.warnings.extend(config.host.weightless(&rules, queues));
-            let total = found.survey.requests * u64::from(trace.repeat);
-            progress.total.fetch_add(total, Ordering::Relaxed);
-            let open = || open(&config.host, trace);
-            let load = Repeat::new(open, trace.repeat);
-            replay(config, made, load, &rules, (Some(found.trace), found.warnings), progress)
+    Ready::new(config, progress)?.run(progress)
+}
+
+/// A run that can be.
+pub struct Ready {
+    config: DiskRunConfig,
+    made: (Drive, Described),
+    fitted: Fitted,
+}
+
+impl Ready {
+    /// Looks through `config` and its trace.
+    ///
+    /// # Errors
+    /// A disk that cannot be, a trace that cannot be read or does not fit, a stop.
+    pub fn new(config: &DiskRunConfig, progress: &Watch) -> Result<Self, ReplayError> {
+        let described = config.device.described()?;
+        let disk = described.drive(config.scheduler, config.stripe)?;
+        let room = (disk.capacity(), None);
+        let fitted = fit(&config.load, &config.host, room, config.seed, progress)?;
+        Ok(Self { config: config.clone(), made: (disk, described), fitted })
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// A file that cannot be written, a stop.
+    pub fn run(self, progress: &Watch) -> Result<RunResult, ReplayError> {
+        let Self { config, made, fitted: Fitted { asked, rules, warnings } } = self;
+        match asked {
+            Asked::Bench(load) => replay(&config, made, load, &rules, (None, warnings), progress),
+            Asked::Trace(trace, found) => {
+                let load = Repeat::new(|| open(&config.host, &trace), trace.repeat);
+                replay(&config, made, load, &rules, (Some(found.trace), warnings), progress)
+            }
         }
     }
 }

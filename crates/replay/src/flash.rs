@@ -2,19 +2,18 @@
 
 use crate::ReplayError;
 use crate::checkpoint;
-use crate::config::{LoadConfig, PacingKind, RunConfig};
+use crate::config::RunConfig;
 use crate::host::{Rules, drive};
 use crate::results::Recorder;
 use crate::results::flash::{FlashReport, table_warning};
 use crate::results::log::RequestLog;
 use crate::results::report::{Report, TraceProvenance};
 use crate::results::tables::tables;
-use crate::run::{self, look_through, open, provenance};
+use crate::run::{self, Asked, Fitted, fit, open, provenance};
 use crate::source::{Repeat, Source};
 use gordon_device::ssd::Ssd;
 use gordon_device::{Device, SECTOR};
 use gordon_units::{Bytes, Watch};
-use std::sync::atomic::Ordering;
 
 /// What a run on a flash device comes to.
 pub type RunResult = run::RunResult<FlashReport>;
@@ -24,68 +23,73 @@ pub type RunResult = run::RunResult<FlashReport>;
 /// # Errors
 /// A value that cannot be, a trace that cannot be read or does not fit, a stop.
 pub fn run(config: &RunConfig, progress: &Watch) -> Result<RunResult, ReplayError> {
-    let scaled;
-    let config = match config.capacity {
-        None => config,
-        Some(capacity) => {
-            scaled = RunConfig {
-                device: config.device.clone().with_capacity(capacity),
-                capacity: None,
-                ..config.clone()
-            };
-            &scaled
+    Ready::new(config, progress)?.run(progress)
+}
+
+/// A run that can be, as far as that is known before its device is made.
+pub struct Ready {
+    config: RunConfig,
+    fitted: Fitted,
+}
+
+impl Ready {
+    /// Looks through `config` and its trace.
+    ///
+    /// # Errors
+    /// A value that cannot be, a trace that cannot be read or does not fit, a stop.
+    pub fn new(config: &RunConfig, progress: &Watch) -> Result<Self, ReplayError> {
+        let mut config = config.clone();
+        if let Some(capacity) = config.capacity.take() {
+            config.device = config.device.with_capacity(capacity);
         }
-    };
-    if let Some(fraction) = config.precondition
-        && !(0.0..=1.0).contains(&fraction)
-    {
-        let why = format!("{fraction} is not a part of the capacity");
-        return Err(ReplayError::impossible("precondition", why, "a number from 0 to 1"));
-    }
-    if let Some(path) = &config.checkpoint {
-        checkpoint::check(path)?;
-    }
-    let mut ssd = match &config.from_checkpoint {
-        None => Ssd::with_seed(&config.device, config.seed)?,
-        Some(_) if config.precondition.is_some() => {
+        if let Some(fraction) = config.precondition
+            && !(0.0..=1.0).contains(&fraction)
+        {
+            let why = format!("{fraction} is not a part of the capacity");
+            return Err(ReplayError::impossible("precondition", why, "a number from 0 to 1"));
+        }
+        if config.from_checkpoint.is_some() && config.precondition.is_some() {
             let why = "the device of a checkpoint is what it is";
             let hint = "leave it out, or precondition a new device";
             return Err(ReplayError::impossible("precondition", why, hint));
         }
-        Some(path) => checkpoint::load(&config.device, path)?,
-    };
-    let capacity = ssd.capacity();
-    match &config.load {
-        LoadConfig::Bench(bench) => {
-            let mut bench = bench.clone();
-            if let (None, Some(fraction)) = (bench.span, config.precondition.filter(|f| *f > 0.0)) {
-                bench.span = Some(part(capacity, fraction));
-            }
-            let load = bench.resolve(capacity, config.seed)?;
-            let queues = bench.queues.unwrap_or(1) as usize;
-            let default =
-                if bench.every.is_some() { PacingKind::Arrival } else { PacingKind::Closed };
-            let rules = config.host.resolve(default, queues)?;
-            let warnings = Vec::from_iter(config.host.weightless(&rules, queues));
-            progress.total.fetch_add(bench.requests, Ordering::Relaxed);
-            if config.from_checkpoint.is_none() {
-                preload(&mut ssd, [(0, load.preloaded().0)]);
-            }
-            replay(config, ssd, load, &rules, (None, warnings), progress)
+        if let Some(path) = &config.checkpoint {
+            checkpoint::check(path)?;
         }
-        LoadConfig::Trace(trace) => {
-            let mut found = look_through(&config.host, trace, capacity)?;
-            let queues = found.survey.queues.len();
-            let rules = config.host.resolve(found.pacing, queues)?;
-            found.warnings.extend(config.host.weightless(&rules, queues));
-            let total = found.survey.requests * u64::from(trace.repeat);
-            progress.total.fetch_add(total, Ordering::Relaxed);
-            if config.from_checkpoint.is_none() {
-                preload(&mut ssd, found.survey.reads.ranges());
+        // Until something is in its tables they take no memory.
+        let capacity = Ssd::with_seed(&config.device, config.seed)?.capacity();
+        let preconditioned = config.precondition.filter(|fraction| *fraction > 0.0);
+        let span = preconditioned.map(|fraction| part(capacity, fraction));
+        let RunConfig { load, host, seed, .. } = &config;
+        let fitted = fit(load, host, (capacity, span), *seed, progress)?;
+        Ok(Self { config, fitted })
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// A checkpoint that cannot be read, a file that cannot be written, a stop.
+    pub fn run(self, progress: &Watch) -> Result<RunResult, ReplayError> {
+        let Self { config, fitted: Fitted { asked, rules, warnings } } = self;
+        let mut ssd = match &config.from_checkpoint {
+            None => Ssd::with_seed(&config.device, config.seed)?,
+            Some(path) => checkpoint::load(&config.device, path)?,
+        };
+        let new = config.from_checkpoint.is_none();
+        match asked {
+            Asked::Bench(load) => {
+                if new {
+                    preload(&mut ssd, [(0, load.preloaded().0)]);
+                }
+                replay(&config, ssd, load, &rules, (None, warnings), progress)
             }
-            let open = || open(&config.host, trace);
-            let load = Repeat::new(open, trace.repeat);
-            replay(config, ssd, load, &rules, (Some(found.trace), found.warnings), progress)
+            Asked::Trace(trace, found) => {
+                if new {
+                    preload(&mut ssd, found.survey.reads.ranges());
+                }
+                let load = Repeat::new(|| open(&config.host, &trace), trace.repeat);
+                replay(&config, ssd, load, &rules, (Some(found.trace), warnings), progress)
+            }
         }
     }
 }
@@ -114,7 +118,7 @@ fn replay(
     progress: &Watch,
 ) -> Result<RunResult, ReplayError> {
     match config.precondition {
-        Some(fraction) => ssd.precondition(fraction),
+        Some(fraction) => ssd.precondition(fraction, progress)?,
         None => ssd.load(),
     }
     let log = config.requests_out.as_deref().map(RequestLog::create).transpose()?;
@@ -142,10 +146,16 @@ fn replay(
     }
     let provenance = provenance(config.seed, config, trace);
     let tables = tables(&run, &recorded, &ssd, &config.device);
+    if let Some(path) = &config.checkpoint {
+        let given_up = checkpoint::save(&mut ssd, &config.device, path)?;
+        if given_up > 0 {
+            warnings.push(format!(
+                "the worn-out device could not write out {given_up} pages of the write buffer: in the \
+                 checkpoint they are what they were on the array"
+            ));
+        }
+    }
     let report =
         Report::new(&outcome, &run, &recorded, &rules.weights, flash, warnings, provenance);
-    if let Some(path) = &config.checkpoint {
-        checkpoint::save(&mut ssd, &config.device, path)?;
-    }
     Ok(RunResult { report, tables })
 }

@@ -2,7 +2,9 @@
 //! trace before it is replayed.
 
 use crate::ReplayError;
-use crate::config::{Fit, HostConfig, PacingKind, QueueBy, TraceLoad};
+use crate::config::{Fit, HostConfig, LoadConfig, PacingKind, QueueBy, TraceLoad};
+use crate::host::Rules;
+use crate::load::Load;
 use crate::results::report::{LeftOut, Provenance, Report, TraceProvenance};
 use crate::results::tables::Tables;
 use crate::trace::{Survey, TraceSource, survey};
@@ -10,6 +12,7 @@ use gordon_trace::formats::Format;
 use gordon_units::{Bytes, Watch};
 use rayon::prelude::*;
 use serde::Serialize;
+use std::sync::atomic::Ordering;
 
 /// What a run comes to.
 #[derive(Clone, Debug)]
@@ -24,16 +27,72 @@ pub struct RunResult<D> {
 pub type Ended<D> = Result<RunResult<D>, ReplayError>;
 
 /// Runs all `configs` on all cores, one device each; results in their order, and the same for any
-/// number of threads. `progress` counts the requests of all.
-pub fn all<C: Sync, D: Send>(
+/// number of threads. All are made `ready` before any runs. `progress` counts the steps of all.
+///
+/// # Errors
+/// The first that cannot be run, by its place, and why.
+pub fn all<C: Sync, R: Send, D: Send>(
     configs: &[C],
-    run: fn(&C, &Watch) -> Ended<D>,
+    ready: fn(&C, &Watch) -> Result<R, ReplayError>,
+    run: fn(R, &Watch) -> Ended<D>,
     progress: &Watch,
-) -> Vec<Ended<D>> {
-    configs.par_iter().map(|config| run(config, progress)).collect()
+) -> Result<Vec<RunResult<D>>, (usize, ReplayError)> {
+    let ready = configs.par_iter().map(|config| ready(config, progress));
+    let ready = in_order(ready.collect())?;
+    in_order(ready.into_par_iter().map(|ready| run(ready, progress)).collect())
 }
 
-/// What was learned of a load before the run.
+fn in_order<T>(ended: Vec<Result<T, ReplayError>>) -> Result<Vec<T>, (usize, ReplayError)> {
+    let numbered = ended.into_iter().enumerate();
+    numbered.map(|(at, ended)| ended.map_err(|error| (at, error))).collect()
+}
+
+/// A load that is known to fit its device, and how it gets there.
+pub(crate) struct Fitted {
+    pub asked: Asked,
+    pub rules: Rules,
+    pub warnings: Vec<String>,
+}
+
+/// What a device is asked for.
+pub(crate) enum Asked {
+    Bench(Load),
+    Trace(TraceLoad, Found),
+}
+
+/// Looks whether a device of this capacity can be asked for `load`; `span` is what a pattern runs over
+/// where it does not say.
+pub(crate) fn fit(
+    load: &LoadConfig,
+    host: &HostConfig,
+    (capacity, span): (Bytes, Option<Bytes>),
+    seed: u64,
+    progress: &Watch,
+) -> Result<Fitted, ReplayError> {
+    let (asked, pacing, queues, requests, mut warnings) = match load {
+        LoadConfig::Bench(bench) => {
+            let mut bench = bench.clone();
+            bench.span = bench.span.or(span);
+            let pacing =
+                if bench.every.is_some() { PacingKind::Arrival } else { PacingKind::Closed };
+            let load = Asked::Bench(bench.resolve(capacity, seed)?);
+            (load, pacing, bench.queues.unwrap_or(1) as usize, bench.requests, Vec::new())
+        }
+        LoadConfig::Trace(trace) => {
+            let mut found = look_through(host, trace, capacity, progress)?;
+            let warnings = std::mem::take(&mut found.warnings);
+            let (pacing, queues) = (found.pacing, found.survey.queues.len());
+            let requests = found.survey.requests * u64::from(trace.repeat);
+            (Asked::Trace(trace.clone(), found), pacing, queues, requests, warnings)
+        }
+    };
+    let rules = host.resolve(pacing, queues)?;
+    warnings.extend(host.weightless(&rules, queues));
+    progress.total.fetch_add(requests, Ordering::Relaxed);
+    Ok(Fitted { asked, rules, warnings })
+}
+
+/// What was learned of a trace before the run.
 pub(crate) struct Found {
     pub survey: Survey,
     /// How it is paced if nothing else is said.
@@ -48,17 +107,18 @@ pub(crate) fn open(host: &HostConfig, trace: &TraceLoad) -> Result<TraceSource, 
 }
 
 /// Reads a trace once through.
-pub(crate) fn look_through(
+fn look_through(
     host: &HostConfig,
     trace: &TraceLoad,
     capacity: Bytes,
+    progress: &Watch,
 ) -> Result<Found, ReplayError> {
     if trace.repeat == 0 {
         let why = "0 times is not a run";
         return Err(ReplayError::impossible("load.trace.repeat", why, "at least 1"));
     }
     let mut source = open(host, trace)?;
-    let survey = survey(&mut source, &trace.path, capacity, host.fit == Fit::Wrap)?;
+    let survey = survey(&mut source, &trace.path, capacity, host.fit == Fit::Wrap, progress)?;
     let (format, counts, devices) = (source.format(), source.counts(), source.devices());
     let mut warnings = Vec::new();
     // MQSim's column of devices says which of its own simulated ones; here there is one.

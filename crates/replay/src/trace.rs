@@ -11,7 +11,7 @@ use crate::source::{Source, Timed};
 use gordon_device::Op;
 use gordon_trace::BlockOp;
 use gordon_trace::formats::{self, Counts, Format, Io, Options, Order, Reader};
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Ns, Watch};
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -158,18 +158,20 @@ pub struct Survey {
 /// `wrap`.
 ///
 /// # Errors
-/// Where it cannot be read, or a range does not fit.
+/// Where it cannot be read, or a range does not fit; where `watch` says to stop.
 pub fn survey(
     source: &mut impl Source,
     path: &Path,
     capacity: Bytes,
     wrap: bool,
+    watch: &Watch,
 ) -> Result<Survey, ReplayError> {
     let (mut found, mut crc) = (Survey::default(), crc32fast::Hasher::new());
     let mut batch = Vec::new();
     // The first that does not fit: its number and end.
     let mut past = None;
     loop {
+        watch.check()?;
         source.next_batch(&mut batch)?;
         if batch.is_empty() {
             break;

@@ -97,7 +97,7 @@ fn a_device_is_preconditioned_for_a_trace() {
 #[test]
 fn a_full_device_takes_three_times_its_size_in_random_writes() {
     let mut ssd = ssd(&device());
-    ssd.precondition(1.0);
+    ssd.precondition(1.0, &Watch::default()).unwrap();
     let (outcome, recorded) = overwrite(&mut ssd, 3 * 1600);
     assert_eq!((outcome.requests, outcome.failed), (4800, 0));
     assert_eq!(recorded.bytes[Op::Write as usize], 4800 * PAGE);

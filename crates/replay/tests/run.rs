@@ -6,11 +6,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
 use gordon_replay::ReplayError;
 use gordon_replay::config::RunConfig;
-use gordon_replay::flash::{RunResult, run};
+use gordon_replay::flash::{Ready, RunResult, run};
 use gordon_replay::parse::{from_json, from_toml};
 use gordon_replay::run::all;
 use gordon_trace::{BlockFlags, BlockIo, BlockOp, Columns, Kind, Machine, Manifest, TraceWriter};
-use gordon_units::{Ns, Watch};
+use gordon_units::{Bytes, Ns, Watch};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -192,8 +192,8 @@ fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
         .collect();
     let on = |threads: usize| -> Vec<String> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let results = pool.install(|| all(&configs, run, &Watch::default()));
-        results.into_iter().map(|result| bytes(&result.unwrap())).collect()
+        let results = pool.install(|| all(&configs, Ready::new, Ready::run, &Watch::default()));
+        results.unwrap().iter().map(bytes).collect()
     };
     let (one, three) = (on(1), on(3));
     assert_eq!(one, three);
@@ -201,6 +201,25 @@ fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
     assert_eq!(alone, one);
     let other = RunConfig { seed: 8, ..configs[0].clone() };
     assert_ne!(bytes(&go(&other).0), alone[0]);
+}
+
+#[test]
+fn none_runs_where_one_cannot() {
+    let good = bench("random-write", "8KiB", 3000);
+    let (mut no_pages, mut small) = (good.clone(), good.clone());
+    no_pages.device.geometry.pages_per_block = 0.into();
+    small.capacity = Some(Bytes(64 << 20));
+    small.load = from_json(
+        r#"{"bench": {"pattern": "random-write", "requests": 1, "span": "128MiB"}}"#,
+        "load",
+    )
+    .unwrap();
+    for wrong in [no_pages, small] {
+        let progress = Watch::default();
+        let configs = [good.clone(), wrong, good.clone()];
+        let (at, _) = all(&configs, Ready::new, Ready::run, &progress).unwrap_err();
+        assert_eq!((at, progress.progress().0), (1, 0), "requests were made");
+    }
 }
 
 /// A trace on disk of these requests: time in ns, op, sector, sectors, device.

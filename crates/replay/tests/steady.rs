@@ -3,11 +3,12 @@
 
 mod common;
 
+use gordon_device::ssd::Ssd;
 use gordon_replay::config::RunConfig;
 use gordon_replay::flash::run;
 use gordon_replay::parse::from_json;
 use gordon_replay::wa::theory;
-use gordon_units::Watch;
+use gordon_units::{Stopped, Watch};
 use serde_json::{Value, json};
 
 const BLOCKS: u64 = 512;
@@ -76,4 +77,18 @@ fn policies_without_a_theory_stay_where_they_start() {
         let later = (4.0 * both - first) / 3.0;
         assert!((first / later - 1.0).abs() < 0.03, "{policy}: {first}, then {later}");
     }
+}
+
+#[test]
+fn laying_out_is_watched_and_ends_where_it_is_to() {
+    let config = serde_json::from_value(device("greedy", 0.8)).unwrap();
+    let pages = (0.8 * (BLOCKS * PAGES) as f64).round() as u64;
+    let watch = Watch::default();
+    Ssd::new(&config).unwrap().precondition(1.0, &watch).unwrap();
+    assert_eq!(watch.progress(), (pages / 16, pages / 16));
+    // After the first block; a run that is stopped there has asked for nothing.
+    let watch = Watch { stop: true.into(), ..Watch::default() };
+    assert_eq!(Ssd::new(&config).unwrap().precondition(1.0, &watch), Err(Stopped));
+    let (done, total) = watch.progress();
+    assert!(done <= PAGES / 16 && total == pages / 16, "{done} of {total}");
 }

@@ -214,7 +214,7 @@ def wear(image: str, plot: str | None, json_path: str | None) -> None:
     from gordon.cli import output, terminal
     from gordon.cli.block_view import plot_wear, worn
 
-    output.check(json_path, plot)
+    output.check(json_path, plot=plot)
     report = blocks.wear(image)
     if plot is not None:
         plot_wear(plot, image, report)

@@ -261,7 +261,6 @@ def worn(console: Output, image: str, report: Json) -> None:
 
 def plot_wear(path: str, image: str, report: Json) -> None:
     """Erases by block, and how they are distributed."""
-    picture.check(path)
     from matplotlib.figure import Figure
 
     blocks = report["blocks"]

@@ -82,15 +82,12 @@ def fit(log: str, out: str | None, like: str, plot: str | None, json_path: str |
     Seek curve, revolution, zones, skews, heads, read cache, interface; and how near the disk that
     they make comes to the one probed.
     """
-    from gordon import picture
     from gordon.cli import output, terminal
     from gordon.cli.fit_view import draw, show
     from gordon.cli.progress import Progress
     from gordon.disk import fit as fits
 
-    output.check(json_path, out, plot)
-    if plot is not None:
-        picture.check(plot)
+    output.check(json_path, out, plot=plot)
     with Progress("fitting") as progress:
         fitted = fits.fit(log, like=like, progress=progress.about)
     files = {}

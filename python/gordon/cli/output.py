@@ -5,33 +5,35 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from gordon import picture
 from gordon._core import GordonError
 
 STDOUT = "-"
 
 
-def check(*paths: str | None) -> None:
-    """The one error that can be told before the work: a folder that is not there, the same path
-    twice."""
-    given = [path for path in paths if path is not None]
+def check(*files: str | None, folder: str | None = None, plot: str | None = None) -> None:
+    """What can be told of outputs before the work: a folder that is not there, the same path twice,
+    no kind of picture. `folder` is made where it is not there."""
+    if plot is not None:
+        picture.check(plot)
+    if folder is not None:
+        _check_folder(folder)
+    given = [path for path in (*files, plot, folder) if path is not None]
     for path in given:
         if given.count(path) > 1:
             raise GordonError(f"two outputs to {path}", "give each a path of its own")
-        if path == STDOUT:
+        if path in (STDOUT, folder):
             continue
-        folder = Path(path).parent
-        if not folder.is_dir():
-            raise GordonError(f"cannot write {path}: no folder {folder}", f"mkdir -p {folder}")
+        parent = Path(path).parent
+        if not parent.is_dir():
+            raise GordonError(f"cannot write {path}: no folder {parent}", f"mkdir -p {parent}")
         if Path(path).is_dir():
             raise GordonError(f"cannot write {path}: it is a folder", "name a file in it")
-        if not os.access(folder, os.W_OK):
-            raise GordonError(f"cannot write {path}: {folder} is not writable")
+        if not os.access(parent, os.W_OK):
+            raise GordonError(f"cannot write {path}: {parent} is not writable")
 
 
-def check_folder(path: str | None) -> None:
-    """The same of a folder that is made where it is not there."""
-    if path is None:
-        return
+def _check_folder(path: str) -> None:
     at = Path(path)
     while not at.exists() and at != at.parent:
         at = at.parent

@@ -52,6 +52,12 @@ class Progress:
             self._bar.update(self._task, completed=done, total=total or None)
 
 
+class Part(Progress):
+    """What is done are steps that say nothing by themselves."""
+
+    columns = ("TaskProgressColumn",)
+
+
 class Moved(Progress):
     """What is done are bytes."""
 

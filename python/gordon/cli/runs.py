@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gordon.cli import options, output, terminal
-from gordon.cli.progress import Progress
+from gordon.cli.progress import Part
 from gordon.cli.terminal import Output
 from gordon.runs import FILES
 
@@ -25,9 +25,8 @@ def run(
     device, parquet = given.pop("device"), given.pop("parquet")
     json_path, report = given.pop("json_path"), given.pop("report")
     files = [given[name] for name in FILES if name in given]
-    output.check(json_path, report, *files)
-    output.check_folder(parquet)
-    with Progress("simulating") as progress:
+    output.check(json_path, report, *files, folder=parquet)
+    with Part("simulating") as progress:
         result = simulate(asked, device, progress=progress.tick, **options.given(given))
     if parquet is not None:
         result.to_parquet(parquet)
@@ -47,7 +46,7 @@ def compare(
     json_path, report, pattern = (given.pop(name) for name in ("json_path", "report", "pattern"))
     output.check(json_path, report)
     trace, devices = (words[0], words[1:]) if pattern is None else (None, words)
-    with Progress("simulating") as progress:
+    with Part("simulating") as progress:
         result = simulate(
             trace, devices, pattern=pattern, progress=progress.tick, **options.given(given)
         )

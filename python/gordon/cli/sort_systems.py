@@ -46,14 +46,11 @@ def extrapolate(
     Without SYSTEMS, a TOML file of parts and systems, those of the JouleSort paper, the model
     beside what was measured. All but the measured columns are modelled.
     """
-    from gordon import picture
     from gordon.cli import output, sort_systems_view
     from gordon.cli.terminal import data, messages
     from gordon.sort.systems import extrapolate
 
-    output.check(json_path, plot)
-    if plot is not None:
-        picture.check(plot)
+    output.check(json_path, plot=plot)
     told = extrapolate(systems, measured=measured, home=home, set_values=set_values)
     if plot is not None:
         from gordon.sort.systems.plot import draw

@@ -137,13 +137,10 @@ def tune(
     the noise is tried again. At the end best and defaults in turn, and the gain is theirs. Ctrl-C
     keeps the best so far.
     """
-    from gordon import picture
     from gordon.cli import output, sort_tune_view, terminal
     from gordon.sort import tune as api
 
-    output.check(out, json_path, plot)
-    if plot is not None:
-        picture.check(plot)
+    output.check(out, json_path, plot=plot)
     console = terminal.messages() if output.STDOUT in (json_path, out) else terminal.data()
     if flash is not None:
         of_sorts = {

@@ -101,15 +101,12 @@ def characterise(target: str | None, json_path: str | None, plot: str | None, **
     removed. A file or device that exists is only read, unless --write. All I/O is direct, past the
     page cache; the time of writes ends with a flush. Or --preset NAME, which is simulated.
     """
-    from gordon import picture
     from gordon import storage as api
     from gordon.cli import output, terminal
     from gordon.cli.progress import Progress
     from gordon.cli.storage_view import show, warn_of_loss
 
-    output.check(json_path, plot)
-    if plot is not None:
-        picture.check(plot)
+    output.check(json_path, plot=plot)
     if target is not None and given["write"]:
         warn_of_loss(target, given["span"])
     with Progress("measuring" if given["preset"] is None else "simulating") as progress:

@@ -35,7 +35,7 @@ use config::Resolved;
 use controller::{Controller, Open};
 use gordon_ftl::{Extent, Ftl, Host, Input, Out, RequestId};
 use gordon_nand::{Buf, Endurance, FlashOp};
-use gordon_units::{BlockId, Bytes, Lpn, Ns};
+use gordon_units::{BlockId, Bytes, Lpn, Ns, Stopped, Watch};
 use link::{Event, Link};
 
 /// How long nothing is asked of a device until it works in the background.
@@ -164,9 +164,12 @@ impl Ssd {
     /// [preloaded](Device::preload), in the steady state of uniform random overwrites: see
     /// [`Ftl::precondition`].
     ///
+    /// # Errors
+    /// Where `watch` stops it: the device is then of no use.
+    ///
     /// # Panics
     /// Where `fraction` is not between 0 and 1, or the device was used before.
-    pub fn precondition(&mut self, fraction: f64) {
+    pub fn precondition(&mut self, fraction: f64, watch: &Watch) -> Result<(), Stopped> {
         assert!((0.0..=1.0).contains(&fraction), "{fraction} of the capacity");
         let exported = self.ftl.config().exported;
         // At most `exported`.
@@ -175,7 +178,7 @@ impl Ssd {
         // The bits are given back before memory of the tables is used.
         let more: Vec<_> =
             bits(&std::mem::take(&mut self.wanted)).filter(|lpn| *lpn >= first).map(Lpn).collect();
-        self.ftl.precondition(first, &more, self.seed);
+        self.ftl.precondition(first, &more, self.seed, watch)
     }
 
     /// Maps the pages to be preloaded now, rather than with the first request.
@@ -185,6 +188,11 @@ impl Ssd {
             let loaded = self.ftl.preload(bits(&wanted).map(Lpn), &mut |_, _, _| ());
             loaded.expect("before the first request there is room for all that is exported");
         }
+    }
+
+    /// Gives up what the write buffer holds, where the array is worn out: [`Ftl::give_up_buffer`].
+    pub fn give_up_buffer(&mut self) -> u64 {
+        self.ftl.give_up_buffer()
     }
 
     /// Hands out what the device has become, piece by piece: [`Ftl::checkpoint`]. False where work

@@ -1,0 +1,97 @@
+"""Where a command cannot write what it is to write, it says so before it works."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from gordon.cli import gordon
+
+from conftest import Run
+
+# What else a command must be told: its input is not there, which would be told next.
+ALSO = {
+    "trace show": ["in"],
+    "trace convert": ["in", "out.trace"],
+    "survey": ["in"],
+    "flash replay": ["in"],
+    "flash bench": ["--pattern", "mixed", "--from-checkpoint", "in"],
+    "flash compare": ["in", "in.toml", "other.toml"],
+    "flash wa": ["--rho", "1"],
+    "disk replay": ["in"],
+    "disk bench": ["--pattern", "mixed", "--preset", "in.toml"],
+    "disk compare": ["in", "in.toml", "other.toml"],
+    "disk probe": ["in"],
+    "disk fit": ["in"],
+    "cache replay": ["in", "--dram", "1MiB"],
+    "cache sweep": ["in", "--dram", "1MiB"],
+    "cache mrc": ["in"],
+    "cache tiered": ["in", "--dram", "1MiB", "--flash", "1GiB"],
+    "cache generate": ["surge", "--files", "1B"],
+    "storage characterise": ["in"],
+    "sort run": ["in", "out"],
+    "sort generate": ["-n", "5"],
+    "sort validate": ["in"],
+    "sort extrapolate": ["in"],
+    "sort rewrite": ["--export", "in"],
+    "sort tune": ["--input", "in"],
+    "block create": ["in/no.img", "--preset", "in.toml"],
+    "block stat": ["--socket", "in"],
+    "block serve": ["in"],
+    "block check": ["in"],
+    "block wear": ["in"],
+    "meter list": [],
+    "meter record": ["--", "in"],
+    "joulesort": ["--records", "5", "--dir", "in"],
+}
+# Options that name what is written. A trace is recorded into a folder that is made first of all.
+FILES = {"json_path", "report", "plot", "csv_path", "out", "summary"}
+FILES |= {"requests_out", "responses_out", "checkpoint"}
+
+
+def commands(group: click.Command, *words: str) -> Iterator[tuple[str, click.Command]]:
+    """Every command under its name, a group's default one under that of the group."""
+    if not isinstance(group, click.Group):
+        yield " ".join(words), group
+        return
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield from commands(command, *words, name)
+
+
+OUTPUTS = [
+    (name, command, option)
+    for name, command in commands(gordon)
+    for option in command.params
+    if isinstance(option, click.Option)
+    and (option.name in FILES or option.name == "parquet" or option.opts[-1] == "--output")
+    and name != "trace record"
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "command", "option"), OUTPUTS, ids=[f"{name} {o.opts[0]}" for name, _, o in OUTPUTS]
+)
+def test_it_is_told_first(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    command: click.Command,
+    option: click.Option,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    path = "file/x" if option.name == "parquet" else "no/x.svg"
+    needed = [one for one in command.params if one.required and isinstance(one, click.Option)]
+    also = list(ALSO[name])
+    for one in needed:
+        if one is not option and not {*one.opts} & {*also}:
+            also += [one.opts[-1], f"{one.name}.svg"]
+    ran = run(*name.split(), option.opts[-1], path, *also)
+    assert (ran.status, ran.out) == (1, ""), ran.err
+    assert ran.err.startswith(f"error: cannot write {path}: "), ran.err
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
