@@ -56,6 +56,8 @@ def test_bad_settings_are_one_clear_error(run: Run, setting: str, what: str, hin
         ("0 0 0 8 1\n", ("--closed-loop", "--gaps"), ("exclude each other",)),
         ("0 0 0 8 1\n", ("--requests-out", "no/r.parquet"), ("no folder no",)),
         ("0 0 0 8 1\n", ("--report", "."), ("it is a folder",)),
+        ("0 0 0 8 1\n", ("--requests-out", "-"), ("stdout", "name a file")),
+        ("0 0 0 8 1\n", ("--parquet", "-"), ("stdout", "name a file")),
         ("0 0 0 8 1\n", ("--parquet", "bad.toml"), ("bad.toml is no folder",)),
         ("0 0 0 8 1\n", ("--parquet", "bad.toml/a/b"), ("bad.toml is no folder",)),
     ],

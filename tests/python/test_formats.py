@@ -353,7 +353,7 @@ def test_skip_bad_counts(run: Run, tmp_path: Path) -> None:
     ran = run("trace", "convert", "a", "b", "--to", "mqsim", "--skip-bad", "--json", "-")
     held = json.loads(ran.out)
     assert (held["requests"], held["skipped"]) == (2, 2)
-    assert "warning: 2 malformed skipped, the first: a, line 2: time" in ran.err
+    assert "warning: a: 2 malformed skipped, the first: a, line 2: time" in ran.err
     assert (tmp_path / "b").read_text() == "0 0 8 8 1\n4 0 16 8 0\n"
 
 
@@ -380,3 +380,10 @@ def test_a_trace_larger_than_memory() -> None:
         told = process.stderr.read().decode()
     assert process.returncode == 0, told
     assert told.endswith("13500000 requests from mqsim to msr: -\n")
+
+
+def test_what_a_conversion_loses_is_said_of_the_file(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "b").write_text("8,0 1 1 0.000000000 4162 D R 0 + 8 [fio]\n")
+    ran = run("trace", "convert", "b", "c", "--to", "mqsim")
+    assert ran.err.startswith("warning: b: the numbers of the processes are lost"), ran.err
+    assert ran.err.count("warning:") == 1

@@ -77,7 +77,7 @@ def generate(workload: str, output: str, json_path: str | None, **given: Any) ->
     from gordon.cli.progress import Progress
     from gordon.human import duration, short
 
-    outputs.check(output, json_path)
+    outputs.check(json_path, files=[output])
     with Progress("generating") as progress:
         made = web.generate(workload, output, progress=progress.tick, **options.given(given))
     if json_path is not None:

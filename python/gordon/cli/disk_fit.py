@@ -56,7 +56,7 @@ def probe(target: str | None, log: str, **given: Any) -> None:
         raise click.UsageError("which disk? TARGET, or a simulated one: --preset or --diskspecs")
     if target is not None and (given["lateness"] is not None or given["set_values"]):
         raise click.UsageError("--lateness and --set are of simulated disks")
-    output.check(log)
+    output.check(files=[log])
     if target is not None and given["write"]:
         warn_of_loss(target, None)
     with Progress("probing") as progress:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,14 +12,22 @@ from gordon._core import GordonError
 STDOUT = "-"
 
 
-def check(*files: str | None, folder: str | None = None, plot: str | None = None) -> None:
+def check(
+    *texts: str | None,
+    files: Iterable[str | None] = (),
+    folder: str | None = None,
+    plot: str | None = None,
+) -> None:
     """What can be told of outputs before the work: a folder that is not there, the same path twice,
-    no kind of picture. `folder` is made where it is not there."""
+    no kind of picture. `files` are no texts for stdout; `folder` is made where it is not there."""
+    files = list(files)
+    if STDOUT in (*files, folder):
+        raise GordonError("cannot write to stdout what is no text", "name a file, or ./-")
     if plot is not None:
         picture.check(plot)
     if folder is not None:
         _check_folder(folder)
-    given = [path for path in (*files, plot, folder) if path is not None]
+    given = [path for path in (*texts, *files, plot, folder) if path is not None]
     for path in given:
         if given.count(path) > 1:
             raise GordonError(f"two outputs to {path}", "give each a path of its own")

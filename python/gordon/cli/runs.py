@@ -25,7 +25,7 @@ def run(
     device, parquet = given.pop("device"), given.pop("parquet")
     json_path, report = given.pop("json_path"), given.pop("report")
     files = [given[name] for name in FILES if name in given]
-    output.check(json_path, report, *files, folder=parquet)
+    output.check(json_path, report, files=files, folder=parquet)
     with Part("simulating") as progress:
         result = simulate(asked, device, progress=progress.tick, **options.given(given))
     if parquet is not None:

@@ -156,7 +156,7 @@ def convert(
     )
     done: dict[str, Any] = json.loads(text)
     for warning in done["warnings"]:
-        say(warning, kind="warning")
+        say(f"{source}: {warning}", kind="warning")
     if json_path is not None:
         output.write({json_path: text + "\n"})
     written = done["requests"] - done["not_written"]

@@ -135,6 +135,7 @@ struct Tally {
     not_written: u64,
     latencies: bool,
     gaps: bool,
+    processes: bool,
 }
 
 impl Tally {
@@ -146,6 +147,7 @@ impl Tally {
         of.bytes += io.len.0;
         self.latencies |= io.latency.is_some();
         self.gaps |= io.gap.is_some();
+        self.processes |= io.pid.is_some();
     }
 
     fn conversion(
@@ -177,6 +179,9 @@ impl Tally {
         }
         if self.latencies && !to.has_latency() {
             warnings.push(format!("the measured latencies are lost: {to} has none"));
+        }
+        if self.processes || matches!(from, Format::Blkparse | Format::Blktrace) {
+            warnings.push("the numbers of the processes are lost: a conversion keeps none".into());
         }
         let of = |op: BlockOp| self.ops[op as usize];
         Conversion {
