@@ -1,7 +1,7 @@
 //! The catalogue's flash arrays: can each be made, does each number have an address, and do the
 //! numbers fit together?
 
-use gordon_device::ssd::SsdConfig;
+use gordon_device::ssd::{SsdConfig, SsdError};
 use gordon_units::Bytes;
 use std::path::Path;
 use toml::{Table, Value};
@@ -69,6 +69,24 @@ fn every_preset_can_be_made_and_written_out() {
             config.capacity.0 as f64 / raw.0 as f64
         };
         assert!(part(&small) <= part(&config) && part(&small) > part(&config) * 0.95, "{name}");
+    }
+}
+
+#[test]
+fn a_device_too_small_is_told_the_least_it_can_be() {
+    for (name, preset) in presets() {
+        let config: SsdConfig = toml::from_str(&preset.to_string()).expect(&name);
+        let least = match config.resized(Bytes(512)).map(|_| ()) {
+            // One block a plane is enough.
+            Ok(()) => continue,
+            Err(SsdError::Small { least, .. }) => least,
+            Err(other) => panic!("{name}: {other}"),
+        };
+        let blocks = *config.resized(least).expect(&name).geometry.blocks_per_plane;
+        assert!(blocks > 1, "{name}");
+        // A block a plane less does not do.
+        let less = Bytes(least.0 / u64::from(blocks) * u64::from(blocks - 1) / 512 * 512);
+        assert!(matches!(config.resized(less), Err(SsdError::Small { .. })), "{name}: {less}");
     }
 }
 

@@ -139,7 +139,7 @@ pub fn characterise(survey: &Survey, progress: &Watch) -> Result<Report, ReplayE
         Storage::Flash { device, capacity, precondition } => {
             let config = match capacity {
                 None => (**device).clone(),
-                Some(capacity) => (**device).clone().with_capacity(*capacity),
+                Some(capacity) => device.resized(*capacity)?,
             };
             let flash = Flash::new(survey, config, *precondition, progress)?;
             match survey.stripe {

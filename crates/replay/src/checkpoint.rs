@@ -9,8 +9,9 @@
 use crate::ReplayError;
 use gordon_device::Device;
 use gordon_device::ssd::{Ssd, SsdConfig};
+use gordon_units::{Stopped, Watch};
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
 
 const MAGIC: &[u8; 8] = b"GORDONCK";
@@ -40,8 +41,13 @@ pub fn check(path: &Path) -> Result<(), ReplayError> {
 /// buffer: that is given up, as when power goes. Says how many pages that were.
 ///
 /// # Errors
-/// Where the file cannot be written.
-pub fn save(ssd: &mut Ssd, config: &SsdConfig, path: &Path) -> Result<u64, ReplayError> {
+/// Where the file cannot be written, a stop.
+pub fn save(
+    ssd: &mut Ssd,
+    config: &SsdConfig,
+    path: &Path,
+    progress: &Watch,
+) -> Result<u64, ReplayError> {
     while ssd.next_event().is_some() {
         ssd.step(&mut Vec::new());
     }
@@ -49,23 +55,27 @@ pub fn save(ssd: &mut Ssd, config: &SsdConfig, path: &Path) -> Result<u64, Repla
     check(path)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.partial-{}", std::process::id()));
-    let written = write(ssd, config, &beside).and_then(|()| std::fs::rename(&beside, path));
+    let written = write(ssd, config, &beside, progress);
+    let written = written.and_then(|()| std::fs::rename(&beside, path));
     written.map(|()| given_up).map_err(|error| {
         // It may never have been there.
         let _ = std::fs::remove_file(&beside);
+        if progress.stopped() {
+            return Stopped.into();
+        }
         let why = format!("cannot write {}: {error}", path.display());
         ReplayError::impossible("checkpoint", why, "a folder that exists, with room")
     })
 }
 
-fn write(ssd: &mut Ssd, config: &SsdConfig, path: &Path) -> std::io::Result<()> {
+fn write(ssd: &mut Ssd, config: &SsdConfig, path: &Path, progress: &Watch) -> std::io::Result<()> {
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
     let mut crc = crc32fast::Hasher::new();
     let mut failed = None;
     let mut out = |bytes: &[u8]| {
-        crc.update(bytes);
         if failed.is_none() {
-            failed = file.write_all(bytes).err();
+            crc.update(bytes);
+            failed = progress.check().map_err(stopped).and_then(|()| file.write_all(bytes)).err();
         }
     };
     let text = text(config);
@@ -84,20 +94,43 @@ fn write(ssd: &mut Ssd, config: &SsdConfig, path: &Path) -> std::io::Result<()> 
     file.into_inner()?.sync_all()
 }
 
+const AGAIN: &str = "make the checkpoint again";
+
+fn wrong(path: &Path, why: &str, hint: &str) -> ReplayError {
+    ReplayError::impossible("from_checkpoint", format!("{}: {why}", path.display()), hint)
+}
+
+fn unread(path: &Path, error: &std::io::Error) -> ReplayError {
+    wrong(path, &format!("cannot be read: {error}"), AGAIN)
+}
+
 /// The device of a checkpoint.
 ///
 /// # Errors
-/// Where the file cannot be read, is damaged, or is of a device with other parameters.
-pub fn load(config: &SsdConfig, path: &Path) -> Result<Ssd, ReplayError> {
-    let wrong = |why: String, hint: &str| {
-        let why = format!("{}: {why}", path.display());
-        ReplayError::impossible("from_checkpoint", why, hint)
+/// Where the file cannot be read, is damaged, or is of a device with other parameters; a stop.
+pub fn load(config: &SsdConfig, path: &Path, progress: &Watch) -> Result<Ssd, ReplayError> {
+    let (seed, mut file) = head(config, path)?;
+    let whole = checksum(path, progress);
+    progress.check()?;
+    if !whole.map_err(|error| unread(path, &error))? {
+        return Err(wrong(path, "damaged: its checksum is wrong", AGAIN));
+    }
+    let mut fill = |bytes: &mut [u8]| !progress.stopped() && file.read_exact(bytes).is_ok();
+    let ssd = Ssd::restore(config, seed, &mut fill);
+    progress.check()?;
+    Ok(ssd?)
+}
+
+/// What the start of a checkpoint tells of it: the seed of its device, and the file from where its
+/// state begins.
+///
+/// # Errors
+/// Where the file cannot be read, is no checkpoint, or is of a device with other parameters.
+pub fn head(config: &SsdConfig, path: &Path) -> Result<(u64, impl Read), ReplayError> {
+    let read = |error: std::io::Error| match error.kind() {
+        ErrorKind::UnexpectedEof => wrong(path, "not a checkpoint, or cut", AGAIN),
+        _ => unread(path, &error),
     };
-    let again = "make the checkpoint again";
-    let read = |error: std::io::Error| wrong(format!("cannot be read: {error}"), again);
-    checksum(path).map_err(read)?.then_some(()).ok_or_else(|| {
-        wrong("not a checkpoint, or damaged: its checksum is wrong".into(), again)
-    })?;
     let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(read)?);
     let (mut magic, mut version, mut seed, mut len) = ([0; 8], [0; 4], [0; 8], [0; 8]);
     file.read_exact(&mut magic).map_err(read)?;
@@ -105,25 +138,29 @@ pub fn load(config: &SsdConfig, path: &Path) -> Result<Ssd, ReplayError> {
     file.read_exact(&mut seed).map_err(read)?;
     file.read_exact(&mut len).map_err(read)?;
     if magic != *MAGIC || u32::from_le_bytes(version) != VERSION {
-        return Err(wrong(format!("not a checkpoint of version {VERSION}"), again));
+        return Err(wrong(path, &format!("not a checkpoint of version {VERSION}"), AGAIN));
     }
-    let mut stored = Vec::new();
-    (&mut file).take(u64::from_le_bytes(len)).read_to_end(&mut stored).map_err(read)?;
-    if stored != text(config).as_bytes() {
-        let why = "it is of a device with other parameters".into();
-        return Err(wrong(why, "the --preset, --set and capacity it was made with"));
+    let (mut stored, text) = (Vec::new(), text(config));
+    (&mut file).take(text.len() as u64).read_to_end(&mut stored).map_err(read)?;
+    if u64::from_le_bytes(len) != text.len() as u64 || stored != text.as_bytes() {
+        let hint = "the --preset, --set and capacity it was made with";
+        return Err(wrong(path, "it is of a device with other parameters", hint));
     }
-    let mut fill = |bytes: &mut [u8]| file.read_exact(bytes).is_ok();
-    Ok(Ssd::restore(config, u64::from_le_bytes(seed), &mut fill)?)
+    Ok((u64::from_le_bytes(seed), file))
+}
+
+fn stopped(_: Stopped) -> std::io::Error {
+    ErrorKind::Interrupted.into()
 }
 
 /// Whether the last four bytes are the CRC-32 of all before them.
-fn checksum(path: &Path) -> std::io::Result<bool> {
+fn checksum(path: &Path, progress: &Watch) -> std::io::Result<bool> {
     let file = File::open(path)?;
     let Some(content) = file.metadata()?.len().checked_sub(4) else { return Ok(false) };
     let mut file = BufReader::with_capacity(1 << 20, file);
     let (mut crc, mut left, mut buffer) = (crc32fast::Hasher::new(), content, vec![0; 1 << 20]);
     while left > 0 {
+        progress.check().map_err(stopped)?;
         let part = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
         file.read_exact(&mut buffer[..part])?;
         crc.update(&buffer[..part]);
@@ -140,10 +177,12 @@ fn text(config: &SsdConfig) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::ReplayError;
     use crate::config::RunConfig;
     use crate::flash::run;
     use gordon_units::Watch;
     use serde_json::json;
+    use std::sync::atomic::Ordering::Relaxed;
 
     fn config(more: serde_json::Value) -> RunConfig {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/gordon/parts/flash/");
@@ -246,6 +285,24 @@ mod tests {
     }
 
     #[test]
+    fn a_stop_is_heard_and_leaves_the_file_that_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("one");
+        let (made, stopped) = (config(json!({"checkpoint": path})), Watch::default());
+        run(&made, &Watch::default()).unwrap();
+        let kept = std::fs::read(&path).unwrap();
+        stopped.stop.store(true, Relaxed);
+        let device = made.device.clone().with_capacity(made.capacity.unwrap());
+        let mut ssd = super::load(&device, &path, &Watch::default()).unwrap();
+        let loaded = super::load(&device, &path, &stopped).unwrap_err();
+        let saved = super::save(&mut ssd, &device, &path, &stopped).unwrap_err();
+        let both = (loaded, saved);
+        assert!(matches!(both, (ReplayError::Interrupted, ReplayError::Interrupted)), "{both:?}");
+        assert!(std::fs::read(&path).unwrap() == kept);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
     fn what_is_no_checkpoint_of_the_device_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one");
@@ -266,7 +323,10 @@ mod tests {
         std::fs::write(&path, &bytes).unwrap();
         assert!(from(json!({})).contains("checksum is wrong"));
         std::fs::write(&path, b"x").unwrap();
-        assert!(from(json!({})).contains("checksum is wrong"));
+        assert!(from(json!({})).contains("not a checkpoint, or cut"));
+        // Before the trace is looked at.
+        let trace = json!({"trace": {"path": folder.path().join("none")}});
+        assert!(from(json!({"load": trace})).contains("not a checkpoint, or cut"));
         std::fs::remove_file(&path).unwrap();
         assert!(from(json!({})).contains("cannot be read"));
     }

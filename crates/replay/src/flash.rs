@@ -40,7 +40,7 @@ impl Ready {
     pub fn new(config: &RunConfig, progress: &Watch) -> Result<Self, ReplayError> {
         let mut config = config.clone();
         if let Some(capacity) = config.capacity.take() {
-            config.device = config.device.with_capacity(capacity);
+            config.device = config.device.resized(capacity)?;
         }
         if let Some(fraction) = config.precondition
             && !(0.0..=1.0).contains(&fraction)
@@ -55,6 +55,9 @@ impl Ready {
         }
         if let Some(path) = &config.checkpoint {
             checkpoint::check(path)?;
+        }
+        if let Some(path) = &config.from_checkpoint {
+            checkpoint::head(&config.device, path)?;
         }
         // Until something is in its tables they take no memory.
         let capacity = Ssd::with_seed(&config.device, config.seed)?.capacity();
@@ -73,7 +76,7 @@ impl Ready {
         let Self { config, fitted: Fitted { asked, rules, warnings } } = self;
         let mut ssd = match &config.from_checkpoint {
             None => Ssd::with_seed(&config.device, config.seed)?,
-            Some(path) => checkpoint::load(&config.device, path)?,
+            Some(path) => checkpoint::load(&config.device, path, progress)?,
         };
         let new = config.from_checkpoint.is_none();
         match asked {
@@ -147,7 +150,7 @@ fn replay(
     let provenance = provenance(config.seed, config, trace);
     let tables = tables(&run, &recorded, &ssd, &config.device);
     if let Some(path) = &config.checkpoint {
-        let given_up = checkpoint::save(&mut ssd, &config.device, path)?;
+        let given_up = checkpoint::save(&mut ssd, &config.device, path, progress)?;
         if given_up > 0 {
             warnings.push(format!(
                 "the worn-out device could not write out {given_up} pages of the write buffer: in the \

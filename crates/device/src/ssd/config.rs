@@ -246,6 +246,17 @@ pub enum SsdError {
         /// The most that can be exported.
         most: Bytes,
     },
+    /// A capacity smaller than such a device can have.
+    #[error(
+        "capacity: {capacity} leave such a device no room beside its write points and free blocks; \
+         give at least {least}, or a smaller ftl.write_points"
+    )]
+    Small {
+        /// Bytes to be exported.
+        capacity: Bytes,
+        /// The least there can be.
+        least: Bytes,
+    },
     /// The capacity is not a positive multiple of the sector.
     #[error("capacity: {0} is not a positive multiple of {SECTOR}; round it")]
     Capacity(Bytes),
@@ -375,6 +386,38 @@ impl SsdConfig {
         *blocks = u32::try_from(scaled).unwrap_or(u32::MAX).max(1).into();
         self.capacity = capacity.into();
         self
+    }
+
+    /// [`Self::with_capacity`], of a device that can exist.
+    ///
+    /// # Errors
+    /// What is wrong with it; where it is only too small, the least that it can have.
+    pub fn resized(&self, capacity: Bytes) -> Result<Self, SsdError> {
+        let resized = self.clone().with_capacity(capacity);
+        match resized.validate() {
+            Ok(()) => Ok(resized),
+            Err(SsdError::Room { .. }) => Err(SsdError::Small { capacity, least: self.least() }),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// The least capacity, in steps of a block a plane: what write points and free blocks take does
+    /// not shrink with the device.
+    fn least(&self) -> Bytes {
+        let blocks = *self.geometry.blocks_per_plane;
+        let part = |n: u32| {
+            let bytes = u128::from(self.capacity.0) * u128::from(n) / u128::from(blocks.max(1));
+            Bytes(u64::try_from(bytes).unwrap_or(u64::MAX) / SECTOR.0 * SECTOR.0)
+        };
+        let (mut small, mut enough) = (0, blocks);
+        while enough - small > 1 {
+            let middle = small.midpoint(enough);
+            match self.clone().with_capacity(part(middle)).validate() {
+                Ok(()) => enough = middle,
+                Err(_) => small = middle,
+            }
+        }
+        part(enough)
     }
 
     /// The array, the knobs of its layer and its timing, for whoever drives these parts alone.
