@@ -85,7 +85,9 @@ fn a_device_too_small_is_told_the_least_it_can_be() {
         let blocks = *config.resized(least).expect(&name).geometry.blocks_per_plane;
         assert!(blocks > 1, "{name}");
         // A block a plane less does not do.
-        let less = Bytes(least.0 / u64::from(blocks) * u64::from(blocks - 1) / 512 * 512);
+        let whole = u128::from(*config.geometry.blocks_per_plane);
+        let less = u128::from(config.capacity.0) * u128::from(blocks - 1) / whole / 512 * 512;
+        let less = Bytes(u64::try_from(less).expect("less than the device"));
         assert!(matches!(config.resized(less), Err(SsdError::Small { .. })), "{name}: {less}");
     }
 }

@@ -409,15 +409,15 @@ impl SsdConfig {
             let bytes = u128::from(self.capacity.0) * u128::from(n) / u128::from(blocks.max(1));
             Bytes(u64::try_from(bytes).unwrap_or(u64::MAX) / SECTOR.0 * SECTOR.0)
         };
+        let can_be = |capacity| self.clone().with_capacity(capacity).validate().is_ok();
         let (mut small, mut enough) = (0, blocks);
         while enough - small > 1 {
             let middle = small.midpoint(enough);
-            match self.clone().with_capacity(part(middle)).validate() {
-                Ok(()) => enough = middle,
-                Err(_) => small = middle,
-            }
+            *if can_be(part(middle)) { &mut enough } else { &mut small } = middle;
         }
-        part(enough)
+        // Easier to read, of as many blocks.
+        let round = Bytes(part(enough).0 >> 20 << 20);
+        if can_be(round) { round } else { part(enough) }
     }
 
     /// The array, the knobs of its layer and its timing, for whoever drives these parts alone.
