@@ -317,6 +317,16 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert [meter["how"] for meter in told["meters"]] == ["measured"]
 
 
+def test_a_run_that_no_meter_saw_is_no_measurement(tmp_path: Path) -> None:
+    silent = ("--meter", "command:sleep 100", "--json", "r.json", "--")
+    ran = record(tmp_path, *silent, "sleep", "0.2")
+    assert ran.status == 1
+    assert "error: nothing was measured" in ran.err
+    told = json.loads((tmp_path / "r.json").read_text())
+    assert (told["exit_status"], told["meters"][0]["energy_j"]) == (0, None)
+    assert record(tmp_path, *silent, "sh", "-c", "exit 3").status == 3
+
+
 def test_a_log_is_a_meter(tmp_path: Path) -> None:
     wall = "command:while :; do echo 40; sleep 0.02; done"
     logged = ("--meter", wall, "-o", "log.csv", "--", "sleep", "0.5")

@@ -244,6 +244,18 @@ def test_limit_of_open_files(place: Place) -> None:
     place.is_whole()
 
 
+def test_limit_of_threads(place: Place) -> None:
+    """Each has a stack of 2 MiB."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+    told = failing(place.input, place.output, "--threads", 1000, "--memory", "40MB", before=limit)
+    assert "threads: the system gives no more" in told, told
+    assert "try: fewer (--threads)" in told, told
+    place.is_whole()
+
+
 def stopped_in(process: subprocess.Popen[Any], phase: Callable[[], bool]) -> bool:
     """Waits for a moment of a sort; whether it came before the end."""
     while process.poll() is None:

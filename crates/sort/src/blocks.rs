@@ -1,6 +1,7 @@
 //! Long work on whole blocks of records, which threads take in turn.
 
 use crate::memory::Buffer;
+use crate::work::start;
 use crate::{SortError, Watch};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -46,7 +47,8 @@ where
     let threads = usize::try_from(blocks).unwrap_or(usize::MAX).min(cores + WAITING);
     thread::scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(go_on);
+            // This one is enough.
+            let _ = start(scope, go_on);
         }
         go_on();
     });

@@ -8,7 +8,7 @@ use crate::incore::{Batch, Keyed, Keys, MOST_CHUNKS, Scratch};
 use crate::output::Output;
 use crate::shape::Shape;
 use crate::stream::{Chunk, Stream};
-use crate::work::{Failed, Work};
+use crate::work::{Failed, Work, start};
 use gordon_pages::LARGE;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,7 +52,7 @@ impl<'r> Loaded<'r> {
         thread::scope(|scope| {
             for _ in 0..work.threads {
                 let receiver = receiver.clone();
-                scope.spawn(|| scatter(receiver));
+                failed.note(start(scope, || scatter(receiver)));
             }
             drop(receiver);
             let (mut bytes, mut number) = (0, 0);

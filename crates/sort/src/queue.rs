@@ -8,6 +8,7 @@ use crate::SortError;
 use crate::file::File;
 use crate::memory::Buffer;
 use crate::uring::Uring;
+use crate::work::start;
 pub use gordon_ring::Op;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -117,7 +118,7 @@ impl Queue {
         let uring = if io == Io::Threads { None } else { Some(Uring::new(depth)) };
         match uring {
             Some(Ok(uring)) => {
-                scope.spawn(|| uring.serve(self));
+                start(scope, || uring.serve(self))?;
                 Ok(Io::Uring)
             }
             Some(Err(error)) if io == Io::Uring => {
@@ -126,7 +127,7 @@ impl Queue {
             }
             _ => {
                 for _ in 0..depth {
-                    scope.spawn(|| self.serve());
+                    start(scope, || self.serve())?;
                 }
                 Ok(Io::Threads)
             }

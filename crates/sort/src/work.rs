@@ -15,7 +15,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, Scope};
 
 /// Bytes looked at in each place of a file whose keys are sampled.
 const SAMPLE: u64 = 2 * PAGE as u64;
@@ -222,11 +222,23 @@ impl<S: Shape> Work<'_, S> {
         let failed = Failed::default();
         thread::scope(|scope| {
             for _ in 0..self.threads {
-                scope.spawn(|| failed.note(work(&failed)));
+                failed.note(start(scope, || failed.note(work(&failed))));
             }
         });
         failed.result()
     }
+}
+
+/// A thread of `scope`, if the system gives one.
+pub fn start<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() + Send + 'scope,
+) -> Result<(), SortError> {
+    let started = thread::Builder::new().spawn_scoped(scope, work);
+    started.map(drop).map_err(|error| {
+        let why = format!("the system gives no more: {error}");
+        SortError::impossible("threads", why, "fewer (--threads), or a higher limit (ulimit -u)")
+    })
 }
 
 /// The first error of several threads.

@@ -157,9 +157,10 @@ def watch(meters: tuple[str, ...], interval_s: float, count: int | None, root: P
 def record(command: tuple[str, ...], out: str | None, json_path: str | None, **given: Any) -> None:
     """Run a command beside meters: its energy, its mean power, what of it is above idle.
 
-    The exit status is the command's. With `--json -` its output goes to stderr.
+    The exit status is the command's, or 1 where no meter gave a sample of a run. With `--json -`
+    the command's output goes to stderr.
     """
-    from gordon import energy
+    from gordon import GordonError, energy
     from gordon.cli import output, say, terminal
     from gordon.cli.meter_view import show_record, warn_of
 
@@ -183,4 +184,10 @@ def record(command: tuple[str, ...], out: str | None, json_path: str | None, **g
     warn_of(done.json["meters"])
     for warning in done.json["warnings"]:
         say(warning, kind="warning")
+    runs = [run for meter in done.json["meters"] for run in meter["runs"]]
+    if done.exit_status == 0 and all(run["energy_j"] is None for run in runs):
+        raise GordonError(
+            "nothing was measured: no meter gave a sample of a run",
+            "gordon meter watch, which shows what it tells; a longer run, or a shorter --interval",
+        )
     sys.exit(done.exit_status)
