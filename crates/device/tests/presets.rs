@@ -74,6 +74,7 @@ fn every_preset_can_be_made_and_written_out() {
 
 #[test]
 fn a_device_too_small_is_told_the_least_it_can_be() {
+    let (mut told, mut beyond) = (0, 0);
     for (name, preset) in presets() {
         let config: SsdConfig = toml::from_str(&preset.to_string()).expect(&name);
         let least = match config.resized(Bytes(512)).map(|_| ()) {
@@ -89,7 +90,20 @@ fn a_device_too_small_is_told_the_least_it_can_be() {
         let less = u128::from(config.capacity.0) * u128::from(blocks - 1) / whole / 512 * 512;
         let less = Bytes(u64::try_from(less).expect("less than the device"));
         assert!(matches!(config.resized(less), Err(SsdError::Small { .. })), "{name}: {less}");
+        // With more write points than it has blocks, a larger one is told.
+        let mut many = config.clone();
+        many.ftl.write_points = Some(config.layout().expect(&name).blocks().into());
+        match many.resized(Bytes(512)) {
+            Err(SsdError::Small { least, .. }) => {
+                told += 1;
+                assert!(least > *config.capacity && many.resized(least).is_ok(), "{name}: {least}");
+            }
+            // One so large cannot be numbered.
+            Err(SsdError::Room { .. }) => beyond += 1,
+            other => panic!("{name}: {other:?}"),
+        }
     }
+    assert!(told > 0 && beyond > 0, "{told}, {beyond}");
 }
 
 #[test]

@@ -396,14 +396,16 @@ impl SsdConfig {
         let resized = self.clone().with_capacity(capacity);
         match resized.validate() {
             Ok(()) => Ok(resized),
-            Err(SsdError::Room { .. }) => Err(SsdError::Small { capacity, least: self.least() }),
+            Err(room @ SsdError::Room { .. }) => {
+                Err(self.least().map_or(room, |least| SsdError::Small { capacity, least }))
+            }
             Err(other) => Err(other),
         }
     }
 
     /// The least capacity, in steps of a block a plane: what write points and free blocks take does
     /// not shrink with the device.
-    fn least(&self) -> Bytes {
+    fn least(&self) -> Option<Bytes> {
         let blocks = *self.geometry.blocks_per_plane;
         let part = |n: u32| {
             let bytes = u128::from(self.capacity.0) * u128::from(n) / u128::from(blocks.max(1));
@@ -411,13 +413,17 @@ impl SsdConfig {
         };
         let can_be = |capacity| self.clone().with_capacity(capacity).validate().is_ok();
         let (mut small, mut enough) = (0, blocks);
+        // There may be more of the layer's own blocks than there are.
+        while !can_be(part(enough)) {
+            (small, enough) = (enough, enough.checked_mul(2)?);
+        }
         while enough - small > 1 {
             let middle = small.midpoint(enough);
             *if can_be(part(middle)) { &mut enough } else { &mut small } = middle;
         }
         // Easier to read, of as many blocks.
         let round = Bytes(part(enough).0 >> 20 << 20);
-        if can_be(round) { round } else { part(enough) }
+        Some(if can_be(round) { round } else { part(enough) })
     }
 
     /// The array, the knobs of its layer and its timing, for whoever drives these parts alone.
