@@ -41,7 +41,7 @@ impl fmt::Display for Inconsistency {
 
 impl core::error::Error for Inconsistency {}
 
-impl<O: Out> Ftl<O> {
+impl<O: Out, const G: bool> Ftl<O, G> {
     /// Holds the map against the pages written, the valid counts and the states of the blocks.
     /// That no two logical pages share a physical one follows: each was written with one.
     pub fn check(&self) -> Result<(), Inconsistency> {

@@ -67,7 +67,7 @@ impl Input<'_> {
     }
 }
 
-impl<O: Out> Ftl<O> {
+impl<O: Out, const G: bool> Ftl<O, G> {
     /// Gives up what the write buffer of a worn-out array holds, which can be programmed no more: these
     /// pages are what they were on the array. Says how many they are.
     pub fn give_up_buffer(&mut self) -> u64 {
@@ -187,7 +187,7 @@ impl<O: Out> Ftl<O> {
             return wrong("too few good blocks, and not worn out");
         }
         let mut fill = |bytes: &mut [u8]| input.fill(bytes).is_ok();
-        if !ftl.map.restore(config.exported, &mut fill) {
+        if !ftl.map.restore(&mut fill) {
             return Err(CheckpointError::Short);
         }
         ftl.stats.preloaded = states.iter().map(|&(_, valid, ..)| u64::from(valid)).sum();

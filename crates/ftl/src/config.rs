@@ -70,6 +70,10 @@ pub struct Config {
     /// memory, and costs collection time. Summaries need all bits: of no account where the layer is
     /// `durable`, or the driver keeps contents.
     pub coarse: u32,
+    /// How many of the low bits of a slot are not kept with the logical page that it holds, which the rest
+    /// of what is known of both then has to tell: each look at the map is a search, and it takes the less
+    /// memory. Of no account where `coarse` is of none, or the layer is not made for it.
+    pub grouped: u32,
 }
 
 /// The most blocks that [`Victim::DChoices`] looks at: the best of so many is nearly the best of all.
@@ -164,6 +168,7 @@ impl Config {
             seed: 0,
             contents: true,
             coarse: 0,
+            grouped: 0,
         }
     }
 
@@ -174,7 +179,12 @@ impl Config {
 
     /// The bits that are really left out.
     pub(crate) fn left_out(&self) -> u32 {
-        if self.contents || self.durable { 0 } else { self.coarse.min(31) }
+        if self.contents || self.durable { 0 } else { self.coarse.min(16) }
+    }
+
+    /// The same of slots. With all bits of a page no two would be in one group.
+    pub(crate) fn left_out_of_slots(&self) -> u32 {
+        if self.left_out() == 0 { 0 } else { self.grouped.min(16) }
     }
 
     /// Write points of either kind.

@@ -16,7 +16,7 @@ use gordon_nand::{Buf, FlashOp};
 /// How many waiting units are tried for an idle write point: the first may only go to a busy one.
 const LOOK_AHEAD: usize = 16;
 
-impl<O: Out> Ftl<O> {
+impl<O: Out, const G: bool> Ftl<O, G> {
     /// Issues programs while there is a write point for one; true if any was issued.
     #[inline(always)]
     pub(crate) fn dispatch(&mut self) -> bool {

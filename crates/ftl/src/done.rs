@@ -7,7 +7,7 @@ use crate::units::{Kind, List, NONE, Queue, State, Unit, Waiting};
 use gordon_nand::{Buf, FlashOp};
 use gordon_units::{BlockId, Lpn, Ppn};
 
-impl<O: Out> Ftl<O> {
+impl<O: Out, const G: bool> Ftl<O, G> {
     #[inline(always)]
     pub(crate) fn done(&mut self, op: FlashOp) {
         match op {
@@ -155,7 +155,7 @@ impl<O: Out> Ftl<O> {
                 (unit.home, unit.next, unit.taking) = (psn, NONE, Queue::EMPTY);
                 unit.copies = None;
             }
-            self.map.fill(psn);
+            self.map.fill(psn, lpn);
             self.blocks.add_valid(block, 1);
             if home != NONE {
                 self.invalidate(home);

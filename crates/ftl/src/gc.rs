@@ -33,6 +33,7 @@ use crate::blocks::Blocks;
 use crate::config::{Config, Victim};
 use crate::io::Out;
 use crate::machine::Ftl;
+use crate::map::LINE;
 use crate::random::Random;
 use crate::units::{Cause, List, NONE, State, Unit};
 use alloc::collections::VecDeque;
@@ -46,8 +47,6 @@ const AHEAD: u32 = 4;
 /// The pages of so many slots ahead of the one copied are known, for the map will soon be asked of
 /// them.
 const SOON: u32 = 16;
-/// Entries of a table in a line of the processor's cache, at least.
-const LINE: usize = 16;
 /// Lines that are asked for when a collection begins.
 const LINES: usize = 32;
 
@@ -146,7 +145,7 @@ fn choose(policy: Victim, blocks: &Blocks, pages: u32, random: &mut Random) -> O
     }
 }
 
-impl<O: Out> Ftl<O> {
+impl<O: Out, const G: bool> Ftl<O, G> {
     /// Starts collections where blocks run low, and copies in those under way.
     #[inline]
     pub(crate) fn collect(&mut self) {
@@ -394,8 +393,8 @@ impl<O: Out> Ftl<O> {
                 break;
             };
             asked = next + 1;
-            for lpn in self.map.candidates(next).step_by(LINE) {
-                self.out.want_soon(self.map.entry(lpn.into()));
+            for entry in self.map.candidates(next).step_by(LINE) {
+                self.out.want_soon(self.map.entry(entry.into()));
             }
         }
         self.blocks.set_asked(block, asked - start);
@@ -429,7 +428,7 @@ impl<O: Out> Ftl<O> {
         while let Some(psn) = at {
             at = self.map.next_filled(psn + 1, end);
             let lpn = self.page_in(psn);
-            if let Some(at) = self.map.unit(self.map.get(lpn))
+            if let Some(at) = self.map.unit_of(lpn)
                 && !self.wants_copy(at, cause)
             {
                 continue;

@@ -6,7 +6,7 @@ use crate::units::{Kind, NONE, Queue, State, Unit, Waiting};
 use gordon_nand::Buf;
 use gordon_units::Lpn;
 
-impl<O: Out> Ftl<O> {
+impl<O: Out, const G: bool> Ftl<O, G> {
     #[inline(always)]
     pub(crate) fn host(&mut self, host: Host) {
         match host {
@@ -228,7 +228,7 @@ impl<O: Out> Ftl<O> {
         let piece = Piece { request, lpn, start: 0, len };
         self.stats.trims += 1;
         let mut epoch = None;
-        if let Some(at) = self.map.unit(self.map.get(lpn.0)) {
+        if let Some(at) = self.map.unit_of(lpn.0) {
             let unit = &self.units[at];
             if !unit.only_reads() {
                 let waits = unit.state == State::Ready && unit.held.is_empty();

@@ -24,6 +24,7 @@ impl Extent {
     ///
     /// # Panics
     /// Where a page number does not fit: drivers check requests against the capacity.
+    #[inline(always)]
     pub fn pieces(self, per_page: u32) -> impl Iterator<Item = Piece> {
         let page = u64::from(per_page);
         let (mut lpn, mut start) = split(self.first, per_page);

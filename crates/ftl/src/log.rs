@@ -118,7 +118,7 @@ impl Log {
     }
 }
 
-impl<O: Out> Ftl<O> {
+impl<O: Out, const G: bool> Ftl<O, G> {
     /// The content of the page of the log in flight.
     ///
     /// # Panics
@@ -235,7 +235,7 @@ impl<O: Out> Ftl<O> {
         let units = (0..self.units.capacity()).filter(|&at| {
             let unit = &self.units[at];
             let fresh = unit.listed && unit.state == State::Programming && unit.home == NONE;
-            fresh && self.map.unit(self.map.get(unit.lpn)) == Some(at)
+            fresh && self.map.unit_of(unit.lpn) == Some(at)
         });
         let mut programs: Vec<u32> = units.map(|at| self.units[at].lpn).collect();
         programs.sort_unstable();
@@ -294,7 +294,7 @@ impl<O: Out> Ftl<O> {
         }
         let mut unsettled = take(&mut self.log.unsettled);
         unsettled.retain(|&lpn| {
-            let at = self.map.unit(self.map.get(lpn));
+            let at = self.map.unit_of(lpn);
             at.is_some_and(|at| {
                 let unit = &self.units[at];
                 unit.state == State::Programming && unit.home == NONE

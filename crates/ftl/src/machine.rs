@@ -6,7 +6,7 @@ use crate::flush::Epochs;
 use crate::gc::Collector;
 use crate::io::{Action, Input, Out, Part, split};
 use crate::log::{LOG, Log};
-use crate::map::Map;
+use crate::map::{LINE, Map};
 use crate::mount::Recovery;
 use crate::place::Points;
 use crate::stats::Stats;
@@ -36,15 +36,17 @@ use gordon_units::{BlockId, Lpn, Ppn};
 /// Where an operation fails, its block is emptied and taken out of service; where too few blocks
 /// are left for what is exported, the layer takes no more writes.
 ///
+/// `GROUPED`: the map is made for very many slots, and [`Config::grouped`] counts.
+///
 /// With [`Config::durable`] what was flushed outlives a power cut: trims are logged on the array, and
 /// [`Mount`](crate::Mount) finds again what it holds.
 #[derive(Clone, Debug)]
-pub struct Ftl<O = VecDeque<Action>> {
+pub struct Ftl<O = VecDeque<Action>, const GROUPED: bool = false> {
     pub(crate) layout: Layout,
     pub(crate) config: Config,
     /// Super-pages of a block that hold data.
     pub(crate) data_pages: u32,
-    pub(crate) map: Map,
+    pub(crate) map: Map<GROUPED>,
     pub(crate) blocks: Blocks,
     pub(crate) points: Points,
     pub(crate) units: Units,
@@ -81,7 +83,9 @@ impl Ftl {
     pub fn new(layout: Layout, config: Config) -> Result<Self, ConfigError> {
         Self::with_bad(layout, config, &[], VecDeque::new())
     }
+}
 
+impl<const G: bool> Ftl<VecDeque<Action>, G> {
     /// Hands out the next thing to do.
     #[inline]
     pub fn poll(&mut self) -> Action {
@@ -89,7 +93,7 @@ impl Ftl {
     }
 }
 
-impl<O: Out> Ftl<O> {
+impl<O: Out, const G: bool> Ftl<O, G> {
     /// A layer on an erased array that has bad blocks. What it wants done goes to `out`.
     pub fn with_bad(
         layout: Layout,
@@ -121,7 +125,12 @@ impl<O: Out> Ftl<O> {
         let blocks = Blocks::new(&layout, config.victim, most_valid, levels, bad);
         Ok(Self {
             data_pages,
-            map: Map::new(config.exported, layout.pages() * config.slots, config.left_out()),
+            map: Map::new(
+                config.exported,
+                layout.pages() * config.slots,
+                config.left_out(),
+                config.left_out_of_slots(),
+            ),
             blocks,
             points: Points::new(config.write_points, config.copy_points, layout.lanes()),
             units: Units::new(),
@@ -300,7 +309,7 @@ impl<O: Out> Ftl<O> {
     #[inline]
     pub fn expect(&self, sector: u64) {
         let (lpn, _) = split(sector, self.config.sectors_per_page);
-        self.out.want_soon(self.map.entry(lpn));
+        self.out.want_soon(self.map.entry_of_page(lpn));
     }
 
     /// It comes next: what the layer knows of the block where its page is will be wanted.
@@ -312,12 +321,22 @@ impl<O: Out> Ftl<O> {
         }
         // Exported pages are numbered in 32 bits.
         #[allow(clippy::cast_possible_truncation)]
-        let psn = self.map.get(lpn as u32);
+        let lpn = lpn as u32;
+        if G {
+            return self.expect_group(lpn);
+        }
+        let psn = self.map.get(lpn);
         if psn != NONE && self.map.unit(psn).is_none() {
             let (block, pins) = self.blocks.entry(self.block_of(psn));
             self.out.want_soon(block);
             self.out.want_soon(pins);
         }
+    }
+
+    /// The same, where the page's slot has to be searched.
+    fn expect_group(&self, lpn: u32) {
+        let slots = self.map.near(lpn);
+        slots.step_by(LINE).for_each(|slot| self.out.want_soon(self.map.line(slot)));
     }
 
     /// Bytes of memory that map, summaries and block table hold.

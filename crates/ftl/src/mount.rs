@@ -156,7 +156,7 @@ pub struct Mount {
     bad: Vec<BlockId>,
     erases: Vec<u32>,
     blocks: Vec<Block>,
-    map: Map,
+    map: Map<false>,
     runs: Vec<Run>,
     records: Vec<(u64, Record)>,
     /// Pages to look at.
@@ -195,7 +195,7 @@ impl Mount {
             bad,
             erases: erases.to_vec(),
             blocks: vec![block; layout.blocks() as usize],
-            map: Map::new(config.exported, layout.pages() * config.slots, config.left_out()),
+            map: Map::new(config.exported, layout.pages() * config.slots, config.left_out(), 0),
             runs: vec![],
             records: vec![],
             pages: VecDeque::new(),
@@ -420,7 +420,7 @@ impl Mount {
         self.runs.sort_unstable();
         self.records.sort_by_key(|&(sequence, _)| sequence);
         let mut records = self.records.iter().peekable();
-        let mut forget = |map: &mut Map, below: u64| {
+        let mut forget = |map: &mut Map<false>, below: u64| {
             while let Some((_, record)) = records.next_if(|&&(sequence, _)| sequence <= below) {
                 record.pages().for_each(|lpn| map.set(lpn.0, NONE));
             }
@@ -443,7 +443,7 @@ impl Mount {
         for lpn in 0..self.config.exported {
             let psn = self.map.get(lpn);
             if psn != NONE {
-                self.map.fill(psn);
+                self.map.fill(psn, lpn);
                 valid[self.layout.block_of(Ppn(psn / self.config.slots)).index()] += 1;
             }
         }
@@ -461,7 +461,7 @@ fn is_number(sequence: u64) -> bool {
     (1..LIMIT).contains(&sequence)
 }
 
-impl<O: Out> Ftl<O> {
+impl<O: Out, const G: bool> Ftl<O, G> {
     /// Whether what a power cut left is being made good: until then nothing is to be served.
     pub fn is_recovering(&self) -> bool {
         self.recovery.is_some() && !self.worn_out

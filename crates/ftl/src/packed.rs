@@ -66,8 +66,14 @@ impl Packed {
 
     /// The first entry of a range that has this value.
     pub fn find(&self, range: Range<u32>, value: u32) -> Option<u32> {
-        // Those of a map large enough to be searched.
+        // Those of tables large enough to be searched.
         match self.bits {
+            17 => self.find_of::<17>(range, value),
+            18 => self.find_of::<18>(range, value),
+            19 => self.find_of::<19>(range, value),
+            20 => self.find_of::<20>(range, value),
+            21 => self.find_of::<21>(range, value),
+            22 => self.find_of::<22>(range, value),
             25 => self.find_of::<25>(range, value),
             26 => self.find_of::<26>(range, value),
             27 => self.find_of::<27>(range, value),
@@ -76,8 +82,14 @@ impl Packed {
         }
     }
 
-    /// Eight entries fill `BITS` bytes: where each of them is in those is known to the compiler.
+    /// Eight entries fill `BITS` bytes: where each of them is in those is known to the compiler. As many
+    /// as fill a word are compared at once: a field of the difference that is 0 is the one that borrows
+    /// from its top bit, or lies above one that is 0.
     fn find_of<const BITS: usize>(&self, range: Range<u32>, value: u32) -> Option<u32> {
+        // A word is read from a byte: up to 7 of its bits are those of the entry before.
+        let at_once = (64 - 7) / BITS;
+        let each = (0..at_once).fold(0, |all, field| all | 1 << (field * BITS));
+        let wanted = u64::from(value) * each;
         let mut eight = range.start / 8 * 8;
         while eight < range.end {
             let first = eight as usize / 8 * BITS;
@@ -85,11 +97,17 @@ impl Packed {
                 // The table ends among them.
                 return (eight.max(range.start)..range.end).find(|&at| self.get(at) == value);
             };
-            for (place, at) in (0..8).zip(eight..) {
+            let mut found = 0;
+            for place in (0..8).step_by(at_once) {
                 let (byte, shift) = (place * BITS / 8, place * BITS % 8);
                 let word = bytes[byte..byte + 8].try_into().expect("8 bytes are 8 bytes");
-                let entry = u64::from_le_bytes(word) >> shift & ((1 << BITS) - 1);
-                if entry == u64::from(value) && range.contains(&at) {
+                let apart = u64::from_le_bytes(word) >> shift ^ wanted;
+                found |= apart.wrapping_sub(each) & !apart & each << (BITS - 1);
+            }
+            if found != 0 {
+                // Some of those compared last may be of the next eight.
+                let mut eight = eight.max(range.start)..range.end.min(eight + 8);
+                if let Some(at) = eight.find(|&at| self.get(at) == value) {
                     return Some(at);
                 }
             }
@@ -147,9 +165,20 @@ mod tests {
 
     #[test]
     fn entries_do_not_touch_each_other() {
-        for max in
-            [1, 2, 255, 256, (1 << 22) - 1, 1 << 24, 1 << 25, 1 << 26, (1 << 28) - 1, u32::MAX]
-        {
+        for max in [
+            1,
+            2,
+            255,
+            256,
+            1 << 16,
+            1 << 18,
+            1 << 20,
+            (1 << 22) - 1,
+            1 << 24,
+            1 << 25,
+            (1 << 28) - 1,
+            u32::MAX,
+        ] {
             let mut table = Packed::new(100, max);
             let value = |i: u32| i.wrapping_mul(2_654_435_761) & (table.mask as u32);
             let values: Vec<u32> = (0..100).map(value).collect();

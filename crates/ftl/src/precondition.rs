@@ -27,7 +27,7 @@ use gordon_units::{Lpn, Stopped, Watch};
 /// So many pages take about as long to lay out as a request takes to be simulated.
 const PAGES_A_STEP: u64 = 16;
 
-impl<O: Out> Ftl<O> {
+impl<O: Out, const G: bool> Ftl<O, G> {
     /// Maps the pages below `first` and those of `more` (in order, none of them below `first`) in
     /// the steady state of uniform random overwrites, free blocks at the mark where garbage
     /// collection starts. Each 16 pages are a step of `watch`.

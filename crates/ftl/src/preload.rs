@@ -27,7 +27,7 @@ impl core::error::Error for NoRoom {}
 /// page in each slot.
 pub type Placed<'a> = dyn FnMut(Ppn, Oob, &[Option<Lpn>]) + 'a;
 
-impl<O: Out> Ftl<O> {
+impl<O: Out, const G: bool> Ftl<O, G> {
     /// Maps each of `lpns` that is not mapped. `placed` sees the super-pages that hold them, for
     /// drivers that keep contents.
     ///
@@ -82,8 +82,8 @@ impl<O: Out> Ftl<O> {
             let lpn = slots.next().copied().flatten();
             self.map.write(psn, lpn.map(|lpn| lpn.0));
             if let Some(lpn) = lpn {
+                self.map.fill(psn, lpn.0);
                 self.map.set(lpn.0, psn);
-                self.map.fill(psn);
                 self.blocks.add_valid(block, 1);
                 self.stats.preloaded += 1;
             }

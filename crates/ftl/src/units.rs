@@ -56,7 +56,7 @@ impl Pieces {
         Self { pool: Vec::new(), free: NONE }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, queue: &mut Queue, piece: Piece, kind: Kind, epoch: u32) {
         self.hold(queue, Waiting { piece, kind, epoch, acked: false, next: NONE });
     }

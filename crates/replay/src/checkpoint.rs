@@ -15,7 +15,7 @@ use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
 
 const MAGIC: &[u8; 8] = b"GORDONCK";
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// What can be told of a place for a checkpoint before a run.
 ///
@@ -42,8 +42,8 @@ pub fn check(path: &Path) -> Result<(), ReplayError> {
 ///
 /// # Errors
 /// Where the file cannot be written, a stop.
-pub fn save(
-    ssd: &mut Ssd,
+pub fn save<const LARGE: bool>(
+    ssd: &mut Ssd<LARGE>,
     config: &SsdConfig,
     path: &Path,
     progress: &Watch,
@@ -68,7 +68,12 @@ pub fn save(
     })
 }
 
-fn write(ssd: &mut Ssd, config: &SsdConfig, path: &Path, progress: &Watch) -> std::io::Result<()> {
+fn write<const LARGE: bool>(
+    ssd: &mut Ssd<LARGE>,
+    config: &SsdConfig,
+    path: &Path,
+    progress: &Watch,
+) -> std::io::Result<()> {
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
     let mut crc = crc32fast::Hasher::new();
     let mut failed = None;
@@ -108,7 +113,11 @@ fn unread(path: &Path, error: &std::io::Error) -> ReplayError {
 ///
 /// # Errors
 /// Where the file cannot be read, is damaged, or is of a device with other parameters; a stop.
-pub fn load(config: &SsdConfig, path: &Path, progress: &Watch) -> Result<Ssd, ReplayError> {
+pub fn load<const LARGE: bool>(
+    config: &SsdConfig,
+    path: &Path,
+    progress: &Watch,
+) -> Result<Ssd<LARGE>, ReplayError> {
     let (seed, mut file) = head(config, path)?;
     let whole = checksum(path, progress);
     progress.check()?;
@@ -116,7 +125,7 @@ pub fn load(config: &SsdConfig, path: &Path, progress: &Watch) -> Result<Ssd, Re
         return Err(wrong(path, "damaged: its checksum is wrong", AGAIN));
     }
     let mut fill = |bytes: &mut [u8]| !progress.stopped() && file.read_exact(bytes).is_ok();
-    let ssd = Ssd::restore(config, seed, &mut fill);
+    let ssd = Ssd::<LARGE>::restore(config, seed, &mut fill);
     progress.check()?;
     Ok(ssd?)
 }
@@ -293,8 +302,8 @@ mod tests {
         let kept = std::fs::read(&path).unwrap();
         stopped.stop.store(true, Relaxed);
         let device = made.device.clone().with_capacity(made.capacity.unwrap());
-        let mut ssd = super::load(&device, &path, &Watch::default()).unwrap();
-        let loaded = super::load(&device, &path, &stopped).unwrap_err();
+        let mut ssd = super::load::<false>(&device, &path, &Watch::default()).unwrap();
+        let loaded = super::load::<false>(&device, &path, &stopped).unwrap_err();
         let saved = super::save(&mut ssd, &device, &path, &stopped).unwrap_err();
         let both = (loaded, saved);
         assert!(matches!(both, (ReplayError::Interrupted, ReplayError::Interrupted)), "{both:?}");

@@ -73,9 +73,16 @@ impl Ready {
     /// # Errors
     /// A checkpoint that cannot be read, a file that cannot be written, a stop.
     pub fn run(self, progress: &Watch) -> Result<RunResult, ReplayError> {
+        match self.config.device.is_large()? {
+            false => self.run_on::<false>(progress),
+            true => self.run_on::<true>(progress),
+        }
+    }
+
+    fn run_on<const LARGE: bool>(self, progress: &Watch) -> Result<RunResult, ReplayError> {
         let Self { config, fitted: Fitted { asked, rules, warnings } } = self;
         let mut ssd = match &config.from_checkpoint {
-            None => Ssd::with_seed(&config.device, config.seed)?,
+            None => Ssd::<LARGE>::sized(&config.device, config.seed)?,
             Some(path) => checkpoint::load(&config.device, path, progress)?,
         };
         let new = config.from_checkpoint.is_none();
@@ -97,7 +104,7 @@ impl Ready {
     }
 }
 
-fn preload(ssd: &mut Ssd, ranges: impl IntoIterator<Item = (u64, u64)>) {
+fn preload(ssd: &mut impl Device, ranges: impl IntoIterator<Item = (u64, u64)>) {
     let capacity = ssd.capacity().0;
     for (start, end) in ranges {
         // Ranges come in whole grains, the capacity in sectors.
@@ -112,9 +119,9 @@ fn part(capacity: Bytes, fraction: f64) -> Bytes {
     SECTOR * (sectors as u64)
 }
 
-fn replay(
+fn replay<const LARGE: bool>(
     config: &RunConfig,
-    mut ssd: Ssd,
+    mut ssd: Ssd<LARGE>,
     load: impl Source,
     rules: &Rules,
     (trace, mut warnings): (Option<TraceProvenance>, Vec<String>),

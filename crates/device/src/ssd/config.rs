@@ -13,9 +13,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Above so many slots memory counts: of what each was programmed with [`COARSE`] bits are left out.
-const MANY: u64 = 1 << 24;
-const COARSE: u32 = 8;
+/// So many bits of a logical page may be left out without those of slots.
+pub(super) const COARSE: u32 = 8;
+/// Up to so many slots none are.
+const SMALL: u64 = 1 << 24;
+/// From so many on bits of slots are left out, too.
+const LARGE: u64 = 1 << 28;
+
+/// How many bits of a logical page are left out of what each slot was programmed with, and of a slot out of
+/// where each page is, for so many slots: where they are many memory counts, six bytes a mapped page.
+fn left_out(slots: u64) -> (u32, u32) {
+    if slots <= SMALL {
+        (0, 0)
+    } else if slots < LARGE {
+        (COARSE, 0)
+    } else {
+        (slots.ilog2() - 19, slots.ilog2() - 19)
+    }
+}
 
 /// A flash device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -426,6 +441,14 @@ impl SsdConfig {
         Some(if can_be(round) { round } else { part(enough) })
     }
 
+    /// Whether it has so many pages that memory for each of them counts for more than the time of a look.
+    ///
+    /// # Errors
+    /// Where the device cannot exist.
+    pub fn is_large(&self) -> Result<bool, SsdError> {
+        self.resolve(0).map(|parts| parts.ftl.grouped > 0 && !parts.ftl.durable)
+    }
+
     /// The array, the knobs of its layer and its timing, for whoever drives these parts alone.
     pub fn parts(&self, seed: u64) -> Result<(Layout, Config, Timing), SsdError> {
         self.resolve(seed).map(|parts| (parts.layout, parts.ftl, parts.timing))
@@ -472,9 +495,7 @@ impl SsdConfig {
         let mut ftl = Config::new(&layout, exported, sectors);
         ftl.slots = u32::try_from(size.0 / unit.0).map_err(|_| SsdError::Page("page"))?;
         (ftl.seed, ftl.contents) = (seed, false);
-        if u64::from(layout.pages()) * u64::from(ftl.slots) > MANY {
-            ftl.coarse = COARSE;
-        }
+        (ftl.coarse, ftl.grouped) = left_out(u64::from(layout.pages()) * u64::from(ftl.slots));
         let knobs = &self.ftl;
         set(&mut ftl.write_points, knobs.write_points.as_ref());
         set(&mut ftl.copy_points, knobs.copy_points.as_ref());

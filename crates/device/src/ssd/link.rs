@@ -51,7 +51,7 @@ impl Link {
     }
 
     /// Carries so many bytes, at this time or as soon after as it can; when they are there.
-    #[inline]
+    #[inline(always)]
     fn carry(&mut self, now: Ns, len: Bytes, rate: Bytes) -> Ns {
         if self.span.0 != len {
             self.span = (len, len.time_at(rate));
@@ -70,6 +70,7 @@ impl Link {
         self.sent
     }
 
+    #[inline(always)]
     fn send(&mut self, queue: usize, at: Ns, event: Event) {
         self.queues[queue].push_back((at, self.sent, event));
         self.sent += 1;
@@ -80,6 +81,7 @@ impl Link {
     }
 
     /// Takes the next event.
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<(Ns, Event)> {
         let (_, queue) = self.next?;
         let (at, _, event) = self.queues[queue].pop_front()?;
@@ -92,7 +94,7 @@ impl Link {
     }
 
     /// A request comes to the device; true if it is there at once.
-    #[inline]
+    #[inline(always)]
     pub fn bring(&mut self, now: Ns, tag: RequestId, request: Request) -> bool {
         let Some(rate) = self.rate.filter(|_| request.op == Op::Write) else { return true };
         let at = self.carry(now, request.len, rate);
@@ -102,7 +104,7 @@ impl Link {
 
     /// A request is answered; given back if the host has the answer at once. An answer that is to be
     /// `sent` is an event in any case.
-    #[inline]
+    #[inline(always)]
     pub fn answer(
         &mut self,
         request: Request,

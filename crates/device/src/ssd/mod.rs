@@ -31,7 +31,7 @@ pub use stats::{Lifetime, SsdStats, Wear};
 pub use timing::{PageTimes, TimingConfig};
 
 use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
-use config::Resolved;
+use config::{COARSE, Resolved};
 use controller::{Controller, Open};
 use gordon_ftl::{Extent, Ftl, Host, Input, Out, RequestId};
 use gordon_nand::{Buf, Endurance, FlashOp};
@@ -41,9 +41,10 @@ use link::{Event, Link};
 /// How long nothing is asked of a device until it works in the background.
 pub const IDLE_AFTER: Ns = Ns(1_000_000);
 
-/// A simulated flash device.
+/// A simulated flash device. One that is `LARGE` takes less memory for each page, and longer to look where it
+/// is; for which that is worth it, [`SsdConfig::is_large`] says. They do the same.
 #[derive(Clone, Debug)]
-pub struct Ssd {
+pub struct Ssd<const LARGE: bool = false> {
     capacity: Bytes,
     page: Bytes,
     sectors_per_page: u32,
@@ -51,7 +52,7 @@ pub struct Ssd {
     seed: u64,
     /// Physical blocks of a super-block.
     planes: u32,
-    ftl: Ftl<Controller>,
+    ftl: Ftl<Controller, LARGE>,
     link: Link,
     now: Ns,
     /// When it starts to work in the background, if nothing comes.
@@ -73,7 +74,17 @@ impl Ssd {
 
     /// A device as new, whose bad blocks, erase budgets and random choices follow from a seed.
     pub fn with_seed(config: &SsdConfig, seed: u64) -> Result<Self, SsdError> {
-        let Resolved { layout, ftl, timing, endurance, bad } = config.resolve(seed)?;
+        Self::sized(config, seed)
+    }
+}
+
+impl<const LARGE: bool> Ssd<LARGE> {
+    /// A device as new, of either size.
+    pub fn sized(config: &SsdConfig, seed: u64) -> Result<Self, SsdError> {
+        let Resolved { layout, mut ftl, timing, endurance, bad } = config.resolve(seed)?;
+        if !LARGE {
+            ftl.coarse = ftl.coarse.min(COARSE);
+        }
         let slots = ftl.slots;
         let sectors_per_page = ftl.sectors_per_page;
         let controller = Controller {
@@ -151,7 +162,7 @@ impl Ssd {
     }
 
     /// The translation layer.
-    pub fn ftl(&self) -> &Ftl<impl Out> {
+    pub fn ftl(&self) -> &Ftl<impl Out, LARGE> {
         &self.ftl
     }
 
@@ -215,7 +226,7 @@ impl Ssd {
         seed: u64,
         input: &mut dyn FnMut(&mut [u8]) -> bool,
     ) -> Result<Self, SsdError> {
-        let mut ssd = Self::with_seed(config, seed)?;
+        let mut ssd = Self::sized(config, seed)?;
         let controller = ssd.ftl.out().clone();
         ssd.ftl = Ftl::restore(*ssd.ftl.layout(), *ssd.ftl.config(), controller, input)?;
         ssd.ftl.tables().into_iter().for_each(gordon_pages::want_large_pages);
@@ -419,7 +430,7 @@ fn bits(words: &[u64]) -> impl Iterator<Item = u32> {
     })
 }
 
-impl Device for Ssd {
+impl<const LARGE: bool> Device for Ssd<LARGE> {
     fn capacity(&self) -> Bytes {
         self.capacity
     }

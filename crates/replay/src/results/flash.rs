@@ -175,7 +175,12 @@ pub struct WearReport {
 
 impl FlashReport {
     /// What `ssd`, made of `config`, did in a run of `simulated`.
-    pub fn of(ssd: &Ssd, config: &SsdConfig, simulated: Ns, recorded: &Recorded) -> Self {
+    pub fn of<const LARGE: bool>(
+        ssd: &Ssd<LARGE>,
+        config: &SsdConfig,
+        simulated: Ns,
+        recorded: &Recorded,
+    ) -> Self {
         let written = recorded.bytes[Op::Write as usize];
         let (stats, usage) = (ssd.stats(), ssd.usage());
         let (ftl, lifetime) = (&stats.ftl, &stats.lifetime);
@@ -306,7 +311,7 @@ fn energy(
 
 /// What to say where the LBA table leaves nothing of the controller's memory: as section 4.2.2 of
 /// the Gordon paper reckons, for the whole array.
-pub fn table_warning(ssd: &Ssd, config: &SsdConfig) -> Option<String> {
+pub fn table_warning<const LARGE: bool>(ssd: &Ssd<LARGE>, config: &SsdConfig) -> Option<String> {
     let memory = **config.ftl.table_memory.as_ref()?;
     let (raw, page) = (ssd.ftl().layout().geometry().capacity(), ssd.page_bytes());
     let table = lba_table(raw, page);
@@ -318,7 +323,7 @@ pub fn table_warning(ssd: &Ssd, config: &SsdConfig) -> Option<String> {
 }
 
 /// How many super-blocks were erased so many times: erases, blocks.
-pub fn erase_histogram(ssd: &Ssd) -> BTreeMap<u32, u64> {
+pub fn erase_histogram<const LARGE: bool>(ssd: &Ssd<LARGE>) -> BTreeMap<u32, u64> {
     let mut histogram = BTreeMap::new();
     for block in 0..ssd.ftl().layout().blocks() {
         *histogram.entry(ssd.ftl().erases(BlockId(block))).or_default() += 1;

@@ -70,7 +70,7 @@ pub trait Target: Device {
     }
 }
 
-impl Target for Ssd {
+impl<const LARGE: bool> Target for Ssd<LARGE> {
     fn sample(&self) -> Sample {
         let stats = self.ftl().stats();
         Sample {

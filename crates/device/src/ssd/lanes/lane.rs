@@ -133,7 +133,7 @@ impl Lane {
     }
 
     /// The lane's event happens, and ends no work: when the next one is.
-    #[inline]
+    #[inline(always)]
     pub fn go_on(&mut self, s: &mut Shared, now: Ns) -> Option<Ns> {
         match self.stage {
             Stage::Sensing => Some(self.send(s, now)),
@@ -143,7 +143,7 @@ impl Lane {
     }
 
     /// The lane's event happens, and ends a work: which, and when the next one is.
-    #[inline]
+    #[inline(always)]
     pub fn finish(&mut self, s: &mut Shared, now: Ns) -> (Done, Option<Ns>) {
         let Batch { work, rest, started, behind, background } = self.front;
         let stats = &mut s.kinds[work.kind.index()];

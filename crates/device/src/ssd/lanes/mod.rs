@@ -268,7 +268,7 @@ impl Lanes {
     ///
     /// # Panics
     /// Where there is none.
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self) -> (Ns, Option<Done>) {
         let (now, lane) = self.agenda.next().expect("there is an event");
         self.now = now;
