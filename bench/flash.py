@@ -26,6 +26,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,12 +112,10 @@ def measure(command: list[str | Path], folder: Path) -> tuple[float, int]:
         child = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd=folder
         )
-        killer = subprocess.Popen(
-            ["sh", "-c", f"sleep {PATIENCE}; kill -9 {child.pid}"], stderr=subprocess.DEVNULL
-        )
+        patience = threading.Timer(PATIENCE, child.kill)
+        patience.start()
         _, status, used = os.wait4(child.pid, 0)
-        killer.kill()
-        killer.wait()
+        patience.cancel()
     if status:
         tail = (folder / "out").read_text(errors="replace")[-500:]
         raise RuntimeError(f"{command[0]}: status {status}\n{tail}")

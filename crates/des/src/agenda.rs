@@ -163,10 +163,7 @@ impl Agenda {
         while group > 0 {
             (group, place) = ((group - 1) / WIDTH, (group - 1) % WIDTH);
             let earliest = &mut self.groups[group][place];
-            if *earliest < key {
-                return;
-            }
-            *earliest = key;
+            *earliest = key.min(*earliest);
         }
     }
 

@@ -52,7 +52,7 @@ pub struct Config {
     pub write_buffer: u32,
     /// Free blocks that only garbage collection may use; the most blocks it collects at once.
     pub reserve: u32,
-    /// Free blocks at which garbage collection starts.
+    /// Free blocks at which garbage collection starts, with what is left of open ones.
     pub low_water: u32,
     /// Free blocks up to which it goes on in idle time, where that is cheap.
     pub idle_water: u32,
@@ -161,7 +161,7 @@ impl Config {
             durable: false,
             write_buffer: 0,
             reserve,
-            low_water: 2 * reserve,
+            low_water: 2 * reserve + 2,
             idle_water: 4 * reserve,
             victim: Victim::Greedy,
             wear_spread: 0,

@@ -5,6 +5,13 @@
 //! it, mapped when done. Where the host has a write of the page waiting, that write takes the
 //! copy's place; where it is being programmed already, the copy is not needed.
 //!
+//! # When it starts
+//! At a number of free blocks, with which those under collection and the pages that the host may still
+//! write to open blocks are counted: so one victim is begun for each block of pages that are programmed. Open
+//! blocks fill at one pace, and many are opened at once; were each of them to begin a victim when it is
+//! opened, the host would wait for all of these together. Open blocks count as no more free blocks than
+//! `low_water` lies above `reserve`: full or not, the host then finds a block to open.
+//!
 //! # Why it never runs out of blocks
 //! Let `reserve` be R, data pages of a block D, and *debt* the valid pages in blocks under
 //! collection: no more copies than that are still to be placed. A collection starts only if the
@@ -170,8 +177,10 @@ impl<O: Out, const G: bool> Ftl<O, G> {
     /// Whether few blocks are free, those under collection included.
     #[inline(always)]
     fn is_low(&self) -> bool {
-        let low_water = self.config.low_water + self.apart;
-        self.blocks.free() as usize + self.collector.active.len() <= low_water as usize
+        // Fewer than there are blocks.
+        #[allow(clippy::cast_possible_truncation)]
+        let active = self.collector.active.len() as u32;
+        self.points.is_down_to(self.blocks.free() + active, self.config.low_water + self.apart)
     }
 
     /// Erases a block that has nothing in it but cannot be trusted to be erased; false if there is

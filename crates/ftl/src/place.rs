@@ -108,10 +108,19 @@ pub(crate) struct Points {
     load: Vec<u32>,
     /// In all.
     in_flight: u32,
+    /// Of a block.
+    pages: u32,
+    /// What a page counts that the host may still write to an open block, what a free block counts (the pages
+    /// of all write points, so that all such pages count as `weight` blocks at most), and all such pages.
+    weight: u32,
+    block: u64,
+    room: u64,
 }
 
 impl Points {
-    pub fn new(hosts: u32, copies: u32, lanes: u32) -> Self {
+    /// On blocks of so many pages. All that the host may still write to open blocks counts as `open_room`
+    /// free blocks at most.
+    pub fn new(hosts: u32, copies: u32, lanes: u32, pages: u32, open_room: u32) -> Self {
         let group = |first: u32, count: u32| Group {
             ranks: vec![],
             // The first is taken first.
@@ -135,6 +144,10 @@ impl Points {
             apart: copies > 0,
             load: vec![0; lanes as usize],
             in_flight: 0,
+            pages,
+            weight: open_room.min(hosts),
+            block: u64::from(pages) * u64::from(hosts),
+            room: 0,
         }
     }
 
@@ -198,14 +211,33 @@ impl Points {
         for rank in group.idle_from(from) {
             let Rank { lane, point, .. } = group.ranks[rank];
             let level = level(lane);
+            if level == 0 {
+                return Some(point as usize);
+            }
             if level < least {
                 (least, chosen) = (level, Some(point as usize));
-                if level == 0 {
-                    break;
-                }
             }
         }
         chosen
+    }
+
+    /// Whether `free` blocks, and what the host may still write to open ones, are no more than `low` free
+    /// blocks.
+    #[inline(always)]
+    pub fn is_down_to(&self, free: u32, low: u32) -> bool {
+        u64::from(free) * self.block + self.room <= u64::from(low) * self.block
+    }
+
+    /// How many free blocks so many pages count that the host may still write to open ones.
+    pub fn worth(&self, pages: u64) -> u32 {
+        let blocks = pages * u64::from(self.weight) / self.block;
+        u32::try_from(blocks).expect("at most as many as there are write points")
+    }
+
+    /// So many pages of a block of this kind can be written.
+    #[inline(always)]
+    fn weigh(&self, kind: Kind, pages: u32) -> u64 {
+        u64::from(if kind == Kind::Host { self.weight } else { 0 }) * u64::from(pages)
     }
 
     /// Operations in flight.
@@ -237,10 +269,11 @@ impl Points {
         point.busy = true;
         point.next += 1;
         let block = point.block.expect("it has a block");
-        let (page, sequence, lane) = (point.next - 1, point.sequence, point.lane);
+        let (page, sequence, lane, kind) = (point.next - 1, point.sequence, point.lane, point.kind);
         let group = &mut self.groups[point.kind as usize];
         group.flip(point.rank);
         group.idle_points -= 1;
+        self.room -= self.weigh(kind, 1);
         self.add_load(lane);
         (block, page, sequence)
     }
@@ -267,9 +300,11 @@ impl Points {
         group.closed.retain(|&closed| closed != at);
         (point.block, point.lane, point.sequence, point.next) = (Some(block), lane, sequence, 0);
         point.rank = group.ranks.len();
+        let kind = point.kind;
         let number = u32::try_from(at).expect("numbered in 32 bits");
         group.ranks.push(Rank { sequence, lane, point: number });
         group.flip(point.rank);
+        self.room += self.weigh(kind, self.pages);
     }
 
     /// An idle write point loses its block.
@@ -279,6 +314,7 @@ impl Points {
         let group = &mut self.groups[kind as usize];
         group.ranks.remove(rank);
         group.closed.push(at);
+        self.room -= self.weigh(kind, self.pages - self.points[at].next);
         let point = &mut self.points[at];
         (point.block, point.sequence, point.next) = (None, u64::MAX, 0);
         self.rank(kind);
@@ -296,6 +332,8 @@ impl Points {
 
     /// Fills the page number in at which an open block goes on.
     pub fn skip_to(&mut self, at: usize, next: u32) {
+        let Point { kind, next: before, .. } = self.points[at];
+        self.room = self.room + self.weigh(kind, before) - self.weigh(kind, next);
         self.points[at].next = next;
     }
 
@@ -335,7 +373,7 @@ mod tests {
 
     /// Four write points on four lanes; the first three have blocks 9, 5, 7.
     fn points() -> Points {
-        let mut points = Points::new(4, 0, 4);
+        let mut points = Points::new(4, 0, 4, 8, 4);
         for (at, sequence) in [(1, 5), (2, 7), (0, 9)] {
             points.open(at, BlockId(0), LaneId(at as u32), sequence);
         }
@@ -381,7 +419,7 @@ mod tests {
 
     #[test]
     fn copies_may_have_their_own() {
-        let mut points = Points::new(1, 1, 1);
+        let mut points = Points::new(1, 1, 1, 8, 1);
         assert_eq!(points.kind_of_copies(), Kind::Copies);
         points.open(1, BlockId(0), LaneId(0), 1);
         assert_eq!(points.choose(Kind::Copies, 0, None), Some(1));

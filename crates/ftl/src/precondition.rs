@@ -1,7 +1,8 @@
 //! The steady state of uniform random overwrites, made at once: the map as it would be after
 //! writing for long.
 //!
-//! All blocks but those of write points and `low_water` free ones are closed. How many valid pages
+//! All blocks but those of write points and the free ones left at the mark where collection starts are
+//! closed. How many valid pages
 //! each has follows from the policy, with N closed blocks of b pages and L mapped pages:
 //!
 //! - greedy: a block loses pages one by one, at a rate in proportion to what it has, until it is
@@ -62,13 +63,16 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         };
         let per_block = self.data_pages * self.config.slots;
         let points = self.config.points();
-        let closed = self.blocks.free() - points - self.config.low_water;
         // Write points are part of the way through their blocks, each at another place.
         let step = |at: u32| {
             let share = u64::from(self.data_pages) * u64::from(at) / u64::from(points);
             u32::try_from(share).expect("pages of a block")
         };
         let fills: Vec<u32> = (0..points).map(step).collect();
+        let hosts = &fills[..self.config.write_points as usize];
+        let room = hosts.iter().map(|fill| u64::from(self.layout.pages_per_block() - fill)).sum();
+        let free = self.config.low_water - self.points.worth(room);
+        let closed = self.blocks.free() - points - free;
         let slots = self.config.slots;
         let open: u64 = fills.iter().map(|&fill| u64::from(fill) * u64::from(slots)).sum();
         let in_open = open.min(u64::from(pages));

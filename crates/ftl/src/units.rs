@@ -3,6 +3,7 @@
 
 use crate::io::{Piece, RequestId};
 use alloc::vec::Vec;
+use core::hint::select_unpredictable;
 use gordon_units::Lpn;
 
 /// No unit, no piece, no slot.
@@ -292,10 +293,11 @@ impl List {
     pub fn push_back(&mut self, units: &mut Units, at: u32) {
         debug_assert_eq!(units[at].next, NONE);
         units[at].point = self.tail;
-        match self.tail {
-            NONE => self.head = at,
-            tail => units[tail].next = at,
-        }
+        let first = self.tail == NONE;
+        self.head = select_unpredictable(first, at, self.head);
+        let tail = select_unpredictable(first, at, self.tail);
+        units[tail].next = at;
+        units[at].next = NONE;
         self.tail = at;
         self.len += 1;
     }
@@ -325,10 +327,9 @@ impl List {
             NONE => self.head = next,
             before => units[before].next = next,
         }
-        match next {
-            NONE => self.tail = before,
-            next => units[next].point = before,
-        }
+        let last = next == NONE;
+        self.tail = select_unpredictable(last, before, self.tail);
+        units[select_unpredictable(last, at, next)].point = before;
         self.len -= 1;
         at
     }

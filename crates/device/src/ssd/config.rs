@@ -123,7 +123,7 @@ pub struct FtlConfig {
     /// Free blocks only for garbage collection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserve: Option<Sourced<u32>>,
-    /// Free blocks at which garbage collection starts.
+    /// Free blocks at which garbage collection starts, with what is left of open ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low_water: Option<Sourced<u32>>,
     /// Free blocks up to which it goes on in idle time.

@@ -326,12 +326,12 @@ impl Blocks {
     #[inline(always)]
     pub fn drop_valid(&mut self, id: BlockId) -> bool {
         let block = &mut self.blocks[id.index()];
-        if block.state == State::Closed && self.lists.are_by_valid() {
+        if self.lists.are_by_valid() && block.state == State::Closed {
             self.relist(id);
             return false;
         }
         block.valid -= 1;
-        block.state != State::Closed && self.is_empty(id)
+        self.is_empty(id)
     }
 
     /// A closed block has one valid page less, and goes to another list.
@@ -370,7 +370,8 @@ impl Blocks {
     /// Whether a block under collection holds nothing that is still needed.
     #[inline]
     pub fn is_empty(&self, id: BlockId) -> bool {
-        self.pins[id.index()] == COLLECTING && self.blocks[id.index()].valid == 0
+        // Not a jump each: one of them is often so, both seldom.
+        (self.pins[id.index()] == COLLECTING) & (self.blocks[id.index()].valid == 0)
     }
 
     /// The first closed block of the first list that has any: by valid count, the one with the

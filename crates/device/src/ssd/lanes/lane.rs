@@ -120,6 +120,16 @@ impl Lane {
         if s.modes.multi_plane {
             self.queues[queue].sets |= s.set(work.block);
         }
+        if s.modes.cache_read || s.modes.cache_program {
+            self.ahead_of_front(s, now);
+        }
+        // Still the last that waits?
+        count(&mut s.kinds[kind].queued, self.queues[queue].is_last(at));
+    }
+
+    /// With a cache register, what has come may be for the next batch.
+    #[cold]
+    fn ahead_of_front(&mut self, s: &mut Shared, now: Ns) {
         let ahead = match self.stage {
             Stage::Sending => s.modes.cache_read,
             Stage::Working => s.modes.cache_program && self.front.work.kind == Kind::Program,
@@ -128,8 +138,6 @@ impl Lane {
         if ahead {
             self.ahead(s, now);
         }
-        // Still the last that waits?
-        count(&mut s.kinds[kind].queued, self.queues[queue].last() == Some(at));
     }
 
     /// The lane's event happens, and ends no work: when the next one is.
@@ -309,9 +317,11 @@ impl Lane {
     /// The queue whose first is next, if anything waits.
     #[inline]
     fn choose(&self, s: &Shared) -> Option<usize> {
-        match (self.queues[0].head, self.queues[1].head) {
-            (NONE, NONE) => None,
-            (_, NONE) => Some(0),
+        let (first, second) = (self.queues[0].head, self.queues[1].head);
+        if second == NONE {
+            return (first != NONE).then_some(0);
+        }
+        match (first, second) {
             (NONE, _) => Some(1),
             (_, _) if self.overtakings < OVERTAKINGS => Some(0),
             (read, other) => {
@@ -347,7 +357,7 @@ impl Lane {
             let Node { work, next, background, .. } = *s.pool.at(at);
             let set = s.set(work.block);
             // Only the first of each set of planes may come before others.
-            if seen & set == 0 && join(s.modes, first, work) {
+            if (seen & set == 0) & join(s.modes, first, work) {
                 self.queues[queue].unlink(&mut s.pool, before);
                 let behind = s.start(now, work, background, self.background);
                 s.pool.at_mut(at).background = u32::from(behind);

@@ -95,7 +95,7 @@ fn join(modes: Modes, first: Work, work: Work) -> bool {
         Kind::Program => false,
         Kind::Erase => true,
     };
-    first.kind == work.kind && (any_page || first.page == work.page)
+    (first.kind == work.kind) & (any_page | (first.page == work.page))
 }
 
 impl Shared {

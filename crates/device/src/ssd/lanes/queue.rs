@@ -1,5 +1,6 @@
 //! Works that wait or are served: lists in one pool, so that issuing allocates nothing.
 
+use core::hint::select_unpredictable;
 use super::work::{NOTHING, Work};
 
 /// The end of a list.
@@ -87,19 +88,18 @@ impl Queue {
 
     #[inline]
     pub fn push(&mut self, pool: &mut Pool, at: u32) {
+        let first = self.head == NONE;
+        self.head = select_unpredictable(first, at, self.head);
+        let tail = select_unpredictable(first, at, self.tail);
+        pool.at_mut(tail).next = at;
         pool.at_mut(at).next = NONE;
-        if self.head == NONE {
-            self.head = at;
-        } else {
-            pool.at_mut(self.tail).next = at;
-        }
         self.tail = at;
     }
 
-    /// The node that was pushed last, where it still waits.
+    /// Whether this node was pushed last, and still waits.
     #[inline]
-    pub fn last(&self) -> Option<u32> {
-        (self.head != NONE).then_some(self.tail)
+    pub fn is_last(&self, at: u32) -> bool {
+        (self.head != NONE) & (self.tail == at)
     }
 
     /// Takes out the node after `before`, or the first where that is [`NONE`].
@@ -112,9 +112,8 @@ impl Queue {
         } else {
             pool.at_mut(before).next = next;
         }
-        if next == NONE {
-            self.tail = before;
-        }
+        // Not a jump: nobody can tell how many wait.
+        self.tail = select_unpredictable(next == NONE, before, self.tail);
         at
     }
 }
