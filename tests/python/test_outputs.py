@@ -95,3 +95,26 @@ def test_it_is_told_first(
     assert (ran.status, ran.out) == (1, ""), ran.err
     assert ran.err.startswith(f"error: cannot write {path}: "), ran.err
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_no_output_destroys_what_a_command_reads(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").write_text("dear")
+    (tmp_path / "link").symlink_to("in")
+    # Folders, servers and work of their own are no files that could be written over.
+    others = {"trace show", "survey", "block create", "block stat", "sort rewrite", "joulesort"}
+    others |= {"meter list", "meter record", "sort generate", "cache generate"}
+    others |= {"flash bench", "flash wa", "disk bench", "sort extrapolate"}
+    reports = {name for name, _, option in OUTPUTS if option.name == "json_path"}
+    for name in sorted(reports - others):
+        for path in ("in", "./in", "link"):
+            also = ["-o", "tuned"] if name == "sort tune" else []
+            ran = run(*name.split(), *ALSO[name], *also, "--json", path)
+            assert ran.status == 1, (name, ran.err)
+            assert ran.err.startswith(f"error: cannot write {path}: it is read"), (name, ran.err)
+    ran = run("sort", "in", "out", "--json", "out")
+    assert ran.err.startswith("error: cannot write out: it is read, or written"), ran.err
+    assert (tmp_path / "in").read_text() == "dear"
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "link"}

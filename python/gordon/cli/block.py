@@ -59,7 +59,7 @@ def create(image: str, json_path: str | None, **given: Any) -> None:
     from gordon.cli import output, terminal
     from gordon.cli.block_view import created
 
-    output.check(json_path)
+    output.check(json_path, used=[image])
     made = blocks.create(image, **given)
     if json_path is not None:
         output.write({json_path: json.dumps(made, indent=2) + "\n"})
@@ -128,7 +128,7 @@ def serve(image: str, json_path: str | None, **given: Any) -> None:
     from gordon.cli import output, terminal
     from gordon.cli.block_view import ready, stopped
 
-    output.check(json_path)
+    output.check(json_path, used=[image])
     if not (given["sockets"] or given["listen"]):
         raise click.UsageError("where? --socket PATH or --listen HOST:PORT")
     if (given["tls_certificate"] is None) != (given["tls_key"] is None):
@@ -195,7 +195,7 @@ def check(ctx: click.Context, image: str, json_path: str | None) -> None:
     from gordon.cli import output, terminal
     from gordon.cli.block_view import checked
 
-    output.check(json_path)
+    output.check(json_path, used=[image])
     report = blocks.check(image)
     if json_path is not None:
         output.write({json_path: json.dumps(report, indent=2) + "\n"})
@@ -214,7 +214,7 @@ def wear(image: str, plot: str | None, json_path: str | None) -> None:
     from gordon.cli import output, terminal
     from gordon.cli.block_view import plot_wear, worn
 
-    output.check(json_path, plot=plot)
+    output.check(json_path, plot=plot, used=[image])
     report = blocks.wear(image)
     if plot is not None:
         plot_wear(plot, image, report)

@@ -66,7 +66,7 @@ def replay(trace: str, json_path: str | None, parquet: str | None, **given: Any)
     from gordon.cli import cache_view, flashcache_view, output
     from gordon.cli.progress import Progress
 
-    output.check(json_path, folder=parquet)
+    output.check(json_path, folder=parquet, used=[trace])
     with Progress("replaying") as progress:
         told = cache.replay(trace, progress=progress.tick, **_given(given))
     show = flashcache_view.show if "levels" in told else cache_view.show

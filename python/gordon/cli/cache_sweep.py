@@ -54,7 +54,7 @@ def sweep(
     from gordon.cli import cache_view, output
     from gordon.cli.progress import Progress
 
-    output.check(json_path, report, folder=parquet)
+    output.check(json_path, report, folder=parquet, used=[trace])
     with Progress("replaying") as progress:
         told = cache.sweep(trace, progress=progress.tick, **_given(given))
     two = "levels" in told["points"][0]
@@ -118,7 +118,7 @@ def mrc(
 
     if exact and (given["sample"] is not None or given["keep"] is not None):
         raise click.UsageError("--exact counts every object: leave out --sample and --keep")
-    output.check(json_path, report, folder=parquet)
+    output.check(json_path, report, folder=parquet, used=[trace])
     with Progress("reading") as progress:
         told = cache.mrc(trace, progress=progress.tick, **options.given(given))
     finish(told, cache_view.show_curve, json_path=json_path, parquet=parquet, report=report)

@@ -89,7 +89,7 @@ def tiered(
     from gordon.cli import output, tiered_view
     from gordon.cli.progress import Progress
 
-    output.check(json_path, report, folder=parquet)
+    output.check(json_path, report, folder=parquet, used=[trace])
     with Progress("replaying") as progress:
         told = tiered.replay(trace, progress=progress.tick, **options.given(given))
     finish(told, tiered_view.show, json_path=json_path, parquet=parquet, report=report)

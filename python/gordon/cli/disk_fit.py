@@ -56,7 +56,7 @@ def probe(target: str | None, log: str, **given: Any) -> None:
         raise click.UsageError("which disk? TARGET, or a simulated one: --preset or --diskspecs")
     if target is not None and (given["lateness"] is not None or given["set_values"]):
         raise click.UsageError("--lateness and --set are of simulated disks")
-    output.check(files=[log])
+    output.check(files=[log], used=[target])
     if target is not None and given["write"]:
         warn_of_loss(target, None)
     with Progress("probing") as progress:
@@ -87,7 +87,7 @@ def fit(log: str, out: str | None, like: str, plot: str | None, json_path: str |
     from gordon.cli.progress import Progress
     from gordon.disk import fit as fits
 
-    output.check(json_path, out, plot=plot)
+    output.check(json_path, out, plot=plot, used=[log])
     with Progress("fitting") as progress:
         fitted = fits.fit(log, like=like, progress=progress.about)
     files = {}

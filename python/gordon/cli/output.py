@@ -17,9 +17,12 @@ def check(
     files: Iterable[str | None] = (),
     folder: str | None = None,
     plot: str | None = None,
+    used: Iterable[str | None] = (),
 ) -> None:
     """What can be told of outputs before the work: a folder that is not there, the same path twice,
-    no kind of picture. `files` are no texts for stdout; `folder` is made where it is not there."""
+    no kind of picture. `files` are no texts for stdout; `folder` is made where it is not there.
+    What is `used` is read, or written by other means: an output there would destroy it.
+    """
     files = list(files)
     if STDOUT in (*files, folder):
         raise GordonError("cannot write to stdout what is no text", "name a file, or ./-")
@@ -28,7 +31,11 @@ def check(
     if folder is not None:
         _check_folder(folder)
     given = [path for path in (*texts, *files, plot, folder) if path is not None]
+    places = {os.path.realpath(path) for path in used if path not in (None, STDOUT)}
     for path in given:
+        if path != STDOUT and os.path.realpath(path) in places:
+            why = f"cannot write {path}: it is read, or written, by the command itself"
+            raise GordonError(why, "give it a path of its own")
         if given.count(path) > 1:
             raise GordonError(f"two outputs to {path}", "give each a path of its own")
         if path in (STDOUT, folder):

@@ -25,7 +25,8 @@ def run(
     device, parquet = given.pop("device"), given.pop("parquet")
     json_path, report = given.pop("json_path"), given.pop("report")
     files = [given[name] for name in FILES if name in given]
-    output.check(json_path, report, files=files, folder=parquet)
+    used = [] if asked in options.PATTERNS else [asked]
+    output.check(json_path, report, files=files, folder=parquet, used=used)
     with Part("simulating") as progress:
         result = simulate(asked, device, progress=progress.tick, **options.given(given))
     if parquet is not None:
@@ -44,7 +45,7 @@ def compare(
 ) -> None:
     """The same for several devices: a trace comes before them where there is no pattern."""
     json_path, report, pattern = (given.pop(name) for name in ("json_path", "report", "pattern"))
-    output.check(json_path, report)
+    output.check(json_path, report, used=words)
     trace, devices = (words[0], words[1:]) if pattern is None else (None, words)
     with Part("simulating") as progress:
         result = simulate(

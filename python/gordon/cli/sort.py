@@ -150,7 +150,7 @@ def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
 
     if len(files) < 2:
         raise click.UsageError("an input and an output are needed")
-    output.check(json_path)
+    output.check(json_path, used=files)
     with Moved("sorting") as progress:
         result = api.run(files[:-1], files[-1], progress=progress.tick, **options.given(given))
     if json_path is not None:

@@ -24,7 +24,7 @@ def _whole(text: str) -> int:
     return -1 if rest else number
 
 
-def _number(least: int, bits: int) -> Callable[..., int | None]:
+def number(least: int, bits: int) -> Callable[..., int | None]:
     """A number of records, or of one."""
 
     def read(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
@@ -40,7 +40,7 @@ def _number(least: int, bits: int) -> Callable[..., int | None]:
 @click.option(
     "-n",
     "--records",
-    callback=_number(1, 64),
+    callback=number(1, 64),
     required=True,
     metavar="N",
     help="How many: 1e8, 100M, 250k.",
@@ -66,7 +66,7 @@ def _number(least: int, bits: int) -> Callable[..., int | None]:
 @click.option(
     "-b",
     "--start",
-    callback=_number(0, 128),
+    callback=number(0, 128),
     default="0",
     show_default=True,
     metavar="N",
@@ -108,7 +108,7 @@ def generate(outputs: tuple[str, ...], json_path: str | None, **given: Any) -> N
 @click.option(
     "-n",
     "--records",
-    callback=_number(1, 64),
+    callback=number(1, 64),
     metavar="N",
     help="Only the first N of each: of a block device, as many as were written.",
 )
@@ -142,7 +142,7 @@ def validate(
     from gordon.cli.progress import Moved
     from gordon.sort import data
 
-    outputs.check(json_path, summary)
+    outputs.check(json_path, summary, used=files)
     with Moved("checking") as progress:
         found = data.validate(
             *files, summary=summary, progress=progress.tick, **options.given(given)

@@ -5,6 +5,7 @@ import json
 import click
 
 from gordon.cli import options
+from gordon.cli.sort_data import number
 
 
 def _sizes(ctx: click.Context, param: click.Parameter, text: str) -> tuple[str, ...]:
@@ -28,8 +29,8 @@ def _sizes(ctx: click.Context, param: click.Parameter, text: str) -> tuple[str, 
 )
 @click.option(
     "--records",
-    type=options.COUNT,
-    default=2_000_000,
+    callback=number(1, 64),
+    default="2M",
     show_default=True,
     metavar="N",
     help="Of the file that is made to be sorted.",

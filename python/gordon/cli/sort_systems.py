@@ -50,7 +50,7 @@ def extrapolate(
     from gordon.cli.terminal import data, messages
     from gordon.sort.systems import extrapolate
 
-    output.check(json_path, plot=plot)
+    output.check(json_path, plot=plot, used=[systems, measured])
     told = extrapolate(systems, measured=measured, home=home, set_values=set_values)
     if plot is not None:
         from gordon.sort.systems.plot import draw

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from gordon.cli import options
+from gordon.cli.sort_data import number
 
 
 def _seconds(ctx: click.Context, param: click.Parameter, text: str) -> float:
@@ -42,7 +43,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str) -> float:
 )
 @click.option(
     "--records",
-    type=options.COUNT,
+    callback=number(1, 64),
     metavar="N",
     help="Of the file that is made to be sorted.  [default: so that 60 sorts fit]",
 )
@@ -140,7 +141,7 @@ def tune(
     from gordon.cli import output, sort_tune_view, terminal
     from gordon.sort import tune as api
 
-    output.check(out, json_path, plot=plot)
+    output.check(out, json_path, plot=plot, used=[given["source"]])
     console = terminal.messages() if output.STDOUT in (json_path, out) else terminal.data()
     if flash is not None:
         of_sorts = {
@@ -166,9 +167,9 @@ def tune(
     given["temp"] = tuple(temp.split(",")) if temp is not None else ()
     if meter is not None:
         from gordon.energy import named
-        from gordon.sort.tune.trial import metered
+        from gordon.sort.tune.trial import Metered
 
-        given["meter"] = metered(lambda: named(meter), interval_s=0.1)
+        given["meter"] = Metered(lambda: named(meter), interval_s=0.1)
     report = api.tune(out, tell=sort_tune_view.live(terminal.messages()), **given)
     if plot is not None:
         from gordon.sort.tune.plot import draw

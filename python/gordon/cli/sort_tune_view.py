@@ -7,7 +7,7 @@ from gordon.cli.output import STDOUT
 from gordon.cli.terminal import Column, Output
 from gordon.human import binary, duration, figures, short
 from gordon.sort.tune.search import Search, Trial
-from gordon.sort.tune.tune import told
+from gordon.sort.tune.tune import known, told
 
 Json = dict[str, Any]
 #: Rows of the table of trials, which JSON has all of.
@@ -55,8 +55,7 @@ def show(console: Output, report: Json, out: str) -> None:
     count = len(report["trials"])
     console.text(
         f"{short(report['bytes'], 'B')} sorted {count} times in {duration(report['spent_s'])}, "
-        f"memory {report['memory']}; one trial deviates by {report['noise']:.1%}; all values are "
-        "measured"
+        f"memory {report['memory']}; one trial deviates by {report['noise']:.1%}; {known(report)}"
     )
     console.table(columns)
     if len(groups) > len(rows):

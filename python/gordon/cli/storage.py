@@ -106,7 +106,7 @@ def characterise(target: str | None, json_path: str | None, plot: str | None, **
     from gordon.cli.progress import Progress
     from gordon.cli.storage_view import show, warn_of_loss
 
-    output.check(json_path, plot=plot)
+    output.check(json_path, plot=plot, used=[target])
     if target is not None and given["write"]:
         warn_of_loss(target, given["span"])
     with Progress("measuring" if given["preset"] is None else "simulating") as progress:

@@ -93,7 +93,13 @@ def show(folder: str, json_path: str | None) -> None:
 @trace.command()
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
-@click.option("--from", "from_", metavar="F", help="Format of IN; else its content tells it.")
+@click.option(
+    "--from",
+    "--format",
+    "from_",
+    metavar="F",
+    help="Format of IN; else its content tells it.",
+)
 @click.option(
     "--to",
     default="gordon",
@@ -142,7 +148,8 @@ def convert(
     from gordon import _core
     from gordon.cli import output
 
-    output.check(json_path, target if json_path == output.STDOUT == target else None)
+    both_stdout = target if json_path == output.STDOUT == target else None
+    output.check(json_path, both_stdout, used=[source, target])
     text = _core.trace_convert(
         source,
         target,

@@ -14,26 +14,28 @@ from gordon.energy.session import Session
 from gordon.energy.work import Usage
 from gordon.sort.tune.point import Point
 
-#: Runs work and tells the joules that were drawn meanwhile.
-Metered = Callable[[Callable[[], Any]], float | None]
 
+class Metered:
+    """Runs work and tells the joules that were drawn meanwhile, by a meter, a new one each time."""
 
-def metered(meter: Callable[[], Meter], interval_s: float) -> Metered:
-    """By a meter, a new one each time."""
+    def __init__(self, meter: Callable[[], Meter], interval_s: float) -> None:
+        self.meter, self.interval_s = meter, interval_s
+        #: What is known of the meter, when it was read.
+        self.about: dict[str, object] | None = None
 
-    def run(work: Callable[[], Any]) -> float | None:
+    def __call__(self, work: Callable[[], Any]) -> float | None:
         def timed() -> Usage:
             begin = time.monotonic()
             work()
             return Usage(Span(begin, time.monotonic()), 0, 0, 0, 0, 0)
 
-        with Session([meter()], interval_s) as session:
+        meter = self.meter()
+        self.about = meter.about()
+        with Session([meter], self.interval_s) as session:
             used = session.run(timed)
         for error in session.failed():
             raise error
         return session.samplers[0].series.energy(used.span)
-
-    return run
 
 
 def forget(path: Path) -> None:

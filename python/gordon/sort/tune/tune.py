@@ -96,6 +96,7 @@ def tune(
         report: dict[str, Any] = {
             "version": __version__,
             "kind": "measured",
+            "meter": None if meter is None else meter.about,
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "device": [device(one) for one in (fspath(folder), *folders)],
             "budget_s": budget_s,
@@ -209,9 +210,17 @@ def head(report: dict[str, Any]) -> list[str]:
         f"gordon {report['version']}, gordon sort tune, {report['date']}",
         f"{short(report['bytes'], 'B')} in files of {', '.join(devices)}",
         f"memory {report['memory']}, budget {duration(report['budget_s'])}, "
-        f"{len(report['trials'])} trials, seed {report['seed']}; all values are measured",
+        f"{len(report['trials'])} trials, seed {report['seed']}; {known(report)}",
         told(report),
     ]
+
+
+def known(report: dict[str, Any]) -> str:
+    """How the values are known."""
+    meter = report["meter"]
+    if meter is None or meter["how"] == "measured":
+        return "all values are measured"
+    return f"times are measured, energy is {meter['how']} (meter {meter['name']})"
 
 
 def told(report: dict[str, Any]) -> str:
