@@ -1,7 +1,7 @@
 //! Works that wait or are served: lists in one pool, so that issuing allocates nothing.
 
-use core::hint::select_unpredictable;
 use super::work::{NOTHING, Work};
+use core::hint::select_unpredictable;
 
 /// The end of a list.
 pub(super) const NONE: u32 = u32::MAX;
