@@ -14,9 +14,12 @@ from gordon.energy.session import Session
 from gordon.energy.work import Usage
 from gordon.sort.tune.point import Point
 
+#: Runs work and tells the joules that were drawn meanwhile.
+Drawn = Callable[[Callable[[], Any]], float | None]
+
 
 class Metered:
-    """Runs work and tells the joules that were drawn meanwhile, by a meter, a new one each time."""
+    """By a meter, a new one each time."""
 
     def __init__(self, meter: Callable[[], Meter], interval_s: float) -> None:
         self.meter, self.interval_s = meter, interval_s
@@ -62,7 +65,7 @@ class Trials:
         memory: str | None,
         temp: tuple[str, ...],
         seed: int,
-        meter: Metered | None = None,
+        meter: Drawn | None = None,
         objective: str = "time",
     ) -> None:
         if objective == "energy" and meter is None:
