@@ -164,7 +164,7 @@ impl<const GROUPED: bool> Map<GROUPED> {
             written: Packed::new(slots, keys + u32::from(GROUPED)),
             odd_written: keys + 1,
             coarse,
-            grouped,
+            grouped: if GROUPED { grouped } else { 0 },
             order,
             odd: Odd::default(),
             exported,
@@ -432,9 +432,9 @@ impl<const GROUPED: bool> Map<GROUPED> {
     /// Whether a slot was last programmed with this page, as far as that is kept.
     #[inline]
     pub fn may_hold(&self, psn: u32, lpn: u32) -> bool {
-        match self.odd.by_slot.get(&psn) {
-            Some(&odd) => odd == lpn,
-            None => self.written.get(psn) == self.key(lpn),
+        match self.written.get(psn) {
+            odd if GROUPED && odd == self.odd_written => self.odd.by_slot.get(&psn) == Some(&lpn),
+            written => written == self.key(lpn),
         }
     }
 

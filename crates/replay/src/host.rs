@@ -429,7 +429,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
             // Nothing to ask of a device: done as it comes.
             self.outcome.empty += 1;
             if let Some(users) = &mut self.users {
-                users.push(Reverse(self.now + request.gap));
+                users.push(Reverse(Ns(self.now.0.saturating_add(request.gap.0))));
             }
             let open = Open::new(number, arrived, self.now, request);
             return self.observer.completed(self.device, &open.done);
@@ -555,7 +555,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                     self.outcome.failed += 1;
                 }
                 if let Some(users) = &mut self.users {
-                    users.push(Reverse(at + open.gap));
+                    users.push(Reverse(Ns(at.0.saturating_add(open.gap.0))));
                 }
                 self.free.push(place);
                 self.observer.completed(self.device, &open.done)?;

@@ -179,7 +179,8 @@ pub fn survey(
         for request in &batch {
             found.requests += 1;
             let Timed { at, offset, len, op, queue, .. } = *request;
-            found.bytes[op as usize] += len;
+            let bytes = &mut found.bytes[op as usize];
+            *bytes = bytes.saturating_add(len);
             found.queues.insert(queue);
             let mut bytes = [0; 25];
             bytes[..8].copy_from_slice(&at.0.to_le_bytes());

@@ -33,7 +33,11 @@ impl Recorder {
     pub fn new(device: &impl Target, queues: usize, log: Option<RequestLog>) -> Self {
         Self {
             latencies: Latencies::default(),
-            queues: if queues > 1 { vec![Latency::default(); queues] } else { Vec::new() },
+            queues: if queues > 1 {
+                (0..queues).map(|_| Latency::default()).collect()
+            } else {
+                Vec::new()
+            },
             failed: [0; 4],
             worn_out: None,
             series: Series::new(device.sample()),

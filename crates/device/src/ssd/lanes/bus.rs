@@ -89,8 +89,12 @@ impl Bus {
     #[cold]
     fn push_in(&mut self, read: Read, moved: &mut Moved) -> Ns {
         let at = self.reads.partition_point(|other| other.sensed <= read.sensed);
-        let before = self.reads[..at].last().map(|last| last.start + last.all);
-        let start = before.unwrap_or(self.line.free_at()).max(read.sensed);
+        // Where all before it have asked, a program may have, too.
+        let free = match &self.reads[self.asked..at] {
+            [.., last] => last.start + last.all,
+            [] => self.line.free_at(),
+        };
+        let start = free.max(read.sensed);
         self.reads.insert(at, Read { start, ..read });
         self.put_off(at + 1, start + read.all, moved);
         start + read.first
@@ -132,5 +136,23 @@ impl Bus {
     pub fn busy(&self, now: Ns) -> Ns {
         let asked = self.reads[self.asked..].iter().take_while(|read| read.sensed <= now);
         self.line.busy() + asked.map(|read| read.all).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_that_is_sensed_before_others_waits_for_what_has_the_bus() {
+        let (mut bus, mut moved) = (Bus::default(), vec![]);
+        let ten = Ns(10);
+        assert_eq!(bus.read(Ns(0), 0, ten, [ten; 2], &mut moved), Ns(20));
+        assert_eq!(bus.reserve(Ns(15), Ns(55), &mut moved), Ns(75));
+        assert_eq!(bus.read(Ns(16), 2, Ns(100), [ten; 2], &mut moved), Ns(110));
+        assert_eq!(bus.read(Ns(17), 3, Ns(27), [ten; 2], &mut moved), Ns(85));
+        // And what comes then is put off by nobody.
+        assert_eq!(bus.read(Ns(18), 4, Ns(28), [ten; 2], &mut moved), Ns(95));
+        assert!(moved.is_empty(), "{moved:?}");
     }
 }
