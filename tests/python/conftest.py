@@ -74,10 +74,15 @@ def result(surveyed: str) -> dict[str, Any]:
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Ctrl-C counts, here and in what is started, where the tests were started to ignore it too."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Signals count, here and in what is started, even if the tests were started to ignore them."""
+    before = {
+        signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler),
+        signal.SIGTERM: signal.signal(signal.SIGTERM, signal.SIG_DFL),
+        signal.SIGHUP: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+    }
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

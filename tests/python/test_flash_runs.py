@@ -120,7 +120,8 @@ def test_same_seed_same_bytes(run: Run, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_ctrl_c_ends_it_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_and_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     args = ["bench", "--pattern", "random-write", "--requests", str(10**12), "--requests-out", "q"]
     running = subprocess.Popen(
         [sys.executable, "-m", "gordon", "flash", *args],
@@ -130,7 +131,7 @@ def test_ctrl_c_ends_it_and_leaves_nothing(tmp_path: Path) -> None:
     )
     while not any(tmp_path.iterdir()) and running.poll() is None:
         time.sleep(0.05)
-    running.send_signal(signal.SIGINT)
+    running.send_signal(number)
     out, err = running.communicate(timeout=60)
-    assert (running.returncode, out, err.strip()) == (130, b"", b"")
+    assert (running.returncode, out, err.strip()) == (128 + number, b"", b"")
     assert list(tmp_path.iterdir()) == []

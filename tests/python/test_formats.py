@@ -11,10 +11,12 @@ import os
 import re
 import resource
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tarfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -387,3 +389,23 @@ def test_what_a_conversion_loses_is_said_of_the_file(run: Run, tmp_path: Path) -
     ran = run("trace", "convert", "b", "c", "--to", "mqsim")
     assert ran.err.startswith("warning: b: the numbers of the processes are lost"), ran.err
     assert ran.err.count("warning:") == 1
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("to", ["mqsim", "gordon"])
+def test_a_pipe_that_ctrl_c_ends_makes_no_trace(tmp_path: Path, to: str) -> None:
+    """It ends whoever writes to the pipe, too: what came until then is not the trace."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "gordon", "trace", "convert", "-", "out", "--to", to],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"5 0 123456789 64 1\n" * 300_000)
+        while not any(tmp_path.iterdir()) and process.poll() is None:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
+    assert list(tmp_path.iterdir()) == []

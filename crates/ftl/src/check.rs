@@ -43,10 +43,23 @@ impl core::error::Error for Inconsistency {}
 
 impl<O: Out, const G: bool> Ftl<O, G> {
     /// Holds the map against the pages written, the valid counts and the states of the blocks.
-    /// That no two logical pages share a physical one follows: each was written with one.
+    /// That no two logical pages share a physical one follows, where the map keeps with which one each
+    /// was written ([`Config::coarse`](crate::Config::coarse) is 0).
     pub fn check(&self) -> Result<(), Inconsistency> {
+        self.check_while(&mut || true).map(|_| ())
+    }
+
+    /// The same; false, and nothing is known, where `goes_on` says so. It is asked now and then: of a
+    /// terabyte this takes minutes.
+    pub(crate) fn check_while(
+        &self,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<bool, Inconsistency> {
         let mut mapped = vec![0u32; self.layout.blocks() as usize];
         for lpn in (0..self.config.exported).map(Lpn) {
+            if lpn.0.is_multiple_of(1 << 14) && !goes_on() {
+                return Ok(false);
+            }
             let Some(psn) = self.home(lpn) else { continue };
             let ppn = self.page_of(psn);
             let wrong = !self.map.may_hold(psn, lpn.0) || !self.map.is_filled(psn);
@@ -67,6 +80,6 @@ impl<O: Out, const G: bool> Ftl<O, G> {
                 return Err(Inconsistency::Free(block));
             }
         }
-        Ok(())
+        Ok(true)
     }
 }

@@ -2,7 +2,8 @@
 //! not be simulated again.
 //!
 //! Little-endian: the blocks (sequence, valid pages, erases, state), the closed ones in the order
-//! in which they are listed, the write points, counters, and the two tables as they are packed.
+//! in which they are listed, the write points, counters, and the two tables as they are packed; where
+//! these tell groups of slots, a bit for each slot that holds a page, and the pages listed beside them.
 //! What identifies the array and the knobs, and a checksum, is up to whoever keeps the bytes.
 //! Counts start anew, and no page stays in a buffer.
 
@@ -121,7 +122,7 @@ impl<O: Out, const G: bool> Ftl<O, G> {
     }
 
     /// The layer as it was when the bytes were handed out. `input` fills what it is given, or says
-    /// that it cannot.
+    /// that it cannot; it is asked for nothing now and then when it has handed out all.
     ///
     /// # Errors
     /// Where the bytes are not those of a layer on `layout` with the knobs of `config`.
@@ -191,8 +192,9 @@ impl<O: Out, const G: bool> Ftl<O, G> {
             return Err(CheckpointError::Short);
         }
         ftl.stats.preloaded = states.iter().map(|&(_, valid, ..)| u64::from(valid)).sum();
-        match ftl.check() {
-            Ok(()) => Ok(ftl),
+        match ftl.check_while(&mut || fill(&mut [])) {
+            Ok(true) => Ok(ftl),
+            Ok(false) => Err(CheckpointError::Short),
             Err(_) => wrong("its map and its blocks disagree"),
         }
     }

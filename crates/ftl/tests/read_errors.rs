@@ -111,16 +111,19 @@ fn a_page_that_cannot_be_copied_keeps_its_block() {
     kept(&ftl);
     let mut bytes = vec![];
     ftl.checkpoint(&mut |more| bytes.extend_from_slice(more));
-    let mut rest = &bytes[..];
-    let mut input = |into: &mut [u8]| {
-        let (taken, left) = rest.split_at(into.len().min(rest.len()));
-        into[..taken.len()].copy_from_slice(taken);
-        rest = left;
-        taken.len() == into.len()
+    let restore = |stops: bool| {
+        let mut rest = &bytes[..];
+        let mut input = |into: &mut [u8]| {
+            let (taken, left) = rest.split_at(into.len().min(rest.len()));
+            into[..taken.len()].copy_from_slice(taken);
+            rest = left;
+            taken.len() == into.len() && !(stops && into.is_empty())
+        };
+        let out = std::collections::VecDeque::new();
+        Ftl::restore(*ftl.layout(), *ftl.config(), out, &mut input)
     };
-    let (layout, config) = (*ftl.layout(), *ftl.config());
-    let out = std::collections::VecDeque::new();
-    let mut again = Ftl::restore(layout, config, out, &mut input).unwrap();
+    assert!(restore(true).is_err(), "while it is looked through it can be stopped");
+    let mut again = restore(false).unwrap();
     kept(&again);
     for write in 0..500u32 {
         let lpn = 6 + random.below(134) as u32;

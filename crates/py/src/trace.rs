@@ -98,7 +98,11 @@ pub fn trace_convert(
         let result = py.detach(|| worker.join());
         watched?;
         match result {
-            Ok(Ok(done)) => json(&done),
+            Ok(Ok(done)) => {
+                // The end of a pipe may come of the Ctrl-C that ended who wrote to it.
+                py.check_signals()?;
+                json(&py.detach(|| done.publish()).map_err(raise)?)
+            }
             Ok(Err(error)) => Err(raise(error)),
             Err(panic) => std::panic::resume_unwind(panic),
         }

@@ -12,7 +12,7 @@ use gordon_device::ssd::{Ssd, SsdConfig};
 use gordon_units::{Stopped, Watch};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const MAGIC: &[u8; 8] = b"GORDONCK";
 const VERSION: u32 = 5;
@@ -33,8 +33,18 @@ pub fn check(path: &Path) -> Result<(), ReplayError> {
         Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
             wrong("its folder is not there", "a folder that exists, with room")
         }
-        _ => Ok(()),
+        _ => {
+            let beside = beside(path);
+            let made = File::create(&beside).and_then(|_| std::fs::remove_file(&beside));
+            made.or_else(|e| wrong(&e.to_string(), "a folder that may be written to, with room"))
+        }
     }
+}
+
+/// Where it is written until it is whole.
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.partial-{}", std::process::id()))
 }
 
 /// Lets `ssd` come to rest, then writes what it has become. A worn-out device cannot write out its
@@ -53,8 +63,7 @@ pub fn save<const LARGE: bool>(
     }
     let given_up = ssd.give_up_buffer();
     check(path)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.partial-{}", std::process::id()));
+    let beside = beside(path);
     let written = write(ssd, config, &beside, progress);
     let written = written.and_then(|()| std::fs::rename(&beside, path));
     written.map(|()| given_up).map_err(|error| {
@@ -309,6 +318,18 @@ mod tests {
         assert!(matches!(both, (ReplayError::Interrupted, ReplayError::Interrupted)), "{both:?}");
         assert!(std::fs::read(&path).unwrap() == kept);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_told_before_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["no/such/folder", &"n".repeat(255)] {
+            let path = folder.path().join(name);
+            let made = config(json!({"checkpoint": path}));
+            let error = crate::flash::Ready::new(&made, &Watch::default()).err().unwrap();
+            assert!(error.to_string().contains("cannot write"), "{error}");
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -361,14 +361,20 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
     }
 
     fn gaps<S: Source>(&mut self, load: &mut Load<'_, S>) -> Result<(), ReplayError> {
-        // More users than requests at any time would only wait.
-        self.users = Some((0..self.depth.min(WINDOW)).map(|_| Reverse(Ns::ZERO)).collect());
+        // Users that have asked for nothing yet are free from the start, before all others.
+        let mut fresh = self.depth;
+        self.users = Some(BinaryHeap::new());
         loop {
             let next = load.peek(self.taken)?.copied();
-            let free = self.users.as_ref().and_then(BinaryHeap::peek).map(|user| user.0);
+            let free = match fresh {
+                0 => self.users.as_ref().and_then(BinaryHeap::peek).map(|user| user.0),
+                _ => Some(Ns::ZERO),
+            };
             match (next, free, self.device.next_event()) {
                 (Some(request), Some(at), event) if event.is_none_or(|event| at <= event) => {
-                    if let Some(users) = &mut self.users {
+                    if fresh > 0 {
+                        fresh -= 1;
+                    } else if let Some(users) = &mut self.users {
                         users.pop();
                     }
                     in_time(self.taken, at)?;

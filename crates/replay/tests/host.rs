@@ -100,6 +100,11 @@ fn gaps_go_by_after_completions() {
     play(&mut toy, requests(), &rules(Pacing::Gaps, 2)).unwrap();
     let submitted: Vec<u64> = toy.seen.iter().map(|(at, _)| at.0).collect();
     assert_eq!(submitted, [0, 0, 1500]);
+    // However many they are.
+    let mut toy = Toy::new(1000, 0);
+    let many = (0..5_001).map(|_| Timed { gap: Ns(500), ..read(0, 0, 512) });
+    play(&mut toy, many, &rules(Pacing::Gaps, 5_000)).unwrap();
+    assert_eq!(toy.seen.iter().filter(|(at, _)| at.0 == 0).count(), 5_000);
 }
 
 #[test]

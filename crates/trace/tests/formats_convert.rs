@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 fn run(input: &Path, output: &Path, to: Format) -> Result<Conversion, FormatError> {
-    convert(input, output, None, to, &Options::default(), &AtomicBool::new(false))
+    convert(input, output, None, to, &Options::default(), &AtomicBool::new(false))?.publish()
 }
 
 fn all(path: &Path) -> Vec<Io> {
@@ -175,4 +175,13 @@ fn nothing_is_left_behind() {
     let next = folder.path().join("next");
     let result = convert(&source, &next, None, Format::Mqsim, &Options::default(), &stopped);
     assert!(matches!(result, Err(FormatError::Stopped)) && !next.exists());
+    for to in [Format::Gordon, Format::Mqsim] {
+        let running = AtomicBool::new(false);
+        let made = convert(&source, &next, None, to, &Options::default(), &running).unwrap();
+        assert!(!next.exists(), "before it is published");
+        drop(made);
+    }
+    let left = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with("next")).collect();
+    assert!(left.is_empty(), "{left:?}");
 }

@@ -1,15 +1,19 @@
 """The commands. Each is a file; it is imported when it is called, so `gordon --help` is quick.
 
-Data goes to stdout, everything else to stderr. Exit status: 0 done, 1 failed, 2 wrong usage, 130
-interrupted; `gordon trace` and `gordon meter record` exit with the status of their command.
+Data goes to stdout, everything else to stderr. Exit status: 0 done, 1 failed, 2 wrong usage, 128
+and its number where a signal ended it, as 130 for Ctrl-C; `gordon trace` and `gordon meter record`
+exit with the status of their command.
 """
 
 import atexit
 import gc
 import os
+import signal
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from types import FrameType
 from typing import Any, ClassVar, NoReturn
 
 import click
@@ -133,9 +137,31 @@ def gordon() -> None:
     """
 
 
+class Ended(KeyboardInterrupt):
+    """A signal asks the command to end."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    """Ends the command, which tidies up first; once more, and it ends at once."""
+    signal.signal(number, signal.SIG_DFL)
+    raise Ended(number)
+
+
+def _end_by_signals() -> None:
+    if threading.current_thread() is not threading.main_thread():
+        return  # only the main thread may take signals
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _end)
+
+
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Runs a command and exits; a failure is one line, and what to try, on stderr."""
     try:
+        _end_by_signals()
         status = gordon.main(args, prog_name="gordon", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -145,8 +171,9 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     except click.ClickException as error:
         say(error.format_message(), _help_of(getattr(error, "ctx", None)))
         status = error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        status = 130
+    except (KeyboardInterrupt, click.Abort) as error:
+        by = error.__cause__ if isinstance(error, click.Abort) else error
+        status = 128 + (by.number if isinstance(by, Ended) else signal.SIGINT)
     except BrokenPipeError:
         # The reader of our output has left. Python would complain once more when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,7 +1,6 @@
 """`gordon block create`, `serve`, `stat`, `check`, `wear`."""
 
 import json
-import signal
 from typing import Any
 
 import click
@@ -135,8 +134,6 @@ def serve(image: str, json_path: str | None, **given: Any) -> None:
         raise click.UsageError("--tls-certificate and --tls-key go together")
     if given["tls_clients"] and not given["tls_key"]:
         raise click.UsageError("--tls-clients needs --tls-certificate and --tls-key")
-    # A stop is what both ask for.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     console = terminal.messages()
     status = blocks.serve(image, ready=lambda where: ready(console, image, where), **given)
     if json_path is not None:

@@ -144,7 +144,7 @@ impl<const LARGE: bool> Ssd<LARGE> {
             wear: Wear::of((0..layout.blocks()).map(|id| self.ftl.erases(BlockId(id)))),
             lifetime: Lifetime {
                 erase_budget: self.endurance.rated(),
-                blocks: u64::from(layout.blocks()),
+                blocks: u64::from(self.ftl.good_blocks()) + self.ftl.stats().grown_bad,
                 pages_per_block: u64::from(layout.pages_per_block()),
                 block_bytes: layout.page_bytes() * u64::from(layout.pages_per_block()),
                 programs: self.ftl.stats().program_operations,

@@ -78,8 +78,30 @@ impl From<&Io> for Line {
     }
 }
 
-/// Reads the trace at `input` and writes it as `to` at `output`, which must not exist. Times count
-/// from the first request on. `stop` ends it early; nothing is left behind then.
+/// A trace read to its end and written, but not under its name yet; dropped, nothing is left of it.
+///
+/// The end of a pipe may be that of a program which was killed: whoever knows of that can look, between
+/// the end and the name.
+#[must_use]
+pub struct Converted {
+    writer: Writer,
+    conversion: Conversion,
+}
+
+impl Converted {
+    /// Gives it its name, and says what is in it.
+    ///
+    /// # Errors
+    /// Where it cannot be written to its end.
+    pub fn publish(self) -> Result<Conversion, FormatError> {
+        self.writer.finish()?;
+        Ok(self.conversion)
+    }
+}
+
+/// Reads the trace at `input` and writes it as `to`, to be [published](Converted::publish) as `output`,
+/// which must not exist. Times count from the first request on. `stop` ends it early; nothing is left
+/// behind then.
 ///
 /// # Errors
 /// Where the input cannot be read, or the output not written.
@@ -90,7 +112,7 @@ pub fn convert(
     to: Format,
     options: &Options,
     stop: &AtomicBool,
-) -> Result<Conversion, FormatError> {
+) -> Result<Converted, FormatError> {
     if !to.is_written() {
         let written = Format::ALL.into_iter().filter(|f| f.is_written()).map(Format::name);
         let written = written.collect::<Vec<_>>().join(", ");
@@ -123,8 +145,8 @@ pub fn convert(
         }
         more = reader.fill(&mut batch)?;
     }
-    writer.finish()?;
-    Ok(tally.conversion(from, to, reader.counts(), reader.first_skipped()))
+    let conversion = tally.conversion(from, to, reader.counts(), reader.first_skipped());
+    Ok(Converted { writer, conversion })
 }
 
 #[derive(Default)]

@@ -25,7 +25,7 @@ mod records;
 mod source;
 mod write;
 
-pub use convert::{Conversion, Line, convert};
+pub use convert::{Conversion, Converted, Line, convert};
 pub use error::{Bad, FormatError, Place};
 pub use intake::{Counts, Io, Order, WINDOW};
 pub use objects::{NEVER, Object, Objects};
