@@ -90,16 +90,6 @@ impl Endurance {
         self.rated
     }
 
-    /// Relative standard deviation of the budgets.
-    pub fn spread(&self) -> f64 {
-        self.spread
-    }
-
-    /// The part of the blocks that reaches the rating.
-    pub fn survival_at_rated(&self) -> f64 {
-        self.survival_at_rated
-    }
-
     /// The erases that half of the blocks reach.
     pub fn median(&self) -> f64 {
         exp(self.mu)

@@ -137,8 +137,6 @@ impl<const LARGE: bool> Ssd<LARGE> {
         let (layout, lanes) = (self.ftl.layout(), self.ftl.out().lanes.stats());
         SsdStats {
             ftl: *self.ftl.stats(),
-            bus_busy: lanes.bus_busy.clone(),
-            lane_busy: lanes.lane_busy.clone(),
             events: lanes.events + self.link.events(),
             lanes,
             wear: Wear::of((0..layout.blocks()).map(|id| self.ftl.erases(BlockId(id)))),

@@ -8,13 +8,9 @@ use gordon_units::{Bytes, Ns};
 pub struct SsdStats {
     /// Of the translation layer: pieces, pages read and programmed by cause, erases, hits.
     pub ftl: gordon_ftl::Stats,
-    /// How long each group of buses carried something.
-    pub bus_busy: Vec<Ns>,
-    /// How long each lane had an operation.
-    pub lane_busy: Vec<Ns>,
     /// Events simulated.
     pub events: u64,
-    /// Operations by kind, and how they waited.
+    /// Operations by kind, how they waited, how long buses and lanes were busy.
     pub lanes: LaneStats,
     /// Erases of the blocks.
     pub wear: Wear,

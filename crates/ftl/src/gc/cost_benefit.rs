@@ -10,11 +10,11 @@ use crate::blocks::Blocks;
 use gordon_units::BlockId;
 
 pub(super) fn choose(blocks: &Blocks, pages: u32) -> Option<BlockId> {
-    let now = blocks.next_sequence();
+    let (now, pages) = (blocks.next_sequence(), u64::from(pages));
     let worth = |&block: &BlockId| {
-        let (valid, pages) = (u64::from(blocks.valid(block)), u64::from(pages));
-        let age = (now - blocks.sequence(block)).min(1 << 30);
-        // Fewer than 2^18 pages: below 2^64, with room for a fraction.
+        let valid = u64::from(blocks.valid(block));
+        // Together they stay below 2^64, with room for a fraction.
+        let age = (now - blocks.sequence(block)).min((1 << 47) / pages);
         (((pages - valid) * age) << 16) / (pages + valid)
     };
     // Of equals, the first.

@@ -93,12 +93,12 @@ pub fn run(config: &SsdConfig, mapped: &[(u64, u64)], depth: u32, source: impl S
     let outcome = outcome.expect("a load without errors");
     let stats = ssd.stats();
     assert_eq!(stats.ftl.erases, 0, "the array has room for all that is written");
-    let busy: f64 = stats.bus_busy.iter().map(|bus| bus.as_secs()).sum();
+    let busy: f64 = stats.lanes.bus_busy.iter().map(|bus| bus.as_secs()).sum();
     Run {
         bytes: sum.0,
         requests: outcome.requests,
         simulated: outcome.simulated,
-        bus: busy / stats.bus_busy.len() as f64 / outcome.simulated.as_secs(),
+        bus: busy / stats.lanes.bus_busy.len() as f64 / outcome.simulated.as_secs(),
         reads: stats.ftl.read_operations,
         programs: stats.ftl.program_operations,
         joined: stats.lanes.kinds[Kind::Program.index()].joined,

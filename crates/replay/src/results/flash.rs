@@ -199,7 +199,7 @@ impl FlashReport {
             let all = simulated.0.saturating_mul(parts);
             share(time.0.min(all), all)
         };
-        let buses: Vec<_> = stats.bus_busy.iter().map(|time| busy(*time, 1)).collect();
+        let buses: Vec<_> = stats.lanes.bus_busy.iter().map(|time| busy(*time, 1)).collect();
         let energy = energy(config, simulated, usage.read + usage.write, usage.controller);
         let Wear { min, max, mean } = stats.wear;
         Self {
@@ -242,7 +242,7 @@ impl FlashReport {
             trims: ftl.trims,
             preloaded_pages: ftl.preloaded,
             utilisation: Utilisation {
-                bus: busy(stats.bus_busy.iter().copied().sum(), stats.bus_busy.len() as u64),
+                bus: busy(stats.lanes.bus_busy.iter().copied().sum(), stats.lanes.bus_busy.len() as u64),
                 buses,
                 die_read: busy(usage.read, dies),
                 die_write: busy(usage.write, dies),

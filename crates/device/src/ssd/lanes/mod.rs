@@ -293,11 +293,6 @@ impl Lanes {
         self.now
     }
 
-    /// Events planned so far.
-    pub fn events(&self) -> u64 {
-        self.agenda.planned()
-    }
-
     /// Summed over dies, for all works started: reading, and writing or erasing. Waiting for the bus
     /// is not work.
     pub fn die_time(&self) -> (Ns, Ns) {
