@@ -92,6 +92,8 @@ def test_who_carries_transfers_out_is_told(run: Run, made: dict[str, Any], io: s
         ((), "one-pass"),
         (("--memory", "2MiB"), "distribute"),
         (("--memory", "2MiB", "--method", "merge"), "merge"),
+        (("--memory", "20TB", "--method", "merge"), "merge"),
+        (("--memory", "20TB", "--method", "distribute"), "distribute"),
         (("--memory", "3MB", "--temp", "a,b", "--threads", "3"), "distribute"),
         (("--memory", "3MB", "--buffered"), "distribute"),
         (("--memory", "2MiB", "--in-core", "merge"), "distribute"),
@@ -235,3 +237,10 @@ def test_a_sort_can_be_traced_and_surveyed(run: Run, made: dict[str, Any]) -> No
     ran = run("survey", "sort.trace", "--json", "-")
     assert ran.status == 0, ran.err
     assert json.loads(ran.out)["designs"]
+
+
+def test_a_sort_is_of_files(run: Run, made: dict[str, Any], tmp_path: Path) -> None:
+    for files in (("in", "-"), ("-", "out")):
+        ran = run("sort", *files)
+        assert (ran.status, "- is no file" in ran.err) == (2, True), ran.err
+    assert not Path("-").exists()

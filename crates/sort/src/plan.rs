@@ -162,7 +162,11 @@ impl Plan {
                 let most = memory.saturating_sub(depth as u64 * input) / (2 * LEAST);
                 (load, (buckets as u64).clamp(2, most.max(2)) as usize)
             }
-            _ => ((rest.saturating_sub(2 * depth as u64 * input) as f64 / beside) as u64, 0),
+            _ => {
+                let load = (rest.saturating_sub(2 * depth as u64 * input) as f64 / beside) as u64;
+                // A run takes its memory at once: no more than for all there is.
+                (load.min(bytes + input), 0)
+            }
         };
         let temp = if method == Method::Distribute {
             // One that is used beside those that come.

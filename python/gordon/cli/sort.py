@@ -150,6 +150,8 @@ def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
 
     if len(files) < 2:
         raise click.UsageError("an input and an output are needed")
+    if "-" in files:
+        raise click.UsageError("- is no file: a sort reads and writes files at any place of them")
     output.check(json_path, used=files)
     with Moved("sorting") as progress:
         result = api.run(files[:-1], files[-1], progress=progress.tick, **options.given(given))
