@@ -479,6 +479,17 @@ fn compressed() {
     for bytes in [&zipped[..zipped.len() - 100], &packed[..packed.len() - 100]] {
         refused(None, bytes, &["cannot read", "after line", "cut short"]);
     }
+    for bytes in [&zipped[..14], &packed[..14]] {
+        refused(None, bytes, &["cannot read", "after its start", "cut short"]);
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_text() {
+    let text = "\u{feff}10 0 8 8 1\n20 0 8 8 1\n";
+    for bytes in [text.as_bytes().to_vec(), gzip(text.as_bytes())] {
+        assert_eq!(with(&case(bytes).path, &Options::default()).0[1].at, Ns(10));
+    }
 }
 
 #[test]

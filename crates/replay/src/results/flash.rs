@@ -242,7 +242,10 @@ impl FlashReport {
             trims: ftl.trims,
             preloaded_pages: ftl.preloaded,
             utilisation: Utilisation {
-                bus: busy(stats.lanes.bus_busy.iter().copied().sum(), stats.lanes.bus_busy.len() as u64),
+                bus: busy(
+                    stats.lanes.bus_busy.iter().copied().sum(),
+                    stats.lanes.bus_busy.len() as u64,
+                ),
                 buses,
                 die_read: busy(usage.read, dies),
                 die_write: busy(usage.write, dies),

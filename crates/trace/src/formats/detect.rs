@@ -4,7 +4,7 @@
 //! format that takes more than half of them is good enough, so that a malformed line among the first
 //! is told as such and does not hide the format.
 
-use super::error::FormatError;
+use super::error::{FormatError, Place};
 use super::input::Input;
 use super::intake::{Intake, Order};
 use super::source::{Lines, is_header, trimmed};
@@ -30,9 +30,11 @@ pub(super) fn by_path(path: &Path) -> Option<Format> {
 /// What the first bytes say.
 pub(super) fn by_content(path: &Path, input: &mut Input) -> Result<Format, FormatError> {
     let got = input.want(HEAD);
-    let head = input.bytes();
+    let (head, start) = (input.bytes(), Place::Line(0));
+    let got =
+        got.map_err(|source| FormatError::Read { path: path.to_owned(), place: start, source });
     if head.is_empty() {
-        got.map_err(|source| FormatError::Open { path: path.to_owned(), source })?;
+        got?;
         let hint = "check that the file is whole";
         return Err(FormatError::Empty { path: path.to_owned(), why: ": no bytes".into(), hint });
     }
@@ -51,6 +53,9 @@ pub(super) fn by_content(path: &Path, input: &mut Input) -> Result<Format, Forma
         }
         fits
     };
+    if found.is_empty() {
+        got?;
+    }
     match found[..] {
         [format] => Ok(format),
         [] if head.starts_with(b"PAR1") => Err(FormatError::Unknown {

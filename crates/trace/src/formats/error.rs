@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// Where in a file something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A line, counted from 1, of the text as it is after decompression.
+    /// A line, counted from 1, of the text as it is after decompression; 0 before the first.
     Line(u64),
     /// A record, counted from 1, and the byte it starts at, after decompression.
     Record(u64, u64),
@@ -19,6 +19,7 @@ pub enum Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Line(0) => f.write_str("its start"),
             Self::Line(line) => write!(f, "line {line}"),
             Self::Record(record, byte) => write!(f, "record {record} (byte {byte})"),
         }

@@ -15,6 +15,7 @@ pub(super) const LONGEST: usize = 1 << 20;
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// A window on decompressed bytes that moves forward.
 pub(super) struct Input {
@@ -51,7 +52,14 @@ impl Input {
         } else {
             Box::new(raw)
         };
-        Ok(Self { from, buffer: vec![0; BUFFER], start: 0, end: 0, passed: 0, finished: false })
+        let buffer = vec![0; BUFFER];
+        let mut input = Self { from, buffer, start: 0, end: 0, passed: 0, finished: false };
+        // What some editors put before a text is none of it.
+        input.want(BYTE_ORDER_MARK.len())?;
+        if input.bytes().starts_with(BYTE_ORDER_MARK) {
+            input.advance(BYTE_ORDER_MARK.len());
+        }
+        Ok(input)
     }
 
     /// The bytes at hand.

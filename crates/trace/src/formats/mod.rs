@@ -35,6 +35,7 @@ use input::Input;
 use intake::Intake;
 use source::{Binary, Source, Text};
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -345,7 +346,13 @@ pub fn open(path: &Path, format: Option<Format>, options: &Options) -> Result<Re
 }
 
 fn open_input(path: &Path) -> Result<Input, FormatError> {
-    Input::open(path).map_err(|source| FormatError::Open { path: path.to_owned(), source })
+    Input::open(path).map_err(|source| match source.kind() {
+        // It is open, and what is compressed there is damaged.
+        ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::Other => {
+            FormatError::Read { path: path.to_owned(), place: Place::Line(0), source }
+        }
+        _ => FormatError::Open { path: path.to_owned(), source },
+    })
 }
 
 fn source(
