@@ -131,12 +131,14 @@ pub fn convert(
     let mut more = reader.fill(&mut batch)?;
     let mut writer = Writer::create(output, to, from, input)?;
     let mut tally = Tally::default();
+    let grain = to.grain().0;
     while more {
         if stop.load(Ordering::Relaxed) {
             return Err(FormatError::Stopped);
         }
         for io in &batch {
             tally.add(io);
+            tally.finer |= !io.at.0.is_multiple_of(grain);
             if to.has(io.op) {
                 writer.push(io)?;
             } else {
@@ -156,6 +158,10 @@ struct Tally {
     ops: [Requests; 4],
     not_written: u64,
     latencies: bool,
+    /// Some have none.
+    without: bool,
+    /// Times that the written format cannot tell.
+    finer: bool,
     gaps: bool,
     processes: bool,
 }
@@ -168,6 +174,7 @@ impl Tally {
         of.requests += 1;
         of.bytes += io.len.0;
         self.latencies |= io.latency.is_some();
+        self.without |= io.latency.is_none();
         self.gaps |= io.gap.is_some();
         self.processes |= io.pid.is_some();
     }
@@ -204,6 +211,14 @@ impl Tally {
         }
         if self.processes || matches!(from, Format::Blkparse | Format::Blktrace) {
             warnings.push("the numbers of the processes are lost: a conversion keeps none".into());
+        }
+        if self.without && to == Format::Msr {
+            let why = "requests whose latency is not known have a response time of 0";
+            warnings.push(format!("{why}: {to} must have one"));
+        }
+        if self.finer {
+            warnings
+                .push(format!("times are cut to multiples of {}: {to} has no finer", to.grain()));
         }
         let of = |op: BlockOp| self.ops[op as usize];
         Conversion {

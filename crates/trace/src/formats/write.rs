@@ -82,6 +82,15 @@ impl Format {
         )
     }
 
+    /// The finest time it can tell.
+    pub(super) const fn grain(self) -> Ns {
+        match self {
+            Self::Fio | Self::Alibaba => Ns(1000),
+            Self::Msr => Ns(100),
+            _ => Ns(1),
+        }
+    }
+
     /// Whether it has a word for `op`.
     pub(super) const fn has(self, op: BlockOp) -> bool {
         match self {
