@@ -321,6 +321,21 @@ def test_errors_before_anything_is_made(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_file_system_that_is_not_the_exports_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def remount(*_: Any, **__: Any) -> None:
+        raise AssertionError("another file system is remounted")
+
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr(block, "stat", lambda _: {"host_bytes_written": 4096})
+    monkeypatch.setattr(telemetry, "about", lambda _: {})
+    monkeypatch.setattr(mounted, "discards", remount)
+    with pytest.raises(GordonError, match=r"of 1.00 MB written there 0 B came to s"):
+        rewriting("s", tmp_path, records=10_000)
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_export_that_is_not_there(run: Run, tmp_path: Path) -> None:
     for words in (f"tune -o {tmp_path}/t.toml", "rewrite"):
         made = run(

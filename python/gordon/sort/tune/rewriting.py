@@ -66,8 +66,8 @@ def rewriting(
     place = Path(tempfile.mkdtemp(prefix=".gordon-rewrite-", dir=folder))
     dice = random.Random(seed)  # noqa: S311 an order, no secret
     try:
+        _write(place / "in", records, export)
         with mounted.as_it_was(where):
-            sort.generate(place / "in", records=records)
             trials = []
             for number in range(rounds):
                 turn = [(transfer, way) for transfer in sizes for way in WAYS]
@@ -97,6 +97,21 @@ def rewriting(
     }
     report["explained"] = explain(rows)
     return report
+
+
+def _write(path: Path, records: int, export: str) -> None:
+    """The input, which must come to the export: no other file system is to be remounted."""
+    before = block.stat(export)["host_bytes_written"]
+    sort.generate(path, records=records)
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    came, size = block.stat(export)["host_bytes_written"] - before, path.stat().st_size
+    if came < size // 2:
+        raise GordonError(
+            f"{path.parent.parent}: of {short(size, 'B')} written there {short(came, 'B')} came to "
+            f"{export}",
+            "a folder on the file system of the export",
+        )
 
 
 class Attempt:
