@@ -82,6 +82,12 @@ impl Agenda {
         self.next_at().map(|at| (at, self.slot(self.first)))
     }
 
+    /// Where the next event happens, if there is one.
+    #[inline]
+    pub fn next_slot(&self) -> usize {
+        self.slot(self.first)
+    }
+
     /// When the next event happens.
     #[inline]
     pub fn next_at(&self) -> Option<Ns> {

@@ -46,14 +46,16 @@ use crate::units::{Cause, List, NONE, State, Unit};
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 use gordon_units::{BlockId, Lpn, Ppn};
 
 /// Super-pages that are read at a time in each block under collection.
 const AHEAD: u32 = 4;
 
-/// The pages of so many slots ahead of the one copied are known, for the map will soon be asked of
-/// them.
+/// The pages of at least so many slots ahead of the one copied are known, for the map will soon be asked
+/// of them; and of how many they are made known at once, 64 at most.
 const SOON: u32 = 16;
+const KNOWN: u32 = 32;
 /// Lines that are asked for when a collection begins.
 const LINES: usize = 32;
 
@@ -388,25 +390,27 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         true
     }
 
-    /// The map will be asked of the pages in the next slots: of one more for each that is copied, of
-    /// two where that is too few.
+    /// The map will be asked of the pages in the slots after the one copied: they are made known
+    /// [`KNOWN`] slots at a time, the next when fewer than [`SOON`] are left.
     #[inline(always)]
     fn look_ahead_from(&mut self, block: BlockId, psn: u32, start: u32, end: u32) {
-        let mut asked = start + self.blocks.asked(block);
-        for _ in 0..2 {
-            if asked >= psn + SOON {
-                break;
-            }
-            let Some(next) = self.map.next_filled(asked.max(psn + 1), end) else {
-                asked = end;
-                break;
-            };
-            asked = next + 1;
+        let asked = start + self.blocks.asked(block);
+        if asked <= psn + SOON && asked < end {
+            self.make_known(block, start, asked.max(psn)..end.min(asked.max(psn) + KNOWN));
+        }
+    }
+
+    #[inline(never)]
+    fn make_known(&mut self, block: BlockId, start: u32, slots: Range<u32>) {
+        let mut bits = self.map.filled_among(slots.clone());
+        while bits != 0 {
+            let next = slots.start + bits.trailing_zeros();
+            bits &= bits - 1;
             for entry in self.map.candidates(next).step_by(LINE) {
                 self.out.want_soon(self.map.entry(entry.into()));
             }
         }
-        self.blocks.set_asked(block, asked - start);
+        self.blocks.set_asked(block, slots.end - start);
     }
 
     /// One copy less is in flight: blocks go on that had to wait.

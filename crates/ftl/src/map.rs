@@ -364,6 +364,18 @@ impl<const GROUPED: bool> Map<GROUPED> {
         None
     }
 
+    /// A bit for each of up to 64 slots: a page is in it.
+    #[inline]
+    pub fn filled_among(&self, slots: Range<u32>) -> u64 {
+        let (word, shift) = (slots.start as usize / 64, slots.start % 64);
+        let len = slots.end - slots.start;
+        let mut bits = self.valid[word] >> shift;
+        if shift + len > 64 {
+            bits |= self.valid[word + 1] << (64 - shift);
+        }
+        bits & (u64::MAX >> (64 - len))
+    }
+
     /// Maps the next of `pages`, none of which are mapped, to each slot from `start` on whose bit
     /// is set, programmed with it. None of the slots was written before.
     ///

@@ -150,7 +150,7 @@ pub(crate) struct Unit {
     pub psn: u32,
     /// The next unit of the same operation or of the list that it waits in; `NONE`: the last.
     pub next: u32,
-    /// Programming: the write point. In a list: the unit before; `NONE`: the first.
+    /// Programming: the write point. In a list: the unit before; of no account for the first.
     pub point: u32,
     /// How often the host had been stopped when the unit was made.
     pub stalls: u32,
@@ -272,6 +272,7 @@ impl core::ops::IndexMut<u32> for Units {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct List {
     pub head: u32,
+    /// The last; of no account where there is none.
     tail: u32,
     len: u32,
 }
@@ -292,10 +293,10 @@ impl List {
     #[inline(always)]
     pub fn push_back(&mut self, units: &mut Units, at: u32) {
         debug_assert_eq!(units[at].next, NONE);
-        units[at].point = self.tail;
-        let first = self.tail == NONE;
+        let first = self.head == NONE;
         self.head = select_unpredictable(first, at, self.head);
         let tail = select_unpredictable(first, at, self.tail);
+        units[at].point = tail;
         units[tail].next = at;
         units[at].next = NONE;
         self.tail = at;
@@ -303,7 +304,7 @@ impl List {
     }
 
     pub fn push_front(&mut self, units: &mut Units, at: u32) {
-        (units[at].next, units[at].point) = (self.head, NONE);
+        units[at].next = self.head;
         match self.head {
             NONE => self.tail = at,
             head => units[head].point = at,
@@ -323,21 +324,29 @@ impl List {
     pub fn unlink(&mut self, units: &mut Units, before: u32) -> u32 {
         let at = self.after(units, before);
         let next = core::mem::replace(&mut units[at].next, NONE);
-        match before {
-            NONE => self.head = next,
-            before => units[before].next = next,
-        }
-        let last = next == NONE;
-        self.tail = select_unpredictable(last, before, self.tail);
-        units[select_unpredictable(last, at, next)].point = before;
         self.len -= 1;
+        if before == NONE {
+            self.head = next;
+        } else {
+            self.unlink_later(units, before, next);
+        }
         at
+    }
+
+    #[inline(never)]
+    fn unlink_later(&mut self, units: &mut Units, before: u32, next: u32) {
+        units[before].next = next;
+        match next {
+            NONE => self.tail = before,
+            next => units[next].point = before,
+        }
     }
 
     /// Takes out one that is in the list.
     pub fn remove(&mut self, units: &mut Units, at: u32) {
-        debug_assert_eq!(self.after(units, units[at].point), at);
-        self.unlink(units, units[at].point);
+        let before = if at == self.head { NONE } else { units[at].point };
+        debug_assert_eq!(self.after(units, before), at);
+        self.unlink(units, before);
     }
 
     /// The units in the list.

@@ -2,7 +2,7 @@
 
 use super::queue::{NONE, Node, Queue};
 use super::work::{Done, Kind, NOTHING, Work};
-use super::{OVERTAKINGS, Shared, add, count, join};
+use super::{OVERTAKINGS, Shared, add, count};
 use gordon_units::Ns;
 
 /// What a lane's event to come ends.
@@ -118,7 +118,7 @@ impl Lane {
         let queue = usize::from(s.modes.read_first && work.kind != Kind::Read);
         self.queues[queue].push(&mut s.pool, at);
         if s.modes.multi_plane {
-            self.queues[queue].sets |= s.set(work.block);
+            self.queues[queue].note(s.set(work.block), s.class(work));
         }
         if s.modes.cache_read || s.modes.cache_program {
             self.ahead_of_front(s, now);
@@ -172,7 +172,7 @@ impl Lane {
             return (done, None);
         };
         let (work, behind) = self.pop(s, now, queue);
-        if s.modes.multi_plane && self.queues[queue].head != NONE {
+        if s.modes.multi_plane && self.queues[queue].may_have(s.set(work.block), s.class(work)) {
             let rest = self.gather(s, now, work, queue);
             if rest != NONE {
                 return (done, Some(self.begin_many(s, now, work, behind, rest)));
@@ -339,14 +339,18 @@ impl Lane {
         self.overtakings = if queue == 0 && others { self.overtakings + 1 } else { 0 };
         let head = self.queues[queue].unlink(&mut s.pool, NONE);
         let Node { work, background, .. } = s.pool.take(head);
+        if s.modes.multi_plane {
+            self.queues[queue].forget(s.class(work));
+        }
         let behind = s.start(now, work, background, self.background);
         (work, behind)
     }
 
     /// The list of the works of a queue that can join `first`.
-    #[inline]
+    #[inline(never)]
     fn gather(&mut self, s: &mut Shared, now: Ns, first: Work, queue: usize) -> u32 {
         let (mut seen, mut list, mut before) = (s.set(first.block), Queue::EMPTY, NONE);
+        let alike = s.likeness(first);
         let Queue { head: mut at, sets, .. } = self.queues[queue];
         while sets & !seen != 0 {
             if at == NONE {
@@ -357,8 +361,9 @@ impl Lane {
             let Node { work, next, background, .. } = *s.pool.at(at);
             let set = s.set(work.block);
             // Only the first of each set of planes may come before others.
-            if (seen & set == 0) & join(s.modes, first, work) {
+            if (seen & set == 0) & (s.likeness(work) == alike) {
                 self.queues[queue].unlink(&mut s.pool, before);
+                self.queues[queue].forget(s.class(work));
                 let behind = s.start(now, work, background, self.background);
                 s.pool.at_mut(at).background = u32::from(behind);
                 s.kinds[work.kind.index()].joined += if list.head == NONE { 2 } else { 1 };

@@ -54,7 +54,7 @@ use gordon_des::Agenda;
 use gordon_nand::{LaneId, Layout, Modes, Timing};
 use gordon_units::{BlockId, Ns};
 use lane::{Batch, Lane};
-use queue::{NONE, Pool};
+use queue::{Class, NONE, Pool};
 
 /// How often in a row reads overtake what waits for their lane.
 pub const OVERTAKINGS: u32 = 16;
@@ -79,6 +79,8 @@ struct Shared {
     moved: Moved,
     costs: Costs,
     modes: Modes,
+    /// By kind: the bits of a page number that have to be the same for works to be carried out together.
+    alike: [u32; 3],
     kinds: [KindStats; 3],
     /// By kind: the sum of the times of start less those of issue, modulo 2^64; and how many wait.
     waited: [u64; 3],
@@ -87,22 +89,25 @@ struct Shared {
     die_write: Ns,
 }
 
-/// May `work` be carried out together with `first`, which is on another set of planes?
-#[inline]
-fn join(modes: Modes, first: Work, work: Work) -> bool {
-    let any_page = match first.kind {
-        Kind::Read => modes.independent_reads,
-        Kind::Program => false,
-        Kind::Erase => true,
-    };
-    (first.kind == work.kind) & (any_page | (first.page == work.page))
-}
-
 impl Shared {
-    /// The set of planes of a block, as a bit. Of more than 64 some share a bit, and do not join.
+    /// The set of planes of a block, as a bit. Of more than 32 some share a bit, and do not join.
     #[inline]
-    fn set(&self, block: BlockId) -> u64 {
-        1 << (self.layout.plane_set_of(block) % 64)
+    fn set(&self, block: BlockId) -> u32 {
+        1 << (self.layout.plane_set_of(block) % 32)
+    }
+
+    /// What works have in common that are carried out together, on different sets of planes: the kind,
+    /// and the page where that has to be the same.
+    #[inline]
+    fn likeness(&self, work: Work) -> (Kind, u32) {
+        (work.kind, work.page & self.alike[work.kind.index()])
+    }
+
+    /// The class of works that may have that in common with one.
+    #[inline]
+    fn class(&self, work: Work) -> Class {
+        let (kind, page) = self.likeness(work);
+        Class::of(page ^ kind as u32)
     }
 
     /// A work that waited starts; was background work served meanwhile? So many batches had been
@@ -220,6 +225,7 @@ impl Lanes {
                 moved: vec![],
                 costs: Costs::new(&layout, timing, slots),
                 modes,
+                alike: [if modes.independent_reads { 0 } else { u32::MAX }, u32::MAX, 0],
                 kinds: [KindStats::default(); 3],
                 waited: [0; 3],
                 waiting: [0; 3],
@@ -284,6 +290,7 @@ impl Lanes {
             None => self.agenda.remove(lane),
         }
         self.put_off();
+        gordon_pages::want_soon(self.lanes.get(self.agenda.next_slot()..).unwrap_or_default());
         (now, Some(done))
     }
 

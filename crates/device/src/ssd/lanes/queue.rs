@@ -77,14 +77,30 @@ impl Pool {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queue {
     pub head: u32,
+    /// The last; of no account where there is none.
     tail: u32,
-    /// The sets of planes of those in it, as bits, and maybe of some that no longer are; kept where
-    /// works are carried out together.
-    pub sets: u64,
+    /// Where works are carried out together: the sets of planes of those in it, as bits, and maybe of some
+    /// that no longer are.
+    pub sets: u32,
+    /// And how many of them are of each of eight classes, four bits each; 15 stands for more, until all
+    /// are gone.
+    classes: u32,
+}
+
+/// Where the count of a class is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Class(u32);
+
+impl Class {
+    /// Of works that are alike in this, and of others.
+    #[inline]
+    pub fn of(number: u32) -> Self {
+        Self(number % 8 * 4)
+    }
 }
 
 impl Queue {
-    pub const EMPTY: Self = Self { head: NONE, tail: NONE, sets: 0 };
+    pub const EMPTY: Self = Self { head: NONE, tail: NONE, sets: 0, classes: 0 };
 
     #[inline]
     pub fn push(&mut self, pool: &mut Pool, at: u32) {
@@ -96,6 +112,32 @@ impl Queue {
         self.tail = at;
     }
 
+    /// A work of a set of planes and a class was pushed.
+    #[inline]
+    pub fn note(&mut self, set: u32, Class(shift): Class) {
+        self.sets |= set;
+        let few = self.classes >> shift & 15 < 15;
+        self.classes += u32::from(few) << shift;
+    }
+
+    /// One was taken out.
+    #[inline]
+    pub fn forget(&mut self, Class(shift): Class) {
+        let few = self.classes >> shift & 15 < 15;
+        self.classes -= u32::from(few) << shift;
+        // Not a jump: nobody can tell whether more wait.
+        let any = u32::from(self.head == NONE).wrapping_sub(1);
+        self.sets &= any;
+        self.classes &= any;
+    }
+
+    /// Whether there may be a work of this class in it, of another set of planes.
+    #[inline]
+    pub fn may_have(&self, but: u32, Class(shift): Class) -> bool {
+        // One jump, not two.
+        u64::from(self.classes >> shift & 15) * u64::from(self.sets & !but) != 0
+    }
+
     /// Whether this node was pushed last, and still waits.
     #[inline]
     pub fn is_last(&self, at: u32) -> bool {
@@ -105,15 +147,17 @@ impl Queue {
     /// Takes out the node after `before`, or the first where that is [`NONE`].
     #[inline]
     pub fn unlink(&mut self, pool: &mut Pool, before: u32) -> u32 {
-        let at = if before == NONE { self.head } else { pool.at(before).next };
-        let next = pool.at(at).next;
         if before == NONE {
-            self.head = next;
-        } else {
-            pool.at_mut(before).next = next;
+            let at = self.head;
+            self.head = pool.at(at).next;
+            return at;
         }
-        // Not a jump: nobody can tell how many wait.
-        self.tail = select_unpredictable(next == NONE, before, self.tail);
+        let at = pool.at(before).next;
+        let next = pool.at(at).next;
+        pool.at_mut(before).next = next;
+        if next == NONE {
+            self.tail = before;
+        }
         at
     }
 }
