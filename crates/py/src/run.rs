@@ -84,7 +84,7 @@ impl RunTable {
 }
 
 /// Carries out the run that `config` (JSON) describes. `tick(done, total)` hears of requests, and of
-/// pages laid out before them, 16 as one, a few times a second.
+/// pages laid out before them, 16 as one (of a checkpoint, what takes as long), a few times a second.
 pub fn one<C: DeserializeOwned + Sync, D: Serialize + Send>(
     py: Python<'_>,
     config: &str,

@@ -218,15 +218,17 @@ impl<const LARGE: bool> Ssd<LARGE> {
     /// A device as it was at its checkpoint, at time zero; its counts start anew.
     ///
     /// # Errors
-    /// Where the device cannot exist, or the bytes are not those of such a device.
+    /// Where the device cannot exist, the bytes are not those of such a device, or `watch` stops it.
     pub fn restore(
         config: &SsdConfig,
         seed: u64,
         input: &mut dyn FnMut(&mut [u8]) -> bool,
+        watch: &Watch,
     ) -> Result<Self, SsdError> {
         let mut ssd = Self::sized(config, seed)?;
         let controller = ssd.ftl.out().clone();
-        ssd.ftl = Ftl::restore(*ssd.ftl.layout(), *ssd.ftl.config(), controller, input)?;
+        let (layout, knobs) = (*ssd.ftl.layout(), *ssd.ftl.config());
+        ssd.ftl = Ftl::restore(layout, knobs, controller, input, watch)?;
         ssd.ftl.tables().into_iter().for_each(gordon_pages::want_large_pages);
         Ok(ssd)
     }
