@@ -338,6 +338,20 @@ mod tests {
     }
 
     #[test]
+    fn a_run_is_told_whose_device_cannot_be_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("one");
+        let made = config(json!({"checkpoint": path}));
+        let ready = crate::flash::Ready::new(&made, &Watch::default()).unwrap();
+        // What was free when the run began is taken when it ends.
+        std::fs::create_dir(&path).unwrap();
+        let ended = ready.run(&Watch::default()).unwrap();
+        assert!(ended.report.write.requests > 0);
+        let error = ended.unkept.expect("no file is there").to_string();
+        assert!(error.contains("cannot write") && error.contains("no plain file"), "{error}");
+    }
+
+    #[test]
     fn a_stop_is_heard_and_leaves_the_file_that_was_there() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one");

@@ -27,11 +27,19 @@ def run(
     files = [given[name] for name in FILES if name in given]
     used = [] if asked in options.PATTERNS else [asked]
     output.check(json_path, report, files=files, folder=parquet, used=used)
+    from gordon.results import CheckpointError
+
+    unkept = None
     with Part("simulating") as progress:
-        result = simulate(asked, device, progress=progress.tick, **options.given(given))
+        try:
+            result = simulate(asked, device, progress=progress.tick, **options.given(given))
+        except CheckpointError as error:
+            result, unkept = error.result, error
     if parquet is not None:
         result.to_parquet(parquet)
     _finish(result, json_path, report, view)
+    if unkept is not None:
+        raise unkept
     for path in (parquet, *files):
         if path is not None:
             click.echo(f"wrote {path}", err=True)
