@@ -100,10 +100,11 @@ def test_a_device_is_kept_and_gone_on_with(run: Run, told: Json, tmp_path: Path)
     assert [file.name for file in tmp_path.iterdir()] == ["aged.checkpoint"]
 
 
-def test_a_run_is_told_whose_device_finds_no_room(tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", ["--checkpoint", "--json", "--report", "--parquet"])
+def test_a_run_is_told_where_what_it_writes_finds_no_room(tmp_path: Path, option: str) -> None:
     pattern = ["--pattern", "random-write", "--requests", "3000", *SMALL]
     ran = subprocess.run(
-        [sys.executable, "-m", "gordon", "flash", "bench", *pattern, "--checkpoint", "kept"],
+        [sys.executable, "-m", "gordon", "flash", "bench", *pattern, option, "kept"],
         cwd=tmp_path,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
         capture_output=True,
@@ -112,9 +113,9 @@ def test_a_run_is_told_whose_device_finds_no_room(tmp_path: Path) -> None:
     )
     assert ran.returncode == 1
     assert "3,000 requests" in ran.stdout
-    assert ran.stderr.startswith("error: checkpoint: cannot write kept: "), ran.stderr
-    assert ran.stderr.endswith("try: a folder that exists, with room\n")
-    assert list(tmp_path.iterdir()) == []
+    assert ran.stderr.startswith("error: "), ran.stderr
+    assert "cannot write kept" in ran.stderr
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
 
 
 def test_from_python_too_a_run_is_told(tmp_path: Path) -> None:
