@@ -114,6 +114,14 @@ class Run(_Shown):
 R = TypeVar("R", bound=Run)
 
 
+class CheckpointError(_core.GordonError):
+    """A run is done, and its device could not be kept in a file. `result` is what it came to."""
+
+    def __init__(self, result: Run, what: str, hint: str) -> None:
+        super().__init__(what, hint)
+        self.result = result
+
+
 class Comparison(_Shown, Generic[R]):
     """The same load on several devices; ratios are to the first."""
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from gordon import _core
 from gordon.options import Path, Progress, dealt
 from gordon.presets import Device
-from gordon.results import Comparison, Run
+from gordon.results import CheckpointError, Comparison, Run
 
 FILES = ("requests_out", "responses_out", "checkpoint")
 """Options that name a file which the core writes, of one run."""
@@ -159,7 +159,13 @@ class Kind(Generic[R]):
         """Asks one device for a trace or a pattern."""
         about, how = dealt(options, load, self.options)
         config = json.dumps(how.config(about.config(asked), device))
-        return self.result(how.name(device), self.core_run(config, progress))
+        told = self.core_run(config, progress)
+        result = self.result(how.name(device), told)
+        try:
+            told.kept()
+        except _core.GordonError as error:
+            raise CheckpointError(result, *error.args) from None
+        return result
 
     def compare(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import signal
 import subprocess
 import sys
@@ -97,6 +98,35 @@ def test_a_device_is_kept_and_gone_on_with(run: Run, told: Json, tmp_path: Path)
     assert "other parameters" in other.err
     assert "try:" in other.err
     assert [file.name for file in tmp_path.iterdir()] == ["aged.checkpoint"]
+
+
+@pytest.mark.parametrize("option", ["--checkpoint", "--json", "--report", "--parquet"])
+def test_a_run_is_told_where_what_it_writes_finds_no_room(tmp_path: Path, option: str) -> None:
+    pattern = ["--pattern", "random-write", "--requests", "3000", *SMALL]
+    ran = subprocess.run(
+        [sys.executable, "-m", "gordon", "flash", "bench", *pattern, option, "kept"],
+        cwd=tmp_path,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 1
+    assert "3,000 requests" in ran.stdout
+    assert ran.stderr.startswith("error: "), ran.stderr
+    assert "cannot write kept" in ran.stderr
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
+
+
+def test_from_python_too_a_run_is_told(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(flash.CheckpointError, match="cannot write") as failed:
+            flash.bench("mixed", requests=300, set_values=CHANGES, checkpoint=tmp_path / "kept")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert failed.value.result.report["requests"] == 300
 
 
 def test_same_seed_same_bytes(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

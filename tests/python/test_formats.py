@@ -387,7 +387,7 @@ def test_a_trace_larger_than_memory() -> None:
 def test_what_a_conversion_loses_is_said_of_the_file(run: Run, tmp_path: Path) -> None:
     (tmp_path / "b").write_text("8,0 1 1 0.000000000 4162 D R 0 + 8 [fio]\n")
     ran = run("trace", "convert", "b", "c", "--to", "mqsim")
-    assert ran.err.startswith("warning: b: the numbers of the processes are lost"), ran.err
+    assert ran.err.startswith("warning: b: the numbers of the processes and the flags"), ran.err
     assert ran.err.count("warning:") == 1
 
 

@@ -47,6 +47,38 @@ fn a_rating_beyond_any_lasts_and_does_not_overflow() {
     assert!(years.is_finite() && years > 1e15, "{years}");
 }
 
+/// What is bad from the start is never programmed: it makes nothing last longer, and wear no smaller. What goes bad
+/// later has been worn out, and counts.
+#[test]
+fn blocks_that_are_bad_from_the_start_do_not_count() {
+    let mut config = slc().with_capacity(Bytes(1 << 30));
+    config.capacity = Bytes(800_000_000).into();
+    config.endurance.factory_bad = Some(0.0025.into());
+    config.endurance.erase_budget = 8.into();
+    config.ftl.write_points = Some(1.into());
+    let mut ssd = Ssd::with_seed(&config, 1).expect("possible");
+    let (good, lifetime) = (u64::from(ssd.ftl().good_blocks()), ssd.stats().lifetime);
+    let all = u64::from(ssd.ftl().layout().blocks());
+    assert!(good < all, "{good} of {all}");
+    assert_eq!(lifetime.blocks, good);
+    assert_eq!(lifetime.writable(), Bytes(good * lifetime.block_bytes.0 * 8));
+    let (mut done, mut at, mut write) = (vec![], Ns::ZERO, 0);
+    while ssd.ftl().stats().grown_bad == 0 {
+        let offset = Bytes(write * 7 % 12_000 * (64 << 10));
+        ssd.submit(at, write, Request { op: Op::Write, offset, len: Bytes(64 << 10) });
+        while done.is_empty() {
+            ssd.step(&mut done);
+        }
+        at = done.drain(..).map(|done: Completion| done.at).max().expect("one is done");
+        write += 1;
+    }
+    let stats = ssd.stats();
+    assert_eq!((stats.lifetime.blocks, ssd.erases().count() as u64), (good, good));
+    assert!(stats.wear.min > 0, "{:?}", stats.wear);
+    let mean = ssd.erases().map(f64::from).sum::<f64>() / good as f64;
+    assert!((stats.wear.mean - mean).abs() < 1e-9, "{:?}, {mean}", stats.wear);
+}
+
 /// Of 1 GiB all is mapped, and only the first 32 MiB are written to: without static levelling the
 /// blocks of the rest are never erased, with it none lags behind by much more than twice what it may.
 #[test]

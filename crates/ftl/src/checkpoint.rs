@@ -16,7 +16,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use gordon_nand::Layout;
-use gordon_units::BlockId;
+use gordon_units::{BlockId, Stopped, Watch};
 
 /// Bytes that are no checkpoint of this array and these knobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub enum CheckpointError {
     Short,
     /// They say what cannot be.
     Wrong(&'static str),
+    /// Looking through them was to stop early.
+    Stopped,
 }
 
 impl fmt::Display for CheckpointError {
@@ -35,6 +37,7 @@ impl fmt::Display for CheckpointError {
             Self::Config(error) => error.fmt(f),
             Self::Short => f.write_str("the checkpoint ends too early"),
             Self::Wrong(what) => write!(f, "the checkpoint is damaged: {what}"),
+            Self::Stopped => f.write_str("stopped while the checkpoint was read"),
         }
     }
 }
@@ -44,6 +47,12 @@ impl core::error::Error for CheckpointError {}
 impl From<ConfigError> for CheckpointError {
     fn from(error: ConfigError) -> Self {
         Self::Config(error)
+    }
+}
+
+impl From<Stopped> for CheckpointError {
+    fn from(_: Stopped) -> Self {
+        Self::Stopped
     }
 }
 
@@ -122,15 +131,16 @@ impl<O: Out, const G: bool> Ftl<O, G> {
     }
 
     /// The layer as it was when the bytes were handed out. `input` fills what it is given, or says
-    /// that it cannot; it is asked for nothing now and then when it has handed out all.
+    /// that it cannot. Then the tables are looked through: 64 entries are a step of `watch`.
     ///
     /// # Errors
-    /// Where the bytes are not those of a layer on `layout` with the knobs of `config`.
+    /// Where the bytes are not those of a layer on `layout` with the knobs of `config`, or `watch` stops it.
     pub fn restore(
         layout: Layout,
         config: Config,
         out: O,
         input: &mut dyn FnMut(&mut [u8]) -> bool,
+        watch: &Watch,
     ) -> Result<Self, CheckpointError> {
         let wrong = |what| Err(CheckpointError::Wrong(what));
         let mut input = Input(input);
@@ -165,8 +175,15 @@ impl<O: Out, const G: bool> Ftl<O, G> {
             let (at, block) = (input.u32()?, input.u32()?);
             let (sequence, next) = (input.u64()?, input.u32()?);
             let open = states.get(block as usize).is_some_and(|&(.., state)| state == 1);
-            if at >= config.points() || !(open || block == u32::MAX) || next > ftl.data_pages {
-                return wrong("a write point that cannot be");
+            let held = |&(other, of, ..): &(usize, u32, u64, u32)| {
+                other == at as usize || (of == block && open)
+            };
+            if at >= config.points()
+                || !(open || block == u32::MAX)
+                || next > ftl.data_pages
+                || points.iter().any(held)
+            {
+                return wrong("a write point that cannot be, or twice");
             }
             points.push((at as usize, block, sequence, next));
         }
@@ -192,10 +209,6 @@ impl<O: Out, const G: bool> Ftl<O, G> {
             return Err(CheckpointError::Short);
         }
         ftl.stats.preloaded = states.iter().map(|&(_, valid, ..)| u64::from(valid)).sum();
-        match ftl.check_while(&mut || fill(&mut [])) {
-            Ok(true) => Ok(ftl),
-            Ok(false) => Err(CheckpointError::Short),
-            Err(_) => wrong("its map and its blocks disagree"),
-        }
+        if ftl.is_sound(watch)? { Ok(ftl) } else { wrong("its map and its blocks disagree") }
     }
 }

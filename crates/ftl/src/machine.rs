@@ -295,6 +295,11 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         self.blocks.erases(block)
     }
 
+    /// Whether a block was never in service: bad, and never erased.
+    pub fn is_bad_from_the_start(&self, block: BlockId) -> bool {
+        self.blocks.state(block) == crate::blocks::State::Bad && self.blocks.erases(block) == 0
+    }
+
     /// Whether work is in flight or waits.
     #[inline]
     pub fn is_busy(&self) -> bool {

@@ -16,6 +16,8 @@
 //! marked so in both tables, and listed beside them. So that few are, neighbours are not in one
 //! group of pages: see [`Order`]. Of pages in random places about one in a thousand is odd.
 
+mod kept;
+
 use crate::io::Out;
 use crate::machine::Ftl;
 use crate::packed::Packed;
@@ -534,68 +536,6 @@ impl<const GROUPED: bool> Map<GROUPED> {
             self.written.bytes().as_ptr_range(),
             valid.start.cast()..valid.end.cast(),
         ]
-    }
-
-    /// Hands out the state. No page is in a unit.
-    pub fn save(&self, out: &mut dyn FnMut(&[u8])) {
-        let at_first = Packed::new(0, self.first_unit - 1 + UNITS).max();
-        if self.places.max() == at_first {
-            out(self.places.bytes());
-        } else {
-            out(self.places.with_max(at_first).bytes());
-        }
-        out(self.written.bytes());
-        if GROUPED {
-            self.valid.iter().for_each(|word| out(&word.to_le_bytes()));
-            let odd = u32::try_from(self.odd.by_slot.len()).expect("no more than slots");
-            out(&odd.to_le_bytes());
-            for (slot, lpn) in &self.odd.by_slot {
-                out(&slot.to_le_bytes());
-                out(&lpn.to_le_bytes());
-            }
-        }
-    }
-
-    /// Takes the state back; false where `fill` cannot, or a place is no slot.
-    pub fn restore(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> bool) -> bool {
-        if !(fill(self.places.bytes_mut()) && fill(self.written.bytes_mut())) {
-            return false;
-        }
-        if GROUPED {
-            return self.restore_groups(fill);
-        }
-        for place in (0..self.exported).map(|lpn| self.places.get(lpn).wrapping_sub(1)) {
-            if place < self.slots {
-                self.valid[place as usize / 64] |= 1 << (place % 64);
-            } else if place != NONE {
-                return false;
-            }
-        }
-        true
-    }
-
-    fn restore_groups(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> bool) -> bool {
-        for word in &mut self.valid {
-            let mut bytes = [0; 8];
-            if !fill(&mut bytes) {
-                return false;
-            }
-            *word = u64::from_le_bytes(bytes);
-        }
-        let mut number = || {
-            let mut bytes = [0; 4];
-            fill(&mut bytes).then(|| u32::from_le_bytes(bytes))
-        };
-        let Some(odd) = number() else { return false };
-        for _ in 0..odd {
-            let (Some(slot), Some(lpn)) = (number(), number()) else { return false };
-            if slot >= self.slots || self.written.get(slot) != self.odd_written {
-                return false;
-            }
-            self.odd.by_slot.insert(slot, lpn);
-            self.odd.by_page.insert(lpn, slot);
-        }
-        (0..self.exported).all(|lpn| self.places.get(self.entry_of(lpn)) < self.first_unit)
     }
 
     /// Bytes of memory held.

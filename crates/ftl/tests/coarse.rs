@@ -51,7 +51,8 @@ impl<const G: bool> Layer for Ftl<VecDeque<Action>, G> {
         let mut rest = bytes.as_slice();
         let mut input = |into: &mut [u8]| std::io::Read::read_exact(&mut rest, into).is_ok();
         let (layout, config) = (*self.layout(), *self.config());
-        let restored = Self::restore(layout, config, VecDeque::new(), &mut input);
+        let watch = Watch::default();
+        let restored = Self::restore(layout, config, VecDeque::new(), &mut input, &watch);
         let restored = restored.expect("it was just made");
         assert!(rest.is_empty());
         Box::new(restored)

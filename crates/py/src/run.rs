@@ -20,12 +20,14 @@ use std::path::PathBuf;
 pub struct RunResult {
     json: String,
     tables: Vec<(&'static str, RecordBatch)>,
+    unkept: Option<String>,
 }
 
 impl RunResult {
     fn new<D: Serialize>(result: run::RunResult<D>) -> PyResult<Self> {
         let json = serde_json::to_string(&result.report).map_err(raise)?;
-        Ok(Self { json, tables: result.tables })
+        let unkept = result.unkept.map(|error| error.to_string());
+        Ok(Self { json, tables: result.tables, unkept })
     }
 }
 
@@ -34,6 +36,11 @@ impl RunResult {
     /// The summary.
     fn json(&self) -> &str {
         &self.json
+    }
+
+    /// An error where the device was to be kept in a file, and could not be.
+    fn kept(&self) -> PyResult<()> {
+        self.unkept.as_ref().map_or(Ok(()), |error| Err(raise(error)))
     }
 
     /// The names of the tables.
@@ -84,7 +91,7 @@ impl RunTable {
 }
 
 /// Carries out the run that `config` (JSON) describes. `tick(done, total)` hears of requests, and of
-/// pages laid out before them, 16 as one, a few times a second.
+/// pages laid out before them, 16 as one (of a checkpoint, what takes as long), a few times a second.
 pub fn one<C: DeserializeOwned + Sync, D: Serialize + Send>(
     py: Python<'_>,
     config: &str,

@@ -13,9 +13,14 @@ use gordon_units::{Stopped, Watch};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 const MAGIC: &[u8; 8] = b"GORDONCK";
 const VERSION: u32 = 5;
+/// Bytes that are read or written at once.
+const PIECE: usize = 1 << 20;
+/// So many bytes take about as long to read as a request takes to be simulated.
+const BYTES_A_STEP: u64 = 1 << 10;
 
 /// What can be told of a place for a checkpoint before a run.
 ///
@@ -83,13 +88,14 @@ fn write<const LARGE: bool>(
     path: &Path,
     progress: &Watch,
 ) -> std::io::Result<()> {
-    let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
+    let mut file = BufWriter::with_capacity(PIECE, File::create(path)?);
     let mut crc = crc32fast::Hasher::new();
     let mut failed = None;
     let mut out = |bytes: &[u8]| {
         if failed.is_none() {
             crc.update(bytes);
-            failed = progress.check().map_err(stopped).and_then(|()| file.write_all(bytes)).err();
+            let goes_on = progress.check().map_err(stopped);
+            failed = goes_on.and_then(|()| file.write_all(bytes)).err();
         }
     };
     let text = text(config);
@@ -127,14 +133,18 @@ pub fn load<const LARGE: bool>(
     path: &Path,
     progress: &Watch,
 ) -> Result<Ssd<LARGE>, ReplayError> {
-    let (seed, mut file) = head(config, path)?;
+    let (seed, file) = head(config, path)?;
+    let bytes = path.metadata().map_err(|error| unread(path, &error))?.len();
+    // It is read twice.
+    progress.total.fetch_add(2 * (bytes / BYTES_A_STEP), Ordering::Relaxed);
     let whole = checksum(path, progress);
     progress.check()?;
     if !whole.map_err(|error| unread(path, &error))? {
         return Err(wrong(path, "damaged: its checksum is wrong", AGAIN));
     }
-    let mut fill = |bytes: &mut [u8]| !progress.stopped() && file.read_exact(bytes).is_ok();
-    let ssd = Ssd::<LARGE>::restore(config, seed, &mut fill);
+    let mut file = BufReader::with_capacity(PIECE, Watched::new(file, progress));
+    let mut fill = |bytes: &mut [u8]| file.read_exact(bytes).is_ok();
+    let ssd = Ssd::<LARGE>::restore(config, seed, &mut fill, progress);
     progress.check()?;
     Ok(ssd?)
 }
@@ -149,7 +159,7 @@ pub fn head(config: &SsdConfig, path: &Path) -> Result<(u64, impl Read), ReplayE
         ErrorKind::UnexpectedEof => wrong(path, "not a checkpoint, or cut", AGAIN),
         _ => unread(path, &error),
     };
-    let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(read)?);
+    let mut file = BufReader::with_capacity(PIECE, File::open(path).map_err(read)?);
     let (mut magic, mut version, mut seed, mut len) = ([0; 8], [0; 4], [0; 8], [0; 8]);
     file.read_exact(&mut magic).map_err(read)?;
     file.read_exact(&mut version).map_err(read)?;
@@ -167,18 +177,43 @@ pub fn head(config: &SsdConfig, path: &Path) -> Result<(u64, impl Read), ReplayE
     Ok((u64::from_le_bytes(seed), file))
 }
 
+/// Not `Interrupted`: such a read is tried again.
 fn stopped(_: Stopped) -> std::io::Error {
-    ErrorKind::Interrupted.into()
+    std::io::Error::other("stopped")
+}
+
+/// Reads piece by piece, of which a watch hears, and which it may end.
+struct Watched<'a, R> {
+    from: R,
+    watch: &'a Watch,
+    bytes: u64,
+}
+
+impl<'a, R> Watched<'a, R> {
+    fn new(from: R, watch: &'a Watch) -> Self {
+        Self { from, watch, bytes: 0 }
+    }
+}
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        self.watch.check().map_err(stopped)?;
+        let piece = into.len().min(PIECE);
+        let read = self.from.read(&mut into[..piece])?;
+        let before = self.bytes / BYTES_A_STEP;
+        self.bytes += read as u64;
+        self.watch.step(self.bytes / BYTES_A_STEP - before);
+        Ok(read)
+    }
 }
 
 /// Whether the last four bytes are the CRC-32 of all before them.
 fn checksum(path: &Path, progress: &Watch) -> std::io::Result<bool> {
     let file = File::open(path)?;
     let Some(content) = file.metadata()?.len().checked_sub(4) else { return Ok(false) };
-    let mut file = BufReader::with_capacity(1 << 20, file);
-    let (mut crc, mut left, mut buffer) = (crc32fast::Hasher::new(), content, vec![0; 1 << 20]);
+    let mut file = Watched::new(file, progress);
+    let (mut crc, mut left, mut buffer) = (crc32fast::Hasher::new(), content, vec![0; PIECE]);
     while left > 0 {
-        progress.check().map_err(stopped)?;
         let part = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
         file.read_exact(&mut buffer[..part])?;
         crc.update(&buffer[..part]);
@@ -303,6 +338,20 @@ mod tests {
     }
 
     #[test]
+    fn a_run_is_told_whose_device_cannot_be_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("one");
+        let made = config(json!({"checkpoint": path}));
+        let ready = crate::flash::Ready::new(&made, &Watch::default()).unwrap();
+        // What was free when the run began is taken when it ends.
+        std::fs::create_dir(&path).unwrap();
+        let ended = ready.run(&Watch::default()).unwrap();
+        assert!(ended.report.write.requests > 0);
+        let error = ended.unkept.expect("no file is there").to_string();
+        assert!(error.contains("cannot write") && error.contains("no plain file"), "{error}");
+    }
+
+    #[test]
     fn a_stop_is_heard_and_leaves_the_file_that_was_there() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one");
@@ -311,7 +360,11 @@ mod tests {
         let kept = std::fs::read(&path).unwrap();
         stopped.stop.store(true, Relaxed);
         let device = made.device.clone().with_capacity(made.capacity.unwrap());
-        let mut ssd = super::load::<false>(&device, &path, &Watch::default()).unwrap();
+        let watch = Watch::default();
+        let mut ssd = super::load::<false>(&device, &path, &watch).unwrap();
+        let (done, total) = watch.progress();
+        // The file twice, of which parts of a step are not counted, and the tables.
+        assert!((total - 3..=total).contains(&done) && total > (kept.len() as u64) >> 9);
         let loaded = super::load::<false>(&device, &path, &stopped).unwrap_err();
         let saved = super::save(&mut ssd, &device, &path, &stopped).unwrap_err();
         let both = (loaded, saved);

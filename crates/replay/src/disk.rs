@@ -208,5 +208,5 @@ fn replay(
     let report =
         Report::new(&outcome, &run, &recorded, &rules.weights, report, warnings, provenance);
     let tables = tables::of_disks(&run, &recorded, stats.len() as u64);
-    Ok(RunResult { report, tables })
+    Ok(RunResult { report, tables, unkept: None })
 }

@@ -71,7 +71,7 @@ impl Ready {
     /// Runs it.
     ///
     /// # Errors
-    /// A checkpoint that cannot be read, a file that cannot be written, a stop.
+    /// A checkpoint that cannot be read, a file but a checkpoint that cannot be written, a stop.
     pub fn run(self, progress: &Watch) -> Result<RunResult, ReplayError> {
         match self.config.device.is_large()? {
             false => self.run_on::<false>(progress),
@@ -156,16 +156,23 @@ fn replay<const LARGE: bool>(
     }
     let provenance = provenance(config.seed, config, trace);
     let tables = tables(&run, &recorded, &ssd, &config.device);
-    if let Some(path) = &config.checkpoint {
-        let given_up = checkpoint::save(&mut ssd, &config.device, path, progress)?;
-        if given_up > 0 {
-            warnings.push(format!(
-                "the worn-out device could not write out {given_up} pages of the write buffer: in the \
-                 checkpoint they are what they were on the array"
-            ));
+    let saved = config.checkpoint.as_ref();
+    let saved = saved.map(|path| checkpoint::save(&mut ssd, &config.device, path, progress));
+    // What the run came to is known, be there room for its device or not.
+    let unkept = match saved.transpose() {
+        Err(ReplayError::Interrupted) => return Err(ReplayError::Interrupted),
+        Err(error) => Some(error),
+        Ok(given_up) => {
+            if let Some(given_up @ 1..) = given_up {
+                warnings.push(format!(
+                    "the worn-out device could not write out {given_up} pages of the write buffer: in \
+                     the checkpoint they are what they were on the array"
+                ));
+            }
+            None
         }
-    }
+    };
     let report =
         Report::new(&outcome, &run, &recorded, &rules.weights, flash, warnings, provenance);
-    Ok(RunResult { report, tables })
+    Ok(RunResult { report, tables, unkept })
 }

@@ -15,12 +15,14 @@ use serde::Serialize;
 use std::sync::atomic::Ordering;
 
 /// What a run comes to.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct RunResult<D> {
     /// The summary.
     pub report: Report<D>,
     /// The columns, by name.
     pub tables: Tables,
+    /// Why the device could not be kept in a file, where that was asked for.
+    pub unkept: Option<ReplayError>,
 }
 
 /// How a run ends.

@@ -111,7 +111,7 @@ fn captured_to_text_and_back() {
     let made = run(&own, &text, Format::Fio).unwrap();
     assert_eq!((made.read.requests, made.flush.requests, made.not_written), (2500, 2500, 0));
     assert!(made.warnings[0].contains("latencies are lost"), "{:?}", made.warnings);
-    assert!(made.warnings[1].contains("processes are lost"), "{:?}", made.warnings);
+    assert!(made.warnings[1].contains("processes and the flags"), "{:?}", made.warnings);
     assert_eq!(run(&text, &back, Format::Gordon).unwrap().requests, 10_000);
     let as_fio = |io: &Io| {
         let flush = io.op == BlockOp::Flush;
@@ -129,6 +129,22 @@ fn captured_to_text_and_back() {
     let made = run(&own, &folder.path().join("a.spc"), Format::Spc).unwrap();
     assert_eq!((made.requests, made.not_written), (10_000, 5000));
     assert!(made.warnings[0].contains("5000 discards and flushes left out"), "{:?}", made.warnings);
+}
+
+/// Where only a response time is finer than the format tells, that is said too.
+#[test]
+fn response_times_are_cut_aloud() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    let lines = "R Miss 8 8 10.0 20.0\nR Miss 16 8 LATENCY 20.0\n";
+    for (latency, told) in [("30.1", 0), ("30.15", 1)] {
+        fs::write(&path, lines.replace("LATENCY", latency)).unwrap();
+        let out = folder.path().join(latency);
+        let made = run(&path, &out, Format::Msr).unwrap();
+        let cut = |warning: &&String| warning.contains("times are cut to multiples of 100ns");
+        assert_eq!(made.warnings.iter().filter(cut).count(), told, "{:?}", made.warnings);
+        assert_eq!(all(&out)[1].latency, Some(Ns(30_100)));
+    }
 }
 
 /// A converted trace is a whole one of our own, and says that it has requests alone.

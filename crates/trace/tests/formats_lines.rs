@@ -270,13 +270,26 @@ fn blktrace_per_cpu() {
     fs::write(dir.path().join("sda.blktrace.1"), b"").unwrap();
     // Events of one CPU may be a little out of order.
     fs::write(dir.path().join("sda.blktrace.12"), [issue(30, 3), issue(20, 2)].concat()).unwrap();
-    for name in ["sda.blktrace.0", "sda.blktrace.12", "sda"] {
+    let read_whole = |names: [&str; 3]| {
+        for path in names.map(|name| dir.path().join(name)) {
+            assert_eq!(detect(&path).unwrap(), Format::Blktrace);
+            let (all, _) = with(&path, &Options::default());
+            let brief: Vec<_> = all.iter().map(|io| (io.at.0, io.offset.0 / 512)).collect();
+            assert_eq!(brief, [(0, 1), (10, 2), (20, 3), (30, 4)], "{path:?}");
+        }
+    };
+    read_whole(["sda.blktrace.0", "sda.blktrace.12", "sda"]);
+    // The same where they are compressed, some or all.
+    let pack = |name: &str, end: &str, pack: fn(&[u8]) -> Vec<u8>| {
         let path = dir.path().join(name);
-        assert_eq!(detect(&path).unwrap(), Format::Blktrace);
-        let (all, _) = with(&path, &Options::default());
-        let brief: Vec<_> = all.iter().map(|io| (io.at.0, io.offset.0 / 512)).collect();
-        assert_eq!(brief, [(0, 1), (10, 2), (20, 3), (30, 4)]);
-    }
+        fs::write(dir.path().join(format!("{name}{end}")), pack(&fs::read(&path).unwrap()))
+            .unwrap();
+        fs::remove_file(path).unwrap();
+    };
+    pack("sda.blktrace.12", ".gz", gzip);
+    read_whole(["sda.blktrace.0", "sda.blktrace.12.gz", "sda"]);
+    pack("sda.blktrace.0", ".zst", |bytes| zstd::encode_all(bytes, 1).unwrap());
+    read_whole(["sda.blktrace.0.zst", "sda.blktrace.12.gz", "sda"]);
 }
 
 fn vscsi_1(time: u64, block: u64, len: u32, code: u16) -> Vec<u8> {

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gordon._core import GordonError
 from gordon.cli import options, output, terminal
 from gordon.cli.progress import Part
 from gordon.cli.terminal import Output
@@ -27,11 +28,19 @@ def run(
     files = [given[name] for name in FILES if name in given]
     used = [] if asked in options.PATTERNS else [asked]
     output.check(json_path, report, files=files, folder=parquet, used=used)
+    from gordon.results import CheckpointError
+
+    unkept = None
     with Part("simulating") as progress:
-        result = simulate(asked, device, progress=progress.tick, **options.given(given))
+        try:
+            result = simulate(asked, device, progress=progress.tick, **options.given(given))
+        except CheckpointError as error:
+            result, unkept = error.result, error
+    _finish(result, json_path, report, view)
     if parquet is not None:
         result.to_parquet(parquet)
-    _finish(result, json_path, report, view)
+    if unkept is not None:
+        raise unkept
     for path in (parquet, *files):
         if path is not None:
             click.echo(f"wrote {path}", err=True)
@@ -66,8 +75,14 @@ def _finish(
         files[json_path] = json.dumps(result.report, indent=1) + "\n"
     if report is not None:
         files[report] = result.html()
-    output.write(files)
+    screen = terminal.messages() if output.STDOUT in files else terminal.data()
+    try:
+        output.write(files)
+    except GordonError:
+        # What is known is shown, be there room for files or not.
+        view(screen, result)
+        raise
     for path in files:
         if path != output.STDOUT:
             click.echo(f"wrote {path}", err=True)
-    view(terminal.messages() if output.STDOUT in files else terminal.data(), result)
+    view(screen, result)

@@ -5,16 +5,18 @@
     result.report["write_amplification"], result.table("series"), result.save("report.html")
 
 The core simulates (`crates/replay`); here options become its config, and its answer a `Result`.
-Every value is modelled. Errors are `gordon.GordonError`, whose args are (what, what to try).
+Every value is modelled. Errors are `gordon.GordonError`, whose args are (what, what to try); a
+`CheckpointError`, of a run whose device could not be kept, has the `result`.
 """
 
 from gordon.flash.device import DEFAULT, load, names, text
 from gordon.flash.result import Result
 from gordon.flash.run import bench, compare, replay, wa
-from gordon.results import Comparison
+from gordon.results import CheckpointError, Comparison
 
 __all__ = [
     "DEFAULT",
+    "CheckpointError",
     "Comparison",
     "Result",
     "bench",

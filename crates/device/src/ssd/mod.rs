@@ -139,7 +139,7 @@ impl<const LARGE: bool> Ssd<LARGE> {
             ftl: *self.ftl.stats(),
             events: lanes.events + self.link.events(),
             lanes,
-            wear: Wear::of((0..layout.blocks()).map(|id| self.ftl.erases(BlockId(id)))),
+            wear: Wear::of(self.erases()),
             lifetime: Lifetime {
                 erase_budget: self.endurance.rated(),
                 blocks: u64::from(self.ftl.good_blocks()) + self.ftl.stats().grown_bad,
@@ -150,6 +150,13 @@ impl<const LARGE: bool> Ssd<LARGE> {
             ftl_memory: Bytes(self.ftl.memory()),
             collecting: self.collecting(),
         }
+    }
+
+    /// How often each super-block was erased, but for those that are bad from the start.
+    pub fn erases(&self) -> impl Iterator<Item = u32> + Clone {
+        let blocks = (0..self.ftl.layout().blocks()).map(BlockId);
+        let served = blocks.filter(|&block| !self.ftl.is_bad_from_the_start(block));
+        served.map(|block| self.ftl.erases(block))
     }
 
     /// For tests: the operations issued since this was last asked, in order. The first answer is
@@ -218,15 +225,17 @@ impl<const LARGE: bool> Ssd<LARGE> {
     /// A device as it was at its checkpoint, at time zero; its counts start anew.
     ///
     /// # Errors
-    /// Where the device cannot exist, or the bytes are not those of such a device.
+    /// Where the device cannot exist, the bytes are not those of such a device, or `watch` stops it.
     pub fn restore(
         config: &SsdConfig,
         seed: u64,
         input: &mut dyn FnMut(&mut [u8]) -> bool,
+        watch: &Watch,
     ) -> Result<Self, SsdError> {
         let mut ssd = Self::sized(config, seed)?;
         let controller = ssd.ftl.out().clone();
-        ssd.ftl = Ftl::restore(*ssd.ftl.layout(), *ssd.ftl.config(), controller, input)?;
+        let (layout, knobs) = (*ssd.ftl.layout(), *ssd.ftl.config());
+        ssd.ftl = Ftl::restore(layout, knobs, controller, input, watch)?;
         ssd.ftl.tables().into_iter().for_each(gordon_pages::want_large_pages);
         Ok(ssd)
     }

@@ -54,7 +54,7 @@ impl SsdStats {
     }
 }
 
-/// How often the blocks were erased.
+/// How often the blocks were erased; those that are bad from the start do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wear {
     /// The least worn block.
@@ -66,12 +66,12 @@ pub struct Wear {
 }
 
 impl Wear {
-    pub(super) fn of(erases: impl ExactSizeIterator<Item = u32> + Clone) -> Self {
+    pub(super) fn of(erases: impl Iterator<Item = u32> + Clone) -> Self {
         let total: u64 = erases.clone().map(u64::from).sum();
         Self {
             min: erases.clone().min().unwrap_or(0),
             max: erases.clone().max().unwrap_or(0),
-            mean: ratio(total, (erases.len() as u64).max(1)),
+            mean: ratio(total, (erases.count() as u64).max(1)),
         }
     }
 }
@@ -83,7 +83,7 @@ impl Wear {
 pub struct Lifetime {
     /// Erases that a block lasts for.
     pub erase_budget: u64,
-    /// Super-blocks.
+    /// Super-blocks, but for those that are bad from the start.
     pub blocks: u64,
     /// Super-pages of one.
     pub pages_per_block: u64,

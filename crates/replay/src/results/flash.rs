@@ -12,7 +12,7 @@ use super::share;
 use gordon_device::ssd::{Kind, LaneStats, Ssd, SsdConfig, Wear};
 use gordon_device::{Device, Op};
 use gordon_nand::{lba_table, smallest_super_page};
-use gordon_units::{BlockId, Joules, Ns, Watts};
+use gordon_units::{Joules, Ns, Watts};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -325,11 +325,11 @@ pub fn table_warning<const LARGE: bool>(ssd: &Ssd<LARGE>, config: &SsdConfig) ->
     ))
 }
 
-/// How many super-blocks were erased so many times: erases, blocks.
+/// How many super-blocks were erased so many times: erases, blocks. Without those that are bad from the start.
 pub fn erase_histogram<const LARGE: bool>(ssd: &Ssd<LARGE>) -> BTreeMap<u32, u64> {
     let mut histogram = BTreeMap::new();
-    for block in 0..ssd.ftl().layout().blocks() {
-        *histogram.entry(ssd.ftl().erases(BlockId(block))).or_default() += 1;
+    for erases in ssd.erases() {
+        *histogram.entry(erases).or_default() += 1;
     }
     histogram
 }

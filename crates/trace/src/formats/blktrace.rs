@@ -3,7 +3,7 @@
 //! Events of 48 bytes (`struct blk_io_trace`, include/uapi/linux/blktrace_api.h, version 7) with as
 //! many bytes of their own behind each as it says, in the byte order of the traced machine. blktrace
 //! writes a file for each CPU, `NAME.blktrace.N`: all of them are read and merged, whichever one is
-//! named, and so are they where only `NAME` is. One stream of all CPUs (`blkparse -d`, `blktrace -o -`)
+//! named, and so are they where only `NAME` is. Each may be compressed. One stream of all CPUs (`blkparse -d`, `blktrace -o -`)
 //! is read as it is. One event of each request counts, by default D (issue).
 //!
 //! Not covered: version 8 events (`struct blk_io_trace2`, Linux 6.19 and later).
@@ -68,16 +68,34 @@ pub(super) fn byte_order(head: &[u8]) -> Option<bool> {
     }
 }
 
-/// The files of a trace of which `path` is one, or the stem.
+/// What a file's name ends with: it may be compressed.
+const ENDS: [&str; 3] = ["", ".gz", ".zst"];
+
+/// What comes before `.blktrace.N`, where `path` is the file of a CPU.
+fn stem(path: &str) -> Option<&str> {
+    let bare = path.strip_suffix(".gz").or(path.strip_suffix(".zst")).unwrap_or(path);
+    let (stem, cpu) = bare.rsplit_once(".blktrace.")?;
+    cpu.parse::<u32>().is_ok().then_some(stem)
+}
+
+/// Whether `path` is named as the file of a CPU.
+pub(super) fn is_per_cpu(path: &Path) -> bool {
+    stem(&path.to_string_lossy()).is_some()
+}
+
+/// The files of a trace of which `path` is one, or the stem. A CPU has one: the first there is.
 fn files(path: &Path) -> Vec<PathBuf> {
     let text = path.to_string_lossy();
-    let stem = match text.rsplit_once(".blktrace.") {
-        Some((stem, cpu)) if cpu.parse::<u32>().is_ok() => stem.to_owned(),
-        _ if path.is_file() => return vec![path.to_owned()],
-        _ => text.clone().into_owned(),
+    let stem = match stem(&text) {
+        Some(stem) => stem,
+        None if path.is_file() => return vec![path.to_owned()],
+        None => &text,
     };
-    let name = |cpu: u32| PathBuf::from(format!("{stem}.blktrace.{cpu}"));
-    let found: Vec<PathBuf> = (0..MOST_CPUS).map(name).filter(|p| p.is_file()).collect();
+    let of_cpu = |cpu: u32| {
+        let names = ENDS.map(|end| format!("{stem}.blktrace.{cpu}{end}"));
+        names.into_iter().map(PathBuf::from).find(|path| path.is_file())
+    };
+    let found: Vec<PathBuf> = (0..MOST_CPUS).filter_map(of_cpu).collect();
     if found.is_empty() { vec![path.to_owned()] } else { found }
 }
 

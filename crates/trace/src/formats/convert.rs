@@ -138,7 +138,8 @@ pub fn convert(
         }
         for io in &batch {
             tally.add(io);
-            tally.finer |= !io.at.0.is_multiple_of(grain);
+            let latency = io.latency.filter(|_| to == Format::Msr).map_or(0, |latency| latency.0);
+            tally.finer |= !(io.at.0.is_multiple_of(grain) && latency.is_multiple_of(grain));
             if to.has(io.op) {
                 writer.push(io)?;
             } else {
@@ -210,7 +211,8 @@ impl Tally {
             warnings.push(format!("the measured latencies are lost: {to} has none"));
         }
         if self.processes || matches!(from, Format::Blkparse | Format::Blktrace) {
-            warnings.push("the numbers of the processes are lost: a conversion keeps none".into());
+            let what = "the numbers of the processes and the flags of the requests are lost";
+            warnings.push(format!("{what}: a conversion keeps none"));
         }
         if self.without && to == Format::Msr {
             let why = "requests whose latency is not known have a response time of 0";

@@ -22,9 +22,7 @@ pub(super) fn by_path(path: &Path) -> Option<Format> {
     if path.is_dir() || BlockReader::is_file(path) {
         return Some(Format::Gordon);
     }
-    let name = path.to_string_lossy();
-    let per_cpu = name.rsplit_once(".blktrace.").is_some_and(|(_, cpu)| cpu.parse::<u32>().is_ok());
-    (per_cpu || blktrace::is_stem(path)).then_some(Format::Blktrace)
+    (blktrace::is_per_cpu(path) || blktrace::is_stem(path)).then_some(Format::Blktrace)
 }
 
 /// What the first bytes say.
