@@ -196,33 +196,23 @@ fn greedy(most: u32, mean: f64) -> Vec<f64> {
 
 /// As [`greedy`], where the least of so many blocks taken at random is collected.
 fn choices(choices: u32, most: u32, mean: f64) -> Vec<f64> {
-    // For `rate` = c L / N, block collections per page's life, the parts follow from that of
-    // count 0, which must make them sum to 1. A greater rate goes with a higher mean.
-    let fill = |rate: f64, none: f64| -> (Vec<f64>, f64) {
-        let mut parts = vec![0.0; most as usize + 1];
-        let mut sum = none;
-        parts[0] = none;
-        for count in 0..most {
-            // 1 - (1 - sum)^choices, of sums that may be far below 10^-16.
-            let below = -libm::expm1(f64::from(choices) * libm::log1p(-sum.min(1.0)));
-            let next = rate / f64::from(count + 1) * below;
-            parts[count as usize + 1] = next;
-            sum += next;
-        }
-        (parts, sum)
-    };
+    let choices = f64::from(choices);
+    // For `rate` = c L / N, block collections per page's life: what part of the blocks has up to v pages
+    // follows from the part that has up to v + 1, from all of them down. (Upwards the parts would grow
+    // from numbers far too small to be told apart.) A greater rate goes with a higher mean.
     let of_rate = |rate: f64| {
-        let (mut low, mut high) = (-700.0, 0.0);
-        for _ in 0..60 {
-            let middle = (low + high) / 2.0;
-            if fill(rate, libm::exp(middle)).1 > 1.0 { high = middle } else { low = middle }
+        let mut parts = vec![0.0; most as usize + 1];
+        let mut up_to = 1.0;
+        for count in (1..=most).rev() {
+            let below = part_below(rate, choices, f64::from(count), up_to);
+            parts[count as usize] = up_to - below;
+            up_to = below;
         }
-        fill(rate, libm::exp(low)).0
+        parts[0] = up_to;
+        parts
     };
     let mean_of = |parts: &[f64]| -> f64 {
-        let sum: f64 = parts.iter().sum();
-        parts.iter().enumerate().map(|(count, part)| ratio(count as u64, 1) * part).sum::<f64>()
-            / sum
+        parts.iter().enumerate().map(|(count, part)| ratio(count as u64, 1) * part).sum()
     };
     let (mut low, mut high) = (1e-6, 1e6);
     for _ in 0..50 {
@@ -230,6 +220,25 @@ fn choices(choices: u32, most: u32, mean: f64) -> Vec<f64> {
         if mean_of(&of_rate(middle)) > mean { high = middle } else { low = middle }
     }
     of_rate(libm::sqrt(low * high))
+}
+
+/// The part F of the blocks that have fewer than `count` pages, where `up_to` have up to `count`: as many get
+/// one less as are collected below, (up_to - F) count = rate (1 - (1 - F)^choices). By Newton's method: the
+/// difference grows ever slower with F, so that it comes nearer from below.
+fn part_below(rate: f64, choices: f64, count: f64, up_to: f64) -> f64 {
+    let mut below = 0.0;
+    for _ in 0..100 {
+        // Of parts that may be far below 10^-16.
+        let collected = -libm::expm1(choices * libm::log1p(-below));
+        let short = (up_to - below) * count - rate * collected;
+        let slope = count + rate * choices * (1.0 - collected) / (1.0 - below);
+        let next = (below + short / slope).min(up_to);
+        if next <= below * (1.0 + 1e-14) {
+            break;
+        }
+        below = next;
+    }
+    below
 }
 
 /// Counts whose numbers are in the proportion of `parts`.
@@ -331,6 +340,7 @@ impl Iterator for Permutation {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -404,5 +414,36 @@ mod tests {
         // A random victim is as full as the mean of all.
         let counts = valid_counts(Victim::Random, 10_000, 64, 512_000, &mut Random(1));
         assert!(counts[0] < 10 && counts[9_999] == 64, "{} to {}", counts[0], counts[9_999]);
+    }
+
+    /// As many blocks fall from `v` + 1 pages to `v` as are collected at `v` or below, be the parts below as
+    /// small as they may.
+    #[test]
+    fn of_blocks_taken_at_random_as_many_come_as_go() {
+        for (choose, most) in [(1, 64), (2, 64), (8, 256), (11, 256), (64, 256), (200, 1024)] {
+            for mean in [0.5, 0.75, 0.9, 0.98] {
+                let mean = mean * f64::from(most);
+                let parts = choices(choose, most, mean);
+                let sum: f64 = parts.iter().sum();
+                let pages = (0u32..).zip(&parts).map(|(v, part)| f64::from(v) * part);
+                let found: f64 = pages.sum();
+                assert!((sum - 1.0).abs() < 1e-9, "{choose} of {most}: the sum is {sum}");
+                assert!(
+                    (found / mean - 1.0).abs() < 1e-6,
+                    "{choose} of {most}: {found}, not {mean}"
+                );
+                let (mut rate, mut up_to) = (None, 0.0);
+                for (v, pair) in (1u32..).zip(parts.windows(2)) {
+                    up_to += pair[0];
+                    if up_to < 1e-9 || pair[1] < 1e-9 {
+                        continue;
+                    }
+                    let collected = 1.0 - (1.0 - up_to).powi(i32::try_from(choose).unwrap());
+                    let here = f64::from(v) * pair[1] / collected;
+                    let rate = *rate.get_or_insert(here);
+                    assert!((here / rate - 1.0).abs() < 1e-4, "{choose} of {most}, {v}: {here}");
+                }
+            }
+        }
     }
 }

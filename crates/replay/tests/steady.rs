@@ -16,9 +16,14 @@ const PAGES: u64 = 64;
 
 /// One lane of blocks of 4 KiB pages, of which all but two are closed; mapped: `rho` of these.
 fn device(policy: &str, rho: f64) -> Value {
+    device_of(PAGES, policy, rho)
+}
+
+/// The same, of blocks of so many pages.
+fn device_of(pages: u64, policy: &str, rho: f64) -> Value {
     let mut device = common::one_die(BLOCKS + 2, "4KiB");
-    device["geometry"]["pages_per_block"] = json!(PAGES);
-    let logical = (rho * (BLOCKS * PAGES) as f64).round() as u64;
+    device["geometry"]["pages_per_block"] = json!(pages);
+    let logical = (rho * (BLOCKS * pages) as f64).round() as u64;
     device["capacity"] = json!(format!("{}B", logical * 4096));
     device["ftl"] = json!({"write_points": 1, "reserve": 1, "low_water": 1, "summary": false,
         "victim": policy});
@@ -67,6 +72,18 @@ fn so_it_does_on_four_lanes_with_summaries_and_requests_in_parallel() {
     let found = amplification(&device, 32, 1);
     let theory = theory::greedy(0.8, data) * PAGES as f64 / data;
     assert!((found / theory - 1.0).abs() < 0.03, "{found}, in theory {theory}");
+}
+
+/// Of so many and so long blocks the fullest are many orders of magnitude more than the emptiest.
+#[test]
+fn so_it_does_for_the_best_of_many_long_blocks() {
+    for choices in [4, 11, 64] {
+        let mut device = device_of(256, "d-choices", 0.745);
+        device["ftl"]["choices"] = json!(choices);
+        let found = amplification(&device, 1, 1);
+        let theory = theory::d_choices(0.745, 256, choices);
+        assert!((found / theory - 1.0).abs() < 0.03, "{choices}: {found}, in theory {theory}");
+    }
 }
 
 #[test]
