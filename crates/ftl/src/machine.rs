@@ -280,6 +280,11 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         self.blocks.good()
     }
 
+    /// Logical pages in the write buffer.
+    pub fn buffered(&self) -> u32 {
+        self.buffered
+    }
+
     /// Logical pages whose data are on the array. Counted block by block: not for every request.
     pub fn mapped(&self) -> u64 {
         (0..self.blocks.len()).map(|block| u64::from(self.blocks.valid(BlockId(block)))).sum()

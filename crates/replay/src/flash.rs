@@ -5,7 +5,7 @@ use crate::checkpoint;
 use crate::config::RunConfig;
 use crate::host::{Rules, drive};
 use crate::results::Recorder;
-use crate::results::flash::{FlashReport, table_warning};
+use crate::results::flash::{FlashReport, buffer_warning, table_warning};
 use crate::results::log::RequestLog;
 use crate::results::report::{Report, TraceProvenance};
 use crate::results::tables::tables;
@@ -143,6 +143,7 @@ fn replay<const LARGE: bool>(
             flash.unmapped_reads
         ));
     }
+    warnings.extend(buffer_warning(&ssd, flash.buffered_at_end));
     if let Some((at, bytes)) = recorded.worn_out {
         warnings.push(format!(
             "the device wore out {at} into the run, after {} of writes: {} of {} requests failed, \

@@ -409,3 +409,26 @@ fn progress_counts_and_a_stop_ends_it() {
     let stopped = run(&bench("random-write", "4KiB", 5000), &progress);
     assert!(matches!(stopped, Err(ReplayError::Interrupted)));
 }
+
+/// A write buffer answers before anything is programmed: what a run leaves in it is told.
+#[test]
+fn what_is_left_in_the_write_buffer_is_told() {
+    let buffered = |buffer: &str, requests: u64| {
+        let mut device = device();
+        device["ftl"]["write_buffer"] = json!(buffer);
+        let load = json!({"pattern": "random-write", "size": "64KiB", "requests": requests});
+        let config = json!({"device": device, "load": {"bench": load}});
+        run(&from_json::<RunConfig>(&config.to_string(), "run").unwrap(), &Watch::default())
+    };
+    let report = buffered("64MiB", 100).unwrap().report;
+    let flash = &report.device;
+    assert_eq!((flash.pages.host_program, flash.buffered_at_end + flash.combined), (0, 100));
+    let told = |warning: &String| warning.contains("still in the write buffer");
+    assert!(report.warnings.iter().any(told), "{:?}", report.warnings);
+    // Little is left in a small one, beside what was programmed.
+    let report = buffered("2MiB", 3000).unwrap().report;
+    assert!(report.device.buffered_at_end <= 32, "{}", report.device.buffered_at_end);
+    assert!(!report.warnings.iter().any(told), "{:?}", report.warnings);
+    let error = buffered("1KiB", 1).unwrap_err().to_string();
+    assert!(error.contains("ftl.write_buffer: 1KiB hold no page of 64KiB"), "{error}");
+}

@@ -272,6 +272,16 @@ pub enum SsdError {
         /// The least there can be.
         least: Bytes,
     },
+    /// A write buffer that holds nothing.
+    #[error(
+        "ftl.write_buffer: {buffer} hold no page of {unit}; give at least that, or 0B for none"
+    )]
+    Buffer {
+        /// Its bytes.
+        buffer: Bytes,
+        /// Those of a page of the map.
+        unit: Bytes,
+    },
     /// The capacity is not a positive multiple of the sector.
     #[error("capacity: {0} is not a positive multiple of {SECTOR}; round it")]
     Capacity(Bytes),
@@ -510,8 +520,11 @@ impl SsdConfig {
         let choices = knobs.choices.as_ref().map_or(2, |choices| **choices);
         ftl.victim =
             knobs.victim.as_ref().map(|policy| **policy).unwrap_or_default().victim(choices);
-        let buffer = knobs.write_buffer.as_ref().map_or(0, |buffer| buffer.0 / unit.0);
-        ftl.write_buffer = u32::try_from(buffer).unwrap_or(u32::MAX);
+        let buffer = knobs.write_buffer.as_ref().map_or(Bytes::ZERO, |buffer| **buffer);
+        if buffer > Bytes::ZERO && buffer < unit {
+            return Err(SsdError::Buffer { buffer, unit });
+        }
+        ftl.write_buffer = u32::try_from(buffer.0 / unit.0).unwrap_or(u32::MAX);
         ftl.validate(&layout).map_err(|error| SsdError::of(error, unit))?;
         let bad = bad_blocks(&layout, factory_bad, seed);
         Ok(Resolved { layout, ftl, timing, endurance, bad })

@@ -52,6 +52,8 @@ pub struct FlashReport {
     pub refused: u64,
     /// Written pieces acknowledged from the write buffer.
     pub buffered: u64,
+    /// Pages still in the write buffer when the run ended: acknowledged, and counted in no program.
+    pub buffered_at_end: u64,
     /// Pieces of writes that went into the program of another.
     pub combined: u64,
     /// Pieces of reads that shared a pending read or found the last page read.
@@ -235,6 +237,7 @@ impl FlashReport {
             worn_out_after_bytes: recorded.worn_out.map(|(_, bytes)| bytes),
             refused: ftl.refused,
             buffered: ftl.buffered,
+            buffered_at_end: ssd.ftl().buffered().into(),
             combined: ftl.combined,
             bypassed: ftl.bypassed,
             forwarded: ftl.forwarded,
@@ -310,6 +313,18 @@ fn energy(
         ("controller", part(*power.controller_idle, *power.controller_active).0),
         ("dram", part(*power.dram_idle, *power.dram_active).0),
     ])
+}
+
+/// Where a good part of what was written is still in the write buffer.
+pub fn buffer_warning<const LARGE: bool>(ssd: &Ssd<LARGE>, left: u64) -> Option<String> {
+    let programmed = ssd.stats().ftl.host_programs;
+    (left * 20 > programmed).then(|| {
+        format!(
+            "{left} pages were still in the write buffer when the last request was answered, beside \
+             {programmed} programmed: they count in no program, energy or lifetime; give the run more \
+             writes, or the device a smaller ftl.write_buffer"
+        )
+    })
 }
 
 /// What to say where the LBA table leaves nothing of the controller's memory: as section 4.2.2 of
