@@ -159,6 +159,11 @@ impl<const LARGE: bool> Ssd<LARGE> {
         served.map(|block| self.ftl.erases(block))
     }
 
+    /// The part of the super-blocks that last for the rated erases.
+    pub fn survival(&self) -> f64 {
+        self.endurance.survival(self.planes, self.endurance.rated())
+    }
+
     /// For tests: the operations issued since this was last asked, in order. The first answer is
     /// empty: from then on they are kept, where debug assertions are on. Elsewhere it stays empty,
     /// and costs nothing.
