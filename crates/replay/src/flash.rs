@@ -5,7 +5,7 @@ use crate::checkpoint;
 use crate::config::RunConfig;
 use crate::host::{Rules, drive};
 use crate::results::Recorder;
-use crate::results::flash::{FlashReport, buffer_warning, table_warning};
+use crate::results::flash::{FlashReport, buffer_warning, scale_warning, table_warning};
 use crate::results::log::RequestLog;
 use crate::results::report::{Report, TraceProvenance};
 use crate::results::tables::tables;
@@ -39,7 +39,8 @@ impl Ready {
     /// A value that cannot be, a trace that cannot be read or does not fit, a stop.
     pub fn new(config: &RunConfig, progress: &Watch) -> Result<Self, ReplayError> {
         let mut config = config.clone();
-        if let Some(capacity) = config.capacity.take() {
+        let resized = config.capacity.take();
+        if let Some(capacity) = resized {
             config.device = config.device.resized(capacity)?;
         }
         if let Some(fraction) = config.precondition
@@ -60,11 +61,13 @@ impl Ready {
             checkpoint::head(&config.device, path)?;
         }
         // Until something is in its tables they take no memory.
-        let capacity = Ssd::with_seed(&config.device, config.seed)?.capacity();
+        let ssd = Ssd::with_seed(&config.device, config.seed)?;
+        let capacity = ssd.capacity();
         let preconditioned = config.precondition.filter(|fraction| *fraction > 0.0);
         let span = preconditioned.map(|fraction| part(capacity, fraction));
         let RunConfig { load, host, seed, .. } = &config;
-        let fitted = fit(load, host, (capacity, span), *seed, progress)?;
+        let mut fitted = fit(load, host, (capacity, span), *seed, progress)?;
+        fitted.warnings.extend(resized.and_then(|capacity| scale_warning(&ssd, capacity)));
         Ok(Self { config, fitted })
     }
 

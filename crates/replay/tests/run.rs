@@ -449,3 +449,17 @@ fn of_larger_super_blocks_fewer_last() {
         assert!((found - paper).abs() < 0.06, "{size}: {found} %, {paper} in the paper");
     }
 }
+
+/// What collection keeps free does not shrink with a device.
+#[test]
+fn a_device_made_much_smaller_is_told_to_amplify_more() {
+    let warnings = |capacity: &str| {
+        let mut config = bench("sequential-write", "64KiB", 10);
+        config.device = from_toml(SLC, "preset").unwrap();
+        config.capacity = Some(capacity.parse().unwrap());
+        run(&config, &Watch::default()).unwrap().report.warnings
+    };
+    let told = |warning: &String| warning.contains("expect a higher write amplification");
+    assert!(warnings("2GiB").iter().any(told), "{:?}", warnings("2GiB"));
+    assert!(!warnings("200GB").iter().any(told), "{:?}", warnings("200GB"));
+}

@@ -12,7 +12,7 @@ use super::share;
 use gordon_device::ssd::{Kind, LaneStats, Ssd, SsdConfig, Wear};
 use gordon_device::{Device, Op};
 use gordon_nand::{lba_table, smallest_super_page};
-use gordon_units::{Joules, Ns, Watts};
+use gordon_units::{Bytes, Joules, Ns, Watts};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -317,6 +317,21 @@ fn energy(
         ("controller", part(*power.controller_idle, *power.controller_active).0),
         ("dram", part(*power.dram_idle, *power.dram_active).0),
     ])
+}
+
+/// Where a device was made smaller, and what garbage collection keeps free of it was not.
+pub fn scale_warning<const LARGE: bool>(ssd: &Ssd<LARGE>, capacity: Bytes) -> Option<String> {
+    let (ftl, layout) = (ssd.ftl(), ssd.ftl().layout());
+    let block = layout.page_bytes() * u64::from(layout.pages_per_block());
+    let spare = u64::from(ftl.good_blocks()).saturating_sub(ssd.capacity().0.div_ceil(block.0));
+    let kept = u64::from(ftl.config().low_water);
+    (kept * 8 > spare).then(|| {
+        format!(
+            "capacity: beside {capacity} of data there are {spare} blocks, and collection starts when \
+             {kept} are free, as on the whole device, where they are fewer in proportion: expect a higher \
+             write amplification than there"
+        )
+    })
 }
 
 /// Where a good part of what was written is still in the write buffer.
