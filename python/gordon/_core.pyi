@@ -17,8 +17,9 @@ def trace_record(
     out: str, interval_ns: int, command: list[str], memory_bytes: int | None
 ) -> str: ...
 def trace_summary(path: str) -> str: ...
-def trace_formats() -> list[tuple[str, str, str, bool]]:
-    """Name, what it is, what its reader is tested on, whether it is written too."""
+def trace_formats() -> list[tuple[str, str, str, str, bool]]:
+    """Name, what it is, what its reader is tested on, whether it is supported, whether it is
+    written too."""
 
 def trace_convert(
     source: str,

@@ -21,6 +21,11 @@ def figures(value: float) -> str:
     return f"{value:#.3g}"
 
 
+def counted(count: int, one: str) -> str:
+    """`1 request`, `2,000 requests`."""
+    return f"{count:,} {one}" + ("" if count == 1 else "s")
+
+
 def duration(seconds: float) -> str:
     """`0.1 s`, `61.0 s`, `12 min 5 s`."""
     if seconds < 120:

@@ -2,8 +2,9 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from math import isfinite
 from os import fspath
 from typing import Any, Generic, TypeVar
 
@@ -132,6 +133,37 @@ class BenchLoad:
         return {"bench": {"pattern": pattern} | _without_none(given)}
 
 
+def as_json(config: dict[str, Any]) -> str:
+    """A config for the core, which takes no infinity and no NaN."""
+    try:
+        return json.dumps(config, allow_nan=False)
+    except ValueError:
+        where = ", ".join(_endless(config))
+        raise _core.GordonError(f"{where}: no finite number", "a number such as 0.8 or 2") from None
+
+
+def _endless(value: Any, name: str = "") -> Iterator[str]:
+    """The keys whose values are infinite or NaN."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _endless(inner, key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _endless(inner, name)
+    elif isinstance(value, float) and not isfinite(value):
+        yield name
+
+
+def _agree(load: TraceLoad | BenchLoad, how: Host) -> None:
+    """Arrivals at their own times are no closed loop, and have no gaps."""
+    if isinstance(load, BenchLoad) and load.every is not None and (how.closed_loop or how.gaps):
+        other = "closed loop" if how.closed_loop else "gaps"
+        raise _core.GordonError(
+            f"arrivals every {load.every} and {other} exclude each other",
+            f"--every for an open loop, or --{other.replace(' ', '-')} without it",
+        )
+
+
 def _without_none(given: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in given.items() if value is not None}
 
@@ -158,7 +190,8 @@ class Kind(Generic[R]):
     ) -> R:
         """Asks one device for a trace or a pattern."""
         about, how = dealt(options, load, self.options)
-        config = json.dumps(how.config(about.config(asked), device))
+        _agree(about, how)
+        config = as_json(how.config(about.config(asked), device))
         told = self.core_run(config, progress)
         result = self.result(how.name(device), told)
         try:
@@ -192,8 +225,9 @@ class Kind(Generic[R]):
         for name in called:
             if called.count(name) > 1:
                 raise _core.GordonError(f"two devices are called {name}", "rename a file")
+        _agree(load, how)
         about = load.config(trace if pattern is None else pattern)
-        configs = [json.dumps(how.config(about, device)) for device in devices]
+        configs = [as_json(how.config(about, device)) for device in devices]
         named = list(zip(called, configs, strict=True))
         runs = self.core_run_all(named, progress)
         return Comparison([self.result(*one) for one in zip(called, runs, strict=True)])

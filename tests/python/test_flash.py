@@ -107,6 +107,20 @@ def test_bench_is_a_closed_loop_of_32_unless_told(told: Json) -> None:
     assert apart["simulated_s"] == pytest.approx(2, rel=0.01)
 
 
+def test_one_request_is_one(run: Run) -> None:
+    out = run("flash", "bench", "--pattern", "random-write", "--requests", "1", *SMALL).out
+    assert "\n1 request in " in out
+
+
+def test_far_from_theory_says_why(run: Run) -> None:
+    near, far = (
+        run("flash", "wa", "--blocks", "64", "--rho", rho, "--pages-per-block", "16").out
+        for rho in ("0.5", "0.98")
+    )
+    assert "theory is of an array without end" not in near
+    assert "in this one stale pages fill 1.28 blocks" in far
+
+
 def test_bench_takes_its_own_options(told: Json) -> None:
     args = ("bench", "--requests", "2000", *SMALL)
     report = told(*args, "--pattern", "mixed", "--read-share", "0", "--size", "8KiB")
@@ -117,6 +131,14 @@ def test_bench_takes_its_own_options(told: Json) -> None:
     assert pair["write"]["bytes"] == 1000 * 131072
     queues = told(*args, "--pattern", "random-write", "--queues", "2", "--weights", "3,1")
     assert [q["weight"] for q in queues["queues"]] == [3, 1]
+    heavy, light = queues["queues"]
+    assert heavy["requests"] == light["requests"] == 1000
+    assert heavy["iops"] > 1.3 * light["iops"], "what the weight does is seen"
+    for queue in (heavy, light):
+        assert queue["bytes"] == 1000 * 4096
+        assert queue["iops"] == pytest.approx(1000 / queue["finished_s"])
+        assert queue["bandwidth_mb_s"] == pytest.approx(queue["bytes"] / queue["finished_s"] / 1e6)
+    assert heavy["finished_s"] < light["finished_s"] == queues["simulated_s"]
     for hot in ("0.05", "0.5"):
         more = ("--hot-space", hot, "--hot-share", "0.9")
         assert told(*args, "--pattern", "hot-cold", *more)["requests"] == 2000

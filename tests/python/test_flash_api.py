@@ -12,6 +12,9 @@ import pytest
 from rich.cells import cell_len
 
 from gordon import GordonError, flash
+from gordon.human import duration, figures
+from gordon.report.page import percent, sig
+from gordon.report.runs import TIMES
 
 from conftest import CHANGES, SMALL, Json, Run
 
@@ -56,6 +59,52 @@ def test_a_pipe_is_written_to_and_stays(run: Run, tmp_path: Path) -> None:
         assert refused.status == 1
         assert str(pipe) in refused.err
         assert pipe.is_fifo()
+
+
+def test_devices_are_compared_by_bytes_programmed(run: Run, tmp_path: Path) -> None:
+    """A page of one is sixteen of the other: pages programmed a page say nothing of both."""
+    pattern = ("--pattern", "sequential-write", "--size", "4KiB", "--requests", "640")
+    small = ("--closed-loop", "--queue-depth", "1")
+    devices = ("gordon-slc-256g", "nvme-tlc-1tb")
+    page = tmp_path / "page.html"
+    load = (*devices, *pattern, *small, "--json", str(tmp_path / "j"), "--report", str(page))
+    ran = run("flash", "compare", *load)
+    assert ran.status == 0, ran.err
+    reports = [one["report"] for one in json.loads((tmp_path / "j").read_text())["devices"]]
+    header, first, second = ran.out.splitlines()[1:]
+    assert "write amp., bytes" in header
+    pages, bytes_ = (
+        [one[f"write_amplification{kind}"] for one in reports] for kind in ("", "_bytes")
+    )
+    assert pages[0] < bytes_[0], "a write of 4 KiB programs a page of 64 KiB"
+    at = header.index("write amp., bytes") + len("write amp., bytes")
+    assert first[:at].split()[-1] == figures(bytes_[0])
+    assert second[:at].split()[-2:] == [figures(bytes_[1]), f"({figures(bytes_[1] / bytes_[0])})"]
+    assert f"{bytes_[0]:.2f} in bytes, {pages[0]:.3f} in pages" in page.read_text()
+    alone = run("flash", "bench", *pattern, *small).out
+    assert f"; {figures(bytes_[0])} bytes programmed for each one written" in alone
+
+
+def test_collection_and_tables_are_seen(run: Run, tmp_path: Path) -> None:
+    args = ("--pattern", "random-write", "--requests", "3000", *SMALL, "--precondition", "1")
+    files = ("--json", str(tmp_path / "j"), "--report", str(tmp_path / "r.html"))
+    ran = run("flash", "bench", *args, *files)
+    report = json.loads((tmp_path / "j").read_text())
+    share = report["utilisation"]["collecting"]
+    assert share > 0
+    emptied = f"blocks being emptied {share:.0%} of the time, {duration(report['collecting_s'])}"
+    assert emptied in ran.out
+    assert "LBA table 4.10 kB, 4 bytes a page" in ran.out
+    rows = dict(
+        re.findall(r'data-row="([^"]*)">.*?<td>(.*?)</td>', (tmp_path / "r.html").read_text())
+    )
+    assert rows["How busy: blocks being emptied"] == percent(share)
+    assert rows["How busy: blocks being emptied, s"] == sig(report["collecting_s"])
+    of_collection = report["write"]["by_cause"]["collection"]["latency_us"]
+    for key, title in TIMES.items():
+        if key != "p90":
+            row = f"Writes: collection: latency {title}, us"
+            assert rows[row] == sig(of_collection[key])
 
 
 # From Python.

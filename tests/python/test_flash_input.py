@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gordon import flash
+from gordon import GordonError, flash
 
 from conftest import SMALL, Json, Run, mqsim
 
@@ -52,6 +52,11 @@ def test_bad_settings_are_one_clear_error(run: Run, setting: str, what: str, hin
         ("0 0 0 8 1\n", ("--preset", "none.toml"), ("none.toml", "No such file")),
         ("0 0 0 8 1\n", ("--preset", "bad.toml"), ("bad.toml, line 1", "summary")),
         ("0 0 0 8 1\n", ("--speed", "0"), ("speed",)),
+        (
+            "0 0 0 8 1\n1 0 100000000007 8 0\n",
+            (),
+            ("ends at byte", "reaches to 46.6TiB", "47684GiB"),
+        ),
         ("0 0 0 8 1\n", ("--split", "100B"), ("split",)),
         ("0 0 0 8 1\n", ("--closed-loop", "--gaps"), ("exclude each other",)),
         ("0 0 0 8 1\n", ("--requests-out", "no/r.parquet"), ("no folder no",)),
@@ -97,6 +102,17 @@ def test_bad_input_is_one_clear_error(
         (("bench", "--pattern", "mixed", "--size", "100B"), 1, "size"),
         (("bench", "--pattern", "mixed", "--span", "1TB"), 1, "more than the device's"),
         (("bench", "--pattern", "random-read", "--read-share", "1"), 1, "no use for it"),
+        (
+            ("bench", "--pattern", "mixed", "--precondition", "nan"),
+            2,
+            "'--precondition': nan is no",
+        ),
+        (("bench", "--pattern", "mixed", "--speed", "inf"), 2, "'--speed': inf is no finite"),
+        (("bench", "--pattern", "mixed", "--every", "0us"), 1, "every: no time between"),
+        (("bench", "--pattern", "mixed", "--every", "1ms", "--gaps"), 1, "exclude each other"),
+        (("bench", "--pattern", "mixed", "--every", "1ms", "--closed-loop"), 1, "exclude each"),
+        (("replay", "-"), 1, "error: standard input: a trace is read twice"),
+        (("wa", "--rho", "nan"), 2, "'--rho': nan is no finite"),
         (("wa", "--rho", "1"), 1, "rho"),
         (("wa", "--policy", "best"), 2, "best"),
         (("wa", "--choices", "4"), 1, "d-choices"),
@@ -112,6 +128,24 @@ def test_wrong_usage_is_told(run: Run, args: tuple[str, ...], status: int, what:
     ran = run("flash", *args)
     assert (ran.status, ran.out) == (status, "")
     assert what in ran.err
+
+
+def test_from_python_too_numbers_are_finite() -> None:
+    with pytest.raises(GordonError, match="speed: no finite number"):
+        flash.bench("mixed", speed=float("inf"))
+    with pytest.raises(GordonError, match="rho: no finite number"):
+        flash.wa(rho=float("nan"))
+
+
+def test_choices_that_change_nothing_are_told(told: Json) -> None:
+    args = ("bench", "--pattern", "random-write", "--requests", "10", "--set", "capacity=8GiB")
+    choices, greedy = ("--set", "ftl.choices=4"), ("--set", "ftl.victim=greedy")
+    assert "ftl.choices=4 changes nothing" in told(*args, *choices)["warnings"][0]
+    for of_mqsim in (choices, greedy):
+        # Those of the preset go with its policy.
+        assert told(*args, "--preset", "mqsim-mlc-512g", *of_mqsim)["warnings"] == []
+    both = told(*args, "--preset", "mqsim-mlc-512g", *greedy, *choices)
+    assert "ftl.choices=4 changes nothing" in both["warnings"][0]
 
 
 def test_bad_lines_are_skipped_and_counted(run: Run, told: Json, tmp_path: Path) -> None:

@@ -289,17 +289,26 @@ def test_vscsi_of_libcachesim(examples: Path, tmp_path: Path) -> None:
 
 def test_formats_are_listed(run: Run) -> None:
     lines = run("trace", "formats").out.splitlines()
-    assert lines[0].split()[:2] == ["format", "written"]
+    assert lines[0].split()[:3] == ["format", "written", "supported"]
     names = [line.split()[0] for line in lines[1:]]
     expected = (
         "gordon blkparse blktrace fio msr mqsim disksim disksim-validate spc alibaba tencent"
         " oracleGeneral vscsi clf"
     )
     assert names == expected.split()
+    at = lines[0].index("supported")
+    support = {line.split()[0]: line[at:].partition("  ")[0] for line in lines[1:]}
+    without = {name: support.pop(name) for name in ("spc", "alibaba", "vscsi")}
+    assert without["spc"] == without["alibaba"] == "unsupported (read all the same)"
+    assert without["vscsi"] == "yes; 40 bytes: unsupported"
+    assert set(support.values()) == {"yes"}
 
 
 def test_convert_to_our_own(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("5 0 8 8 1\n9 0 16 8 0\n")
+    (tmp_path / "one").write_text("5 0 8 8 1\n")
+    one = run("trace", "convert", "one", "one.trace")
+    assert one.err == "1 request from mqsim to gordon: one.trace\n"
     ran = run("trace", "convert", "a", "a.trace")
     assert (ran.status, ran.out) == (0, "")
     assert ran.err == "2 requests from mqsim to gordon: a.trace\n"

@@ -45,12 +45,12 @@ pub fn trace_summary(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     json(&summary)
 }
 
-/// Name, what it is, what its reader is tested on, and whether it is written too, of each format of
-/// block traces.
+/// Name, what it is, what its reader is tested on, whether it is supported and whether it is written
+/// too, of each format of block traces.
 #[pyfunction]
-pub fn trace_formats() -> Vec<(&'static str, &'static str, &'static str, bool)> {
+pub fn trace_formats() -> Vec<(&'static str, &'static str, &'static str, &'static str, bool)> {
     let all = Format::ALL.into_iter();
-    all.map(|f| (f.name(), f.about(), f.tested_on(), f.is_written())).collect()
+    all.map(|f| (f.name(), f.about(), f.tested_on(), f.support(), f.is_written())).collect()
 }
 
 /// Converts the block trace `source` and says what is in it (JSON).

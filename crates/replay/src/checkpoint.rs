@@ -133,14 +133,14 @@ pub fn load<const LARGE: bool>(
     path: &Path,
     progress: &Watch,
 ) -> Result<Ssd<LARGE>, ReplayError> {
-    let (seed, file) = head(config, path)?;
+    let (seed, file) = head(config, path, progress)?;
     let bytes = path.metadata().map_err(|error| unread(path, &error))?.len();
     // It is read twice.
     progress.total.fetch_add(2 * (bytes / BYTES_A_STEP), Ordering::Relaxed);
     let whole = checksum(path, progress);
     progress.check()?;
     if !whole.map_err(|error| unread(path, &error))? {
-        return Err(wrong(path, "damaged: its checksum is wrong", AGAIN));
+        return Err(wrong(path, "damaged or cut short: its checksum is wrong", AGAIN));
     }
     let mut file = BufReader::with_capacity(PIECE, Watched::new(file, progress));
     let mut fill = |bytes: &mut [u8]| file.read_exact(bytes).is_ok();
@@ -153,8 +153,12 @@ pub fn load<const LARGE: bool>(
 /// state begins.
 ///
 /// # Errors
-/// Where the file cannot be read, is no checkpoint, or is of a device with other parameters.
-pub fn head(config: &SsdConfig, path: &Path) -> Result<(u64, impl Read), ReplayError> {
+/// Where the file cannot be read, is no checkpoint, or is of a device with other parameters; a stop.
+pub fn head(
+    config: &SsdConfig,
+    path: &Path,
+    progress: &Watch,
+) -> Result<(u64, impl Read), ReplayError> {
     let read = |error: std::io::Error| match error.kind() {
         ErrorKind::UnexpectedEof => wrong(path, "not a checkpoint, or cut", AGAIN),
         _ => unread(path, &error),
@@ -171,6 +175,12 @@ pub fn head(config: &SsdConfig, path: &Path) -> Result<(u64, impl Read), ReplayE
     let (mut stored, text) = (Vec::new(), text(config));
     (&mut file).take(text.len() as u64).read_to_end(&mut stored).map_err(read)?;
     if u64::from_le_bytes(len) != text.len() as u64 || stored != text.as_bytes() {
+        // What is damaged may look like others.
+        let whole = checksum(path, progress);
+        progress.check()?;
+        if !whole.map_err(|error| unread(path, &error))? {
+            return Err(wrong(path, "damaged or cut short: its checksum is wrong", AGAIN));
+        }
         let hint = "the --preset, --set and capacity it was made with";
         return Err(wrong(path, "it is of a device with other parameters", hint));
     }
@@ -405,6 +415,9 @@ mod tests {
         bytes[middle] ^= 1;
         std::fs::write(&path, &bytes).unwrap();
         assert!(from(json!({})).contains("checksum is wrong"));
+        // Within the parameters.
+        std::fs::write(&path, &bytes[..100]).unwrap();
+        assert!(from(json!({})).contains("damaged or cut short"));
         std::fs::write(&path, b"x").unwrap();
         assert!(from(json!({})).contains("not a checkpoint, or cut"));
         // Before the trace is looked at.

@@ -41,7 +41,8 @@ pub enum ReplayError {
     /// A request reaches past the end of the device.
     #[error(
         "request {number} (from 1) ends at byte {end}, the device at {capacity}\n  \
-         try: a larger device, or --fit wrap, which takes addresses modulo the capacity"
+         try: a larger device, or --fit wrap, which takes addresses modulo the capacity",
+        capacity = capacity.told()
     )]
     Past {
         /// Its number in the load.
@@ -56,7 +57,8 @@ pub enum ReplayError {
         "{path}: request {number} (from 1) ends at byte {end}, the device at {capacity}; the trace \
          reaches to {reach}\n  \
          try: --set capacity={room}, or --fit wrap, which takes addresses modulo the capacity",
-        path = path.display(), end = end.0, room = room(*reach)
+        path = path.display(), end = end.0, capacity = capacity.told(), reach = reach.told(),
+        room = room(*reach)
     )]
     TracePast {
         /// The trace.
@@ -73,7 +75,8 @@ pub enum ReplayError {
     /// A request is larger than the device.
     #[error(
         "request {number} (from 1) of {len} is larger than the device of {capacity}\n  \
-         try: a larger device"
+         try: a larger device",
+        len = len.told(), capacity = capacity.told()
     )]
     Larger {
         /// Its number in the load.
@@ -127,9 +130,11 @@ impl From<Stopped> for ReplayError {
     }
 }
 
-/// A capacity with room for a trace that reaches so far: whole MiB.
+/// A capacity with room for a trace that reaches so far: whole MiB, or whole GiB where these are
+/// more than a thousand.
 fn room(reach: Bytes) -> Bytes {
-    Bytes(reach.0.next_multiple_of(1 << 20))
+    let grain = if reach.0 < 1000 << 30 { 1 << 20 } else { 1 << 30 };
+    Bytes(reach.0.next_multiple_of(grain))
 }
 
 impl ReplayError {

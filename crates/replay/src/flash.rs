@@ -9,9 +9,9 @@ use crate::results::flash::{FlashReport, buffer_warning, scale_warning, table_wa
 use crate::results::log::RequestLog;
 use crate::results::report::{Report, TraceProvenance};
 use crate::results::tables::tables;
-use crate::run::{self, Asked, Fitted, fit, open, provenance};
+use crate::run::{self, Asked, Fitted, counted, fit, open, provenance};
 use crate::source::{Repeat, Source};
-use gordon_device::ssd::Ssd;
+use gordon_device::ssd::{Policy, Ssd, SsdConfig};
 use gordon_device::{Device, SECTOR};
 use gordon_units::{Bytes, Watch};
 
@@ -58,7 +58,7 @@ impl Ready {
             checkpoint::check(path)?;
         }
         if let Some(path) = &config.from_checkpoint {
-            checkpoint::head(&config.device, path)?;
+            checkpoint::head(&config.device, path, progress)?;
         }
         // Until something is in its tables they take no memory.
         let ssd = Ssd::with_seed(&config.device, config.seed)?;
@@ -115,6 +115,16 @@ fn preload(ssd: &mut impl Device, ranges: impl IntoIterator<Item = (u64, u64)>) 
     }
 }
 
+/// What to say where `ftl.choices` is given, and the policy makes none.
+fn choiceless(config: &SsdConfig) -> Option<String> {
+    let victim = config.ftl.victim.as_ref().map(|policy| **policy).unwrap_or_default();
+    let given = config.ftl.choices.as_ref().filter(|_| victim != Policy::DChoices)?;
+    Some(format!(
+        "ftl.choices={} changes nothing: only d-choices chooses, and ftl.victim is another",
+        **given
+    ))
+}
+
 /// A part of the capacity, in whole sectors.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn part(capacity: Bytes, fraction: f64) -> Bytes {
@@ -134,26 +144,38 @@ fn replay<const LARGE: bool>(
         Some(fraction) => ssd.precondition(fraction, progress)?,
         None => ssd.load(),
     }
+    let worn_before = ssd.ftl().is_worn_out();
     let log = config.requests_out.as_deref().map(RequestLog::create).transpose()?;
     let mut recorder = Recorder::new(&ssd, rules.weights.len(), log);
     let outcome = drive(&mut ssd, load, rules, &mut recorder, progress)?;
     let (run, recorded) = recorder.finish(&ssd)?;
     let flash = FlashReport::of(&ssd, &config.device, outcome.simulated, &recorded);
     warnings.extend(table_warning(&ssd, &config.device));
+    warnings.extend(choiceless(&config.device));
     if flash.unmapped_reads > 0 {
-        warnings.push(format!(
-            "{} pieces of reads found nothing mapped and returned zeros in no time",
-            flash.unmapped_reads
-        ));
+        let pieces = counted(flash.unmapped_reads, "piece of a read", "pieces of reads");
+        warnings.push(format!("{pieces} found nothing mapped and returned zeros in no time"));
     }
     warnings.extend(buffer_warning(&ssd, flash.buffered_at_end));
-    if let Some((at, bytes)) = recorded.worn_out {
-        warnings.push(format!(
-            "the device wore out {at} into the run, after {} of writes: {} of {} requests failed, \
-             and count neither in latencies nor in rates",
-            Bytes(bytes),
+    let failed = || {
+        format!(
+            "{} of {} failed, and count neither in latencies nor in rates",
             outcome.failed,
-            outcome.requests
+            counted(outcome.requests, "request", "requests")
+        )
+    };
+    if worn_before {
+        let what = "the device was worn out before the run";
+        warnings.push(match recorded.worn_out {
+            Some(_) => format!("{what}: {}", failed()),
+            None => what.into(),
+        });
+    } else if let Some((at, bytes)) = recorded.worn_out {
+        warnings.push(format!(
+            "the device wore out {} into the run, after {} of writes: {}",
+            at.told(),
+            Bytes(bytes).told(),
+            failed()
         ));
     } else if flash.worn_out {
         warnings.push("the device wore out with the last writes of the run".into());
@@ -169,8 +191,9 @@ fn replay<const LARGE: bool>(
         Ok(given_up) => {
             if let Some(given_up @ 1..) = given_up {
                 warnings.push(format!(
-                    "the worn-out device could not write out {given_up} pages of the write buffer: in \
-                     the checkpoint they are what they were on the array"
+                    "the worn-out device could not write out {} of the write buffer: in the \
+                     checkpoint there is what was there on the array",
+                    counted(given_up, "page", "pages")
                 ));
             }
             None

@@ -133,13 +133,13 @@ fn look_through(
         ));
     }
     if let Some(first) = source.first_skipped() {
-        let skipped = counts.skipped;
-        warnings.push(format!("{skipped} malformed were left out, the first: {first}"));
+        let skipped = counted(counts.skipped, "malformed was", "malformed were");
+        warnings.push(format!("{skipped} left out, the first: {first}"));
     }
     if counts.clamped > 0 && trace.order.is_some() {
-        let clamped = counts.clamped;
+        let requests = counted(counts.clamped, "request", "requests");
         warnings
-            .push(format!("{clamped} requests came before their predecessor: its time is taken"));
+            .push(format!("{requests} came before the one before in the trace: its time is taken"));
     }
     let gaps = format == Format::DisksimValidate;
     if !gaps && host.pacing == Some(PacingKind::Gaps) {
@@ -161,6 +161,11 @@ fn look_through(
     };
     let pacing = if gaps { PacingKind::Gaps } else { PacingKind::Arrival };
     Ok(Found { survey, pacing, trace: provenance, warnings })
+}
+
+/// `1 request`, `2 requests`.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// Where the result of a run comes from.

@@ -43,11 +43,13 @@ impl TraceSource {
             kind.is_fifo() || kind.is_char_device() || kind.is_socket()
         });
         if path.as_os_str() == "-" || stream {
-            let what = format!("trace {}", path.display());
-            let why = "a trace is read twice, first to learn what it reads and where it ends; \
-                       standard input and pipes can be read once";
-            let hint = "a file; gordon trace convert writes one from standard input";
-            return Err(ReplayError::Impossible { what, why: why.into(), hint: hint.into() });
+            let stdin = path.as_os_str() == "-";
+            let what = if stdin { "standard input".into() } else { path.display().to_string() };
+            let why = "a trace is read twice, first to learn what it reads and where it ends; a \
+                       pipe can be read once";
+            let from = if stdin { "-".into() } else { path.display().to_string() };
+            let hint = format!("`gordon trace convert {from} FILE`, then FILE");
+            return Err(ReplayError::Impossible { what, why: why.into(), hint });
         }
         let order = match trace.order {
             Some(order) => order.into(),

@@ -131,6 +131,21 @@ fn captured_to_text_and_back() {
     assert!(made.warnings[0].contains("5000 discards and flushes left out"), "{:?}", made.warnings);
 }
 
+/// Times of 0 are what is written where none is known: nothing is lost with them.
+#[test]
+fn latencies_that_were_none_are_not_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, msr, back] = ["a", "b", "c"].map(|name| folder.path().join(name));
+    fs::write(&path, "5 0 8 8 1\n9 0 16 8 0\n").unwrap();
+    run(&path, &msr, Format::Msr).unwrap();
+    assert_eq!(run(&msr, &back, Format::Mqsim).unwrap().warnings, [""; 0]);
+    let text = fs::read_to_string(&msr).unwrap();
+    let measured = text.trim_end().strip_suffix(",0").unwrap().to_owned() + ",700\n";
+    fs::write(&msr, measured).unwrap();
+    let made = run(&msr, &folder.path().join("d"), Format::Mqsim).unwrap();
+    assert!(made.warnings[0].contains("latencies are lost"), "{:?}", made.warnings);
+}
+
 /// Where only a response time is finer than the format tells, that is said too.
 #[test]
 fn response_times_are_cut_aloud() {

@@ -207,6 +207,22 @@ fn blkparse() {
     assert_eq!((of.len(), counts.other_devices, counts.empty), (2, 2, 0));
 }
 
+/// What blkparse does not print is no event of another kind.
+#[test]
+fn garbage_in_blkparse_is_malformed() {
+    let line = |action: &str, rwbs: &str| format!("8,0 1 1 0.1 5 {action} {rwbs} 8 + 8 [x]\n");
+    for other in ["Q", "UT", "m", "A"] {
+        let case = case(line(other, "R") + &line("D", "N") + &line("D", "FWFSM"));
+        let (ios, counts) = with(&case.path, &Options::default());
+        assert_eq!((ios.len(), counts.other_kinds), (1, 2), "{other}");
+    }
+    for (action, rwbs, field) in [("Y", "R", "action"), ("DD", "R", "action"), ("D", "R7", "rwbs")]
+    {
+        let text = line("D", "R") + &line(action, rwbs);
+        refused(Some(Format::Blkparse), text, &[&format!("line 2: {field}: expected")]);
+    }
+}
+
 /// Without issues, as of a device mapper, queueing counts.
 #[test]
 fn blkparse_without_issues() {

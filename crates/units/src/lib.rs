@@ -27,4 +27,4 @@ pub use parse::ParseError;
 #[cfg(feature = "serde")]
 pub use sourced::{Source, Sourced};
 pub use watch::{Stopped, Watch};
-pub use whole::{Bytes, Ns};
+pub use whole::{Bytes, Ns, Told};

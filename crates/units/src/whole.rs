@@ -130,6 +130,59 @@ whole!(
     Ns, "nanoseconds", TIMES, "ns, us, ms, s, min, h, d"
 );
 
+const TOLD_BYTES: &[(&str, u64)] = &[
+    ("B", 1),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+    ("PiB", 1 << 50),
+];
+
+/// A quantity as a message tells it: exactly where that takes four figures at most, else three figures
+/// of it in the largest unit that leaves one before the point. Not for what is to be typed back.
+#[derive(Clone, Copy, Debug)]
+pub struct Told {
+    value: u64,
+    exact: Shortest,
+    units: &'static [(&'static str, u64)],
+}
+
+impl Bytes {
+    /// For a message.
+    pub fn told(self) -> Told {
+        Told { value: self.0, exact: shortest(self.0, BYTES), units: TOLD_BYTES }
+    }
+}
+
+impl Ns {
+    /// For a message.
+    pub fn told(self) -> Told {
+        Told { value: self.0, exact: shortest(self.0, TIMES), units: TIMES }
+    }
+}
+
+impl fmt::Display for Told {
+    #[allow(clippy::cast_precision_loss)]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let figures = self.exact.len() - u32::from(self.exact.thousandths > 0);
+        if figures <= 4 {
+            return self.exact.fmt(f);
+        }
+        let largest = self.units.iter().rev().find(|(_, scale)| *scale <= self.value);
+        let (unit, scale) = largest.copied().unwrap_or(self.units[0]);
+        let shown = self.value as f64 / scale as f64;
+        let decimals = if shown < 9.995 {
+            2
+        } else if shown < 99.95 {
+            1
+        } else {
+            0
+        };
+        write!(f, "{shown:.decimals$}{unit}")
+    }
+}
+
 impl Ns {
     /// One second.
     pub const SECOND: Self = Self(1_000_000_000);
@@ -167,6 +220,7 @@ impl Bytes {
 }
 
 /// A value as a whole number of thousandths of a unit.
+#[derive(Clone, Copy, Debug)]
 struct Shortest {
     whole: u64,
     thousandths: u64,

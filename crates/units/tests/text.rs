@@ -39,6 +39,32 @@ fn the_texts_programs_print() {
 }
 
 #[test]
+fn what_is_only_told_is_rounded() {
+    for (bytes, text) in [
+        (0, "0B"),
+        (1023, "1023B"),
+        (256_000_000_000, "256GB"),
+        (193 << 20, "193MiB"),
+        (1_976_960 << 10, "1.89GiB"),
+        (51_200_000_003_584, "46.6TiB"),
+        (123_456, "121KiB"),
+        (1_048_575, "1024KiB"),
+        (u64::MAX, "16384PiB"),
+    ] {
+        assert_eq!(Bytes(bytes).told().to_string(), text);
+    }
+    for (ns, text) in [
+        (9_498_996_840, "9.50s"),
+        (1_500, "1.5us"),
+        (12_345, "12.3us"),
+        (9_999_999, "10.0ms"),
+        (3_600_000_000_000, "1h"),
+    ] {
+        assert_eq!(Ns(ns).told().to_string(), text);
+    }
+}
+
+#[test]
 fn bad_text_says_why() {
     assert_eq!("fast".parse::<Ns>(), Err(ParseError::Number));
     assert_eq!("1.2.3s".parse::<Ns>(), Err(ParseError::Number));

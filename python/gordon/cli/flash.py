@@ -96,7 +96,7 @@ def compare(words: tuple[str, ...], **given: Any) -> None:
 )
 @click.option(
     "--rho",
-    type=float,
+    type=options.NUMBER,
     default=0.8,
     show_default=True,
     metavar="SHARE",

@@ -4,11 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 from gordon.cli import run_view, say
 from gordon.cli.terminal import Output
-from gordon.human import binary, figures, short
+from gordon.human import binary, counted, duration, figures, short
 
 if TYPE_CHECKING:
     from gordon.flash import Result
     from gordon.results import Comparison
+
+
+FAR = 0.05
+"""From theory: what wants a word."""
 
 
 def show(console: Output, result: "Result") -> None:
@@ -24,7 +28,11 @@ def _device(report: dict[str, Any]) -> list[str]:
         causes = ", ".join(
             f"{name.replace('_', ' ')} {share:.3f}" for name, share in parts if share
         )
-        lines.append(f"write amplification {amplification:.3f}: {causes}")
+        line = f"write amplification {amplification:.3f}: {causes}"
+        in_bytes = report["write_amplification_bytes"]
+        if in_bytes is not None and f"{in_bytes:.3f}" != f"{amplification:.3f}":
+            line += f"; {figures(in_bytes)} bytes programmed for each one written"
+        lines.append(line)
     wear, pages = report["wear"], report["pages"]
     lines.append(
         f"pages of {binary(report['page_bytes'])}: host read {pages['host_read']:,}, "
@@ -41,19 +49,24 @@ def _device(report: dict[str, Any]) -> list[str]:
         lines.append(
             f"busy: buses {busy['bus']:.0%}, dies {busy['die']:.0%} (reading "
             f"{busy['die_read']:.0%}, programming and erasing {busy['die_write']:.0%}), "
-            f"controller {busy['controller']:.0%}"
+            f"controller {busy['controller']:.0%}; blocks being emptied {busy['collecting']:.0%} "
+            f"of the time, {duration(report['collecting_s'])}"
         )
     energy = sorted(report["energy_by_part_j"].items(), key=lambda part: -part[1])
     parts_j = ", ".join(f"{part.replace('_', ' ')} {short(j, 'J')}" for part, j in energy)
     lines.append(f"energy {short(report['energy_j'], 'J')}: {parts_j}")
     lines.append(_lifetime(report))
+    lines.append(
+        f"LBA table {short(report['lba_table_bytes'], 'B')}, 4 bytes a page; this program's tables "
+        f"{short(report['map_memory_bytes'], 'B')}"
+    )
     return lines
 
 
 def _lifetime(report: dict[str, Any]) -> str:
     left = short(report["lifetime_writes_bytes"], "B")
     if report["worn_out"]:
-        return f"worn out: {report['failed_requests']:,} requests failed"
+        return f"worn out: {counted(report['failed_requests'], 'request')} failed"
     if report["lifetime_years"] is None:
         return f"lifetime: nothing was programmed; {left} can be"
     years = short(report["lifetime_years"], "years")
@@ -68,7 +81,7 @@ def compared(console: Output, comparison: "Comparison[Result]") -> None:
         [
             ("read p99 us", "read_p99_us", figures, 2),
             ("write p99 us", "write_p99_us", figures, 1),
-            ("write amp.", "write_amplification", figures, 3),
+            ("write amp., bytes", "write_amplification_bytes", figures, 3),
             ("erases", "erases", figures, 6),
             ("energy", "energy_j", lambda j: short(j, "J"), 4),
             ("lifetime", "lifetime_years", lambda y: short(y, "years"), 5),
@@ -86,6 +99,12 @@ def amplified(console: Output, told: dict[str, Any]) -> None:
     if theory is not None:
         off = told["write_amplification"] / theory - 1
         console.text(f"theory for uniform writes {theory:.3f} ({off:+.1%})")
+        if abs(off) > FAR:
+            spare = figures((1 - config["rho"]) * config["blocks"])
+            console.text(
+                f"theory is of an array without end; in this one stale pages fill {spare} blocks: "
+                "more --blocks come closer to it"
+            )
     pages = told["pages"]
     console.text(
         f"measured over {pages['host_program']:,} pages of the host and {pages['gc_program']:,} "

@@ -1,6 +1,7 @@
 """Options that the commands for simulated devices share. Each name is that of the Python API."""
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 import click
@@ -19,7 +20,25 @@ POLICIES = ("greedy", "fifo", "random", "d-choices", "cost-benefit")
 
 Decorator = Callable[[Any], Any]
 
-SHARE = click.FloatRange(0, 1)
+
+class _Number(click.types.FloatParamType):
+    """Finite; ranges let NaN pass."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number: float = super().convert(value, param, ctx)
+        if not isfinite(number):
+            self.fail(f"{value} is no finite number.", param, ctx)
+        return number
+
+
+class _Share(click.FloatRange, _Number):
+    """From 0 to 1."""
+
+
+SHARE = _Share(0, 1)
+NUMBER = _Number()
 COUNT = click.IntRange(1)
 
 
@@ -134,7 +153,7 @@ host = _all(
         "limit for arrivals]",
     ),
     click.option(
-        "--speed", type=float, metavar="X", help="2: arrivals twice as fast as the load's own."
+        "--speed", type=NUMBER, metavar="X", help="2: arrivals twice as fast as the load's own."
     ),
     click.option("--split", metavar="SIZE", help="The most bytes of one device request."),
     click.option(
@@ -221,7 +240,9 @@ bench = _all(
         metavar="SHARE",
         help="hot-cold: part of the requests that go there.  [default: 0.9]",
     ),
-    click.option("--exponent", type=float, metavar="S", help="zipf: its exponent. [default: 0.99]"),
+    click.option(
+        "--exponent", type=NUMBER, metavar="S", help="zipf: its exponent. [default: 0.99]"
+    ),
     click.option(
         "--way", type=click.Choice(["read", "write"]), help="gordon-pair: what it asks for."
     ),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output
-from gordon.human import duration, figures, short
+from gordon.human import counted, duration, figures, short
 from gordon.results import figure, load_of
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def compared(
     rows = comparison.report["devices"]
     first = rows[0]["report"]
     console.text(
-        f"{load_of(first)}: {first['requests']:,} requests; all values are modelled; in brackets, "
-        f"relative to {rows[0]['name']}"
+        f"{load_of(first)}: {counted(first['requests'], 'request')}; all values are modelled; in "
+        f"brackets, relative to {rows[0]['name']}"
     )
     paths = comparison.results[0].RATIOS
 
@@ -70,7 +70,8 @@ def warn(report: dict[str, Any], name: str = "") -> None:
 
 def whole(report: dict[str, Any]) -> str:
     """Requests, time, rates."""
-    text = f"{report['requests']:,} requests in {duration(report['simulated_s'])} simulated"
+    requests = counted(report["requests"], "request")
+    text = f"{requests} in {duration(report['simulated_s'])} simulated"
     if report["bandwidth_mb_s"] is not None:
         text += f": {rate(report['bandwidth_mb_s'])}, {figures(report['iops'])} IOPS"
     outstanding = report["outstanding"]

@@ -167,7 +167,8 @@ def convert(
     if json_path is not None:
         output.write({json_path: text + "\n"})
     written = done["requests"] - done["not_written"]
-    click.echo(f"{written} requests from {done['from']} to {done['to']}: {target}", err=True)
+    requests = f"{written} request{'' if written == 1 else 's'}"
+    click.echo(f"{requests} from {done['from']} to {done['to']}: {target}", err=True)
 
 
 @trace.command()
@@ -181,7 +182,8 @@ def formats() -> None:
         [
             Column("format", [name for name, *_ in known]),
             Column("written", ["yes" if written else "" for *_, written in known]),
-            Column("tested on", [tested for _, _, tested, _ in known], spare=1),
+            Column("supported", [support for *_, support, _ in known]),
+            Column("tested on", [tested for _, _, tested, *_ in known], spare=1),
             Column("what it is", [what for _, what, *_ in known], wraps=True),
         ]
     )

@@ -34,7 +34,7 @@ def changed(
     device: Device, set_values: Sequence[str], super_page: str | None, write_points: int | None
 ) -> tuple[dict[str, Any], str | None]:
     """The device with its changes, and the capacity that its planes are to be scaled to."""
-    made, capacity, blocks = load(device), None, False
+    made, capacity, keys = load(device), None, set()
     if super_page is not None:
         settings.change(KIND, made, "super_page.size", super_page)
         # The shape was that of the size before.
@@ -47,9 +47,12 @@ def changed(
             _core.parse_bytes(value)
             capacity = value
             continue
-        blocks = blocks or key == "geometry.blocks_per_plane"
+        keys.add(key)
         settings.change(KIND, made, key, value)
-    if capacity is not None and blocks:
+        if key == "ftl.victim" and value != "d-choices" and "ftl.choices" not in keys:
+            # They were those of the policy before.
+            made["ftl"].pop("choices", None)
+    if capacity is not None and "geometry.blocks_per_plane" in keys:
         settings.change(KIND, made, "capacity", capacity)
         capacity = None
     return made, capacity

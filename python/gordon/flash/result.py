@@ -22,6 +22,7 @@ class Result(Run):
         "write_p99_us": "write.latency_us.p99",
         "write_p999_us": "write.latency_us.p999",
         "write_amplification": "write_amplification",
+        "write_amplification_bytes": "write_amplification_bytes",
         "erases": "erases",
         "energy_j": "energy_j",
         "lifetime_years": "lifetime_years",

@@ -12,7 +12,7 @@ from gordon.flash.result import Result
 from gordon.options import Path, Progress
 from gordon.presets import Device
 from gordon.results import Comparison
-from gordon.runs import BenchLoad, Kind, RunOptions, TraceLoad
+from gordon.runs import BenchLoad, Kind, RunOptions, TraceLoad, as_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,5 +126,5 @@ def wa(
     if hot_space is not None or hot_share is not None:
         space = 0.1 if hot_space is None else hot_space
         config["hot_cold"] = {"space": space, "share": 0.9 if hot_share is None else hot_share}
-    told: dict[str, Any] = json.loads(_core.flash_wa(json.dumps(config), progress))
+    told: dict[str, Any] = json.loads(_core.flash_wa(as_json(config), progress))
     return told

@@ -28,7 +28,7 @@ class Flash(DeviceKind):
     def card(self, report: Report) -> list[tuple[str, str]]:
         years = page.si(report["lifetime_years"], "years")
         return [
-            ("write amplification", page.sig(report["write_amplification"], 4)),
+            ("write amplification", _amplification(report)),
             ("energy", page.si(report["energy_j"], "J")),
             ("lifetime", "worn out" if report["worn_out"] else years),
         ]
@@ -67,6 +67,8 @@ class Flash(DeviceKind):
                     row("dies reading", of("utilisation", "die_read"), page.percent),
                     row("dies programming, erasing", of("utilisation", "die_write"), page.percent),
                     row("controller", of("utilisation", "controller"), page.percent),
+                    row("blocks being emptied", of("utilisation", "collecting"), page.percent),
+                    row("blocks being emptied, s", of("collecting_s")),
                 ],
             ),
             (
@@ -105,6 +107,14 @@ class Flash(DeviceKind):
             ),
             "erases": _erases(runs),
         }
+
+
+def _amplification(report: Report) -> str:
+    """In bytes, which all devices have in common; in pages, too, where that is another figure."""
+    in_bytes, in_pages = (
+        page.sig(report[key], 4) for key in ("write_amplification_bytes", "write_amplification")
+    )
+    return in_bytes if in_bytes == in_pages else f"{in_bytes} in bytes, {in_pages} in pages"
 
 
 def _erases(runs: "list[Run]") -> Spec:

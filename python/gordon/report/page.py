@@ -14,7 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from gordon._core import GordonError
-from gordon.human import figures, short
+from gordon.human import counted, figures, short
 
 
 def render(
@@ -38,6 +38,7 @@ def render(
         lstrip_blocks=True,
     )
     environment.filters.update(sig=sig, si=si, percent=percent, plain=plain, times=times)
+    environment.filters.update(counted=lambda count: counted(count, "request"))
     environment.filters.update(filters or {})
     html: str = environment.get_template(f"{name}.html.j2").render(
         css=Markup(inlined("report.css")),  # noqa: S704 our own file

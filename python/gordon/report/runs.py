@@ -104,8 +104,9 @@ def _op_rows(kind: DeviceKind, op: str, row: Rows) -> list[Any]:
     for cause in ("buffer", "medium", "merge", "collection"):
         path = (op, "by_cause", cause)
         found.append(row(f"waited for the {cause}", of(*path, "requests")))
-        p99 = row(f"{cause}: latency 99 %, {kind.unit}", kind.time(*path, "latency_us", "p99"))
-        found.append(p99)
+        for key in ("mean", "p50", "p99", "p999", "max"):
+            time = kind.time(*path, "latency_us", key)
+            found.append(row(f"{cause}: latency {TIMES[key]}, {kind.unit}", time))
     return found
 
 

@@ -153,7 +153,7 @@ impl Bench {
         }
         let span = self.span.unwrap_or(capacity);
         if span > capacity {
-            let why = format!("{span} is more than the device's {capacity}");
+            let why = format!("{} is more than the device's {}", span.told(), capacity.told());
             return Err(wrong("span", why, "a smaller span, or a larger device"));
         }
         let places = span.0 / size.0;
@@ -191,6 +191,10 @@ impl Bench {
                 Way::Write => 0.0,
             },
         };
+        if self.every == Some(Ns::ZERO) {
+            let why = "no time between arrivals: all would come at once";
+            return Err(wrong("every", why, "1us, or leave it out for a closed loop"));
+        }
         let every = self.every.unwrap_or_default();
         if every.0.checked_mul(self.requests).is_none_or(|last| last > LATEST.0) {
             let why = format!("{} requests {every} apart take more than 146 years", self.requests);

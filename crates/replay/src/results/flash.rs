@@ -354,8 +354,11 @@ pub fn table_warning<const LARGE: bool>(ssd: &Ssd<LARGE>, config: &SsdConfig) ->
     let table = lba_table(raw, page);
     let least = smallest_super_page(raw, page, memory).filter(|_| table >= memory)?;
     Some(format!(
-        "the LBA table takes {table} for {raw} in pages of {page}, and the controller has {memory}: \
-         pages must be at least {least} (ftl.table_memory)"
+        "the LBA table takes {} for {} in pages of {page}, and the controller has {}: pages must be \
+         at least {least} (ftl.table_memory)",
+        table.told(),
+        raw.told(),
+        memory.told()
     ))
 }
 

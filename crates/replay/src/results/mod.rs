@@ -17,7 +17,7 @@ pub mod responses;
 pub mod series;
 pub mod tables;
 
-pub use recorder::{Recorded, Recorder};
+pub use recorder::{Queue, Recorded, Recorder};
 
 /// A ratio for reports.
 #[allow(clippy::cast_precision_loss)]

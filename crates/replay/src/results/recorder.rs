@@ -15,7 +15,7 @@ pub struct Recorder {
     /// By operation and cause.
     pub latencies: Latencies,
     /// By queue, where there are several.
-    pub queues: Vec<Latency>,
+    pub queues: Vec<Queue>,
     /// Requests that failed, by operation; they count nowhere else.
     pub failed: [u64; 4],
     /// When the first write failed, and how many bytes had been written.
@@ -34,7 +34,7 @@ impl Recorder {
         Self {
             latencies: Latencies::default(),
             queues: if queues > 1 {
-                (0..queues).map(|_| Latency::default()).collect()
+                (0..queues).map(|_| Queue::default()).collect()
             } else {
                 Vec::new()
             },
@@ -95,12 +95,33 @@ impl Recorder {
         }
         if !self.queues.is_empty() {
             let queue = done.queue as usize % self.queues.len();
-            self.queues[queue].record(done.completed - done.arrived);
+            self.queues[queue].record(&done);
         }
         match &mut self.log {
             Some(log) => log.add(&done),
             None => Ok(()),
         }
+    }
+}
+
+/// The requests of one queue that did not fail.
+#[derive(Clone, Debug, Default)]
+pub struct Queue {
+    /// From arrival to completion.
+    pub latency: Latency,
+    /// Bytes read and written.
+    pub bytes: u64,
+    /// When the last one completed.
+    pub finished: Ns,
+}
+
+impl Queue {
+    fn record(&mut self, done: &Done) {
+        self.latency.record(done.completed - done.arrived);
+        if matches!(done.op, Op::Read | Op::Write) {
+            self.bytes += done.len;
+        }
+        self.finished = self.finished.max(done.completed);
     }
 }
 
@@ -110,7 +131,7 @@ pub struct Recorded {
     /// By operation and cause.
     pub latencies: Latencies,
     /// By queue, where there are several.
-    pub queues: Vec<Latency>,
+    pub queues: Vec<Queue>,
     /// Bytes by operation.
     pub bytes: [u64; 4],
     /// Requests that failed, by operation; they count nowhere else.

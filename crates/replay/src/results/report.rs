@@ -1,7 +1,7 @@
 //! The summary of a run: one JSON object, keys in snake_case with their units. MB are 10^6 bytes.
 
-use super::latency::{CAUSES, Latency, LatencySummary, OPS};
-use super::recorder::Recorded;
+use super::latency::{CAUSES, LatencySummary, OPS};
+use super::recorder::{Queue, Recorded};
 use super::series::Run;
 use super::{ratio, share};
 use crate::host::Outcome;
@@ -91,6 +91,15 @@ pub struct QueueReport {
     pub weight: u32,
     /// How many there were.
     pub requests: u64,
+    /// Bytes read and written.
+    pub bytes: u64,
+    /// When its last one completed, from the run's first arrival; none where there were none. A
+    /// queue that has its turn more often is done earlier.
+    pub finished_s: Option<f64>,
+    /// Up to then; none where no time went by.
+    pub bandwidth_mb_s: Option<f64>,
+    /// Up to then; none where no time went by.
+    pub iops: Option<f64>,
     /// From arrival to completion.
     pub latency_us: LatencySummary,
 }
@@ -211,11 +220,18 @@ impl<D> Report<D> {
         let bytes = read.bytes + write.bytes;
         #[allow(clippy::cast_precision_loss)]
         let area = run.intervals.iter().map(|i| i.outstanding).sum::<u128>() as f64;
-        let queue = |(queue, (latency, weight)): (u32, (&Latency, &u32))| QueueReport {
-            queue,
-            weight: *weight,
-            requests: latency.count(),
-            latency_us: latency.summary(),
+        let queue = |(queue, (of, weight)): (u32, (&Queue, &u32))| {
+            let (requests, until) = (of.latency.count(), of.finished.0);
+            QueueReport {
+                queue,
+                weight: *weight,
+                requests,
+                bytes: of.bytes,
+                finished_s: (requests > 0).then(|| of.finished.as_secs()),
+                bandwidth_mb_s: mb_s(of.bytes, until),
+                iops: per_s(requests, until),
+                latency_us: of.latency.summary(),
+            }
         };
         Self {
             kind: "modelled: every value comes from the simulated device",

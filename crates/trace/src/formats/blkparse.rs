@@ -54,6 +54,18 @@ pub(super) fn event(head: &[u8]) -> Event {
     }
 }
 
+/// Letters of `rwbs`: those of blkparse, and of the kernel's own events (`E` erases securely, `U` is
+/// atomic; `Z` is zeroes, or with `A`, `R`, `O`, `C` and `F` what is done to zones).
+const RWBS: &[u8] = b"RWDNFBSAMEUZOC";
+
+/// Whether blkparse has such an action. `m` is a message, `T` the `UT` of old.
+fn is_action(action: &[u8]) -> bool {
+    match action {
+        [letter] => b"ABCDFGIMPQRSTUWXm".contains(letter),
+        _ => action == b"UT",
+    }
+}
+
 /// What `rwbs` asks for, `None` where it moves no data.
 #[inline]
 pub(super) fn op(rwbs: &[u8]) -> Option<BlockOp> {
@@ -95,14 +107,18 @@ impl Lines for Blkparse {
         let time = f.time("time", self.unit)?;
         let _pid = f.number("pid")?;
         let action = f.word();
-        if action.is_empty() {
-            return Err(Bad::field("action", action, "an action such as Q, D or C"));
-        }
         if action != [self.event] {
+            if !is_action(action) {
+                return Err(Bad::field("action", action, "an action such as Q, D or C"));
+            }
             intake.other();
             return Ok(Then::More);
         }
-        let Some(op) = op(f.word()) else {
+        let rwbs = f.word();
+        if rwbs.is_empty() || !rwbs.iter().all(|letter| RWBS.contains(letter)) {
+            return Err(Bad::field("rwbs", rwbs, "letters such as R, WS or FWFSM"));
+        }
+        let Some(op) = op(rwbs) else {
             intake.other();
             return Ok(Then::More);
         };

@@ -174,7 +174,8 @@ impl Tally {
         let of = &mut self.ops[io.op as usize];
         of.requests += 1;
         of.bytes += io.len.0;
-        self.latencies |= io.latency.is_some();
+        // A time of 0 is what is written where none is known.
+        self.latencies |= io.latency.is_some_and(|latency| latency.0 > 0);
         self.without |= io.latency.is_none();
         self.gaps |= io.gap.is_some();
         self.processes |= io.pid.is_some();
@@ -188,22 +189,22 @@ impl Tally {
         first_skipped: Option<&str>,
     ) -> Conversion {
         let mut warnings = Vec::new();
-        let mut warn = |count: u64, what: &str| {
+        let mut warn = |count: u64, (one, many): (&str, &str), what: &str| {
             if count > 0 {
-                warnings.push(format!("{count} {what}"));
+                warnings.push(format!("{count} {}{what}", if count == 1 { one } else { many }));
             }
         };
+        let requests = ("request", "requests");
         warn(
             self.not_written,
-            &format!("discards and flushes left out: {to} has no word for them"),
+            ("discard or flush", "discards and flushes"),
+            &format!(" left out: {to} has no word for them"),
         );
-        warn(
-            counts.skipped,
-            &format!("malformed skipped, the first: {}", first_skipped.unwrap_or("")),
-        );
-        warn(counts.empty, "requests of no bytes left out");
-        warn(counts.aligned, "requests extended to whole sectors");
-        warn(counts.clamped, "requests earlier than the one before them given its time");
+        let first = format!(" skipped, the first: {}", first_skipped.unwrap_or(""));
+        warn(counts.skipped, ("malformed", "malformed"), &first);
+        warn(counts.empty, requests, " of no bytes left out");
+        warn(counts.aligned, requests, " extended to whole sectors");
+        warn(counts.clamped, requests, " earlier than the one before given its time");
         if self.gaps {
             warnings.push(format!("the gaps of closed loop are lost: {to} has open loop only"));
         }

@@ -165,6 +165,16 @@ impl Format {
         }
     }
 
+    /// Whether its reader has met a whole real file or bytes of the format's own tool; what has met
+    /// neither is read all the same.
+    pub const fn support(self) -> &'static str {
+        match self {
+            Self::Spc | Self::Alibaba => "unsupported (read all the same)",
+            Self::Vscsi => "yes; 40 bytes: unsupported",
+            _ => "yes",
+        }
+    }
+
     /// The unit of its time stamps, where it has one.
     pub(crate) const fn unit(self) -> Ns {
         match self {
