@@ -9,6 +9,7 @@
 
 use super::recorder::Recorded;
 use super::share;
+use crate::run::counted;
 use gordon_device::ssd::{Kind, LaneStats, Ssd, SsdConfig, Wear};
 use gordon_device::{Device, Op};
 use gordon_nand::{lba_table, smallest_super_page};
@@ -327,9 +328,10 @@ pub fn scale_warning<const LARGE: bool>(ssd: &Ssd<LARGE>, capacity: Bytes) -> Op
     let kept = u64::from(ftl.config().low_water);
     (kept * 8 > spare).then(|| {
         format!(
-            "capacity: beside {capacity} of data there are {spare} blocks, and collection starts when \
+            "capacity: beside {} of data there are {spare} blocks, and collection starts when \
              {kept} are free, as on the whole device, where they are fewer in proportion: expect a higher \
-             write amplification than there"
+             write amplification than there",
+            capacity.told()
         )
     })
 }
@@ -339,9 +341,10 @@ pub fn buffer_warning<const LARGE: bool>(ssd: &Ssd<LARGE>, left: u64) -> Option<
     let programmed = ssd.stats().ftl.host_programs;
     (left * 20 > programmed).then(|| {
         format!(
-            "{left} pages were still in the write buffer when the last request was answered, beside \
-             {programmed} programmed: they count in no program, energy or lifetime; give the run more \
-             writes, or the device a smaller ftl.write_buffer"
+            "{} still in the write buffer when the last request was answered, beside {programmed} \
+             programmed: they count in no program, energy or lifetime; give the run more \
+             writes, or the device a smaller ftl.write_buffer",
+            counted(left, "page was", "pages were")
         )
     })
 }
