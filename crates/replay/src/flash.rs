@@ -129,7 +129,7 @@ fn replay<const LARGE: bool>(
 ) -> Result<RunResult, ReplayError> {
     match config.precondition {
         Some(fraction) => ssd.precondition(fraction, progress)?,
-        None => ssd.load(),
+        None => ssd.load(progress)?,
     }
     let log = config.requests_out.as_deref().map(RequestLog::create).transpose()?;
     let mut recorder = Recorder::new(&ssd, rules.weights.len(), log);
