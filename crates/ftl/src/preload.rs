@@ -94,6 +94,8 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         pending: &mut [Pending],
     ) -> Result<(), PreloadError> {
         let slots = self.config.slots as usize;
+        // On a new device no page need be looked up.
+        let empty = self.blocks.free() == self.blocks.good();
         let mut page: Vec<Option<Lpn>> = Vec::with_capacity(slots);
         let (mut point, mut looked_at, mut next) = (0, 0, 0);
         loop {
@@ -105,7 +107,7 @@ impl<O: Out, const G: bool> Ftl<O, G> {
                 if looked_at % PAGES_A_STEP == 0 {
                     watch.step(1);
                 }
-                self.home(*lpn).is_none()
+                empty || self.home(*lpn).is_none()
             });
             page.extend(lpn.map(Some));
             if page.len() == slots || (lpn.is_none() && !page.is_empty()) {
