@@ -38,5 +38,5 @@ pub use io::{Action, Extent, Host, How, Input, Out, Part, Piece, RequestId};
 pub use log::Record;
 pub use machine::Ftl;
 pub use mount::{Found, Look, Mount, MountError, Standing};
-pub use preload::{NoRoom, Placed};
+pub use preload::{PAGES_A_STEP, Placed, PreloadError};
 pub use stats::Stats;

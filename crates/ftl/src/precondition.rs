@@ -19,14 +19,12 @@
 use crate::config::Victim;
 use crate::io::Out;
 use crate::machine::Ftl;
+use crate::preload::PAGES_A_STEP;
 use crate::random::Random;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 use gordon_units::{Lpn, Stopped, Watch};
-
-/// So many pages take about as long to lay out as a request takes to be simulated.
-const PAGES_A_STEP: u64 = 16;
 
 impl<O: Out, const G: bool> Ftl<O, G> {
     /// Maps the pages below `first` and those of `more` (in order, none of them below `first`) in

@@ -92,7 +92,8 @@ fn layer<const G: bool>(
 ) -> Box<dyn Layer> {
     let mut ftl = Ftl::<_, G>::with_bad(layout, config, bad, VecDeque::new()).expect("possible");
     if start == Start::Preloaded {
-        ftl.preload((0..config.exported).step_by(2).map(Lpn), &mut |_, _, _| ()).expect("room");
+        ftl.preload((0..config.exported).step_by(2).map(Lpn), &mut |_, _, _| (), &Watch::default())
+            .expect("room");
     } else {
         let more = [Lpn(config.exported - 1)];
         ftl.precondition(config.exported / 8 * 7, &more, 3, &Watch::default())

@@ -26,7 +26,7 @@ fn loaded(slots: u32) -> Ftl {
     config.slots = slots;
     (config.write_points, config.reserve, config.low_water) = (1, 1, 1);
     let mut ftl = Ftl::new(layout, config).unwrap();
-    ftl.preload((0..140 * slots).map(Lpn), &mut |_, _, _| ()).unwrap();
+    ftl.preload((0..140 * slots).map(Lpn), &mut |_, _, _| (), &Watch::default()).unwrap();
     ftl
 }
 

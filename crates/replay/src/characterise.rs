@@ -144,12 +144,12 @@ pub fn characterise(survey: &Survey, progress: &Watch) -> Result<Report, ReplayE
             let flash = Flash::new(survey, config, *precondition, progress)?;
             match survey.stripe {
                 None => {
-                    let capacity = flash.member(Bytes::ZERO)?.capacity();
+                    let capacity = flash.member(Bytes::ZERO, progress)?.capacity();
                     let span = |point: &Point| flash.span(point, capacity);
-                    survey.all(capacity, span, |held| flash.member(held), progress)
+                    survey.all(capacity, span, |held| flash.member(held, progress), progress)
                 }
                 Some(stripe) => {
-                    let make = |held| flash.striped(stripe, held);
+                    let make = |held| flash.striped(stripe, held, progress);
                     let capacity = make(Bytes::ZERO)?.capacity();
                     survey.all(capacity, |point| flash.span(point, capacity), make, progress)
                 }
@@ -194,7 +194,7 @@ impl Flash {
     }
 
     /// One that holds data up to there.
-    fn member(&self, held: Bytes) -> Result<Ssd, ReplayError> {
+    fn member(&self, held: Bytes, progress: &Watch) -> Result<Ssd, ReplayError> {
         if let Some(used) = &self.used {
             return Ok(used.clone());
         }
@@ -202,19 +202,25 @@ impl Flash {
         if held > Bytes::ZERO {
             ssd.preload(Bytes::ZERO, held.min(ssd.capacity()));
         }
-        ssd.load();
+        ssd.load(progress)?;
         Ok(ssd)
     }
 
     /// Several that hold data up to there: each its share, in whole chunks.
-    fn striped(&self, stripe: StripeConfig, held: Bytes) -> Result<Stripe<Ssd>, ReplayError> {
+    fn striped(
+        &self,
+        stripe: StripeConfig,
+        held: Bytes,
+        progress: &Watch,
+    ) -> Result<Stripe<Ssd>, ReplayError> {
         let StripeConfig { disks, unit, .. } = stripe;
         if stripe != (StripeConfig { disks, unit, ..StripeConfig::default() }) {
             let why = "copies, a shared bus and joined requests are of disks";
             return Err(ReplayError::impossible("an array of flash", why, "a stripe alone"));
         }
         let row = unit.0.saturating_mul(disks.into()).max(1);
-        let member = self.member(Bytes(held.0.div_ceil(row).saturating_mul(unit.0)))?;
+        let held = Bytes(held.0.div_ceil(row).saturating_mul(unit.0));
+        let member = self.member(held, progress)?;
         Ok(Stripe::of(member, disks, unit)?)
     }
 

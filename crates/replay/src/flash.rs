@@ -142,7 +142,7 @@ fn replay<const LARGE: bool>(
 ) -> Result<RunResult, ReplayError> {
     match config.precondition {
         Some(fraction) => ssd.precondition(fraction, progress)?,
-        None => ssd.load(),
+        None => ssd.load(progress)?,
     }
     let worn_before = ssd.ftl().is_worn_out();
     let log = config.requests_out.as_deref().map(RequestLog::create).transpose()?;

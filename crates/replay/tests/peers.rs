@@ -176,7 +176,7 @@ fn a_worn_out_device_ends_with_all_that_was_acknowledged_readable() {
     device["endurance"] = json!({"erase_budget": 30, "spread": 0.3});
     let mut ssd = ssd(&device);
     ssd.preload(Bytes(0), ssd.capacity());
-    ssd.load();
+    ssd.load(&Watch::default()).expect("nobody stops it");
     let (outcome, recorded) = overwrite(&mut ssd, 200_000);
     assert!(ssd.ftl().is_worn_out() && outcome.failed > 0 && outcome.requests == 200_000);
     // Each request is done or failed, and none both.

@@ -3,12 +3,13 @@
 
 mod common;
 
+use gordon_device::Device;
 use gordon_device::ssd::Ssd;
 use gordon_replay::config::RunConfig;
 use gordon_replay::flash::run;
 use gordon_replay::parse::from_json;
 use gordon_replay::wa::theory;
-use gordon_units::{Stopped, Watch};
+use gordon_units::{Bytes, Stopped, Watch};
 use serde_json::{Value, json};
 
 const BLOCKS: u64 = 512;
@@ -108,4 +109,22 @@ fn laying_out_is_watched_and_ends_where_it_is_to() {
     assert_eq!(Ssd::new(&config).unwrap().precondition(1.0, &watch), Err(Stopped));
     let (done, total) = watch.progress();
     assert!(done <= PAGES / 16 && total == pages / 16, "{done} of {total}");
+}
+
+#[test]
+fn loading_is_watched_and_ends_where_it_is_to() {
+    let config = serde_json::from_value(device("greedy", 0.8)).unwrap();
+    let new = || {
+        let mut ssd = Ssd::new(&config).unwrap();
+        ssd.preload(Bytes(0), ssd.capacity());
+        ssd
+    };
+    let pages = (0.8 * (BLOCKS * PAGES) as f64).round() as u64;
+    let watch = Watch::default();
+    new().load(&watch).unwrap();
+    assert_eq!(watch.progress(), (pages / 16, pages / 16));
+    // After the first super-page.
+    let watch = Watch { stop: true.into(), ..Watch::default() };
+    assert_eq!(new().load(&watch), Err(Stopped));
+    assert_eq!(watch.progress(), (0, pages / 16));
 }

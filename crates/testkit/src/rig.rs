@@ -7,7 +7,7 @@
 use crate::{Model, Random};
 use gordon_ftl::{Action, Config, Extent, Ftl, Host, Input, Piece, Record, RequestId};
 use gordon_nand::{Array, Buf, FlashOp, Holds, Layout};
-use gordon_units::{BlockId, Lpn, Ppn};
+use gordon_units::{BlockId, Lpn, Ppn, Watch};
 
 /// What a sector of a page reads as that was not programmed since its erase.
 const GARBAGE: u32 = u32::MAX;
@@ -148,7 +148,8 @@ impl Rig {
             }
             array.program(ppn, oob, page).unwrap_or_else(|e| panic!("{e}"));
         };
-        ftl.preload(lpns, &mut placed).unwrap_or_else(|e| panic!("{e}"));
+        let watch = Watch::default();
+        ftl.preload(lpns, &mut placed, &watch).unwrap_or_else(|e| panic!("{e}"));
     }
 
     /// Hands in a request.

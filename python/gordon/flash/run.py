@@ -62,7 +62,7 @@ def replay(
     """Replays a block trace on a simulated device: a preset's name, a TOML file, or its content.
 
     Options are those of `TraceLoad` and `Options`. `progress` is called with (done, total)
-    requests; 16 pages that preconditioning lays out before them count as one.
+    requests; 16 pages that are laid out before them count as one.
     """
     return FLASH.run(TraceLoad, trace, device, progress, options)
 

@@ -33,10 +33,11 @@ pub use timing::{PageTimes, TimingConfig};
 use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
 use config::{COARSE, Resolved};
 use controller::{Controller, Open};
-use gordon_ftl::{Extent, Ftl, Host, Input, Out, RequestId};
+use gordon_ftl::{Extent, Ftl, Host, Input, Out, PAGES_A_STEP, PreloadError, RequestId};
 use gordon_nand::{Buf, Endurance, FlashOp};
 use gordon_units::{BlockId, Bytes, Lpn, Ns, Stopped, Watch};
 use link::{Event, Link};
+use std::sync::atomic::Ordering;
 
 /// How long nothing is asked of a device until it works in the background.
 pub const IDLE_AFTER: Ns = Ns(1_000_000);
@@ -203,12 +204,28 @@ impl<const LARGE: bool> Ssd<LARGE> {
     }
 
     /// Maps the pages to be preloaded now, rather than with the first request.
-    pub fn load(&mut self) {
+    ///
+    /// # Errors
+    /// Where `watch` stops it: the device is then of no use.
+    pub fn load(&mut self, watch: &Watch) -> Result<(), Stopped> {
         let wanted = std::mem::take(&mut self.wanted);
-        if !wanted.is_empty() {
-            let loaded = self.ftl.preload(bits(&wanted).map(Lpn), &mut |_, _, _| ());
-            loaded.expect("before the first request there is room for all that is exported");
+        if wanted.is_empty() {
+            return Ok(());
         }
+        let pages: u64 = wanted.iter().map(|word| u64::from(word.count_ones())).sum();
+        watch.total.fetch_add(pages / PAGES_A_STEP, Ordering::Relaxed);
+        match self.ftl.preload(bits(&wanted).map(Lpn), &mut |_, _, _| (), watch) {
+            Ok(()) => Ok(()),
+            Err(PreloadError::Stopped) => Err(Stopped),
+            Err(PreloadError::NoRoom { .. }) => {
+                panic!("before the first request there is room for all that is exported")
+            }
+        }
+    }
+
+    /// The same, where nobody watches.
+    fn load_unwatched(&mut self) {
+        self.load(&Watch::default()).expect("nobody stops it");
     }
 
     /// Gives up what the write buffer holds, where the array is worn out: [`Ftl::give_up_buffer`].
@@ -220,7 +237,7 @@ impl<const LARGE: bool> Ssd<LARGE> {
     /// is under way.
     pub fn checkpoint(&mut self, out: &mut dyn FnMut(&[u8])) -> bool {
         if self.ftl.out().is_idle() && !self.ftl.is_busy() {
-            self.load();
+            self.load_unwatched();
             self.ftl.checkpoint(out);
             return true;
         }
@@ -449,7 +466,7 @@ impl<const LARGE: bool> Device for Ssd<LARGE> {
 
     fn submit(&mut self, at: Ns, id: u64, request: Request) {
         if !self.wanted.is_empty() {
-            self.load();
+            self.load_unwatched();
         }
         assert!(at >= self.now, "a request of {at}, when it is {} already", self.now);
         debug_assert!(self.under_way().is_none_or(|next| next >= at), "an event before {at}");

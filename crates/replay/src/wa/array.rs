@@ -4,7 +4,7 @@ use crate::ReplayError;
 use crate::results::ratio;
 use gordon_ftl::{Action, Config, Extent, Ftl, Host, Input, RequestId, Victim};
 use gordon_nand::{Geometry, Layout, Shape};
-use gordon_units::Lpn;
+use gordon_units::{Lpn, Watch};
 use serde::Serialize;
 
 /// Pages programmed.
@@ -82,7 +82,8 @@ impl FullArray {
             ..Config::new(&layout, config.logical, 1)
         };
         let mut ftl = Ftl::new(layout, knobs)?;
-        let loaded = ftl.preload((0..config.logical).map(Lpn), &mut |_, _, _| ());
+        let all = (0..config.logical).map(Lpn);
+        let loaded = ftl.preload(all, &mut |_, _, _| (), &Watch::default());
         loaded.expect("an empty array has room for what it may export");
         Ok(Self { ftl })
     }
