@@ -161,3 +161,38 @@ impl Queue {
         at
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What waits is never denied, be it more than can be counted; what is gone is, at last.
+    #[test]
+    fn a_queue_knows_what_it_may_have() {
+        let (mut pool, mut queue) = (Pool::new(), Queue::EMPTY);
+        let (one, other) = (Class::of(3), Class::of(12));
+        let node = Node { work: NOTHING, next: NONE, ticket: 0, background: 0 };
+        let push = |queue: &mut Queue, pool: &mut Pool, class: Class| {
+            let at = pool.put(node);
+            queue.push(pool, at);
+            queue.note(0b10, class);
+        };
+        for waiting in [1, 14, 15, 16, 40] {
+            push(&mut queue, &mut pool, other);
+            (0..waiting).for_each(|_| push(&mut queue, &mut pool, one));
+            assert!(queue.may_have(0b01, one) && queue.may_have(0b01, other));
+            assert!(!queue.may_have(0b10, one), "there are no other planes");
+            assert!(!queue.may_have(0b01, Class::of(5)), "there is no such class");
+            let mut take = |class: Class| {
+                let at = queue.unlink(&mut pool, NONE);
+                pool.take(at);
+                queue.forget(class);
+                queue
+            };
+            assert!(!take(other).may_have(0b01, other));
+            for left in (0..waiting).rev() {
+                assert_eq!(take(one).may_have(0b01, one), left > 0, "{left} of {waiting}");
+            }
+        }
+    }
+}
