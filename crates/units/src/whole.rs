@@ -130,14 +130,8 @@ whole!(
     Ns, "nanoseconds", TIMES, "ns, us, ms, s, min, h, d"
 );
 
-const TOLD_BYTES: &[(&str, u64)] = &[
-    ("B", 1),
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-    ("TiB", 1 << 40),
-    ("PiB", 1 << 50),
-];
+/// The binary ones.
+const TOLD_BYTES: &[(&str, u64)] = BYTES.split_at(6).0;
 
 /// A quantity as a message tells it: exactly where that takes four figures at most, else three figures
 /// of it in the largest unit that leaves one before the point. Not for what is to be typed back.
