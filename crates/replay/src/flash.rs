@@ -30,6 +30,8 @@ pub fn run(config: &RunConfig, progress: &Watch) -> Result<RunResult, ReplayErro
 pub struct Ready {
     config: RunConfig,
     fitted: Fitted,
+    /// To be told where garbage is collected.
+    scaled: Option<String>,
 }
 
 impl Ready {
@@ -66,9 +68,9 @@ impl Ready {
         let preconditioned = config.precondition.filter(|fraction| *fraction > 0.0);
         let span = preconditioned.map(|fraction| part(capacity, fraction));
         let RunConfig { load, host, seed, .. } = &config;
-        let mut fitted = fit(load, host, (capacity, span), *seed, progress)?;
-        fitted.warnings.extend(resized.and_then(|capacity| scale_warning(&ssd, capacity)));
-        Ok(Self { config, fitted })
+        let fitted = fit(load, host, (capacity, span), *seed, progress)?;
+        let scaled = resized.and_then(|capacity| scale_warning(&ssd, capacity));
+        Ok(Self { config, fitted, scaled })
     }
 
     /// Runs it.
@@ -83,7 +85,7 @@ impl Ready {
     }
 
     fn run_on<const LARGE: bool>(self, progress: &Watch) -> Result<RunResult, ReplayError> {
-        let Self { config, fitted: Fitted { asked, rules, warnings } } = self;
+        let Self { config, fitted: Fitted { asked, rules, warnings }, scaled } = self;
         let mut ssd = match &config.from_checkpoint {
             None => Ssd::<LARGE>::sized(&config.device, config.seed)?,
             Some(path) => checkpoint::load(&config.device, path, progress)?,
@@ -94,14 +96,14 @@ impl Ready {
                 if new {
                     preload(&mut ssd, [(0, load.preloaded().0)]);
                 }
-                replay(&config, ssd, load, &rules, (None, warnings), progress)
+                replay(&config, ssd, load, &rules, (None, warnings, scaled), progress)
             }
             Asked::Trace(trace, found) => {
                 if new {
                     preload(&mut ssd, found.survey.reads.ranges());
                 }
                 let load = Repeat::new(|| open(&config.host, &trace), trace.repeat);
-                replay(&config, ssd, load, &rules, (Some(found.trace), warnings), progress)
+                replay(&config, ssd, load, &rules, (Some(found.trace), warnings, scaled), progress)
             }
         }
     }
@@ -137,7 +139,7 @@ fn replay<const LARGE: bool>(
     mut ssd: Ssd<LARGE>,
     load: impl Source,
     rules: &Rules,
-    (trace, mut warnings): (Option<TraceProvenance>, Vec<String>),
+    (trace, mut warnings, scaled): (Option<TraceProvenance>, Vec<String>, Option<String>),
     progress: &Watch,
 ) -> Result<RunResult, ReplayError> {
     match config.precondition {
@@ -151,6 +153,7 @@ fn replay<const LARGE: bool>(
     let (run, recorded) = recorder.finish(&ssd)?;
     let flash = FlashReport::of(&ssd, &config.device, outcome.simulated, &recorded);
     warnings.extend(table_warning(&ssd, &config.device));
+    warnings.extend(scaled.filter(|_| flash.collections > 0));
     warnings.extend(choiceless(&config.device));
     if flash.unmapped_reads > 0 {
         let pieces = counted(flash.unmapped_reads, "piece of a read", "pieces of reads");
