@@ -290,6 +290,7 @@ impl Lanes {
             None => self.agenda.remove(lane),
         }
         self.put_off();
+        // The lane of the next event, while the owner deals with this one.
         gordon_pages::want_soon(self.lanes.get(self.agenda.next_slot()..).unwrap_or_default());
         (now, Some(done))
     }
