@@ -69,6 +69,9 @@ pub struct Usage {
     pub controller: Ns,
 }
 
+/// How often a device is told of a request before it comes.
+pub const LOOKS: usize = 3;
+
 /// A storage device on a virtual clock.
 ///
 /// The device moves only when it is asked to: [`next_event`](Self::next_event) says when it will
@@ -99,14 +102,10 @@ pub trait Device {
     }
 
     /// Says what will be handed in some requests from now. Nothing follows for the simulation: what it
-    /// needs may be fetched into the processor's caches.
-    fn expect(&self, request: &Request) {
-        let _ = request;
-    }
-
-    /// As [`expect`](Self::expect), of what will be handed in next, and was expected before.
-    fn expect_next(&self, request: &Request) {
-        let _ = request;
+    /// needs may be fetched into the processor's caches. Each request is expected [`LOOKS`] times, as it
+    /// comes closer: what one look brings tells the next where to look. This is the `look`th, from 0 on.
+    fn expect(&self, request: &Request, look: usize) {
+        let _ = (request, look);
     }
 
     /// When the device next does something by itself, be it a completion or work in the
@@ -145,12 +144,8 @@ impl<D: Device + ?Sized> Device for Box<D> {
         (**self).preload(offset, len);
     }
 
-    fn expect(&self, request: &Request) {
-        (**self).expect(request);
-    }
-
-    fn expect_next(&self, request: &Request) {
-        (**self).expect_next(request);
+    fn expect(&self, request: &Request, look: usize) {
+        (**self).expect(request, look);
     }
 
     fn next_event(&self) -> Option<Ns> {

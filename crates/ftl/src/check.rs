@@ -51,8 +51,7 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         for lpn in (0..self.config.exported).map(Lpn) {
             let Some(psn) = self.home(lpn) else { continue };
             let ppn = self.page_of(psn);
-            let wrong = !self.map.may_hold(psn, lpn.0) || !self.map.is_filled(psn);
-            if wrong || self.layout.page_of(ppn) >= self.data_pages {
+            if !self.map.may_hold(psn, lpn.0) || self.layout.page_of(ppn) >= self.data_pages {
                 return Err(Inconsistency::Written(lpn, ppn));
             }
             mapped[self.layout.block_of(ppn).index()] += 1;

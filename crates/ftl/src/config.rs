@@ -184,7 +184,7 @@ impl Config {
 
     /// The same of slots. With all bits of a page no two would be in one group.
     pub(crate) fn left_out_of_slots(&self) -> u32 {
-        if self.left_out() == 0 { 0 } else { self.grouped.min(16) }
+        if self.left_out() == 0 { 0 } else { self.grouped }
     }
 
     /// Write points of either kind.

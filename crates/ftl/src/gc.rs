@@ -56,8 +56,6 @@ const AHEAD: u32 = 4;
 /// of them; and of how many they are made known at once, 64 at most.
 const SOON: u32 = 16;
 const KNOWN: u32 = 32;
-/// Lines that are asked for when a collection begins.
-const LINES: usize = 32;
 
 /// What is being collected.
 #[derive(Clone, Debug)]
@@ -347,8 +345,8 @@ impl<O: Out, const G: bool> Ftl<O, G> {
             self.emptied(block);
         } else {
             let start = self.slot(self.layout.ppn(block, 0), 0);
-            let slots = start..start + self.data_pages * self.config.slots;
-            slots.step_by(LINE).take(LINES).for_each(|psn| self.out.want_soon(self.map.line(psn)));
+            let end = start + self.data_pages * self.config.slots;
+            self.map.want_slots(&self.out, start..end);
             self.copy_from(block);
         }
     }

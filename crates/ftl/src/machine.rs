@@ -6,7 +6,7 @@ use crate::flush::Epochs;
 use crate::gc::Collector;
 use crate::io::{Action, Input, Out, Part, split};
 use crate::log::{LOG, Log};
-use crate::map::{LINE, Map};
+use crate::map::Map;
 use crate::mount::Recovery;
 use crate::place::Points;
 use crate::stats::Stats;
@@ -36,17 +36,17 @@ use gordon_units::{BlockId, Lpn, Ppn};
 /// Where an operation fails, its block is emptied and taken out of service; where too few blocks
 /// are left for what is exported, the layer takes no more writes.
 ///
-/// `GROUPED`: the map is made for very many slots, and [`Config::grouped`] counts.
+/// `LARGE`: the map is made for very many slots; it keeps no summaries, and [`Config::grouped`] counts.
 ///
 /// With [`Config::durable`] what was flushed outlives a power cut: trims are logged on the array, and
 /// [`Mount`](crate::Mount) finds again what it holds.
 #[derive(Clone, Debug)]
-pub struct Ftl<O = VecDeque<Action>, const GROUPED: bool = false> {
+pub struct Ftl<O = VecDeque<Action>, const LARGE: bool = false> {
     pub(crate) layout: Layout,
     pub(crate) config: Config,
     /// Super-pages of a block that hold data.
     pub(crate) data_pages: u32,
-    pub(crate) map: Map<GROUPED>,
+    pub(crate) map: Map<LARGE>,
     pub(crate) blocks: Blocks,
     pub(crate) points: Points,
     pub(crate) units: Units,
@@ -315,31 +315,34 @@ impl<O: Out, const G: bool> Ftl<O, G> {
 
     /// Where the tables lie that are read and written at random: a driver may ask the system for
     /// large pages there.
-    pub fn tables(&self) -> [Range<*const u8>; 4] {
-        let [places, written, valid] = self.map.ranges();
-        [places, written, valid, self.blocks.range()]
+    pub fn tables(&self) -> [Range<*const u8>; 6] {
+        let [places, written, shelves, starts, valid] = self.map.ranges();
+        [places, written, shelves, starts, valid, self.blocks.range()]
     }
 
-    /// A request at this sector comes some requests from now: the map's entry of its page will be
-    /// wanted.
+    /// A request at this sector comes some requests from now: what will be wanted is asked for, a part at each
+    /// look. The first asks for the map's entry of its page, the next, of a large array, for where the shelf of
+    /// its slot is, and the last for what is known of its block, or what has to be searched for the slot.
     #[inline]
-    pub fn expect(&self, sector: u64) {
+    pub fn expect(&self, sector: u64, writes: bool, look: usize) {
         let (lpn, _) = split(sector, self.config.sectors_per_page);
-        self.out.want_soon(self.map.entry_of_page(lpn));
-    }
-
-    /// It comes next: what the layer knows of the block where its page is will be wanted.
-    #[inline]
-    pub fn expect_next(&self, sector: u64) {
-        let (lpn, _) = split(sector, self.config.sectors_per_page);
+        if look == 0 {
+            return self.out.want_soon(self.map.entry_of_page(lpn));
+        }
         if lpn >= u64::from(self.config.exported) {
             return;
         }
         // Exported pages are numbered in 32 bits.
         #[allow(clippy::cast_possible_truncation)]
         let lpn = lpn as u32;
-        if G {
-            return self.expect_group(lpn);
+        if look == 1 {
+            if G && (writes || self.map.is_grouped()) {
+                self.map.want_shelf_of_page(&self.out, lpn);
+            }
+            return;
+        }
+        if self.map.is_grouped() {
+            return self.map.want_slot(&self.out, lpn);
         }
         let psn = self.map.get(lpn);
         if psn != NONE && self.map.unit(psn).is_none() {
@@ -347,12 +350,6 @@ impl<O: Out, const G: bool> Ftl<O, G> {
             self.out.want_soon(block);
             self.out.want_soon(pins);
         }
-    }
-
-    /// The same, where the page's slot has to be searched.
-    fn expect_group(&self, lpn: u32) {
-        let slots = self.map.near(lpn);
-        slots.step_by(LINE).for_each(|slot| self.out.want_soon(self.map.line(slot)));
     }
 
     /// Bytes of memory that map, summaries and block table hold.

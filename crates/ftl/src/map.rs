@@ -3,10 +3,12 @@
 //!
 //! Slots are numbered through the array: slot `s` of super-page `p` is `p * slots + s`. A page with
 //! work in flight is in a buffer: then the map names its unit, and the unit says where the page is on
-//! the array. So one look tells both. The tables are packed: of an array of 2^26 slots they take 27
-//! and 26 bits an entry, and a bit. With [`Config::coarse`](crate::Config::coarse) the second is smaller:
+//! the array. So one look tells both. The tables are packed: of an array of 2^22 slots they take 23
+//! and 22 bits an entry, and a bit. With [`Config::coarse`](crate::Config::coarse) the second is smaller:
 //! what it leaves out the first tells. With [`Config::grouped`](crate::Config::grouped) the first is smaller
 //! too, and each tells what the other leaves out.
+//!
+//! Of a large array the second has only the slots that hold a page: see [`shelves`].
 //!
 //! # How two tables that leave something out tell all
 //! The first says in which group of slots a page is, the second with which group of pages a slot was
@@ -17,114 +19,35 @@
 //! group of pages: see [`Order`]. Of pages in random places about one in a thousand is odd.
 
 mod kept;
+mod odd;
+mod order;
+mod shelves;
 
 use crate::io::Out;
 use crate::machine::Ftl;
 use crate::packed::Packed;
 use crate::units::NONE;
-use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 use gordon_units::Lpn;
+use odd::{Odd, Seen};
+use order::Order;
+use shelves::{SLOTS, Shelves};
 
 /// Entries of a table in a line of the processor's cache, at least.
 pub(crate) const LINE: usize = 16;
+/// Lines of a block that are asked for before it is collected.
+const LINES: usize = 32;
 /// Units that the map can name at first, at least.
 const UNITS: u32 = 1 << 16;
 /// The most slots: above them numbers are left for units.
 pub(crate) const MOST_SLOTS: u32 = u32::MAX - (1 << 24);
 
-/// In which order the pages have their entries in the map. Those side by side are one group of pages: in
-/// the second table they have one number. Neighbours are of neighbouring groups; the members of one group lie
-/// thousands of pages apart, at uneven distances, so that streams side by side seldom meet.
-#[derive(Clone, Copy, Debug)]
-struct Order {
-    /// log2 of the pages of a group.
-    group: u32,
-    /// log2 of about how far apart they lie.
-    stride: u32,
-}
-
-impl Order {
-    /// For so many pages, in groups of 2^`group`.
-    fn new(pages: u32, group: u32) -> Self {
-        let bits = pages.checked_ilog2().unwrap_or(0);
-        Self { group, stride: bits.saturating_sub(group).clamp(1, 13.min(24 - group)) }
-    }
-
-    /// Where a page's entry is.
-    #[inline]
-    fn entry_of(self, lpn: u32) -> u32 {
-        let (group, stride) = (self.group, self.stride);
-        let member = (lpn >> stride) & ((1 << group) - 1);
-        let key = lpn.wrapping_add(self.turn(member)) & ((1 << stride) - 1);
-        lpn >> (group + stride) << (group + stride) | key << group | member
-    }
-
-    /// Whose entry it is.
-    #[inline]
-    fn page_at(self, entry: u32) -> u32 {
-        let (group, stride) = (self.group, self.stride);
-        let member = entry & ((1 << group) - 1);
-        let low = (entry >> group).wrapping_sub(self.turn(member)) & ((1 << stride) - 1);
-        entry >> (group + stride) << (group + stride) | member << stride | low
-    }
-
-    /// By how many groups the members of one number are moved (Knuth's multiplicative hash).
-    #[inline]
-    fn turn(self, member: u32) -> u32 {
-        member.wrapping_mul(2_654_435_769) >> (32 - self.stride)
-    }
-
-    /// Entries of so many pages.
-    fn entries(self, pages: u32) -> u32 {
-        pages.next_multiple_of(1 << (self.group + self.stride))
-    }
-}
-
-/// Pages that the tables cannot tell, each with its slot.
-#[derive(Clone, Debug, Default)]
-struct Odd {
-    by_page: BTreeMap<u32, u32>,
-    by_slot: BTreeMap<u32, u32>,
-}
-
-/// The groups of pages that are in a group of slots, in an open hash table. What other groups of slots have
-/// left in it counts as free places.
-struct Seen {
-    places: Vec<(u32, u32)>,
-}
-
-impl Seen {
-    /// For groups of 2^`group` slots.
-    fn new(group: u32) -> Self {
-        Self { places: vec![(NONE, 0); 4 << group] }
-    }
-
-    /// Whether this is the first of its kind.
-    #[inline]
-    fn is_first(&mut self, slots: u32, pages: u32) -> bool {
-        let mask = self.places.len() - 1;
-        let mut at = pages.wrapping_mul(2_654_435_769) as usize >> 8;
-        loop {
-            let place = &mut self.places[at & mask];
-            if place.0 != slots {
-                *place = (slots, pages);
-                return true;
-            }
-            if place.1 == pages {
-                return false;
-            }
-            at += 1;
-        }
-    }
-}
-
-/// The map. Whether it tells groups of slots is known when it is compiled: those that do not, of smaller
-/// devices, are the quicker for it.
+/// The map. Whether it is that of a large array is known when it is compiled: that of a small one is the
+/// quicker for it.
 #[derive(Clone, Debug)]
-pub(crate) struct Map<const GROUPED: bool> {
+pub(crate) struct Map<const LARGE: bool> {
     slots: u32,
     /// By logical page: 0 where it is not mapped; a slot or group of slots + 1; of groups, one for pages
     /// that are odd; above these, a unit.
@@ -132,11 +55,12 @@ pub(crate) struct Map<const GROUPED: bool> {
     /// The number of the first unit, and how many can be named.
     first_unit: u32,
     units: u32,
-    /// By slot: 0, or the logical page without its lowest bits, + 1; of groups, one for pages that are odd.
-    /// Where no bits are left out this is the content of the summary pages. It is never cleared.
+    /// By slot, of a small array: 0, or the logical page without its lowest bits, + 1. Where no bits are
+    /// left out this is the content of the summary pages. It is never cleared.
     written: Packed,
-    /// What it has for a page that is odd.
-    odd_written: u32,
+    /// By slot that holds a page, of a large array: the page's group, or `odd_page`.
+    held: Shelves,
+    odd_page: u32,
     /// How many bits of a page are left out.
     coarse: u32,
     /// How many bits of a slot are left out, and with them the entries' order.
@@ -148,36 +72,47 @@ pub(crate) struct Map<const GROUPED: bool> {
     valid: Vec<u64>,
 }
 
-impl<const GROUPED: bool> Map<GROUPED> {
-    /// Of pages `coarse` bits are left out, of slots, where it tells groups of them, `grouped`.
+impl<const LARGE: bool> Map<LARGE> {
+    /// Of pages `coarse` bits are left out, of slots, of a large array, `grouped`: a shelf's at most.
     pub fn new(exported: u32, slots: u32, coarse: u32, grouped: u32) -> Self {
+        let grouped = if LARGE { grouped.min(SLOTS.ilog2()) } else { 0 };
         let order = Order::new(exported, coarse);
-        let (entries, first_unit) = match GROUPED {
-            false => (exported, slots + 1),
-            true => (order.entries(exported), (slots >> grouped) + 3),
+        let (entries, first_unit) = match grouped {
+            0 => (exported, slots + 1),
+            _ => (order.entries(exported), (slots >> grouped) + 3),
         };
         let places = Packed::new(entries, first_unit - 1 + UNITS);
-        let keys = (entries.saturating_sub(1) >> coarse) + 1;
+        let groups = (entries.saturating_sub(1) >> coarse) + 1;
+        let [written, held] = if LARGE { [0, slots] } else { [slots, 0] };
         Self {
             slots,
             first_unit,
             units: places.max() - first_unit + 1,
             places,
-            written: Packed::new(slots, keys + u32::from(GROUPED)),
-            odd_written: keys + 1,
+            written: Packed::new(written, groups),
+            // A page is in its new slot before it leaves the old one.
+            held: Shelves::new(held, groups, exported.saturating_add(1)),
+            odd_page: groups,
             coarse,
-            grouped: if GROUPED { grouped } else { 0 },
+            grouped,
             order,
             odd: Odd::default(),
             exported,
-            valid: vec![0; slots.div_ceil(64) as usize],
+            // Whole shelves.
+            valid: vec![0; slots.div_ceil(SLOTS) as usize * 2],
         }
+    }
+
+    /// Whether a slot has to be searched.
+    #[inline(always)]
+    pub fn is_grouped(&self) -> bool {
+        LARGE && self.grouped > 0
     }
 
     /// Where a page is: `NONE` if not mapped, a slot, or what [`unit`](Self::unit) understands.
     #[inline]
     pub fn get(&self, lpn: u32) -> u32 {
-        if GROUPED { self.look_up(lpn) } else { self.places.get(lpn).wrapping_sub(1) }
+        if self.is_grouped() { self.look_up(lpn) } else { self.places.get(lpn).wrapping_sub(1) }
     }
 
     /// The same, where the map tells groups of slots.
@@ -190,21 +125,43 @@ impl<const GROUPED: bool> Map<GROUPED> {
             odd if odd == self.odd_place() => self.odd.by_page.get(&lpn).copied().unwrap_or(NONE),
             // There is one; but in a checkpoint that contradicts itself, which the counts of valid pages
             // then show.
-            place => {
-                self.filled_with(self.slots_of(place - 1), entry >> self.coarse).unwrap_or(NONE)
-            }
+            group => self.slot_in(group - 1, entry >> self.coarse).unwrap_or(NONE),
         }
     }
 
-    /// Which of some slots holds a page of a group.
-    fn filled_with(&self, mut among: Range<u32>, pages: u32) -> Option<u32> {
-        loop {
-            let at = self.written.find(among.clone(), pages + 1)?;
-            if self.is_filled(at) {
-                return Some(at);
-            }
-            among.start = at + 1;
+    /// Which of a group of slots holds a page of a group.
+    #[inline]
+    fn slot_in(&self, group: u32, pages: u32) -> Option<u32> {
+        let Range { start, end } = self.slots_of(group);
+        let shelf = start / SLOTS;
+        let end = if end % SLOTS == 0 { self.held.count(shelf) } else { self.rank(end) };
+        let rank = self.held.find(shelf, self.rank(start)..end, pages)?;
+        Some(shelf * SLOTS + nth(self.shelf(shelf), rank))
+    }
+
+    /// A bit for each slot of a shelf that holds a page.
+    #[inline(always)]
+    fn shelf(&self, shelf: u32) -> [u64; 2] {
+        let first = shelf as usize * 2;
+        [self.valid[first], self.valid[first + 1]]
+    }
+
+    /// How many slots of a shelf before one of them hold a page.
+    #[inline(always)]
+    fn rank(&self, psn: u32) -> u32 {
+        let [low, high] = self.shelf(psn / SLOTS);
+        let below = (1 << (psn % 64)) - 1;
+        if psn % SLOTS < 64 {
+            (low & below).count_ones()
+        } else {
+            low.count_ones() + (high & below).count_ones()
         }
+    }
+
+    /// What a slot that holds a page has in the second table.
+    #[inline]
+    fn group_in(&self, psn: u32) -> u32 {
+        self.held.get(psn / SLOTS, self.rank(psn))
     }
 
     /// The slots of a group.
@@ -214,28 +171,28 @@ impl<const GROUPED: bool> Map<GROUPED> {
         first..self.slots.min(first.saturating_add(1 << self.grouped))
     }
 
-    /// What the first table has for a page that is odd.
+    /// What the first table has for a page that is odd, where any are.
     #[inline]
     fn odd_place(&self) -> u32 {
-        self.first_unit - 1
+        if self.is_grouped() { self.first_unit - 1 } else { NONE }
     }
 
     /// Where a page's entry is.
     #[inline]
     fn entry_of(&self, lpn: u32) -> u32 {
-        if GROUPED { self.order.entry_of(lpn) } else { lpn }
+        if self.is_grouped() { self.order.entry_of(lpn) } else { lpn }
     }
 
     /// Whose entry it is.
     #[inline]
     pub fn page_at(&self, entry: u32) -> u32 {
-        if GROUPED { self.order.page_at(entry) } else { entry }
+        if self.is_grouped() { self.order.page_at(entry) } else { entry }
     }
 
-    /// What the second table has for a page.
+    /// The group of a page.
     #[inline]
-    fn key(&self, lpn: u32) -> u32 {
-        (self.entry_of(lpn) >> self.coarse) + 1
+    fn group_of(&self, lpn: u32) -> u32 {
+        self.entry_of(lpn) >> self.coarse
     }
 
     /// The unit that stands in the place.
@@ -253,7 +210,7 @@ impl<const GROUPED: bool> Map<GROUPED> {
     /// The page is where it says, `NONE` or a slot that is [filled](Self::fill).
     #[inline]
     pub fn set(&mut self, lpn: u32, place: u32) {
-        if GROUPED {
+        if self.is_grouped() {
             self.set_group(lpn, place);
         } else {
             self.places.set(lpn, place.wrapping_add(1));
@@ -265,7 +222,7 @@ impl<const GROUPED: bool> Map<GROUPED> {
         let entry = self.order.entry_of(lpn);
         match place {
             NONE => self.places.set(entry, 0),
-            slot if self.written.get(slot) == self.odd_written => self.set_odd(entry, slot),
+            slot if self.group_in(slot) == self.odd_page => self.set_odd(entry, slot),
             slot => self.places.set(entry, (slot >> self.grouped) + 1),
         }
     }
@@ -296,24 +253,22 @@ impl<const GROUPED: bool> Map<GROUPED> {
     /// A page is in a slot that held none, and that was programmed with it.
     #[inline]
     pub fn fill(&mut self, psn: u32, lpn: u32) {
-        if GROUPED {
-            self.tell_odd(psn, lpn);
+        if LARGE {
+            self.put(psn, lpn);
         }
         self.valid[psn as usize / 64] |= 1 << (psn % 64);
     }
 
-    /// Marks a page that would be the second of its group in a group of slots.
+    /// Puts a page on the shelf of a slot; one that would be the second of its group in a group of slots is
+    /// odd.
     #[inline]
-    fn tell_odd(&mut self, psn: u32, lpn: u32) {
-        let pages = self.entry_of(lpn) >> self.coarse;
-        let Range { start, end } = self.slots_of(psn >> self.grouped);
-        // Of its block mostly those before it are programmed.
-        let after = self.next_filled(psn, end).unwrap_or(end);
-        let mut parts = [start..psn, after..end].into_iter();
-        if parts.any(|slots| self.filled_with(slots, pages).is_some()) {
-            self.written.set(psn, self.odd_written);
+    fn put(&mut self, psn: u32, lpn: u32) {
+        let mut pages = self.group_of(lpn);
+        if self.is_grouped() && self.slot_in(psn >> self.grouped, pages).is_some() {
+            pages = self.odd_page;
             self.odd.by_slot.insert(psn, lpn);
         }
+        self.held.insert(psn / SLOTS, self.rank(psn), pages);
     }
 
     /// Pages are in those slots from `start` on whose bit is set.
@@ -330,19 +285,17 @@ impl<const GROUPED: bool> Map<GROUPED> {
     /// The page that was in a slot is there no more.
     #[inline]
     pub fn empty(&mut self, psn: u32) {
-        if GROUPED {
+        if LARGE && self.held.remove(psn / SLOTS, self.rank(psn)) == self.odd_page {
             self.forget_odd(psn);
         }
         self.valid[psn as usize / 64] &= !(1 << (psn % 64));
     }
 
-    #[inline]
+    #[cold]
     fn forget_odd(&mut self, psn: u32) {
-        if self.written.get(psn) == self.odd_written {
-            let lpn = self.odd.by_slot.remove(&psn).expect("it was listed when it was filled");
-            if self.odd.by_page.get(&lpn) == Some(&psn) {
-                self.odd.by_page.remove(&lpn);
-            }
+        let lpn = self.odd.by_slot.remove(&psn).expect("it was listed when it was filled");
+        if self.odd.by_page.get(&lpn) == Some(&psn) {
+            self.odd.by_page.remove(&lpn);
         }
     }
 
@@ -385,10 +338,10 @@ impl<const GROUPED: bool> Map<GROUPED> {
     /// other: all are asked for before the first is needed.
     pub fn set_all(&mut self, start: u32, slots: &[u64], pages: &mut impl Iterator<Item = u32>) {
         const WORDS: usize = 4;
-        // Of groups of slots: which groups of pages are in the one that `slot` is in.
-        let bits = 64 * slots.len() - zeros_after(slots);
-        let run = start..start + u32::try_from(bits).expect("of a block");
-        let mut seen = GROUPED.then(|| (Seen::new(self.grouped), NONE));
+        // Of a large array: what the slots have in the second table; and which groups of pages are in the
+        // group of slots that `slot` is in.
+        let mut held = Vec::new();
+        let mut seen = self.is_grouped().then(|| (Seen::new(self.grouped), NONE));
         let mut asked = [0; 64 * WORDS];
         for (slots, start) in slots.chunks(WORDS).zip((start..).step_by(64 * WORDS)) {
             let count: u32 = slots.iter().map(|word| word.count_ones()).sum();
@@ -398,83 +351,135 @@ impl<const GROUPED: bool> Map<GROUPED> {
             let mut written = [0; 64 * WORDS];
             let mut asked = asked.iter();
             for (first, &word) in (0..).step_by(64).zip(slots) {
-                self.fill_all(start + first, word);
                 let mut word = word;
                 while word != 0 {
                     let at = first + word.trailing_zeros();
                     word &= word - 1;
                     let &entry = asked.next().expect("counted");
-                    let (pages, slot) = ((entry >> self.coarse) + 1, start + at);
-                    written[at as usize] = pages;
+                    let (pages, slot) = (entry >> self.coarse, start + at);
                     let group = slot >> self.grouped;
                     if let Some((seen, of)) = &mut seen {
                         if *of != group {
                             *of = group;
-                            self.see_others(group, run.clone(), seen);
+                            self.see_others(group, seen);
                         }
                         if !seen.is_first(group, pages) {
-                            written[at as usize] = self.odd_written;
+                            held.push(self.odd_page);
                             self.odd.by_slot.insert(slot, self.page_at(entry));
                             self.set_odd(entry, slot);
                             continue;
                         }
                     }
+                    if LARGE {
+                        held.push(pages);
+                    } else {
+                        written[at as usize] = pages + 1;
+                    }
                     self.places.set(entry, group + 1);
                 }
             }
-            let end = 64 * slots.len() - zeros_after(slots);
-            self.written.set_run(start, &written[..end]);
+            if !LARGE {
+                let end = 64 * slots.len() - zeros_after(slots);
+                self.written.set_run(start, &written[..end]);
+            }
+        }
+        if LARGE {
+            self.put_all(start, slots, &held);
+        } else {
+            let starts = (start..).step_by(64);
+            starts.zip(slots).for_each(|(start, &word)| self.fill_all(start, word));
         }
     }
 
-    /// The groups of pages that are in the slots of a group, but for some slots.
-    fn see_others(&self, group: u32, but: Range<u32>, seen: &mut Seen) {
+    /// The groups of pages that are in the slots of a group.
+    fn see_others(&self, group: u32, seen: &mut Seen) {
         let Range { start, end } = self.slots_of(group);
-        let others = (start..end.min(but.start)).chain(start.max(but.end)..end);
-        for slot in others.filter(|&slot| self.is_filled(slot)) {
-            seen.is_first(group, self.written.get(slot));
+        let mut at = start;
+        while let Some(slot) = self.next_filled(at, end) {
+            seen.is_first(group, self.group_in(slot));
+            at = slot + 1;
+        }
+    }
+
+    /// Puts what the slots from `start` on whose bit is set have in the second table onto their shelves.
+    fn put_all(&mut self, start: u32, slots: &[u64], mut held: &[u32]) {
+        let end = 64 * slots.len() - zeros_after(slots);
+        let end = u32::try_from(end).expect("of a block");
+        let mut from = 0;
+        while from < end {
+            let slot = start + from;
+            let next = end.min(from + SLOTS - slot % SLOTS);
+            let parts = [from, (from + 64).min(next)];
+            let bits = parts.map(|part| bits_of(slots, part..next.min(part + 64)));
+            let count: u32 = bits.iter().map(|bits| bits.count_ones()).sum();
+            let (these, others) = held.split_at(count as usize);
+            if self.held.count(slot / SLOTS) == 0 {
+                self.held.fill(slot / SLOTS, these);
+                parts.iter().zip(bits).for_each(|(part, bits)| self.fill_all(start + part, bits));
+            } else {
+                let mut these = these.iter();
+                for (part, mut bits) in parts.into_iter().zip(bits) {
+                    while bits != 0 {
+                        let psn = start + part + bits.trailing_zeros();
+                        bits &= bits - 1;
+                        let &value = these.next().expect("counted");
+                        self.held.insert(psn / SLOTS, self.rank(psn), value);
+                        self.fill_all(psn, 1);
+                    }
+                }
+            }
+            (held, from) = (others, next);
         }
     }
 
     /// What a slot was last programmed with. No bits are left out.
     #[inline]
     pub fn written(&self, psn: u32) -> Option<u32> {
-        debug_assert_eq!(self.coarse, 0, "that is not known");
+        debug_assert!(!LARGE && self.coarse == 0, "that is not known");
         self.written.get(psn).checked_sub(1)
     }
 
-    /// Whether a slot was last programmed with this page, as far as that is kept.
+    /// Whether a slot holds this page, as far as the second table tells.
     #[inline]
     pub fn may_hold(&self, psn: u32, lpn: u32) -> bool {
-        match self.written.get(psn) {
-            odd if GROUPED && odd == self.odd_written => self.odd.by_slot.get(&psn) == Some(&lpn),
-            written => written == self.key(lpn),
+        if !self.is_filled(psn) {
+            return false;
+        }
+        if !LARGE {
+            return self.written.get(psn) == self.group_of(lpn) + 1;
+        }
+        match self.group_in(psn) {
+            odd if odd == self.odd_page => self.odd.by_slot.get(&psn) == Some(&lpn),
+            pages => pages == self.group_of(lpn),
         }
     }
 
-    /// The entries of the pages with one of which a slot was last programmed.
+    /// The entries of the pages one of which is in a slot; of a small array, one with which it was last
+    /// programmed.
     #[inline]
     pub fn candidates(&self, psn: u32) -> Range<u32> {
-        if GROUPED {
+        if LARGE {
             return self.candidates_of_group(psn);
         }
-        let Some(group) = self.written.get(psn).checked_sub(1) else { return 0..0 };
-        let first = group << self.coarse;
-        first..self.exported.min(first.saturating_add(1 << self.coarse))
+        self.written.get(psn).checked_sub(1).map_or(0..0, |group| self.entries_of(group))
     }
 
     #[inline]
     fn candidates_of_group(&self, psn: u32) -> Range<u32> {
-        let written = self.written.get(psn);
-        if written == self.odd_written {
-            // It may have been long ago.
-            let Some(&lpn) = self.odd.by_slot.get(&psn) else { return 0..0 };
-            let entry = self.entry_of(lpn);
+        let group = self.group_in(psn);
+        if group == self.odd_page {
+            let entry = self.entry_of(self.odd.by_slot[&psn]);
             return entry..entry + 1;
         }
-        let Some(group) = written.checked_sub(1) else { return 0..0 };
+        self.entries_of(group)
+    }
+
+    /// The entries of a group of pages.
+    #[inline]
+    fn entries_of(&self, group: u32) -> Range<u32> {
         let first = group << self.coarse;
-        first..first.saturating_add(1 << self.coarse)
+        let end = first.saturating_add(1 << self.coarse);
+        first..if self.is_grouped() { end } else { end.min(self.exported) }
     }
 
     /// Which of some entries says that its page is in a slot, of those not in a unit.
@@ -488,9 +493,12 @@ impl<const GROUPED: bool> Map<GROUPED> {
         self.places.get(entry).checked_sub(self.first_unit)
     }
 
+    /// A slot is programmed with a page, or with none.
     #[inline]
     pub fn write(&mut self, psn: u32, lpn: Option<u32>) {
-        self.written.set(psn, lpn.map_or(0, |lpn| self.key(lpn)));
+        if !LARGE {
+            self.written.set(psn, lpn.map_or(0, |lpn| self.group_of(lpn) + 1));
+        }
     }
 
     /// The memory from an entry on; empty where there is none.
@@ -503,38 +511,67 @@ impl<const GROUPED: bool> Map<GROUPED> {
     #[inline]
     pub fn entry_of_page(&self, lpn: u64) -> &[u8] {
         match u32::try_from(lpn) {
-            Ok(lpn) if GROUPED => self.entry(self.entry_of(lpn).into()),
+            Ok(lpn) if self.is_grouped() => self.entry(self.entry_of(lpn).into()),
             _ => self.entry(lpn),
         }
     }
 
-    /// The slots among which the one of a page is searched, where the map tells groups of them.
-    pub fn near(&self, lpn: u32) -> Range<u32> {
-        match self.places.get(self.entry_of(lpn)) {
-            place if place == 0 || place >= self.odd_place() => 0..0,
-            place => self.slots_of(place - 1),
+    /// The shelf of a page's slot.
+    #[inline]
+    fn shelf_of_page(&self, lpn: u32) -> Option<u32> {
+        let place = self.places.get(self.entry_of(lpn));
+        let known = place != 0 && place < self.first_unit && place != self.odd_place();
+        known.then(|| ((place - 1) << self.grouped) / SLOTS)
+    }
+
+    /// What says where the shelf of a page's slot is, and how many pages are there, is asked for.
+    #[inline]
+    pub fn want_shelf_of_page(&self, out: &impl Out, lpn: u32) {
+        if let Some(shelf) = self.shelf_of_page(lpn) {
+            out.want_soon(self.held.start_of(shelf));
+            out.want_soon(&self.valid[shelf as usize * 2..]);
         }
     }
 
-    /// The memory of what a slot was last programmed with.
+    /// What is searched for a page's slot is asked for.
     #[inline]
-    pub fn line(&self, psn: u32) -> &[u8] {
-        self.written.from(psn.into())
+    pub fn want_slot(&self, out: &impl Out, lpn: u32) {
+        if let Some(shelf) = self.shelf_of_page(lpn) {
+            self.want_shelf(out, shelf);
+        }
     }
 
-    /// The memory of the bit that says whether a page is in a slot.
+    /// What is known of slots is asked for.
     #[inline]
-    pub fn filled(&self, psn: u32) -> &[u64] {
-        self.valid.get(psn as usize / 64..).unwrap_or_default()
+    pub fn want_slots(&self, out: &impl Out, slots: Range<u32>) {
+        if LARGE {
+            (slots.start / SLOTS..slots.end.div_ceil(SLOTS))
+                .for_each(|at| self.want_shelf(out, at));
+            return;
+        }
+        if slots.len() == 1 {
+            return out.want_soon(&self.valid[slots.start as usize / 64..]);
+        }
+        let lines = slots.step_by(LINE).take(LINES);
+        lines.for_each(|psn| out.want_soon(self.written.from(psn.into())));
+    }
+
+    #[inline]
+    fn want_shelf(&self, out: &impl Out, shelf: u32) {
+        let [low, high] = self.shelf(shelf);
+        let shelf = self.held.memory_of(shelf, low.count_ones() + high.count_ones());
+        shelf.chunks(8).for_each(|line| out.want_soon(line));
     }
 
     /// Where the tables lie.
-    pub fn ranges(&self) -> [Range<*const u8>; 3] {
-        let valid = self.valid.as_ptr_range();
+    pub fn ranges(&self) -> [Range<*const u8>; 5] {
+        let (shelves, starts) = self.held.tables();
         [
             self.places.bytes().as_ptr_range(),
             self.written.bytes().as_ptr_range(),
-            valid.start.cast()..valid.end.cast(),
+            bytes(shelves),
+            bytes(starts),
+            bytes(&self.valid),
         ]
     }
 
@@ -542,8 +579,45 @@ impl<const GROUPED: bool> Map<GROUPED> {
     pub fn memory(&self) -> u64 {
         // Nodes of a tree are two thirds full.
         let odd = (self.odd.by_page.len() + self.odd.by_slot.len()) as u64 * 12;
-        self.places.memory() + self.written.memory() + self.valid.len() as u64 * 8 + odd
+        let second = if LARGE { self.held.memory() } else { self.written.memory() };
+        self.places.memory() + second + self.valid.len() as u64 * 8 + odd
     }
+}
+
+/// Where they lie.
+fn bytes<T>(items: &[T]) -> Range<*const u8> {
+    let Range { start, end } = items.as_ptr_range();
+    start.cast()..end.cast()
+}
+
+/// The bits of a range, at most 64, the first of them the lowest.
+fn bits_of(words: &[u64], range: Range<u32>) -> u64 {
+    let (word, shift, len) = (range.start as usize / 64, range.start % 64, range.end - range.start);
+    let [low, high] = [word, word + 1].map(|at| words.get(at).copied().unwrap_or(0));
+    let bits = low >> shift | high.checked_shl(64 - shift).unwrap_or(0);
+    bits & u64::MAX.checked_shr(64 - len).unwrap_or(0)
+}
+
+/// Which bit is set that so many set bits are below of; there is one (Vigna, Broadword implementation of
+/// rank/select queries, 2008).
+#[inline]
+fn nth([low, high]: [u64; 2], rank: u32) -> u32 {
+    const ONES: u64 = u64::MAX / 255;
+    let of_low = low.count_ones();
+    let (word, first, rank) =
+        if rank < of_low { (low, 0, rank) } else { (high, 64, rank - of_low) };
+    // By byte: how many bits are set in it, and up to its end.
+    let pairs = word - (word >> 1 & ONES * 0x55);
+    let fours = (pairs & ONES * 0x33) + (pairs >> 2 & ONES * 0x33);
+    let upto = (fours + (fours >> 4) & ONES * 0x0f).wrapping_mul(ONES);
+    // The top bit of each byte up to whose end there are not more.
+    let before = (u64::from(rank) * ONES | ONES << 7) - upto & ONES << 7;
+    let shift = before.count_ones() * 8;
+    let mut byte = word >> shift;
+    for _ in (upto << 8 >> shift & 0xff)..rank.into() {
+        byte &= byte - 1;
+    }
+    first + shift + byte.trailing_zeros()
 }
 
 /// The bits of the last word above the last that is set.
@@ -596,41 +670,5 @@ impl<O: Out, const G: bool> Ftl<O, G> {
     #[inline]
     pub(crate) fn block_of(&self, psn: u32) -> gordon_units::BlockId {
         self.layout.block_of(self.page_of(psn))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_page_has_an_entry_of_its_own() {
-        for group in [0, 1, 5, 10, 16] {
-            for first in [0, 1 << 20, MOST_SLOTS - 5_000] {
-                let order = Order::new(first + 5_000, group);
-                for lpn in first..first + 5_000 {
-                    let entry = order.entry_of(lpn);
-                    assert_eq!(order.page_at(entry), lpn, "{order:?}");
-                    assert!(entry < order.entries(lpn + 1), "{order:?}");
-                }
-            }
-        }
-        // Neighbours are of different groups, and in ten streams side by side few of one come near each
-        // other.
-        let order = Order::new(1 << 28, 10);
-        let key = |lpn| order.entry_of(lpn) >> 10;
-        assert!((0..5_000).all(|lpn| key(lpn) != key(lpn + 1)));
-        let near = (0..10).flat_map(|one: u32| (0..one).map(move |two| (one, two)));
-        let near = near.filter(|&(one, two)| key(one << 18).abs_diff(key(two << 18)) < 16);
-        assert!(near.count() < 2);
-    }
-
-    #[test]
-    fn the_first_of_a_kind_is_told() {
-        let mut seen = Seen::new(3);
-        for slots in [5, 6, 5] {
-            assert!((0..8).all(|pages| seen.is_first(slots, 32 * pages)), "in {slots}");
-            assert!((0..8).all(|pages| !seen.is_first(slots, 32 * pages)), "in {slots}");
-        }
     }
 }

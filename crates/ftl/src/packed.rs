@@ -153,6 +153,17 @@ impl Packed {
         &mut self.bytes
     }
 
+    /// The memory without what is only read beside its last entries.
+    pub fn used(&self) -> &[u8] {
+        &self.bytes[..self.bytes.len() - 8]
+    }
+
+    /// The same, to be filled.
+    pub fn used_mut(&mut self) -> &mut [u8] {
+        let len = self.bytes.len() - 8;
+        &mut self.bytes[..len]
+    }
+
     /// Bytes of memory held.
     pub fn memory(&self) -> u64 {
         self.bytes.capacity() as u64

@@ -260,12 +260,12 @@ mod tests {
 
     #[test]
     fn pages_are_where_they_would_be_one_by_one() {
-        for slots in [1, 2, 5] {
+        for slots in [1, 2, 5, 40] {
             loads_as_page_by_page::<false>(slots, 0, 0);
             loads_as_page_by_page::<false>(slots, 3, 0);
             // Groups of slots that are parts of a block, and that several blocks share; so few groups of
-            // pages that many are odd.
-            for (coarse, grouped) in [(2, 1), (2, 3), (5, 2), (4, 7), (6, 6)] {
+            // pages that many are odd; and no groups.
+            for (coarse, grouped) in [(2, 1), (2, 3), (5, 2), (4, 7), (6, 6), (3, 0), (0, 0)] {
                 loads_as_page_by_page::<true>(slots, coarse, grouped);
             }
         }

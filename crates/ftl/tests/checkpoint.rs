@@ -64,6 +64,7 @@ fn one_bit_is_wrong<const G: bool>(coarse: u32, grouped: u32) {
 fn tables_that_disagree_are_refused() {
     one_bit_is_wrong::<false>(0, 0);
     one_bit_is_wrong::<false>(2, 0);
+    one_bit_is_wrong::<true>(2, 0);
     one_bit_is_wrong::<true>(2, 3);
     one_bit_is_wrong::<true>(4, 7);
 }

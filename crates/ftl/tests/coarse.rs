@@ -127,12 +127,14 @@ fn what_is_left_out_makes_no_difference() {
             if start == Start::Preconditioned { [4, 6, 8].map(BlockId).to_vec() } else { vec![] };
         config.exported -= u32::try_from(bad.len()).unwrap() * 8 * slots;
         // Summaries are not asked for where the driver keeps no contents; 5 divides no page count here.
-        // So few groups of pages that many are odd, and more slots in a group than a block has.
-        let bits = [(0, 0), (2, 0), (5, 0), (2, 1), (2, 3), (5, 2), (4, 7), (3, 4)];
-        let mut layers = bits.map(|(coarse, grouped)| {
+        // So few groups of pages that many are odd, and more slots in a group than a block has. Bits of slots do
+        // not count where the layer is not made for it: so it is with the last.
+        let small = [(0, 0), (2, 0), (5, 0), (3, 4)].map(|bits| (bits, false));
+        let large = [(0, 0), (3, 0), (2, 1), (2, 3), (5, 2), (4, 7)].map(|bits| (bits, true));
+        let all: Vec<_> = small.into_iter().chain(large).collect();
+        let all: [_; 10] = all.try_into().unwrap();
+        let mut layers = all.map(|((coarse, grouped), large)| {
             let config = Config { coarse, grouped, ..config };
-            // Bits of slots do not count where the layer is not made for it: so it is with the last.
-            let large = grouped > 0 && coarse != 3;
             let new = if large { layer::<true> } else { layer::<false> };
             (new(layout, config, &bad, start), Vec::new())
         });

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 const MAGIC: &[u8; 8] = b"GORDONCK";
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// Bytes that are read or written at once.
 const PIECE: usize = 1 << 20;
 /// So many bytes take about as long to read as a request takes to be simulated.

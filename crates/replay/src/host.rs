@@ -22,7 +22,7 @@
 use crate::ReplayError;
 use crate::queues::Queues;
 use crate::source::{Feed, Source, Timed};
-use gordon_device::{Cause, Completion, Device, Op, Request, SECTOR};
+use gordon_device::{Cause, Completion, Device, LOOKS, Op, Request, SECTOR};
 use gordon_units::{Bytes, Ns, Watch};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -33,9 +33,9 @@ pub const WINDOW: usize = 4096;
 /// No run goes on for longer: 146 years. Sums of times up to there fit.
 pub const LATEST: Ns = Ns(1 << 62);
 
-/// How many requests ahead a device is told what it will be asked for: the time of a few is longer than
-/// what its map takes to come from memory.
-const AHEAD: usize = 6;
+/// How many requests ahead a device is told what it will be asked for, each time: the time of a few is longer
+/// than what its map takes to come from memory.
+const AHEAD: [usize; LOOKS] = [6, 3, 1];
 
 /// When requests are issued.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -510,11 +510,10 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
             offset: Bytes(offset),
             len: Bytes(len),
         };
-        if let Some(later) = feed.coming(AHEAD) {
-            self.device.expect(&of(later));
-        }
-        if let Some(next) = feed.coming(1) {
-            self.device.expect_next(&of(next));
+        for (look, ahead) in AHEAD.into_iter().enumerate() {
+            if let Some(later) = feed.coming(ahead) {
+                self.device.expect(&of(later), look);
+            }
         }
     }
 

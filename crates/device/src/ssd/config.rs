@@ -13,11 +13,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// So many bits of a logical page may be left out without those of slots.
-pub(super) const COARSE: u32 = 8;
-/// Up to so many slots none are.
+/// Up to so many slots there is a number for each of them, whether it holds a page or not.
 const SMALL: u64 = 1 << 24;
-/// From so many on bits of slots are left out, too.
+/// From so many on bits of slots are left out, too: as many as a shelf has.
 const LARGE: u64 = 1 << 28;
 
 /// How many bits of a logical page are left out of what each slot was programmed with, and of a slot out of
@@ -26,9 +24,9 @@ fn left_out(slots: u64) -> (u32, u32) {
     if slots <= SMALL {
         (0, 0)
     } else if slots < LARGE {
-        (COARSE, 0)
+        (4, 0)
     } else {
-        (slots.ilog2() - 19, slots.ilog2() - 19)
+        (slots.ilog2() - 21, 7)
     }
 }
 
@@ -456,7 +454,7 @@ impl SsdConfig {
     /// # Errors
     /// Where the device cannot exist.
     pub fn is_large(&self) -> Result<bool, SsdError> {
-        self.resolve(0).map(|parts| parts.ftl.grouped > 0 && !parts.ftl.durable)
+        self.resolve(0).map(|parts| parts.ftl.coarse > 0 && !parts.ftl.durable)
     }
 
     /// The array, the knobs of its layer and its timing, for whoever drives these parts alone.

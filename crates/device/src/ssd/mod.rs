@@ -31,7 +31,7 @@ pub use stats::{Lifetime, SsdStats, Wear};
 pub use timing::{PageTimes, TimingConfig};
 
 use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
-use config::{COARSE, Resolved};
+use config::Resolved;
 use controller::{Controller, Open};
 use gordon_ftl::{Extent, Ftl, Host, Input, Out, PAGES_A_STEP, PreloadError, RequestId};
 use gordon_nand::{Buf, Endurance, FlashOp};
@@ -82,10 +82,7 @@ impl Ssd {
 impl<const LARGE: bool> Ssd<LARGE> {
     /// A device as new, of either size.
     pub fn sized(config: &SsdConfig, seed: u64) -> Result<Self, SsdError> {
-        let Resolved { layout, mut ftl, timing, endurance, bad } = config.resolve(seed)?;
-        if !LARGE {
-            ftl.coarse = ftl.coarse.min(COARSE);
-        }
+        let Resolved { layout, ftl, timing, endurance, bad } = config.resolve(seed)?;
         let slots = ftl.slots;
         let sectors_per_page = ftl.sectors_per_page;
         let controller = Controller {
@@ -521,13 +518,8 @@ impl<const LARGE: bool> Device for Ssd<LARGE> {
     }
 
     #[inline]
-    fn expect(&self, request: &Request) {
-        self.ftl.expect(request.offset.0 / SECTOR.0);
-    }
-
-    #[inline]
-    fn expect_next(&self, request: &Request) {
-        self.ftl.expect_next(request.offset.0 / SECTOR.0);
+    fn expect(&self, request: &Request, look: usize) {
+        self.ftl.expect(request.offset.0 / SECTOR.0, request.op == Op::Write, look);
     }
 
     #[inline]

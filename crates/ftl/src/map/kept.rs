@@ -1,7 +1,8 @@
 //! The map as bytes and back, and whether its two tables tell the same.
 
-use super::{Map, Seen, UNITS};
+use super::{Map, SLOTS, Seen, UNITS};
 use crate::packed::Packed;
+use alloc::vec::Vec;
 use core::ops::Range;
 use gordon_units::{Stopped, Watch};
 
@@ -10,7 +11,7 @@ pub(crate) const ENTRIES_A_STEP: u32 = 64;
 /// Entries from one look at the watch to the next.
 const PART: u32 = 1 << 16;
 
-impl<const GROUPED: bool> Map<GROUPED> {
+impl<const LARGE: bool> Map<LARGE> {
     /// Hands out the state. No page is in a unit.
     pub fn save(&self, out: &mut dyn FnMut(&[u8])) {
         let at_first = Packed::new(0, self.first_unit - 1 + UNITS).max();
@@ -19,26 +20,41 @@ impl<const GROUPED: bool> Map<GROUPED> {
         } else {
             out(self.places.with_max(at_first).bytes());
         }
-        out(self.written.bytes());
-        if GROUPED {
+        if LARGE {
             self.valid.iter().for_each(|word| out(&word.to_le_bytes()));
+            for shelf in 0..self.slots.div_ceil(SLOTS) {
+                let held: Vec<_> = self.held.numbers(shelf).collect();
+                let mut packed = self.packed(held.len());
+                packed.set_run(0, &held);
+                out(packed.used());
+            }
             let odd = u32::try_from(self.odd.by_slot.len()).expect("no more than slots");
             out(&odd.to_le_bytes());
             for (slot, lpn) in &self.odd.by_slot {
                 out(&slot.to_le_bytes());
                 out(&lpn.to_le_bytes());
             }
+        } else {
+            out(self.written.bytes());
         }
+    }
+
+    /// A table for what a shelf holds.
+    fn packed(&self, count: usize) -> Packed {
+        Packed::new(u32::try_from(count).expect("slots of a shelf"), self.odd_page)
     }
 
     /// Takes the state back; false where `fill` cannot. What it took may contradict itself:
     /// [`agrees`](Self::agrees) tells.
     pub fn restore(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> bool) -> bool {
-        if !(fill(self.places.bytes_mut()) && fill(self.written.bytes_mut())) {
+        if !fill(self.places.bytes_mut()) {
             return false;
         }
-        if GROUPED {
-            return self.restore_groups(fill);
+        if LARGE {
+            return self.restore_shelves(fill);
+        }
+        if !fill(self.written.bytes_mut()) {
+            return false;
         }
         for lpn in 0..self.exported {
             let place = self.places.get(lpn).wrapping_sub(1);
@@ -49,13 +65,22 @@ impl<const GROUPED: bool> Map<GROUPED> {
         true
     }
 
-    fn restore_groups(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> bool) -> bool {
+    fn restore_shelves(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> bool) -> bool {
         for word in &mut self.valid {
             let mut bytes = [0; 8];
             if !fill(&mut bytes) {
                 return false;
             }
             *word = u64::from_le_bytes(bytes);
+        }
+        for (shelf, filled) in (0..).zip(self.valid.chunks(2)) {
+            let count: u32 = filled.iter().map(|word| word.count_ones()).sum();
+            let mut packed = self.packed(count as usize);
+            if !fill(packed.used_mut()) {
+                return false;
+            }
+            let held: Vec<_> = (0..count).map(|rank| packed.get(rank)).collect();
+            self.held.fill(shelf, &held);
         }
         let mut number = || {
             let mut bytes = [0; 4];
@@ -107,7 +132,7 @@ impl<const GROUPED: bool> Map<GROUPED> {
 
     /// How many entries the first table has.
     fn entries(&self) -> u32 {
-        if GROUPED { self.order.entries(self.exported) } else { self.exported }
+        if self.is_grouped() { self.order.entries(self.exported) } else { self.exported }
     }
 
     /// Whether both tables mark as odd what is listed so.
@@ -116,7 +141,7 @@ impl<const GROUPED: bool> Map<GROUPED> {
             slot < self.slots
                 && lpn < self.exported
                 && self.is_filled(slot)
-                && self.written.get(slot) == self.odd_written
+                && self.group_in(slot) == self.odd_page
                 && self.places.get(self.entry_of(lpn)) == self.odd_place()
         };
         self.odd.by_slot.iter().all(told) && self.odd.by_page.len() == self.odd.by_slot.len()
@@ -130,7 +155,7 @@ impl<const GROUPED: bool> Map<GROUPED> {
                 place if place >= self.first_unit || self.page_at(entry) >= self.exported => {
                     return None;
                 }
-                place if GROUPED && place == self.odd_place() => *odd += 1,
+                place if place == self.odd_place() => *odd += 1,
                 place => sum = sum.wrapping_add(hash(place - 1, entry >> self.coarse)),
             }
         }
@@ -148,15 +173,17 @@ impl<const GROUPED: bool> Map<GROUPED> {
         let mut from = part.start;
         while let Some(slot) = self.next_filled(from, part.end) {
             from = slot + 1;
-            let (group, written) = (slot >> self.grouped, self.written.get(slot));
-            if GROUPED && written == self.odd_written {
+            let group = slot >> self.grouped;
+            let pages =
+                if LARGE { self.group_in(slot) } else { self.written.get(slot).checked_sub(1)? };
+            if LARGE && pages == self.odd_page {
                 *odd += 1;
                 continue;
             }
-            if GROUPED && !seen.is_first(group, written) {
+            if self.is_grouped() && !seen.is_first(group, pages) {
                 return None;
             }
-            sum = sum.wrapping_add(hash(group, written.checked_sub(1)?));
+            sum = sum.wrapping_add(hash(group, pages));
         }
         Some(sum)
     }
