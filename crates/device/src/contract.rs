@@ -70,7 +70,7 @@ pub struct Usage {
 }
 
 /// How often a device is told of a request before it comes.
-pub const LOOKS: usize = 3;
+pub const LOOKS: usize = 4;
 
 /// A storage device on a virtual clock.
 ///

@@ -321,8 +321,8 @@ impl<O: Out, const G: bool> Ftl<O, G> {
     }
 
     /// A request at this sector comes some requests from now: what will be wanted is asked for, a part at each
-    /// look. The first asks for the map's entry of its page, the next, of a large array, for where the shelf of
-    /// its slot is, and the last for what is known of its block, or what has to be searched for the slot.
+    /// look. The first, 0, asks for the map's entry of its page; 1 and 2, of a large array, for where the shelf
+    /// of its slot starts; 3 for what is known of its block, or what has to be searched for the slot.
     #[inline]
     pub fn expect(&self, sector: u64, writes: bool, look: usize) {
         let (lpn, _) = split(sector, self.config.sectors_per_page);
@@ -335,14 +335,11 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         // Exported pages are numbered in 32 bits.
         #[allow(clippy::cast_possible_truncation)]
         let lpn = lpn as u32;
-        if look == 1 {
-            if G && (writes || self.map.is_grouped()) {
-                self.map.want_shelf_of_page(&self.out, lpn);
-            }
-            return;
+        if G && (self.map.is_grouped() || writes && look < 3) {
+            return self.map.want_shelf(&self.out, lpn, look - 1);
         }
-        if self.map.is_grouped() {
-            return self.map.want_slot(&self.out, lpn);
+        if look < 3 {
+            return;
         }
         let psn = self.map.get(lpn);
         if psn != NONE && self.map.unit(psn).is_none() {

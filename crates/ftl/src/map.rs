@@ -58,7 +58,7 @@ pub(crate) struct Map<const LARGE: bool> {
     /// By slot, of a small array: 0, or the logical page without its lowest bits, + 1. Where no bits are
     /// left out this is the content of the summary pages. It is never cleared.
     written: Packed,
-    /// By slot that holds a page, of a large array: the page's group, or `odd_page`.
+    /// By slot, of a large array: whether it holds a page, and if so, the page's group, or `odd_page`.
     held: Shelves,
     odd_page: u32,
     /// How many bits of a page are left out.
@@ -68,7 +68,7 @@ pub(crate) struct Map<const LARGE: bool> {
     order: Order,
     odd: Odd,
     exported: u32,
-    /// A bit for each slot: a logical page is there.
+    /// A bit for each slot, of a small array: a logical page is there.
     valid: Vec<u64>,
 }
 
@@ -98,8 +98,7 @@ impl<const LARGE: bool> Map<LARGE> {
             order,
             odd: Odd::default(),
             exported,
-            // Whole shelves.
-            valid: vec![0; slots.div_ceil(SLOTS) as usize * 2],
+            valid: vec![0; written.div_ceil(64) as usize],
         }
     }
 
@@ -125,43 +124,14 @@ impl<const LARGE: bool> Map<LARGE> {
             odd if odd == self.odd_place() => self.odd.by_page.get(&lpn).copied().unwrap_or(NONE),
             // There is one; but in a checkpoint that contradicts itself, which the counts of valid pages
             // then show.
-            group => self.slot_in(group - 1, entry >> self.coarse).unwrap_or(NONE),
+            group => self.held.find(self.slots_of(group - 1), entry >> self.coarse).unwrap_or(NONE),
         }
     }
 
-    /// Which of a group of slots holds a page of a group.
-    #[inline]
-    fn slot_in(&self, group: u32, pages: u32) -> Option<u32> {
-        let Range { start, end } = self.slots_of(group);
-        let shelf = start / SLOTS;
-        let end = if end % SLOTS == 0 { self.held.count(shelf) } else { self.rank(end) };
-        let rank = self.held.find(shelf, self.rank(start)..end, pages)?;
-        Some(shelf * SLOTS + nth(self.shelf(shelf), rank))
-    }
-
-    /// A bit for each slot of a shelf that holds a page.
+    /// A bit for each of 64 slots: a logical page is there.
     #[inline(always)]
-    fn shelf(&self, shelf: u32) -> [u64; 2] {
-        let first = shelf as usize * 2;
-        [self.valid[first], self.valid[first + 1]]
-    }
-
-    /// How many slots of a shelf before one of them hold a page.
-    #[inline(always)]
-    fn rank(&self, psn: u32) -> u32 {
-        let [low, high] = self.shelf(psn / SLOTS);
-        let below = (1 << (psn % 64)) - 1;
-        if psn % SLOTS < 64 {
-            (low & below).count_ones()
-        } else {
-            low.count_ones() + (high & below).count_ones()
-        }
-    }
-
-    /// What a slot that holds a page has in the second table.
-    #[inline]
-    fn group_in(&self, psn: u32) -> u32 {
-        self.held.get(psn / SLOTS, self.rank(psn))
+    fn word(&self, at: usize) -> u64 {
+        if LARGE { self.held.filled(at) } else { self.valid[at] }
     }
 
     /// The slots of a group.
@@ -222,7 +192,7 @@ impl<const LARGE: bool> Map<LARGE> {
         let entry = self.order.entry_of(lpn);
         match place {
             NONE => self.places.set(entry, 0),
-            slot if self.group_in(slot) == self.odd_page => self.set_odd(entry, slot),
+            slot if self.held.get(slot) == self.odd_page => self.set_odd(entry, slot),
             slot => self.places.set(entry, (slot >> self.grouped) + 1),
         }
     }
@@ -255,8 +225,9 @@ impl<const LARGE: bool> Map<LARGE> {
     pub fn fill(&mut self, psn: u32, lpn: u32) {
         if LARGE {
             self.put(psn, lpn);
+        } else {
+            self.valid[psn as usize / 64] |= 1 << (psn % 64);
         }
-        self.valid[psn as usize / 64] |= 1 << (psn % 64);
     }
 
     /// Puts a page on the shelf of a slot; one that would be the second of its group in a group of slots is
@@ -264,11 +235,12 @@ impl<const LARGE: bool> Map<LARGE> {
     #[inline]
     fn put(&mut self, psn: u32, lpn: u32) {
         let mut pages = self.group_of(lpn);
-        if self.is_grouped() && self.slot_in(psn >> self.grouped, pages).is_some() {
+        if self.is_grouped() && self.held.find(self.slots_of(psn >> self.grouped), pages).is_some()
+        {
             pages = self.odd_page;
             self.odd.by_slot.insert(psn, lpn);
         }
-        self.held.insert(psn / SLOTS, self.rank(psn), pages);
+        self.held.insert(psn, pages);
     }
 
     /// Pages are in those slots from `start` on whose bit is set.
@@ -285,10 +257,11 @@ impl<const LARGE: bool> Map<LARGE> {
     /// The page that was in a slot is there no more.
     #[inline]
     pub fn empty(&mut self, psn: u32) {
-        if LARGE && self.held.remove(psn / SLOTS, self.rank(psn)) == self.odd_page {
+        if !LARGE {
+            self.valid[psn as usize / 64] &= !(1 << (psn % 64));
+        } else if self.held.remove(psn) == self.odd_page {
             self.forget_odd(psn);
         }
-        self.valid[psn as usize / 64] &= !(1 << (psn % 64));
     }
 
     #[cold]
@@ -302,7 +275,7 @@ impl<const LARGE: bool> Map<LARGE> {
     /// Whether a page is in a slot.
     #[inline]
     pub fn is_filled(&self, psn: u32) -> bool {
-        self.valid[psn as usize / 64] >> (psn % 64) & 1 == 1
+        self.word(psn as usize / 64) >> (psn % 64) & 1 == 1
     }
 
     /// The first of the slots from `psn` to before `end` that a page is in.
@@ -310,7 +283,7 @@ impl<const LARGE: bool> Map<LARGE> {
     pub fn next_filled(&self, psn: u32, end: u32) -> Option<u32> {
         let mut at = psn;
         while at < end {
-            let word = self.valid[at as usize / 64] >> (at % 64);
+            let word = self.word(at as usize / 64) >> (at % 64);
             if word != 0 {
                 return Some(at + word.trailing_zeros()).filter(|&at| at < end);
             }
@@ -324,9 +297,9 @@ impl<const LARGE: bool> Map<LARGE> {
     pub fn filled_among(&self, slots: Range<u32>) -> u64 {
         let (word, shift) = (slots.start as usize / 64, slots.start % 64);
         let len = slots.end - slots.start;
-        let mut bits = self.valid[word] >> shift;
+        let mut bits = self.word(word) >> shift;
         if shift + len > 64 {
-            bits |= self.valid[word + 1] << (64 - shift);
+            bits |= self.word(word + 1) << (64 - shift);
         }
         bits & (u64::MAX >> (64 - len))
     }
@@ -396,7 +369,7 @@ impl<const LARGE: bool> Map<LARGE> {
         let Range { start, end } = self.slots_of(group);
         let mut at = start;
         while let Some(slot) = self.next_filled(at, end) {
-            seen.is_first(group, self.group_in(slot));
+            seen.is_first(group, self.held.get(slot));
             at = slot + 1;
         }
     }
@@ -404,31 +377,30 @@ impl<const LARGE: bool> Map<LARGE> {
     /// Puts what the slots from `start` on whose bit is set have in the second table onto their shelves.
     fn put_all(&mut self, start: u32, slots: &[u64], mut held: &[u32]) {
         let end = 64 * slots.len() - zeros_after(slots);
-        let end = u32::try_from(end).expect("of a block");
-        let mut from = 0;
+        let mut from = start;
+        let end = start + u32::try_from(end).expect("of a block");
         while from < end {
-            let slot = start + from;
-            let next = end.min(from + SLOTS - slot % SLOTS);
-            let parts = [from, (from + 64).min(next)];
-            let bits = parts.map(|part| bits_of(slots, part..next.min(part + 64)));
+            let first = from / SLOTS * SLOTS;
+            // A bit for each slot of the shelf; those before `start` have none.
+            let bits = [first, first + 64].map(|at| match at.checked_sub(start) {
+                Some(after) => bits_from(slots, after),
+                None => bits_from(slots, 0).checked_shl(start - at).unwrap_or(0),
+            });
             let count: u32 = bits.iter().map(|bits| bits.count_ones()).sum();
             let (these, others) = held.split_at(count as usize);
-            if self.held.count(slot / SLOTS) == 0 {
-                self.held.fill(slot / SLOTS, these);
-                parts.iter().zip(bits).for_each(|(part, bits)| self.fill_all(start + part, bits));
+            if [0, 1].map(|at| self.word(first as usize / 64 + at)) == [0; 2] {
+                self.held.fill(first / SLOTS, bits, these);
             } else {
                 let mut these = these.iter();
-                for (part, mut bits) in parts.into_iter().zip(bits) {
+                for (first, mut bits) in [first, first + 64].into_iter().zip(bits) {
                     while bits != 0 {
-                        let psn = start + part + bits.trailing_zeros();
-                        bits &= bits - 1;
                         let &value = these.next().expect("counted");
-                        self.held.insert(psn / SLOTS, self.rank(psn), value);
-                        self.fill_all(psn, 1);
+                        self.held.insert(first + bits.trailing_zeros(), value);
+                        bits &= bits - 1;
                     }
                 }
             }
-            (held, from) = (others, next);
+            (held, from) = (others, first + SLOTS);
         }
     }
 
@@ -448,7 +420,7 @@ impl<const LARGE: bool> Map<LARGE> {
         if !LARGE {
             return self.written.get(psn) == self.group_of(lpn) + 1;
         }
-        match self.group_in(psn) {
+        match self.held.get(psn) {
             odd if odd == self.odd_page => self.odd.by_slot.get(&psn) == Some(&lpn),
             pages => pages == self.group_of(lpn),
         }
@@ -466,7 +438,7 @@ impl<const LARGE: bool> Map<LARGE> {
 
     #[inline]
     fn candidates_of_group(&self, psn: u32) -> Range<u32> {
-        let group = self.group_in(psn);
+        let group = self.held.get(psn);
         if group == self.odd_page {
             let entry = self.entry_of(self.odd.by_slot[&psn]);
             return entry..entry + 1;
@@ -524,20 +496,15 @@ impl<const LARGE: bool> Map<LARGE> {
         known.then(|| ((place - 1) << self.grouped) / SLOTS)
     }
 
-    /// What says where the shelf of a page's slot is, and how many pages are there, is asked for.
+    /// What has to be known of a page's slot is asked for, of a large array: first where its shelf is, then
+    /// where that starts, then all of it.
     #[inline]
-    pub fn want_shelf_of_page(&self, out: &impl Out, lpn: u32) {
-        if let Some(shelf) = self.shelf_of_page(lpn) {
-            out.want_soon(self.held.start_of(shelf));
-            out.want_soon(&self.valid[shelf as usize * 2..]);
-        }
-    }
-
-    /// What is searched for a page's slot is asked for.
-    #[inline]
-    pub fn want_slot(&self, out: &impl Out, lpn: u32) {
-        if let Some(shelf) = self.shelf_of_page(lpn) {
-            self.want_shelf(out, shelf);
+    pub fn want_shelf(&self, out: &impl Out, lpn: u32, look: usize) {
+        let Some(shelf) = self.shelf_of_page(lpn) else { return };
+        match look {
+            0 => out.want_soon(self.held.start_of(shelf)),
+            1 => out.want_soon(self.held.head(shelf)),
+            _ => self.held.shelf(shelf).chunks(8).for_each(|line| out.want_soon(line)),
         }
     }
 
@@ -545,22 +512,15 @@ impl<const LARGE: bool> Map<LARGE> {
     #[inline]
     pub fn want_slots(&self, out: &impl Out, slots: Range<u32>) {
         if LARGE {
-            (slots.start / SLOTS..slots.end.div_ceil(SLOTS))
-                .for_each(|at| self.want_shelf(out, at));
-            return;
+            let shelves = slots.start / SLOTS..slots.end.div_ceil(SLOTS);
+            let lines = shelves.flat_map(|shelf| self.held.shelf(shelf).chunks(8));
+            lines.for_each(|line| out.want_soon(line));
+        } else if slots.len() == 1 {
+            out.want_soon(&self.valid[slots.start as usize / 64..]);
+        } else {
+            let lines = slots.step_by(LINE).take(LINES);
+            lines.for_each(|psn| out.want_soon(self.written.from(psn.into())));
         }
-        if slots.len() == 1 {
-            return out.want_soon(&self.valid[slots.start as usize / 64..]);
-        }
-        let lines = slots.step_by(LINE).take(LINES);
-        lines.for_each(|psn| out.want_soon(self.written.from(psn.into())));
-    }
-
-    #[inline]
-    fn want_shelf(&self, out: &impl Out, shelf: u32) {
-        let [low, high] = self.shelf(shelf);
-        let shelf = self.held.memory_of(shelf, low.count_ones() + high.count_ones());
-        shelf.chunks(8).for_each(|line| out.want_soon(line));
     }
 
     /// Where the tables lie.
@@ -590,34 +550,11 @@ fn bytes<T>(items: &[T]) -> Range<*const u8> {
     start.cast()..end.cast()
 }
 
-/// The bits of a range, at most 64, the first of them the lowest.
-fn bits_of(words: &[u64], range: Range<u32>) -> u64 {
-    let (word, shift, len) = (range.start as usize / 64, range.start % 64, range.end - range.start);
+/// The 64 bits from one on.
+fn bits_from(words: &[u64], at: u32) -> u64 {
+    let (word, shift) = (at as usize / 64, at % 64);
     let [low, high] = [word, word + 1].map(|at| words.get(at).copied().unwrap_or(0));
-    let bits = low >> shift | high.checked_shl(64 - shift).unwrap_or(0);
-    bits & u64::MAX.checked_shr(64 - len).unwrap_or(0)
-}
-
-/// Which bit is set that so many set bits are below of; there is one (Vigna, Broadword implementation of
-/// rank/select queries, 2008).
-#[inline]
-fn nth([low, high]: [u64; 2], rank: u32) -> u32 {
-    const ONES: u64 = u64::MAX / 255;
-    let of_low = low.count_ones();
-    let (word, first, rank) =
-        if rank < of_low { (low, 0, rank) } else { (high, 64, rank - of_low) };
-    // By byte: how many bits are set in it, and up to its end.
-    let pairs = word - (word >> 1 & ONES * 0x55);
-    let fours = (pairs & ONES * 0x33) + (pairs >> 2 & ONES * 0x33);
-    let upto = (fours + (fours >> 4) & ONES * 0x0f).wrapping_mul(ONES);
-    // The top bit of each byte up to whose end there are not more.
-    let before = (u64::from(rank) * ONES | ONES << 7) - upto & ONES << 7;
-    let shift = before.count_ones() * 8;
-    let mut byte = word >> shift;
-    for _ in (upto << 8 >> shift & 0xff)..rank.into() {
-        byte &= byte - 1;
-    }
-    first + shift + byte.trailing_zeros()
+    low >> shift | high.checked_shl(64 - shift).unwrap_or(0)
 }
 
 /// The bits of the last word above the last that is set.

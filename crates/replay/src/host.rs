@@ -35,7 +35,7 @@ pub const LATEST: Ns = Ns(1 << 62);
 
 /// How many requests ahead a device is told what it will be asked for, each time: the time of a few is longer
 /// than what its map takes to come from memory.
-const AHEAD: [usize; LOOKS] = [6, 3, 1];
+const AHEAD: [usize; LOOKS] = [8, 5, 3, 1];
 
 /// When requests are issued.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -21,8 +21,10 @@ impl<const LARGE: bool> Map<LARGE> {
             out(self.places.with_max(at_first).bytes());
         }
         if LARGE {
-            self.valid.iter().for_each(|word| out(&word.to_le_bytes()));
             for shelf in 0..self.slots.div_ceil(SLOTS) {
+                for at in [0, 1] {
+                    out(&self.held.filled(shelf as usize * 2 + at).to_le_bytes());
+                }
                 let held: Vec<_> = self.held.numbers(shelf).collect();
                 let mut packed = self.packed(held.len());
                 packed.set_run(0, &held);
@@ -66,21 +68,19 @@ impl<const LARGE: bool> Map<LARGE> {
     }
 
     fn restore_shelves(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> bool) -> bool {
-        for word in &mut self.valid {
-            let mut bytes = [0; 8];
-            if !fill(&mut bytes) {
+        for shelf in 0..self.slots.div_ceil(SLOTS) {
+            let mut bytes = [[0; 8]; 2];
+            if !fill(bytes.as_flattened_mut()) {
                 return false;
             }
-            *word = u64::from_le_bytes(bytes);
-        }
-        for (shelf, filled) in (0..).zip(self.valid.chunks(2)) {
+            let filled = bytes.map(u64::from_le_bytes);
             let count: u32 = filled.iter().map(|word| word.count_ones()).sum();
             let mut packed = self.packed(count as usize);
             if !fill(packed.used_mut()) {
                 return false;
             }
             let held: Vec<_> = (0..count).map(|rank| packed.get(rank)).collect();
-            self.held.fill(shelf, &held);
+            self.held.fill(shelf, filled, &held);
         }
         let mut number = || {
             let mut bytes = [0; 4];
@@ -141,7 +141,7 @@ impl<const LARGE: bool> Map<LARGE> {
             slot < self.slots
                 && lpn < self.exported
                 && self.is_filled(slot)
-                && self.group_in(slot) == self.odd_page
+                && self.held.get(slot) == self.odd_page
                 && self.places.get(self.entry_of(lpn)) == self.odd_place()
         };
         self.odd.by_slot.iter().all(told) && self.odd.by_page.len() == self.odd.by_slot.len()
@@ -175,7 +175,7 @@ impl<const LARGE: bool> Map<LARGE> {
             from = slot + 1;
             let group = slot >> self.grouped;
             let pages =
-                if LARGE { self.group_in(slot) } else { self.written.get(slot).checked_sub(1)? };
+                if LARGE { self.held.get(slot) } else { self.written.get(slot).checked_sub(1)? };
             if LARGE && pages == self.odd_page {
                 *odd += 1;
                 continue;
@@ -193,7 +193,7 @@ impl<const LARGE: bool> Map<LARGE> {
         let (mut count, mut at) = (0, range.start);
         while at < range.end {
             let next = (at / 64 + 1) * 64;
-            let mut word = self.valid[at as usize / 64] >> (at % 64);
+            let mut word = self.word(at as usize / 64) >> (at % 64);
             if next > range.end {
                 word &= (1 << (range.end - at)) - 1;
             }

@@ -1,9 +1,9 @@
-//! A number of so many bits for each slot that holds a page; other slots take no room.
+//! A number of so many bits for each slot that holds a page; other slots take next to no room.
 //!
-//! 128 slots have a shelf: their numbers side by side, in the order of the slots, in as many words as they
-//! take. Which of the slots have one is for the caller to know: here numbers go by rank. Shelves of one length
-//! lie side by side in segments; when one becomes free, the last of its length takes its place, so that no
-//! segment but the last of each length has room left.
+//! 128 slots have a shelf: which of them hold a page, and the numbers of these side by side, in as many words
+//! as they take. Shelves of one length lie side by side in segments; when one becomes free, the last of its
+//! length takes its place, so that no segment but the last of each length has room left. While slots are
+//! filled one after the other their shelf is as long as it can become.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,16 +11,16 @@ use core::ops::Range;
 
 /// Slots of a shelf.
 pub(super) const SLOTS: u32 = 128;
-/// The length of a shelf is a multiple of so many words.
-const STEP: usize = 2;
 /// Words of a segment.
 const SEGMENT: usize = 8192;
+/// Words before that with the head: a bit for each slot.
+const FILLED: usize = 2;
 /// Bits before the first number.
-const HEAD: usize = 32;
-/// Of these, those that say which shelf it is; the others say how many numbers it has, less one.
+const BEFORE: usize = FILLED * 64 + 32;
+/// Bits of a head that say which shelf it is; the others say how many numbers it has, less one.
 const NUMBER: u32 = 25;
 
-/// What stands before the numbers of a shelf.
+/// What stands before the numbers of a shelf, in half a word.
 struct Head {
     shelf: u32,
     count: u32,
@@ -36,8 +36,8 @@ impl Head {
     }
 
     #[inline(always)]
-    fn bits(self) -> u64 {
-        u64::from((self.count - 1) << NUMBER | self.shelf)
+    fn put_into(self, word: u64) -> u64 {
+        word >> 32 << 32 | u64::from((self.count - 1) << NUMBER | self.shelf)
     }
 }
 
@@ -55,14 +55,15 @@ pub(super) struct Shelves {
     /// In a word: the lowest bit of each number, and how many numbers.
     each: u64,
     at_once: u32,
-    /// Where each shelf starts, in [`STEP`]s of words; 0 for those that are empty.
+    /// The first word of each shelf. Of those that are empty it is 0, and the first words are never written.
     starts: Vec<u32>,
     words: Vec<u64>,
-    /// By steps, less one.
+    /// By words.
     lengths: Vec<Length>,
-    /// Segments that no length has, and how many were ever had, the first of them by none.
+    /// By segment: how long its shelves are.
+    words_each: Vec<u8>,
+    /// Segments that no length has any more.
     free: Vec<u32>,
-    had: u32,
 }
 
 impl Shelves {
@@ -71,11 +72,11 @@ impl Shelves {
     pub fn new(slots: u32, max: u32, most: u32) -> Self {
         let bits = (32 - max.leading_zeros()).max(1) as usize;
         let starts = vec![0; slots.div_ceil(SLOTS) as usize];
-        let steps = (HEAD + SLOTS as usize * bits).div_ceil(64 * STEP);
-        // Each has a head, and less than a step is left over.
-        let over = starts.len().min(most as usize) * (HEAD.div_ceil(64) + STEP);
+        let longest = (BEFORE + SLOTS as usize * bits).div_ceil(64);
+        // Less than a word of each is left over.
+        let over = starts.len().min(most as usize) * (BEFORE.div_ceil(64) + 1);
         let used = (most as usize * bits).div_ceil(64) + over;
-        let segments = used.div_ceil(SEGMENT - STEP * steps) + steps + 1;
+        let segments = used.div_ceil(SEGMENT - longest) + longest + 1;
         Self {
             bits,
             each: (0..64 / bits).fold(0, |all, field| all | 1 << (field * bits)),
@@ -85,44 +86,52 @@ impl Shelves {
             starts,
             // A number is read with the word after its first.
             words: vec![0; segments * SEGMENT + 1],
-            lengths: vec![Length::default(); steps],
+            lengths: vec![Length::default(); longest + 1],
+            words_each: vec![0],
             free: Vec::new(),
-            had: 1,
         }
-    }
-
-    /// How long a shelf of so many numbers is, in steps.
-    #[inline(always)]
-    fn steps(&self, count: u32) -> usize {
-        if count == 0 { 0 } else { (HEAD + count as usize * self.bits).div_ceil(64 * STEP) }
     }
 
     /// The first word of a shelf.
     #[inline(always)]
     fn start(&self, shelf: u32) -> usize {
-        self.starts[shelf as usize] as usize * STEP
+        self.starts[shelf as usize] as usize
     }
 
-    /// How many numbers are in a shelf.
+    /// How many numbers are in the shelf that starts there.
     #[inline(always)]
-    pub fn count(&self, shelf: u32) -> u32 {
-        match self.start(shelf) {
-            0 => 0,
-            start => Head::of(self.words[start]).count,
-        }
+    fn count(&self, start: usize) -> u32 {
+        if start == 0 { 0 } else { Head::of(self.words[start + FILLED]).count }
+    }
+
+    /// How many words so many numbers take.
+    #[inline(always)]
+    fn need(&self, count: u32) -> usize {
+        if count == 0 { 0 } else { (BEFORE + count as usize * self.bits).div_ceil(64) }
+    }
+
+    /// How long the shelf is that starts there.
+    #[inline(always)]
+    fn len(&self, start: usize) -> usize {
+        self.words_each[start / SEGMENT].into()
     }
 
     /// The word in which a number starts, of the shelf that starts there, and at which bit.
     #[inline(always)]
     fn place(&self, start: usize, rank: u32) -> (usize, usize) {
-        let bit = HEAD + rank as usize * self.bits;
+        let bit = BEFORE + rank as usize * self.bits;
         (start + bit / 64, bit % 64)
     }
 
-    /// The first word that none of so many numbers is in.
+    /// How many slots before one hold a page, in the shelf that starts there.
     #[inline(always)]
-    fn end(&self, start: usize, count: u32) -> usize {
-        start + (HEAD + count as usize * self.bits).div_ceil(64)
+    fn rank(&self, start: usize, slot: u32) -> u32 {
+        let below = (1 << (slot % 64)) - 1;
+        if slot % SLOTS < 64 {
+            (self.words[start] & below).count_ones()
+        } else {
+            self.words[start].count_ones() + (self.words[start + 1] & below).count_ones()
+        }
     }
 
     /// The 64 bits from there on.
@@ -146,27 +155,43 @@ impl Shelves {
         }
     }
 
-    /// A number of a shelf, by its rank there.
+    /// A bit for each of 64 slots: it holds a page.
+    #[inline(always)]
+    pub fn filled(&self, slots: usize) -> u64 {
+        self.words[self.starts[slots / FILLED] as usize + slots % FILLED]
+    }
+
+    /// The number of a slot that holds a page.
     #[inline]
-    pub fn get(&self, shelf: u32, rank: u32) -> u32 {
-        self.cut(self.window(self.place(self.start(shelf), rank)))
+    pub fn get(&self, slot: u32) -> u32 {
+        let start = self.start(slot / SLOTS);
+        self.cut(self.window(self.place(start, self.rank(start, slot))))
     }
 
     /// The numbers of a shelf.
     pub fn numbers(&self, shelf: u32) -> impl Iterator<Item = u32> {
         let start = self.start(shelf);
-        (0..self.count(shelf)).map(move |rank| self.cut(self.window(self.place(start, rank))))
+        (0..self.count(start)).map(move |rank| self.cut(self.window(self.place(start, rank))))
     }
 
-    /// Puts a number into a shelf, where it has this rank from now on.
+    /// A slot that held none holds a page, with this number.
     #[inline]
-    pub fn insert(&mut self, shelf: u32, rank: u32, value: u32) {
-        let count = self.count(shelf);
-        let start = self.resize(shelf, count, count + 1);
+    pub fn insert(&mut self, slot: u32, value: u32) {
+        let shelf = slot / SLOTS;
+        let mut start = self.start(shelf);
+        let count = self.count(start);
+        let [low, high] = [self.words[start], self.words[start + 1]];
+        let after = if slot % SLOTS < 64 { low >> (slot % 64) | high } else { high >> (slot % 64) };
+        let rank = if after == 0 { count } else { self.rank(start, slot) };
+        let need = self.need(count + 1);
+        if need > self.len(start) {
+            start = self.move_to(shelf, if after == 0 { self.lengths.len() - 1 } else { need });
+        }
+        self.set_head(start, shelf, count + 1);
         let (word, bit) = self.place(start, rank);
-        if rank < count {
+        if after != 0 {
             // Those after it make room, the last word first.
-            for at in (word + 1..self.end(start, count + 1)).rev() {
+            for at in (word + 1..start + need).rev() {
                 let [low, high] = [self.words[at - 1], self.words[at]];
                 self.words[at] = high << self.bits | low >> (64 - self.bits);
             }
@@ -181,33 +206,44 @@ impl Shelves {
             let mask = (mask >> shift) as u64;
             self.words[at] = self.words[at] & !mask | (wide >> shift) as u64;
         }
+        self.words[start + (slot % SLOTS / 64) as usize] |= 1 << (slot % 64);
     }
 
-    /// Takes a number from a shelf: those after it move up.
+    /// A slot that held a page, and had this number, holds none.
     #[inline]
-    pub fn remove(&mut self, shelf: u32, rank: u32) -> u32 {
-        let (start, count) = (self.start(shelf), self.count(shelf));
-        let (word, bit) = self.place(start, rank);
+    pub fn remove(&mut self, slot: u32) -> u32 {
+        let shelf = slot / SLOTS;
+        let start = self.start(shelf);
+        let count = self.count(start);
+        self.words[start + (slot % SLOTS / 64) as usize] &= !(1 << (slot % 64));
+        let (word, bit) = self.place(start, self.rank(start, slot));
         let value = self.cut(self.window((word, bit)));
-        let (end, shift) = (self.end(start, count), self.bits);
+        let (end, shift) = (start + self.need(count), self.bits);
         let words = &mut self.words[word..=end];
         let (first, below) = (words[0], (1 << bit) - 1);
         for at in 1..words.len() {
             words[at - 1] = words[at - 1] >> shift | words[at] << (64 - shift);
         }
         words[0] = words[0] & !below | first & below;
-        self.resize(shelf, count, count - 1);
+        let need = self.need(count - 1);
+        let start = if need == self.len(start) { start } else { self.move_to(shelf, need) };
+        if count > 1 {
+            self.set_head(start, shelf, count - 1);
+        }
         value
     }
 
-    /// Puts numbers into a shelf that has none.
-    pub fn fill(&mut self, shelf: u32, values: &[u32]) {
+    /// Of a shelf none of whose slots held a page those hold one whose bit is set, with these numbers.
+    pub fn fill(&mut self, shelf: u32, filled: [u64; FILLED], values: &[u32]) {
         if values.is_empty() {
             return;
         }
         let count = u32::try_from(values.len()).expect("at most a shelf's");
-        let (mut at, mut shift) = (self.resize(shelf, 0, count), HEAD);
-        let mut word = self.words[at] & ((1 << HEAD) - 1);
+        let start = self.move_to(shelf, self.need(count));
+        self.set_head(start, shelf, count);
+        self.words[start..start + FILLED].copy_from_slice(&filled);
+        let (mut at, mut shift) = self.place(start, 0);
+        let mut word = self.words[at] & ((1 << shift) - 1);
         for &value in values {
             word |= u64::from(value) << shift;
             shift += self.bits;
@@ -222,23 +258,28 @@ impl Shelves {
         }
     }
 
-    /// The first of some ranks whose number this is.
+    /// The first of some slots of a shelf that holds a page and has this number.
     #[inline]
-    pub fn find(&self, shelf: u32, ranks: Range<u32>, value: u32) -> Option<u32> {
+    pub fn find(&self, slots: Range<u32>, value: u32) -> Option<u32> {
+        let shelf = slots.start / SLOTS;
+        let start = self.start(shelf);
+        let mut rank = if slots.start % SLOTS == 0 { 0 } else { self.rank(start, slots.start) };
+        let whole = slots.end % SLOTS == 0;
+        let end = if whole { self.count(start) } else { self.rank(start, slots.end) };
         // As many as fill a word are compared at once: a field of the difference that is 0 is the one that
         // borrows from its top bit, or lies above one that is 0.
         let wanted = u64::from(value) * self.each;
         let tops = self.each << (self.bits - 1);
-        let (mut word, mut bit) = self.place(self.start(shelf), ranks.start);
-        let mut rank = ranks.start;
-        while rank < ranks.end {
+        let (mut word, mut bit) = self.place(start, rank);
+        while rank < end {
             let apart = self.window((word, bit)) ^ wanted;
             let found = apart.wrapping_sub(self.each) & !apart & tops;
             if found != 0 {
                 // A place in a word.
                 #[allow(clippy::cast_possible_truncation)]
                 let at = rank + found.trailing_zeros() / self.bits as u32;
-                return (at < ranks.end).then_some(at);
+                let filled = [self.words[start], self.words[start + 1]];
+                return (at < end).then(|| shelf * SLOTS + nth(filled, at));
             }
             rank += self.at_once;
             bit += self.at_once as usize * self.bits;
@@ -247,85 +288,86 @@ impl Shelves {
         None
     }
 
-    /// The memory of a shelf of so many numbers.
-    #[inline]
-    pub fn memory_of(&self, shelf: u32, count: u32) -> &[u64] {
-        let start = self.start(shelf);
-        &self.words[start..start + self.steps(count) * STEP]
-    }
-
     /// The memory that says where a shelf is.
     #[inline]
     pub fn start_of(&self, shelf: u32) -> &[u32] {
         &self.starts[shelf as usize..]
     }
 
-    /// Makes a shelf as long as is right for so many numbers, says where it starts, and counts them there.
-    #[inline(always)]
-    fn resize(&mut self, shelf: u32, count: u32, new: u32) -> usize {
-        let (from, to) = (self.steps(count), self.steps(new));
-        if from != to {
-            self.move_to(shelf, count.min(new), from, to);
-        }
-        let start = self.start(shelf);
-        if new > 0 {
-            let head = Head { shelf, count: new }.bits();
-            self.words[start] = self.words[start] >> HEAD << HEAD | head;
-        }
-        start
+    /// The memory in which a shelf starts.
+    #[inline]
+    pub fn head(&self, shelf: u32) -> &[u64] {
+        &self.words[self.start(shelf)..]
     }
 
-    /// Gives a shelf another length, and it keeps the first `kept` of its numbers.
+    /// The memory of a shelf.
+    #[inline]
+    pub fn shelf(&self, shelf: u32) -> &[u64] {
+        let start = self.start(shelf);
+        &self.words[start..start + self.need(self.count(start))]
+    }
+
+    /// Says which shelf starts there, and how many numbers it has.
+    #[inline(always)]
+    fn set_head(&mut self, start: usize, shelf: u32, count: u32) {
+        let head = &mut self.words[start + FILLED];
+        *head = Head { shelf, count }.put_into(*head);
+    }
+
+    /// Gives a shelf another length, and says where it starts now.
     #[inline(never)]
-    fn move_to(&mut self, shelf: u32, kept: u32, from: usize, to: usize) {
+    fn move_to(&mut self, shelf: u32, len: usize) -> usize {
         let old = self.start(shelf);
-        self.starts[shelf as usize] = 0;
-        if to > 0 {
-            let new = self.take(to);
-            if from > 0 {
-                let end = self.end(old, kept);
-                self.words.copy_within(old..end, new);
-            }
-            self.starts[shelf as usize] = in_steps(new);
+        let from = self.len(old);
+        let new = if len == 0 { 0 } else { self.take(len) };
+        if from == 0 {
+            self.words[new..new + FILLED].fill(0);
+        } else {
+            self.words.copy_within(old..old + from.min(len), new);
         }
+        self.starts[shelf as usize] = number(new);
         if from > 0 {
             self.give_back(old, from);
         }
+        new
     }
 
     /// Room for a shelf.
-    fn take(&mut self, steps: usize) -> usize {
-        let length = &mut self.lengths[steps - 1];
-        if length.segments.is_empty() || (length.last + 1) * steps * STEP > SEGMENT {
-            length.segments.push(self.free.pop().unwrap_or(self.had));
+    fn take(&mut self, len: usize) -> usize {
+        let length = &mut self.lengths[len];
+        if length.segments.is_empty() || (length.last + 1) * len > SEGMENT {
+            let segment = self.free.pop().unwrap_or_else(|| {
+                self.words_each.push(0);
+                number(self.words_each.len() - 1)
+            });
+            // A shelf of 128 numbers of 32 bits is 67 words long.
+            self.words_each[segment as usize] = u8::try_from(len).expect("fewer than 256");
+            length.segments.push(segment);
             length.last = 0;
+            let end = self.words_each.len() * SEGMENT;
+            if self.words.len() <= end {
+                self.words.resize(end * 5 / 4 + 1, 0);
+            }
         }
         let segment = length.segments[length.segments.len() - 1];
         length.last += 1;
-        let at = segment as usize * SEGMENT + (length.last - 1) * steps * STEP;
-        if segment == self.had {
-            self.had += 1;
-            if self.words.len() <= self.had as usize * SEGMENT {
-                self.words.resize(self.had as usize * SEGMENT * 5 / 4 + 1, 0);
-            }
-        }
-        at
+        segment as usize * SEGMENT + (length.last - 1) * len
     }
 
     /// The room of a shelf is free: the last of its length takes it.
-    fn give_back(&mut self, at: usize, steps: usize) {
-        let length = &mut self.lengths[steps - 1];
+    fn give_back(&mut self, at: usize, len: usize) {
+        let length = &mut self.lengths[len];
         length.last -= 1;
         let segment = length.segments[length.segments.len() - 1];
-        let last = segment as usize * SEGMENT + length.last * steps * STEP;
+        let last = segment as usize * SEGMENT + length.last * len;
         if length.last == 0 {
             self.free.extend(length.segments.pop());
-            length.last = SEGMENT / (steps * STEP);
+            length.last = SEGMENT / len;
         }
         if last != at {
-            self.words.copy_within(last..last + steps * STEP, at);
-            let moved = Head::of(self.words[at]).shelf;
-            self.starts[moved as usize] = in_steps(at);
+            self.words.copy_within(last..last + len, at);
+            let moved = Head::of(self.words[at + FILLED]).shelf;
+            self.starts[moved as usize] = number(at);
         }
     }
 
@@ -336,14 +378,36 @@ impl Shelves {
 
     /// Bytes of memory held.
     pub fn memory(&self) -> u64 {
-        u64::from(self.had) * SEGMENT as u64 * 8 + self.starts.len() as u64 * 4
+        self.words_each.len() as u64 * SEGMENT as u64 * 8 + self.starts.len() as u64 * 4
     }
 }
 
-/// A word's number in steps.
+/// A word's number.
 #[inline]
-fn in_steps(word: usize) -> u32 {
-    u32::try_from(word / STEP).expect("fewer words than pages that can be numbered")
+fn number(word: usize) -> u32 {
+    u32::try_from(word).expect("32 GiB are more than all pages take that can be numbered")
+}
+
+/// Which bit is set that so many set bits are below of; there is one (Vigna, Broadword implementation of
+/// rank/select queries, 2008).
+#[inline]
+fn nth([low, high]: [u64; 2], rank: u32) -> u32 {
+    const ONES: u64 = u64::MAX / 255;
+    let of_low = low.count_ones();
+    let (word, first, rank) =
+        if rank < of_low { (low, 0, rank) } else { (high, 64, rank - of_low) };
+    // By byte: how many bits are set in it, and up to its end.
+    let pairs = word - (word >> 1 & ONES * 0x55);
+    let fours = (pairs & ONES * 0x33) + (pairs >> 2 & ONES * 0x33);
+    let upto = (fours + (fours >> 4) & ONES * 0x0f).wrapping_mul(ONES);
+    // The top bit of each byte up to whose end there are not more.
+    let before = (u64::from(rank) * ONES | ONES << 7) - upto & ONES << 7;
+    let shift = before.count_ones() * 8;
+    let mut byte = word >> shift;
+    for _ in (upto << 8 >> shift & 0xff)..rank.into() {
+        byte &= byte - 1;
+    }
+    first + shift + byte.trailing_zeros()
 }
 
 #[cfg(test)]
@@ -354,46 +418,62 @@ mod tests {
     /// Beside plain lists, numbers of all widths, with segments that come and go.
     #[test]
     fn they_hold_what_lists_hold() {
-        const SHELVES: u32 = 600;
+        const SHELVES: u32 = 400;
         let mut random = Random(1);
         for bits in 1..=32 {
             let most = u32::MAX >> (32 - bits);
             // More than was said.
             let mut held = Shelves::new(SHELVES * SLOTS, most, 100);
-            let mut lists = vec![Vec::new(); SHELVES as usize];
+            let mut slots = vec![None; (SHELVES * SLOTS) as usize];
             let mut segments = 0;
-            for round in 0..4_000 {
+            for round in 0..3_000 {
                 // First more come than go, then fewer.
-                let comes = random.below(10) < if round % 2_000 < 1_000 { 8 } else { 2 };
+                let comes = random.below(10) < if round % 1_500 < 750 { 8 } else { 2 };
                 let shelf = random.below(SHELVES);
-                let list: &mut Vec<u32> = &mut lists[shelf as usize];
-                if list.is_empty() && comes {
-                    list.extend((0..=random.below(SLOTS - 1)).map(|_| random.below(most)));
-                    held.fill(shelf, list);
+                let first = shelf * SLOTS;
+                let these: &mut [Option<u32>] = &mut slots[first as usize..][..SLOTS as usize];
+                if comes && these.iter().all(Option::is_none) {
+                    let filled = [random.next() & random.next(), random.next() | random.next()];
+                    let all =
+                        (0..SLOTS).filter(|at| filled[*at as usize / 64] >> (at % 64) & 1 == 1);
+                    all.for_each(|at| these[at as usize] = Some(random.below(most)));
+                    let values: Vec<_> = these.iter().flatten().copied().collect();
+                    held.fill(shelf, filled, &values);
                 }
                 for _ in 0..random.below(60) {
-                    let count = u32::try_from(list.len()).unwrap();
-                    if comes && count < SLOTS {
-                        let (rank, value) = (random.below(count + 1), random.below(most) + 1);
-                        list.insert(rank as usize, value);
-                        held.insert(shelf, rank, value);
-                    } else if !comes && count > 0 {
-                        let rank = random.below(count);
-                        assert_eq!(held.remove(shelf, rank), list.remove(rank as usize));
+                    let at = random.below(SLOTS);
+                    match &mut these[at as usize] {
+                        none @ None if comes => {
+                            let value = random.below(most) + 1;
+                            *none = Some(value);
+                            held.insert(first + at, value);
+                        }
+                        some @ Some(_) if !comes => {
+                            assert_eq!(Some(held.remove(first + at)), some.take(), "{bits} bits");
+                        }
+                        _ => {}
                     }
                 }
-                segments = segments.max(held.had);
+                segments = segments.max(held.words_each.len());
             }
-            assert!(segments > bits / 4, "{segments} segments, {bits} bits");
-            for (shelf, list) in (0..).zip(&lists) {
-                assert!(held.numbers(shelf).eq(list.iter().copied()), "{shelf}, {bits} bits");
-                let end = held.count(shelf);
-                for (rank, &value) in (0..).zip(list) {
-                    assert_eq!(held.get(shelf, rank), value, "{rank} of {shelf}, {bits} bits");
-                    for ranks in [0..end, rank..end, rank + 1..end, 0..rank] {
-                        let same = |&at: &u32| list[at as usize] == value;
-                        let found = held.find(shelf, ranks.clone(), value);
-                        assert_eq!(found, ranks.clone().find(same), "{value} in {ranks:?}");
+            assert!(segments > bits as usize / 5, "{segments} segments, {bits} bits");
+            for (shelf, these) in (0..).zip(slots.chunks(SLOTS as usize)) {
+                assert!(held.numbers(shelf).eq(these.iter().flatten().copied()), "{shelf}");
+                let first = shelf * SLOTS;
+                for (at, value) in (0..).zip(these) {
+                    let slot = first + at;
+                    let filled = held.filled(slot as usize / 64) >> (slot % 64) & 1 == 1;
+                    assert_eq!(filled.then(|| held.get(slot)), *value, "{slot}, {bits} bits");
+                    let Some(value) = value else { continue };
+                    for range in [
+                        first..first + SLOTS,
+                        slot..slot + 1,
+                        first..slot.max(first + 1),
+                        first + at / 2..slot + 1,
+                    ] {
+                        let same = |&slot: &u32| slots[slot as usize] == Some(*value);
+                        let found = held.find(range.clone(), *value);
+                        assert_eq!(found, range.clone().find(same), "{value} in {range:?}");
                     }
                 }
             }
