@@ -2,8 +2,9 @@
 //! not be simulated again.
 //!
 //! Little-endian: the blocks (sequence, valid pages, erases, state), the closed ones in the order
-//! in which they are listed, the write points, counters, and the two tables as they are packed; where
-//! these tell groups of slots, a bit for each slot that holds a page, and the pages listed beside them.
+//! in which they are listed, the write points, counters, and the two tables as they are packed: the second of a
+//! large array shelf by shelf, a bit for each slot and the numbers of those that hold a page, and the pages
+//! listed beside them.
 //! What identifies the array and the knobs, and a checksum, is up to whoever keeps the bytes.
 //! Counts start anew, and no page stays in a buffer.
 

@@ -168,7 +168,7 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         self.map.set_unit(piece.lpn.0, at);
         if home != NONE {
             // For when it is programmed.
-            self.map.want_slots(&self.out, home..home + 1);
+            self.map.want_emptied(&self.out, home);
         }
         if acked {
             self.act(Action::Ack(piece.request, How::Buffer));

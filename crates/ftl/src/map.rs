@@ -33,7 +33,7 @@ use core::ops::Range;
 use gordon_units::Lpn;
 use odd::{Odd, Seen};
 use order::Order;
-use shelves::{SLOTS, Shelves};
+use shelves::{FILLED, SLOTS, Shelves};
 
 /// Entries of a table in a line of the processor's cache, at least.
 pub(crate) const LINE: usize = 16;
@@ -382,17 +382,18 @@ impl<const LARGE: bool> Map<LARGE> {
         while from < end {
             let first = from / SLOTS * SLOTS;
             // A bit for each slot of the shelf; those before `start` have none.
-            let bits = [first, first + 64].map(|at| match at.checked_sub(start) {
+            let words = core::array::from_fn::<_, FILLED, _>(|word| first + 64 * word as u32);
+            let bits = words.map(|at| match at.checked_sub(start) {
                 Some(after) => bits_from(slots, after),
                 None => bits_from(slots, 0).checked_shl(start - at).unwrap_or(0),
             });
             let count: u32 = bits.iter().map(|bits| bits.count_ones()).sum();
             let (these, others) = held.split_at(count as usize);
-            if [0, 1].map(|at| self.word(first as usize / 64 + at)) == [0; 2] {
+            if words.map(|at| self.word(at as usize / 64)) == [0; FILLED] {
                 self.held.fill(first / SLOTS, bits, these);
             } else {
                 let mut these = these.iter();
-                for (first, mut bits) in [first, first + 64].into_iter().zip(bits) {
+                for (first, mut bits) in words.into_iter().zip(bits) {
                     while bits != 0 {
                         let &value = these.next().expect("counted");
                         self.held.insert(first + bits.trailing_zeros(), value);
@@ -508,15 +509,23 @@ impl<const LARGE: bool> Map<LARGE> {
         }
     }
 
-    /// What is known of slots is asked for.
+    /// What changes when a slot is emptied is asked for.
+    #[inline]
+    pub fn want_emptied(&self, out: &impl Out, psn: u32) {
+        if LARGE {
+            self.held.from(psn).chunks(8).for_each(|line| out.want_soon(line));
+        } else {
+            out.want_soon(&self.valid[psn as usize / 64..]);
+        }
+    }
+
+    /// What the first slots of a block were programmed with is asked for.
     #[inline]
     pub fn want_slots(&self, out: &impl Out, slots: Range<u32>) {
         if LARGE {
             let shelves = slots.start / SLOTS..slots.end.div_ceil(SLOTS);
             let lines = shelves.flat_map(|shelf| self.held.shelf(shelf).chunks(8));
-            lines.for_each(|line| out.want_soon(line));
-        } else if slots.len() == 1 {
-            out.want_soon(&self.valid[slots.start as usize / 64..]);
+            lines.take(LINES).for_each(|line| out.want_soon(line));
         } else {
             let lines = slots.step_by(LINE).take(LINES);
             lines.for_each(|psn| out.want_soon(self.written.from(psn.into())));

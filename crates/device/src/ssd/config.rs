@@ -13,20 +13,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Up to so many slots there is a number for each of them, whether it holds a page or not.
-const SMALL: u64 = 1 << 24;
-/// From so many on bits of slots are left out, too: as many as a shelf has.
-const LARGE: u64 = 1 << 28;
+/// Up to so many slots all is kept of each of them, whether it holds a page or not.
+const SMALL: u64 = 1 << 22;
+/// Up to so many all is kept of each that holds a page.
+const WHOLE: u64 = 1 << 25;
+/// Up to so many all is kept of where each page is.
+const MIDDLE: u64 = 1 << 26;
 
 /// How many bits of a logical page are left out of what each slot was programmed with, and of a slot out of
-/// where each page is, for so many slots: where they are many memory counts, six bytes a mapped page.
+/// where each page is, for so many slots: where they are many memory counts, six bytes a mapped page and 64 MiB.
 fn left_out(slots: u64) -> (u32, u32) {
-    if slots <= SMALL {
+    if slots <= WHOLE {
         (0, 0)
-    } else if slots < LARGE {
+    } else if slots <= MIDDLE {
         (4, 0)
     } else {
-        (slots.ilog2() - 21, 7)
+        // The more slots there are, the more of that they take themselves.
+        let doubled = (slots * 3 / 2).ilog2().saturating_sub(28);
+        (7 + 2 * doubled, 7 + doubled)
     }
 }
 
@@ -454,7 +458,8 @@ impl SsdConfig {
     /// # Errors
     /// Where the device cannot exist.
     pub fn is_large(&self) -> Result<bool, SsdError> {
-        self.resolve(0).map(|parts| parts.ftl.coarse > 0 && !parts.ftl.durable)
+        let Resolved { layout, ftl, .. } = self.resolve(0)?;
+        Ok(u64::from(layout.pages()) * u64::from(ftl.slots) > SMALL && !ftl.durable)
     }
 
     /// The array, the knobs of its layer and its timing, for whoever drives these parts alone.

@@ -1,6 +1,6 @@
 //! The map as bytes and back, and whether its two tables tell the same.
 
-use super::{Map, SLOTS, Seen, UNITS};
+use super::{FILLED, Map, SLOTS, Seen, UNITS};
 use crate::packed::Packed;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -22,8 +22,8 @@ impl<const LARGE: bool> Map<LARGE> {
         }
         if LARGE {
             for shelf in 0..self.slots.div_ceil(SLOTS) {
-                for at in [0, 1] {
-                    out(&self.held.filled(shelf as usize * 2 + at).to_le_bytes());
+                for at in 0..FILLED {
+                    out(&self.held.filled(shelf as usize * FILLED + at).to_le_bytes());
                 }
                 let held: Vec<_> = self.held.numbers(shelf).collect();
                 let mut packed = self.packed(held.len());
@@ -69,7 +69,7 @@ impl<const LARGE: bool> Map<LARGE> {
 
     fn restore_shelves(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> bool) -> bool {
         for shelf in 0..self.slots.div_ceil(SLOTS) {
-            let mut bytes = [[0; 8]; 2];
+            let mut bytes = [[0; 8]; FILLED];
             if !fill(bytes.as_flattened_mut()) {
                 return false;
             }

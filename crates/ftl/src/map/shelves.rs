@@ -1,6 +1,6 @@
 //! A number of so many bits for each slot that holds a page; other slots take next to no room.
 //!
-//! 128 slots have a shelf: which of them hold a page, and the numbers of these side by side, in as many words
+//! 256 slots have a shelf: which of them hold a page, and the numbers of these side by side, in as many words
 //! as they take. Shelves of one length lie side by side in segments; when one becomes free, the last of its
 //! length takes its place, so that no segment but the last of each length has room left. While slots are
 //! filled one after the other their shelf is as long as it can become.
@@ -10,15 +10,15 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 /// Slots of a shelf.
-pub(super) const SLOTS: u32 = 128;
+pub(super) const SLOTS: u32 = 256;
 /// Words of a segment.
 const SEGMENT: usize = 8192;
 /// Words before that with the head: a bit for each slot.
-const FILLED: usize = 2;
+pub(super) const FILLED: usize = SLOTS as usize / 64;
 /// Bits before the first number.
 const BEFORE: usize = FILLED * 64 + 32;
 /// Bits of a head that say which shelf it is; the others say how many numbers it has, less one.
-const NUMBER: u32 = 25;
+const NUMBER: u32 = 24;
 
 /// What stands before the numbers of a shelf, in half a word.
 struct Head {
@@ -126,12 +126,9 @@ impl Shelves {
     /// How many slots before one hold a page, in the shelf that starts there.
     #[inline(always)]
     fn rank(&self, start: usize, slot: u32) -> u32 {
-        let below = (1 << (slot % 64)) - 1;
-        if slot % SLOTS < 64 {
-            (self.words[start] & below).count_ones()
-        } else {
-            self.words[start].count_ones() + (self.words[start + 1] & below).count_ones()
-        }
+        let word = start + (slot % SLOTS / 64) as usize;
+        let before = self.words[start..word].iter().map(|word| word.count_ones()).sum::<u32>();
+        before + (self.words[word] & ((1 << (slot % 64)) - 1)).count_ones()
     }
 
     /// The 64 bits from there on.
@@ -180,8 +177,9 @@ impl Shelves {
         let shelf = slot / SLOTS;
         let mut start = self.start(shelf);
         let count = self.count(start);
-        let [low, high] = [self.words[start], self.words[start + 1]];
-        let after = if slot % SLOTS < 64 { low >> (slot % 64) | high } else { high >> (slot % 64) };
+        let at = start + (slot % SLOTS / 64) as usize;
+        let after = self.words[at + 1..start + FILLED].iter().fold(0, |all, word| all | word);
+        let after = after | self.words[at] >> (slot % 64);
         let rank = if after == 0 { count } else { self.rank(start, slot) };
         let need = self.need(count + 1);
         if need > self.len(start) {
@@ -263,8 +261,9 @@ impl Shelves {
     pub fn find(&self, slots: Range<u32>, value: u32) -> Option<u32> {
         let shelf = slots.start / SLOTS;
         let start = self.start(shelf);
-        let mut rank = if slots.start % SLOTS == 0 { 0 } else { self.rank(start, slots.start) };
-        let whole = slots.end % SLOTS == 0;
+        let mut rank =
+            if slots.start.is_multiple_of(SLOTS) { 0 } else { self.rank(start, slots.start) };
+        let whole = slots.end.is_multiple_of(SLOTS);
         let end = if whole { self.count(start) } else { self.rank(start, slots.end) };
         // As many as fill a word are compared at once: a field of the difference that is 0 is the one that
         // borrows from its top bit, or lies above one that is 0.
@@ -278,7 +277,7 @@ impl Shelves {
                 // A place in a word.
                 #[allow(clippy::cast_possible_truncation)]
                 let at = rank + found.trailing_zeros() / self.bits as u32;
-                let filled = [self.words[start], self.words[start + 1]];
+                let filled = &self.words[start..start + FILLED];
                 return (at < end).then(|| shelf * SLOTS + nth(filled, at));
             }
             rank += self.at_once;
@@ -305,6 +304,14 @@ impl Shelves {
     pub fn shelf(&self, shelf: u32) -> &[u64] {
         let start = self.start(shelf);
         &self.words[start..start + self.need(self.count(start))]
+    }
+
+    /// The memory of a shelf from the number of one of its slots on.
+    #[inline]
+    pub fn from(&self, slot: u32) -> &[u64] {
+        let start = self.start(slot / SLOTS);
+        let (word, _) = self.place(start, self.rank(start, slot));
+        &self.words[word..start + self.need(self.count(start))]
     }
 
     /// Says which shelf starts there, and how many numbers it has.
@@ -340,7 +347,7 @@ impl Shelves {
                 self.words_each.push(0);
                 number(self.words_each.len() - 1)
             });
-            // A shelf of 128 numbers of 32 bits is 67 words long.
+            // 256 numbers of 32 bits take 133 with what stands before them.
             self.words_each[segment as usize] = u8::try_from(len).expect("fewer than 256");
             length.segments.push(segment);
             length.last = 0;
@@ -391,20 +398,26 @@ fn number(word: usize) -> u32 {
 /// Which bit is set that so many set bits are below of; there is one (Vigna, Broadword implementation of
 /// rank/select queries, 2008).
 #[inline]
-fn nth([low, high]: [u64; 2], rank: u32) -> u32 {
+fn nth(words: &[u64], mut rank: u32) -> u32 {
     const ONES: u64 = u64::MAX / 255;
-    let of_low = low.count_ones();
-    let (word, first, rank) =
-        if rank < of_low { (low, 0, rank) } else { (high, 64, rank - of_low) };
+    let (mut first, mut word) = (0, words[0]);
+    for &next in &words[1..] {
+        let count = word.count_ones();
+        if rank < count {
+            break;
+        }
+        (first, word, rank) = (first + 64, next, rank - count);
+    }
     // By byte: how many bits are set in it, and up to its end.
-    let pairs = word - (word >> 1 & ONES * 0x55);
-    let fours = (pairs & ONES * 0x33) + (pairs >> 2 & ONES * 0x33);
-    let upto = (fours + (fours >> 4) & ONES * 0x0f).wrapping_mul(ONES);
+    let pairs = word - ((word >> 1) & (ONES * 0x55));
+    let fours = (pairs & (ONES * 0x33)) + ((pairs >> 2) & (ONES * 0x33));
+    let upto = ((fours + (fours >> 4)) & (ONES * 0x0f)).wrapping_mul(ONES);
     // The top bit of each byte up to whose end there are not more.
-    let before = (u64::from(rank) * ONES | ONES << 7) - upto & ONES << 7;
+    let before = ((ONES * u64::from(rank)) | (ONES << 7)) - upto;
+    let before = before & (ONES << 7);
     let shift = before.count_ones() * 8;
     let mut byte = word >> shift;
-    for _ in (upto << 8 >> shift & 0xff)..rank.into() {
+    for _ in ((upto << 8 >> shift) & 0xff)..rank.into() {
         byte &= byte - 1;
     }
     first + shift + byte.trailing_zeros()
@@ -433,7 +446,8 @@ mod tests {
                 let first = shelf * SLOTS;
                 let these: &mut [Option<u32>] = &mut slots[first as usize..][..SLOTS as usize];
                 if comes && these.iter().all(Option::is_none) {
-                    let filled = [random.next() & random.next(), random.next() | random.next()];
+                    let mut next = || random.next();
+                    let filled = [next(), next() & next(), 0, next() | next()];
                     let all =
                         (0..SLOTS).filter(|at| filled[*at as usize / 64] >> (at % 64) & 1 == 1);
                     all.for_each(|at| these[at as usize] = Some(random.below(most)));
