@@ -72,7 +72,7 @@ pub struct Config {
     pub coarse: u32,
     /// How many of the low bits of a slot are not kept with the logical page that it holds, which the rest
     /// of what is known of both then has to tell: each look at the map is a search, and it takes the less
-    /// memory. Of no account where `coarse` is of none, or the layer is not made for it.
+    /// memory. At most 8. Of no account where `coarse` is of none, or the layer is not made for it.
     pub grouped: u32,
 }
 

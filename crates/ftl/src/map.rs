@@ -16,7 +16,7 @@
 //! its group of pages; and the page of a slot is the one of its group that is in that group of slots. For
 //! that no two pages of one group may be in one group of slots: where they would be, the later is *odd*,
 //! marked so in both tables, and listed beside them. So that few are, neighbours are not in one
-//! group of pages: see [`Order`]. Of pages in random places about one in a thousand is odd.
+//! group of pages: see [`Order`]. Of pages in random places one in some ten thousand is odd.
 
 mod kept;
 mod odd;
