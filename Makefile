@@ -1,5 +1,5 @@
 # make demo   trace a real job, find its best node
-# make test   every test
+# make test   every test; as root on Debian it installs the programs that they use
 # make build  leaves .venv/bin/gordon
 # make lint   formatting and lints, all errors
 # make bench  speed and operation counts
@@ -7,6 +7,7 @@
 #             GORDON_POWER_REQUESTS, STORE_SEEDS and PROPTEST_CASES say how many
 # make fuzz   what clients say, mangled images and keys of sorts, FUZZ_SECONDS each; wants a nightly Rust and cargo-fuzz
 # make miri   the simulators in an interpreter that catches what the compiler cannot; wants Miri
+# make golden  runs commands of every engine and compares each value of their results with the recorded one
 # make figures  the pages of docs/design that are printed by programs
 
 PYTHON ?= python3
@@ -14,7 +15,7 @@ export PATH := $(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH
 VENV := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo test build lint bench torture fuzz miri figures clean
+.PHONY: demo test build lint bench torture fuzz miri golden figures clean
 build: .venv/built
 
 .venv/installed: pyproject.toml requirements.lock
@@ -32,6 +33,7 @@ demo: build
 	$(VENV)/python demo/demo.py
 
 test: build
+	scripts/test_tools.sh
 	cargo test --workspace --locked
 	$(VENV)/python -m pytest tests/python
 
@@ -93,11 +95,15 @@ miri:
 	$(MIRI) -p gordon-device --test small
 	$(MIRI) -p gordon-des -p gordon-ftl --lib -- events timeline packed place
 
+golden: build
+	$(VENV)/python scripts/golden.py
+
 figures: build
 	cargo run -q --release -p gordon-replay --example wa_table > docs/design/write-amplification.md
 	cargo run -q --release -p gordon-replay --example paper_figures > docs/design/paper-flash.md
 	$(VENV)/python scripts/joulesort_systems.py > docs/design/joulesort-systems.md
 	$(VENV)/python scripts/sort_tuning.py > docs/design/sort-tuning.md
+	$(VENV)/python scripts/web_server.py > docs/design/web-server.md
 
 clean:
 	rm -rf build target .venv

@@ -1,16 +1,24 @@
-"""How fast a flash image is served, beside nbdkit's memory plugin and qemu-nbd on a raw file; how
-soon after a start; and how often it writes.
+"""The speed of a served flash image compared with qemu-nbd on a raw file, or with another build;
+the time of a mount; and write amplification.
 
-    cargo build --release -p gordon-py  (`make build`)
-    python bench/block.py [speed] [mount] [wa] [--seconds 1.5] [--rounds 4] [--folder DIR]
+    make build
+    python bench/block.py [speed] [mount] [wa] [--folder DIR]
+    python bench/block.py speed [--seconds 1.5] [--windows 9] [--load TEXT] [--against PYTHON]
 
-Speed is measured as in bench/nbd.py: an image of 4 GB of which 1 GiB is used, page cache below,
-all blocks written once before.
-A mount is measured from the start of the process until it greets a client, with no page of the
-image in the page cache; images have every block closed (`--fill metadata`), and the one of 256 GB
-takes 1.6 GB in the folder meanwhile. Write amplification is what the served device tells of itself
-between two moments of uniform random writes in the steady state, beside what `gordon flash wa`
-simulates and theory says for as many closed blocks of as many pages.
+Speed: an image of 4 GB of which 1 GiB is used, and a raw file of 1 GiB, both through the page
+cache. Windows of the two servers alternate, and the ratio is that of neighbours, for the speed of a
+shared machine changes from second to second. All blocks of the image and the file have been
+overwritten before, but for the first pass: there each window has a new image, and the ratio is
+given for a file that was overwritten before and for a new one. With --against the other server is
+gordon of another Python interpreter (of another checkout).
+
+Mount: from the start of the process until it greets a client, with no page of the image in the page
+cache; images have every block closed (`--fill metadata`), and the one of 256 GB takes 1.6 GB in the
+folder.
+
+Write amplification: counted by the served device between two moments of uniform random writes in
+the steady state, compared with the simulation (`gordon flash wa`) and theory for as many closed
+blocks of as many pages.
 """
 
 from __future__ import annotations
@@ -25,17 +33,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import nbd
 
-GORDON = [sys.executable, "-m", "gordon"]
+Command = list[str | Path]
 
-#: Times that the image is written over before its speed is measured, so that each of its blocks has
-#: been written: erases are among what is measured, the first touch of memory is not.
+GORDON: Command = [sys.executable, "-m", "gordon"]
+
+#: Times that the used part of an image is overwritten before its speed is measured, so that each
+#: block of the image has been written.
 TOUCHES = 4
 
 #: What a mount may take: seconds, bytes.
@@ -67,28 +80,186 @@ def create(image: Path, *args: str) -> None:
     gordon("block", "create", image, *args)
 
 
-def command(image: Path, place: Path) -> list[str | Path]:
+def command(image: Path, place: Path) -> Command:
     return [*GORDON, "block", "serve", image, "--socket", place]
 
 
-def speed(folder: Path, seconds: float, rounds: int) -> None:
-    """Beside the peers."""
-    if not shutil.which("fio"):
-        print("left out: speed: fio is not installed")
+@dataclass(frozen=True)
+class Goal:
+    """A load, and the least ratio to qemu-nbd and to another build that is accepted."""
+
+    load: nbd.Load
+    of_qemu: float | None = None
+    of_build: float | None = None
+    #: Runs once over both servers before the windows.
+    before: nbd.Load | None = None
+
+
+SCATTER = nbd.Load("scatter", "randwrite", "4k", 32)
+
+#: In this order: what a load leaves in the image decides the speed of the next.
+STEADY = [
+    Goal(nbd.Load("sequential 1 MiB read, QD4", "read", "1m", 4), of_qemu=1.0),
+    Goal(nbd.Load("sequential 1 MiB write, QD4", "write", "1m", 4), of_qemu=1.0),
+    Goal(nbd.Load("random 4 KiB read, QD1", "randread", "4k", 1), of_build=0.95),
+    Goal(nbd.Load("random 4 KiB read, QD32", "randread", "4k", 32), of_build=0.95),
+    Goal(nbd.Load("random 4 KiB write, QD1", "randwrite", "4k", 1), of_build=0.95),
+    Goal(nbd.Load("random 4 KiB write, QD32", "randwrite", "4k", 32), of_build=0.95),
+    Goal(nbd.Load("random 4 KiB write and flush, QD1", "randwrite", "4k", 1, True), of_qemu=1.0),
+    Goal(
+        nbd.Load("1 MiB read after random writes, QD4", "read", "1m", 4),
+        of_qemu=1.0,
+        before=SCATTER,
+    ),
+]
+FIRST_PASS = Goal(nbd.Load("first pass of 1 MiB writes, QD4", "write", "1m", 4), of_qemu=0.7)
+
+
+@dataclass(frozen=True)
+class Window:
+    """One measurement: operations a second, and the server's processor time for each."""
+
+    rate: float
+    cpu_us: float
+
+
+def measure(server: nbd.Server, load: nbd.Load, seconds: float | None) -> Window:
+    # Data that an earlier window left to be written would slow this one.
+    os.sync()
+    before = server.cpu_s()
+    rate = nbd.fio(server, load, seconds)
+    return Window(rate.iops, (server.cpu_s() - before) * 1e6 / rate.operations)
+
+
+Measure = Callable[[], Window]
+Pair = tuple[Window, Window]
+
+
+def alternate(windows: int, first: Measure, second: Measure) -> list[Pair]:
+    """Pairs of windows; who comes first in a pair changes, so that a drift favours nobody."""
+    pairs = []
+    for number in range(windows):
+        if number % 2 == 0:
+            ours, theirs = first(), second()
+        else:
+            theirs, ours = second(), first()
+        pairs.append((ours, theirs))
+    return pairs
+
+
+def row(name: str, pairs: list[Pair], goal: float | None) -> None:
+    """Prints medians, and the median, least and greatest ratio of the pairs."""
+    ratios = [ours.rate / theirs.rate for ours, theirs in pairs]
+    middle = median(ratios)
+    columns = "".join(
+        f"{median(window.rate for window in side):>10,.0f}"
+        f" {median(window.cpu_us for window in side):>6,.0f} us"
+        for side in zip(*pairs, strict=True)
+    )
+    verdict = "" if goal is None else f"  goal {goal:.2f}: {'met' if middle >= goal else 'missed'}"
+    print(
+        f"{name:44}{columns}{middle:>8.2f} ({min(ratios):.2f}-{max(ratios):.2f}){verdict}",
+        flush=True,
+    )
+
+
+def speed(folder: Path, seconds: float, windows: int, against: str | None, only: str) -> None:
+    """Compares with qemu-nbd, or with another build of gordon."""
+    missing = [tool for tool in ("fio", "qemu-nbd") if not shutil.which(tool)]
+    if missing:
+        print(f"left out: speed: not installed: {', '.join(missing)}")
         return
-    image = folder / "flash"
-    create(image, "--capacity", "4GB")
+    other = f"gordon of {against}" if against else "qemu-nbd, raw file"
+    print(f"{'':44}{'gordon':>20}{other[-20:]:>20}   ratio of pairs: median (least-greatest)")
+    steady_speed(folder, seconds, windows, against, only)
+    if only in FIRST_PASS.load.name:
+        first_pass(folder, windows, against)
+    print(f"operations a second and the server's processor time for one: medians of {windows}")
+
+
+def steady_speed(
+    folder: Path, seconds: float, windows: int, against: str | None, only: str
+) -> None:
+    """An image and a file of which each block was written before."""
+    goals = [goal for goal in STEADY if only in goal.load.name]
+    if not goals:
+        return
     with ExitStack() as stack:
-        commands = {"gordon": command(image, folder / "gordon"), **nbd.peers(folder)}
-        found = nbd.servers(stack, commands, folder)
-        for _ in range(TOUCHES):
-            nbd.fio(found[0], nbd.Load("again", "write", "1m", 4), None)
-        # What is yet to go to disk would slow whoever comes first.
-        os.sync()
-        nbd.race(found, seconds, rounds)
-        told = stat(folder / "gordon")
-        print(f"gordon: {pages(told)}; {told['erases']:,} erases, {told['syncs']:,} syncs")
-    image.unlink()
+        ours = stack.enter_context(fresh(folder, "gordon", GORDON))
+        theirs = stack.enter_context(
+            fresh(folder, "other", [against, "-m", "gordon"])
+            if against
+            else raw_file(folder, "qemu-nbd")
+        )
+        for server, times in ((ours, TOUCHES), (theirs, TOUCHES if against else 1)):
+            for _ in range(1 + times):
+                nbd.fio(server, nbd.FILL, None)
+        for goal in goals:
+            if goal.before:
+                nbd.fio(ours, goal.before, None)
+                nbd.fio(theirs, goal.before, None)
+            pairs = alternate(
+                windows,
+                partial(measure, ours, goal.load, seconds),
+                partial(measure, theirs, goal.load, seconds),
+            )
+            row(goal.load.name, pairs, goal.of_build if against else goal.of_qemu)
+        found = stat(folder / "gordon")
+        print(f"gordon: {pages(found)}; {found['erases']:,} erases, {found['syncs']:,} syncs")
+
+
+def first_pass(folder: Path, windows: int, against: str | None) -> None:
+    """Each window has a new image, written once from start to end; the first pair is not counted:
+    memory that was never used costs a guest more than memory that was freed."""
+    load = FIRST_PASS.load
+
+    def image(name: str, command: Command) -> Window:
+        with fresh(folder, name, command) as server:
+            return measure(server, load, None)
+
+    def new_file() -> Window:
+        with raw_file(folder, "new") as server:
+            return measure(server, load, None)
+
+    ours = partial(image, "gordon", GORDON)
+    if against:
+        pairs = alternate(1 + windows, ours, partial(image, "other", [against, "-m", "gordon"]))
+        row(load.name, pairs[1:], FIRST_PASS.of_build)
+        return
+    with raw_file(folder, "old") as old:
+        nbd.fio(old, nbd.FILL, None)
+        pairs = alternate(1 + windows, ours, partial(measure, old, load, None))
+        row(f"{load.name}; file not new", pairs[1:], FIRST_PASS.of_qemu)
+    pairs = alternate(1 + windows, ours, new_file)
+    row(f"{load.name}; new file", pairs[1:], None)
+
+
+@contextmanager
+def fresh(folder: Path, name: str, program: Command) -> Iterator[nbd.Server]:
+    """Serves a new image."""
+    image, place = folder / f"{name}.flash", folder / name
+    create = [*program, "block", "create", image, "--capacity", "4GB"]
+    subprocess.run(create, check=True, stdout=subprocess.DEVNULL)
+    try:
+        with nbd.serve(
+            name, [*program, "block", "serve", image, "--socket", place], place
+        ) as server:
+            yield server
+    finally:
+        image.unlink()
+
+
+@contextmanager
+def raw_file(folder: Path, name: str) -> Iterator[nbd.Server]:
+    """Serves a new file with qemu-nbd."""
+    file, place = folder / f"{name}.raw", folder / name
+    file.touch()
+    os.truncate(file, nbd.SIZE)
+    try:
+        with nbd.serve(name, ["qemu-nbd", "-t", "-f", "raw", "-k", place, file], place) as server:
+            yield server
+    finally:
+        file.unlink()
 
 
 def stat(place: Path) -> Any:
@@ -230,9 +401,17 @@ PARTS = ("speed", "mount", "wa")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; all")
-    parser.add_argument("--seconds", type=float, default=1.5)
-    parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--folder", help="where images are made")
+    parser.add_argument(
+        "--seconds", type=float, default=1.5, help="Length of a window [default: 1.5]."
+    )
+    parser.add_argument(
+        "--windows", type=int, default=9, help="Windows of each server [default: 9]."
+    )
+    parser.add_argument("--load", default="", help="Loads whose name contains this [default: all].")
+    parser.add_argument(
+        "--against", metavar="PYTHON", help="Interpreter with another build of gordon."
+    )
+    parser.add_argument("--folder", help="Folder for images [default: that of temporary files].")
     asked = parser.parse_args()
     for part in asked.parts or PARTS:
         # What is written does not depend on what is below; how long a sync takes does.
@@ -240,7 +419,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(dir=asked.folder or memory) as name:
             folder = Path(name)
             if part == "speed":
-                speed(folder, asked.seconds, asked.rounds)
+                speed(folder, asked.seconds, asked.windows, asked.against, asked.load)
             elif part == "mount":
                 mount(folder)
             elif part == "wa":

@@ -38,7 +38,12 @@ class Load:
     rw: str
     block: str
     depth: int
+    #: A flush follows each write.
+    flush: bool = False
 
+
+#: Writes everything once.
+FILL = Load("fill", "write", "1m", 4)
 
 LOADS = [
     Load("random 4 KiB read, QD1", "randread", "4k", 1),
@@ -64,6 +69,14 @@ class Server:
         return (int(fields[11]) + int(fields[12])) / TICKS
 
 
+@dataclass(frozen=True)
+class Rate:
+    """What a client measured."""
+
+    iops: float
+    operations: int
+
+
 @dataclass
 class Best:
     """The best of all windows."""
@@ -74,32 +87,40 @@ class Best:
 
 @contextmanager
 def serve(name: str, command: list[str | Path], socket: Path) -> Iterator[Server]:
-    """Starts a server and fills it; stops it at the end."""
-    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    """Starts a server; stops it at the end."""
+    log = socket.with_suffix(".log")
+    with log.open("wb") as file:
+        child = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=file
+        )
     try:
         for _ in range(500):
             if socket.exists():
                 break
             time.sleep(0.01)
-        server = Server(name, child.pid, f"nbd+unix:///?socket={socket}")
-        fio(server, Load("fill", "write", "1m", 4), None)
-        yield server
+        yield Server(name, child.pid, f"nbd+unix:///?socket={socket}")
+    except BaseException:
+        print(log.read_text(), file=sys.stderr)
+        raise
     finally:
         child.terminate()
         child.wait()
+        # The next server at this place is awaited by its socket.
+        socket.unlink(missing_ok=True)
 
 
 def client(uri: str, load: Load, *options: str) -> list[str]:
     """The command that runs a load."""
+    flush = ("--fsync=1",) if load.flush else ()
     return [
         *("fio", "--name=bench", "--ioengine=nbd", f"--uri={uri}", f"--rw={load.rw}"),
-        *(f"--bs={load.block}", f"--iodepth={load.depth}", *options),
+        *(f"--bs={load.block}", f"--iodepth={load.depth}", *flush, *options),
         *("--randrepeat=0", "--norandommap", "--output-format=json"),
     ]
 
 
-def fio(server: Server, load: Load, seconds: float | None) -> float:
-    """Runs a load; operations a second. Without seconds: once over everything."""
+def fio(server: Server, load: Load, seconds: float | None) -> Rate:
+    """Runs a load; without seconds, once over everything. Flushes are not counted as operations."""
     timed = [] if seconds is None else ["--time_based", f"--runtime={seconds * 1000:.0f}ms"]
     out = subprocess.run(
         client(server.uri, load, f"--size={SIZE}", *timed),
@@ -108,7 +129,8 @@ def fio(server: Server, load: Load, seconds: float | None) -> float:
         text=True,
     ).stdout
     job = json.loads(out[out.index("{") :])["jobs"][0]
-    return float(job["read"]["iops"] + job["write"]["iops"])
+    sides = (job["read"], job["write"])
+    return Rate(sum(side["iops"] for side in sides), sum(side["total_ios"] for side in sides))
 
 
 Commands = dict[str, list[str | Path]]
@@ -126,11 +148,12 @@ def peers(folder: Path) -> Commands:
 
 
 def servers(stack: ExitStack, commands: Commands, folder: Path) -> list[Server]:
-    """All servers that are there."""
+    """Starts and fills all servers that are installed."""
     found = []
     for name, command in commands.items():
         if shutil.which(command[0]):
             found.append(stack.enter_context(serve(name, command, folder / name)))
+            fio(found[-1], FILL, None)
         else:
             print(f"left out: {name}: {command[0]} is not installed")
     return found
@@ -144,9 +167,9 @@ def race(found: list[Server], seconds: float, rounds: int) -> None:
         for _ in range(rounds):
             for server, record in zip(found, best, strict=True):
                 before = server.cpu_s()
-                iops = fio(server, load, seconds)
-                used = (server.cpu_s() - before) * 1e6 / (iops * seconds)
-                record.iops = max(record.iops, iops)
+                rate = fio(server, load, seconds)
+                used = (server.cpu_s() - before) * 1e6 / rate.operations
+                record.iops = max(record.iops, rate.iops)
                 record.cpu_us = min(record.cpu_us, used)
         row = "".join(
             f"{record.iops:>10,.0f} {record.iops / best[0].iops:>4.2f} {record.cpu_us:>5.1f}us"

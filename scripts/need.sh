@@ -1,17 +1,13 @@
 #!/bin/sh
 # Installs what the build needs and the machine lacks; where it may not, says what to install.
-#   need.sh [PACKAGE...]      more Debian packages to have
 set -eu
-PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
+PATH="${CARGO_HOME:-${HOME:-}/.cargo}/bin:$PATH"
 missing=""
 have() { command -v "$1" >/dev/null 2>&1; }
 have cc || missing="$missing gcc libc6-dev"
 have python3 || missing="$missing python3"
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
 have cargo || missing="$missing rustup"
-for package in "$@"; do
-    dpkg -s "$package" >/dev/null 2>&1 || missing="$missing $package"
-done
 [ -z "$missing" ] && exit 0
 if [ "$(id -u)" = 0 ] && have apt-get; then
     apt-get -qq update

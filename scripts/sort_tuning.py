@@ -33,33 +33,50 @@ METHOD = """# Tuning the sort
 Printed by `scripts/sort_tuning.py`. What is searched: transfer sizes of input, output and temporary
 files, each for itself as the JouleSort paper found best (section 4.1), the method (section 3.3.2),
 how records in memory are put in order, threads, I/O past the page cache or through it, by io_uring
-or by threads, the output overwritten or made anew (figure 10), and how many of the folders of
-temporary files are used: a transfer of these is the unit in which they are striped over them.
+or by threads, the output overwritten or replaced by a new file (figure 10), how many of the folders
+of temporary files are used, and the unit in which they are striped over these folders (figures 7
+and 8).
 
 ## On one's own device
 
 `gordon sort tune` sorts one file again and again, each time with a cold cache and a durable output.
 
-1. The defaults, once to warm up and three times more. The deviation of one trial is pooled over all
-   points that were tried more than once.
-2. Methods, and the paper's table 3, as starts.
-3. One setting after the other, twice over. Transfer sizes: every other power of two from 64 KiB to
-   64 MiB or a quarter of the memory, then the neighbours of the best. The order within a setting
-   is the seed's, so that what drifts with time favours none.
-4. A point that is faster by two deviations of the difference is tried twice more, and is the best
-   if it still is.
-5. Best and defaults in turn, 3 to 12 times: the gain is the mean of the differences, its
-   deviation is theirs, and it is beyond the noise where Student's t says so at 95 %. These trials
-   had no part in the choice, so that the luckiest of many points gains nothing by its luck. Where
-   nothing was beyond the noise in 4, the point that cost least is compared; where the comparison
-   does not confirm a gain, the defaults are written.
+1. The defaults run once to warm up and three times more. The deviation of one trial is pooled over
+   all points that were tried more than once.
+2. With `--export`, the changes that the device's telemetry suggests (below).
+3. The methods, and the transfer sizes of the paper's table 3.
+4. One setting at a time, in rounds, until a round finds nothing better. Settings of few values come
+   first. Transfer sizes: every other power of two from 64 KiB to 64 MiB or a quarter of the memory,
+   then the neighbours of the best. With several folders of temporary files, the stripe unit:
+   without one each transfer lies in one folder, as if the unit were a transfer. The seed decides
+   the order within a setting, so that a drift over time favours none. Page cache, I/O engine and
+   the order in memory have no neighbours on a grid, and are tried twice: one slow trial hides none.
+5. A point that is faster by two deviations of the difference is tried twice more, and is the best
+   if it still is faster.
+6. The cheapest point of all is repeated until the cheapest has five trials: a gain that is within
+   the noise of one trial is not lost, and one lucky trial is not enough. It replaces the best if it
+   is cheaper by a deviation of the difference.
+7. That point and the defaults in turn, at least 3 times each, until half the 95 % interval is 1 %
+   of the defaults' cost or the budget ends. The gain is the mean of the differences, its deviation
+   is theirs, and it is beyond the noise if Student's t says so at 95 %. These trials had no part in
+   the choice, so that the luckiest of many points gains nothing by its luck. If the comparison does
+   not confirm a gain, the defaults are written.
 
-A coordinate search finds no setting that helps only together with another; two rounds and the
-paper's triples of sizes as starts are the remedy. With time left, curves are completed for the
-pictures: overwriting, and folders, against transfer sizes. `--json` has every trial.
+The report says why the search ended. A search that is interrupted before three comparisons has no
+gain, and writes the defaults.
 
-Overwriting is tried, and chosen only with `--overwrite`: an interrupted sort would leave a broken
-output. Settings that a sort refuses (one pass in too little memory) are told in the list of trials.
+A coordinate search finds no setting that helps only together with another; rounds, and the paper's
+triples of sizes as starts, are the remedy. With `--plot`, the curves of the pictures are completed
+before step 6: overwriting, and folders, against transfer sizes. `--json` has every trial.
+
+The result holds for the size and the memory that it was measured with, and the report names both.
+The generated file is 4 times `--memory`, so that it is sorted in two passes, as larger files are.
+Buffered I/O shows why: temporary files of a small sort are deleted before the system has written
+them, and the page cache that holds them is not in `--memory`. On one device it took 0.43 instead of
+0.64 s for 100 MB, and 4.2 instead of 1.45 s for 1 GB.
+
+Overwriting is chosen only with `--overwrite`: an interrupted sort would leave a broken output.
+Settings that a sort refuses (one pass in too little memory) are errors in the list of trials.
 """
 
 
@@ -80,15 +97,16 @@ HEAD = ["s", "MB/s", "WA", "copied MB", "erases", "queue", "dies", "collecting"]
 
 
 def inside() -> dict[str, list[str]]:
-    """And, by device, the time of both ways over that with the old one trimmed."""
+    """And, by device, the time of both ways over that with the old output trimmed."""
     print("## Figure 10 from inside\n")
     print(
-        "Section 3.3.4: sorting over an old output is slower than into one that was erased and "
-        "made anew, below transfers of 16 MB; later both were slow, and only in the output phase. "
-        "The authors could not look into the translation layer. Here is one: all values of this "
-        f"and the next section are modelled. `{DEVICE}` with {SET[0]}, {USED:.0%} of it in use in "
-        f"the steady state of random overwrites; a file of {binary(FILE)} was written by the last "
-        f"sort, with the same transfers; now the output phase, {DEPTH} transfers at a time:\n"
+        "Section 3.3.4: sorting over an old output is slower than into one that was deleted and "
+        "written to a new file, below transfers of 16 MB; later both were slow, and only in the "
+        "output phase. The authors could not look into the translation layer. Here is one: all "
+        f"values of this and the next section are modelled. `{DEVICE}` with {SET[0]}, {USED:.0%} "
+        f"of it in use in the steady state of random overwrites; a file of {binary(FILE)} was "
+        f"written by the last sort, with the same transfers; now the output phase, {DEPTH} "
+        "transfers at a time:\n"
     )
     rows: list[list[str]] = []
     over, kept, trimmed = WAYS
@@ -110,8 +128,8 @@ def inside() -> dict[str, list[str]]:
             share = FILE / device.capacity
     table(["output", *HEAD], rows)
     print(
-        f"The time of each over that with the old one trimmed; mean and deviation of {len(SEEDS)} "
-        "seeds, of which the first is above:\n"
+        f"The time of each over that with the old output trimmed; mean and deviation of "
+        f"{len(SEEDS)} seeds, of which the first is above:\n"
     )
     table(
         ["transfer", over, kept],
@@ -120,22 +138,23 @@ def inside() -> dict[str, list[str]]:
     means = {way: fmean(amplified[way]) for way in WAYS}
     costs = {way: fmean(v for size in SIZES for v in more[size, way]) for way in (over, kept)}
     print(
-        f"The host asks for enough: {min(queues):.1f} to {max(queues):.1f} transfers are at the "
-        "device in the mean of each run, so it is the device that is slow, and what it does "
-        f"besides is collection. What is in use decides how much there is to copy. Over the old "
-        f"file it is {USED:.0%} throughout: write amplification {means[over]:.2f} in the mean of "
-        f"the rows, {costs[over]:.0%} more time. With the old pages given up before, it goes from "
-        f"{USED - share:.0%} to {USED:.0%}: {means[trimmed]:.2f}. Erasing and making anew helps "
-        "only where the file system tells the device (TRIM). Where it does not, the old pages stay "
-        "valid, the new ones lie at other addresses, and what is in use goes from "
-        f"{USED:.0%} to {USED + share:.0%}: {means[kept]:.2f}, {costs[kept]:.0%} more time.\n"
+        f"The host keeps {min(queues):.1f} to {max(queues):.1f} transfers outstanding at the "
+        "device in the mean of each run, so the device is the bottleneck, and garbage collection "
+        "takes the rest of its time. The part of the device in use decides how many pages are "
+        "copied. "
+        f"Overwriting keeps it at {USED:.0%}: write amplification {means[over]:.2f} in the mean of "
+        f"the rows, {costs[over]:.0%} more time. If the old output is trimmed first, the part in "
+        f"use rises from {USED - share:.0%} to {USED:.0%}: {means[trimmed]:.2f}. Deleting the old "
+        "output helps only if the file system sends TRIM. Without TRIM the old pages stay valid, "
+        f"the new output goes to other addresses, and the part in use rises from {USED:.0%} to "
+        f"{USED + share:.0%}: {means[kept]:.2f}, {costs[kept]:.0%} more time.\n"
     )
     print(
-        "So if this device is told of erased files overwriting is the slower way, as the authors "
-        "found at first, and if it is not told there is nothing to gain by erasing, as they "
-        "found later. Whether their devices were told is not in the paper. The model shows no "
-        "recovery at 16 MB, as no size of transfer changes what is in use; and the file system's "
-        "share, which the paper suspects as its disks suffered too, is not in it.\n"
+        "With TRIM overwriting is therefore the slower way, as the authors found at first, and "
+        "without TRIM deleting gains nothing, as they found later. The paper does not say whether "
+        "their devices received TRIM. The model shows no recovery at 16 MB, because no transfer "
+        "size changes the part in use. The model leaves out the file system's share, which the "
+        "paper suspects because its disks slowed down, too.\n"
     )
     found = {
         f"`{DEVICE}`, simulated, {binary(1 << 23)}": [
@@ -158,8 +177,8 @@ def other() -> list[str]:
     table(["output", *HEAD], [[way, *cells(row)] for way, row in ways.items()])
     over, kept, trimmed = (ways[way]["seconds"] for way in WAYS)
     print(
-        f"Here the time over that with the old one trimmed is {over / trimmed - 1:+.0%} where it "
-        f"is overwritten, and {kept / trimmed - 1:+.0%} where it is kept: how much overwriting "
+        f"Here the time over that with the old output trimmed is {over / trimmed - 1:+.0%} where "
+        f"it is overwritten, and {kept / trimmed - 1:+.0%} where it is kept: how much overwriting "
         "costs is the device's.\n"
     )
     return [f"{seconds / trimmed - 1:+.0%}" for seconds in (over, kept)]

@@ -3,7 +3,9 @@
 
     python scripts/web_server.py >docs/design/web-server.md
 
-Takes two minutes, and 0.1 GB beside the system's temporary files.
+Takes about ten minutes, and 0.1 GB of the system's temporary files. Every table is of one command:
+`gordon cache sweep LOAD --flash 0,1GiB --cores 4,8,12 --rate 1000`, with --objects or without, and
+`gordon cache latency LOAD`.
 """
 
 from dataclasses import replace
@@ -13,38 +15,25 @@ from typing import Any
 
 from gordon import cache
 from gordon.cache import web
-from gordon.cache.server import Found, Server, fitted, loss, serve, slow_memory
+from gordon.cache.server import Found, Server, loss
 
 REQUESTS = 10_000_000
+RATE = 1000.0
 DRAM = [32, 64, 128, 256, 512, 1024]
 FLASH = 1024
 CORES = (4, 8, 12)
 LATENCIES_US = [0, 12, 25, 50, 100, 200, 400, 800, 1600, 3300]
 
-# A load and a way to read it: (misses, byte misses) by the MiB of a cache.
-Ratios = dict[int, tuple[float, float]]
+# Points of a sweep, by MiB of DRAM and of flash.
+Points = dict[tuple[int, int], dict[str, Any]]
 
 
-def ratios(trace: Path, objects: bool) -> tuple[Ratios, float]:
-    """What LRU caches miss, and accesses in all."""
-    found: Ratios = {}
-    for size in [*DRAM, *(d + FLASH for d in DRAM)]:
-        told = cache.replay(trace, dram=f"{size}MiB", objects=objects)
-        found[size] = (told["miss_ratio"], told["byte_miss_ratio"])
-    return found, told["requests"]
-
-
-def found(mean_bytes: float, accesses: float, of: Ratios, dram: int) -> Found:
-    """DRAM, and 1 GiB of flash that has what an LRU cache of both has and DRAM has not."""
-    here, below = of[dram], of[dram + FLASH]
-    return Found(
-        bytes=mean_bytes,
-        accesses=accesses,
-        dram_misses=here[0],
-        dram_byte_misses=here[1],
-        flash_misses=below[0] / here[0],
-        flash_byte_misses=below[1] / here[1],
-    )
+def swept(trace: Path, dram: str, flash: str, objects: bool) -> Points:
+    """Two-level caches and the web servers before them."""
+    points = cache.sweep(trace, dram=dram, flash=flash, cores=CORES, rate=RATE, objects=objects)[
+        "points"
+    ]
+    return {(point["dram_bytes"] >> 20, point["flash_bytes"] >> 20): point for point in points}
 
 
 def table(head: list[str], rows: list[list[str]]) -> None:
@@ -55,116 +44,148 @@ def table(head: list[str], rows: list[list[str]]) -> None:
     print()
 
 
-def megabits(told: dict[str, float]) -> str:
-    return f"{told['bandwidth_bit_s'] / 1e6:,.0f}"
+def megabits(server: dict[str, Any]) -> str:
+    return f"{server['bandwidth_bit_s'] / 1e6:,.0f}"
 
 
 def main() -> None:
     print("# A web server's bandwidth\n")
     print("Printed by `scripts/web_server.py`; do not edit.", end=" ")
-    print("What the model is, and what it leaves", end=" ")
-    print("out: [web-workloads.md](web-workloads.md).\n")
-    loads = {}
+    print("The model, and what it leaves out: [web-workloads.md](web-workloads.md).\n")
+    print(
+        f"{REQUESTS:,} requests, seed 1, {RATE:,.0f} a second, LRU in DRAM. Files are cached by",
+        end=" ",
+    )
+    print("pages, or whole (`--objects`: files of more than 128 KiB do not go to flash).\n")
     with TemporaryDirectory() as folder:
         for name in web.WORKLOADS:
             path = Path(folder) / f"{name}.parquet"
             made = web.generate(name, path, requests=REQUESTS)
-            whole, _ = ratios(path, objects=True)
-            pages, accesses = ratios(path, objects=False)
-            loads[name] = (made, whole, pages, accesses / made["requests"])
-    print(f"## What DRAM misses\n\n{REQUESTS:,} requests, seed 1, LRU; whole files, and pages.\n")
-    head = ["DRAM"]
-    for name, (made, _, _, accesses) in loads.items():
-        mean = f"{made['mean_bytes'] / 1e3:.1f} kB, {accesses:.2f} pages"
-        head += [f"{name} ({mean}): requests", "bytes", "pages"]
+            print(f"## {name}\n\n{made['mean_bytes'] / 1e3:.1f} kB a request.\n")
+            pages = swept(path, "32MiB..1GiB", "0,1GiB", objects=False)
+            whole = swept(path, "32MiB..1GiB", "0,1GiB", objects=True)
+            misses(pages, whole)
+            if name == "surge":
+                figure3(path, pages[128, 0])
+            figure5(pages, "by pages")
+            figure5(whole, "whole")
+            statements(pages, whole)
+            figure7(swept(path, "128MiB", "128MiB..2GiB", objects=False))
+            path.unlink()
+
+
+def misses(pages: Points, whole: Points) -> None:
+    print("### Misses\n")
+    head = ["DRAM + flash", "pages", "bytes, by pages", "files", "bytes, whole"]
     rows = []
-    for size in DRAM:
-        row = [f"{size} MiB"]
-        for _, whole, pages, _ in loads.values():
-            row += [f"{whole[size][0]:.4f}", f"{whole[size][1]:.4f}", f"{pages[size][0]:.4f}"]
-        rows.append(row)
+    for size in sorted(pages):
+        page, file = pages[size], whole[size]
+        ratios = (
+            page["miss_ratio"],
+            page["byte_miss_ratio"],
+            file["miss_ratio"],
+            file["byte_miss_ratio"],
+        )
+        rows.append([f"{size[0]} + {size[1]} MiB", *(f"{ratio:.4f}" for ratio in ratios)])
     table(head, rows)
 
-    made, whole, pages, accesses = loads["surge"]
-    mean = made["mean_bytes"]
-    at_128 = found(mean, 1.0, whole, 128)
-    by_page = found(mean, accesses, pages, 128)
-    eight = fitted(at_128)
-    servers = {cores: replace(eight, cores=cores) for cores in CORES}
-    print("## The server that is fitted\n")
+
+def figure3(trace: Path, point: dict[str, Any]) -> None:
+    print("### Figure 3: bandwidth against the latency of the second level\n")
+    told = cache.latency(trace, cores=CORES, latencies=[f"{us}us" for us in LATENCIES_US])
     print(
-        f"SURGE, 8 cores, 128 MiB: {eight.cycles_per_request:,.0f} cycles a request and "
-        f"{eight.cycles_per_byte:.0f} a byte, so that what DRAM has not is asked for 2,000 times a "
-        "second. The cycles of a request are the only number that is fitted.\n"
+        "Mbit/s, sent and received; 128 MiB of DRAM, all else in the second level. The server "
+        f"takes {told['cycles_per_request']:,.0f} cycles a request and 8 a byte: the fastest with "
+        "8 cores whose DRAM misses 2,000 requests a second. The cycles of a request are the only "
+        "number that is fitted.\n"
     )
-    print("## Figure 3: bandwidth against the latency of the second level\n")
+    found = {(one["latency_us"], one["cores"]): one for one in told["points"]}
+    rows = [
+        [f"{us} us", *(megabits(found[float(us), cores]) for cores in CORES)] for us in LATENCIES_US
+    ]
+    table(["latency", *(f"{cores} cores" for cores in CORES)], rows)
+    requests = point["whole"]["requests"]
+    files = Found(
+        bytes=point["bytes"] / requests,
+        dram_misses=told["dram_misses"],
+        dram_byte_misses=told["dram_byte_misses"],
+    )
+    # Each page waits by itself.
+    paged = replace(files, accesses=point["requests"] / requests, dram_misses=point["miss_ratio"])
+    rows = []
+    for cores in CORES:
+        server = Server(cores=cores, cycles_per_request=told["cycles_per_request"])
+        row = [f"{cores}"]
+        for one in (files, paged):
+            knee = next(us for us in range(10, 10**6, 10) if loss(server, one, us * 1e-6) > 0.05)
+            row += [f"{loss(server, one, 500e-6):.2%}", f"{knee / 1e3:.2f} ms"]
+        rows.append(row)
     print(
-        "Mbit/s, sent and received; 128 MiB of DRAM, all else in the second level. The last three "
-        "columns let each page wait by itself (no read-ahead), with the same server.\n"
+        "Bandwidth lost at 500 us, and the latency that loses 5 %: with read-ahead, where a",
+        end=" ",
     )
-    none = {"flash_misses": 0.0, "flash_byte_misses": 0.0}
-    figure3(servers, replace(at_128, **none), replace(by_page, **none))
-    for name in loads:
-        figure5(name, servers, loads[name])
-    statements(servers, at_128, by_page, found(mean, 1.0, whole, 1024))
+    print("request waits once, and without, where it waits for each page.\n")
+    table(["cores", "at 500 us", "5 % at", "without: at 500 us", "5 % at"], rows)
 
 
-def figure3(servers: dict[int, Server], at_128: Found, by_page: Found) -> None:
-    head = ["latency", *(f"{cores} cores" for cores in CORES)]
+def figure5(points: Points, how: str) -> None:
+    print(f"### Figure 5: bandwidth against DRAM, files {how}\n")
+    print("Mbit/s; in brackets flash accesses a second, and how busy flash and the disk are.\n")
     rows = []
-    for us in LATENCIES_US:
-        memory = slow_memory(us * 1e-6)
-        row = [f"{us} us"]
-        for requests in (at_128, by_page):
-            row += [megabits(serve(servers[cores], requests, memory)) for cores in CORES]
+    for dram, flash in sorted(points, key=lambda size: (size[1] == 0, size)):
+        row = [f"{dram} MiB" if flash else f"{dram} MiB, no flash"]
+        for server in points[dram, flash]["servers"]:
+            used = server["utilization"]
+            accesses = server["second_accesses_per_s"]
+            also = f"{accesses:,.0f}, {used['flash']:.0%}, " if flash else ""
+            row.append(f"{megabits(server)} ({also}{used['disk']:.0%})")
         rows.append(row)
-    table([*head, *(f"{cores} cores, by page" for cores in CORES)], rows)
-
-
-def figure5(name: str, servers: dict[int, Server], load: Any) -> None:
-    made, whole, _, _ = load
-    print(f"## Figure 5: bandwidth against DRAM, with 1 GiB of flash: {name}\n")
-    print("Mbit/s; in brackets how often flash is accessed a second, and how busy it is.\n")
-    rows = []
-    for size in DRAM:
-        requests = found(made["mean_bytes"], 1.0, whole, size)
-        row = [f"{size} MiB"]
-        for cores in CORES:
-            told = serve(servers[cores], requests)
-            busy = f"{told['second_accesses_per_s']:,.0f}, {told['utilization']['flash']:.0%}"
-            row.append(f"{megabits(told)} ({busy})")
-        rows.append(row)
-    for size in (128, 1024):
-        requests = found(made["mean_bytes"], 1.0, whole, size)
-        alone = [megabits(serve(servers[cores], requests, None)) for cores in CORES]
-        rows.append([f"{size} MiB, no flash", *alone])
     table(["DRAM", *(f"{cores} cores" for cores in CORES)], rows)
 
 
-def statements(servers: dict[int, Server], at_128: Found, by_page: Found, alone: Found) -> None:
-    print("## The paper's statements\n")
+def statements(pages: Points, whole: Points) -> None:
+    print("### 128 MiB and 1 GiB of flash, of 1 GiB of DRAM\n")
     rows = []
-    for cores in CORES:
-        server = servers[cores]
-        told, dram = serve(server, at_128), serve(server, alone, None)
-        knee = next(us for us in range(10, 10**6, 10) if loss(server, at_128, us * 1e-6) > 0.05)
-        by_pages = next(
-            us for us in range(10, 10**6, 10) if loss(server, by_page, us * 1e-6) > 0.05
-        )
+    for how, points in (("by pages", pages), ("whole", whole)):
+        two, one = points[128, FLASH], points[1024, 0]
+        shares = [
+            f"{mine['bandwidth_bit_s'] / its['bandwidth_bit_s']:.1%}"
+            for mine, its in zip(two["servers"], one["servers"], strict=True)
+        ]
+        power = [
+            f"{two[mode]['total_w'] * 1e3:.1f} of {one[mode]['total_w'] * 1e3:.0f} mW"
+            for mode in ("power_down", "power_active")
+        ]
+        area = f"{two['area']['total_cm2']:.2f} of {one['area']['total_cm2']:.2f} cm2"
+        rows.append([how, *shares, *power, area])
+    head = ["files", *(f"bandwidth, {cores} cores" for cores in CORES)]
+    table([*head, "power, DRAM powered down", "DRAM ready", "dies"], rows)
+
+
+def figure7(points: Points) -> None:
+    print("### Figure 7: wear against flash, 128 MiB of DRAM, files by pages\n")
+    print(
+        "A lifetime needs a steady state: there is none where flash was filled once or less",
+        end=" ",
+    )
+    print("beyond its first filling.\n")
+    rows = []
+    for (_, flash), point in sorted(points.items()):
+        wear = point["wear"]
+        years = wear["lifetimes"][-1]["years"] if wear["mean"] >= 1 else None
         rows.append(
             [
-                f"{cores}",
-                f"{loss(server, at_128, 500e-6):.2%}",
-                f"{loss(server, by_page, 500e-6):.2%}",
-                f"{knee / 1e3:.2f} ms",
-                f"{by_pages / 1e3:.2f} ms",
-                f"{told['second_accesses_per_s']:,.0f}",
-                f"{told['bandwidth_bit_s'] / dram['bandwidth_bit_s']:.1%}",
+                f"{flash} MiB",
+                "not steady" if years is None else f"{years:.3g}",
+                f"{wear['mean']:.3g}",
+                f"{wear['standard_deviation']:.3g}",
+                f"{wear['block_rule_fired']:,}",
+                f"{wear['set_rule_fired']:,}",
+                f"{point['miss_ratio']:.4f}",
             ]
         )
-    head = ["cores", "500 us cost", "by page", "5 % are lost at", "by page"]
-    head += ["flash accesses a second", "128 MiB + 1 GiB flash, of 1 GiB DRAM"]
-    table(head, rows)
+    head = ["flash", "years at 10^6 erases", "evictions a block", "standard deviation"]
+    table([*head, "hot blocks spared", "sets swapped", "page misses"], rows)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ mod common;
 use common::{Bench, NAME, SHAPES, Tagged, device, forget_boot, image, seal};
 use gordon_store::{Command, Engine, Image, Media, Memory, check};
 use gordon_testkit::Model;
-use gordon_units::{BlockId, Ppn};
+use gordon_units::Ppn;
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -67,10 +67,9 @@ fn find(media: &Memory) -> Vec<Sealed> {
     let (places, layout) = (image.places(), image.resolved().layout);
     let slots = image.resolved().config.slots as usize;
     let superblock = |copy: u64| Sealed { at: copy * 4096, len: 4096, crc_at: 12, place: 0 };
-    let record =
-        |block| Sealed { at: places.record(BlockId(block)), len: 16, crc_at: 12, place: block };
-    let mut found: Vec<_> = (0..2).map(superblock).collect();
-    found.extend((0..layout.blocks()).map(record));
+    let len = 64 + layout.blocks() as usize * 24;
+    let table = |copy| Sealed { at: places.table(copy), len, crc_at: 4, place: 0 };
+    let mut found: Vec<_> = (0..2).map(superblock).chain((0..2).map(table)).collect();
     for ppn in (0..layout.pages()).map(Ppn) {
         let at = places.oob(ppn);
         let entry = Sealed { at, len: places.oob_bytes, crc_at: 28, place: ppn.0 };

@@ -41,3 +41,15 @@ def binary(size: int) -> str:
         if size and size % scale == 0:
             return f"{size // scale} {unit}"
     return f"{size} B"
+
+
+def percent(part: float) -> str:
+    """A part as per cent, in three significant figures: `0.0123 %`, `1.70e-07 %`."""
+    return f"{figures(100 * part)} %" if part >= 1e-8 or part == 0 else f"{100 * part:.2e} %"
+
+
+def lifetime(used: float, years: float | None, written: str, span: str) -> str:
+    """How long flash lasts (docs/design/endurance.md): years, if there are any, and the part of the
+    rated endurance that the load used."""
+    text = f"{written} written in {span}, {percent(used)} of rated endurance"
+    return text if years is None else f"lifetime {short(years, 'years')}: {text}"

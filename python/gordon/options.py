@@ -1,12 +1,31 @@
 """What runs of any kind are told, from their keyword arguments."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from os import PathLike
-from typing import Any
+from typing import Any, TypeVar
 
 Path = str | PathLike[str]
 Progress = Callable[[int, int], None]
+Item = TypeVar("Item", str, Path)
+
+
+def several(given: Item | Sequence[Item]) -> list[Item]:
+    """The items of a list. A single text or path is a list of one: it is never taken apart into
+    characters."""
+    return [given] if isinstance(given, str | PathLike) else list(given)
+
+
+def words(command: Sequence[str]) -> list[str]:
+    """The words of a command. Raises GordonError if they are one text, which only a shell could
+    divide."""
+    if isinstance(command, str):
+        from gordon._core import GordonError
+
+        raise GordonError(
+            f"the command {command!r} is one text", "a list of its words, or shlex.split(command)"
+        )
+    return list(command)
 
 
 def dealt(options: dict[str, Any], *to: type[Any]) -> list[Any]:

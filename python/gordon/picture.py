@@ -1,9 +1,12 @@
 """Pictures in files, whole or not at all."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gordon._core import GordonError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 KINDS = (".png", ".svg", ".pdf")
 
@@ -12,6 +15,16 @@ def check(path: str) -> None:
     """An error that can be told before the work."""
     if Path(path).suffix.lower() not in KINDS:
         raise GordonError(f"cannot draw {path}: no kind of picture", "a name in .png, .svg or .pdf")
+
+
+def figure(**how: Any) -> "Figure":
+    """An empty one of matplotlib's. Nothing of matplotlib is imported before."""
+    import gordon.arrays  # noqa: F401 - before matplotlib imports numpy
+
+    # isort: split
+    from matplotlib.figure import Figure
+
+    return Figure(**how)
 
 
 def save(figure: Any, path: str) -> None:

@@ -94,6 +94,19 @@ class TraceLoad:
     """Unit of its times, if not the format's."""
     event: str | None = None
     """Event that counts in traces of the kernel's block layer."""
+    columns: str | None = None
+    """Columns of a text trace, in place of a format: `time=1:s,op=2,lba=3:4KiB,size=4:B`."""
+    separator: str | None = None
+    """What is between the columns: `comma`, `blank`, `tab`, `semicolon` or `bar`; left out, the
+    first line decides."""
+    skip_lines: int | None = None
+    """Lines to pass over at the start."""
+    reads: Sequence[str] = ()
+    """Words of the operation that are reads."""
+    writes: Sequence[str] = ()
+    """Words of the operation that are writes."""
+    trims: Sequence[str] = ()
+    """Words of the operation that are discards."""
 
     def config(self, path: Path) -> dict[str, Any]:
         given = {f.name: getattr(self, f.name) for f in fields(self)}

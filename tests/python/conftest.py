@@ -1,6 +1,7 @@
 """A real trace, once a session; `gordon` run in this process; a small flash device and its load."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -13,11 +14,24 @@ import pytest
 
 from serving import Serve, Server
 
+JOB_BYTES = 40 << 20
 # Writes that reach the medium, then work for the processor; a text that is no markup.
 JOB = (
     "dd if=/dev/urandom of=made bs=1M count=40 conv=fsync 2>/dev/null;"
     " dd if=made bs=1M 2>/dev/null | gzip -6 >packed; sync packed; : [a-z].txt; exit 3"
 )
+
+
+# What a person may have set for terminals, errors and threads is not for the tests; and their
+# servers are on this machine, which no proxy can reach.
+for _name in (
+    *("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"),
+    *("GORDON_DEBUG", "RAYON_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PYTHONWARNINGS"),
+):
+    os.environ.pop(_name, None)
+for _name in ("no_proxy", "NO_PROXY"):
+    _others = os.environ.get(_name, "")
+    os.environ[_name] = ",".join(["localhost", "127.0.0.1", *filter(None, [_others])])
 
 
 class Ran(NamedTuple):
@@ -29,10 +43,11 @@ class Ran(NamedTuple):
 Run = Callable[..., Ran]
 
 
-def gordon(folder: Path, *args: str) -> Ran:
-    """`gordon ARGS...` in a process of its own, working in `folder`."""
+def gordon(folder: Path, *args: str, steady: bool = False) -> Ran:
+    """`gordon ARGS...` in a process of its own, working in `folder`; `steady`: by steady.py."""
+    words = [str(Path(__file__).with_name("steady.py"))] if steady else ["-m", "gordon"]
     ran = subprocess.run(
-        [sys.executable, "-m", "gordon", *args], cwd=folder, capture_output=True, text=True
+        [sys.executable, *words, *args], cwd=folder, capture_output=True, text=True
     )
     return Ran(ran.returncode, ran.stdout, ran.stderr)
 
@@ -72,9 +87,10 @@ def result(surveyed: str) -> dict[str, Any]:
     return copy
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def interruptible() -> Iterator[None]:
-    """Signals count, here and in what is started, even if the tests were started to ignore them."""
+    """Signals have an effect, here and in child processes, even if the tests were started with
+    signals ignored, as a shell starts a background job."""
     before = {
         signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler),
         signal.SIGTERM: signal.signal(signal.SIGTERM, signal.SIG_DFL),

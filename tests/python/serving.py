@@ -11,10 +11,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from limits import PATIENCE_S
 
 if TYPE_CHECKING:
     from conftest import Run
@@ -33,7 +36,7 @@ def need(*names: str) -> None:
 
 def sh(*command: object, codes: tuple[int, ...] = (0,)) -> str:
     words = [str(word) for word in command]
-    ran = subprocess.run(words, capture_output=True, text=True, env=ENV, timeout=60)
+    ran = subprocess.run(words, capture_output=True, text=True, env=ENV, timeout=PATIENCE_S)
     assert ran.returncode in codes, f"{words}: {ran.returncode}\n{ran.stdout}{ran.stderr}"
     return ran.stdout
 
@@ -44,10 +47,37 @@ def quietly(*command: str) -> None:
 
 
 def eventually(what: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE_S
     while not what():
         assert time.monotonic() < end, "waited for too long"
         time.sleep(0.01)
+
+
+def loop_device(file: Path, *options: str) -> str:
+    """A loop device on a file; skips where there is none, as in many containers."""
+    need("losetup")
+    command = ["losetup", *options, "--find", "--show", str(file)]
+    ran = subprocess.run(command, capture_output=True, text=True, env=ENV)
+    if ran.returncode:
+        pytest.skip(f"not on this machine: loop devices: {ran.stderr.strip()}")
+    return ran.stdout.strip()
+
+
+def mount(*words: object) -> None:
+    """Mounts; skips where nobody may, as in many containers."""
+    need("mount", "umount")
+    ran = subprocess.run(
+        ["mount", *map(str, words)], capture_output=True, text=True, env=ENV, check=False
+    )
+    if ran.returncode:
+        pytest.skip(f"not on this machine: mount: {ran.stderr.strip()}")
+
+
+def room(folder: Path, size: int) -> None:
+    """Skips where files of that size do not fit: temporary folders are often in memory."""
+    free = shutil.disk_usage(folder).free
+    if free < size:
+        pytest.skip(f"{folder}: {size / 1e9:.1f} GB are needed, {free / 1e9:.1f} GB are free")
 
 
 def lacks() -> str:
@@ -65,7 +95,8 @@ class Server:
     """`gordon block serve` in a process of its own."""
 
     def __init__(self, folder: Path, *args: str, file: str = "flash.img") -> None:
-        self.folder, self.socket = folder, folder / "s"
+        # Relative to the folder: a path of a socket has at most 107 bytes.
+        self.folder, self.socket = folder, Path("s")
         self.uri = f"nbd+unix:///?socket={self.socket}"
         command = [sys.executable, "-m", "gordon", "block", "serve", file]
         self.process = subprocess.Popen(
@@ -77,7 +108,7 @@ class Server:
             time.sleep(0.01)
 
     def answers(self) -> bool:
-        with socket.socket(socket.AF_UNIX) as client:
+        with socket.socket(socket.AF_UNIX) as client, chdir(self.folder):
             return client.connect_ex(f"{self.socket}.stat") == 0
 
     def place(self, kind: str) -> str:
@@ -91,7 +122,7 @@ class Server:
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> str:
         self.process.send_signal(how)
-        said = self.process.communicate(timeout=60)[1]
+        said = self.process.communicate(timeout=PATIENCE_S)[1]
         assert self.process.returncode == (-how if how == signal.SIGKILL else 0), said
         return said
 

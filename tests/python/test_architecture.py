@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from serving import need
+
 ROOT = Path(__file__).resolve().parents[2]
 
 #: Room: the rooms it may use. What is not listed here may not be.
@@ -37,6 +39,7 @@ PURE = {"units", "nand", "ftl", "cache"}
 
 @pytest.fixture(scope="module")
 def crates() -> dict[str, dict[str, set[str]]]:
+    need("cargo")
     out = subprocess.run(
         ["cargo", "metadata", "--format-version=1", "--no-deps", "--offline", "--locked"],
         cwd=ROOT,

@@ -6,6 +6,8 @@ import json
 import os
 import random
 import signal
+import socket
+import struct
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -31,15 +33,30 @@ for n in range({count}):
 print((time.monotonic() - start) / {count} * 1e6)
 """
 
-#: The same, all of them sent at once.
-TOGETHER = """
-import random
-places = random.Random({seed})
-for n in range({count}):
-    h.aio_pread(nbd.Buffer(4096), places.randrange(h.get_size() // 4096) * 4096)
-while h.aio_in_flight():
-    h.poll(-1)
-"""
+
+def together(path: Path, count: int, seed: int) -> None:
+    """Reads at random places, all of them in one message, whatever else this machine does."""
+    places = random.Random(seed)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(path))
+
+        def take(size: int) -> bytes:
+            data = b""
+            while len(data) < size:
+                data += client.recv(size - len(data))
+            return data
+
+        assert take(18)[:16] == b"NBDMAGICIHAVEOPT"
+        # No zeroes; NBD_OPT_EXPORT_NAME of the default export.
+        client.sendall(struct.pack(">I8sII", 3, b"IHAVEOPT", 1, 0))
+        size = struct.unpack(">QH", take(10))[0]
+        requests = (
+            struct.pack(">IHHQQI", 0x25609513, 0, 0, n, places.randrange(size // 4096) * 4096, 4096)
+            for n in range(count)
+        )
+        client.sendall(b"".join(requests))
+        for _ in range(count):
+            assert take(16 + 4096)[:8] == struct.pack(">II", 0x67446698, 0)
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +111,9 @@ def test_answers_take_the_time_of_the_disk(run: Run, serve: Serve) -> None:
     modelled = json.loads(run(*bench).out)["response_ms"]["mean"]
     assert late["asked_mean_us"] / 1e3 == pytest.approx(modelled, rel=0.2)
     assert disk["positionings"] >= count
-    assert 0.3 < disk["reading"] <= 1
+    # It reads while a request is in the mechanism, however long this machine pauses in between.
+    read_us, asked_us = disk["reading"] * found["uptime_s"] * 1e6, late["asked_mean_us"] * count
+    assert 0.5 * asked_us <= read_us <= 1.1 * asked_us
     assert 9 * found["uptime_s"] * 0.9 < disk["energy_j"] < 13 * found["uptime_s"] * 1.1
     said = run("block", "stat", "--socket", "s").out
     assert "for each move of the head" in said
@@ -102,11 +121,10 @@ def test_answers_take_the_time_of_the_disk(run: Run, serve: Serve) -> None:
 
 
 def test_disks_of_a_stripe_answer_at_a_time(run: Run, serve: Serve) -> None:
-    need("nbdsh")
     asked = []
     for stripe in ("1", "8"):
         server = serve(*REAL, "--stripe", stripe, "--scheduler", "fcfs", file=FILE)
-        server.shell(TOGETHER.format(seed=3, count=32))
+        together(server.socket, count=32, seed=3)
         found = stat(run)
         assert (found["disks"], found["emulation"]["requests"]) == (int(stripe), 32)
         asked.append(found["emulation"]["asked_mean_us"])
@@ -203,9 +221,7 @@ def test_fio_and_qemu_read_back_what_they_wrote(serve: Serve) -> None:
     server.stop()
 
 
-def test_ctrl_c_ends_it_and_a_file_has_one_user(
-    run: Run, serve: Serve, interruptible: None
-) -> None:
+def test_ctrl_c_ends_it_and_a_file_has_one_user(run: Run, serve: Serve) -> None:
     server = serve(*REAL, file=FILE)
     ran = run("block", "serve", FILE, *DISK, "--socket", "other")
     assert ran.status == 1

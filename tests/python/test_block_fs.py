@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 
 import writers
-from serving import ENV, MIB, Server, clean, eventually, lacks, need, quietly, sh
+from serving import ENV, MIB, Server, clean, eventually, lacks, loop_device, need, quietly, sh
 
 from conftest import Run
 
@@ -138,15 +138,7 @@ def chain(
     if lacks():
         pytest.skip(f"not on this machine: {lacks()}")
     (folder / "loop").write_bytes(bytes(MIB))
-    tried = subprocess.run(
-        ["losetup", "--find", "--show", str(folder / "loop")],
-        capture_output=True,
-        text=True,
-        env=ENV,
-    )
-    if tried.returncode:
-        pytest.skip(f"not on this machine: loop devices: {tried.stderr.strip()}")
-    sh("losetup", "-d", tried.stdout.strip())
+    sh("losetup", "-d", loop_device(folder / "loop"))
     monkeypatch.chdir(folder)
     ran = run("block", "create", "flash.img", "--capacity", "96MiB")
     assert ran.status == 0, ran.err

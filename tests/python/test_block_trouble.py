@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from serving import Serve, Server, clean, lacks, need, quietly, sh
+from limits import PATIENCE_S
+from serving import Serve, Server, clean, lacks, mount, need, quietly, sh
 
 from conftest import Run
 
@@ -43,11 +43,6 @@ class Below:
         self.memory = folder / "memory"
         self.memory.mkdir()
 
-    def mount(self, *args: object) -> None:
-        mounted = subprocess.run(["mount", *map(str, args)], capture_output=True, text=True)
-        if mounted.returncode:
-            pytest.skip(f"not on this machine: mount: {mounted.stderr.strip()}")
-
     def grow(self) -> None:
         sh("mount", "-o", "remount,size=400m", self.memory)
 
@@ -58,7 +53,7 @@ def below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Below]:
     if lacks():
         pytest.skip(f"not on this machine: {lacks()}")
     below = Below(tmp_path)
-    below.mount("-t", "tmpfs", "-o", "size=24m", "none", below.memory)
+    mount("-t", "tmpfs", "-o", "size=24m", "none", below.memory)
     monkeypatch.chdir(below.memory)
     yield below
     monkeypatch.undo()
@@ -151,7 +146,7 @@ def failing(below: Below, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
         file.truncate(400 << 20)
     folder.mkdir()
     sh("mkfs.ext4", "-q", "-J", "size=4", "-E", "lazy_journal_init=0", disk)
-    below.mount("-o", "loop,errors=continue", disk, folder)
+    mount("-o", "loop,errors=continue", disk, folder)
     monkeypatch.chdir(folder)
     yield folder
     monkeypatch.undo()
@@ -182,7 +177,7 @@ def test_a_sync_that_fails_ends_writing(run: Run, failing: Path, serve: Serve, t
     server.shell(until_it_fails(server))
     assert "file under the image" in stat(run)["read_only"]
     server.process.send_signal(signal.SIGTERM)
-    said = server.process.communicate(timeout=60)[1]
+    said = server.process.communicate(timeout=PATIENCE_S)[1]
     assert server.process.returncode == 1
     assert "could not be left in order" in said
 
@@ -203,7 +198,7 @@ def test_what_was_flushed_outlives_a_sync_that_fails(
     monkeypatch.chdir(below.memory)
     sh("umount", failing)
     below.grow()
-    below.mount("-o", "loop", "disk", failing)
+    mount("-o", "loop", "disk", failing)
     monkeypatch.chdir(failing)
     server = serve("--timing", timing)
     server.shell(f"{there}assert not any(attempt(at, 99) for at in range(8))\n")

@@ -121,8 +121,53 @@ def test_what_is_larger_than_the_cache_is_counted(three: str, run: Run) -> None:
     assert "larger than the cache of 25B" in run("cache", "replay", three, "--dram", "25B").err
 
 
+def test_requests_of_no_bytes_are_left_out_and_counted(tmp_path: Path, run: Run) -> None:
+    # Detected, although the first records that are looked at have no bytes.
+    empty = ((1, 9, 0, -1),) * 1000
+    trace = objects(tmp_path / "t", *empty, (2, 7, 5, 1001), (3, 7, 5, -1), (3, 8, 0, -1))
+    for policy in ("lru", "belady"):
+        told = cache.replay(trace, policy=policy, dram="1KiB")
+        assert (told["requests"], told["hits"], told["misses"]) == (2, 1, 1)
+        assert told["provenance"]["trace"]["empty"] == 1001
+    assert (
+        "warning: empty: 1001 of no bytes, left out"
+        in run("cache", "replay", trace, "--dram", "1KiB").err
+    )
+    blocks = tmp_path / "a.csv"
+    blocks.write_text("0,R,0,0,0\n0,R,0,100,1\n0,W,0,0,2\n")
+    told = cache.replay(blocks, dram="1MiB", objects=True)
+    assert (told["requests"], told["provenance"]["trace"]["empty"]) == (1, 2)
+
+
+def test_objects_of_a_block_trace_keep_their_bytes(tmp_path: Path) -> None:
+    trace = tmp_path / "small.csv"
+    # At 4096 and at 4100 begin two objects.
+    starts = (0, 4096, 4100, 0, 4096, 4100)
+    trace.write_text("".join(f"3,R,{start},100,{at}\n" for at, start in enumerate(starts)))
+    told = cache.replay(trace, dram="300B", objects=True)
+    assert (told["hits"], told["misses"], told["resident_bytes"]) == (3, 3, 300)
+    left = told["provenance"]["trace"]
+    assert (left["extended"], told["bytes"]) == (0, 600)
+    curve = cache.mrc(trace, dram=["200B", "300B"], objects=True)
+    assert [point["misses"] for point in curve["points"]] == [6, 3]
+    # Pages are whole sectors.
+    told = cache.replay(trace, dram="1MiB")
+    assert told["provenance"]["trace"]["extended"] == 6
+
+
+def test_any_number_of_volumes_shares_a_cache(tmp_path: Path) -> None:
+    trace = tmp_path / "many.csv"
+    volumes = 20_000
+    rows = [f"{n},R,{512 * (n % 3)},512,{at}\n" for at in (0, 1) for n in range(volumes)]
+    trace.write_text("".join(rows))
+    for whole in (False, True):
+        told = cache.replay(trace, dram="1GiB", objects=whole)
+        assert (told["hits"], told["misses"]) == (volumes, volumes)
+        assert any("20000 devices" in warning for warning in told["warnings"])
+
+
 def test_bad_input_is_told(three: str, tmp_path: Path, run: Run) -> None:
-    zero = objects(tmp_path / "zero", (1, 1, 5, -1), (1, 2, 0, -1))
+    zero = objects(tmp_path / "zero", (1, 1, 0, -1), (1, 2, 0, -1))
     back = objects(tmp_path / "back", (2, 1, 5, -1), (1, 2, 5, -1))
     blind = objects(tmp_path / "blind", (2, 1, 5, 0), (2, 2, 5, 0))
     block = mqsim(tmp_path / "block", (0, 8, 8, 1), (1, 8, 8, 1))
@@ -132,11 +177,14 @@ def test_bad_input_is_told(three: str, tmp_path: Path, run: Run) -> None:
         ((three, "--dram", "1KiB", "--policy", "xyz"), "none called `xyz`", "known: fifo"),
         ((three, "--dram", "0B"), "holds nothing", "16MiB"),
         ((three, "--dram", "1KiB", "--flash", "1GiB"), "DRAM alone", "--flash 0"),
-        ((zero, "--dram", "1KiB", *as_objects), "record 2 (byte 24): size", "--skip-bad"),
+        ((zero, "--dram", "1KiB", *as_objects), "no request: 2 are of no bytes", "whole"),
         ((back, "--dram", "1KiB", *as_objects), "time goes backwards by 1s", "--order clamp"),
-        ((blind, "--dram", "1KiB", "--policy", "belady", *as_objects), "next access", "--skip-bad"),
+        (
+            (blind, "--dram", "1KiB", "--policy", "belady", *as_objects),
+            "next access",
+            "--policy lru",
+        ),
         ((block, "--dram", "1KiB"), "holds no page", "16MiB"),
-        (("-", "--dram", "1KiB"), "standard input", "--format"),
         ((str(tmp_path / "none"), "--dram", "1KiB"), "none", "check the name"),
     ]:
         ran = run("cache", "replay", *args)
@@ -146,7 +194,6 @@ def test_bad_input_is_told(three: str, tmp_path: Path, run: Run) -> None:
         assert hint in tried, ran.err
     assert run("cache", "replay", blind, "--dram", "1KiB", *as_objects).status == 0
     assert cache.replay(back, dram="1KiB", format="oracleGeneral", order="clamp")["requests"] == 2
-    assert cache.replay(zero, dram="1KiB", format="oracleGeneral", skip_bad=True)["requests"] == 1
     with pytest.raises(GordonError, match="once"):
         cache.replay(three, dram="1KiB", repeat=2)
     with pytest.raises(GordonError, match="option"):

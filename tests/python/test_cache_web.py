@@ -98,7 +98,8 @@ def test_a_log_is_replayed_object_by_object(run: Run, tmp_path: Path) -> None:
         "cache", "replay", str(LOG), "--dram", "10MiB", "--policy", "lru", "--json", "told.json"
     )
     assert ran.status == 0, ran.err
-    assert "3 of other methods than GET, 6 of other statuses than 200, 1 without bytes" in ran.err
+    for note in ("other_methods: 3 ", "other_statuses: 6 ", "empty: 1 "):
+        assert f"warning: {note}" in ran.err
     told: dict[str, Any] = json.loads((tmp_path / "told.json").read_text())
     # 26 requests for 11 objects, all of which fit.
     assert (told["unit"], told["requests"], told["misses"]) == ("object", 26, 11)
@@ -110,6 +111,73 @@ def test_a_log_is_replayed_object_by_object(run: Run, tmp_path: Path) -> None:
     assert (small["misses"], small["refused"]) == (11, 1)
 
 
+def lines(*replies: tuple[str, str, int, int], more: str = "") -> str:
+    """Lines of an access log: what precedes the time, target, bytes, second."""
+    return "".join(
+        f'{client} [17/May/2015:10:05:{second:02} +0000] "GET {target} HTTP/1.1" 200 {size}'
+        f' "-" "x"{more}\n'
+        for client, target, size, second in replies
+    )
+
+
+def test_a_log_may_go_back_in_time(run: Run, tmp_path: Path) -> None:
+    log = tmp_path / "back.log"
+    rows = (("h - -", "/a", 9, 43), ("h - -", "/b", 9, 3), ("h - -", "/a", 9, 33))
+    log.write_text(lines(*rows))
+    ran = run("cache", "replay", "back.log", "--dram", "1MiB", "--json", "told.json")
+    assert ran.status == 0, ran.err
+    assert "warning: clamped: 2 earlier than the one before" in ran.err
+    told = json.loads((tmp_path / "told.json").read_text())
+    assert (told["requests"], told["hits"]) == (3, 1)
+    assert told["provenance"]["trace"]["clamped"] == 2
+    # Asked for strict order, no hint names an option that cannot work.
+    ran = run("cache", "replay", "back.log", "--dram", "1MiB", "--order", "strict")
+    assert ran.status == 1
+    hint = ran.err.partition("\n  try: ")[2]
+    assert "--order clamp" in hint
+    assert "sort" not in hint
+    assert "skip" not in hint
+
+
+def test_a_reply_of_4_gib_and_more(tmp_path: Path) -> None:
+    size = 5 << 30
+    rows = [("h - -", target, size + n, n) for n, target in enumerate(("/a", "/b", "/a", "/b"))]
+    (tmp_path / "big.log").write_text(lines(*rows))
+    for policy in ("lru", "fifo", "arc", "belady"):
+        told = cache.replay(tmp_path / "big.log", dram="20GiB", policy=policy)
+        assert (told["hits"], told["bytes"]) == (2, 4 * size + 6), policy
+        assert told["resident_bytes"] == 2 * size + 1, policy
+    curve = cache.mrc(tmp_path / "big.log", dram=["5GiB", "11GiB"])
+    assert [point["misses"] for point in curve["points"]] == [4, 2]
+
+
+def test_each_virtual_host_has_its_own_objects(run: Run, tmp_path: Path) -> None:
+    sites = [f"site{n}.example.org" for n in range(10)]
+    address = "198.51.100.7"
+    logs = {
+        "vhost_combined": [(f"{site}:443 {address} - -", "") for site in sites],
+        "first": [(f"{site} {address} - -", "") for site in sites],
+        "lighttpd": [(f"{address} {site} -", "") for site in sites],
+        "quoted": [(f"{address} - -", f' "{site}"') for site in sites],
+    }
+    for name, rows in logs.items():
+        log = tmp_path / f"{name}.log"
+        twice = "".join(
+            lines((client, "/index.html", 9, second), more=more)
+            for second in (1, 2)
+            for client, more in rows
+        )
+        log.write_text(twice)
+        told = cache.replay(log, dram="1MiB")
+        assert (told["hits"], told["misses"]) == (10, 10), name
+        assert told["provenance"]["trace"]["virtual_hosts"] == 20
+        assert "virtual hosts: 20 of 20" in run("cache", "replay", str(log), "--dram", "1MiB").out
+    # One site: the addresses of proxies are not hosts.
+    log.write_text(lines(("h - -", "/", 9, 1), ("h - -", "/", 9, 2), more=' "10.0.0.1, 10.0.0.2"'))
+    told = cache.replay(log, dram="1MiB")
+    assert (told["hits"], told["provenance"]["trace"]["virtual_hosts"]) == (1, 0)
+
+
 def test_bad_lines_of_a_log(run: Run, tmp_path: Path) -> None:
     lines = LOG.read_text().splitlines()
     (tmp_path / "access.log").write_text("\n".join([*lines[:5], "half a li", *lines[5:]]))
@@ -119,9 +187,11 @@ def test_bad_lines_of_a_log(run: Run, tmp_path: Path) -> None:
     assert "try: --skip-bad" in ran.err
     ran = run("cache", "replay", "access.log", "--dram", "10MiB", "--skip-bad")
     assert ran.status == 0
-    assert "malformed requests were left out, the first: line 6: time: " in ran.err
+    assert "warning: skipped: 1 malformed, left out; the first: line 6: time: " in ran.err
     # Belady's policy reads it twice.
     args = ("--dram", "10MiB", "--policy", "belady", "--skip-bad")
     assert run("cache", "replay", "access.log", *args).status == 0
-    ran = run("trace", "convert", str(LOG), "blocks")
+    ran = run("trace", "convert", str(LOG), "blocks", "--to", "mqsim")
+    assert (ran.status, "try: --to oracleGeneral" in ran.err) == (1, True)
+    ran = run("flash", "replay", str(LOG))
     assert (ran.status, "try: gordon cache replay" in ran.err) == (1, True)

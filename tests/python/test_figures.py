@@ -50,14 +50,17 @@ def test_overhead_ratio_is_fitted_to_the_papers_two_machines() -> None:
     from gordon.survey.power import fit
 
     parts = Catalogue()
-    fitted = fit(parts.get("overhead", "gordon-2009"), parts)
+    overhead = parts.get("overhead", "gordon-2009")
+    fitted = fit(overhead, parts, "processor")
     node, server = fitted["anchors"]
-    # 2.4 + 5.3 + 64 x 0.04 + 2.3 + 1.2, and 2 x 20.8 + 5.3 + 17.
+    # 2.4 + 5.3 + 64 x 0.04 + 2.3 + 1.2, and 2 x (20.8 + 5.3) + 17.
     assert node["parts_w"] == pytest.approx(13.76)
-    assert server["parts_w"] == pytest.approx(63.9)
+    assert server["parts_w"] == pytest.approx(69.2)
     assert node["ratio"] == pytest.approx(19 / 13.76)
-    assert server["ratio"] == pytest.approx(81 / 63.9)
-    assert fitted["ratio"] == pytest.approx(1.3194, abs=1e-4)
+    assert server["ratio"] == pytest.approx(81 / 69.2)
+    assert fitted["ratio"] == pytest.approx(1.2585, abs=1e-4)
+    # With one memory in each.
+    assert fit(overhead, parts, "node")["ratio"] == pytest.approx(1.3194, abs=1e-4)
 
     def error(ratio: float) -> float:
         return float(sum((ratio * a["parts_w"] / a["total_w"] - 1) ** 2 for a in (node, server)))

@@ -10,7 +10,7 @@ import pytest
 from gordon import flash
 from gordon.cli.options import PATTERNS, POLICIES
 
-from conftest import SMALL, Json, Run
+from conftest import SMALL, Json, Run, mqsim
 
 LATENCIES = {"mean", "p50", "p99", "p999", "max"}
 
@@ -19,7 +19,7 @@ def assert_keys(report: dict[str, Any]) -> None:
     """What others rely on."""
     assert {
         "requests", "simulated_s", "read", "write", "write_amplification", "erases", "pages",
-        "energy_j", "lifetime_years",
+        "energy_j", "lifetime_years", "endurance_used", "first_block_years", "startup_s",
     } <= set(report)  # fmt: skip
     for op in ("read", "write"):
         assert {"requests", "bytes", "bandwidth_mb_s", "latency_us"} <= set(report[op])
@@ -212,6 +212,104 @@ def test_capacity_scales_the_planes_and_keeps_the_spare_part(told: Json) -> None
     device = told(*args, *both)["provenance"]["config"]["device"]
     assert device["geometry"]["blocks_per_plane"]["value"] == 800
     assert "--set" in device["capacity"]["assumed"]
+
+
+def provision(report: dict[str, Any]) -> tuple[int, int, int]:
+    names = ("raw", "exported", "spare")
+    raw, exported, spare = (report[f"{name}_capacity_bytes"] for name in names)
+    assert raw == exported + spare
+    return raw, exported, spare
+
+
+@pytest.mark.parametrize("name", flash.names())
+def test_a_changed_geometry_keeps_the_over_provisioning(told: Json, name: str) -> None:
+    args = ("bench", "--pattern", "random-read", "--requests", "10", "--span", "1MiB")
+    raw, _, _ = provision(told(*args, "--preset", name, "--set", "capacity=200GiB"))
+    buses = flash.load(name)["geometry"]["buses"]["value"]
+    twice = ("--set", f"geometry.buses={2 * buses}", "--set", "capacity=200GiB")
+    for settings in (twice, twice[2:] + twice[:2]):
+        report = told(*args, "--preset", name, *settings)
+        assert report["exported_capacity_bytes"] == 200 * 2**30
+        blocks = report["provenance"]["config"]["device"]["geometry"]["blocks_per_plane"]
+        # Whole blocks a plane, rounded up.
+        assert raw <= report["raw_capacity_bytes"] < raw * (1 + 1 / (blocks - 1))
+    halved = told(*args, "--preset", name, "--set", f"geometry.buses={buses // 2}")
+    half_raw, half_exported, _ = provision(halved)
+    whole = told(*args, "--preset", name)
+    assert half_raw * 2 == whole["raw_capacity_bytes"]
+    # Down to a whole page of the map.
+    assert 0 <= whole["exported_capacity_bytes"] / 2 - half_exported < halved["page_bytes"]
+
+
+@pytest.mark.parametrize(("size", "groups"), [("2KiB", 64), ("8KiB", 16), ("256KiB", 1)])
+def test_each_die_group_has_a_write_point_unless_set(told: Json, size: str, groups: int) -> None:
+    """Figure 4 of the paper: with a write point for each, 8 KiB pages write as fast as 4 KiB."""
+    args = ("bench", "--pattern", "sequential-write", "--size", "256KiB", "--requests", "500")
+    free = told(*args, "--super-page", size, "--set", "capacity=32GiB")
+    assert not any("write_points" in warning for warning in free["warnings"])
+    points = ("--write-points", str(groups))
+    same = told(*args, "--super-page", size, "--set", "capacity=32GiB", *points)
+    assert same["write"]["bandwidth_mb_s"] == free["write"]["bandwidth_mb_s"]
+    if groups > 1:
+        one = told(*args, "--super-page", size, "--set", "capacity=32GiB", "--write-points", "1")
+        assert one["write"]["bandwidth_mb_s"] < 0.6 * free["write"]["bandwidth_mb_s"]
+        assert any("ftl.write_points=1" in warning for warning in one["warnings"])
+
+
+def test_the_capacity_is_on_the_screen_and_in_the_report(run: Run, tmp_path: Path) -> None:
+    page = tmp_path / "r.html"
+    args = ("--pattern", "random-read", "--requests", "10", "--span", "1MiB", "--report", str(page))
+    shown = run("flash", "bench", *args, "--super-page", "2KiB")
+    assert "275 GB raw, 256 GB exported, 18.9 GB spare (6.9% of raw)" in shown.out
+    text = page.read_text()
+    assert all(word in text for word in ("275 GB", "18.9 GB"))
+    # The warning and the screen have one LBA table.
+    assert "LBA table 512 MiB" in shown.out
+    assert "the LBA table takes 512MiB" in shown.err
+
+
+def used(report: dict[str, Any]) -> float:
+    """Bytes programmed over raw bytes times rated erases."""
+    programmed = report["write"]["bytes"] * report["write_amplification_bytes"]
+    rated = report["wear"]["erase_budget"]
+    return float(programmed / (report["raw_capacity_bytes"] * rated))
+
+
+YEAR_S = 365.25 * 86400
+
+
+def test_a_burst_has_no_lifetime_and_uses_endurance(run: Run, told: Json) -> None:
+    args = ("bench", "--pattern", "random-write", "--requests", "2000", *SMALL)
+    report = told(*args)
+    assert report["simulated_s"] < 60
+    assert (report["lifetime_years"], report["first_block_years"]) == (None, None)
+    assert report["endurance_used"] == pytest.approx(used(report))
+    shown = run("flash", *args).out
+    assert "of rated endurance" in shown
+    assert "years" not in shown
+
+
+@pytest.mark.parametrize(("seconds", "lasts"), [(59, False), (600, True)])
+def test_a_lifetime_is_that_of_the_whole_trace(
+    told: Json, tmp_path: Path, seconds: int, lasts: bool
+) -> None:
+    """Nearly all writes are in a burst at the start; the trace ends with one read."""
+    rows = [(10**6 * at, 128 * (at % 100), 128, 0) for at in range(3000)]
+    trace = mqsim(tmp_path / "t", *rows, (seconds * 10**9, 0, 8, 1))
+    report = told("replay", trace, *SMALL)
+    assert report["lifetime_span_s"] == pytest.approx(seconds, abs=0.01)
+    assert report["endurance_used"] == pytest.approx(used(report))
+    if not lasts:
+        assert (report["lifetime_years"], report["first_block_years"]) == (None, None)
+        return
+    years = seconds / used(report) / YEAR_S
+    assert report["lifetime_years"] == pytest.approx(years, rel=1e-3)
+    # The most erased block is erased more often than the mean.
+    assert 0 < report["first_block_years"] < report["lifetime_years"] * 2
+    twice = told("replay", trace, *SMALL, "--repeat", "2")
+    assert twice["lifetime_span_s"] == pytest.approx(2 * seconds, rel=1e-3)
+    fast = told("replay", trace, *SMALL, "--speed", "4")
+    assert fast["lifetime_years"] == pytest.approx(years / 4, rel=1e-3)
 
 
 def test_settings_reach_the_device(told: Json) -> None:

@@ -15,6 +15,7 @@ from gordon import GordonError, flash
 from gordon.human import duration, figures
 from gordon.report.page import percent, sig
 from gordon.report.runs import TIMES
+from limits import PATIENCE_S
 
 from conftest import CHANGES, SMALL, Json, Run
 
@@ -24,7 +25,7 @@ from conftest import CHANGES, SMALL, Json, Run
 def test_it_is_one_screen(run: Run, mixed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = run("flash", "replay", mixed, *SMALL)
     assert "modelled" in ran.out
-    for word in ("read", "write amplification", "erases", "busy", "energy", "lifetime", "p99.9"):
+    for word in ("read", "write amplification", "erases", "busy", "energy", "endurance", "p99.9"):
         assert word in ran.out
     assert len(ran.out.splitlines()) <= 24
     monkeypatch.setenv("COLUMNS", "80")
@@ -51,7 +52,7 @@ def test_a_pipe_is_written_to_and_stays(run: Run, tmp_path: Path) -> None:
     load = ("flash", "bench", "--pattern", "random-write", "--requests", "10")
     with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
         assert run(*load, "--json", str(pipe)).status == 0
-        answer, _ = reader.communicate(timeout=60)
+        answer, _ = reader.communicate(timeout=PATIENCE_S)
     assert json.loads(answer)["requests"] == 10
     assert pipe.is_fifo()
     for option in ("--requests-out", "--checkpoint"):
@@ -94,7 +95,7 @@ def test_collection_and_tables_are_seen(run: Run, tmp_path: Path) -> None:
     assert share > 0
     emptied = f"blocks being emptied {share:.0%} of the time, {duration(report['collecting_s'])}"
     assert emptied in ran.out
-    assert "LBA table 4.10 kB, 4 bytes a page" in ran.out
+    assert "LBA table 0.0117 MiB, 4 bytes for each raw page" in ran.out
     rows = dict(
         re.findall(r'data-row="([^"]*)">.*?<td>(.*?)</td>', (tmp_path / "r.html").read_text())
     )

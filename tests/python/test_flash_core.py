@@ -63,14 +63,12 @@ def test_write_amplification_is_near_theory() -> None:
     assert wa["pages"]["gc_program"] > 0
 
 
-@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_a_run() -> None:
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         _core.flash_run(json.dumps(config(10**10)))
 
 
-@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_preconditioning_and_leaves_nothing(tmp_path: Path) -> None:
     preset = PRESET.with_stem("nvme-tlc-1tb")
     wanted = config(1000) | {"precondition": 1.0, "checkpoint": str(tmp_path / "c")}

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from gordon import flash
+from limits import PATIENCE_S
 
 from conftest import CHANGES, SMALL, Json, Run, mqsim
 
@@ -24,7 +25,8 @@ def test_a_run_shorter_than_a_second(told: Json, tmp_path: Path) -> None:
     report = told("replay", mqsim(tmp_path / "t", (0, 0, 8, 0)), *SMALL)
     assert 0 < report["simulated_s"] < 0.001
     assert report["write"]["bandwidth_mb_s"] == pytest.approx(4096 / report["simulated_s"] / 1e6)
-    assert report["lifetime_years"] > 0
+    assert report["lifetime_years"] is None
+    assert report["endurance_used"] > 0
 
 
 def test_a_write_only_trace(run: Run, tmp_path: Path) -> None:
@@ -119,8 +121,9 @@ def test_a_device_is_kept_and_gone_on_with(run: Run, told: Json, tmp_path: Path)
 @pytest.mark.parametrize("option", ["--checkpoint", "--json", "--report", "--parquet"])
 def test_a_run_is_told_where_what_it_writes_finds_no_room(tmp_path: Path, option: str) -> None:
     pattern = ["--pattern", "random-write", "--requests", "3000", *SMALL]
+    kept = "kept.html" if option == "--report" else "kept"
     ran = subprocess.run(
-        [sys.executable, "-m", "gordon", "flash", "bench", *pattern, option, "kept"],
+        [sys.executable, "-m", "gordon", "flash", "bench", *pattern, option, kept],
         cwd=tmp_path,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
         capture_output=True,
@@ -129,8 +132,7 @@ def test_a_run_is_told_where_what_it_writes_finds_no_room(tmp_path: Path, option
     )
     assert ran.returncode == 1
     assert "3,000 requests" in ran.stdout
-    assert ran.stderr.startswith("error: "), ran.stderr
-    assert "cannot write kept" in ran.stderr
+    assert "cannot write kept" in ran.stderr.rpartition("error: ")[2]
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
 
 
@@ -165,7 +167,6 @@ def test_same_seed_same_bytes(run: Run, tmp_path: Path, monkeypatch: pytest.Monk
     assert other.report["simulated_s"] != same.report["simulated_s"]
 
 
-@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_and_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     args = ["bench", "--pattern", "random-write", "--requests", str(10**12), "--requests-out", "q"]
@@ -178,6 +179,6 @@ def test_a_signal_ends_it_and_leaves_nothing(tmp_path: Path, number: signal.Sign
     while not any(tmp_path.iterdir()) and running.poll() is None:
         time.sleep(0.05)
     running.send_signal(number)
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=PATIENCE_S)
     assert (running.returncode, out, err.strip()) == (128 + number, b"", b"")
     assert list(tmp_path.iterdir()) == []

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gordon import GordonError, joulesort
+from gordon.cli.joulesort_view import clock
 from gordon.energy.command import Command
 from gordon.energy.series import Series, Span
 from gordon.joulesort import files, phases, rules, run
+from gordon.report.joulesort import page
+from gordon.report.joulesort import power as watts
+from limits import PATIENCE_S
+from steady import AWAIT, install
 
 from conftest import Ran, gordon
+
+
+@pytest.fixture(autouse=True)
+def steady(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch.setattr, tmp_path_factory.mktemp("steady"))
+
 
 WALL = "command:while :; do echo 50; sleep 0.02; done"
 #: Sorts records of 100 bytes by their first 10, as anyone would.
@@ -52,13 +67,28 @@ def storage(folder: Path) -> bool:
 def test_the_figure_is_mean_power_times_mean_time(tmp_path: Path) -> None:
     result = bench(tmp_path, runs=3, meters=[WALL], idle_s=0.3)
     told = result.json
+    if not storage(tmp_path):
+        assert told["result"] is None
+        return
     rate, watts = told["result"]["records_per_joule"]["value"], told["result"]["mean_w"]["mean"]
     assert watts == pytest.approx(50)
     assert rate == pytest.approx(3000 / (50 * told["time_s"]["mean"]))
     assert told["time_s"]["mean"] == pytest.approx(sum(r["wall_s"] for r in told["runs"]) / 3)
     assert len({run["duplicates"] for run in told["runs"]}) == 1
-    assert broken(result) == (set() if storage(tmp_path) else {"input and output on storage"})
+    assert broken(result) == set()
     assert list((tmp_path / "data").iterdir()) == []
+
+
+def test_every_run_is_shaded_however_short(tmp_path: Path) -> None:
+    """The meter gives one sample a second, and most runs have none of their own."""
+    slow = "command:while :; do echo 50; sleep 1; done"
+    result = bench(tmp_path, runs=3, meters=[slow], idle_s=1.2, tail_s=1.2)
+    spans = [(run["begin_s"], run["end_s"]) for run in result.json["runs"]]
+    shapes = watts(result.rows, spans)["layout"]["shapes"]
+    assert [(shape["x0"], shape["x1"]) for shape in shapes] == spans
+    for one in result.json["runs"]:
+        assert one["end_s"] - one["begin_s"] == pytest.approx(one["wall_s"])
+    assert page(result.json, result.rows).count('"yref":"paper"') == 3
 
 
 def test_another_sort_in_its_place(tmp_path: Path) -> None:
@@ -75,19 +105,81 @@ def test_another_sort_in_its_place(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "what"),
+    ("spoil", "what", "failure"),
     [
-        ("records.reverse()", "output in order"),
-        ("records.pop()", "the same records, no more and no fewer"),
-        ("records[7] = records[8]", "the same records, no more and no fewer"),
-        ("open(sys.argv[1], 'r+b').write(data)", "input untouched"),
-        ("open(sys.argv[1], 'r+b').write(b'x')", "input untouched"),
+        ("records.reverse()", "output in order", "output not in order"),
+        (
+            "records.pop()",
+            "the same records, no more and no fewer",
+            "records missing, doubled or changed",
+        ),
+        (
+            "records[7] = records[8]",
+            "the same records, no more and no fewer",
+            "records missing, doubled or changed",
+        ),
+        ("open(sys.argv[1], 'r+b').write(data)", "input untouched", "input was changed"),
+        ("open(sys.argv[1], 'r+b').write(b'x')", "input untouched", "input was changed"),
     ],
 )
-def test_what_does_not_hold_is_found(tmp_path: Path, spoil: str, what: str) -> None:
+def test_what_does_not_hold_is_found(tmp_path: Path, spoil: str, what: str, failure: str) -> None:
     result = bench(tmp_path, command=sorter(tmp_path, spoil))
-    assert what in broken(result)
+    checks = result.json["checks"]
+    assert failure in {check["failure"] for check in checks if check["held"] is False}
     assert not result.holds
+    assert what in {check["what"] for check in result.json["failed"]}
+    # There is no figure of what was not sorted.
+    assert result.json["result"] is None
+    assert all(meter["records_per_joule"] is None for meter in result.json["meters"])
+    assert result.json["meters"][0]["energy_j"]["mean"] > 0
+    text = page(result.json, result.rows)
+    shown = text.split("<script")[0]
+    assert "<h1>No result</h1>" in shown
+    assert "<title>JouleSort: no result</title>" in shown
+    assert shown.index(f"<b>{failure}</b>") < shown.index("Power over time")
+    assert "records per joule" not in shown.lower()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "evidence"),
+    [
+        ("records.reverse()", "run 1: 2,999 of 3,000 records have a key smaller than"),
+        ("records.pop()", "run 1: 2,999 records instead of 3,000"),
+        ("records[7] = records[8]", "run 1: sum of CRC-32s "),
+    ],
+)
+def test_a_failed_check_shows_what_was_found(tmp_path: Path, spoil: str, evidence: str) -> None:
+    failed = bench(tmp_path, command=sorter(tmp_path, spoil)).json["failed"]
+    assert any(check["how"].startswith(evidence) for check in failed)
+
+
+def test_a_command_that_does_not_sort_is_reported_first(tmp_path: Path) -> None:
+    ran = small(tmp_path, "--", "cp", "{in}", "{out}")
+    assert ran.status == 1
+    lines = ran.out.splitlines()
+    first = next(line for line in lines if "output not in order" in line)
+    assert lines.index(first) < next(n for n, line in enumerate(lines) if "JouleSort" in line)
+    assert "of 5,000 records have a key smaller than" in first
+    (row,) = [line for line in lines if line.startswith("output in order")]
+    assert "FAILED" in row
+
+
+def test_looking_for_cached_pages_reads_none(tmp_path: Path) -> None:
+    """A small file has fewer pages than places that are looked at."""
+    source = tmp_path / "in"
+    source.write_bytes(bytes(300_000))
+    if not storage(tmp_path):
+        pytest.skip("files in memory stay there")
+    assert files.cached(source) == 1
+    for _ in range(20 * PATIENCE_S):
+        files.forget(source)
+        if files.cached(source) == 0:
+            break
+        time.sleep(0.05)
+    # Looking starts no read either, which would end soon.
+    for _ in range(20):
+        assert files.cached(source) == 0
+        time.sleep(0.01)
 
 
 def test_outputs_that_differ_between_runs(tmp_path: Path) -> None:
@@ -112,6 +204,13 @@ def test_skewed_keys_make_it_daytona(tmp_path: Path) -> None:
     assert told["category"]["class"] == ("Daytona" if ratio <= run.MOST_SKEWED else "Indy")
 
 
+@pytest.mark.parametrize("number", [2, 15])
+def test_a_signal_to_the_sort_ends_the_benchmark(tmp_path: Path, number: int) -> None:
+    ran = small(tmp_path, "--", "sh", "-c", f"kill -{number} $$", "sh", "{in}", "{out}")
+    assert ran.status == 128 + number, ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_sort_that_fails_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(GordonError, match="the sort ended with 3"):
         bench(tmp_path, command=["sh", "-c", "cp $1 $2; exit 3", "sh", "{in}", "{out}"])
@@ -120,10 +219,34 @@ def test_a_sort_that_fails_leaves_nothing(tmp_path: Path) -> None:
 
 def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / run.OUTPUT).write_text("mine")
-    with pytest.raises(GordonError, match="is there"):
+    with pytest.raises(GordonError, match=r"joulesort\.out exists and is not of a killed"):
         joulesort.benchmark(records=10, folder=tmp_path, meters=["model"])
     assert (tmp_path / run.OUTPUT).read_text() == "mine"
-    assert not (tmp_path / run.INPUT).exists()
+    assert [path.name for path in tmp_path.iterdir()] == [run.OUTPUT]
+
+
+def test_what_a_killed_benchmark_left_is_removed(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    words = ["joulesort", "--records", "1000", "--runs", "1", "--meter", "model", "--dir", "data"]
+    words += ["--idle", "0", "--tail", "0", "--", "sh", "-c", "cp $1 $2; sleep 60", "sh"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "gordon", *words, "{in}", "{out}"],
+        cwd=tmp_path,
+        start_new_session=True,
+    ) as process:
+        end = time.monotonic() + PATIENCE_S
+        while not (data / run.OUTPUT).exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        # The folder is in use.
+        with pytest.raises(GordonError, match="another gordon joulesort runs there"):
+            bench(tmp_path)
+        os.killpg(process.pid, signal.SIGKILL)
+    assert {path.name for path in data.iterdir()} == {run.INPUT, run.OUTPUT, files.LOCK}
+    said: list[str] = []
+    bench(tmp_path, tell=said.append)
+    assert f"removed {run.INPUT} of a benchmark that was killed" in said
+    assert list(data.iterdir()) == []
 
 
 def test_no_room(tmp_path: Path) -> None:
@@ -150,17 +273,18 @@ def test_what_is_in_memory_is_seen(tmp_path: Path) -> None:
 
 def needs(**changed: Any) -> dict[str, bool]:
     report: dict[str, Any] = {
-        "result": {"meter": "command:x", "measures": "it: the wall", "how": "measured"}
-        | {"resolution_s": 1.0},
         "category": rules.category(10**8),
         "runs": [{}] * 5,
         "skewed": {"held": True, "time_ratio": 1.1},
         "checks": [{"held": True}, {"held": None}],
     } | changed
-    return {need.what: need.have for need in rules.needs(report)}
+    meter = {"name": "command:x", "measures": "it: the wall", "how": "measured"}
+    meter |= {"resolution_s": 1.0} | changed.pop("meter", {})
+    return {need.what: need.have for need in rules.needs(report, meter)}
 
 
 WORDS = {
+    "power factor, once a second",
     "a meter of known accuracy, named in the report",
     "checksum and duplicates by valsort itself",
     "ambient temperature, told with the hardware, its price and all settings",
@@ -170,15 +294,31 @@ WORDS = {
 def test_what_an_entry_wants() -> None:
     """Nothing but words, with a wall meter, five runs and a category; else what is missing."""
     assert {what for what, have in needs().items() if not have} == WORDS
-    model = {"meter": "model", "measures": "parts", "how": "modelled", "resolution_s": 0.01}
+    model = {"name": "model", "measures": "parts", "how": "modelled", "resolution_s": 0.01}
     for changed, what in (
-        ({"result": model}, "power of the full system at the wall"),
+        ({"meter": model}, "power of the full system at the wall"),
         ({"runs": [{}] * 4}, "means over 5 consecutive runs"),
         ({"category": rules.category(10**8 - 1)}, "one of the categories"),
         ({"skewed": None}, "for Daytona: skewed keys, too"),
         ({"checks": [{"held": False}]}, "all checks of each run hold"),
     ):
         assert not needs(**changed)[what]
+
+
+def test_clocks_and_governors_are_in_the_report(tmp_path: Path) -> None:
+    lines = ["processor : 0", "cpu MHz\t\t: 800.5", "processor : 1", "cpu MHz\t\t: 2400.0"]
+    assert run.clocks(lines) == {"least": 800.5, "most": 2400.0}
+    assert run.clocks(["processor : 0"]) is None
+    assert run.governors(tmp_path) is None
+    for number, name in enumerate(("powersave", "performance", "powersave")):
+        folder = tmp_path / f"sys/devices/system/cpu/cpu{number}/cpufreq"
+        folder.mkdir(parents=True)
+        (folder / "scaling_governor").write_text(f"{name}\n")
+    assert run.governors(tmp_path) == ["performance", "powersave"]
+    machine = {"governors": ["powersave"], "clock_mhz": {"least": 800.5, "most": 2400.0}}
+    assert clock(machine) == "800 to 2400 MHz, governor powersave"
+    unknown = {"governors": None, "clock_mhz": None}
+    assert clock(unknown) == "clock unknown, governor unknown"
 
 
 def test_categories() -> None:
@@ -205,7 +345,9 @@ def test_phases_have_their_own_joules(tmp_path: Path) -> None:
         if wall["energy_j"] is not None:
             assert wall["energy_j"] == pytest.approx(50 * phase["time_s"]["mean"])
     longest = max(report["phases"], key=lambda phase: phase["time_s"]["mean"])
-    assert longest["meters"][0]["mean_w"] == pytest.approx(50)
+    seconds, apart = longest["time_s"]["mean"], report["meters"][0]["interval_s"]
+    watts = longest["meters"][0]["mean_w"]
+    assert watts == (pytest.approx(50) if seconds >= phases.LEAST * apart else None)
     # Another sort tells none.
     assert bench(tmp_path, command=sorter(tmp_path)).json["phases"] == []
 
@@ -219,42 +361,44 @@ def test_a_phase_shorter_than_two_samples_has_no_joules() -> None:
 
 
 def test_the_command_line(tmp_path: Path) -> None:
-    ran = small(
-        tmp_path, "--interval", "20ms", "--report", "r.html", "-o", "log.csv", "--json", "r.json"
-    )
+    # Each run has some samples.
+    sort = f'{AWAIT} await 3; exec "$0" -m gordon sort "$1" "$2"'
+    files = ("--report", "r.html", "-o", "log.csv", "--json", "r.json")
+    command = ("sh", "-c", sort, sys.executable, "{in}", "{out}")
+    ran = small(tmp_path, "--interval", "20ms", *files, "--", *command, steady=True)
     if not storage(tmp_path):
         assert ran.status == 1
-        assert "no result: input and output on storage" in ran.err
-    else:
-        assert ran.status == 0, ran.err
+        assert "no result, failed checks: input and output not on storage" in ran.err
+        return
+    assert ran.status == 0, ran.err
     assert "records per joule" in ran.out
     told = json.loads((tmp_path / "r.json").read_text())
     assert told["meters"][0]["how"] == told["result"]["how"] == "modelled"
-    page = (tmp_path / "r.html").read_text()
-    assert "records per joule" in page
-    assert "http" not in page.split("<script")[0].replace("http-equiv", "")
-    data = page.split('<script type="application/json" id="result">')[1].split("</script>")[0]
+    html = (tmp_path / "r.html").read_text()
+    assert "records per joule" in html
+    assert "http" not in html.split("<script")[0].replace("http-equiv", "")
+    data = html.split('<script type="application/json" id="result">')[1].split("</script>")[0]
     power = json.loads(data)["figures"]["power"]
     assert [line["name"] for line in power["data"]] == ["model, modelled"]
     assert len(power["layout"]["shapes"]) == 2
     assert all(shape["x0"] < shape["x1"] for shape in power["layout"]["shapes"])
     assert json.loads(data)["result"] == told
     assert "are modelled" in ran.err
-    assert (tmp_path / "log.csv").read_text().count("run 2") >= 1
+    assert (tmp_path / "log.csv").read_text().count("run 2") >= 3
 
 
-def small(folder: Path, *args: str) -> Ran:
+def small(folder: Path, *args: str, steady: bool = False) -> Ran:
     words = ("--records", "5e3", "--runs", "2", "--idle", "0", "--tail", "0", "--meter", "model")
-    return gordon(folder, "joulesort", *words, *args)
+    return gordon(folder, "joulesort", *words, *args, steady=steady)
 
 
 @pytest.mark.parametrize(
     ("args", "status", "what"),
     [
-        (("--memory", "1GB", "--", "cp", "{in}", "{out}"), 2, "is of `gordon sort`"),
+        (("--memory", "1GB", "--", "cp", "{in}", "{out}"), 2, "applies to `gordon sort` only"),
         (("--dir", "nowhere"), 1, "no folder nowhere"),
         (("--meter", "rpal"), 1, "no meter rpal"),
-        (("--", "cp", "{in}", "{out}"), 1, "output in order"),
+        (("--", "cp", "{in}", "{out}"), 1, "output not in order"),
         (("--memory", "1kB"), 1, "the sort ended with"),
     ],
 )

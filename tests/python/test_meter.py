@@ -18,9 +18,10 @@ import pytest
 from gordon import GordonError
 from gordon.energy import battery, find, hwmon, ipmi, model, nvml, rapl, redfish, replay
 from gordon.energy.command import Command
-from gordon.energy.counter import unreadable
+from gordon.energy.counter import Counter, unreadable
 from gordon.energy.meter import Candidate, Meter
-from meters import Clock, proc, set_joules, write, zone
+from limits import PATIENCE_S
+from meters import JOULE, Clock, proc, set_joules, write, zone
 
 
 def there(found: list[Candidate], name: str) -> Meter:
@@ -67,14 +68,100 @@ def test_rapl_adds_packages_and_their_memory_once(tmp_path: Path) -> None:
 
 
 def test_a_counter_that_goes_round_does_not_fall(tmp_path: Path) -> None:
-    package = zone(tmp_path, "0", "package-0", 262100)
-    meter = there(rapl.find(tmp_path), "rapl")
-    begin = total(meter)
+    package, clock = zone(tmp_path, "0", "package-0", 262100), Clock()
+    counter = Counter(package / "energy_uj", 262143 * JOULE, clock=clock)
+    begin = counter.read()
     for joules, passed in ((262140, 40), (30, 73), (262000, 262043), (1, 262187)):
         set_joules(package, joules)
-        assert total(meter) - begin == pytest.approx(passed)
+        clock.now += 131
+        assert counter.read() - begin == pytest.approx(passed)
+        assert not counter.was_reset
     # 262,143 J at the 2,000 W that no socket draws.
+    meter = there(rapl.find(tmp_path), "rapl")
     assert meter.longest_s == pytest.approx(131.07, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("limits", "before", "after"),
+    [
+        # Half of the range away from its end: a turn would take 50 kW.
+        ({}, 10_000, 0),
+        ({}, 10_000, 9_000),
+        ({}, 10_000, 200_000),
+        # Near its end, where a turn is 643 J: too much for a zone of at most 30 W.
+        ({"constraint_0_max_power_uw": 30 * JOULE}, 261_500, 0),
+        ({"constraint_0_max_power_uw": 0, "constraint_1_power_limit_uw": 30 * JOULE}, 261_500, 0),
+    ],
+)
+def test_a_counter_that_was_reset_tells_no_energy_of_that_time(
+    tmp_path: Path, limits: dict[str, int], before: float, after: float
+) -> None:
+    package, clock = zone(tmp_path, "0", "package-0", before), Clock()
+    write(package, **limits)
+    counter = Counter(package / "energy_uj", 262143 * JOULE, rapl.most_w(package), clock)
+    begin = counter.read()
+    for joules, was_reset, passed in (
+        (before + 30, False, 30),
+        (after, True, 30),
+        (after + 30, False, 60),
+    ):
+        clock.now += 1
+        set_joules(package, joules)
+        assert counter.read() - begin == pytest.approx(passed)
+        assert counter.was_reset == was_reset
+
+
+def test_a_turn_within_the_limits_of_a_zone_is_no_reset(tmp_path: Path) -> None:
+    package, clock = zone(tmp_path, "0", "package-0", 262_130), Clock()
+    write(package, constraint_0_max_power_uw=30 * JOULE)
+    counter = Counter(package / "energy_uj", 262143 * JOULE, rapl.most_w(package), clock)
+    begin = counter.read()
+    clock.now += 1
+    set_joules(package, 40)
+    assert counter.read() - begin == pytest.approx(53)
+    assert not counter.was_reset
+    # Firmware that sets no limit says 4,095 W.
+    write(package, constraint_0_power_limit_uw=4095 * JOULE)
+    assert rapl.most_w(package) == 2000
+
+
+@pytest.mark.parametrize("text", ["0", "-5", "1", "many"])
+def test_a_counter_without_a_range_that_can_be_followed_is_no_meter(
+    tmp_path: Path, text: str
+) -> None:
+    package = zone(tmp_path, "0", "package-0", 5)
+    (package / "max_energy_range_uj").write_text(f"{text}\n")
+    assert "max_energy_range_uj" in missing(rapl.find(tmp_path), "rapl").why
+
+
+def test_zones_that_are_mounted_nested_are_read_once(tmp_path: Path) -> None:
+    beside = tmp_path / "sys/class/powercap"
+    nested = beside / "intel-rapl"
+    zone(tmp_path, "0", "package-0", 100)
+    zone(tmp_path, "0:0", "dram", 7)
+    for name, above in (("intel-rapl:0", nested), ("intel-rapl:0:0", nested / "intel-rapl:0")):
+        above.mkdir(exist_ok=True)
+        (beside / name).rename(above / name)
+    meter = there(rapl.find(tmp_path), "rapl")
+    assert total(meter) == pytest.approx(107)
+    assert [channel.name for channel in meter.channels] == ["package-0", "package-0/dram"]
+    # As the kernel has them: links side by side, too.
+    (beside / "intel-rapl:0").symlink_to(nested / "intel-rapl:0")
+    (beside / "intel-rapl:0:0").symlink_to(nested / "intel-rapl:0/intel-rapl:0:0")
+    assert total(there(rapl.find(tmp_path), "rapl")) == pytest.approx(107)
+
+
+def test_a_part_that_is_not_counted_may_be_unreadable(tmp_path: Path) -> None:
+    zone(tmp_path, "0", "package-0", 100)
+    core = zone(tmp_path, "0:0", "core", 60) / "energy_uj"
+    meter = there(rapl.find(tmp_path), "rapl")
+    core.unlink()
+    core.mkdir()
+    assert total(meter) == pytest.approx(100)
+    assert "not counted cannot be read" in meter.warnings[0]
+    meter = there(rapl.find(tmp_path), "rapl")
+    assert [channel.name for channel in meter.channels] == ["package-0"]
+    assert total(meter) == pytest.approx(100)
 
 
 def test_a_counter_for_root_alone_says_what_to_do(tmp_path: Path) -> None:
@@ -124,13 +211,14 @@ def test_amd_energy_counts_sockets_and_not_their_cores(tmp_path: Path) -> None:
     assert meter.how == "estimated"
 
 
-def test_a_counter_without_a_range_that_falls_is_an_error(tmp_path: Path) -> None:
+def test_a_counter_without_a_range_that_falls_was_reset(tmp_path: Path) -> None:
     chip = write(tmp_path / "sys/class/hwmon/hwmon0", name="xe", energy1_input=5_000_000)
     meter = there(hwmon.find(tmp_path), "hwmon:xe/energy1")
     assert total(meter) == pytest.approx(5)
     write(chip, energy1_input=4_000_000)
-    with pytest.raises(GordonError, match="fell from 5000000 to 4000000"):
-        meter.read()
+    assert total(meter) == pytest.approx(5)
+    assert list(meter.resets) == [True]
+    assert "was reset" in meter.warnings[0]
 
 
 def test_power_of_chips_one_meter_a_channel(tmp_path: Path) -> None:
@@ -197,8 +285,15 @@ def test_ipmi_by_its_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     meter = there(ipmi.find(), "ipmi")
     assert meter.read() == [212.0]
     assert not meter.quick
+    # Some controllers say so and measure.
     program(tmp_path, monkeypatch, IPMITOOL.format(watts=212, state="deactivated"))
+    assert there(ipmi.find(), "ipmi").read() == [212.0]
+    program(tmp_path, monkeypatch, IPMITOOL.format(watts=0, state="deactivated"))
     assert "deactivated" in missing(ipmi.find(), "ipmi").why
+    program(tmp_path, monkeypatch, IPMITOOL.format(watts=0, state="activated"))
+    meter = there(ipmi.find(), "ipmi")
+    assert meter.read() == [None]
+    assert "0 W" in meter.warnings[0]
     program(tmp_path, monkeypatch, "#!/bin/sh\necho 'Could not open device' >&2\nexit 1\n")
     assert "Could not open device" in missing(ipmi.find(), "ipmi").why
 
@@ -274,7 +369,7 @@ def test_a_command_ends_with_its_meter() -> None:
     process = meter._process
     assert process is not None
     meter.close()
-    process.wait(timeout=10)
+    process.wait(timeout=PATIENCE_S)
     with pytest.raises(GordonError, match="ended with"):
         meter.read()
 
@@ -290,14 +385,52 @@ def test_a_log_is_played_in_its_own_time(tmp_path: Path) -> None:
         seen.append(meter.read()[0])
     assert seen == [10, 10, 20, 20, 40, 40, None]
     assert meter.warnings == ["the log ends after 3.0 s"]
+    # Its resolution is that of the log, however often it is read.
+    assert meter.update_s == 1.5
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("-5", "below zero"),
+        ("-5 W", "below zero"),
+        ("-0.1W", "below zero"),
+        ("-1e-3", "below zero"),
+        ("1e400", "not a finite number"),
+        ("-1e400 W", "not a finite number"),
+    ],
+)
+def test_power_that_no_machine_draws_is_an_error(line: str, what: str) -> None:
+    meter = Command(f"echo '{line}'")
+    with pytest.raises(GordonError, match=what):
+        meter.read()
+    meter.close()
+
+
+@pytest.mark.parametrize("watts", [float("nan"), float("inf"), -5.0])
+def test_redfish_power_that_no_machine_draws_is_an_error(watts: float) -> None:
+    answers = {"/power": (200, {"PowerControl": [{"PowerConsumedWatts": watts}]})}
+    with served(answers, []) as host, pytest.raises(GordonError, match=f"{watts:g} W is "):
+        redfish.Redfish(f"http://{host}/power").read()
+
+
+def test_redfish_power_of_zero_is_no_sample() -> None:
+    with served({"/power": (200, {"PowerWatts": {"Reading": 0}})}, []) as host:
+        meter = redfish.Redfish(f"http://{host}/power")
+        assert meter.read() == [None]
+    assert "0 W" in meter.warnings[0]
 
 
 @pytest.mark.parametrize(
     ("text", "what"),
     [
         ("a,b\n1,2\n", "no columns time_s and watts"),
-        ("time_s,watts\n1,x\n", ":2: no number"),
-        ("time_s,watts\n2,1\n1,1\n", ":3: time does not go on"),
+        ("time_s,watts\n1,x\n", ":2: time_s or watts is not a number"),
+        ("time_s,watts\n1,nan\n", ":2: `nan` is not a finite number of watts"),
+        ("time_s,watts\n1,50\n2,1e999\n", ":3: `1e999` is not a finite number of watts"),
+        ("time_s,watts\n1,-5\n", ":2: `-5` is below zero"),
+        ("time_s,watts\nnan,5\n", ":2: time_s `nan` is not a finite number"),
+        ("time_s,watts\n2,1\n1,1\n", ":3: time_s is not greater than in the row before"),
         ("time_s,watts\n", "no samples"),
     ],
 )
@@ -348,6 +481,29 @@ def test_readings_of_the_model_in_between_change_nothing(tmp_path: Path) -> None
             meter.read()
         totals.append(total(meter))
     assert totals[0] == pytest.approx(totals[1], rel=1e-9)
+
+
+def test_no_part_of_the_model_draws_more_than_at_work(tmp_path: Path) -> None:
+    """Linux counts a request of 5 s when it ends: it is charged over the next 5 s."""
+    proc(tmp_path, 0, 0)
+    clock = Clock()
+    meter = model.Model("server-2009", tmp_path, clock)
+    most = meter.about()["model"]["most_w"]  # type: ignore[index]
+    before = meter.read()
+    for step in range(1, 8):
+        clock.now += 1
+        # Twice as many ticks as two processors have in the time of the first reading, then none.
+        proc(tmp_path, 400, 100 * step, (0, 1000), 5000)
+        now = meter.read()
+        for channel, old, new in zip(meter.channels, before, now, strict=True):
+            assert new is not None
+            assert old is not None
+            assert new - old <= most[channel.name] * (1 + 1e-9), (step, channel.name)
+        before = now
+    # Nothing is lost: 5 s of writing and 4 s of a processor in 7 s.
+    joules = {c.name: j for c, j in zip(meter.channels, before, strict=True)}
+    assert joules["sda"] == pytest.approx(9 * 7 + (17 - 9) * 5)
+    assert joules["processors"] == pytest.approx(2 * 12 * 7 + (20.8 - 12) * 4)
 
 
 def test_a_machine_of_ones_own(tmp_path: Path) -> None:

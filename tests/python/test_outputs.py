@@ -12,6 +12,7 @@ from conftest import Run
 
 # What else a command must be told: its input is not there, which would be told next.
 ALSO = {
+    "trace formats": [],
     "trace show": ["in"],
     "trace convert": ["in", "out.trace"],
     "survey": ["in"],
@@ -27,6 +28,7 @@ ALSO = {
     "cache replay": ["in", "--dram", "1MiB"],
     "cache sweep": ["in", "--dram", "1MiB"],
     "cache mrc": ["in"],
+    "cache latency": ["in"],
     "cache tiered": ["in", "--dram", "1MiB", "--flash", "1GiB"],
     "cache generate": ["surge", "--files", "1B"],
     "storage characterise": ["in"],
@@ -40,6 +42,7 @@ ALSO = {
     "block stat": ["--socket", "in"],
     "block serve": ["in"],
     "block check": ["in"],
+    "block export": ["in", "in/no.raw"],
     "block wear": ["in"],
     "meter list": [],
     "meter record": ["--", "in"],
@@ -105,7 +108,7 @@ def test_no_output_destroys_what_a_command_reads(
     (tmp_path / "link").symlink_to("in")
     # Folders, servers and work of their own are no files that could be written over.
     others = {"trace show", "survey", "block create", "block stat", "sort rewrite", "joulesort"}
-    others |= {"meter list", "meter record", "sort generate", "cache generate"}
+    others |= {"trace formats", "meter list", "meter record", "sort generate", "cache generate"}
     others |= {"flash bench", "flash wa", "disk bench", "sort extrapolate"}
     reports = {name for name, _, option in OUTPUTS if option.name == "json_path"}
     for name in sorted(reports - others):

@@ -106,7 +106,9 @@ def test_records_of_the_benchmark(
 ) -> None:
     Path("a").mkdir()
     Path("b").mkdir()
-    ran = run("sort", "in", "out", *options, "--json", "out.json")
+    # Each thread takes memory: as many on any machine.
+    threads = () if "--threads" in options else ("--threads", "2")
+    ran = run("sort", "in", "out", *options, *threads, "--json", "out.json")
     assert ran.status == 0, ran.err
     assert "60,000 records" in ran.out
     assert Path("out").read_bytes() == ordered("in")
@@ -185,6 +187,79 @@ def test_lines_are_those_of_sort(run: Run, options: tuple[str, ...], same: tuple
     assert Path("out").read_bytes() == theirs.stdout
 
 
+@pytest.mark.parametrize(
+    ("options", "same"),
+    [
+        ((), ()),
+        (("-k", "2,2n"), ("-k2,2n",)),
+        (("-k", "2,2nr", "--last-resort"), ("-k2,2nr",)),
+        (("--order", "f", "-k", "1,1"), ("-f", "-k1,1")),
+        (("--order", "n"), ("-n",)),
+        (("--memory", "1MiB", "-k", "2,2n"), ("-k2,2n",)),
+        (("--memory", "1MiB", "-k", "2,2n", "--method", "distribute"), ("-k2,2n",)),
+        (("-z",), ("-z",)),
+    ],
+)
+def test_unique_lines_are_those_of_sort(
+    run: Run, options: tuple[str, ...], same: tuple[str, ...]
+) -> None:
+    if "GNU" not in subprocess.run(["sort", "--version"], capture_output=True, text=True).stdout:
+        pytest.skip("sort is not GNU's")
+    draw = random.Random(3)
+    words = ["a", "A", "b", "", "Zebra crossing", "zebra crossing"]
+    end = "\0" if "-z" in options else "\n"
+    lines = [f"{draw.choice(words)} {draw.randrange(-40, 40)} {n % 7}" for n in range(60_000)]
+    # The last one does not end, and is one more of many.
+    Path("in").write_text(end.join(lines))
+    ran = run("sort", "in", "out", "--lines", "--unique", *options, "--json", "r.json")
+    assert ran.status == 0, ran.err
+    environment = {**os.environ, "LC_ALL": "C"}
+    words = ["sort", "-u", *same, "in"]
+    theirs = subprocess.run(words, capture_output=True, env=environment, check=True)
+    assert Path("out").read_bytes() == theirs.stdout
+    report = json.loads(Path("r.json").read_text())
+    assert report["records"] == 60_000
+    assert report["output_records"] == theirs.stdout.count(end.encode())
+    assert report["output_bytes"] == len(theirs.stdout)
+    assert f"{report['output_records']:,} left without" in ran.out
+
+
+def test_unique_records_are_the_first_of_equal_keys(run: Run) -> None:
+    Path("in").write_bytes(b"".join(b"%c%03d" % (65 + n % 5, n) for n in range(100)))
+    ran = run("sort", "in", "out", "--record", "4", "--key", "0:1", "-u")
+    assert ran.status == 0, ran.err
+    assert Path("out").read_bytes() == b"A000B001C002D003E004"
+
+
+def test_text_is_not_sorted_as_records(run: Run) -> None:
+    lines = [f"{n * 7919 % 1000:09}\n" for n in range(1000)]
+    Path("text").write_text("".join(lines))
+    Path("cut").write_text("".join(lines)[:104])
+    for name in ("text", "cut"):
+        ran = run("sort", name, "out")
+        assert (ran.status, ran.out) == (1, "")
+        assert "--lines" in ran.err
+        assert "drop" not in ran.err
+        assert not Path("out").exists()
+        ran = run("sort", "validate", name)
+        assert (ran.status, ran.out) == (1, "")
+    ran = run("sort", "text", "out", "--lines")
+    assert Path("out").read_text() == "".join(sorted(lines))
+    ran = run("sort", "text", "out", "--record", "100")
+    assert "100 records of 100 bytes" in ran.out
+    assert run("sort", "validate", "text", "-n", "100").status == 1
+    assert "NOT IN ORDER" in run("sort", "validate", "text", "-n", "100").out
+
+
+def test_records_of_the_benchmark_need_no_option(run: Run) -> None:
+    for options in ((), ("--ascii",)):
+        assert run("sort", "generate", "-n", "1000", "-o", "in", *options).status == 0
+        ran = run("sort", "in", "out")
+        assert ran.status == 0, ran.err
+        assert "1,000 records of 100 bytes (the default; the key is bytes 0 to 9)" in ran.out
+        assert run("sort", "validate", "out").status == 0
+
+
 def test_several_files_are_one_input(run: Run) -> None:
     sort.generate("a", records=1000)
     sort.generate("b", records=500, start=1000)
@@ -199,7 +274,9 @@ def test_several_files_are_one_input(run: Run) -> None:
         (("in",), "an input and an output", 2),
         (("none", "out"), "none: cannot open it", 1),
         (("in", "out", "--memory", "1KB"), "memory: 1KB is less than 1MiB", 1),
-        (("in", "out", "--memory", "much"), "much", 1),
+        (("in", "out", "--memory", "much"), "--memory: `much`", 1),
+        (("in", "out", "--temp-transfer", "lots"), "--temp-transfer: `lots`", 1),
+        (("in", "out", "--stripe", "wide"), "--stripe: `wide`", 1),
         (("in", "out", "--lines", "--record", "5"), "lines have no one length", 1),
         (("in", "out", "--key", "1,1"), "a key of what?", 1),
         (("in", "out", "-z"), "--zero-terminated is of lines", 1),

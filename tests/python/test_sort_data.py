@@ -24,7 +24,8 @@ from typing import Any
 import pytest
 
 from gordon import GordonError, sort
-from serving import need, quietly, sh
+from limits import PATIENCE_S
+from serving import loop_device, mount, need, quietly, sh
 
 from conftest import Run
 
@@ -191,9 +192,7 @@ def test_a_file_that_is_there_is_replaced_when_the_new_one_is_whole(
 
 
 @pytest.mark.parametrize("reads", [False, True])
-def test_an_interrupt_ends_what_waits_for_a_pipe(
-    tmp_path: Path, interruptible: None, reads: bool
-) -> None:
+def test_an_interrupt_ends_what_waits_for_a_pipe(tmp_path: Path, reads: bool) -> None:
     os.mkfifo("pipe")
     # Its reader reads nothing.
     end = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK) if reads else None
@@ -202,12 +201,12 @@ def test_an_interrupt_ends_what_waits_for_a_pipe(
     )
     # Until it works: by then the core is loaded, and it has asked for its threads' buffers.
     maps = Path(f"/proc/{started.pid}/task")
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while len(list(maps.iterdir())) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
     time.sleep(0.2)
     started.send_signal(signal.SIGINT)
-    _, err = started.communicate(timeout=30)
+    _, err = started.communicate(timeout=PATIENCE_S)
     assert started.returncode == 130, err
     assert not (tmp_path / "made.json").exists()
     if end is not None:
@@ -215,14 +214,11 @@ def test_an_interrupt_ends_what_waits_for_a_pipe(
 
 
 def test_a_block_device_has_them_from_its_start(run: Run, tmp_path: Path) -> None:
-    need("losetup", "blockdev", "mkfs.ext4", "mount", "umount")
+    need("blockdev", "mkfs.ext4")
     if os.geteuid() != 0:
         pytest.skip("loop devices are for root")
     (tmp_path / "disk").write_bytes(b"\xaa" * (8 << 20))
-    try:
-        device = sh("losetup", "--find", "--show", tmp_path / "disk").strip()
-    except AssertionError as error:
-        pytest.skip(f"no loop device: {error}")
+    device = loop_device(tmp_path / "disk")
     try:
         # Not whole pages: what is behind them stays.
         made = sort.generate(device, records=50_001)
@@ -239,7 +235,7 @@ def test_a_block_device_has_them_from_its_start(run: Run, tmp_path: Path) -> Non
             sort.generate(device, records=100_000)
         sh("mkfs.ext4", "-q", "-F", device)
         (tmp_path / "there").mkdir()
-        sh("mount", device, tmp_path / "there")
+        mount(device, tmp_path / "there")
         with pytest.raises(GordonError, match="in use"):
             sort.generate(device, records=1)
     finally:

@@ -16,21 +16,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gordon import GordonError, sort
+from limits import PATIENCE_S, few_tasks
 from serving import need, quietly, sh
 
 #: More than what a method takes with `--memory 8MB`: two passes, and many buckets or runs.
 RECORDS = 300_000
-#: Sorts of each kind that takes two passes or one.
+#: Sorts of each kind that takes two passes or one; each thread takes memory, so with two anywhere.
 METHODS = {
-    "one-pass": ("--method", "one-pass", "--memory", "128MB"),
-    "distribute": ("--method", "distribute", "--memory", "8MB"),
-    "merge": ("--method", "merge", "--memory", "8MB"),
+    "one-pass": ("--method", "one-pass", "--memory", "128MB", "--threads", "2"),
+    "distribute": ("--method", "distribute", "--memory", "8MB", "--threads", "2"),
+    "merge": ("--method", "merge", "--memory", "8MB", "--threads", "2"),
 }
 WAYS = {
     f"{cache}, {io}": (*option, "--io", io)
@@ -46,7 +48,7 @@ def command(*args: object) -> list[str]:
 def failing(*args: object, before: Callable[[], None] | None = None) -> str:
     """The one error of a sort that fails."""
     ran = subprocess.run(
-        command(*args), capture_output=True, text=True, timeout=120, preexec_fn=before
+        command(*args), capture_output=True, text=True, timeout=PATIENCE_S, preexec_fn=before
     )
     assert ran.returncode == 1, ran
     assert ran.stdout == "", ran.stderr
@@ -242,13 +244,12 @@ def test_limit_of_open_files(place: Place) -> None:
     place.is_whole()
 
 
-def test_limit_of_threads(place: Place) -> None:
-    """Each has a stack of 2 MiB."""
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
-
-    told = failing(place.input, place.output, "--threads", 1000, "--memory", "40MB", before=limit)
+def test_limit_of_threads(place: Place, tmp_path: Path) -> None:
+    words = ("--threads", "1000", "--memory", "40MB")
+    with few_tasks(50, ["sort", str(place.input), str(place.output), *words], tmp_path) as process:
+        _, told = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1
+    assert told.count("error: ") == 1, told
     assert "threads: the system gives no more" in told, told
     assert "try: fewer (--threads)" in told, told
     place.is_whole()
@@ -286,8 +287,11 @@ def size(links: list[Path]) -> int:
 @pytest.mark.parametrize("method", ["distribute", "merge"])
 def test_temporary_file_that_is_cut(place: Place, method: str, cut_to: int, io: str) -> None:
     """In the first pass, which writes behind the hole, or in the second: never a wrong output."""
-    ends = set()
-    for at in (10_000_000, 20_000_000, 29_000_000):
+    ends: set[int] = set()
+    # At least one of each; again where this machine was busy and looked too late.
+    for at in islice(cycle((10_000_000, 20_000_000, 29_000_000)), 300):
+        if 1 in ends and at == 10_000_000:
+            break
         process = subprocess.Popen(
             command(place.input, "sorted", *METHODS[method], "--io", io, "--temp", place.folder),
             stdout=subprocess.PIPE,
@@ -305,7 +309,7 @@ def test_temporary_file_that_is_cut(place: Place, method: str, cut_to: int, io: 
                 os.truncate(scratch(process.pid)[0], cut_to)
             except (OSError, IndexError):
                 cut = False
-        _, told = process.communicate(timeout=60)
+        _, told = process.communicate(timeout=PATIENCE_S)
         ends.add(process.returncode)
         if process.returncode == 0:
             # What was cut had been read before.
@@ -325,16 +329,22 @@ def test_temporary_file_that_is_cut(place: Place, method: str, cut_to: int, io: 
 @pytest.mark.parametrize("method", METHODS)
 def test_input_that_is_cut_while_it_is_read(place: Place, method: str, io: str) -> None:
     """Its end goes as soon as the place of the output is taken."""
-    process = subprocess.Popen(
-        command(place.input, "sorted", *METHODS[method], "--buffered", "--io", io),
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    partial = Path(f"sorted.partial-{process.pid}")
-    assert stopped_in(process, partial.exists)
-    os.truncate(place.input, 1_000_000)
-    _, told = process.communicate(timeout=60)
-    assert process.returncode == 1, "it was read before"
+    for _ in range(100):
+        process = subprocess.Popen(
+            command(place.input, "sorted", *METHODS[method], "--buffered", "--io", io),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        partial = Path(f"sorted.partial-{process.pid}")
+        stopped_in(process, partial.exists)
+        os.truncate(place.input, 1_000_000)
+        _, told = process.communicate(timeout=PATIENCE_S)
+        if process.returncode != 0:
+            break
+        # It was read before: this machine looked too late.
+        Path("sorted").unlink()
+        shutil.copyfile(place.made, place.input)
+    assert process.returncode == 1
     assert f"{place.input}: ends at byte" in told, told
     assert "something cut it" in told, told
     assert names() == ["place"]
@@ -351,7 +361,7 @@ def test_kill_at_any_time(place: Place, method: str, io: str) -> None:
     killed: set[str] = set()
     while len(killed) < 8:
         sorts += 1
-        assert sorts < 100, killed
+        assert sorts < 1000, killed
         process = subprocess.Popen(args, stdout=subprocess.DEVNULL)
         partial = place.folder / f"out.partial-{process.pid}"
         # From when its output has a place up to the last moments.
@@ -378,19 +388,21 @@ def test_kill_at_any_time(place: Place, method: str, io: str) -> None:
 
 @pytest.mark.parametrize("io", ["threads", "uring"])
 @pytest.mark.parametrize("method", METHODS)
-def test_interrupt_at_any_time(place: Place, method: str, io: str, interruptible: None) -> None:
+def test_interrupt_at_any_time(place: Place, method: str, io: str) -> None:
     # Long enough to be seen.
     args = command(*[place.input] * 8, place.output, *METHODS[method], "--io", io)
     if method == "one-pass":
         args += ["--memory", "512MB"]
     stopped = 0
-    for wait in (0, 0.02, 0.05, 0.1):
+    for wait in islice(cycle((0, 0.02, 0.05, 0.1)), 100):
+        if stopped > 0 and wait == 0:
+            break
         process = subprocess.Popen(args, stderr=subprocess.PIPE, text=True)
         partial = place.folder / f"out.partial-{process.pid}"
         if stopped_in(process, partial.exists):
             time.sleep(wait)
             process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=20)
+        _, told = process.communicate(timeout=PATIENCE_S)
         assert process.returncode in (0, 130), told
         if place.output.stat().st_size > 100:
             # It had its name already.
@@ -425,6 +437,10 @@ def refuse_io_uring() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_a_system_that_refuses_io_uring(place: Place, method: str) -> None:
     """Threads do it, and the report says so; who asks for io_uring alone is told."""
+    try:
+        subprocess.run(["true"], check=True, preexec_fn=refuse_io_uring)
+    except subprocess.SubprocessError:
+        pytest.skip("not on this machine: seccomp")
     told = failing(
         place.input, place.output, *METHODS[method], "--io", "uring", before=refuse_io_uring
     )
@@ -469,10 +485,17 @@ def test_the_same_number_of_the_process_again(place: Place) -> None:
 def test_the_input_as_output(place: Place, method: str) -> None:
     """A kill leaves the old one, whole; without one it is sorted."""
     args = command(place.input, place.input, *METHODS[method])
-    process = subprocess.Popen(args)
-    assert stopped_in(process, (place.folder / f"in.partial-{process.pid}").exists)
-    process.kill()
-    process.wait()
+    for _ in range(100):
+        process = subprocess.Popen(args, stdout=subprocess.DEVNULL)
+        partial = place.folder / f"in.partial-{process.pid}"
+        stopped_in(process, partial.exists)
+        process.kill()
+        process.wait()
+        if partial.exists():
+            break
+        # It had its name already: this machine looked too late.
+        shutil.copyfile(place.made, place.input)
+    assert partial.exists()
     assert place.input.read_bytes() == place.made.read_bytes()
     subprocess.run(args, check=True, stdout=subprocess.DEVNULL)
     told = sort.validate(place.input)
@@ -504,7 +527,10 @@ def test_no_permission(place: Place) -> None:
     words = command(place.input, place.output)
     if os.geteuid() == 0:
         need("setpriv")
-        words = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *words]
+        without = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+        if subprocess.run([*without, "true"], capture_output=True).returncode != 0:
+            pytest.skip("not on this machine: root that may give up capabilities")
+        words = [*without, *words]
     ran = subprocess.run(words, capture_output=True, text=True)
     place.folder.chmod(0o755)
     assert ran.returncode == 1, ran
@@ -526,8 +552,8 @@ def test_a_part_of_a_record(place: Place) -> None:
     with place.input.open("ab") as file:
         file.write(b"odd")
     told = failing(place.input, "sorted")
-    assert f"3 bytes at byte {RECORDS * 100}" in told
-    assert "try: --partial-last keep" in told
+    assert f"3 bytes left over at byte {RECORDS * 100}" in told
+    assert "--partial-last keep" in told
     sums = {}
     for choice in ("keep", "drop"):
         args = command(place.input, "sorted", "--partial-last", choice)

@@ -10,7 +10,7 @@ import pytest
 
 from gordon import GordonError
 from gordon.sort import presets
-from gordon.sort.systems import data, extrapolate, own, plateaus
+from gordon.sort.systems import data, extrapolate, own, plateaus, plot
 
 from conftest import Run
 
@@ -182,6 +182,156 @@ def test_plateaus_of_the_paper(paper: dict[str, Any]) -> None:
         assert [p["systems"] for p in plateaus.of(points, step)["plateaus"]] == found
     for step in (within * 0.9999, between * 1.0001):
         assert [p["systems"] for p in plateaus.of(points, step)["plateaus"]] != found
+
+
+@pytest.mark.parametrize("records", [10**7, 10**9, 10**10])
+def test_measured_rows_stay_at_their_own_size(paper: dict[str, Any], records: int) -> None:
+    """Rows, fits, errors, plateaus and the paper's estimates do not move with `records`."""
+    other = extrapolate(set_values=[f"records={records}"])
+    assert other["records"] == records
+    for one, same in zip(other["systems"], paper["systems"], strict=True):
+        assert one["measured"] == same["measured"]
+        assert one.get("error") == same.get("error")
+    assert other["fitted"] == paper["fitted"]
+    assert other["claims"] == paper["claims"]
+    assert [p["systems"] for p in other["plateaus"]["plateaus"]] == [
+        p["systems"] for p in paper["plateaus"]["plateaus"]
+    ]
+    # The model is of the size asked for; where 3B sorts in two passes, its time grows with it.
+    times = [row(report, "3B")["modelled"]["time_s"] for report in (other, paper)]
+    if row(other, "3B")["passes"] == 2:
+        assert times[0] == pytest.approx(times[1] * records / 10**8)
+    else:
+        assert times[0] < times[1] * records / 10**8
+
+
+def test_rows_of_ones_own_file_stay_at_the_size_of_the_file() -> None:
+    text = OWN.replace('base = "6W"\n', "")
+    measured = 'measured = { time = "30.0", power = "30.0", records_per_j = "11111" }\n'
+    Path("own.toml").write_text(text + measured, encoding="utf-8")
+    told, large = extrapolate("own.toml"), extrapolate("own.toml", set_values=["records=100000000"])
+    assert large["systems"][0]["measured"] == told["systems"][0]["measured"]
+    assert large["systems"][0]["measured"]["records"] == 10_000_000
+    assert large["systems"][0]["error"] == told["systems"][0]["error"]
+    assert large["systems"][0]["error"]["time_s"] == pytest.approx(0)
+    # Shipped rows that take part in the fits keep the 10^8 records of the paper.
+    assert told["fitted"] | {"board_w": None} == large["fitted"] | {"board_w": None}
+    assert sum(told["fitted"]["core_s_per_gb"]["atom-330"]) == pytest.approx(0.30 * 27.4)
+
+
+def test_power_that_is_fitted_to_its_own_row_is_called_so(run: Run, paper: dict[str, Any]) -> None:
+    fitted = {r["name"] for r in paper["systems"] if r.get("error", {}).get("power_fitted_to_it")}
+    assert fitted == {"1B", "2"}
+    ran = run("sort", "extrapolate")
+    assert "the power of 1B, 2 is fitted to that row alone" in ran.out.replace("\n", " ")
+    assert "+0%" not in next(line for line in ran.out.splitlines() if line.startswith("1B "))
+
+
+def test_a_row_of_another_size_is_not_drawn_as_measured(paper: dict[str, Any]) -> None:
+    drawn = {name.split(",")[0]: (kind, name) for kind, name, _, _ in plot._points(paper)}
+    assert drawn["OzSort"] == (plot.SCALED, "OzSort, 1e9 records")
+    assert [kind for kind, _ in drawn.values()].count(plot.SCALED) == 1
+
+
+BENCHMARK = {
+    "category": {"records": 10_000_000},
+    "time_s": {"how": "measured", "mean": 31.0, "sd": 0.5},
+    "runs": [{}] * 5,
+    "result": {"how": "measured", "mean_w": {"mean": 30.0, "sd": 0.1}},
+    "failed": [],
+    "phases": [
+        {"name": "start of the program", "time_s": {"mean": 0.9, "sd": 0.1}}
+        | dict.fromkeys(("cpu_s", "read_bytes", "written_bytes")),
+        *(
+            {
+                "name": phase["name"],
+                "time_s": {"mean": phase["seconds"], "sd": 0.1},
+                "cpu_s": phase["cpu_s"],
+                "read_bytes": phase["bytes_read"],
+                "written_bytes": phase["bytes_written"],
+            }
+            for phase in RUN["phases"]  # type: ignore[attr-defined]
+        ),
+    ],
+}
+
+
+def test_statements_are_next_to_what_the_tables_give(run: Run, paper: dict[str, Any]) -> None:
+    said = {one["paper"]: one for one in paper["claims"]["statements"]}
+
+    def here(part: str) -> tuple[str, bool | None]:
+        (one,) = (one for text, one in said.items() if part in text)
+        return one["here"], one["agrees"]
+
+    assert here("by 10 %") == (
+        "10.1% by the printed scores, 6.4% by 1B's own time and power",
+        False,
+    )
+    assert here("1/3 of")[0].endswith("0.297")
+    assert here("about 90 %") == (
+        "0.906 by the printed scores, 0.938 by time and power",
+        False,
+    )
+    assert here("more than twice") == ("4C: 2.13 times CoolSort's score", True)
+    assert here("orders of magnitude") == ("table 3: 1.2 to 3.0 orders", False)
+    assert here("best for temporary files, too") == (
+        "table 3: the same in 0 of 6 two-pass systems",
+        False,
+    )
+    assert here("decoupled") == ("table 3: they differ in 1 of 11 systems", False)
+    assert here("best on one drive") == (
+        "table 3: 2 has 4M, 4M, 2M; 1B has 1M, 1M, 2M",
+        False,
+    )
+    assert here("single-core")[1] is True
+    assert here("ECC")[0] == ("best with ECC: 4C, 24,755 records/J; best without: 1B, 12,801")
+    assert here("80-plus")[0].endswith("those before had 0.72")
+    assert here("power factors")[0].startswith("3B's 88.9 W are up to 93.6 VA")
+    out = run("sort", "extrapolate").out
+    assert "the paper says" in out
+    assert "power factors of 0.95 to 1.0" in out
+
+
+def test_the_json_of_a_benchmark_is_a_run() -> None:
+    Path("bench.json").write_text(json.dumps(BENCHMARK), encoding="utf-8")
+    ours, theirs = own.read("bench.json", "a"), own.read("run.json")
+    assert ours.demand == theirs.demand
+    assert (ours.time_s, ours.power_w, ours.system) == (31.0, 30.0, "a")
+    told = extrapolate("own.toml", measured="bench.json", home="a")
+    assert told["systems"] == extrapolate("own.toml", measured="run.json")["systems"]
+    modelled = BENCHMARK | {"result": {"how": "modelled", "mean_w": {"mean": 30.0}}}
+    Path("bench.json").write_text(json.dumps(modelled), encoding="utf-8")
+    told = extrapolate("own.toml", measured="bench.json", home="a")
+    assert "the power of the run is modelled, not measured" in told["warnings"]
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"result": None, "failed": [{"what": "output in order"}]}, "no result: output in order"),
+        ({"phases": []}, "only `gordon sort` reports them"),
+    ],
+)
+def test_a_benchmark_without_result_or_phases_is_an_error(
+    run: Run, change: dict[str, Any], what: str
+) -> None:
+    Path("bench.json").write_text(json.dumps(BENCHMARK | change), encoding="utf-8")
+    ran = run("sort", "extrapolate", "own.toml", "--from", "bench.json")
+    assert ran.status == 1
+    assert what in ran.err
+
+
+def test_the_json_of_gordon_joulesort_is_read(run: Run, tmp_path: Path) -> None:
+    words = "joulesort --records 20000 --runs 1 --idle 0 --tail 0 --meter model --json b.json"
+    assert run(*words.split()).status == 0
+    ran = run(
+        "sort", "extrapolate", "own.toml", "--from", "b.json", "--on", "a", "--json", "t.json"
+    )
+    assert ran.status == 0, ran.err
+    told = json.loads((tmp_path / "t.json").read_text())
+    bench = json.loads((tmp_path / "b.json").read_text())
+    assert told["run"]["power_w"] == bench["result"]["mean_w"]["mean"]
+    assert told["records"] == 20000
 
 
 def test_the_model_by_hand() -> None:

@@ -111,6 +111,7 @@ def test_the_command(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     from gordon import _core
 
     read = settings("t.toml", {})["transfers"]
+    assert read.pop("stripe") is None
     assert {f"{key}_transfer": _core.parse_bytes(size) for key, size in read.items()} == {
         key: size for key, size in chosen.items() if key.endswith("_transfer")
     }

@@ -16,7 +16,8 @@ import pytest
 from gordon import GordonError, storage
 from gordon._core import io_probe, io_target
 from gordon.sizes import doubling
-from serving import need, quietly, sh
+from limits import PATIENCE_S
+from serving import loop_device, mount, need, quietly, sh
 
 from conftest import Run
 
@@ -30,9 +31,11 @@ def place(tmp_path: Path) -> Path:
     probe = tmp_path / "probe"
     probe.write_bytes(bytes(4096))
     try:
-        io_target(str(probe))
+        sector = json.loads(io_target(str(probe)))["sector_bytes"]
     except GordonError as error:
         pytest.skip(str(error.args[0]))
+    if sector > 4096:
+        pytest.skip(f"{tmp_path}: direct I/O is of {sector} bytes at least")
     probe.unlink()
     return tmp_path
 
@@ -152,6 +155,25 @@ def test_a_scratch_file_is_measured_and_gone(run: Run, place: Path) -> None:
     assert list(place.iterdir()) == []
 
 
+def test_a_target_that_does_not_exist_is_an_error(
+    run: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place)
+    for name in ("nosuch", str(place / "nosuch")):
+        ran = run("storage", "characterise", name, *QUICK)
+        assert (ran.status, ran.out) == (1, "")
+        assert f"{name}: no such file" in ran.err
+    small = place / "small"
+    small.write_bytes(b"x" * 300)
+    ran = run("disk", "probe", str(small), "-o", "log")
+    assert ran.status == 1
+    assert "300 bytes, less than a sector of" in ran.err
+    ran = run("disk", "probe", str(place), "-o", "log")
+    assert ran.status == 1
+    assert "scratch" not in ran.err
+    assert [file.name for file in place.iterdir()] == ["small"]
+
+
 def test_what_exists_is_only_read_unless_it_is_said(run: Run, place: Path) -> None:
     file = place / "data"
     file.write_bytes(b"x" * (2 << 20))
@@ -173,12 +195,12 @@ def test_what_exists_is_only_read_unless_it_is_said(run: Run, place: Path) -> No
 @pytest.fixture
 def loop(place: Path) -> Iterator[str]:
     """A block device of 64 MiB with a file system."""
-    need("losetup", "mkfs.ext4", "mount", "umount")
+    need("mkfs.ext4")
     if os.geteuid() != 0:
         pytest.skip("not as root: no loop devices")
     with (place / "disk").open("wb") as file:
         file.truncate(64 << 20)
-    device = sh("losetup", "--direct-io=on", "--find", "--show", place / "disk").strip()
+    device = loop_device(place / "disk", "--direct-io=on")
     try:
         sh("mkfs.ext4", "-q", device)
         yield device
@@ -199,7 +221,7 @@ def test_a_block_device_is_written_to_only_where_nothing_uses_it(
     assert told["target"]["device"] == Path(loop).name
     assert {point["op"] for point in told["points"]} == {"read"}
     (place / "mnt").mkdir()
-    sh("mount", "-o", "ro", loop, place / "mnt")
+    mount("-o", "ro", loop, place / "mnt")
     ran = run(*asked, "--write")
     assert ran.status == 1
     assert f"{loop}: in use (mounted, or part of something): it is not written to" in ran.err
@@ -214,18 +236,19 @@ def test_a_block_device_is_written_to_only_where_nothing_uses_it(
     )
 
 
-def test_an_interrupt_leaves_nothing(place: Path, interruptible: None) -> None:
+def test_an_interrupt_leaves_nothing(place: Path) -> None:
     asked = ["storage", "characterise", str(place), "--span", "64MiB", "--seconds", "60"]
     started = subprocess.Popen([sys.executable, "-m", "gordon", *asked], stderr=subprocess.PIPE)
     files = Path(f"/proc/{started.pid}/fd")
     scratch = f"{place}/.gordon-scratch-{started.pid} (deleted)"
-    for _ in range(600):
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
         links = [os.path.realpath(fd) for fd in files.iterdir()]
         if scratch in links or started.poll() is not None:
             break
         time.sleep(0.05)
     started.send_signal(signal.SIGINT)
-    _, err = started.communicate(timeout=60)
+    _, err = started.communicate(timeout=PATIENCE_S)
     assert started.returncode == 130, err
     assert list(place.iterdir()) == []
 

@@ -13,7 +13,7 @@ use std::time::Instant;
 fn read(path: &str) -> Vec<Request> {
     let bytes = std::fs::read(path).unwrap();
     let record = |b: &[u8]| {
-        let size = u32::from_le_bytes(b[12..16].try_into().unwrap());
+        let size = u32::from_le_bytes(b[12..16].try_into().unwrap()).into();
         let next = i64::from_le_bytes(b[16..24].try_into().unwrap());
         let next = u64::try_from(next).ok().filter(|n| *n != i64::MAX as u64).unwrap_or(NEVER);
         Request { key: u64::from_le_bytes(b[4..12].try_into().unwrap()), next, size, asked: size }
@@ -30,7 +30,7 @@ fn made() -> Vec<Request> {
         state >> 48
     };
     let one = |key: u64| {
-        let size = 64 + (key % 512) as u32;
+        let size = 64 + key % 512;
         Request { key, next: NEVER, size, asked: size }
     };
     let mut all: Vec<Request> = (0..2_000_000).map(|_| one((draw() * draw()) >> 14)).collect();

@@ -59,7 +59,7 @@ pub struct Curve {
     requests: u64,
     bytes: u64,
     sampled: u64,
-    sizes: (u32, u32),
+    sizes: (u64, u64),
 }
 
 /// Spreads keys over all numbers, and not as the table does: Stafford's mix 13 (2011).
@@ -93,7 +93,7 @@ impl Curve {
             requests: 0,
             bytes: 0,
             sampled: 0,
-            sizes: (u32::MAX, 0),
+            sizes: (u64::MAX, 0),
         }
     }
 
@@ -117,7 +117,7 @@ impl Curve {
 
     fn one(&mut self, request: &Request) {
         self.requests += 1;
-        self.bytes += u64::from(request.asked);
+        self.bytes += request.asked;
         self.sizes = (self.sizes.0.min(request.size), self.sizes.1.max(request.size));
         let hash = spread(request.key);
         if hash > self.limit {
@@ -125,7 +125,7 @@ impl Curve {
         }
         self.sampled += 1;
         let each = 1.0 / self.rate();
-        let asked = each * f64::from(request.asked);
+        let asked = each * request.asked as f64;
         self.stands_for.0 += each;
         self.stands_for.1 += asked;
         let Some(found) = self.stack.ask(request.key, request.size) else {

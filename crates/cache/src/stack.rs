@@ -53,7 +53,7 @@ impl Stack {
     }
 
     /// An object is asked for, and is on top from now on, as large as it is now.
-    pub fn ask(&mut self, key: u64, size: u32) -> Option<Found> {
+    pub fn ask(&mut self, key: u64, size: u64) -> Option<Found> {
         let place = self.store.find(key);
         let found = place.map(|place| {
             let (slot, own) = self.take(place);
@@ -63,12 +63,12 @@ impl Stack {
             self.compact();
         }
         let place = place.unwrap_or_else(|| self.store.insert(key, size, 0));
-        let entry = self.store.at_mut(place);
-        (entry.size, entry.newer) = (size, self.used as u32);
+        self.store.set_size(place, size);
+        self.store.at_mut(place).newer = self.used as u32;
         self.slots[self.used] = place;
-        self.add(self.used, |sum| sum + u64::from(size));
+        self.add(self.used, |sum| sum + size);
         self.used += 1;
-        self.bytes += u64::from(size);
+        self.bytes += size;
         self.objects += 1;
         found
     }
@@ -89,8 +89,7 @@ impl Stack {
 
     /// Empties an entry's slot: which, and how large it was.
     fn take(&mut self, place: u32) -> (usize, u64) {
-        let entry = self.store.at(place);
-        let (slot, size) = (entry.newer as usize, u64::from(entry.size));
+        let (slot, size) = (self.store.at(place).newer as usize, self.store.size(place));
         self.slots[slot] = NONE;
         self.add(slot, |sum| sum - size);
         self.bytes -= size;
@@ -129,9 +128,8 @@ impl Stack {
         self.tree.reserve_exact(len + 1);
         self.tree.resize(len + 1, 0);
         for (slot, place) in (0..self.used).zip(&self.slots) {
-            let entry = self.store.at_mut(*place);
-            entry.newer = slot as u32;
-            self.tree[slot + 1] = u64::from(entry.size);
+            self.store.at_mut(*place).newer = slot as u32;
+            self.tree[slot + 1] = self.store.size(*place);
         }
         for at in 1..=len {
             let parent = at + (at & at.wrapping_neg());

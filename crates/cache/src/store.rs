@@ -1,18 +1,23 @@
 //! Entries, found by key and linked in lists: what all policies are made of.
 
 use crate::index::{Index, hash};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 /// No entry.
 pub(crate) const NONE: u32 = u32::MAX;
 /// The mark of an entry that is not in use; policies use the bits below.
 const FREE: u32 = 1 << 31;
+/// The size of an entry that has its size in [`Store::large`]: few objects are that large, and four
+/// bytes less for each of all others are worth more.
+const LARGE: u32 = u32::MAX;
 
 /// An object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub key: u64,
-    pub size: u32,
+    /// Its size if that is less than [`LARGE`].
+    small: u32,
     /// Its neighbours in a list; entries not in use are linked by `older`.
     pub newer: u32,
     pub older: u32,
@@ -27,6 +32,8 @@ pub(crate) struct Store {
     free: u32,
     index: Index,
     live: usize,
+    /// Sizes of [`LARGE`] bytes and more, by place.
+    large: BTreeMap<u32, u64>,
     /// Parts of them by which entries and table grow.
     steps: (usize, usize),
 }
@@ -34,7 +41,14 @@ pub(crate) struct Store {
 impl Store {
     pub fn new() -> Self {
         let steps = (16, 2);
-        Self { entries: Vec::new(), free: NONE, index: Index::new(64), live: 0, steps }
+        Self {
+            entries: Vec::new(),
+            free: NONE,
+            index: Index::new(64),
+            live: 0,
+            large: BTreeMap::new(),
+            steps,
+        }
     }
 
     /// One that grows by less, and so more often, for policies that know more of an entry.
@@ -52,6 +66,40 @@ impl Store {
         &mut self.entries[place as usize]
     }
 
+    /// The size of an entry in bytes.
+    #[inline]
+    pub fn size(&self, place: u32) -> u64 {
+        self.size_of(place, self.at(place))
+    }
+
+    #[inline]
+    fn size_of(&self, place: u32, entry: &Entry) -> u64 {
+        if entry.small == LARGE { self.large_size(place) } else { u64::from(entry.small) }
+    }
+
+    #[cold]
+    fn large_size(&self, place: u32) -> u64 {
+        self.large[&place]
+    }
+
+    /// Gives an entry another size.
+    #[inline]
+    pub fn set_size(&mut self, place: u32, size: u64) {
+        let large = size >= u64::from(LARGE);
+        if large || self.at(place).small == LARGE {
+            self.set_large(place, large.then_some(size));
+        }
+        self.at_mut(place).small = if large { LARGE } else { size as u32 };
+    }
+
+    #[cold]
+    fn set_large(&mut self, place: u32, size: Option<u64>) {
+        match size {
+            Some(size) => self.large.insert(place, size),
+            None => self.large.remove(&place),
+        };
+    }
+
     #[inline]
     pub fn find(&self, key: u64) -> Option<u32> {
         self.index.find(hash(key), |place| self.at(place).key == key)
@@ -65,11 +113,11 @@ impl Store {
 
     /// Adds a key that is not there, in no list.
     #[inline]
-    pub fn insert(&mut self, key: u64, size: u32, mark: u32) -> u32 {
+    pub fn insert(&mut self, key: u64, size: u64, mark: u32) -> u32 {
         if self.live == self.index.room() {
             self.grow();
         }
-        let entry = Entry { key, size, newer: NONE, older: NONE, mark };
+        let entry = Entry { key, small: 0, newer: NONE, older: NONE, mark };
         let place = self.free;
         let place = if place == NONE {
             if self.entries.len() == self.entries.capacity() {
@@ -83,6 +131,7 @@ impl Store {
             *self.at_mut(place) = entry;
             place
         };
+        self.set_size(place, size);
         self.index.insert(hash(key), place);
         self.live += 1;
         place
@@ -107,6 +156,7 @@ impl Store {
     pub fn remove(&mut self, place: u32) {
         let key = self.at(place).key;
         self.index.remove(hash(key), place);
+        self.set_size(place, 0);
         let free = self.free;
         let entry = self.at_mut(place);
         (entry.mark, entry.older) = (FREE, free);
@@ -114,12 +164,15 @@ impl Store {
         self.live -= 1;
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(|entry| entry.mark & FREE == 0)
+    /// Key, size and mark of all entries in use.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64, u32)> {
+        let used = (0..).zip(&self.entries).filter(|(_, entry)| entry.mark & FREE == 0);
+        used.map(|(place, entry)| (entry.key, self.size_of(place, entry), entry.mark))
     }
 
     pub fn memory(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>() + self.index.memory()
+        let large = self.large.len() * size_of::<(u32, u64)>();
+        self.entries.capacity() * size_of::<Entry>() + self.index.memory() + large
     }
 }
 
@@ -141,9 +194,9 @@ impl List {
     /// Links an entry that is in no list, as the newest.
     #[inline]
     pub fn push(&mut self, store: &mut Store, place: u32) {
+        self.bytes += store.size(place);
         let entry = store.at_mut(place);
         (entry.newer, entry.older) = (NONE, self.newest);
-        self.bytes += u64::from(entry.size);
         self.len += 1;
         if self.newest == NONE {
             self.oldest = place;
@@ -155,8 +208,8 @@ impl List {
 
     #[inline]
     pub fn unlink(&mut self, store: &mut Store, place: u32) {
-        let Entry { newer, older, size, .. } = *store.at(place);
-        self.bytes -= u64::from(size);
+        let Entry { newer, older, .. } = *store.at(place);
+        self.bytes -= store.size(place);
         self.len -= 1;
         if newer == NONE {
             self.newest = older;

@@ -4,8 +4,8 @@ use gordon_cache::{Ahead, Curve, Kind, NEVER, Request, Sample, Tally};
 use gordon_units::Bytes;
 use proptest::prelude::*;
 
-fn requests(drawn: &[(u64, u32)]) -> Vec<Request> {
-    let one = |&(key, size): &(u64, u32)| Request { key, next: NEVER, size, asked: size };
+fn requests(drawn: &[(u64, u64)]) -> Vec<Request> {
+    let one = |&(key, size): &(u64, u64)| Request { key, next: NEVER, size, asked: size };
     drawn.iter().map(one).collect()
 }
 
@@ -29,19 +29,19 @@ fn skewed(many: usize) -> Vec<Request> {
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> 48
     };
-    let keys: Vec<(u64, u32)> = (0..many).map(|_| ((draw() * draw()) >> 16, 4096)).collect();
+    let keys: Vec<(u64, u64)> = (0..many).map(|_| ((draw() * draw()) >> 16, 4096)).collect();
     requests(&keys)
 }
 
 proptest! {
     #[test]
     fn exact_is_lru_to_the_last_request_for_objects_of_one_size(
-        size in 1_u32..5000,
+        size in 1_u64..5000,
         keys in proptest::collection::vec(0_u64..120, 1..600),
         spare in 0_u64..3,
     ) {
         let requests = requests(&keys.iter().map(|key| (*key, size)).collect::<Vec<_>>());
-        let capacities: Vec<u64> = (1..130).step_by(3).map(|n| n * u64::from(size) + spare).collect();
+        let capacities: Vec<u64> = (1..130).step_by(3).map(|n| n * size + spare).collect();
         let curve = curve(Sample::All, capacities, &requests);
         prop_assert!(curve.of_one_size());
         for point in curve.points() {
@@ -55,7 +55,7 @@ proptest! {
         drawn in proptest::collection::vec(0_u64..60, 1..400),
     ) {
         // An object's size does not change here.
-        let drawn: Vec<(u64, u32)> = drawn.iter().map(|k| (*k, 1 + (k * 7 % 20) as u32)).collect();
+        let drawn: Vec<(u64, u64)> = drawn.iter().map(|k| (*k, 1 + k * 7 % 20)).collect();
         let requests = requests(&drawn);
         // From the largest object on.
         let capacities = (20..700).step_by(13).collect();
@@ -66,7 +66,7 @@ proptest! {
 
     #[test]
     fn distances_are_those_of_a_plain_list(
-        drawn in proptest::collection::vec((0_u64..50, 1_u32..30), 1..500),
+        drawn in proptest::collection::vec((0_u64..50, 1_u64..30), 1..500),
     ) {
         let requests = requests(&drawn);
         let capacities: Vec<u64> = (1..900).collect();
@@ -78,7 +78,7 @@ proptest! {
                 list.remove(at);
                 capacities.iter().zip(&mut hits).for_each(|(c, h)| *h += u64::from(*c >= needed));
             }
-            list.push((request.key, u64::from(request.size)));
+            list.push((request.key, request.size));
         }
         let curve = curve(Sample::All, capacities, &requests);
         prop_assert_eq!(curve.footprint(), list.iter().map(|held| held.1).sum::<u64>() as f64);
@@ -131,7 +131,7 @@ fn samples_come_close_and_take_less_memory() {
 
 #[test]
 fn memory_follows_objects_and_not_requests() {
-    let keys: Vec<(u64, u32)> = (0..1_000_000_u64).map(|i| (i % 1000, 4096)).collect();
+    let keys: Vec<(u64, u64)> = (0..1_000_000_u64).map(|i| (i % 1000, 4096)).collect();
     let curve = curve(Sample::All, vec![1000 * 4096], &requests(&keys));
     assert!(curve.memory() < 100 * 1000, "{}", curve.memory());
     assert_eq!(curve.points()[0].misses, 1000.0);

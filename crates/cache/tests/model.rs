@@ -68,7 +68,7 @@ impl Model {
             }
             return true;
         }
-        let size = u64::from(request.size);
+        let size = request.size;
         if size > self.capacity {
             return false;
         }
@@ -117,7 +117,7 @@ impl Model {
                 return true;
             }
         }
-        let (small, size) = (self.capacity / 10, u64::from(request.size));
+        let (small, size) = (self.capacity / 10, request.size);
         let ghost = position(&self.ghosts, request.key);
         if let Some(at) = ghost {
             self.ghosts.remove(at);
@@ -185,7 +185,7 @@ impl Model {
                 return true;
             }
         }
-        let size = u64::from(request.size);
+        let size = request.size;
         let (b1, b2) = (bytes(&self.ghosts) as f64, bytes(&self.other_ghosts) as f64);
         let mut ghost = None;
         if let Some(at) = position(&self.ghosts, request.key) {
@@ -236,7 +236,7 @@ impl Model {
     }
 
     fn w_tinylfu(&mut self, request: &Request) -> bool {
-        let size = u64::from(request.size);
+        let size = request.size;
         let window = (self.capacity as f64 * 0.01) as u64;
         let main = self.capacity - window;
         let (probation, protected) = ((0.2 * main as f64) as u64, (0.8 * main as f64) as u64);
@@ -325,7 +325,7 @@ impl Model {
             }
         }
         self.weights = Some(weights);
-        let size = u64::from(request.size);
+        let size = request.size;
         if size > self.capacity {
             return false;
         }
@@ -364,7 +364,7 @@ impl Model {
     }
 }
 
-fn requests(drawn: &[(u64, u32)]) -> Vec<Request> {
+fn requests(drawn: &[(u64, u64)]) -> Vec<Request> {
     let mut next = HashMap::new();
     let mut all: Vec<Request> = drawn
         .iter()
@@ -403,7 +403,7 @@ fn agree(kind: Kind, capacity: u64, requests: &[Request]) -> Result<(), TestCase
         cache.residents(&mut |key, size| held.push((key, size)));
         prop_assert!(counts.bytes <= capacity);
         prop_assert_eq!(counts.objects, held.len() as u64);
-        prop_assert_eq!(counts.bytes, held.iter().map(|h| u64::from(h.1)).sum::<u64>());
+        prop_assert_eq!(counts.bytes, held.iter().map(|h| h.1).sum::<u64>());
         prop_assert_eq!(counts.objects, counts.inserted - counts.evicted);
         prop_assert_eq!(counts.bytes, counts.inserted_bytes - counts.evicted_bytes);
         prop_assert_eq!(misses, counts.inserted + counts.refused);
@@ -413,7 +413,7 @@ fn agree(kind: Kind, capacity: u64, requests: &[Request]) -> Result<(), TestCase
         // Which of those never asked for again goes first is open.
         if kind != Kind::Belady {
             let all = model.first.iter().chain(&model.second).chain(&model.probation);
-            let mut theirs: Vec<(u64, u32)> = all.map(|h| (h.key, h.size as u32)).collect();
+            let mut theirs: Vec<(u64, u64)> = all.map(|h| (h.key, h.size)).collect();
             theirs.sort_unstable();
             held.sort_unstable();
             prop_assert_eq!(held, theirs);
@@ -426,7 +426,7 @@ fn agree(kind: Kind, capacity: u64, requests: &[Request]) -> Result<(), TestCase
     again.serve(requests, &mut tally);
     prop_assert_eq!(again.counts(), cache.counts());
     prop_assert_eq!(tally.requests - tally.hits, misses);
-    prop_assert_eq!(tally.bytes, requests.iter().map(|r| u64::from(r.asked)).sum::<u64>());
+    prop_assert_eq!(tally.bytes, requests.iter().map(|r| r.asked).sum::<u64>());
     prop_assert!(tally.hit_bytes <= tally.bytes);
     Ok(())
 }
@@ -435,11 +435,25 @@ proptest! {
     #[test]
     fn every_policy_is_its_model(
         capacity in 1_u64..400,
-        drawn in proptest::collection::vec((0_u64..40, 1_u32..12), 1..200),
+        drawn in proptest::collection::vec((0_u64..40, 1_u64..12), 1..200),
     ) {
         let requests = requests(&drawn);
         for kind in Kind::ALL {
             agree(kind, capacity, &requests)?;
+        }
+    }
+
+    /// Sizes about the limits of 32 bits, and far beyond.
+    #[test]
+    fn and_with_objects_of_4_gib_and_more(
+        capacity in 1_u64..400,
+        drawn in proptest::collection::vec((0_u64..40, 1_u64..12), 1..200),
+        unit in prop::sample::select(vec![u64::from(u32::MAX) / 2, u64::from(u32::MAX), 1 << 32, 1 << 50]),
+    ) {
+        let drawn: Vec<_> = drawn.into_iter().map(|(key, size)| (key, size * unit)).collect();
+        let requests = requests(&drawn);
+        for kind in Kind::ALL {
+            agree(kind, capacity * unit, &requests)?;
         }
     }
 
@@ -448,7 +462,7 @@ proptest! {
         pages in 1_u64..60,
         drawn in proptest::collection::vec(0_u64..90, 1..250),
     ) {
-        let drawn: Vec<(u64, u32)> = drawn.into_iter().map(|key| (key, 4096)).collect();
+        let drawn: Vec<(u64, u64)> = drawn.into_iter().map(|key| (key, 4096)).collect();
         let requests = requests(&drawn);
         for kind in Kind::ALL {
             agree(kind, pages * 4096, &requests)?;
@@ -460,7 +474,7 @@ proptest! {
         pages in 1_u64..30,
         drawn in proptest::collection::vec(0_u64..60, 1..500),
     ) {
-        let drawn: Vec<(u64, u32)> = drawn.into_iter().map(|key| (key, 1)).collect();
+        let drawn: Vec<(u64, u64)> = drawn.into_iter().map(|key| (key, 1)).collect();
         let requests = requests(&drawn);
         let hits = |kind: Kind| {
             let (mut cache, mut tally) = (kind.make(Bytes(pages)), Tally::default());
@@ -479,10 +493,10 @@ proptest! {
     #[test]
     fn in_caches_where_a_window_of_a_hundredth_holds_something(
         capacity in 100_u64..500,
-        drawn in proptest::collection::vec((0_u64..900, 1_u32..4, 0_u64..5), 1..700),
+        drawn in proptest::collection::vec((0_u64..900, 1_u64..4, 0_u64..5), 1..700),
     ) {
         // Some keys are asked for more often than others.
-        let drawn: Vec<(u64, u32)> =
+        let drawn: Vec<(u64, u64)> =
             drawn.into_iter().map(|(key, size, shift)| (key >> shift, size)).collect();
         let requests = requests(&drawn);
         agree(Kind::WTinyLfu, capacity, &requests)?;

@@ -3,7 +3,7 @@
 use gordon_cache::{Access, Kind, NEVER, Policy, Request, Tally};
 use gordon_units::Bytes;
 
-fn ask(cache: &mut dyn Policy, key: u64, size: u32) -> bool {
+fn ask(cache: &mut dyn Policy, key: u64, size: u64) -> bool {
     cache.access(&Request { key, next: NEVER, size, asked: size }) == Access::Hit
 }
 
@@ -164,7 +164,7 @@ fn what_does_not_fit_is_a_miss_and_pushes_nothing_out() {
         let mut cache = kind.make(Bytes(500));
         ask(&mut *cache, 1, 5);
         assert!(!ask(&mut *cache, 2, 501), "{}", kind.name());
-        assert!(!ask(&mut *cache, 2, u32::MAX), "{}", kind.name());
+        assert!(!ask(&mut *cache, 2, u64::MAX), "{}", kind.name());
         assert!(ask(&mut *cache, 1, 5), "{}", kind.name());
         let counts = cache.counts();
         assert_eq!((counts.objects, counts.bytes, counts.refused, counts.evicted), (1, 5, 2, 0));

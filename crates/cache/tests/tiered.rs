@@ -190,7 +190,7 @@ proptest! {
         asked in prop::collection::vec(0u64..60, 1..600),
     ) {
         let mut cache = cache(&shape, objects, admission);
-        let size = |key: u64| (key * 37 % 700 + 20) as u32;
+        let size = |key: u64| key * 37 % 700 + 20;
         let dram = shape.sets() * 12 + if shape.log() > 0 { 640 } else { 0 } + objects;
         let (mut io, mut written) = (0, 0);
         for key in asked {
@@ -202,8 +202,8 @@ proptest! {
             cache.residents(&mut |level, key, held| {
                 assert_eq!(held, size(key));
                 match level {
-                    Found::Dram => bytes.0 += u64::from(held),
-                    _ => bytes.1 += u64::from(held),
+                    Found::Dram => bytes.0 += held,
+                    _ => bytes.1 += held,
                 }
                 count += 1;
             });

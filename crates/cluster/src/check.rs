@@ -37,6 +37,9 @@ pub(crate) fn check(survey: &Survey) -> Result<(), ClusterError> {
             Err(ClusterError::Impossible { what, why: format!("{low} is above {high}") })
         }
     };
+    for reference in &survey.references {
+        sane(format!("reference `{}`: ipc", reference.name), *reference.ipc)?;
+    }
     for (name, cpu) in &survey.parts.cpu {
         sane(format!("cpu `{name}`: ipc"), *cpu.ipc)?;
         sane(format!("cpu `{name}`: clock_min"), cpu.clock_min.0)?;

@@ -28,6 +28,10 @@ pub struct Cpu {
     pub volt_max: Sourced<Volts>,
     /// Instructions per cycle.
     pub ipc: Sourced<f64>,
+    /// Names of such processors, or parts of them, as `/proc/cpuinfo` has them (`model name`): a trace
+    /// without hardware counters that was recorded on one of them takes `ipc` for its estimates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
 }
 
 /// Main memory of a node. Its activity is the share of its bandwidth that last-level cache misses
@@ -169,6 +173,32 @@ pub struct NodeAlone {
     pub parts: Parts,
 }
 
+/// Whose processor time and cache misses a survey simulates. Network and block I/O are always the
+/// machine's: a trace does not know them by command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Charge {
+    /// The whole machine's.
+    #[default]
+    Machine,
+    /// The traced command's and those of all it started.
+    Command,
+}
+
+/// The speed of the processor on which traces were recorded that have no hardware counters.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reference {
+    /// What it is: a part's name.
+    pub name: String,
+    /// Instructions per cycle.
+    pub ipc: Sourced<f64>,
+    /// It holds for traces of processors whose name has one of these in it; without any, for all
+    /// traces.
+    #[serde(default)]
+    pub models: Vec<String>,
+}
+
 /// A survey to run.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -182,6 +212,13 @@ pub struct Survey {
     pub shift: Sourced<f64>,
     /// Seed of everything random.
     pub seed: u64,
+    /// Whose processor time and cache misses are simulated.
+    #[serde(default)]
+    pub charge: Charge,
+    /// Speeds of traced processors, for traces without hardware counters. The first that holds for a
+    /// trace is taken.
+    #[serde(default)]
+    pub references: Vec<Reference>,
     /// The designs.
     pub designs: Vec<Design>,
     /// What all designs share.

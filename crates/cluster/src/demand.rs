@@ -1,6 +1,6 @@
 //! What a traced machine asked of its parts in each sample.
 
-use crate::config::{Cpu, Memory, Network};
+use crate::config::{Charge, Cpu, Memory, Network};
 use gordon_trace::Sample;
 use gordon_units::{Hertz, Ns};
 
@@ -17,19 +17,22 @@ pub struct Demand {
     pub sent: f64,
 }
 
-impl From<&Sample> for Demand {
+impl Demand {
+    /// The demand of a sample, with the instructions and misses of the machine or of the command.
     #[allow(clippy::cast_precision_loss)]
-    fn from(sample: &Sample) -> Self {
+    pub fn of(sample: &Sample, charge: Charge) -> Self {
+        let (instructions, llc_misses) = match charge {
+            Charge::Machine => (sample.instructions, sample.llc_misses),
+            Charge::Command => (sample.command.instructions, sample.command.llc_misses),
+        };
         Self {
-            instructions: sample.instructions as f64,
-            llc_misses: sample.llc_misses as f64,
+            instructions: instructions as f64,
+            llc_misses: llc_misses as f64,
             received: sample.rx_bytes.0 as f64,
             sent: sample.tx_bytes.0 as f64,
         }
     }
-}
 
-impl Demand {
     /// Seconds of one processor at `clock`: instructions over instructions a second. Performance
     /// scales linearly with the clock (section 5.3).
     pub fn cpu_secs(&self, cpu: &Cpu, clock: Hertz) -> f64 {

@@ -62,6 +62,7 @@ pub struct Footprint {
     pub write_bytes: Bytes,
 }
 
+/// First byte and end of a request that is not a flush. [`Requests`] bounds both.
 fn range(io: &BlockIo) -> (u64, u64) {
     let start = io.sector * SECTOR.0;
     (start, start + u64::from(io.sectors) * SECTOR.0)
@@ -82,10 +83,10 @@ impl Footprint {
 
     fn add(&mut self, io: &BlockIo) {
         self.requests += 1;
-        let (start, end) = range(io);
-        if start == end || !matches!(io.op, BlockOp::Read | BlockOp::Write) {
+        if io.sectors == 0 || !matches!(io.op, BlockOp::Read | BlockOp::Write) {
             return;
         }
+        let (start, end) = range(io);
         let top = self.ends.entry(io.device).or_default();
         *top = end.max(*top);
         for extent in start / EXTENT..end.div_ceil(EXTENT) {

@@ -1,5 +1,6 @@
 //! What a survey answers, as its users read it: keys are snake_case and carry their unit.
 
+use crate::config::Charge;
 use gordon_trace::Kind;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -15,12 +16,18 @@ pub struct StreamReport {
     pub samples: usize,
     /// Its length on the traced machine.
     pub span_s: f64,
-    /// Instructions executed.
+    /// Instructions that are simulated: the machine's, or the command's.
     pub instructions: f64,
-    /// Last-level cache misses.
+    /// Last-level cache misses, of the same.
     pub llc_misses: f64,
-    /// Processor seconds on the traced machine.
+    /// Where instructions are estimated: instructions a cycle of the traced processor.
+    pub estimated_ipc: Option<f64>,
+    /// Processor seconds of the traced machine.
     pub cpu_s: f64,
+    /// Of these, the command's; `None` where they were not measured.
+    pub command_cpu_s: Option<f64>,
+    /// The share of the processor seconds that was not the command's; `None` where it is not known.
+    pub other_cpu_share: Option<f64>,
     /// Requests in its block log.
     pub block_ios: u64,
     /// Bytes the log reads.
@@ -78,8 +85,13 @@ pub struct FlashReport {
     pub erase_equivalents: f64,
     /// Super-pages programmed for each one of host data; `None` where none was written.
     pub write_amplification: Option<f64>,
-    /// Years until the most written array has spent its blocks' erase budget, the job running again
-    /// and again in its sync time, wear perfectly levelled; `None` where nothing was written.
+    /// The part of the rated endurance of the most written array that the job uses: bytes programmed,
+    /// over raw bytes times rated erases.
+    pub endurance_used: f64,
+    /// The span of the load: the job's sync time.
+    pub lifetime_span_s: f64,
+    /// Years until the rated endurance of the most written array is used up, the job running again and
+    /// again in its sync time; `None` where nothing was written, or that time is below a minute.
     pub lifetime_years: Option<f64>,
 }
 
@@ -147,6 +159,8 @@ pub struct SurveyReport {
     pub seed: u64,
     /// Nodes.
     pub nodes: u32,
+    /// Whose processor time and cache misses were simulated.
+    pub charge: Charge,
     /// Streams.
     pub traces: Vec<StreamReport>,
     /// How streams were spread over more nodes than there are of them.

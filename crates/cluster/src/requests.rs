@@ -16,6 +16,9 @@ const WRITES: u64 = 128_000_000_000 / SECTOR.0;
 /// Where both start over, in sectors past their start.
 const WRAP: u64 = 100_000_000_000 / SECTOR.0;
 
+/// A request of a block log ends at this byte at the latest, as in every other trace format.
+const END: u64 = 1 << 62;
+
 /// A trace's requests, which can be read any number of times.
 #[derive(Debug)]
 pub struct Requests<'a> {
@@ -46,17 +49,30 @@ impl<'a> Requests<'a> {
         self.logged
     }
 
-    /// All of them.
+    /// All of them, in batches. Each ends within 2^62 bytes and is completed within 2^64 ns, so later
+    /// sums do not overflow.
     ///
     /// # Errors
-    /// Where the log cannot be read.
+    /// Where the log cannot be read, or a row of it is outside these bounds.
     pub fn batches(&self) -> Result<Box<dyn Iterator<Item = Batch> + 'a>, ClusterError> {
         let trace = self.trace;
         if self.logged {
-            return Ok(Box::new(trace.block()?.map(|batch| {
+            let mut row = 0u64;
+            return Ok(Box::new(trace.block()?.map(move |batch| {
                 let mut batch = batch?;
-                batch.retain(|io| !trace.is_virtual(io.device));
-                Ok(batch)
+                let mut damage = None;
+                batch.retain(|io| {
+                    row += 1;
+                    let real = !trace.is_virtual(io.device);
+                    if real && damage.is_none() {
+                        damage = out_of_range(io).map(|why| format!("row {row}: {why}"));
+                    }
+                    real
+                });
+                match damage {
+                    None => Ok(batch),
+                    Some(why) => Err(TraceError::Damaged { path: trace.block_path(), why }.into()),
+                }
             })));
         }
         let mut ends = [0, WRITES];
@@ -65,6 +81,19 @@ impl<'a> Requests<'a> {
             Ok(made_up(sample.start, sample.disks.iter().filter(real), &mut ends))
         })))
     }
+}
+
+/// Why a row of the log cannot be a request to a real device, if so. A flush has no range.
+fn out_of_range(io: &BlockIo) -> Option<String> {
+    let end = io.sector.checked_add(io.sectors.into()).and_then(|end| end.checked_mul(SECTOR.0));
+    if io.op != BlockOp::Flush && end.is_none_or(|end| end > END) {
+        let BlockIo { sector, sectors, .. } = io;
+        return Some(format!("{sectors} sectors from sector {sector} on end past 2^62 bytes"));
+    }
+    if io.latency.is_some_and(|latency| io.at.0.checked_add(latency.0).is_none()) {
+        return Some(format!("its issue time and latency add up to more than {}", Ns::MAX));
+    }
+    None
 }
 
 /// Requests with the counts of `disks`; `ends` is where reads and writes go on.
@@ -93,7 +122,8 @@ fn made_up<'a>(
             let sectors = bytes.0 / SECTOR.0;
             for nth in 0..count.min(sectors) {
                 // Sizes differ by at most a sector and add up to all of them.
-                let size = sectors * (nth + 1) / count - sectors * nth / count;
+                let until = |nth: u64| u128::from(sectors) * u128::from(nth) / u128::from(count);
+                let size = (until(nth + 1) - until(nth)) as u64;
                 let start = [0, WRITES][which];
                 if ends[which] + size > start + WRAP {
                     ends[which] = start;
@@ -133,5 +163,11 @@ mod tests {
         assert_eq!(of(BlockOp::Flush).count(), 2);
         assert_eq!(ends, [200, WRITES + 14]);
         assert!(requests.iter().all(|io| io.at == Ns(7)));
+    }
+
+    #[test]
+    fn made_up_requests_of_huge_counts_do_not_overflow() {
+        let disk = DiskSample { reads: 1000, read_bytes: Bytes(u64::MAX), ..DiskSample::default() };
+        assert_eq!(made_up(Ns(7), [disk].iter(), &mut [0, WRITES]).len(), 1000);
     }
 }

@@ -1,6 +1,6 @@
 //! One traced machine, and what became of it on each storage.
 
-use crate::config::Parts;
+use crate::config::{Charge, Parts, Reference};
 use crate::demand::Demand;
 use crate::error::ClusterError;
 use crate::node::part;
@@ -14,8 +14,8 @@ use gordon_units::{Ns, Watch};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// CPU time of other processes is much from this part of all on: one of so many.
-const MUCH: u64 = 4;
+/// The share of CPU time of other processes above which the reader is warned.
+const MUCH: f64 = 0.05;
 
 /// A trace, read.
 pub(crate) struct Stream {
@@ -26,6 +26,10 @@ pub(crate) struct Stream {
     pub demands: Vec<Demand>,
     pub logged: bool,
     pub footprint: Footprint,
+    charge: Charge,
+    /// Whose instructions a cycle an estimate of instructions was made with; `None` where they are
+    /// counted, or where nothing is known of the traced processor.
+    pub reference: Option<Reference>,
 }
 
 /// A stream's replay on a storage, and what the device counted.
@@ -43,7 +47,11 @@ pub(crate) fn storage_id(part: &str, count: u32) -> String {
 }
 
 impl Stream {
-    pub fn open(path: PathBuf) -> Result<Self, ClusterError> {
+    pub fn open(
+        path: PathBuf,
+        charge: Charge,
+        references: &[Reference],
+    ) -> Result<Self, ClusterError> {
         let trace = Trace::open(&path)?;
         let samples = trace.activity()?;
         if samples.is_empty() {
@@ -52,12 +60,49 @@ impl Stream {
                 why: "it holds no sample".into(),
             });
         }
+        let kinds = trace.kinds();
+        let of_charge = match charge {
+            Charge::Machine => ["instructions", "llc_misses"],
+            Charge::Command => ["command_instructions", "command_llc_misses"],
+        };
+        let missing = |column: &&&str| kinds.get(**column).is_none_or(|k| *k == Kind::Missing);
+        if charge == Charge::Command
+            && let Some(column) = of_charge.iter().find(missing)
+        {
+            return Err(ClusterError::Impossible {
+                what: format!("trace {}: charge command", path.display()),
+                why: format!("the trace has no {column}; charge the machine"),
+            });
+        }
+        let estimated = |column: &str| kinds.get(column) == Some(&Kind::Estimated);
+        let mut demands: Vec<Demand> = samples.iter().map(|s| Demand::of(s, charge)).collect();
+        let mut reference = None;
+        if estimated(of_charge[0]) {
+            let manifest = trace.manifest();
+            let model = &manifest.machine.cpu_model;
+            let holds = |r: &&Reference| {
+                r.models.is_empty() || r.models.iter().any(|name| model.contains(name.as_str()))
+            };
+            reference = references.iter().find(holds).cloned();
+            if let Some(reference) = &reference {
+                let faster = *reference.ipc / *manifest.profile.instructions_per_cycle;
+                for demand in &mut demands {
+                    demand.instructions *= faster;
+                    if estimated(of_charge[1]) {
+                        // A rate for each instruction.
+                        demand.llc_misses *= faster;
+                    }
+                }
+            }
+        }
         let requests = Requests::of(&trace, &samples)?;
         Ok(Self {
+            charge,
+            reference,
             logged: requests.logged(),
             footprint: Footprint::of(&requests)?,
             starts: samples.iter().map(|s| s.start).collect(),
-            demands: samples.iter().map(Demand::from).collect(),
+            demands,
             samples,
             trace,
             path,
@@ -119,21 +164,67 @@ impl Stream {
                     .into(),
             );
         }
-        let known = self.trace.kinds().get("command_cpu_ns") == Some(&Kind::Measured);
-        let all: Ns = self.samples.iter().map(Sample::cpu).sum();
-        let own: Ns = self.samples.iter().map(|s| s.command.cpu).sum();
-        // The kernel's own work for the command (write-back, interrupts) counts with the others.
-        let others = all.saturating_sub(own);
-        if known && others * MUCH > all {
+        if let Some(share) = self.other_cpu_share().filter(|share| *share > MUCH)
+            && self.charge == Charge::Machine
+        {
             notes.push(format!(
-                "{:.0} % of the CPU time was not the command's; all of it is in the survey. Trace \
-                 on a machine with nothing else to do",
-                others.as_secs() / all.as_secs() * 100.0
+                "{:.0} % of the CPU time was not the command's, and is in the survey. --charge \
+                 command leaves it out, and the kernel's work for the command (write-back, \
+                 interrupts) with it",
+                share * 100.0
+            ));
+        }
+        if let Some(ipc) = self.estimated_ipc()
+            && self.reference.is_none()
+        {
+            let model = match self.trace.manifest().machine.cpu_model.as_str() {
+                "" => "an unknown processor",
+                model => model,
+            };
+            notes.push(format!(
+                "instructions are not counted but estimated: CPU time x clock x {ipc} instructions a \
+                 cycle, as on a Core 2; the trace is of {model}. The CPU time of every design is in \
+                 proportion to this number, its storage and network times are not. Give the \
+                 instructions a cycle of the traced processor with --reference"
             ));
         }
         let missing = &self.trace.manifest().unavailable;
         notes.extend(missing.iter().map(|missing| format!("no {}: {}", missing.what, missing.why)));
         notes
+    }
+
+    /// CPU time that is simulated: the machine's, or the command's.
+    pub fn cpu(&self, sample: &Sample) -> Ns {
+        match self.charge {
+            Charge::Machine => sample.cpu(),
+            Charge::Command => sample.command.cpu,
+        }
+    }
+
+    /// CPU time of the command, where it was measured.
+    fn command_cpu(&self) -> Option<Ns> {
+        let known = self.trace.kinds().get("command_cpu_ns") == Some(&Kind::Measured);
+        known.then(|| self.samples.iter().map(|s| s.command.cpu).sum())
+    }
+
+    /// The share of the CPU time that was not the command's. The kernel's own work for the command
+    /// (write-back, interrupts) counts with the others.
+    fn other_cpu_share(&self) -> Option<f64> {
+        let all: Ns = self.samples.iter().map(Sample::cpu).sum();
+        let own = self.command_cpu().filter(|_| all > Ns::ZERO)?;
+        Some(all.saturating_sub(own).as_secs() / all.as_secs())
+    }
+
+    /// Instructions a cycle that the instructions were estimated with, if they were.
+    fn estimated_ipc(&self) -> Option<f64> {
+        let column = match self.charge {
+            Charge::Machine => "instructions",
+            Charge::Command => "command_instructions",
+        };
+        let estimated = self.trace.kinds().get(column) == Some(&Kind::Estimated);
+        let profile = &self.trace.manifest().profile;
+        let ipc = self.reference.as_ref().map_or(*profile.instructions_per_cycle, |r| *r.ipc);
+        estimated.then_some(ipc)
     }
 
     pub fn report(&self) -> StreamReport {
@@ -145,7 +236,10 @@ impl Stream {
             span_s: self.samples.iter().map(|s| s.span).sum::<Ns>().as_secs(),
             instructions: sum(|d| d.instructions),
             llc_misses: sum(|d| d.llc_misses),
+            estimated_ipc: self.estimated_ipc(),
             cpu_s: self.samples.iter().map(Sample::cpu).sum::<Ns>().as_secs(),
+            command_cpu_s: self.command_cpu().map(Ns::as_secs),
+            other_cpu_share: self.other_cpu_share(),
             block_ios: self.footprint.requests,
             read_bytes: self.footprint.read_bytes.0,
             write_bytes: self.footprint.write_bytes.0,

@@ -3,7 +3,7 @@
 //! map of touched extents and the simulated devices, never by the length of a block log.
 
 use crate::check::{check, overhead_ratio};
-use crate::config::Survey;
+use crate::config::{Reference, Survey};
 use crate::error::ClusterError;
 use crate::node::{Busy, NodePower, part};
 use crate::report::{Assumption, DesignReport, FlashReport, OutcomeReport, Series, SurveyReport};
@@ -11,6 +11,7 @@ use crate::simulate::{LIMITING, Node, Outcome, SampleCost, by_part, simulate, sp
 use crate::stream::{Replayed, Stream, storage_id, storage_report};
 use gordon_device::ssd;
 use gordon_device::stripe::CHUNK;
+use gordon_replay::threads::on_all_cores;
 use gordon_units::{Ns, Source, Watch};
 use rayon::prelude::*;
 use std::sync::atomic::Ordering;
@@ -20,6 +21,10 @@ use std::sync::atomic::Ordering;
 /// # Errors
 /// A trace that cannot be read, a part that is not there, a value that cannot be, or a stop.
 pub fn run(survey: &Survey, watch: &Watch) -> Result<SurveyReport, ClusterError> {
+    on_all_cores(|| simulated(survey, watch))
+}
+
+fn simulated(survey: &Survey, watch: &Watch) -> Result<SurveyReport, ClusterError> {
     check(survey)?;
     let ratio = overhead_ratio(part("overhead", &survey.parts.overhead, &survey.node.overhead)?)?;
     let network = part("network", &survey.parts.network, &survey.node.network)?;
@@ -37,7 +42,7 @@ pub fn run(survey: &Survey, watch: &Watch) -> Result<SurveyReport, ClusterError>
     let streams = survey
         .traces
         .par_iter()
-        .map(|path| Stream::open(path.into()))
+        .map(|path| Stream::open(path.into(), survey.charge, &survey.references))
         .collect::<Result<Vec<_>, _>>()?;
     let jobs: Vec<_> = (0..storages.len())
         .flat_map(|storage| (0..streams.len()).map(move |stream| (storage, stream)))
@@ -111,13 +116,14 @@ pub fn run(survey: &Survey, watch: &Watch) -> Result<SurveyReport, ClusterError>
         version: env!("CARGO_PKG_VERSION").into(),
         seed: survey.seed,
         nodes: survey.nodes,
+        charge: survey.charge,
         traces: streams.iter().map(Stream::report).collect(),
         spread: spread_note(&streams, &nodes, survey),
         storages: storages.iter().zip(&replays).map(|(s, r)| storage_report(*s, r)).collect(),
         designs,
         series: Series {
             start_s: streams[0].starts.iter().map(|t| t.as_secs()).collect(),
-            cpu_s: streams[0].samples.iter().map(|s| s.cpu().as_secs()).collect(),
+            cpu_s: streams[0].samples.iter().map(|s| streams[0].cpu(s).as_secs()).collect(),
             network_s: streams[0].demands.iter().map(|d| d.network_secs(network)).collect(),
             storages: storages
                 .iter()
@@ -129,7 +135,7 @@ pub fn run(survey: &Survey, watch: &Watch) -> Result<SurveyReport, ClusterError>
                 .collect(),
         },
         warnings: warnings(&streams, &storages, &replays),
-        assumptions: assumptions(survey, ratio),
+        assumptions: assumptions(survey, ratio, &streams),
     })
 }
 
@@ -156,6 +162,8 @@ fn wear(replayed: &[Replayed], nodes: &[Node], time_s: f64) -> Option<FlashRepor
         programs,
         erase_equivalents: arrays().map(|a| a.lifetime.erase_equivalents()).sum(),
         write_amplification: (host > 0).then(|| programs as f64 / host as f64),
+        endurance_used: arrays().map(|a| a.lifetime.used()).fold(0.0, f64::max),
+        lifetime_span_s: time_s,
         lifetime_years: arrays().filter_map(years).reduce(f64::min),
     })
 }
@@ -208,7 +216,7 @@ fn warnings(streams: &[Stream], storages: &[(&str, u32)], replays: &[&[Replayed]
     warnings
 }
 
-fn assumptions(survey: &Survey, ratio: f64) -> Vec<Assumption> {
+fn assumptions(survey: &Survey, ratio: f64, streams: &[Stream]) -> Vec<Assumption> {
     let assumption = |key: &str, value: String, why: &str| Assumption {
         key: key.into(),
         value,
@@ -256,6 +264,19 @@ fn assumptions(survey: &Survey, ratio: f64) -> Vec<Assumption> {
         if let Source::Assumed(why) = source {
             list.push(assumption(key, value.to_lowercase(), why));
         }
+    }
+    let mut references: Vec<&Reference> = Vec::new();
+    for reference in streams.iter().filter_map(|stream| stream.reference.as_ref()) {
+        if references.iter().all(|known| known.name != reference.name) {
+            references.push(reference);
+        }
+    }
+    for Reference { name, ipc, .. } in references {
+        list.push(assumption(
+            "reference.ipc",
+            format!("{} of {name}", **ipc),
+            "instructions a cycle of the traced processor: instructions are estimated from CPU time",
+        ));
     }
     if survey.designs.iter().any(|d| d.count > 1) {
         list.push(assumption(

@@ -8,7 +8,7 @@ use gordon_cluster::ClusterError;
 use gordon_cluster::replay::{AddressMap, Footprint, Replay, replay};
 use gordon_cluster::requests::Requests;
 use gordon_device::{Cause, Completion, Device, Op, Request, Usage};
-use gordon_trace::{BlockIo, BlockOp, Trace};
+use gordon_trace::{BlockIo, BlockOp, Trace, TraceError};
 use gordon_units::{Bytes, Ns, Watch};
 use std::collections::VecDeque;
 use std::path::Path;
@@ -176,4 +176,29 @@ fn a_trace_larger_than_the_device_is_refused() {
         (0..1025).map(|i| io(Ns(i), BlockOp::Write, (i * 2) << 11, 8, None)).collect();
     let error = run(&requests, 1, &mut Toy::new(1)).unwrap_err();
     assert!(error.to_string().contains("touches 1025MiB, more than the 1GiB of toy"), "{error}");
+}
+
+#[test]
+fn a_request_past_the_end_of_any_device_or_of_time_is_an_error_that_names_its_row() {
+    let good = io(Ns(5), BlockOp::Read, 0, 8, Some(Ns(1)));
+    let last = (1 << 53) - 8;
+    for bad in [
+        io(Ns(5), BlockOp::Write, 1 << 55, 8, None),
+        io(Ns(5), BlockOp::Read, u64::MAX, u32::MAX, None),
+        io(Ns(5), BlockOp::Discard, last + 1, 8, None),
+        io(Ns(5), BlockOp::Read, 0, 8, Some(Ns(u64::MAX - 4))),
+    ] {
+        let error = run(&[good, bad, bad], 1, &mut Toy::new(1)).unwrap_err();
+        let ClusterError::Trace(TraceError::Damaged { path, why }) = &error else {
+            panic!("{bad:?}: {error}");
+        };
+        assert!(path.ends_with("t.trace/block.parquet") && why.starts_with("row 2: "), "{error}");
+    }
+    let latest = Ns(u64::MAX - 1);
+    let good = [
+        io(Ns(0), BlockOp::Discard, last, 8, None),
+        io(Ns(0), BlockOp::Flush, u64::MAX, 8, None), // the range of a flush has no meaning
+        io(latest, BlockOp::Read, 0, 8, Some(Ns(1))),
+    ];
+    run(&good, 1, &mut Toy::new(1)).unwrap();
 }

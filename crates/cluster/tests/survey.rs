@@ -4,10 +4,12 @@
 mod common;
 
 use common::{design, io, sample, survey, write};
-use gordon_cluster::config::Survey;
+use gordon_cluster::config::{Charge, Reference, Survey};
 use gordon_cluster::report::SurveyReport;
 use gordon_cluster::survey::run;
-use gordon_trace::{BlockIo, BlockOp};
+use gordon_trace::{
+    BlockIo, BlockOp, Columns, CommandSample, Kind, Machine, Manifest, Sample, TraceWriter,
+};
 use gordon_units::{Ns, Watch};
 use std::sync::atomic::Ordering;
 
@@ -115,4 +117,100 @@ fn a_stop_ends_it() {
     let progress = Watch::default();
     progress.stop.store(true, Ordering::Relaxed);
     assert_eq!(run(&config, &progress).unwrap_err().to_string(), "interrupted");
+}
+
+/// A second of two processors of which the command uses three quarters, on a machine that was also
+/// busy otherwise. `kind` is how instructions were obtained.
+fn shared_machine(folder: &std::path::Path, model: &str, kind: Kind) -> String {
+    let path = folder.join(model.replace(' ', "-"));
+    let mut columns = Columns::all(Kind::Measured, "made up");
+    for column in &mut columns.activity {
+        if column.name.ends_with("instructions") || column.name.ends_with("misses") {
+            column.kind = kind;
+        }
+    }
+    let mut writer = TraceWriter::create(&path, &columns).unwrap();
+    let command = CommandSample {
+        cpu: Ns(600_000_000),
+        instructions: 1_500_000_000,
+        llc_misses: 3_000_000,
+        ..CommandSample::default()
+    };
+    let busy = Sample {
+        cpu_per_core: vec![Ns(400_000_000); 2],
+        mhz_per_core: vec![2400; 2],
+        command,
+        ..sample(0, 2_000_000_000, 0)
+    };
+    writer.sample(&busy).unwrap();
+    let machine = Machine { cpu_model: model.into(), ..Machine::default() };
+    writer.finish(Manifest::new(vec!["job".into()], Ns::SECOND, machine)).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn only_the_commands_time_is_charged_if_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = shared_machine(folder.path(), "counted", Kind::Measured);
+    let core2 = vec![design("core2", "2.4GHz", 1, "gordon-slc-256g", 1)];
+    let machine = survey(vec![trace], 1, core2);
+    let command = Survey { charge: Charge::Command, ..machine.clone() };
+    let (all, own) = (answer(&machine), answer(&command));
+    // Instructions over 1.5 a cycle and 2.4 GHz.
+    let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+    assert!(close(all.designs[0].sync.time_s, 2.0 / 3.6), "{}", all.designs[0].sync.time_s);
+    assert!(close(own.designs[0].sync.time_s, 1.5 / 3.6));
+    let misses = |report: &SurveyReport| report.traces[0].llc_misses;
+    assert!(close(misses(&all), 1e7) && close(misses(&own), 3e6));
+    for report in [&all, &own] {
+        let trace = &report.traces[0];
+        assert!(close(trace.cpu_s, 0.8) && close(trace.command_cpu_s.unwrap(), 0.6));
+        assert!(close(trace.other_cpu_share.unwrap(), 0.25));
+        assert_eq!(trace.estimated_ipc, None);
+    }
+    let warns = |report: &SurveyReport| report.warnings.iter().any(|w| w.contains("--charge"));
+    assert!(warns(&all) && !warns(&own));
+}
+
+#[test]
+fn a_trace_without_its_command_cannot_be_charged_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = shared_machine(folder.path(), "unknown", Kind::Missing);
+    let core2 = vec![design("core2", "2.4GHz", 1, "gordon-slc-256g", 1)];
+    let command = Survey { charge: Charge::Command, ..survey(vec![trace], 1, core2) };
+    let error = run(&command, &Watch::default()).unwrap_err();
+    assert!(error.to_string().contains("command_instructions"), "{error}");
+}
+
+/// The estimate was made with 1.5 instructions a cycle.
+#[test]
+fn estimates_follow_the_speed_of_the_traced_processor() {
+    let folder = tempfile::tempdir().unwrap();
+    let core2 = vec![design("core2", "2.4GHz", 1, "gordon-slc-256g", 1)];
+    let answer_of = |model: &str, kind, references: &[(&str, f64, &[&str])]| {
+        let trace = shared_machine(folder.path(), model, kind);
+        let mut config = survey(vec![trace.clone()], 1, core2.clone());
+        config.references = references
+            .iter()
+            .map(|(name, ipc, models)| Reference {
+                name: (*name).into(),
+                ipc: (*ipc).into(),
+                models: models.iter().map(|m| (*m).to_owned()).collect(),
+            })
+            .collect();
+        let report = answer(&config);
+        std::fs::remove_dir_all(trace).unwrap();
+        let warned = report.warnings.iter().any(|w| w.contains("--reference"));
+        let assumed = report.assumptions.iter().any(|a| a.key == "reference.ipc");
+        let seconds = report.designs[0].sync.time_s * 3.6;
+        ((seconds * 1e6).round() / 1e6, report.traces[0].estimated_ipc, warned, assumed)
+    };
+    let catalogue: [(&str, f64, &[&str]); 2] =
+        [("core2", 1.5, &["Core(TM)2"]), ("atom", 0.5, &["Atom(TM) CPU N27"])];
+    let estimated = Kind::Estimated;
+    assert_eq!(answer_of("EPYC", estimated, &catalogue), (2.0, Some(1.5), true, false));
+    assert_eq!(answer_of("EPYC", estimated, &[("x", 4.5, &[])]), (6.0, Some(4.5), false, true));
+    let atom = "Intel(R) Atom(TM) CPU N270 @ 1.60GHz";
+    assert_eq!(answer_of(atom, estimated, &catalogue), (0.666_667, Some(0.5), false, true));
+    assert_eq!(answer_of(atom, Kind::Measured, &catalogue), (2.0, None, false, false));
 }

@@ -69,8 +69,8 @@ pub struct Usage {
     pub controller: Ns,
 }
 
-/// How often a device is told of a request before it comes.
-pub const LOOKS: usize = 4;
+/// How often a device prefetches for a request before it comes.
+pub const PREFETCH_STAGES: usize = 2;
 
 /// A storage device on a virtual clock.
 ///
@@ -101,11 +101,11 @@ pub trait Device {
         let _ = (offset, len);
     }
 
-    /// Says what will be handed in some requests from now. Nothing follows for the simulation: what it
-    /// needs may be fetched into the processor's caches. Each request is expected [`LOOKS`] times, as it
-    /// comes closer: what one look brings tells the next where to look. This is the `look`th, from 0 on.
-    fn expect(&self, request: &Request, look: usize) {
-        let _ = (request, look);
+    /// Brings data for a request that will be submitted some requests from now into the processor's
+    /// caches. It changes nothing in the simulation. Each request comes [`PREFETCH_STAGES`] times,
+    /// closer each time: a stage uses what the stage before has brought.
+    fn prefetch(&self, request: &Request, stage: usize) {
+        let _ = (request, stage);
     }
 
     /// When the device next does something by itself, be it a completion or work in the
@@ -144,8 +144,8 @@ impl<D: Device + ?Sized> Device for Box<D> {
         (**self).preload(offset, len);
     }
 
-    fn expect(&self, request: &Request, look: usize) {
-        (**self).expect(request, look);
+    fn prefetch(&self, request: &Request, stage: usize) {
+        (**self).prefetch(request, stage);
     }
 
     fn next_event(&self) -> Option<Ns> {

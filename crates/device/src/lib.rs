@@ -13,5 +13,5 @@ pub mod drive;
 pub mod ssd;
 pub mod stripe;
 
-pub use contract::{Cause, Completion, Device, LOOKS, Op, Request, SECTOR, Usage};
+pub use contract::{Cause, Completion, Device, Op, PREFETCH_STAGES, Request, SECTOR, Usage};
 pub use divisor::Divisor;

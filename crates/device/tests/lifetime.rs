@@ -40,10 +40,20 @@ fn at_900_mb_a_second_it_lasts_about_a_year() {
 }
 
 #[test]
+fn a_burst_has_no_lifetime() {
+    let worn = Lifetime { programs: 1 << 20, ..lifetime() };
+    assert_eq!(worn.years(Ns(60 * Ns::SECOND.0 - 1)), None);
+    assert!(worn.years(Ns(60 * Ns::SECOND.0)).is_some());
+    assert_eq!(lifetime().years(Ns(60 * Ns::SECOND.0)), None);
+    // 2^20 super-pages of 64 KiB are 64 GiB, a quarter of the array, which lasts for 100,000 times.
+    assert!((worn.used() - 0.25e-5).abs() < 1e-12, "{}", worn.used());
+}
+
+#[test]
 fn a_rating_beyond_any_lasts_and_does_not_overflow() {
     let lifetime = Lifetime { erase_budget: u64::MAX, programs: 1, ..lifetime() };
     assert_eq!(lifetime.writable(), Bytes(u64::MAX));
-    let years = lifetime.years(Ns::SECOND).unwrap();
+    let years = lifetime.years(Ns(60 * Ns::SECOND.0)).unwrap();
     assert!(years.is_finite() && years > 1e15, "{years}");
 }
 

@@ -2,9 +2,8 @@
 //! not be simulated again.
 //!
 //! Little-endian: the blocks (sequence, valid pages, erases, state), the closed ones in the order
-//! in which they are listed, the write points, counters, and the two tables as they are packed: the second of a
-//! large array shelf by shelf, a bit for each slot and the numbers of those that hold a page, and the pages
-//! listed beside them.
+//! in which they are listed, the write points, counters, and the map and the
+//! reverse map as they are packed.
 //! What identifies the array and the knobs, and a checksum, is up to whoever keeps the bytes.
 //! Counts start anew, and no page stays in a buffer.
 
@@ -78,7 +77,7 @@ impl Input<'_> {
     }
 }
 
-impl<O: Out, const G: bool> Ftl<O, G> {
+impl<O: Out> Ftl<O> {
     /// Gives up what the write buffer of a worn-out array holds, which can be programmed no more: these
     /// pages are what they were on the array. Says how many they are.
     pub fn give_up_buffer(&mut self) -> u64 {

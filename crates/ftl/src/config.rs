@@ -41,11 +41,11 @@ pub struct Config {
     pub bypass: bool,
     /// Merge writes to a page that waits to be programmed (the paper's write combining).
     pub combine: bool,
-    /// The last page of each block tells the logical pages of the others (the paper's summary
-    /// page). Without it that is read from the out-of-band areas.
-    pub summary: bool,
+    /// Number of pages at the end of each block that record the logical pages of the data pages
+    /// before them (the paper's summary page). With 0, the out-of-band areas have to be read instead.
+    pub summary_pages: u32,
     /// What was flushed outlives a power cut, trims too: they are logged on the array, and room is
-    /// kept for [`Mount`](crate::Mount) to make good what a cut left. Needs `summary`.
+    /// kept for [`Mount`](crate::Mount) to make good what a cut left. Needs `summary_pages`.
     pub durable: bool,
     /// Logical pages that may be acknowledged before they are programmed: a write buffer. Then a
     /// super-page is programmed when it is full, at a flush, and in idle time.
@@ -65,15 +65,6 @@ pub struct Config {
     pub seed: u64,
     /// The driver keeps contents: it is told what to do with buffers. A simulation has none.
     pub contents: bool,
-    /// How many of the low bits of a logical page are not kept with the slot that it was programmed to: a
-    /// copy then finds its page by a look at the map's entries of all that may be meant. It saves
-    /// memory, and costs collection time. Summaries need all bits: of no account where the layer is
-    /// `durable`, or the driver keeps contents.
-    pub coarse: u32,
-    /// How many of the low bits of a slot are not kept with the logical page that it holds, which the rest
-    /// of what is known of both then has to tell: each look at the map is a search, and it takes the less
-    /// memory. At most 8. Of no account where `coarse` is of none, or the layer is not made for it.
-    pub grouped: u32,
 }
 
 /// The most blocks that [`Victim::DChoices`] looks at: the best of so many is nearly the best of all.
@@ -100,8 +91,15 @@ pub enum ConfigError {
         /// The most that can be exported.
         most: u64,
     },
-    /// `durable` without `summary`.
+    /// `durable` without summary pages.
     NoSummary,
+    /// The summary pages take the whole block.
+    NoData {
+        /// Pages of a block.
+        pages: u32,
+        /// Pages of its summary.
+        summary_pages: u32,
+    },
     /// Looks at more blocks for each collection than there is use for.
     Choices(u32),
     /// More logical pages in the array than 32-bit numbers can name.
@@ -117,6 +115,11 @@ impl fmt::Display for ConfigError {
                 "low_water ({low_water} free blocks) is below the reserve of {reserve}: garbage \
                  collection would start too late; give at least {reserve}"
             ),
+            Self::NoRoom { exported, raw, most: 0 } => write!(
+                f,
+                "exporting {exported} of {raw} data pages leaves garbage collection no room; use \
+                 more blocks, fewer write points or a smaller reserve"
+            ),
             Self::NoRoom { exported, raw, most } => write!(
                 f,
                 "exporting {exported} of {raw} data pages leaves garbage collection no room; \
@@ -124,6 +127,11 @@ impl fmt::Display for ConfigError {
             ),
             Self::NoSummary => f.write_str(
                 "durable needs summary pages, to find what was written; set summary = true",
+            ),
+            Self::NoData { pages, summary_pages } => write!(
+                f,
+                "a block of {pages} pages has no data page next to a summary of {summary_pages} \
+                 pages; give more pages a block"
             ),
             Self::Choices(choices) => write!(
                 f,
@@ -157,7 +165,7 @@ impl Config {
             copy_points: 0,
             bypass: true,
             combine: true,
-            summary: true,
+            summary_pages: 1,
             durable: false,
             write_buffer: 0,
             reserve,
@@ -167,24 +175,12 @@ impl Config {
             wear_spread: 0,
             seed: 0,
             contents: true,
-            coarse: 0,
-            grouped: 0,
         }
     }
 
     /// Super-pages of a block that hold data.
     pub fn data_pages(&self, layout: &Layout) -> u32 {
-        layout.pages_per_block() - u32::from(self.summary)
-    }
-
-    /// The bits that are really left out.
-    pub(crate) fn left_out(&self) -> u32 {
-        if self.contents || self.durable { 0 } else { self.coarse.min(16) }
-    }
-
-    /// The same of slots. With all bits of a page no two would be in one group.
-    pub(crate) fn left_out_of_slots(&self) -> u32 {
-        if self.left_out() == 0 { 0 } else { self.grouped }
+        layout.pages_per_block().saturating_sub(self.summary_pages)
     }
 
     /// Write points of either kind.
@@ -249,6 +245,9 @@ impl Config {
     /// always a block worth collecting until the mark is passed.
     pub(crate) fn most_on(&self, blocks: u32, layout: &Layout) -> u64 {
         let data_pages = self.data_pages(layout);
+        if data_pages == 0 {
+            return 0;
+        }
         let apart = self.apart(layout, 0);
         let kept = u64::from(self.points()) + u64::from(self.low_water) + u64::from(apart) + 1;
         let worth = u64::from(data_pages - 1) * u64::from(self.slots) + 1;
@@ -268,8 +267,12 @@ impl Config {
                 return Err(ConfigError::Zero(what));
             }
         }
-        if self.durable && !self.summary {
+        if self.durable && self.summary_pages == 0 {
             return Err(ConfigError::NoSummary);
+        }
+        if self.data_pages(layout) == 0 {
+            let (pages, summary_pages) = (layout.pages_per_block(), self.summary_pages);
+            return Err(ConfigError::NoData { pages, summary_pages });
         }
         if self.victim == Victim::DChoices(0) {
             return Err(ConfigError::Zero("choices"));
@@ -293,5 +296,18 @@ impl Config {
             return Err(ConfigError::NoRoom { exported, raw: raw * u64::from(self.slots), most });
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn an_array_that_can_export_nothing_is_not_advised_to_export_nothing() {
+        let text = |most| ConfigError::NoRoom { exported: 9, raw: 9, most }.to_string();
+        assert!(text(4).contains("export at most 4"), "{}", text(4));
+        assert!(!text(0).contains("at most"), "{}", text(0));
     }
 }

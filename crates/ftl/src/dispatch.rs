@@ -16,7 +16,7 @@ use gordon_nand::{Buf, FlashOp};
 /// How many waiting units are tried for an idle write point: the first may only go to a busy one.
 const LOOK_AHEAD: usize = 16;
 
-impl<O: Out, const G: bool> Ftl<O, G> {
+impl<O: Out> Ftl<O> {
     /// Issues programs while there is a write point for one; true if any was issued.
     #[inline(always)]
     pub(crate) fn dispatch(&mut self) -> bool {
@@ -160,7 +160,7 @@ impl<O: Out, const G: bool> Ftl<O, G> {
     fn program<const COPIES: bool>(&mut self, before: u32, point: usize) {
         if self.points.get(point).block.is_none() {
             let opened = self.open(point);
-            debug_assert!(opened, "one without a block is chosen only where one is free");
+            assert!(opened, "one without a block is chosen only where one is free");
         }
         if self.points.are_apart() {
             self.renumber_for(before, point, COPIES);
@@ -180,10 +180,10 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         let mut at = head;
         while at != NONE {
             let unit = &mut self.units[at];
-            debug_assert_eq!(unit.state, State::Ready);
+            assert_eq!(unit.state, State::Ready);
             (unit.state, unit.psn) = (State::Programming, psn);
             (unit.point, unit.sequence) = (point, sequence);
-            debug_assert_eq!(unit.copies.is_some(), COPIES);
+            assert_eq!(unit.copies.is_some(), COPIES);
             match unit.copies.filter(|_| COPIES && unit.taking.is_empty()) {
                 None => self.stats.host_programs += 1,
                 Some(Cause::Collection) => self.stats.gc_programs += 1,
@@ -242,8 +242,19 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         queue.unlink(&mut self.units, before)
     }
 
-    pub(crate) fn program_summary(&mut self, point: usize) {
+    /// All data pages of a block are programmed, and `next` is the next page of its write point.
+    /// Programs the next page of the summary, or closes the block if its summary is complete.
+    pub(crate) fn finish_block(&mut self, point: usize, next: u32) {
+        if next < self.layout.pages_per_block() {
+            self.program_summary(point);
+        } else {
+            self.close(point);
+        }
+    }
+
+    fn program_summary(&mut self, point: usize) {
         let (block, page, sequence) = self.points.take(point);
+        let part = page - self.data_pages;
         let ppn = self.layout.ppn(block, page);
         let mut unit = Unit::new(0, NONE, State::Programming);
         unit.psn = self.slot(ppn, 0);
@@ -252,7 +263,7 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         let at = self.units.add(unit);
         self.stats.summary_programs += u64::from(self.config.slots);
         self.stats.program_operations += 1;
-        self.with_buffer(Action::Summarize(Buf(at), block));
+        self.with_buffer(Action::Summarize(Buf(at), block, part));
         self.act(Action::Flash(FlashOp::Program { ppn, buf: Buf(at) }));
     }
 

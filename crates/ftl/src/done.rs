@@ -7,7 +7,7 @@ use crate::units::{Kind, List, NONE, Queue, State, Unit, Waiting};
 use gordon_nand::{Buf, FlashOp};
 use gordon_units::{BlockId, Lpn, Ppn};
 
-impl<O: Out, const G: bool> Ftl<O, G> {
+impl<O: Out> Ftl<O> {
     #[inline(always)]
     pub(crate) fn done(&mut self, op: FlashOp) {
         match op {
@@ -56,7 +56,7 @@ impl<O: Out, const G: bool> Ftl<O, G> {
             if self.units[at].state == State::Lost {
                 self.unreadable(at);
             } else {
-                debug_assert_eq!(self.units[at].state, State::Reading);
+                assert_eq!(self.units[at].state, State::Reading);
                 self.unit_read(at);
             }
             at = next;
@@ -114,7 +114,6 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         }
         let unit = self.units[at];
         if unit.copies.is_some() {
-            self.collector.copies -= 1;
             let block = self.block_of(unit.psn);
             self.blocks.abandon(block);
             self.collector.forget(block);
@@ -124,6 +123,10 @@ impl<O: Out, const G: bool> Ftl<O, G> {
             self.end(at);
         } else {
             self.units.remove(at);
+        }
+        if unit.copies.is_some() {
+            // Other blocks may wait for the place of this copy.
+            self.copied();
         }
     }
 
@@ -141,7 +144,7 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         let mut at = head;
         while at != NONE {
             let unit = &mut self.units[at];
-            debug_assert_eq!(unit.state, State::Programming);
+            assert_eq!(unit.state, State::Programming);
             let Unit { lpn, home, psn, next, mut taking, copies, .. } = *unit;
             let how = match () {
                 () if unit.stalls != self.stalls => How::Stalled,
@@ -155,7 +158,7 @@ impl<O: Out, const G: bool> Ftl<O, G> {
                 (unit.home, unit.next, unit.taking) = (psn, NONE, Queue::EMPTY);
                 unit.copies = None;
             }
-            self.map.fill(psn, lpn);
+            self.map.fill(psn);
             self.blocks.add_valid(block, 1);
             if home != NONE {
                 self.invalidate(home);
@@ -173,23 +176,20 @@ impl<O: Out, const G: bool> Ftl<O, G> {
             }
             at = next;
         }
-        if self.points.release(point) == self.data_pages {
-            if self.config.summary {
-                self.program_summary(point);
-            } else {
-                self.close(point);
-            }
+        let next = self.points.release(point);
+        if next == self.data_pages {
+            self.finish_block(point, next);
         }
     }
 
     fn summary_done(&mut self, at: u32, point: usize) {
         self.units.remove(at);
-        self.points.release(point);
-        self.close(point);
+        let next = self.points.release(point);
+        self.finish_block(point, next);
     }
 
     /// A full block leaves its write point.
-    fn close(&mut self, point: usize) {
+    pub(crate) fn close(&mut self, point: usize) {
         let block = self.points.get(point).block.expect("a full write point has a block");
         self.points.close(point);
         self.blocks.close(block);
@@ -245,7 +245,18 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         }
     }
 
+    /// Erases a block.
+    ///
+    /// # Panics
+    /// Where it holds a page: both the count of its valid pages and the bitmap must say that it is
+    /// empty.
     pub(crate) fn erase(&mut self, block: BlockId) {
+        let valid = self.blocks.valid(block);
+        let filled = self.map.filled_in(self.block_slots(block));
+        assert!(
+            (valid, filled) == (0, 0),
+            "block {block} is erased with {valid} valid pages, {filled} in its bitmap"
+        );
         self.points.add_load(self.layout.lane_of(block));
         self.act(Action::Copy(FlashOp::Erase { block }));
     }

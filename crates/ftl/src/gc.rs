@@ -40,7 +40,6 @@ use crate::blocks::Blocks;
 use crate::config::{Config, Victim};
 use crate::io::Out;
 use crate::machine::Ftl;
-use crate::map::LINE;
 use crate::random::Random;
 use crate::units::{Cause, List, NONE, State, Unit};
 use alloc::collections::VecDeque;
@@ -152,7 +151,7 @@ fn choose(policy: Victim, blocks: &Blocks, pages: u32, random: &mut Random) -> O
     }
 }
 
-impl<O: Out, const G: bool> Ftl<O, G> {
+impl<O: Out> Ftl<O> {
     /// Starts collections where blocks run low, and copies in those under way.
     #[inline]
     pub(crate) fn collect(&mut self) {
@@ -404,9 +403,7 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         while bits != 0 {
             let next = slots.start + bits.trailing_zeros();
             bits &= bits - 1;
-            for entry in self.map.candidates(next).step_by(LINE) {
-                self.out.want_soon(self.map.entry(entry.into()));
-            }
+            self.out.want_soon(self.map.entry(self.page_in(next).into()));
         }
         self.blocks.set_asked(block, slots.end - start);
     }
@@ -496,7 +493,7 @@ impl<O: Out, const G: bool> Ftl<O, G> {
             self.unlist(at);
             return true;
         }
-        debug_assert!(unit.copies.is_none(), "each slot is looked at once");
+        assert!(unit.copies.is_none(), "each slot is looked at once");
         if unit.state != State::Programming {
             unit.copies = Some(cause);
             let ready = unit.state == State::Ready;

@@ -6,7 +6,7 @@ use crate::units::{Kind, NONE, Queue, State, Unit, Waiting};
 use gordon_nand::Buf;
 use gordon_units::Lpn;
 
-impl<O: Out, const G: bool> Ftl<O, G> {
+impl<O: Out> Ftl<O> {
     #[inline(always)]
     pub(crate) fn host(&mut self, host: Host) {
         match host {

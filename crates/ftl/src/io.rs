@@ -133,8 +133,10 @@ pub enum Action {
     Zero(Buf),
     /// Copy the data of a written piece into its place in the buffer.
     Fill(Buf, Piece),
-    /// Write the summary of this block ([`Ftl::summary`](crate::Ftl::summary)) into the buffer.
-    Summarize(Buf, BlockId),
+    /// Write one part of the summary of this block ([`Ftl::summary`](crate::Ftl::summary)) into the
+    /// buffer. A summary has [`Config::summary_pages`](crate::Config::summary_pages) parts, numbered
+    /// from 0, which are programmed in this order. The summary is the same for all parts.
+    Summarize(Buf, BlockId, u32),
     /// Write the trims in flight ([`Ftl::record`](crate::Ftl::record)) into the buffer.
     Record(Buf),
     /// Copy the data of a read piece out of its place in the buffer.

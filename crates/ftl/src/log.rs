@@ -118,7 +118,7 @@ impl Log {
     }
 }
 
-impl<O: Out, const G: bool> Ftl<O, G> {
+impl<O: Out> Ftl<O> {
     /// The content of the page of the log in flight.
     ///
     /// # Panics

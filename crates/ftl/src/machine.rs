@@ -36,17 +36,15 @@ use gordon_units::{BlockId, Lpn, Ppn};
 /// Where an operation fails, its block is emptied and taken out of service; where too few blocks
 /// are left for what is exported, the layer takes no more writes.
 ///
-/// `LARGE`: the map is made for very many slots; it keeps no summaries, and [`Config::grouped`] counts.
-///
 /// With [`Config::durable`] what was flushed outlives a power cut: trims are logged on the array, and
 /// [`Mount`](crate::Mount) finds again what it holds.
 #[derive(Clone, Debug)]
-pub struct Ftl<O = VecDeque<Action>, const LARGE: bool = false> {
+pub struct Ftl<O = VecDeque<Action>> {
     pub(crate) layout: Layout,
     pub(crate) config: Config,
     /// Super-pages of a block that hold data.
     pub(crate) data_pages: u32,
-    pub(crate) map: Map<LARGE>,
+    pub(crate) map: Map,
     pub(crate) blocks: Blocks,
     pub(crate) points: Points,
     pub(crate) units: Units,
@@ -85,7 +83,7 @@ impl Ftl {
     }
 }
 
-impl<const G: bool> Ftl<VecDeque<Action>, G> {
+impl Ftl<VecDeque<Action>> {
     /// Hands out the next thing to do.
     #[inline]
     pub fn poll(&mut self) -> Action {
@@ -93,7 +91,7 @@ impl<const G: bool> Ftl<VecDeque<Action>, G> {
     }
 }
 
-impl<O: Out, const G: bool> Ftl<O, G> {
+impl<O: Out> Ftl<O> {
     /// A layer on an erased array that has bad blocks. What it wants done goes to `out`.
     pub fn with_bad(
         layout: Layout,
@@ -125,12 +123,7 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         let blocks = Blocks::new(&layout, config.victim, most_valid, levels, bad);
         Ok(Self {
             data_pages,
-            map: Map::new(
-                config.exported,
-                layout.pages() * config.slots,
-                config.left_out(),
-                config.left_out_of_slots(),
-            ),
+            map: Map::new(config.exported, layout.pages() * config.slots),
             blocks,
             points: Points::new(
                 config.write_points,
@@ -228,6 +221,11 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         Some((ppn, psn - self.slot(ppn, 0)))
     }
 
+    /// The logical page that a slot was last programmed with.
+    pub fn written(&self, ppn: Ppn, slot: u32) -> Option<Lpn> {
+        self.map.written(self.slot(ppn, slot)).map(Lpn)
+    }
+
     /// Whether a logical page has content, on the array or in a buffer on its way there.
     #[inline]
     pub fn is_mapped(&self, lpn: Lpn) -> bool {
@@ -240,8 +238,7 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         !unit.taking.is_empty() || !unit.held.is_empty()
     }
 
-    /// The logical page in each slot of each data page of `block`, as its summary page records it. Not
-    /// where [`Config::coarse`] leaves that out.
+    /// The logical page in each slot of each data page of `block`, as its summary records it.
     pub fn summary(&self, block: BlockId) -> impl Iterator<Item = Option<Lpn>> {
         let first = self.slot(self.layout.ppn(block, 0), 0);
         let end = first + self.data_pages * self.config.slots;
@@ -315,19 +312,18 @@ impl<O: Out, const G: bool> Ftl<O, G> {
 
     /// Where the tables lie that are read and written at random: a driver may ask the system for
     /// large pages there.
-    pub fn tables(&self) -> [Range<*const u8>; 6] {
-        let [places, written, shelves, starts, valid] = self.map.ranges();
-        [places, written, shelves, starts, valid, self.blocks.range()]
+    pub fn tables(&self) -> [Range<*const u8>; 4] {
+        let [l2p, p2l, valid] = self.map.ranges();
+        [l2p, p2l, valid, self.blocks.range()]
     }
 
-    /// A request at this sector comes some requests from now: what will be wanted is asked for, a part at each
-    /// look. The first, 0, asks for the map's entry of its page; 1 and 2, of a large array, for where the shelf
-    /// of its slot starts; 3 for what is known of its block, or what has to be searched for the slot.
+    /// Prefetches for a request at this sector that comes some requests from now: first the map entry
+    /// of its page, then, with `entry_is_there`, the state of the block that the entry names.
     #[inline]
-    pub fn expect(&self, sector: u64, writes: bool, look: usize) {
+    pub fn prefetch(&self, sector: u64, entry_is_there: bool) {
         let (lpn, _) = split(sector, self.config.sectors_per_page);
-        if look == 0 {
-            return self.out.want_soon(self.map.entry_of_page(lpn));
+        if !entry_is_there {
+            return self.out.want_soon(self.map.entry(lpn));
         }
         if lpn >= u64::from(self.config.exported) {
             return;
@@ -335,12 +331,6 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         // Exported pages are numbered in 32 bits.
         #[allow(clippy::cast_possible_truncation)]
         let lpn = lpn as u32;
-        if G && (self.map.is_grouped() || writes && look < 3) {
-            return self.map.want_shelf(&self.out, lpn, look - 1);
-        }
-        if look < 3 {
-            return;
-        }
         let psn = self.map.get(lpn);
         if psn != NONE && self.map.unit(psn).is_none() {
             let (block, pins) = self.blocks.entry(self.block_of(psn));

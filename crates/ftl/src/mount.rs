@@ -2,8 +2,7 @@
 //!
 //! The map is not kept on the array; it follows from what is (section 4.2.2 of the paper): of each
 //! page the freshest copy counts, by the sequence number beside it, and of equal ones the later.
-//! [`Mount`] asks for the summary page of each block and, where there is none, for its pages one by
-//! one. Many looks may be outstanding, to be answered in any order. So mounting can be simulated,
+//! [`Mount`] asks for the summary of each block and, where there is none, for its pages one by one. Many looks may be outstanding, to be answered in any order. So mounting can be simulated,
 //! tested and done by the same code.
 //!
 //! After a clean stop the layer goes on where it stood. After a cut it first makes good what that
@@ -44,7 +43,8 @@ const LIMIT: u64 = 1 << 63;
 /// What is to be looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// The last page of this block, a summary perhaps: answer with [`Mount::summary`].
+    /// The summary pages of this block: answer with [`Mount::summary`]. The block has a summary only
+    /// if all of these pages can be read and belong to the same summary.
     Summary(BlockId),
     /// This page: answer with [`Mount::page`].
     Page(Ppn),
@@ -67,11 +67,11 @@ pub enum Found<'a> {
         sequence: u64,
         /// The logical page in each slot.
         lpns: &'a [Option<Lpn>],
-        /// The data can be read too. If not, and no page after it is programmed, its program was
-        /// cut short, and it never counted.
+        /// The data can be read too. If not, and no page after it is programmed, be it data or a
+        /// summary, its program was cut short, and it never counted.
         sound: bool,
     },
-    /// A summary.
+    /// A page of a summary.
     Summary,
     /// A page of the trim log, with its sequence number.
     Trims(u64, Record),
@@ -129,8 +129,8 @@ struct Block {
     /// The last page that could be read, and the first that is erased or beyond the end.
     last: u32,
     end: u32,
-    /// The number of the page seen last, if its data cannot be read.
-    torn: Option<u64>,
+    /// The last data page seen and its sequence number, if its data cannot be read.
+    torn: Option<(Ppn, u64)>,
 }
 
 impl Block {
@@ -156,7 +156,7 @@ pub struct Mount {
     bad: Vec<BlockId>,
     erases: Vec<u32>,
     blocks: Vec<Block>,
-    map: Map<false>,
+    map: Map,
     runs: Vec<Run>,
     records: Vec<(u64, Record)>,
     /// Pages to look at.
@@ -195,7 +195,7 @@ impl Mount {
             bad,
             erases: erases.to_vec(),
             blocks: vec![block; layout.blocks() as usize],
-            map: Map::new(config.exported, layout.pages() * config.slots, config.left_out(), 0),
+            map: Map::new(config.exported, layout.pages() * config.slots),
             runs: vec![],
             records: vec![],
             pages: VecDeque::new(),
@@ -224,8 +224,8 @@ impl Mount {
         if self.outstanding > 0 { Look::Wait } else { Look::Done }
     }
 
-    /// The summary of a block, if its last page is one: the number of each data page, and the
-    /// logical page in each slot.
+    /// The summary of a block, if it has one: the number of each data page, and the logical page in
+    /// each slot.
     pub fn summary(&mut self, block: BlockId, found: Option<(&[u64], &[Option<Lpn>])>) {
         self.outstanding -= 1;
         let pages = self.config.data_pages(&self.layout) as usize;
@@ -264,15 +264,12 @@ impl Mount {
                     && lpns.len() == self.config.slots as usize
                     && self.are_pages(lpns) =>
             {
-                // A page was programmed after it, so it had been programmed to its end.
-                if let Some(sequence) = torn {
-                    self.count(Ppn(ppn.0 - 1), sequence);
-                }
+                self.count_torn(torn);
                 self.write(ppn, lpns);
                 if sound {
                     self.count(ppn, sequence);
                 } else {
-                    self.blocks[block.index()].torn = Some(sequence);
+                    self.blocks[block.index()].torn = Some((ppn, sequence));
                 }
             }
             Found::Trims(sequence, record)
@@ -283,7 +280,7 @@ impl Mount {
                 self.blocks[block.index()].saw(page, sequence, Holds::Log);
                 self.records.push((sequence, record));
             }
-            Found::Summary => {}
+            Found::Summary => self.count_torn(torn),
             _ => self.unreadable += 1,
         }
         if page + 1 < self.layout.pages_per_block() {
@@ -300,6 +297,14 @@ impl Mount {
     fn write(&mut self, ppn: Ppn, lpns: &[Option<Lpn>]) {
         for (psn, lpn) in (ppn.0 * self.config.slots..).zip(lpns) {
             self.map.write(psn, lpn.map(|lpn| lpn.0));
+        }
+    }
+
+    /// A page whose data cannot be read counts as soon as a page after it turns out to be programmed:
+    /// its own program had ended by then. Otherwise an older copy would be served in its place.
+    fn count_torn(&mut self, torn: Option<(Ppn, u64)>) {
+        if let Some((ppn, sequence)) = torn {
+            self.count(ppn, sequence);
         }
     }
 
@@ -409,6 +414,42 @@ impl Mount {
         Ok(ftl)
     }
 
+    /// Has a block emptied and erased, as after a power cut, though it is complete: what describes
+    /// it is damaged. To be called after all looks.
+    pub fn refresh(&mut self, block: BlockId) {
+        self.blocks[block.index()].whole = false;
+    }
+
+    /// A layer that only reads what was found, and starts no operation but reads.
+    ///
+    /// # Panics
+    /// If [`poll`](Self::poll) has not said [`Look::Done`].
+    pub fn finish_frozen<O: Out>(self, out: O) -> Result<Ftl<O>, MountError> {
+        let mut ftl = self.finish(None, out)?;
+        (ftl.recovery, ftl.worn_out) = (None, true);
+        Ok(ftl)
+    }
+
+    /// By logical page: the highest sequence number of what was found about it, a copy or a record
+    /// of its trim; 0 if nothing was.
+    #[must_use]
+    pub fn evidence(&self) -> Vec<u64> {
+        let mut evidence = vec![0; self.config.exported as usize];
+        let mut raise = |lpn: u32, sequence: u64| {
+            let highest: &mut u64 = &mut evidence[lpn as usize];
+            *highest = (*highest).max(sequence);
+        };
+        for run in &self.runs {
+            let slots = self.config.slots;
+            let psns = run.first * slots..(run.first + run.pages) * slots;
+            psns.filter_map(|psn| self.map.written(psn)).for_each(|lpn| raise(lpn, run.sequence));
+        }
+        for (sequence, record) in &self.records {
+            record.pages().for_each(|lpn| raise(lpn.0, *sequence));
+        }
+        evidence
+    }
+
     /// Pages that could not be read where some were expected: what was in them may show as older
     /// than it was, or not at all.
     pub fn unreadable(&self) -> u64 {
@@ -420,7 +461,7 @@ impl Mount {
         self.runs.sort_unstable();
         self.records.sort_by_key(|&(sequence, _)| sequence);
         let mut records = self.records.iter().peekable();
-        let mut forget = |map: &mut Map<false>, below: u64| {
+        let mut forget = |map: &mut Map, below: u64| {
             while let Some((_, record)) = records.next_if(|&&(sequence, _)| sequence <= below) {
                 record.pages().for_each(|lpn| map.set(lpn.0, NONE));
             }
@@ -443,7 +484,7 @@ impl Mount {
         for lpn in 0..self.config.exported {
             let psn = self.map.get(lpn);
             if psn != NONE {
-                self.map.fill(psn, lpn);
+                self.map.fill(psn);
                 valid[self.layout.block_of(Ppn(psn / self.config.slots)).index()] += 1;
             }
         }
@@ -461,7 +502,7 @@ fn is_number(sequence: u64) -> bool {
     (1..LIMIT).contains(&sequence)
 }
 
-impl<O: Out, const G: bool> Ftl<O, G> {
+impl<O: Out> Ftl<O> {
     /// Whether what a power cut left is being made good: until then nothing is to be served.
     pub fn is_recovering(&self) -> bool {
         self.recovery.is_some() && !self.worn_out

@@ -3,7 +3,6 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use core::ops::Range;
 
 /// Numbers from 0 to a maximum, all 0 at first.
 #[derive(Clone, Debug)]
@@ -64,60 +63,6 @@ impl Packed {
         self.bytes[byte..byte + 8].copy_from_slice(&word.to_le_bytes());
     }
 
-    /// The first entry of a range that has this value.
-    pub fn find(&self, range: Range<u32>, value: u32) -> Option<u32> {
-        // Those of tables large enough to be searched.
-        match self.bits {
-            17 => self.find_of::<17>(range, value),
-            18 => self.find_of::<18>(range, value),
-            19 => self.find_of::<19>(range, value),
-            20 => self.find_of::<20>(range, value),
-            21 => self.find_of::<21>(range, value),
-            22 => self.find_of::<22>(range, value),
-            23 => self.find_of::<23>(range, value),
-            24 => self.find_of::<24>(range, value),
-            25 => self.find_of::<25>(range, value),
-            26 => self.find_of::<26>(range, value),
-            27 => self.find_of::<27>(range, value),
-            28 => self.find_of::<28>(range, value),
-            _ => range.into_iter().find(|&at| self.get(at) == value),
-        }
-    }
-
-    /// Eight entries fill `BITS` bytes: where each of them is in those is known to the compiler. As many
-    /// as fill a word are compared at once: a field of the difference that is 0 is the one that borrows
-    /// from its top bit, or lies above one that is 0.
-    fn find_of<const BITS: usize>(&self, range: Range<u32>, value: u32) -> Option<u32> {
-        // A word is read from a byte: up to 7 of its bits are those of the entry before.
-        let at_once = (64 - 7) / BITS;
-        let each = (0..at_once).fold(0, |all, field| all | 1 << (field * BITS));
-        let wanted = u64::from(value) * each;
-        let mut eight = range.start / 8 * 8;
-        while eight < range.end {
-            let first = eight as usize / 8 * BITS;
-            let Some(bytes) = self.bytes.get(first..first + BITS + 8) else {
-                // The table ends among them.
-                return (eight.max(range.start)..range.end).find(|&at| self.get(at) == value);
-            };
-            let mut found = 0;
-            for place in (0..8).step_by(at_once) {
-                let (byte, shift) = (place * BITS / 8, place * BITS % 8);
-                let word = bytes[byte..byte + 8].try_into().expect("8 bytes are 8 bytes");
-                let apart = u64::from_le_bytes(word) >> shift ^ wanted;
-                found |= apart.wrapping_sub(each) & !apart & each << (BITS - 1);
-            }
-            if found != 0 {
-                // Some of those compared last may be of the next eight.
-                let mut eight = eight.max(range.start)..range.end.min(eight + 8);
-                if let Some(at) = eight.find(|&at| self.get(at) == value) {
-                    return Some(at);
-                }
-            }
-            eight += 8;
-        }
-        None
-    }
-
     /// Sets the entries from `index` on, without reading back what was just stored.
     pub fn set_run(&mut self, index: u32, values: &[u32]) {
         let bit = index as usize * self.bits;
@@ -153,17 +98,6 @@ impl Packed {
     /// The memory itself, to be filled from a checkpoint.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
-    }
-
-    /// The memory without what is only read beside its last entries.
-    pub fn used(&self) -> &[u8] {
-        &self.bytes[..self.bytes.len() - 8]
-    }
-
-    /// The same, to be filled.
-    pub fn used_mut(&mut self) -> &mut [u8] {
-        let len = self.bytes.len() - 8;
-        &mut self.bytes[..len]
     }
 
     /// Bytes of memory held.
@@ -204,13 +138,6 @@ mod tests {
                 table.set(i, values[i as usize]);
             }
             assert!((0..100).all(|i| table.get(i) == values[i as usize]), "max {max}");
-            for i in 0..100 {
-                let same = |at: &u32| values[*at as usize] == values[i as usize];
-                for range in [0..100, i / 3..90, i..i + 1] {
-                    let found = table.find(range.clone(), values[i as usize]);
-                    assert_eq!(found, range.clone().find(same), "max {max}, {i} in {range:?}");
-                }
-            }
             for i in (0..100).step_by(11) {
                 let mut other = Packed::new(100, max);
                 (0..100).for_each(|i| other.set(i, max));

@@ -265,7 +265,7 @@ impl Points {
     #[inline(always)]
     pub fn take(&mut self, at: usize) -> (BlockId, u32, u64) {
         let point = &mut self.points[at];
-        debug_assert!(!point.busy);
+        assert!(!point.busy);
         point.busy = true;
         point.next += 1;
         let block = point.block.expect("it has a block");
@@ -282,7 +282,7 @@ impl Points {
     #[inline(always)]
     pub fn release(&mut self, at: usize) -> u32 {
         let point = &mut self.points[at];
-        debug_assert!(point.busy);
+        assert!(point.busy);
         point.busy = false;
         let (next, lane) = (point.next, point.lane);
         let group = &mut self.groups[point.kind as usize];
@@ -295,7 +295,7 @@ impl Points {
     /// An idle write point without a block gets one, with the highest sequence number yet.
     pub fn open(&mut self, at: usize, block: BlockId, lane: LaneId, sequence: u64) {
         let point = &mut self.points[at];
-        debug_assert!(!point.busy && point.block.is_none());
+        assert!(!point.busy && point.block.is_none());
         let group = &mut self.groups[point.kind as usize];
         group.closed.retain(|&closed| closed != at);
         (point.block, point.lane, point.sequence, point.next) = (Some(block), lane, sequence, 0);
@@ -310,7 +310,7 @@ impl Points {
     /// An idle write point loses its block.
     pub fn close(&mut self, at: usize) {
         let Point { rank, kind, .. } = self.points[at];
-        debug_assert!(!self.points[at].busy && self.points[at].block.is_some());
+        assert!(!self.points[at].busy && self.points[at].block.is_some());
         let group = &mut self.groups[kind as usize];
         group.ranks.remove(rank);
         group.closed.push(at);

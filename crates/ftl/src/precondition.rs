@@ -26,7 +26,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 use gordon_units::{Lpn, Stopped, Watch};
 
-impl<O: Out, const G: bool> Ftl<O, G> {
+impl<O: Out> Ftl<O> {
     /// Maps the pages below `first` and those of `more` (in order, none of them below `first`) in
     /// the steady state of uniform random overwrites, free blocks at the mark where garbage
     /// collection starts. Each 16 pages are a step of `watch`.
@@ -89,7 +89,7 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         let mut left = in_open;
         for (at, fill) in fills.into_iter().enumerate() {
             let opened = self.open(at);
-            debug_assert!(opened, "counted above");
+            assert!(opened, "counted above");
             let block = self.points.get(at).block.expect("just opened");
             // At most a block's.
             #[allow(clippy::cast_possible_truncation)]

@@ -60,7 +60,7 @@ struct Pending {
     pages: Vec<u32>,
 }
 
-impl<O: Out, const G: bool> Ftl<O, G> {
+impl<O: Out> Ftl<O> {
     /// Maps each of `lpns` that is not mapped. `placed` sees the super-pages that hold them, for
     /// drivers that keep contents. Each [`PAGES_A_STEP`] pages are a step of `watch`; how many there are
     /// in all is for the caller to tell it.
@@ -130,7 +130,7 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         placed: &mut Placed<'_>,
         pending: &mut Pending,
     ) -> Result<(), PreloadError> {
-        debug_assert_eq!(self.points.get(at).kind, Kind::Host);
+        assert_eq!(self.points.get(at).kind, Kind::Host);
         if self.points.get(at).block.is_none() {
             let room = self.blocks.free() > self.config.reserve;
             if !room || !self.open(at) {
@@ -153,8 +153,8 @@ impl<O: Out, const G: bool> Ftl<O, G> {
         }
         self.points.skip_to(at, point.next + 1);
         if point.next + 1 == self.data_pages {
-            if self.config.summary {
-                let ppn = self.layout.ppn(block, self.data_pages);
+            for page in self.data_pages..self.layout.pages_per_block() {
+                let ppn = self.layout.ppn(block, page);
                 placed(ppn, Oob { holds: Holds::Summary, sequence: point.sequence }, &[]);
             }
             self.map_all(at, pending);
@@ -189,7 +189,7 @@ mod tests {
     const POINTS: u64 = 3;
 
     /// A new layer of 32 blocks of 8 pages and a summary.
-    fn layer<const G: bool>(slots: u32, coarse: u32, grouped: u32) -> Ftl<VecDeque<Action>, G> {
+    fn layer(slots: u32) -> Ftl<VecDeque<Action>> {
         let geometry = Geometry {
             buses: 2,
             packages_per_bus: 1,
@@ -205,15 +205,14 @@ mod tests {
         let mut config = Config::new(&layout, 1, 2);
         (config.slots, config.contents) = (slots, false);
         config.write_points = u32::try_from(POINTS).unwrap();
-        (config.coarse, config.grouped, config.summary) = (coarse, grouped, true);
         config.exported = u32::try_from(config.most_exported(&layout)).unwrap();
         Ftl::with_bad(layout, config, &[], VecDeque::new()).unwrap()
     }
 
     /// Part of the pages, then all others: the map is to tell what it does when it is told of each page
     /// as it is placed.
-    fn loads_as_page_by_page<const G: bool>(slots: u32, coarse: u32, grouped: u32) {
-        let mut ftl = layer::<G>(slots, coarse, grouped);
+    fn loads_as_page_by_page(slots: u32) {
+        let mut ftl = layer(slots);
         let (mut map, layout, data_pages) = (ftl.map.clone(), ftl.layout, ftl.data_pages);
         let exported = ftl.config.exported;
         // As many as leave room in the last super-page.
@@ -228,7 +227,7 @@ mod tests {
                 let lpn = lpns.get(at).copied().flatten();
                 map.write(psn, lpn.map(|lpn| lpn.0));
                 if let Some(Lpn(lpn)) = lpn {
-                    map.fill(psn, lpn);
+                    map.fill(psn);
                     map.set(lpn, psn);
                 }
             }
@@ -250,30 +249,22 @@ mod tests {
             let psn = map.get(lpn);
             assert_eq!((ftl.map.get(lpn), ftl.page_in(psn)), (psn, lpn), "page {lpn}");
         }
-        if !G {
-            let [mut one, mut other] = [vec![], vec![]];
-            ftl.map.save(&mut |bytes| one.extend_from_slice(bytes));
-            map.save(&mut |bytes| other.extend_from_slice(bytes));
-            assert!(one == other, "the tables are not the same");
-        }
+        let [mut one, mut other] = [vec![], vec![]];
+        ftl.map.save(&mut |bytes| one.extend_from_slice(bytes));
+        map.save(&mut |bytes| other.extend_from_slice(bytes));
+        assert!(one == other, "the tables are not the same");
     }
 
     #[test]
     fn pages_are_where_they_would_be_one_by_one() {
         for slots in [1, 2, 5, 40] {
-            loads_as_page_by_page::<false>(slots, 0, 0);
-            loads_as_page_by_page::<false>(slots, 3, 0);
-            // Groups of slots that are parts of a block, and that several blocks share; so few groups of
-            // pages that many are odd; and no groups.
-            for (coarse, grouped) in [(2, 1), (2, 3), (5, 2), (4, 7), (6, 6), (3, 0), (0, 0)] {
-                loads_as_page_by_page::<true>(slots, coarse, grouped);
-            }
+            loads_as_page_by_page(slots);
         }
     }
 
     #[test]
     fn where_there_is_no_room_those_before_are_mapped() {
-        let mut ftl = layer::<false>(2, 0, 0);
+        let mut ftl = layer(2);
         while ftl.blocks.free() > ftl.config.reserve + 2 {
             ftl.blocks.fill(0).unwrap();
         }
@@ -288,7 +279,7 @@ mod tests {
 
     #[test]
     fn loading_is_watched_and_ends_where_it_is_to() {
-        let mut ftl = layer::<false>(2, 0, 0);
+        let mut ftl = layer(2);
         let watch = Watch::default();
         ftl.preload((0..100).map(Lpn), &mut |_, _, _| (), &watch).unwrap();
         assert_eq!(watch.progress(), (100 / PAGES_A_STEP, 0));

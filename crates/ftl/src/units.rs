@@ -292,7 +292,7 @@ impl List {
 
     #[inline(always)]
     pub fn push_back(&mut self, units: &mut Units, at: u32) {
-        debug_assert_eq!(units[at].next, NONE);
+        assert_eq!(units[at].next, NONE);
         let first = self.head == NONE;
         self.head = select_unpredictable(first, at, self.head);
         let tail = select_unpredictable(first, at, self.tail);
@@ -345,7 +345,7 @@ impl List {
     /// Takes out one that is in the list.
     pub fn remove(&mut self, units: &mut Units, at: u32) {
         let before = if at == self.head { NONE } else { units[at].point };
-        debug_assert_eq!(self.after(units, before), at);
+        assert_eq!(self.after(units, before), at);
         self.unlink(units, before);
     }
 

@@ -9,19 +9,19 @@ use std::collections::VecDeque;
 use std::io::Read;
 use std::sync::atomic::Ordering::Relaxed;
 
-type Layer<const G: bool> = Ftl<VecDeque<Action>, G>;
+type Layer = Ftl<VecDeque<Action>>;
 
-fn restored<const G: bool>(
+fn restored(
     (layout, config): (Layout, Config),
     mut bytes: &[u8],
     watch: &Watch,
-) -> Result<Layer<G>, CheckpointError> {
+) -> Result<Layer, CheckpointError> {
     let mut input = |into: &mut [u8]| bytes.read_exact(into).is_ok();
     Ftl::restore(layout, config, VecDeque::new(), &mut input, watch)
 }
 
-/// A layer with most of its pages mapped, as bytes. Of pages and slots so many bits are left out.
-fn kept<const G: bool>(coarse: u32, grouped: u32) -> ((Layout, Config), Vec<u8>) {
+/// A layer with most of its pages mapped, and its checkpoint.
+fn kept() -> (Layer, Vec<u8>) {
     let geometry = Geometry {
         buses: 2,
         packages_per_bus: 1,
@@ -35,48 +35,50 @@ fn kept<const G: bool>(coarse: u32, grouped: u32) -> ((Layout, Config), Vec<u8>)
     let layout = Layout::new(geometry, Shape { buses: 1, dies_per_bus: 1, planes: 1 }).unwrap();
     let mut config = Config::new(&layout, 1, 4);
     config.exported = u32::try_from(config.most_exported(&layout)).unwrap();
-    (config.contents, config.coarse, config.grouped) = (false, coarse, grouped);
-    let mut ftl = Layer::<G>::with_bad(layout, config, &[], VecDeque::new()).unwrap();
+    config.contents = false;
+    let mut ftl = Layer::with_bad(layout, config, &[], VecDeque::new()).unwrap();
     let last = [Lpn(config.exported - 1)];
     ftl.precondition(config.exported / 8 * 7, &last, 3, &Watch::default()).unwrap();
     let mut bytes = Vec::new();
     ftl.checkpoint(&mut |more| bytes.extend_from_slice(more));
-    ((layout, config), bytes)
+    (ftl, bytes)
 }
 
-/// What is taken back fits together, page by page; more than half of the bits that may be wrong are told.
-fn one_bit_is_wrong<const G: bool>(coarse: u32, grouped: u32) {
-    let (made, bytes) = kept::<G>(coarse, grouped);
+#[test]
+fn a_checkpoint_restores_the_place_of_each_page() {
+    let (ftl, bytes) = kept();
+    let restored = restored((*ftl.layout(), *ftl.config()), &bytes, &Watch::default()).unwrap();
+    let mut pages = (0..ftl.config().exported).map(Lpn);
+    assert!(pages.all(|lpn| restored.lookup(lpn) == ftl.lookup(lpn)));
+}
+
+/// What is restored is consistent; more than half of the wrong bits are found.
+#[test]
+fn tables_that_disagree_are_refused() {
+    let (ftl, bytes) = kept();
+    let made = (*ftl.layout(), *ftl.config());
     let (mut refused, mut random) = (0, Random::new(5));
     for _ in 0..2_000 {
         let (at, bit) = (random.below(bytes.len()), random.below(8));
         let mut wrong = bytes.clone();
         wrong[at] ^= 1 << bit;
-        match restored::<G>(made, &wrong, &Watch::default()) {
+        match restored(made, &wrong, &Watch::default()) {
             Ok(ftl) => ftl.check().unwrap_or_else(|error| panic!("bit {bit} of {at}: {error}")),
             Err(_) => refused += 1,
         }
     }
-    assert!(refused > 1_000, "{refused} of 2000, coarse {coarse}, grouped {grouped}");
-}
-
-#[test]
-fn tables_that_disagree_are_refused() {
-    one_bit_is_wrong::<false>(0, 0);
-    one_bit_is_wrong::<false>(2, 0);
-    one_bit_is_wrong::<true>(2, 0);
-    one_bit_is_wrong::<true>(2, 3);
-    one_bit_is_wrong::<true>(4, 7);
+    assert!(refused > 1_000, "{refused} of 2000");
 }
 
 #[test]
 fn who_watches_sees_how_far_it_is_and_may_end_it() {
-    let (made, bytes) = kept::<true>(2, 3);
+    let (ftl, bytes) = kept();
+    let made = (*ftl.layout(), *ftl.config());
     let watch = Watch::default();
-    restored::<true>(made, &bytes, &watch).unwrap();
+    restored(made, &bytes, &watch).unwrap();
     let (done, total) = watch.progress();
     assert!(done == total && total > 0, "{done} of {total}");
     watch.stop.store(true, Relaxed);
-    let stopped = restored::<true>(made, &bytes, &watch).err();
+    let stopped = restored(made, &bytes, &watch).err();
     assert_eq!(stopped, Some(CheckpointError::Stopped));
 }

@@ -60,16 +60,19 @@ fn between(random: &mut Random, least: u32, most: u32) -> u32 {
     least + u32::try_from(random.below((most - least + 1) as usize)).expect("small")
 }
 
-fn device(random: &mut Random) -> (Layout, Config) {
+/// A random device whose blocks have 2 to 5 data pages and a summary of `summary_pages`.
+fn device(random: &mut Random, summary_pages: u32) -> (Layout, Config) {
     let policies = [Victim::Greedy, Victim::Fifo, Victim::DChoices(2), Victim::CostBenefit];
     loop {
         let (lanes, slots) = (between(random, 1, 3), between(random, 1, 3));
-        let layout = layout(lanes, between(random, 12, 20), between(random, 3, 6), slots);
+        let (blocks, data_pages) = (between(random, 12, 20), between(random, 2, 5));
+        let layout = layout(lanes, blocks, data_pages + summary_pages, slots);
         let reserve = between(random, 1, 2);
         let mut config = Config {
             slots,
             write_points: between(random, 1, 3),
             copy_points: between(random, 0, 1),
+            summary_pages,
             durable: true,
             write_buffer: if random.below(2) == 0 { 0 } else { between(random, 1, 8) },
             reserve,
@@ -191,9 +194,9 @@ impl Story {
     }
 }
 
-fn history(seed: u64) -> Story {
+fn history(seed: u64, summary_pages: u32) -> Story {
     let random = &mut Random::new(seed);
-    let (layout, config) = device(random);
+    let (layout, config) = device(random, summary_pages);
     let mut rig = Rig::new(layout, config, random.next_u64());
     if random.below(4) > 0 {
         let per_page = u64::from(SECTORS);
@@ -313,7 +316,7 @@ fn a_long_life_with_cuts() {
 fn nothing_flushed_is_lost_wherever_the_power_is_cut() {
     let (mut points, mut cuts) = (0, 0);
     seeds(number("GORDON_POWER_HISTORIES").unwrap_or(200), |seed| {
-        let story = history(seed);
+        let story = history(seed, 1);
         (points, cuts) = (points + story.points, cuts + story.cuts);
     });
     // What a long run reports.
@@ -323,11 +326,19 @@ fn nothing_flushed_is_lost_wherever_the_power_is_cut() {
     }
 }
 
+/// A cut may fall between two pages of a summary, and either of them may be lost.
+#[test]
+fn nothing_flushed_is_lost_where_summaries_take_two_pages() {
+    seeds(number("GORDON_POWER_HISTORIES").unwrap_or(200) / 4, |seed| {
+        history(seed, 2);
+    });
+}
+
 /// Of several blocks that are to be emptied the first are bad and empty: no operation's end moves the
 /// recovery on.
 #[test]
 fn a_recovery_goes_on_where_blocks_are_retired() {
-    history(4324);
+    history(4324, 1);
 }
 
 /// A page whose program failed may read well, and be older than what was programmed in its stead.

@@ -93,7 +93,8 @@ fn cases() -> impl Strategy<Value = Case> {
                 copy_points,
                 bypass,
                 combine,
-                summary,
+                // Some of the summaries take two pages.
+                summary_pages: u32::from(summary) * (1 + (seed >> 32) as u32 % 2),
                 durable: durable && summary,
                 // Half of the cases have no write buffer.
                 write_buffer: write_buffer.saturating_sub(10),
@@ -179,7 +180,7 @@ fn full_devices_go_on() {
                     config.victim = POLICIES[shapes % 5];
                     config.copy_points = u32::try_from(shapes % 2).expect("0 or 1");
                     config.slots = 1 + u32::try_from(shapes % 3).expect("small");
-                    config.summary = shapes % 4 < 2;
+                    config.summary_pages = [1, 2, 0, 0][shapes % 4];
                     config.exported = u32::try_from(config.most_exported(&layout)).expect("small");
                     if config.validate(&layout).is_err() {
                         continue;

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Survey {
-    /// A file, a block device, or where a scratch file is made.
+    /// A file, a block device, or a directory, in which a scratch file is made.
     pub path: PathBuf,
     /// What exists may be written to.
     #[serde(default)]

@@ -32,7 +32,7 @@ pub enum IoError {
     /// Neither a file nor a block device.
     #[error(
         "{path}: neither a regular file nor a block device\n  \
-         try: a file, a block device (`lsblk`), or a directory to make a scratch file in",
+         try: a file, or a block device (`lsblk`)",
         path = .0.display()
     )]
     Kind(PathBuf),
@@ -51,7 +51,7 @@ pub enum IoError {
     /// A block device that something uses is not written to.
     #[error(
         "{path}: in use (mounted, or part of something): it is not written to\n  \
-         try: unmount it, or name a directory on it: a scratch file is made there",
+         try: unmount it first",
         path = .0.display()
     )]
     InUse(PathBuf),

@@ -17,8 +17,9 @@ use gordon_units::{Bytes, Ns};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
-use std::sync::Barrier;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -172,26 +173,30 @@ struct Phase<'a> {
 impl Phase<'_> {
     /// Latencies, and the time from the first issue to the end.
     fn run(&self, users: &mut [User]) -> Result<(Latency, Ns), IoError> {
-        let ready = Barrier::new(users.len());
+        let depth = users.len();
+        let signal = StartSignal::default();
         let failed = AtomicBool::new(false);
-        let ended: Vec<Result<Ended, IoError>> = thread::scope(|scope| {
+        let ended = thread::scope(|scope| {
             let start = |user| {
-                let (ready, failed) = (&ready, &failed);
-                scope.spawn(move || {
-                    ready.wait();
+                let (signal, failed) = (&signal, &failed);
+                thread::Builder::new().spawn_scoped(scope, move || {
+                    if !signal.wait() {
+                        return None;
+                    }
                     let ended = self.user(user, failed);
                     failed.fetch_or(ended.is_err(), Ordering::Relaxed);
-                    ended
+                    Some(ended)
                 })
             };
-            let threads: Vec<_> = users.iter_mut().map(start).collect();
+            let threads = users.iter_mut().map(start).collect::<io::Result<Vec<_>>>();
+            signal.give(threads.is_ok());
             let join = |thread: thread::ScopedJoinHandle<'_, _>| match thread.join() {
                 Ok(ended) => ended,
                 Err(panic) => std::panic::resume_unwind(panic),
             };
-            threads.into_iter().map(join).collect()
-        });
-        let ended = ended.into_iter().collect::<Result<Vec<_>, _>>()?;
+            let threads = threads.map_err(|error| too_many(depth, &error))?;
+            threads.into_iter().filter_map(join).collect::<Result<Vec<_>, _>>()
+        })?;
         self.watch.check()?;
         let mut latency = Latency::default();
         ended.iter().for_each(|one| latency.add(&one.latency));
@@ -236,6 +241,39 @@ impl Phase<'_> {
             now = Instant::now();
             latency.record(nanoseconds(now - issued));
         }
+    }
+}
+
+/// An error where the system refuses a thread.
+fn too_many(depth: usize, error: &io::Error) -> IoError {
+    let why = format!(
+        "{depth} requests outstanding need as many threads, and the system refuses one: {error}"
+    );
+    IoError::impossible(
+        "depth",
+        why,
+        "smaller --depths, or a higher limit of processes (ulimit -u)",
+    )
+}
+
+/// Lets all threads of a phase begin together, or none.
+#[derive(Default)]
+struct StartSignal {
+    begin: Mutex<Option<bool>>,
+    given: Condvar,
+}
+
+impl StartSignal {
+    fn give(&self, begin: bool) {
+        *self.begin.lock().unwrap_or_else(PoisonError::into_inner) = Some(begin);
+        self.given.notify_all();
+    }
+
+    /// Waits for the signal; returns whether to begin.
+    fn wait(&self) -> bool {
+        let begin = self.begin.lock().unwrap_or_else(PoisonError::into_inner);
+        let given = self.given.wait_while(begin, |begin| begin.is_none());
+        *given.unwrap_or_else(PoisonError::into_inner) == Some(true)
     }
 }
 

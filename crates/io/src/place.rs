@@ -1,7 +1,7 @@
 //! What is asked, and what may be destroyed by it.
 //!
-//! A directory, or a name that nothing has, gets a scratch file, which is ours to write to. What exists
-//! is read, and written to only where that was said.
+//! In a directory a scratch file is made, which is ours to write to. A file or a block device is read,
+//! and written to only where that was said.
 
 use crate::buffer::Buffer;
 use crate::probe::length;
@@ -26,15 +26,13 @@ pub struct Place {
 }
 
 impl Place {
-    /// Opens `path`: what exists, to be written to only where `write` is said; else a scratch file of
-    /// `span` bytes (1 GiB, or half of what is free).
+    /// Opens `path`: a file or a block device, to be written to only where `write` is said; in a directory
+    /// a scratch file of `span` bytes (1 GiB, or half of what is free).
     ///
     /// # Errors
-    /// Where there is no storage or no room.
+    /// Where `path` does not exist, where there is no storage or no room.
     pub fn open(path: &Path, write: bool, span: Option<u64>) -> Result<Self, IoError> {
-        let folder = if path.is_dir() {
-            path
-        } else if path.exists() {
+        if !path.is_dir() {
             let access = if write { Access::ReadWrite } else { Access::ReadOnly };
             let target = Target::open(path, access)?;
             if let Some(span) = span.filter(|span| *span > target.capacity()) {
@@ -43,12 +41,9 @@ impl Place {
                 return Err(IoError::impossible("span", why, &hint));
             }
             return Ok(Self { target, scratch: false });
-        } else {
-            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            parent.unwrap_or(Path::new("."))
-        };
-        let mut target = Target::scratch(folder)?;
-        let free = statvfs(folder).map_err(|e| IoError::system(folder, "look at it", e))?;
+        }
+        let mut target = Target::scratch(path)?;
+        let free = statvfs(path).map_err(|e| IoError::system(path, "look at it", e))?;
         let free = free.f_bavail.saturating_mul(free.f_frsize);
         let span = span.unwrap_or(SPAN.min(free / 2)).next_multiple_of(target.sector());
         if span > free || span == 0 {

@@ -56,8 +56,13 @@ impl Target {
         let file = options.custom_flags(bits(flags)).open(path).map_err(|e| refused(path, e))?;
         let target = Self::of(file, path, kind, access)?;
         if target.capacity() == 0 {
-            let why = format!("{} is empty", path.display());
-            return Err(IoError::impossible("target", why, "a directory: a scratch file is made"));
+            let len = target.file.metadata().map_or(0, |meta| meta.len());
+            let (path, sector) = (path.display(), target.sector());
+            let why = match len {
+                0 => format!("{path} is empty"),
+                len => format!("{path} has {len} bytes, less than a sector of {sector}"),
+            };
+            return Err(IoError::impossible("target", why, "a larger file, or a block device"));
         }
         Ok(target)
     }

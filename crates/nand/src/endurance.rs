@@ -21,6 +21,7 @@
 
 use core::f64::consts::{FRAC_1_SQRT_2, TAU};
 use core::fmt;
+use gordon_units::Ns;
 use libm::{cos, erfc, exp, log, pow, sqrt};
 
 /// The part of the blocks that reaches the rating, as the figures of the Gordon paper (section
@@ -129,12 +130,31 @@ impl Endurance {
     }
 }
 
+/// The shortest load that a lifetime is extrapolated from: a minute.
+pub const LEAST_SPAN: Ns = Ns(60 * Ns::SECOND.0);
+
+/// The part of the rated endurance that programming these bytes uses: of `raw` bytes of flash, each of
+/// which can be programmed `cycles` times, with perfect wear levelling (section 4.1 of the Gordon paper).
+/// Programmed bytes are the host's times the write amplification; what fills an empty device before
+/// the load is not among them.
+pub fn endurance_used(programmed: f64, raw: f64, cycles: u64) -> f64 {
+    programmed / raw / real(cycles)
+}
+
+/// Years, of 365.25 days, until the rated endurance is used up if a load of this span, which used the part
+/// `used` of it, continues without end. `None` if it used nothing, or is shorter than [`LEAST_SPAN`]: a
+/// burst says nothing about years.
+pub fn lifetime_years(used: f64, span: Ns) -> Option<f64> {
+    const YEAR_S: f64 = 365.25 * 86_400.0;
+    (used > 0.0 && span >= LEAST_SPAN).then(|| span.as_secs() / used / YEAR_S)
+}
+
 /// 2^-53: the step of [`unit`].
 const UNIT: f64 = 1.0 / 9_007_199_254_740_992.0;
 
 /// A number from 0 to just below 1 of the high bits.
 #[allow(clippy::cast_precision_loss)]
-fn unit(bits: u64) -> f64 {
+pub(crate) fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 * UNIT
 }
 

@@ -1,5 +1,5 @@
 //! What a NAND flash array is: its shape ([`Geometry`], [`Shape`], [`Layout`]), its speed
-//! ([`Timing`]), how long it lasts ([`Endurance`]), what can be asked of it ([`FlashOp`]) and the
+//! ([`Timing`]), how long it lasts ([`Endurance`], [`factory_bad`]), what can be asked of it ([`FlashOp`]) and the
 //! rules it obeys ([`Array`], a model that refuses what a chip would not do right).
 //!
 //! No files, clocks or threads; `no_std`.
@@ -10,6 +10,7 @@ extern crate alloc;
 mod array;
 mod endurance;
 mod error;
+mod factory;
 mod geometry;
 mod layout;
 mod op;
@@ -18,8 +19,11 @@ mod table;
 mod timing;
 
 pub use array::{Array, Refusal};
-pub use endurance::{BLOCK_SURVIVAL, Endurance, EnduranceError};
+pub use endurance::{
+    BLOCK_SURVIVAL, Endurance, EnduranceError, LEAST_SPAN, endurance_used, lifetime_years,
+};
 pub use error::GeometryError;
+pub use factory::factory_bad;
 pub use geometry::Geometry;
 pub use layout::{LaneId, Layout, Shape};
 pub use op::{Buf, FlashOp, Holds, Oob};

@@ -14,6 +14,7 @@ mod codec;
 mod export;
 mod memory;
 mod server;
+mod threads;
 
 #[cfg(fuzzing)]
 pub use codec::fuzz;

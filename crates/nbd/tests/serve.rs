@@ -4,21 +4,24 @@
 mod common;
 
 use common::{
-    BLOCK_STATUS, CACHE, Client, DISC, FAST_ZERO, FLUSH, FUA, Faulty, Late, NO_HOLE, READ, REQ_ONE,
-    Served, TRIM, WRITE, WRITE_ZEROES, connect, listen, option_bytes, request, serve,
-    serve_options, serve_with, string,
+    BLOCK_STATUS, CACHE, Client, DISC, FAST_ZERO, FLUSH, FUA, Faulty, Gate, Late, NO_HOLE, READ,
+    REQ_ONE, Served, TRIM, WRITE, WRITE_ZEROES, connect, listen, option_bytes, request, serve,
+    serve_options, serve_with, string, until,
 };
 use gordon_nbd::{
-    Event, Info, Limits, Listen, MAX_EXTENTS, Memory, Named, NbdError, Server, ServerOptions,
+    Event, Export, Info, Limits, Listen, MAX_EXTENTS, Memory, Named, NbdError, Op, Server,
+    ServerOptions,
 };
+use gordon_testkit::watchdog;
 use gordon_units::Bytes;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 
@@ -224,24 +227,32 @@ fn requests_may_come_in_any_pieces() {
     assert_eq!(client.answer().unwrap(), (8, Ok(b"0123456789".to_vec())));
 }
 
+/// A limit that no test reaches.
+const NEVER: Duration = Duration::from_secs(24 * 3600);
+
+/// A client that requests 40 MiB, in one message, and takes no reply.
+fn slow(served: &Served) -> Client<UnixStream> {
+    let mut client = served.client();
+    client.stream.write_all(&request(READ, 0, 1, 0, 2 << 20).repeat(20)).unwrap();
+    client
+}
+
 #[test]
 fn a_client_that_does_not_read_waits_alone() {
-    let limits = Limits { stall: Duration::from_millis(1500), ..Limits::default() };
-    let served = serve_with(memory(64 * MIB), limits);
-    let mut slow = served.client();
-    // 40 MiB of replies that it does not take.
-    for _ in 0..20 {
-        slow.send(READ, 0, 0, 2 << 20, &[]);
-    }
+    let _watchdog = watchdog("a_client_that_does_not_read_waits_alone");
+    let limits = |stall| Limits { stall, ..Limits::default() };
+    let served = serve_with(memory(64 * MIB), limits(NEVER));
+    let _slow = slow(&served);
     let mut other = served.client();
-    let start = Instant::now();
     for _ in 0..100 {
         assert_eq!(other.read(0, 65_536), Ok(vec![0; 65_536]));
     }
-    assert!(start.elapsed() < Duration::from_secs(5));
+    assert_eq!(served.clients(), 2, "nobody had to leave for that");
+
     // It holds memory that all share, and does not move.
-    served.await_clients(1);
-    assert_eq!(other.read(0, 1), Ok(vec![0]));
+    let served = serve_with(memory(64 * MIB), limits(Duration::from_millis(300)));
+    let _slow = slow(&served);
+    served.await_clients(0);
 
     // One that holds little may take its time.
     let mut modest = served.client();
@@ -253,29 +264,34 @@ fn a_client_that_does_not_read_waits_alone() {
 
 #[test]
 fn clients_that_hoard_memory_slow_only_large_requests() {
-    let limits = Limits {
+    let _watchdog = watchdog("clients_that_hoard_memory_slow_only_large_requests");
+    let limits = |stall| Limits {
         bytes: Bytes(32 * MIB),
         share: Bytes(64 * MIB),
-        stall: Duration::from_secs(5),
+        stall,
         ..Limits::default()
     };
-    let served = serve_with(memory(64 * MIB), limits);
-    // Each announces a write of 32 MiB and sends none of it.
-    let hoarders: Vec<_> = (0..4)
-        .map(|_| {
-            let mut client = served.client();
-            client.stream.write_all(&request(WRITE, 0, 1, 0, 32 << 20)).unwrap();
-            client
-        })
-        .collect();
+    // Announces a write of 32 MiB and sends none of it.
+    let hoarder = |served: &Served| {
+        let mut client = served.client();
+        client.stream.write_all(&request(WRITE, 0, 1, 0, 32 << 20)).unwrap();
+        client
+    };
+    let served = serve_with(memory(64 * MIB), limits(NEVER));
+    let hoarders: Vec<_> = (0..4).map(|_| hoarder(&served)).collect();
     let mut other = served.client();
-    let start = Instant::now();
     for at in 0..100 {
-        assert_eq!(other.write(at * 4096, &[1; 4096]), Ok(()));
+        assert_eq!(other.write(at * 4096, &[1; 4096]), Ok(()), "small requests have their reserve");
     }
-    assert!(start.elapsed() < Duration::from_secs(5), "small requests have their reserve");
-    assert_eq!(other.read(0, 32 << 20).map(|data| data.len()), Ok(32 << 20), "large ones wait");
+    assert_eq!(served.clients(), 5, "nobody had to leave for that");
+    let large = other.send(READ, 0, 0, 32 << 20, &[]);
     drop(hoarders);
+    let (cookie, data) = other.answer().unwrap();
+    assert_eq!((cookie, data.map(|data| data.len())), (large, Ok(32 << 20)), "large ones wait");
+
+    let served = serve_with(memory(64 * MIB), limits(Duration::from_millis(300)));
+    let _hoarder = hoarder(&served);
+    served.await_clients(0);
 }
 
 #[test]
@@ -307,81 +323,104 @@ fn who_does_not_speak_nbd_is_sent_away() {
     assert!((0..1000).any(|_| client.stream.write_all(&bad).is_err()), "it has to wait");
 }
 
-#[test]
-fn a_handshake_has_its_time_and_places_are_counted() {
+/// Serves with a record of what happened.
+fn observed(export: impl Export + 'static, limits: Limits) -> (Served, Arc<Mutex<Vec<Event>>>) {
     let events = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&events);
-    let mut options = ServerOptions::new(Arc::new(memory(MIB)));
+    let mut options = ServerOptions::new(Arc::new(export));
     options.watch = Some(Box::new(move |event| seen.lock().unwrap().push(event.clone())));
-    options.limits.handshake = Duration::from_millis(500);
-    options.limits.connections = 3;
-    let served = serve_options(options);
+    options.limits = limits;
+    (serve_options(options), events)
+}
+
+#[test]
+fn places_are_counted() {
+    let limits = Limits { connections: 3, handshake: NEVER, ..Limits::default() };
+    let (served, events) = observed(memory(MIB), limits);
     let mut client = served.client();
-    let (mut silent, mut drip) = (served.stream(), served.stream());
+    let (silent, _other) = (served.stream(), served.stream());
     served.await_clients(3);
     let mut said = Vec::new();
     served.stream().read_to_end(&mut said).unwrap();
     assert!(said.is_empty(), "a fourth is sent away");
-    let start = Instant::now();
+    let refused = |event: &Event| matches!(event, Event::Refused { .. });
+    assert!(events.lock().unwrap().iter().any(refused));
+    assert_eq!(client.read(0, 1), Ok(vec![0]));
+    drop(silent);
+    served.await_clients(2);
+    assert_eq!(served.client().read(0, 1), Ok(vec![0]));
+}
+
+#[test]
+fn a_handshake_has_its_time() {
+    let _watchdog = watchdog("a_handshake_has_its_time");
+    let handshake = Duration::from_millis(300);
+    let (served, events) = observed(memory(MIB), Limits { handshake, ..Limits::default() });
+    // Where this machine is slow, the time may be too short for a good client too.
+    let mut client = loop {
+        if let Ok(client) = Client::hurry(served.stream()) {
+            break client;
+        }
+    };
+    let (mut silent, mut drip) = (served.stream(), served.stream());
     for byte in [0u8; 4].into_iter().chain(*b"IHAVEOPT").cycle() {
-        if drip.write_all(&[byte]).is_err() || start.elapsed() > Duration::from_secs(20) {
+        if drip.write_all(&[byte]).is_err() {
             break;
         }
-        thread::sleep(Duration::from_millis(50));
+        thread::sleep(Duration::from_millis(20));
     }
-    assert!(start.elapsed() < Duration::from_secs(20));
-    silent.read_to_end(&mut said).unwrap();
+    silent.read_to_end(&mut Vec::new()).unwrap();
     served.await_clients(1);
-    thread::sleep(Duration::from_millis(600));
+    thread::sleep(2 * handshake);
     assert_eq!(client.read(0, 1), Ok(vec![0]), "the limit is the handshake's alone");
-    assert_eq!(served.client().read(0, 1), Ok(vec![0]));
     let events = events.lock().unwrap();
-    assert!(events.iter().any(|event| matches!(event, Event::Refused { .. })));
     let late = "the handshake took too long";
     assert!(events.iter().any(|event| matches!(event, Event::Gone { why, .. } if why == late)));
 }
 
 #[test]
 fn a_stop_finishes_what_is_in_flight() {
-    let delay = Duration::from_millis(300);
-    let mut served = serve(Late::new(memory(MIB), delay));
+    let _watchdog = watchdog("a_stop_finishes_what_is_in_flight");
+    let gate = Arc::new(Gate::new(memory(MIB), |op| matches!(op, Op::Write { .. })));
+    let mut options = ServerOptions::new(Arc::clone(&gate) as _);
+    options.limits.grace = NEVER;
+    let mut served = serve_options(options);
     let mut idle = served.client();
     let mut busy = served.client();
     let half = Client::greet(served.stream());
     let cookies: Vec<_> = (0..10).map(|at| busy.send(WRITE, 0, at * 8, 8, b"whatever")).collect();
-    thread::sleep(Duration::from_millis(50));
+    gate.await_kept(10);
     let stopped = thread::scope(|scope| {
         let stopper = scope.spawn(|| served.stop());
-        thread::sleep(Duration::from_millis(100));
-        let refused = busy.send(READ, 0, 0, 8, &[]);
-        let mut answers: Vec<_> = (0..11).map(|_| busy.answer().unwrap()).collect();
+        assert!(idle.is_over());
+        // Until the connection has heard of the stop, it still takes requests.
+        while busy.read(0, 8) != Err(108) {}
+        gate.open();
+        let mut answers: Vec<_> = (0..10).map(|_| busy.answer().unwrap()).collect();
         answers.sort_by_key(|(cookie, _)| *cookie);
-        assert_eq!(answers.pop(), Some((refused, Err(108))));
         for (answer, cookie) in answers.iter().zip(cookies) {
             assert_eq!(*answer, (cookie, Ok(Vec::new())));
         }
         stopper.join().unwrap()
     });
     assert_eq!(stopped, 0);
-    assert!(idle.is_over() && busy.is_over());
+    assert!(busy.is_over());
     drop(half);
     assert!(!served.socket.exists());
 }
 
 #[test]
-fn a_stop_does_not_wait_for_ever() {
+fn a_stop_ends_clients_that_do_not_move() {
+    let _watchdog = watchdog("a_stop_ends_clients_that_do_not_move");
     let limits = Limits { grace: Duration::from_millis(400), ..Limits::default() };
-    let mut served = serve_with(memory(64 * MIB), limits);
-    let mut slow = served.client();
-    for _ in 0..10 {
-        slow.send(READ, 0, 0, 2 << 20, &[]);
-    }
+    let (mut served, events) = observed(memory(64 * MIB), limits);
+    let _slow = slow(&served);
     let mut partial = served.client();
     partial.stream.write_all(&request(WRITE, 0, 1, 0, 4096)[..20]).unwrap();
-    thread::sleep(Duration::from_millis(100));
-    let start = Instant::now();
-    assert_eq!(served.stop(), 0);
-    assert!(start.elapsed() < Duration::from_secs(3));
+    served.stop();
+    // A slow machine may need longer than the grace for their ends.
+    let gone = |event: &&Event| matches!(event, Event::Gone { .. });
+    until("both clients end", || events.lock().unwrap().iter().filter(gone).count() == 2);
 }
 
 #[test]
@@ -389,36 +428,37 @@ fn a_stop_under_load_loses_no_acknowledged_write() {
     let memory = Arc::new(memory(16 * MIB));
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("s");
-    let start = || listen(ServerOptions::new(Arc::clone(&memory) as _), &socket).unwrap();
+    let start = || {
+        let mut options = ServerOptions::new(Arc::clone(&memory) as _);
+        options.limits.grace = NEVER;
+        listen(options, &socket).unwrap()
+    };
     let server = start();
-    let acknowledged: Vec<_> = thread::scope(|scope| {
-        let writers: Vec<_> = (0..4u64)
-            .map(|number| {
-                let mut client = Client::go(connect(&socket), "", true);
-                scope.spawn(move || {
-                    let mut count = 0;
-                    loop {
-                        let at = number * 4 * MIB + (count % 1000) * 4096;
-                        let head = request(WRITE, 0, count, at, 4096);
-                        let data = count.to_be_bytes().repeat(512);
-                        let sent = client.stream.write_all(&[head, data].concat());
-                        match sent.and_then(|()| client.answer()) {
-                            Ok((_, Ok(_))) => count += 1,
-                            _ => return count,
-                        }
+    let counts: [AtomicU64; 4] = Default::default();
+    thread::scope(|scope| {
+        for (number, count) in (0u64..).zip(&counts) {
+            let mut client = Client::go(connect(&socket), "", true);
+            scope.spawn(move || {
+                loop {
+                    let next = count.load(Ordering::Relaxed);
+                    let at = number * 4 * MIB + (next % 1000) * 4096;
+                    let head = request(WRITE, 0, next, at, 4096);
+                    let data = next.to_be_bytes().repeat(512);
+                    let sent = client.stream.write_all(&[head, data].concat());
+                    match sent.and_then(|()| client.answer()) {
+                        Ok((_, Ok(_))) => count.store(next + 1, Ordering::Relaxed),
+                        _ => return,
                     }
-                })
-            })
-            .collect();
-        thread::sleep(Duration::from_millis(300));
+                }
+            });
+        }
+        until("all write", || counts.iter().all(|count| count.load(Ordering::Relaxed) > 100));
         assert_eq!(server.stop(), 0);
-        writers.into_iter().map(|writer| writer.join().unwrap()).collect()
     });
     let server = start();
     let mut client = Client::go(connect(&socket), "", true);
-    for (count, base) in acknowledged.iter().zip([0, 4, 8, 12]) {
-        assert!(*count > 0);
-        let last = count - 1;
+    for (count, base) in counts.iter().zip([0, 4, 8, 12]) {
+        let last = count.load(Ordering::Relaxed) - 1;
         let data = client.read(base * MIB + (last % 1000) * 4096, 4096).unwrap();
         assert_eq!(data, last.to_be_bytes().repeat(512));
     }
@@ -427,9 +467,11 @@ fn a_stop_under_load_loses_no_acknowledged_write() {
 
 #[test]
 fn what_a_client_left_in_flight_still_counts() {
-    let delay = Duration::from_millis(700);
     let limits = Limits { connections: 2, ..Limits::default() };
-    let served = serve_with(Late::new(memory(64 * MIB), delay), limits);
+    let gate = Arc::new(Gate::new(memory(64 * MIB), |_| true));
+    let mut options = ServerOptions::new(Arc::clone(&gate) as _);
+    options.limits = limits;
+    let served = serve_options(options);
     for _ in 0..2 {
         let mut client = served.client();
         client.send(READ, 0, 0, 8 << 20, &[]);
@@ -437,7 +479,8 @@ fn what_a_client_left_in_flight_still_counts() {
         client.stream.write_all(&[1; 28]).unwrap();
         client.stream.read_to_end(&mut Vec::new()).unwrap();
     }
-    assert_eq!(served.server.as_ref().unwrap().clients(), 2, "garbage, but requests are out");
+    assert_eq!(served.clients(), 2, "garbage, but requests are out");
+    gate.open();
     served.await_clients(0);
     assert_eq!(served.client().read(0, 100), Ok(vec![5; 100]));
 }

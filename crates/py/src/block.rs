@@ -1,7 +1,7 @@
 //! Flash images as block devices, and plain files in the time of simulated disks.
 
 use crate::error::raise;
-use crate::watch::watched;
+use crate::watch::{watch, watched};
 use gordon_device::disk::Policy;
 use gordon_device::drive::StripeConfig;
 use gordon_device::ssd::SsdConfig;
@@ -12,7 +12,7 @@ use gordon_nbd::{Limits, Listen, Named, Server, ServerOptions, Tls};
 use gordon_replay::disk::DiskDevice;
 use gordon_replay::parse::from_json;
 use gordon_store::{Backend, Faults, Image};
-use gordon_units::Bytes;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -25,8 +25,6 @@ struct Create {
     path: PathBuf,
     name: String,
     device: SsdConfig,
-    /// Scales the blocks of the part.
-    capacity: Option<Bytes>,
     seed: u64,
     faults: Option<Faults>,
     #[serde(default)]
@@ -54,15 +52,13 @@ struct Created {
 pub fn block_create(py: Python<'_>, config: &str) -> PyResult<String> {
     let config: Create = from_json(config, "image").map_err(raise)?;
     let make = || -> Result<Created, BlockError> {
-        let part = match config.capacity {
-            Some(capacity) => config.device.clone().with_capacity(capacity),
-            None => config.device.clone(),
-        };
         let name = config.name.clone();
-        let part = Part { config: part, name, seed: config.seed, faults: config.faults };
+        let part =
+            Part { config: config.device.clone(), name, seed: config.seed, faults: config.faults };
         let mut image = Image::create(&config.path, describe(&part)?, Backend::File)?;
         if config.fill {
-            gordon_store::fill(&mut image)?;
+            gordon_store::fill(image)?;
+            image = Image::open(&config.path, Backend::File, false)?;
         }
         let layout = image.resolved().layout;
         Ok(Created {
@@ -89,6 +85,7 @@ struct Serve {
     path: PathBuf,
     direct: bool,
     read_only: bool,
+    salvage: bool,
     real: bool,
     device: Option<SsdConfig>,
     /// In its place.
@@ -121,9 +118,10 @@ impl Serve {
         let Some(disk) = &self.disk else {
             let backend = if self.direct { Backend::Direct } else { Backend::File };
             let open = || -> Result<_, BlockError> {
-                Block::open(&self.path, backend, self.device.as_ref(), pace)?.start()
+                let part = self.device.as_ref();
+                Block::open(&self.path, backend, part, pace, self.salvage)?.start()
             };
-            return Ok((open().map_err(raise)?, Vec::new()));
+            return open().map_err(raise);
         };
         let described = disk.device.described().map_err(raise)?;
         let part = DiskPart {
@@ -182,19 +180,24 @@ pub fn block_serve(py: Python<'_>, config: &str, ready: &Bound<'_, PyAny>) -> Py
         capacity: serving.export().info().size.0,
         warnings,
     };
-    ready.call1((serde_json::to_string(&told).map_err(raise)?,))?;
-    // A signal is the way to stop it.
-    while py.check_signals().is_ok() {
+    let told = serde_json::to_string(&told).map_err(raise)?;
+    // A signal is the way to stop it; it may come while `ready` runs.
+    let heard = ready.call1((told,)).map(|_| ());
+    while heard.is_ok() && py.check_signals().is_ok() {
         py.detach(|| std::thread::sleep(Duration::from_millis(50)));
     }
-    py.detach(|| {
+    let status = py.detach(|| {
         server.stop();
         drop(background);
         let status = serving.status();
         drop(metrics);
         serving.close().map_err(raise)?;
         serde_json::to_string(&status).map_err(raise)
-    })
+    })?;
+    match heard {
+        Err(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
+        _ => Ok(status),
+    }
 }
 
 /// Where the status of a device at a socket is told.
@@ -215,6 +218,30 @@ pub fn block_check(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     let look = || gordon_store::check(&Image::open(&path, Backend::File, false)?);
     let report = watched(py, look, || Ok(()), || ())?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
+}
+
+/// Repairs a damaged image; what is lost, as JSON.
+#[pyfunction]
+pub fn block_repair(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    let repair = || gordon_store::repair(&path, Backend::File);
+    let repaired = watched(py, repair, || Ok(()), || ())?.map_err(raise)?;
+    serde_json::to_string(&repaired).map_err(raise)
+}
+
+/// Copies what can be read of an image to a raw file, with a map of the rest; what was copied, as
+/// JSON. `tick(done, total)` hears of bytes a few times a second.
+#[pyfunction]
+#[pyo3(signature = (path, out, tick=None))]
+pub fn block_export(
+    py: Python<'_>,
+    path: PathBuf,
+    out: PathBuf,
+    tick: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let export =
+        |watch: &_| gordon_store::export(Image::open(&path, Backend::File, false)?, &out, watch);
+    let exported = watch(py, tick, export)?.map_err(raise)?;
+    serde_json::to_string(&exported).map_err(raise)
 }
 
 /// The wear of an image, as JSON.

@@ -3,10 +3,11 @@
 use crate::error::raise;
 use crate::run::{RunResult, one, several};
 use crate::watch::watch;
+use gordon_device::ssd::SsdConfig;
 use gordon_replay::flash::{Ready, run};
 use gordon_replay::parse::from_json;
 use gordon_replay::wa::{WaConfig, write_amplification};
-use gordon_units::Watch;
+use gordon_units::{Bytes, Watch};
 use pyo3::prelude::*;
 
 /// Runs what `config` (JSON) describes.
@@ -29,6 +30,28 @@ pub fn flash_run_all(
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Vec<RunResult>> {
     several(py, &configs, tick, Ready::new, Ready::run)
+}
+
+/// The device `changed` (JSON) with the over-provisioning of `base`, as JSON: with a `capacity`, its
+/// planes get the blocks that takes; without one, its capacity follows its geometry. With `check`, it
+/// is an error where it is too small to exist.
+#[pyfunction]
+#[pyo3(signature = (base, changed, capacity=None, check=true))]
+pub fn flash_provision(
+    base: &str,
+    changed: &str,
+    capacity: Option<&str>,
+    check: bool,
+) -> PyResult<String> {
+    let base: SsdConfig = from_json(base, "device").map_err(raise)?;
+    let changed: SsdConfig = from_json(changed, "device").map_err(raise)?;
+    let capacity = capacity.map(str::parse::<Bytes>).transpose();
+    let capacity = capacity.map_err(|e| raise(format!("capacity: {e}")))?;
+    let made = changed.provisioned_as(&base, capacity).map_err(raise)?;
+    if check {
+        made.check_room(&base).map_err(raise)?;
+    }
+    serde_json::to_string(&made).map_err(raise)
 }
 
 /// The write amplification of the layer that `config` (JSON) describes, as JSON.

@@ -75,6 +75,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(flash::flash_run, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_run_all, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_wa, module)?)?;
+    module.add_function(wrap_pyfunction!(flash::flash_provision, module)?)?;
     module.add_function(wrap_pyfunction!(cache::cache_run, module)?)?;
     module.add_function(wrap_pyfunction!(cache::cache_sweep, module)?)?;
     module.add_function(wrap_pyfunction!(cache::cache_curve, module)?)?;
@@ -85,10 +86,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cache::tables_write, module)?)?;
     module.add_function(wrap_pyfunction!(web::web_generate, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_input, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_is_stream, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(block::block_create, module)?)?;
     module.add_function(wrap_pyfunction!(block::block_serve, module)?)?;
     module.add_function(wrap_pyfunction!(block::block_check, module)?)?;
+    module.add_function(wrap_pyfunction!(block::block_export, module)?)?;
+    module.add_function(wrap_pyfunction!(block::block_repair, module)?)?;
     module.add_function(wrap_pyfunction!(block::block_wear, module)?)?;
     module.add_function(wrap_pyfunction!(block::block_image, module)?)?;
     module.add_function(wrap_pyfunction!(sort_data::sort_generate, module)?)?;

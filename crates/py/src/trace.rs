@@ -1,7 +1,10 @@
 //! Traces: record one, say what is in one, convert one.
 
 use crate::error::raise;
-use gordon_trace::formats::{Format, Options, convert};
+use crate::watch::no_thread;
+use gordon_replay::config::TraceLoad;
+use gordon_replay::parse::from_json;
+use gordon_trace::formats::{Format, Order, convert};
 use gordon_trace::{CaptureOptions, Profile, Quiet, Trace, record};
 use gordon_units::{Bytes, Ns};
 use pyo3::prelude::*;
@@ -45,47 +48,80 @@ pub fn trace_summary(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     json(&summary)
 }
 
-/// Name, what it is, what its reader is tested on, whether it is supported and whether it is written
-/// too, of each format of block traces.
+/// Each trace format as JSON: name, what it is, where it is documented, what its reader is tested on,
+/// whether it is supported, whether it is written too, and whether it is of objects.
 #[pyfunction]
-pub fn trace_formats() -> Vec<(&'static str, &'static str, &'static str, &'static str, bool)> {
-    let all = Format::ALL.into_iter();
-    all.map(|f| (f.name(), f.about(), f.tested_on(), f.support(), f.is_written())).collect()
+pub fn trace_formats() -> PyResult<String> {
+    let formats: Vec<_> = Format::all().map(FormatRow::from).collect();
+    json(&formats)
 }
 
-/// Converts the block trace `source` and says what is in it (JSON).
+#[derive(serde::Serialize)]
+struct FormatRow {
+    name: &'static str,
+    about: &'static str,
+    source: &'static str,
+    tested_on: &'static str,
+    supported: &'static str,
+    written: bool,
+    objects: bool,
+    columns: Option<String>,
+}
+
+impl From<Format> for FormatRow {
+    fn from(format: Format) -> Self {
+        Self {
+            name: format.name(),
+            about: format.about(),
+            source: format.source(),
+            tested_on: format.tested_on(),
+            supported: format.support(),
+            written: format.is_written(),
+            objects: format.is_objects(),
+            columns: format.columns(),
+        }
+    }
+}
+
+/// What the trace that `load` (JSON) names is read as, as JSON; nothing of a pipe, which can be read
+/// once. With `objects`, a trace that is of both is one of objects.
 #[pyfunction]
-#[pyo3(signature = (source, target, to, from_=None, *, skip_bad=false, device=None, order="strict", time_unit_ns=None, event=None))]
-#[allow(clippy::too_many_arguments)]
+pub fn trace_input(py: Python<'_>, load: &str, objects: bool) -> PyResult<Option<String>> {
+    let load: TraceLoad = from_json(load, "trace").map_err(raise)?;
+    if load.is_stream() {
+        return Ok(None);
+    }
+    let note = py.detach(|| load.note(objects)).map_err(raise)?;
+    Ok(Some(json(&note)?))
+}
+
+/// Whether the trace that `load` (JSON) names is standard input or a pipe.
+#[pyfunction]
+pub fn trace_is_stream(load: &str) -> PyResult<bool> {
+    Ok(from_json::<TraceLoad>(load, "trace").map_err(raise)?.is_stream())
+}
+
+/// Converts the trace that `load` (JSON) names and says what is in it (JSON).
+#[pyfunction]
+#[pyo3(signature = (load, target, to=None))]
 pub fn trace_convert(
     py: Python<'_>,
-    source: PathBuf,
+    load: &str,
     target: PathBuf,
-    to: &str,
-    from_: Option<&str>,
-    skip_bad: bool,
-    device: Option<u32>,
-    order: &str,
-    time_unit_ns: Option<u64>,
-    event: Option<&str>,
+    to: Option<&str>,
 ) -> PyResult<String> {
-    let options = Options {
-        skip_bad,
-        device,
-        order: order.parse().map_err(raise)?,
-        time_unit: time_unit_ns.map(Ns),
-        event: event.map(str::parse).transpose().map_err(raise)?,
-    };
-    let to: Format = to.parse().map_err(raise)?;
-    let from: Option<Format> = from_.map(str::parse).transpose().map_err(raise)?;
+    let load: TraceLoad = from_json(load, "trace").map_err(raise)?;
+    let options = load.options(Order::Strict).map_err(raise)?;
+    let to: Option<Format> = to.map(str::parse).transpose().map_err(raise)?;
     let stop = AtomicBool::new(false);
     let waiting = thread::current();
     thread::scope(|scope| {
-        let worker = scope.spawn(|| {
-            let result = convert(&source, &target, from, to, &options, &stop);
+        let worker = thread::Builder::new().spawn_scoped(scope, || {
+            let result = convert(&load.path, &target, load.format, to, &options, &stop);
             waiting.unpark();
             result
         });
+        let worker = worker.map_err(no_thread)?;
         let mut watched = Ok(());
         while !worker.is_finished() {
             py.detach(|| thread::park_timeout(TICK));

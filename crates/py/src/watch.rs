@@ -1,7 +1,9 @@
 //! Long work on a thread of its own, with progress and Ctrl-C.
 
+use crate::error::raise;
 use gordon_units::Watch;
 use pyo3::prelude::*;
+use std::io;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
@@ -20,11 +22,12 @@ pub fn watched<T: Send>(
 ) -> PyResult<T> {
     let waiting = thread::current();
     thread::scope(|scope| {
-        let worker = scope.spawn(move || {
+        let worker = thread::Builder::new().spawn_scoped(scope, move || {
             let result = work();
             waiting.unpark();
             result
         });
+        let worker = worker.map_err(no_thread)?;
         let mut watched = Ok(());
         while !worker.is_finished() {
             py.detach(|| thread::park_timeout(TICK));
@@ -38,6 +41,13 @@ pub fn watched<T: Send>(
         watched.and_then(|()| tell())?;
         Ok(result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
+}
+
+/// The error where the system refuses a thread.
+pub fn no_thread(error: io::Error) -> PyErr {
+    raise(format!(
+        "the system refuses a thread: {error}\n  try: a higher limit of processes (ulimit -u), or fewer programs at once"
+    ))
 }
 
 /// Runs work that tells how far it is; `tick(done, total)` hears of it a few times a second.

@@ -9,6 +9,7 @@ use crate::host::{Done, Observer, Pacing, Rules, drive};
 use crate::load::{Bench, Load, Order, Pattern, Way};
 use crate::results::latency::{Latency, LatencySummary};
 use crate::results::ratio;
+use crate::threads::on_all_cores;
 use gordon_device::disk::Policy;
 use gordon_device::drive::StripeConfig;
 use gordon_device::ssd::{Ssd, SsdConfig};
@@ -64,9 +65,6 @@ pub enum Storage {
     Flash {
         /// The device.
         device: Box<SsdConfig>,
-        /// Another capacity than the device's.
-        #[serde(default)]
-        capacity: Option<Bytes>,
         /// The part of what it exports that is mapped before, in the steady state of random overwrites.
         #[serde(default)]
         precondition: Option<f64>,
@@ -94,6 +92,12 @@ pub struct Report {
     pub devices: u32,
     /// Bytes that it exports.
     pub capacity_bytes: u64,
+    /// Data bytes of all pages of all arrays, of flash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw_capacity_bytes: Option<u64>,
+    /// Raw capacity less what is exported, of flash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spare_capacity_bytes: Option<u64>,
     /// Bytes that the loads ran over, at most.
     pub span_bytes: u64,
     /// In the order of the loads.
@@ -136,13 +140,10 @@ pub fn characterise(survey: &Survey, progress: &Watch) -> Result<Report, ReplayE
             let capacity = disk.capacity();
             survey.all(capacity, |_| capacity, |_| Ok(disk.clone()), progress)
         }
-        Storage::Flash { device, capacity, precondition } => {
-            let config = match capacity {
-                None => (**device).clone(),
-                Some(capacity) => device.resized(*capacity)?,
-            };
-            let flash = Flash::new(survey, config, *precondition, progress)?;
-            match survey.stripe {
+        Storage::Flash { device, precondition } => {
+            let flash = Flash::new(survey, (**device).clone(), *precondition, progress)?;
+            let raw = device.layout()?.geometry().capacity();
+            let report = match survey.stripe {
                 None => {
                     let capacity = flash.member(Bytes::ZERO, progress)?.capacity();
                     let span = |point: &Point| flash.span(point, capacity);
@@ -153,7 +154,10 @@ pub fn characterise(survey: &Survey, progress: &Watch) -> Result<Report, ReplayE
                     let capacity = make(Bytes::ZERO)?.capacity();
                     survey.all(capacity, |point| flash.span(point, capacity), make, progress)
                 }
-            }
+            }?;
+            let raw = raw.0 * u64::from(report.devices);
+            let spare = Some(raw.saturating_sub(report.capacity_bytes));
+            Ok(Report { raw_capacity_bytes: Some(raw), spare_capacity_bytes: spare, ..report })
         }
     }
 }
@@ -255,10 +259,13 @@ impl Survey {
             let device = make(load.preloaded())?;
             measure(device, load, point, span, progress)
         };
-        let points = self.points.par_iter().map(one).collect::<Result<Vec<_>, _>>()?;
+        let points =
+            on_all_cores(|| self.points.par_iter().map(one).collect::<Result<Vec<_>, _>>())?;
         Ok(Report {
             devices: self.stripe.map_or(1, |stripe| stripe.disks),
             capacity_bytes: capacity.0,
+            raw_capacity_bytes: None,
+            spare_capacity_bytes: None,
             span_bytes: points.iter().map(|point| point.span_bytes).max().unwrap_or_default(),
             points,
         })

@@ -16,7 +16,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 const MAGIC: &[u8; 8] = b"GORDONCK";
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
+/// The version before. It differs only for devices of more slots than these, whose maps it compressed.
+const BEFORE: u32 = 6;
+const SAME_SLOTS: u64 = 1 << 22;
 /// Bytes that are read or written at once.
 const PIECE: usize = 1 << 20;
 /// So many bytes take about as long to read as a request takes to be simulated.
@@ -57,8 +60,8 @@ fn beside(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// Where the file cannot be written, a stop.
-pub fn save<const LARGE: bool>(
-    ssd: &mut Ssd<LARGE>,
+pub fn save(
+    ssd: &mut Ssd,
     config: &SsdConfig,
     path: &Path,
     progress: &Watch,
@@ -82,12 +85,7 @@ pub fn save<const LARGE: bool>(
     })
 }
 
-fn write<const LARGE: bool>(
-    ssd: &mut Ssd<LARGE>,
-    config: &SsdConfig,
-    path: &Path,
-    progress: &Watch,
-) -> std::io::Result<()> {
+fn write(ssd: &mut Ssd, config: &SsdConfig, path: &Path, progress: &Watch) -> std::io::Result<()> {
     let mut file = BufWriter::with_capacity(PIECE, File::create(path)?);
     let mut crc = crc32fast::Hasher::new();
     let mut failed = None;
@@ -128,25 +126,36 @@ fn unread(path: &Path, error: &std::io::Error) -> ReplayError {
 ///
 /// # Errors
 /// Where the file cannot be read, is damaged, or is of a device with other parameters; a stop.
-pub fn load<const LARGE: bool>(
+pub fn load(config: &SsdConfig, path: &Path, progress: &Watch) -> Result<Ssd, ReplayError> {
+    let (seed, file) = verify(config, path, progress)?;
+    let bytes = path.metadata().map_err(|error| unread(path, &error))?.len();
+    progress.total.fetch_add(bytes / BYTES_A_STEP, Ordering::Relaxed);
+    let mut file = BufReader::with_capacity(PIECE, Watched::new(file, progress));
+    let mut fill = |bytes: &mut [u8]| file.read_exact(bytes).is_ok();
+    let ssd = Ssd::restore(config, seed, &mut fill, progress);
+    progress.check()?;
+    Ok(ssd?)
+}
+
+/// Reads the whole checkpoint and verifies its checksum. Returns the seed of its device, and the file
+/// positioned at its state.
+///
+/// # Errors
+/// Those of [`load`].
+pub fn verify(
     config: &SsdConfig,
     path: &Path,
     progress: &Watch,
-) -> Result<Ssd<LARGE>, ReplayError> {
-    let (seed, file) = head(config, path, progress)?;
+) -> Result<(u64, impl Read), ReplayError> {
+    let found = head(config, path, progress)?;
     let bytes = path.metadata().map_err(|error| unread(path, &error))?.len();
-    // It is read twice.
-    progress.total.fetch_add(2 * (bytes / BYTES_A_STEP), Ordering::Relaxed);
+    progress.total.fetch_add(bytes / BYTES_A_STEP, Ordering::Relaxed);
     let whole = checksum(path, progress);
     progress.check()?;
     if !whole.map_err(|error| unread(path, &error))? {
         return Err(wrong(path, "damaged or cut short: its checksum is wrong", AGAIN));
     }
-    let mut file = BufReader::with_capacity(PIECE, Watched::new(file, progress));
-    let mut fill = |bytes: &mut [u8]| file.read_exact(bytes).is_ok();
-    let ssd = Ssd::<LARGE>::restore(config, seed, &mut fill, progress);
-    progress.check()?;
-    Ok(ssd?)
+    Ok(found)
 }
 
 /// What the start of a checkpoint tells of it: the seed of its device, and the file from where its
@@ -154,7 +163,7 @@ pub fn load<const LARGE: bool>(
 ///
 /// # Errors
 /// Where the file cannot be read, is no checkpoint, or is of a device with other parameters; a stop.
-pub fn head(
+fn head(
     config: &SsdConfig,
     path: &Path,
     progress: &Watch,
@@ -169,8 +178,18 @@ pub fn head(
     file.read_exact(&mut version).map_err(read)?;
     file.read_exact(&mut seed).map_err(read)?;
     file.read_exact(&mut len).map_err(read)?;
-    if magic != *MAGIC || u32::from_le_bytes(version) != VERSION {
-        return Err(wrong(path, &format!("not a checkpoint of version {VERSION}"), AGAIN));
+    if magic != *MAGIC {
+        return Err(wrong(path, "this is not a checkpoint", AGAIN));
+    }
+    let (layout, ftl, _) = config.parts(0)?;
+    let same = u64::from(layout.pages()) * u64::from(ftl.slots) <= SAME_SLOTS;
+    match u32::from_le_bytes(version) {
+        VERSION => {}
+        BEFORE if same => {}
+        other => {
+            let why = format!("format {other}; this gordon reads format {VERSION}");
+            return Err(wrong(path, &why, AGAIN));
+        }
     }
     let (mut stored, text) = (Vec::new(), text(config));
     (&mut file).take(text.len() as u64).read_to_end(&mut stored).map_err(read)?;
@@ -243,7 +262,7 @@ mod tests {
     use crate::ReplayError;
     use crate::config::RunConfig;
     use crate::flash::run;
-    use gordon_units::Watch;
+    use gordon_units::{Bytes, Watch};
     use serde_json::json;
     use std::sync::atomic::Ordering::Relaxed;
 
@@ -253,13 +272,14 @@ mod tests {
         let device: toml::Value = toml::from_str(&text).unwrap();
         let mut all = json!({
             "device": device,
-            "capacity": "2GiB",
             "load": {"bench": {"pattern": "random-write", "size": "8KiB", "requests": 20_000}},
         });
         for (key, value) in more.as_object().unwrap() {
             all[key] = value.clone();
         }
-        serde_json::from_value(all).unwrap()
+        let mut config: RunConfig = serde_json::from_value(all).unwrap();
+        config.device = config.device.with_capacity(Bytes(2 << 30));
+        config
     }
 
     #[test]
@@ -369,13 +389,13 @@ mod tests {
         run(&made, &Watch::default()).unwrap();
         let kept = std::fs::read(&path).unwrap();
         stopped.stop.store(true, Relaxed);
-        let device = made.device.clone().with_capacity(made.capacity.unwrap());
+        let device = made.device.clone();
         let watch = Watch::default();
-        let mut ssd = super::load::<false>(&device, &path, &watch).unwrap();
+        let mut ssd = super::load(&device, &path, &watch).unwrap();
         let (done, total) = watch.progress();
         // The file twice, of which parts of a step are not counted, and the tables.
         assert!((total - 3..=total).contains(&done) && total > (kept.len() as u64) >> 9);
-        let loaded = super::load::<false>(&device, &path, &stopped).unwrap_err();
+        let loaded = super::load(&device, &path, &stopped).unwrap_err();
         let saved = super::save(&mut ssd, &device, &path, &stopped).unwrap_err();
         let both = (loaded, saved);
         assert!(matches!(both, (ReplayError::Interrupted, ReplayError::Interrupted)), "{both:?}");
@@ -401,12 +421,15 @@ mod tests {
         let path = folder.path().join("one");
         let progress = Watch::default();
         run(&config(json!({"checkpoint": path})), &progress).unwrap();
-        let from = |more: serde_json::Value| {
+        let kept = |more: serde_json::Value| {
             let mut all = more;
             all["from_checkpoint"] = json!(path);
-            run(&config(all), &progress).unwrap_err().to_string()
+            config(all)
         };
-        let other = from(json!({"capacity": "3GiB"}));
+        let from = |more| run(&kept(more), &progress).unwrap_err().to_string();
+        let mut larger = kept(json!({}));
+        larger.device = larger.device.with_capacity(Bytes(3 << 30));
+        let other = run(&larger, &progress).unwrap_err().to_string();
         assert!(other.contains("other parameters"), "{other}");
         let both = from(json!({"precondition": 0.5}));
         assert!(both.contains("precondition"), "{both}");
@@ -415,6 +438,9 @@ mod tests {
         bytes[middle] ^= 1;
         std::fs::write(&path, &bytes).unwrap();
         assert!(from(json!({})).contains("checksum is wrong"));
+        // Before the trace is looked at.
+        let none = json!({"trace": {"path": folder.path().join("none")}});
+        assert!(from(json!({"load": none})).contains("checksum is wrong"));
         // Within the parameters.
         std::fs::write(&path, &bytes[..100]).unwrap();
         assert!(from(json!({})).contains("damaged or cut short"));
@@ -425,5 +451,27 @@ mod tests {
         assert!(from(json!({"load": trace})).contains("not a checkpoint, or cut"));
         std::fs::remove_file(&path).unwrap();
         assert!(from(json!({})).contains("cannot be read"));
+    }
+
+    #[test]
+    fn a_checkpoint_of_format_6_is_read_if_its_map_was_not_compressed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("one");
+        let progress = Watch::default();
+        run(&config(json!({"checkpoint": path})), &progress).unwrap();
+        let from = config(json!({"from_checkpoint": path}));
+        let today = serde_json::to_string(&run(&from, &progress).unwrap().report).unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        let content = bytes.len() - 4;
+        bytes[8..12].copy_from_slice(&super::BEFORE.to_le_bytes());
+        let crc = crc32fast::hash(&bytes[..content]);
+        bytes[content..].copy_from_slice(&crc.to_le_bytes());
+        std::fs::write(&path, &bytes).unwrap();
+        let before = serde_json::to_string(&run(&from, &progress).unwrap().report).unwrap();
+        assert_eq!(before, today);
+        let mut large = from;
+        large.device = large.device.with_capacity(Bytes(64 << 30));
+        let error = run(&large, &progress).unwrap_err().to_string();
+        assert!(error.contains("format 6"), "{error}");
     }
 }

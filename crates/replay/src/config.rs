@@ -9,6 +9,7 @@ use gordon_device::ssd::SsdConfig;
 use gordon_trace::formats::{self, Format};
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
 /// One run.
@@ -17,10 +18,6 @@ use std::path::PathBuf;
 pub struct RunConfig {
     /// The flash device.
     pub device: SsdConfig,
-    /// Another capacity than the device's: its planes get as many blocks as keep the part that is
-    /// over-provisioned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capacity: Option<Bytes>,
     /// What it is asked for.
     pub load: LoadConfig,
     /// How.
@@ -86,6 +83,70 @@ pub struct TraceLoad {
     /// Which event of a request counts, where the trace has several.
     #[serde(default)]
     pub event: Option<BlockEvent>,
+    /// The columns of a text trace, in place of a format: `time=1:s,op=2,lba=3,size=4:B`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<String>,
+    /// What is between the columns; left out, the first line decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub separator: Option<String>,
+    /// Lines before the first that is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skip_lines: Option<u64>,
+    /// Words of the operation that are reads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<String>,
+    /// Words of the operation that are writes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<String>,
+    /// Words of the operation that are discards.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trims: Vec<String>,
+}
+
+impl TraceLoad {
+    /// Whether it is standard input or a pipe, which can be read once.
+    pub fn is_stream(&self) -> bool {
+        self.path.as_os_str() == "-"
+            || std::fs::metadata(&self.path).is_ok_and(|file| {
+                let kind = file.file_type();
+                kind.is_fifo() || kind.is_char_device() || kind.is_socket()
+            })
+    }
+
+    /// What the trace is read as; a trace that may be of blocks or of objects is one of `objects`, or not.
+    ///
+    /// # Errors
+    /// Where it cannot be opened, or its format is not clear.
+    pub fn note(&self, objects: bool) -> Result<formats::InputNote, ReplayError> {
+        let options = self.options(formats::Order::Clamp)?;
+        let order = formats::Options { order: formats::Order::Clamp, ..options };
+        Ok(formats::note(&self.path, self.format, &order, objects)?)
+    }
+
+    /// How the trace is read; `order` where none is named.
+    ///
+    /// # Errors
+    /// Where the columns are malformed, or described without columns.
+    pub fn options(&self, order: formats::Order) -> Result<formats::Options, ReplayError> {
+        let words = formats::Words {
+            reads: self.reads.clone(),
+            writes: self.writes.clone(),
+            trims: self.trims.clone(),
+        };
+        let columns = self.columns.as_deref();
+        let (separator, skip_lines) = (self.separator.as_deref(), self.skip_lines);
+        Ok(formats::Options {
+            skip_bad: self.skip_bad,
+            device: self.device,
+            order: self.order.map_or(order, Into::into),
+            time_unit: self.time_unit,
+            event: self.event.map(Into::into),
+            exact: false,
+            // Apache writes a request when its reply is sent, with the time at which it came.
+            clamps_logs: self.order.is_none(),
+            columns: formats::columns(columns, separator, skip_lines, &words)?,
+        })
+    }
 }
 
 /// A format by its name, as `--format` takes it.
@@ -249,7 +310,7 @@ impl HostConfig {
         let queues = queues.max(self.weights.len()).max(1);
         if queues > QUEUES {
             let why = format!("{queues} queues, more than {QUEUES}");
-            return wrong("queue_by", why, "`device`, or one queue");
+            return wrong("queue_by", why, "`one`");
         }
         let (pacing, depth) = match self.pacing.unwrap_or(default) {
             PacingKind::Arrival => (Pacing::Arrival { speed: self.speed }, u32::MAX),

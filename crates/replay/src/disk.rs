@@ -103,11 +103,14 @@ impl DiskDevice {
     pub fn described(&self) -> Result<Described, ReplayError> {
         let (config, warnings) = match self {
             Self::Config(config) => (DriveConfig::Config(config.clone()), Vec::new()),
-            Self::Classic(config) => (DriveConfig::Classic(config.clone()), Vec::new()),
+            Self::Classic(config) => {
+                (DriveConfig::Classic(config.clone()), Classic::new(config)?.warnings())
+            }
             Self::Diskspecs(path) => {
-                let (config, warnings) = diskspecs::read(path)?;
-                Classic::new(&config)
+                let (config, mut warnings) = diskspecs::read(path)?;
+                let drive = Classic::new(&config)
                     .map_err(|error| diskspecs::SpecError::Drive { path: path.clone(), error })?;
+                warnings.extend(drive.warnings());
                 (DriveConfig::Classic(Box::new(config)), warnings)
             }
         };

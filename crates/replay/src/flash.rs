@@ -5,7 +5,9 @@ use crate::checkpoint;
 use crate::config::RunConfig;
 use crate::host::{Rules, drive};
 use crate::results::Recorder;
-use crate::results::flash::{FlashReport, buffer_warning, scale_warning, table_warning};
+use crate::results::flash::{
+    FlashReport, buffer_warning, spare_warning, table_warning, write_point_warning,
+};
 use crate::results::log::RequestLog;
 use crate::results::report::{Report, TraceProvenance};
 use crate::results::tables::tables;
@@ -13,7 +15,7 @@ use crate::run::{self, Asked, Fitted, counted, fit, open, provenance};
 use crate::source::{Repeat, Source};
 use gordon_device::ssd::{Policy, Ssd, SsdConfig};
 use gordon_device::{Device, SECTOR};
-use gordon_units::{Bytes, Watch};
+use gordon_units::{Bytes, Ns, Watch};
 
 /// What a run on a flash device comes to.
 pub type RunResult = run::RunResult<FlashReport>;
@@ -30,8 +32,6 @@ pub fn run(config: &RunConfig, progress: &Watch) -> Result<RunResult, ReplayErro
 pub struct Ready {
     config: RunConfig,
     fitted: Fitted,
-    /// To be told where garbage is collected.
-    scaled: Option<String>,
 }
 
 impl Ready {
@@ -40,11 +40,7 @@ impl Ready {
     /// # Errors
     /// A value that cannot be, a trace that cannot be read or does not fit, a stop.
     pub fn new(config: &RunConfig, progress: &Watch) -> Result<Self, ReplayError> {
-        let mut config = config.clone();
-        let resized = config.capacity.take();
-        if let Some(capacity) = resized {
-            config.device = config.device.resized(capacity)?;
-        }
+        let config = config.clone();
         if let Some(fraction) = config.precondition
             && !(0.0..=1.0).contains(&fraction)
         {
@@ -60,7 +56,8 @@ impl Ready {
             checkpoint::check(path)?;
         }
         if let Some(path) = &config.from_checkpoint {
-            checkpoint::head(&config.device, path, progress)?;
+            // Before the trace is read, which may take long.
+            checkpoint::verify(&config.device, path, progress)?;
         }
         // Until something is in its tables they take no memory.
         let ssd = Ssd::with_seed(&config.device, config.seed)?;
@@ -69,8 +66,7 @@ impl Ready {
         let span = preconditioned.map(|fraction| part(capacity, fraction));
         let RunConfig { load, host, seed, .. } = &config;
         let fitted = fit(load, host, (capacity, span), *seed, progress)?;
-        let scaled = resized.and_then(|capacity| scale_warning(&ssd, capacity));
-        Ok(Self { config, fitted, scaled })
+        Ok(Self { config, fitted })
     }
 
     /// Runs it.
@@ -78,16 +74,9 @@ impl Ready {
     /// # Errors
     /// A checkpoint that cannot be read, a file but a checkpoint that cannot be written, a stop.
     pub fn run(self, progress: &Watch) -> Result<RunResult, ReplayError> {
-        match self.config.device.is_large()? {
-            false => self.run_on::<false>(progress),
-            true => self.run_on::<true>(progress),
-        }
-    }
-
-    fn run_on<const LARGE: bool>(self, progress: &Watch) -> Result<RunResult, ReplayError> {
-        let Self { config, fitted: Fitted { asked, rules, warnings }, scaled } = self;
+        let Self { config, fitted: Fitted { asked, rules, warnings } } = self;
         let mut ssd = match &config.from_checkpoint {
-            None => Ssd::<LARGE>::sized(&config.device, config.seed)?,
+            None => Ssd::with_seed(&config.device, config.seed)?,
             Some(path) => checkpoint::load(&config.device, path, progress)?,
         };
         let new = config.from_checkpoint.is_none();
@@ -96,14 +85,15 @@ impl Ready {
                 if new {
                     preload(&mut ssd, [(0, load.preloaded().0)]);
                 }
-                replay(&config, ssd, load, &rules, (None, warnings, scaled), progress)
+                replay(&config, ssd, load, &rules, (None, Ns::ZERO, warnings), progress)
             }
             Asked::Trace(trace, found) => {
                 if new {
                     preload(&mut ssd, found.survey.reads.ranges());
                 }
                 let load = Repeat::new(|| open(&config.host, &trace), trace.repeat);
-                replay(&config, ssd, load, &rules, (Some(found.trace), warnings, scaled), progress)
+                let source = (Some(found.trace), found.span, warnings);
+                replay(&config, ssd, load, &rules, source, progress)
             }
         }
     }
@@ -134,12 +124,12 @@ fn part(capacity: Bytes, fraction: f64) -> Bytes {
     SECTOR * (sectors as u64)
 }
 
-fn replay<const LARGE: bool>(
+fn replay(
     config: &RunConfig,
-    mut ssd: Ssd<LARGE>,
+    mut ssd: Ssd,
     load: impl Source,
     rules: &Rules,
-    (trace, mut warnings, scaled): (Option<TraceProvenance>, Vec<String>, Option<String>),
+    (trace, span, mut warnings): (Option<TraceProvenance>, Ns, Vec<String>),
     progress: &Watch,
 ) -> Result<RunResult, ReplayError> {
     match config.precondition {
@@ -147,13 +137,16 @@ fn replay<const LARGE: bool>(
         None => ssd.load(progress)?,
     }
     let worn_before = ssd.ftl().is_worn_out();
+    let erased: Vec<u32> = ssd.erases().collect();
     let log = config.requests_out.as_deref().map(RequestLog::create).transpose()?;
     let mut recorder = Recorder::new(&ssd, rules.weights.len(), log);
     let outcome = drive(&mut ssd, load, rules, &mut recorder, progress)?;
     let (run, recorded) = recorder.finish(&ssd)?;
-    let flash = FlashReport::of(&ssd, &config.device, outcome.simulated, &recorded);
+    let times = (outcome.simulated, span.max(outcome.simulated));
+    let flash = FlashReport::of(&ssd, &config.device, times, &erased, &recorded);
     warnings.extend(table_warning(&ssd, &config.device));
-    warnings.extend(scaled.filter(|_| flash.collections > 0));
+    warnings.extend(spare_warning(&ssd).filter(|_| flash.collections > 0));
+    warnings.extend(write_point_warning(&ssd));
     warnings.extend(choiceless(&config.device));
     if flash.unmapped_reads > 0 {
         let pieces = counted(flash.unmapped_reads, "piece of a read", "pieces of reads");

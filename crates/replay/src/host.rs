@@ -22,7 +22,7 @@
 use crate::ReplayError;
 use crate::queues::Queues;
 use crate::source::{Feed, Source, Timed};
-use gordon_device::{Cause, Completion, Device, LOOKS, Op, Request, SECTOR};
+use gordon_device::{Cause, Completion, Device, Op, PREFETCH_STAGES, Request, SECTOR};
 use gordon_units::{Bytes, Ns, Watch};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -33,9 +33,9 @@ pub const WINDOW: usize = 4096;
 /// No run goes on for longer: 146 years. Sums of times up to there fit.
 pub const LATEST: Ns = Ns(1 << 62);
 
-/// How many requests ahead a device is told what it will be asked for, each time: the time of a few is longer
-/// than what its map takes to come from memory.
-const AHEAD: [usize; LOOKS] = [8, 5, 3, 1];
+/// How many requests ahead a device prefetches, at each stage: simulating a few requests takes longer than
+/// a read from memory.
+const AHEAD: [usize; PREFETCH_STAGES] = [8, 1];
 
 /// When requests are issued.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -289,7 +289,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                     }
                     before = request.at;
                     in_time(self.taken, at)?;
-                    self.expect(&load.feed);
+                    self.prefetch(&load.feed);
                     load.feed.advance();
                     self.now = at;
                     self.observer.arrived(self.device, at);
@@ -324,7 +324,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                 && let Some(request) = load.peek(self.taken)?
             {
                 self.take(request)?;
-                self.expect(&load.feed);
+                self.prefetch(&load.feed);
                 load.feed.advance();
             }
             if self.is_idle() {
@@ -502,17 +502,17 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         u32::try_from(self.open.len() - 1).expect("fewer than 2^32 requests are outstanding")
     }
 
-    /// Tells the device what comes next, and later. Their ranges are not checked yet.
+    /// Lets the device prefetch for requests to come. Their ranges are not checked yet.
     #[inline]
-    fn expect<S: Source>(&self, feed: &Feed<S>) {
+    fn prefetch<S: Source>(&self, feed: &Feed<S>) {
         let of = |&Timed { op, offset, len, .. }: &Timed| Request {
             op,
             offset: Bytes(offset),
             len: Bytes(len),
         };
-        for (look, ahead) in AHEAD.into_iter().enumerate() {
+        for (stage, ahead) in AHEAD.into_iter().enumerate() {
             if let Some(later) = feed.coming(ahead) {
-                self.device.expect(&of(later), look);
+                self.device.prefetch(&of(later), stage);
             }
         }
     }

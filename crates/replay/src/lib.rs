@@ -18,6 +18,7 @@ pub mod flash;
 pub mod footprint;
 pub mod host;
 pub mod load;
+mod numbers;
 pub mod parse;
 pub mod probe;
 mod queues;
@@ -25,6 +26,7 @@ pub mod random;
 pub mod results;
 pub mod run;
 pub mod source;
+pub mod threads;
 pub mod trace;
 pub mod wa;
 

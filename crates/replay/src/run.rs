@@ -7,9 +7,11 @@ use crate::host::Rules;
 use crate::load::Load;
 use crate::results::report::{LeftOut, Provenance, Report, TraceProvenance};
 use crate::results::tables::Tables;
+use crate::threads::on_all_cores;
 use crate::trace::{Survey, TraceSource, survey};
-use gordon_trace::formats::Format;
-use gordon_units::{Bytes, Watch};
+use gordon_trace::Trace;
+use gordon_trace::formats::{Format, FormatError};
+use gordon_units::{Bytes, Ns, Watch};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::atomic::Ordering;
@@ -39,9 +41,11 @@ pub fn all<C: Sync, R: Send, D: Send>(
     run: fn(R, &Watch) -> Ended<D>,
     progress: &Watch,
 ) -> Result<Vec<RunResult<D>>, (usize, ReplayError)> {
-    let ready = configs.par_iter().map(|config| ready(config, progress));
-    let ready = in_order(ready.collect())?;
-    in_order(ready.into_par_iter().map(|ready| run(ready, progress)).collect())
+    on_all_cores(|| {
+        let ready = configs.par_iter().map(|config| ready(config, progress));
+        let ready = in_order(ready.collect())?;
+        in_order(ready.into_par_iter().map(|ready| run(ready, progress)).collect())
+    })
 }
 
 fn in_order<T>(ended: Vec<Result<T, ReplayError>>) -> Result<Vec<T>, (usize, ReplayError)> {
@@ -59,7 +63,7 @@ pub(crate) struct Fitted {
 /// What a device is asked for.
 pub(crate) enum Asked {
     Bench(Load),
-    Trace(TraceLoad, Found),
+    Trace(Box<TraceLoad>, Box<Found>),
 }
 
 /// Looks whether a device of this capacity can be asked for `load`; `span` is what a pattern runs over
@@ -85,7 +89,13 @@ pub(crate) fn fit(
             let warnings = std::mem::take(&mut found.warnings);
             let (pacing, queues) = (found.pacing, found.survey.queues.len());
             let requests = found.survey.requests * u64::from(trace.repeat);
-            (Asked::Trace(trace.clone(), found), pacing, queues, requests, warnings)
+            (
+                Asked::Trace(Box::new(trace.clone()), Box::new(found)),
+                pacing,
+                queues,
+                requests,
+                warnings,
+            )
         }
     };
     let rules = host.resolve(pacing, queues)?;
@@ -99,6 +109,8 @@ pub(crate) struct Found {
     pub survey: Survey,
     /// How it is paced if nothing else is said.
     pub pacing: PacingKind,
+    /// How long the load takes by its own times, as often and as fast as it is replayed.
+    pub span: Ns,
     pub trace: TraceProvenance,
     pub warnings: Vec<String>,
 }
@@ -132,15 +144,8 @@ fn look_through(
             devices.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
         ));
     }
-    if let Some(first) = source.first_skipped() {
-        let skipped = counted(counts.skipped, "malformed was", "malformed were");
-        warnings.push(format!("{skipped} left out, the first: {first}"));
-    }
-    if counts.clamped > 0 && trace.order.is_some() {
-        let requests = counted(counts.clamped, "request", "requests");
-        warnings
-            .push(format!("{requests} came before the one before in the trace: its time is taken"));
-    }
+    warnings.extend(source.note().doubts.iter().map(|doubt| format!("implausible: {doubt}")));
+    warnings.extend(source.notes());
     let gaps = format == Format::DisksimValidate;
     if !gaps && host.pacing == Some(PacingKind::Gaps) {
         warnings.push(format!(
@@ -153,14 +158,38 @@ fn look_through(
         ));
     }
     let provenance = TraceProvenance {
+        input: source.note().clone(),
         format: format.name(),
         requests: survey.requests,
         end_bytes: survey.end.0,
         left_out: LeftOut::new(&counts, source.first_skipped()),
         crc32: format!("{:08x}", survey.crc32),
     };
-    let pacing = if gaps { PacingKind::Gaps } else { PacingKind::Arrival };
-    Ok(Found { survey, pacing, trace: provenance, warnings })
+    let pacing = match source.note().time_unit_ns {
+        _ if gaps => PacingKind::Gaps,
+        // Without times nothing says when a request arrives.
+        None => PacingKind::Closed,
+        Some(_) => PacingKind::Arrival,
+    };
+    let span = whole_span(&survey, trace, format)?;
+    let speed = match host.pacing.unwrap_or(pacing) {
+        PacingKind::Arrival => host.speed,
+        PacingKind::Closed | PacingKind::Gaps => 1.0,
+    };
+    let span =
+        Ns::from_secs(span.as_secs() * f64::from(trace.repeat) / speed.max(f64::MIN_POSITIVE));
+    Ok(Found { survey, pacing, span, trace: provenance, warnings })
+}
+
+/// How long a trace is: a trace of our own, whose requests may be a burst of it, as long as the command ran;
+/// another from its first request to its last.
+fn whole_span(survey: &Survey, trace: &TraceLoad, format: Format) -> Result<Ns, ReplayError> {
+    let of_requests = survey.span();
+    if format != Format::Gordon {
+        return Ok(of_requests);
+    }
+    let whole = Trace::open(&trace.path).map_err(FormatError::from)?.manifest().duration;
+    Ok(whole.max(of_requests))
 }
 
 /// `1 request`, `2 requests`.

@@ -7,13 +7,13 @@
 use crate::ReplayError;
 use crate::config::{QueueBy, TraceLoad};
 use crate::footprint::Footprint;
+use crate::numbers::Numbers;
 use crate::source::{Source, Timed};
 use gordon_device::Op;
 use gordon_trace::BlockOp;
-use gordon_trace::formats::{self, Counts, Format, Io, Options, Order, Reader};
+use gordon_trace::formats::{self, Counts, Format, InputNote, Io, Order, Reader};
 use gordon_units::{Bytes, Ns, Watch};
 use std::collections::BTreeSet;
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 /// Requests of a trace.
@@ -22,10 +22,9 @@ pub struct TraceSource {
     reader: Reader,
     ios: Vec<Io>,
     by: QueueBy,
-    /// The trace's numbers of queues, by ours.
-    queues: Vec<u32>,
+    queues: Numbers,
     /// Devices met so far.
-    devices: Vec<u32>,
+    devices: Numbers,
     /// A request said which process it is of.
     processes: bool,
 }
@@ -38,11 +37,7 @@ impl TraceSource {
     /// Where it cannot be opened, or not be read twice.
     pub fn open(trace: &TraceLoad, by: QueueBy, timed: bool) -> Result<Self, ReplayError> {
         let path = &trace.path;
-        let stream = std::fs::metadata(path).is_ok_and(|file| {
-            let kind = file.file_type();
-            kind.is_fifo() || kind.is_char_device() || kind.is_socket()
-        });
-        if path.as_os_str() == "-" || stream {
+        if trace.is_stream() {
             let stdin = path.as_os_str() == "-";
             let what = if stdin { "standard input".into() } else { path.display().to_string() };
             let why = "a trace is read twice, first to learn what it reads and where it ends; a \
@@ -51,31 +46,30 @@ impl TraceSource {
             let hint = format!("`gordon trace convert {from} FILE`, then FILE");
             return Err(ReplayError::Impossible { what, why: why.into(), hint });
         }
-        let order = match trace.order {
-            Some(order) => order.into(),
-            None if timed => Order::Strict,
-            None => Order::Clamp,
-        };
-        let options = Options {
-            skip_bad: trace.skip_bad,
-            device: trace.device,
-            order,
-            time_unit: trace.time_unit,
-            event: trace.event.map(Into::into),
-        };
+        let options = trace.options(if timed { Order::Strict } else { Order::Clamp })?;
         let reader = formats::open(path, trace.format, &options)?;
-        let (ios, queues, devices) = (Vec::new(), Vec::new(), Vec::new());
+        let (ios, queues, devices) = (Vec::new(), Numbers::default(), Numbers::default());
         Ok(Self { reader, ios, by, queues, devices, processes: false })
     }
 
     /// The trace's devices that requests met so far go to.
     pub fn devices(&self) -> &[u32] {
-        &self.devices
+        self.devices.theirs()
     }
 
     /// Whether any request met so far says which process it is of.
     pub fn has_processes(&self) -> bool {
         self.processes
+    }
+
+    /// How the trace is read.
+    pub fn note(&self) -> &InputNote {
+        self.reader.note()
+    }
+
+    /// What was left out or changed so far, a line each.
+    pub fn notes(&self) -> Vec<String> {
+        self.reader.notes()
     }
 
     /// What it is read as.
@@ -94,30 +88,18 @@ impl TraceSource {
     }
 }
 
-/// Numbers the trace's queues from 0 in the order in which they come.
-fn dense(known: &mut Vec<u32>, number: u32) -> u32 {
-    let at = known.iter().position(|known| *known == number).unwrap_or_else(|| {
-        known.push(number);
-        known.len() - 1
-    });
-    u32::try_from(at).expect("fewer queues than numbers")
-}
-
 impl Source for TraceSource {
     fn next_batch(&mut self, batch: &mut Vec<Timed>) -> Result<(), ReplayError> {
         batch.clear();
         self.reader.fill(&mut self.ios)?;
         for io in &self.ios {
-            // Most have one, or stay with one for long.
-            if self.devices.last() != Some(&io.device) {
-                dense(&mut self.devices, io.device);
-            }
+            let device = self.devices.of(io.device);
             let queue = match self.by {
                 QueueBy::One => 0,
-                QueueBy::Device => dense(&mut self.queues, io.device),
+                QueueBy::Device => device,
                 QueueBy::Process => {
                     self.processes |= io.pid.is_some();
-                    dense(&mut self.queues, io.pid.unwrap_or(0))
+                    self.queues.of(io.pid.unwrap_or(0))
                 }
             };
             let op = match io.op {
@@ -152,8 +134,17 @@ pub struct Survey {
     pub end: Bytes,
     /// The queues it has.
     pub queues: BTreeSet<u32>,
+    /// The times of its earliest and its latest request.
+    pub times: Option<(Ns, Ns)>,
     /// CRC-32 of its requests: times, operations, ranges.
     pub crc32: u32,
+}
+
+impl Survey {
+    /// From its earliest request to its latest.
+    pub fn span(&self) -> Ns {
+        self.times.map_or(Ns::ZERO, |(first, last)| last.saturating_sub(first))
+    }
 }
 
 /// Reads a load through; `path` is named in errors. Ranges past `capacity` are taken modulo, if
@@ -181,6 +172,8 @@ pub fn survey(
         for request in &batch {
             found.requests += 1;
             let Timed { at, offset, len, op, queue, .. } = *request;
+            let (first, last) = found.times.unwrap_or((at, at));
+            found.times = Some((first.min(at), last.max(at)));
             let bytes = &mut found.bytes[op as usize];
             *bytes = bytes.saturating_add(len);
             found.queues.insert(queue);

@@ -4,6 +4,7 @@
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
+use gordon_device::ssd::SsdConfig;
 use gordon_replay::ReplayError;
 use gordon_replay::config::RunConfig;
 use gordon_replay::flash::{Ready, RunResult, run};
@@ -54,10 +55,12 @@ fn the_keys_are_those_that_others_rely_on() {
         "erases",
         "pages",
         "energy_j",
-        "lifetime_years",
+        "endurance_used",
     ] {
         assert!(!report[key].is_null(), "{key} in {report}");
     }
+    // A second of load says nothing about years.
+    assert_eq!(report.get("lifetime_years"), Some(&Value::Null));
     for op in ["read", "write"] {
         for key in ["requests", "bytes", "bandwidth_mb_s"] {
             assert!(report[op][key].is_number(), "{op}.{key}");
@@ -107,12 +110,13 @@ fn values_follow_from_each_other() {
     close(number("/energy_by_part_j/dies_idle"), 64.0 * 0.003 * seconds);
     let die = number("/utilisation/die");
     close(number("/energy_by_part_j/dies_active"), 64.0 * (0.04 - 0.003) * seconds * die);
-    // 100,000 erases of every block, at this rate.
+    // 100,000 erases of every block.
     let programs = number("/pages/host_program")
         + number("/pages/gc_program")
         + number("/pages/summary_program");
     let budget = 100_000.0 * 256.0 * 1024.0 * 1024.0 / 65_536.0;
-    close(number("/lifetime_years"), budget / (programs / seconds) / (365.25 * 86_400.0));
+    close(number("/endurance_used"), programs / budget);
+    assert!(seconds < 60.0 && report["lifetime_years"].is_null());
 }
 
 #[test]
@@ -208,7 +212,7 @@ fn none_runs_where_one_cannot() {
     let good = bench("random-write", "8KiB", 3000);
     let (mut no_pages, mut small) = (good.clone(), good.clone());
     no_pages.device.geometry.pages_per_block = 0.into();
-    small.capacity = Some(Bytes(64 << 20));
+    small.device = small.device.with_capacity(Bytes(64 << 20));
     small.load = from_json(
         r#"{"bench": {"pattern": "random-write", "requests": 1, "span": "128MiB"}}"#,
         "load",
@@ -224,6 +228,11 @@ fn none_runs_where_one_cannot() {
 
 /// A trace on disk of these requests: time in ns, op, sector, sectors, device.
 fn trace(folder: &Path, requests: &[(u64, BlockOp, u64, u32, u32)]) -> PathBuf {
+    trace_of(folder, requests, Ns::ZERO)
+}
+
+/// The same, of a command that ran for so long.
+fn trace_of(folder: &Path, requests: &[(u64, BlockOp, u64, u32, u32)], duration: Ns) -> PathBuf {
     let path = folder.join("made.trace");
     let columns = Columns::all(Kind::Measured, "made up");
     let mut writer = TraceWriter::create(&path, &columns).unwrap();
@@ -233,7 +242,8 @@ fn trace(folder: &Path, requests: &[(u64, BlockOp, u64, u32, u32)]) -> PathBuf {
         let io = BlockIo { at, device, sector, sectors, op, flags, pid, process, latency };
         writer.block().push(io).unwrap();
     }
-    writer.finish(Manifest::new(vec!["made".into()], Ns::SECOND, Machine::default())).unwrap();
+    let manifest = Manifest::new(vec!["made".into()], Ns::SECOND, Machine::default());
+    writer.finish(Manifest { duration, ..manifest }).unwrap();
     path
 }
 
@@ -242,6 +252,30 @@ fn parquet(path: &Path) -> Vec<RecordBatch> {
     let file = std::fs::File::open(path).unwrap();
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
     reader.map(Result::unwrap).collect()
+}
+
+/// Nine writes in 7 ms of a job of 100 s: the lifetime is that of the job.
+#[test]
+fn a_lifetime_is_that_of_the_job_and_not_of_a_burst() {
+    let folder = tempfile::tempdir().unwrap();
+    let writes: Vec<_> = (0..9).map(|i| (i * 800_000, BlockOp::Write, i * 128, 128, 0)).collect();
+    for (seconds, lasts) in [(100, true), (59, false)] {
+        let folder = folder.path().join(seconds.to_string());
+        std::fs::create_dir(&folder).unwrap();
+        let path = trace_of(&folder, &writes, Ns(seconds * 1_000_000_000));
+        let (_, report) = go(&config(json!({"trace": {"path": path}}), json!({})));
+        let number = |key: &str| report[key].as_f64();
+        assert_eq!(number("lifetime_span_s"), Some(f64::from(u32::try_from(seconds).unwrap())));
+        let used = number("endurance_used").unwrap();
+        // Nine super-pages of 64 KiB.
+        let raw = number("raw_capacity_bytes").unwrap();
+        let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-9, "{a}, not {b}");
+        close(used, f64::from(9 * (64 << 10)) / raw / 100_000.0);
+        match number("lifetime_years") {
+            Some(years) => close(years, 100.0 / used / (365.25 * 86_400.0)),
+            None => assert!(!lasts),
+        }
+    }
 }
 
 #[test]
@@ -315,7 +349,7 @@ fn a_trace_past_the_end_wraps_or_fails_and_devices_can_be_picked() {
     assert!(wrapped.warnings[0].contains("2 devices (1, 2)"), "{:?}", wrapped.warnings);
     assert_eq!(with(Some(1), json!({})).unwrap().report.requests, 2);
     let none = with(Some(9), json!({})).unwrap_err().to_string();
-    assert!(none.contains("holds no request of device 9: 3 are of others"), "{none}");
+    assert!(none.contains("holds no request of device 0,9: 3 are of others"), "{none}");
 }
 
 #[test]
@@ -347,7 +381,11 @@ fn traces_of_other_programs_are_told_by_their_content() {
     let report = with(&bad, skip.clone(), json!({})).unwrap().report;
     let trace = report.provenance.trace.unwrap();
     assert_eq!((trace.requests, trace.left_out.skipped, trace.left_out.clamped), (2, 2, 0));
-    assert!(report.warnings[0].starts_with("2 malformed were left out"), "{:?}", report.warnings);
+    assert!(
+        report.warnings[0].starts_with("skipped: 2 malformed, left out"),
+        "{:?}",
+        report.warnings
+    );
     let mut clamp = skip;
     clamp["order"] = json!("clamp");
     let report = with(&bad, clamp, json!({})).unwrap().report;
@@ -455,8 +493,9 @@ fn of_larger_super_blocks_fewer_last() {
 fn a_device_made_much_smaller_is_told_to_amplify_more() {
     let warnings = |capacity: &str, precondition: Option<f64>| {
         let mut config = bench("random-write", "64KiB", 2000);
-        config.device = from_toml(SLC, "preset").unwrap();
-        (config.capacity, config.precondition) = (Some(capacity.parse().unwrap()), precondition);
+        let whole: SsdConfig = from_toml(SLC, "preset").unwrap();
+        config.device = whole.resized(capacity.parse().unwrap()).unwrap();
+        config.precondition = precondition;
         run(&config, &Watch::default()).unwrap().report.warnings
     };
     let told = |warning: &String| warning.contains("expect a higher write amplification");

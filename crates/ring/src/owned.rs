@@ -199,13 +199,24 @@ impl Drop for Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gordon_testkit::watchdog;
     use std::io::Write;
     use std::os::fd::OwnedFd;
-    use std::time::{Duration, Instant};
 
     fn ring(depth: u32) -> Option<Ring> {
         let made = Ring::new(depth);
         made.inspect_err(|error| gordon_testkit::skipped(&format!("io_uring: {error}"))).ok()
+    }
+
+    /// Whether the kernel can cancel all transfers of a ring, as it does from 5.19 on; where not, the test is skipped.
+    fn cancels(test: &str) -> bool {
+        let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        let mut parts = release.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+        let known = (parts.next(), parts.next()) >= (Some(5), Some(19));
+        if !known {
+            gordon_testkit::skipped(&format!("{test}: Linux {} cancels nothing", release.trim()));
+        }
+        known
     }
 
     fn all(ring: &mut Ring) -> Vec<Ended> {
@@ -270,14 +281,16 @@ mod tests {
 
     #[test]
     fn what_never_ends_is_left_off_and_buffers_come_back() {
+        if !cancels("what_never_ends_is_left_off_and_buffers_come_back") {
+            return;
+        }
         let Some(mut ring) = ring(4) else { return };
+        let _watchdog = watchdog("what_never_ends_is_left_off_and_buffers_come_back");
         let (read, write) = std::io::pipe().expect("a pipe");
         let read = Arc::new(File::from(OwnedFd::from(read)));
         ring.start(transfer(Op::Read, &read, 0, vec![5; 10], 1)).expect("a place");
-        let begin = Instant::now();
         ring.cancel();
         let ended = all(&mut ring);
-        assert!(begin.elapsed() < Duration::from_secs(20));
         assert_eq!(ended.len(), 1);
         assert_eq!(ended[0].buffer, vec![5; 10]);
         assert!(ended[0].result.is_err(), "{ended:?}");
@@ -286,7 +299,11 @@ mod tests {
 
     #[test]
     fn a_ring_that_goes_gives_all_back() {
+        if !cancels("a_ring_that_goes_gives_all_back") {
+            return;
+        }
         let Some(mut ring) = ring(4) else { return };
+        let _watchdog = watchdog("a_ring_that_goes_gives_all_back");
         let (read, write) = std::io::pipe().expect("a pipe");
         let read = Arc::new(File::from(OwnedFd::from(read)));
         ring.start(transfer(Op::Read, &read, 0, vec![5; 1], 1)).expect("a place");

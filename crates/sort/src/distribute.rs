@@ -6,7 +6,7 @@ use crate::entries::Room;
 use crate::file::File;
 use crate::incore::MOST_CHUNKS;
 use crate::memory::{Buffer, PAGE};
-use crate::output::{Output, Writer};
+use crate::output::{Output, Writer, Written};
 use crate::partition::Partition;
 use crate::queue::{Op, Request};
 use crate::shape::Shape;
@@ -35,15 +35,29 @@ pub struct Bucket {
     pub is_equal: bool,
 }
 
-/// Puts all records of a stream into buckets.
+impl Bucket {
+    /// The memory that its blocks take in buffers of `room` bytes or more: those that end before a wide
+    /// record are not full. The last block takes what it holds.
+    fn held(&self, room: usize) -> u64 {
+        let Some((last, full)) = self.blocks.split_last() else { return 0 };
+        full.iter().map(|block| held(block, room)).sum::<u64>() + last.len
+    }
+}
+
+/// The memory of a block in a buffer of `room` bytes or more.
+fn held(block: &Block, room: usize) -> u64 {
+    block.len.max(room as u64)
+}
+
+/// Puts all records of a stream into buckets; answers with the length of the longest record, too.
 pub fn scatter<S: Shape>(
     work: &Work<'_, S>,
     stream: &mut Stream<'_, S>,
     partition: &Partition,
     writer: &Writer<'_>,
     space: &mut Space,
-) -> Result<Vec<Bucket>, SortError> {
-    let (shape, mut away) = (work.shape, 0u64);
+) -> Result<(Vec<Bucket>, usize), SortError> {
+    let (shape, mut away, mut longest) = (work.shape, 0u64, 0);
     let mut buckets: Vec<Bucket> = (0..partition.len())
         .map(|range| Bucket {
             is_equal: shape.is_whole() && partition.is_single(range),
@@ -72,6 +86,7 @@ pub fn scatter<S: Shape>(
             let bucket = &mut buckets[range];
             bucket.records += 1;
             bucket.bytes += record.len() as u64;
+            longest = longest.max(record.len());
             let (buffer, len) = &mut open[range];
             let after = *len + record.len();
             if let Some(place) = buffer.get_mut().get_mut(*len..after) {
@@ -82,13 +97,16 @@ pub fn scatter<S: Shape>(
                 if full.1 > 0 {
                     write(range, bucket, full);
                 }
-                let mut buffer = if record.len() <= writer.transfer() {
-                    writer.take()?
-                } else {
-                    Buffer::new(record.len())
-                };
+                let is_wide = record.len() > writer.transfer();
+                let mut buffer = if is_wide { Buffer::new(record.len()) } else { writer.take()? };
                 buffer.get_mut()[..record.len()].copy_from_slice(record);
-                open[range] = (buffer, record.len());
+                if is_wide {
+                    // One at a time: the writer does not bound the number of such buffers.
+                    write(range, bucket, (buffer, record.len()));
+                    writer.finish()?;
+                } else {
+                    open[range] = (buffer, record.len());
+                }
             }
             start = end;
         }
@@ -101,7 +119,7 @@ pub fn scatter<S: Shape>(
     }
     writer.finish()?;
     work.away(away);
-    Ok(buckets)
+    Ok((buckets, longest))
 }
 
 /// Memory that workers share.
@@ -140,22 +158,30 @@ impl Drop for Taken<'_> {
     }
 }
 
-/// Buffers that buckets are read into, used again.
-#[derive(Default)]
-pub struct Spare(Mutex<Vec<Buffer>>);
+/// Buffers of one size that buckets are read into, used again.
+pub struct Spare {
+    room: usize,
+    buffers: Mutex<Vec<Buffer>>,
+}
 
 impl Spare {
-    fn take(&self, len: usize) -> Buffer {
-        let mut spare = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match spare.iter().rposition(|buffer| buffer.len() >= len) {
-            Some(found) => spare.swap_remove(found),
-            None => Buffer::new(len),
-        }
+    fn new(room: usize) -> Self {
+        Self { room: room.next_multiple_of(PAGE), buffers: Mutex::default() }
     }
 
+    fn take(&self, len: usize) -> Buffer {
+        if len > self.room {
+            return Buffer::new(len);
+        }
+        let mut spare = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        spare.pop().unwrap_or_else(|| Buffer::new(self.room))
+    }
+
+    /// Keeps the buffers, but for those of a single wide record.
     fn give_back(&self, chunks: Vec<Chunk>) {
-        let mut spare = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        spare.extend(chunks.into_iter().map(|chunk| chunk.buffer));
+        let mut spare = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        let buffers = chunks.into_iter().map(|chunk| chunk.buffer);
+        spare.extend(buffers.filter(|buffer| buffer.len() == self.room));
     }
 }
 
@@ -163,7 +189,6 @@ impl Spare {
 fn read<S: Shape>(
     work: &Work<'_, S>,
     blocks: &[Block],
-    room: usize,
     spare: &Spare,
 ) -> Result<Vec<Chunk>, SortError> {
     let (reply, replies) = channel();
@@ -174,7 +199,7 @@ fn read<S: Shape>(
             op: Op::Read,
             file: block.file.clone(),
             offset: block.offset,
-            buffer: spare.take(room.max(len)),
+            buffer: spare.take(len),
             // Whole pages were written.
             part: 0..len.next_multiple_of(PAGE),
             tag,
@@ -193,27 +218,36 @@ fn read<S: Shape>(
     failed.map(|()| chunks)
 }
 
-/// Sorts the buckets that fit in `most` bytes and writes them, as many of `workers` at a time as have
-/// place there; answers with the others, and where each belongs.
+/// Sorts the buckets that fit in `most` bytes and writes them from byte `at` of the output on, as many of
+/// `workers` at a time as have place there; answers with the others and where each belongs, and with what
+/// was written. With `unique` there is one bucket: where the next one starts is not known before.
 pub fn gather<S: Shape>(
     work: &Work<'_, S>,
     buckets: &[Bucket],
-    output: &Output<'_>,
+    (output, mut at): (&Output<'_>, u64),
     (most, room, workers): (u64, usize, usize),
-) -> Result<Vec<(Bucket, u64)>, SortError> {
-    let mut at = 0;
+) -> Result<(Vec<(Bucket, u64)>, Written), SortError> {
+    assert!(!work.unique || buckets.len() <= 1, "unique buckets are gathered one by one");
     let mut tasks = Vec::new();
     let mut large = Vec::new();
     for bucket in buckets {
-        if bucket.is_equal {
+        if bucket.is_equal && !work.unique {
             // As they came, a part at a time.
             let mut from = at;
-            let parts = (most / workers as u64 / room as u64).clamp(1, MOST_CHUNKS as u64);
-            for blocks in bucket.blocks.chunks(parts as usize) {
+            let mut rest = &bucket.blocks[..];
+            while !rest.is_empty() {
+                let mut left = most / workers as u64;
+                let fit = rest.iter().take(MOST_CHUNKS).take_while(|block| {
+                    let fits = held(block, room) <= left;
+                    left = left.saturating_sub(held(block, room));
+                    fits
+                });
+                let (blocks, after) = rest.split_at(fit.count().max(1));
                 tasks.push((blocks, bucket, from));
                 from += blocks.iter().map(|block| block.len).sum::<u64>();
+                rest = after;
             }
-        } else if bucket.bytes <= most && bucket.blocks.len() <= MOST_CHUNKS {
+        } else if bucket.held(room) <= most && bucket.blocks.len() <= MOST_CHUNKS {
             tasks.push((&bucket.blocks[..], bucket, at));
         } else {
             large.push((bucket.clone(), at));
@@ -221,7 +255,8 @@ pub fn gather<S: Shape>(
         at += bucket.bytes;
     }
     let next = AtomicUsize::new(0);
-    let (spare, budget) = (Spare::default(), Budget::new(most));
+    let (spare, budget) = (Spare::new(room), Budget::new(most));
+    let written = Mutex::new(Written::default());
     let work = Work { threads: workers, ..*work };
     work.on_all(|failed| {
         let mut bench = Bench::default();
@@ -231,10 +266,12 @@ pub fn gather<S: Shape>(
             // Of a part of a bucket about its part of them.
             let part = bytes as f64 / bucket.bytes.max(1) as f64;
             let records = (bucket.records as f64 * part).ceil() as u64;
-            budget.with(bytes, || {
-                let chunks = read(&work, blocks, room, &spare)?;
+            let taken = blocks.iter().map(|block| held(block, room)).sum();
+            budget.with(taken, || {
+                let chunks = read(&work, blocks, &spare)?;
                 let to = (output, at);
-                work.sort_batch(&chunks, records, to, &mut bench)?;
+                let some = work.sort_batch(&chunks, records, to, &mut bench)?;
+                *written.lock().unwrap_or_else(PoisonError::into_inner) += some;
                 spare.give_back(chunks);
                 if bytes > most / workers as u64 {
                     // It took what is the others'.
@@ -245,5 +282,5 @@ pub fn gather<S: Shape>(
         }
         Ok(())
     })?;
-    Ok(large)
+    Ok((large, written.into_inner().unwrap_or_else(PoisonError::into_inner)))
 }

@@ -34,15 +34,31 @@ pub enum SortError {
          try: leave the files of a sort alone while it runs; --temp on another device"
     )]
     Changed,
+    /// A file is text, and nobody said that it holds records of the default format.
+    #[error(
+        "{path}: the file is text, and the default format is records of 100 bytes{over}\n  \
+         try: --lines for text; --record 100 for records of 100 bytes",
+        path = path.display(),
+        over = left_over(*over)
+    )]
+    Text {
+        /// Which.
+        path: PathBuf,
+        /// Bytes behind the last 100 bytes.
+        over: u64,
+    },
     /// A file is not whole records.
     #[error(
-        "{path}: {len} bytes at byte {at}, its end, are no whole record\n  \
-         try: --partial-last keep, which puts them at the end of the output, or drop",
+        "{path}: not a multiple of {record}-byte records ({len} bytes left over at byte {at})\n  \
+         try: --lines for text; --record N with the length of a record; --partial-last keep to \
+         leave the rest at the end of the output",
         path = path.display()
     )]
     Partial {
         /// Which.
         path: PathBuf,
+        /// Bytes of a record.
+        record: u64,
         /// Where the part of a record starts.
         at: u64,
         /// How long it is.
@@ -91,6 +107,11 @@ impl SortError {
     pub(crate) fn impossible(what: impl ToString, why: impl ToString, hint: &str) -> Self {
         Self::Impossible { what: what.to_string(), why: why.to_string(), hint: hint.into() }
     }
+}
+
+/// The part of a record at a file's end.
+fn left_over(bytes: u64) -> String {
+    if bytes == 0 { String::new() } else { format!(" ({bytes} bytes left over)") }
 }
 
 /// What may help, where something may.

@@ -81,6 +81,8 @@ pub struct Keyed<'r> {
     bytes: Vec<u64>,
     /// Of all their keys.
     sum: u64,
+    /// Bytes of the longest record.
+    longest: usize,
 }
 
 /// What a thread uses again from one chunk to the next.
@@ -105,7 +107,7 @@ impl<S: Shape> Keys<'_, S> {
         let mut bytes = vec![0u64; partition.len()];
         scratch.entries.clear();
         scratch.ranges.clear();
-        let (mut start, mut sum) = (chunk.start, 0u64);
+        let (mut start, mut sum, mut longest) = (chunk.start, 0u64, 0);
         while start < all.len() {
             let end = shape.end(all, start);
             want_soon(all.get(start + SOON..).unwrap_or_default());
@@ -116,6 +118,7 @@ impl<S: Shape> Keys<'_, S> {
             scratch.ranges.push(range as u16);
             sum = sum.wrapping_add(weight(prefix));
             bytes[range] += (end - start) as u64;
+            longest = longest.max(end - start);
             start = end;
         }
         let count = scratch.entries.len();
@@ -148,7 +151,7 @@ impl<S: Shape> Keys<'_, S> {
                 *next += 1;
             }
         }
-        Keyed { entries, starts, bytes, sum }
+        Keyed { entries, starts, bytes, sum, longest }
     }
 }
 
@@ -161,6 +164,11 @@ impl Keyed<'_> {
     /// How many.
     pub fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Bytes of the longest record.
+    pub fn longest(&self) -> usize {
+        self.longest
     }
 
     /// What each run has of a range.
@@ -198,10 +206,12 @@ impl<'a, S: Shape> Batch<'a, S> {
         self.keyed.iter().map(|keyed| keyed.bytes[range]).sum()
     }
 
-    /// Writes the records of these ranges in order.
+    /// Writes the records of these ranges in order; with `unique`, the first of each run of records whose
+    /// keys are equal. Equal keys lie in one range.
     pub fn emit(
         &self,
         ranges: Range<usize>,
+        unique: bool,
         entries: &mut Entries,
         emitter: &mut Emitter<'_, '_>,
     ) -> Result<(), SortError> {
@@ -209,6 +219,10 @@ impl<'a, S: Shape> Batch<'a, S> {
             if self.keys.shape.is_whole() && self.keys.partition.is_single(range) {
                 // They lie in the order in which they came; they may be all there are.
                 for some in self.keyed.iter().flat_map(|keyed| keyed.of(range)) {
+                    if unique && !some.is_empty() {
+                        self.gather(&some[..1], emitter)?;
+                        break;
+                    }
                     self.gather(some, emitter)?;
                 }
                 continue;
@@ -224,6 +238,13 @@ impl<'a, S: Shape> Batch<'a, S> {
             }
             if !self.keys.shape.is_whole() {
                 self.order_ties(&mut entries.all, Depth::default(), DEEPEST);
+            }
+            if unique {
+                // Equal keys have equal prefixes, at any depth.
+                entries.all.dedup_by(|&mut next, &mut first| {
+                    first >> START_BITS >> CHUNK_BITS == next >> START_BITS >> CHUNK_BITS
+                        && self.keys.shape.compare(self.record(first), self.record(next)).is_eq()
+                });
             }
             self.gather(&entries.all, emitter)?;
         }

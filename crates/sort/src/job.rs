@@ -3,14 +3,15 @@
 use crate::SortError;
 use crate::Watch;
 use crate::file::{File, Mode};
+use crate::head::refuse_text;
 use crate::incore::InCore;
 use crate::memory::Buffer;
-use crate::output::{Output, Writer};
+use crate::output::{Output, Writer, Written};
 use crate::passes::Passes;
 use crate::plan::{Method, Plan, Transfers};
 use crate::queue::{Io, Queue};
 use crate::report::{Clock, Report};
-use crate::shape::{Config, Shape, Visitor};
+use crate::shape::{Config, LinesConfig, Shape, Visitor};
 use crate::stream::Extent;
 use crate::target::Target;
 use crate::work::Work;
@@ -75,6 +76,10 @@ pub struct Job {
     /// The inputs are one file that lies over them in units of so many bytes: unit n in file n mod their count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stripe: Option<Bytes>,
+    /// Leaves out each record whose keys are equal to those of one before it, as `sort -u` does. A last
+    /// resort of lines is not a key: it is not used.
+    #[serde(default)]
+    pub unique: bool,
     /// Where the records go.
     pub output: PathBuf,
     /// What a record is, and its key.
@@ -136,7 +141,13 @@ impl Job {
     /// Where a file cannot be read or written, a device is full, a value leads nowhere, or the user stops
     /// it. The input is as it was; unless the output was to be overwritten, so is what was there.
     pub fn run(&self, watch: &Watch) -> Result<Report, SortError> {
-        self.records.with(Run(self, watch))?
+        match &self.records {
+            Config::Lines(lines) if self.unique && !lines.stable => {
+                Config::Lines(LinesConfig { stable: true, ..lines.clone() })
+                    .with(Run(self, watch))?
+            }
+            records => records.with(Run(self, watch))?,
+        }
     }
 
     fn run_as<S: Shape>(&self, shape: &S, watch: &Watch) -> Result<Report, SortError> {
@@ -174,12 +185,17 @@ impl Job {
         for (file, path) in files?.into_iter().zip(&self.inputs) {
             let file = Arc::new(file);
             let all = file.len()?;
-            let over = shape.length().map_or(0, |length| all % length as u64);
+            if self.records == Config::Benchmark {
+                refuse_text(path, all, |head| file.read(0, head))?;
+            }
+            let record = shape.length().map_or(1, |length| length as u64);
+            let over = all % record;
             let len = all - over;
             if over > 0 {
                 match self.settings.partial_last {
                     Partial::Refuse => {
-                        return Err(SortError::Partial { path: path.clone(), at: len, len: over });
+                        let path = path.clone();
+                        return Err(SortError::Partial { path, record, at: len, len: over });
                     }
                     Partial::Keep => {
                         partial.push(Extent { file: file.clone(), offset: len, len: over })
@@ -208,11 +224,14 @@ impl Job {
             Ok::<_, SortError>(Plan { in_core: work.in_core, ..found })
         };
         let mut found = plan(method)?;
-        let is_open = method == Method::Auto && !work.shape.is_whole();
-        if is_open && found.method == Method::Distribute {
+        if method == Method::Auto && found.method == Method::Distribute {
             // Records that start alike cannot be put apart by how they start.
             let alike = heaviest(sample) * bytes as f64;
-            if alike > (found.load.0 * found.workers as u64) as f64 {
+            let is_alike =
+                !work.shape.is_whole() && alike > (found.load.0 * found.workers as u64) as f64;
+            // Of wide records too few lie in a sample to bound buckets; and buckets without equal records
+            // are written one by one.
+            if is_alike || sample.len() < found.buckets || self.unique {
                 found = plan(Method::Merge)?;
             }
         }
@@ -230,10 +249,11 @@ impl Job {
         let threads = if self.settings.threads == 0 { cores() } else { self.settings.threads };
         let (extents, partial) = self.extents(shape)?;
         let away = &AtomicU64::new(0);
-        let Settings { seed, in_core, .. } = self.settings;
-        let work = &Work { shape, queue, watch, threads, seed, in_core, away };
+        let (Settings { seed, in_core, .. }, unique) = (&self.settings, self.unique);
+        let (seed, in_core) = (*seed, *in_core);
+        let work = &Work { shape, queue, watch, threads, seed, in_core, unique, away };
         let bytes: u64 = extents.iter().map(|extent| extent.len).sum();
-        let (shape, sample, record) = work.sample(&extents)?;
+        let (shape, sample, record) = work.sample(&extents, true)?;
         let work = &Work { shape: &shape, ..*work };
         let (memory, plan) = self.plan(work, &extents, (&sample, record))?;
         let passes = if plan.method == Method::OnePass { 1 } else { 2 };
@@ -254,9 +274,11 @@ impl Job {
         let passes = Passes { work, plan: &plan, writer: &writer, output: &output };
         let moved = passes.run(extents, (sample, record), temp, &mut clock)?;
         // Whatever else goes wrong: nothing is lost without a word.
-        let len = moved.bytes;
+        let (len, kept) = (moved.bytes, moved.written);
         assert!((bytes..=bytes + added).contains(&len), "{len} bytes of {bytes} were sorted");
-        let mut end = len;
+        let all = Written { records: moved.records, bytes: len };
+        assert!(self.unique || kept == all, "{kept:?} of {all:?} were written");
+        let mut end = kept.bytes;
         for rest in &partial {
             // Whole pages of it go past the page cache.
             let mut buffer = Buffer::new(rest.len as usize);
@@ -273,6 +295,9 @@ impl Job {
             plan,
             bytes: len,
             records: moved.records,
+            output_records: kept.records,
+            output_bytes: kept.bytes,
+            longest_record_bytes: moved.longest as u64,
             passes: moved.passes,
             temp_bytes: moved.temp_bytes,
             large_buckets: moved.large_buckets,

@@ -8,6 +8,7 @@ mod entries;
 mod error;
 mod file;
 mod generate;
+mod head;
 mod incore;
 mod job;
 mod memory;

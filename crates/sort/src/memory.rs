@@ -24,6 +24,17 @@ impl Buffer {
         Self { bytes, start, len }
     }
 
+    /// The bytes of a vector. They start at any address, so direct I/O cannot use this buffer.
+    pub fn of(bytes: Vec<u8>) -> Self {
+        let len = bytes.len();
+        Self { bytes, start: 0, len }
+    }
+
+    /// Whether direct I/O can use this buffer.
+    pub fn is_aligned(&self) -> bool {
+        self.get().as_ptr().align_offset(PAGE) == 0
+    }
+
     #[inline]
     pub fn len(&self) -> usize {
         self.len

@@ -10,7 +10,7 @@ use crate::output::{Emitter, Output, Writer};
 use crate::partition::Partition;
 use crate::shape::{Depth, Rest, Shape};
 use crate::space::Space;
-use crate::stream::{Chunk, Extent, Stream};
+use crate::stream::{Chunk, Extent, Stream, head, room};
 use crate::work::{Work, weight};
 
 /// A run's first record that is not written yet.
@@ -70,11 +70,12 @@ fn before<S: Shape>(shape: &S, heads: &[Head<'_, S>], a: usize, b: usize) -> boo
     shape.compare(x.record(), y.record()).then(a.cmp(&b)).is_lt()
 }
 
-/// Merges runs, which are in the order of their records' input.
+/// Merges runs, which are in the order of their records' input; with `unique`, writes the first of each
+/// run of records whose keys are equal.
 pub fn merge<S: Shape>(
     work: &Work<'_, S>,
     runs: &[Extent],
-    transfer: usize,
+    (transfer, unique): (usize, bool),
     emitter: &mut Emitter<'_, '_>,
 ) -> Result<(), SortError> {
     let shape = work.shape;
@@ -111,9 +112,22 @@ pub fn merge<S: Shape>(
         }
     }
     let mut back = 0u64;
+    let mut last: Option<(u128, Vec<u8>)> = None;
     while heads[winner].prefix != ENDED {
-        back = back.wrapping_add(weight(heads[winner].prefix));
-        emitter.push(heads[winner].record())?;
+        let (prefix, record) = (heads[winner].prefix, heads[winner].record());
+        back = back.wrapping_add(weight(prefix));
+        if !unique {
+            emitter.push(record)?;
+        } else if last
+            .as_ref()
+            .is_none_or(|(before, last)| *before != prefix || shape.compare(last, record).is_ne())
+        {
+            emitter.push(record)?;
+            let mut kept = last.take().map(|(_, kept)| kept).unwrap_or_default();
+            kept.clear();
+            kept.extend_from_slice(record);
+            last = Some((prefix, kept));
+        }
         heads[winner].advance(shape)?;
         let (mut node, mut best) = ((count + winner) / 2, winner);
         while node > 0 {
@@ -140,15 +154,35 @@ pub struct Limits {
     pub group: u64,
 }
 
-/// Makes sorted runs of a stream; answers with how many records they hold, too.
+impl Limits {
+    /// The number of runs to merge at a time if their longest record has this size: each run holds one
+    /// such record and the start of the next, besides its transfers.
+    fn fan_in(&self, longest: usize) -> usize {
+        let transfers = 2 * room(self.transfer);
+        let records = 2 * longest.saturating_sub(head(self.transfer));
+        (self.fan_in * transfers / (transfers + records)).max(2)
+    }
+}
+
+/// Sorted runs, and the records in them.
+pub struct Runs {
+    pub extents: Vec<Extent>,
+    pub records: u64,
+    /// Bytes of the longest record.
+    pub longest: usize,
+}
+
+/// Makes sorted runs of a stream.
 pub fn runs<S: Shape>(
     work: &Work<'_, S>,
     stream: &mut Stream<'_, S>,
     sample: Vec<u128>,
     limits: &Limits,
     (writer, space): (&Writer<'_>, &mut Space),
-) -> Result<(Vec<Extent>, u64), SortError> {
-    let (mut runs, mut records) = (Vec::new(), 0);
+) -> Result<Runs, SortError> {
+    let (mut runs, mut records, mut longest) = (Vec::new(), 0, 0);
+    // The last merge drops equal records.
+    let work = &Work { unique: false, ..*work };
     let partition = &Partition::new(sample, ranges(limits.run / SHORT));
     let keys = &Keys { shape: work.shape, partition, in_core: work.in_core };
     let mut room = Room::default();
@@ -157,8 +191,9 @@ pub fn runs<S: Shape>(
         let loaded = Loaded::read(work, stream, keys, limits.run, &room.share())?;
         let len = loaded.bytes();
         records += loaded.records();
+        longest = longest.max(loaded.longest());
         if len == 0 {
-            return Ok((runs, records));
+            return Ok(Runs { extents: runs, records, longest });
         }
         let (file, offset) = space.run(len);
         let output = Output::new(writer, file.clone(), offset);
@@ -175,14 +210,15 @@ pub fn runs<S: Shape>(
 /// many times all were read for that.
 pub fn narrow<S: Shape>(
     work: &Work<'_, S>,
-    runs: &mut Vec<Extent>,
+    Runs { extents: runs, longest, .. }: &mut Runs,
     limits: &Limits,
     (writer, space): (&Writer<'_>, &mut Space),
 ) -> Result<u32, SortError> {
     let mut passes = 0;
-    while runs.len() > limits.fan_in {
+    let fan_in = limits.fan_in(*longest);
+    while runs.len() > fan_in {
         let mut longer = Vec::new();
-        for some in runs.chunks(limits.fan_in) {
+        for some in runs.chunks(fan_in) {
             if let [one] = some {
                 longer.push(one.clone());
                 continue;
@@ -191,7 +227,7 @@ pub fn narrow<S: Shape>(
             let (file, offset) = space.run(len);
             let output = Output::new(writer, file.clone(), offset);
             let mut emitter = Emitter::new(&output, 0)?;
-            work.over(|| merge(work, some, limits.transfer, &mut emitter))?;
+            work.over(|| merge(work, some, (limits.transfer, false), &mut emitter))?;
             emitter.finish()?;
             output.finish()?;
             longer.push(Extent { file, offset, len });

@@ -5,7 +5,7 @@
 use crate::SortError;
 use crate::entries::Share;
 use crate::incore::{Batch, Keyed, Keys, MOST_CHUNKS, Scratch};
-use crate::output::Output;
+use crate::output::{Output, Written};
 use crate::shape::Shape;
 use crate::stream::{Chunk, Stream};
 use crate::work::{Failed, Work, start};
@@ -89,7 +89,7 @@ impl<'r> Loaded<'r> {
         keys: &Keys<'_, S>,
         to: (&Output<'_>, u64),
         group: u64,
-    ) -> Result<(), SortError> {
+    ) -> Result<Written, SortError> {
         let Self { chunks, keyed } = self;
         work.emit_all(&Batch::new(keys, chunks, keyed), to, group)
     }
@@ -102,6 +102,11 @@ impl<'r> Loaded<'r> {
     /// The weight of their keys.
     pub fn weight(&self) -> u64 {
         self.keyed.iter().fold(0, |sum, keyed| sum.wrapping_add(keyed.weight()))
+    }
+
+    /// Bytes of the longest record.
+    pub fn longest(&self) -> usize {
+        self.keyed.iter().map(Keyed::longest).max().unwrap_or(0)
     }
 
     /// Bytes of their records.

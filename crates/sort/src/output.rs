@@ -6,7 +6,7 @@ use crate::file::File;
 use crate::memory::{Buffer, PAGE};
 use crate::queue::{Done, Op, Queue, Request};
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -157,10 +157,27 @@ impl<'a> Output<'a> {
     }
 }
 
+/// The records that were written to an output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    pub records: u64,
+    pub bytes: u64,
+}
+
+impl AddAssign for Written {
+    fn add_assign(&mut self, other: Self) {
+        self.records += other.records;
+        self.bytes += other.bytes;
+    }
+}
+
 /// Writes records one after the other from some place of an output on.
 pub struct Emitter<'o, 'a> {
     output: &'o Output<'a>,
     buffer: Buffer,
+    /// Where the first record starts in the output.
+    start: u64,
+    records: u64,
     /// Where the buffer starts in the output.
     base: u64,
     from: usize,
@@ -173,12 +190,13 @@ impl<'o, 'a> Emitter<'o, 'a> {
         let buffer = output.writer.take()?;
         // Less than a buffer.
         let from = (at % buffer.len() as u64) as usize;
-        Ok(Self { output, base: at - from as u64, buffer, from, to: from })
+        Ok(Self { output, base: at - from as u64, buffer, start: at, records: 0, from, to: from })
     }
 
     /// The next record.
     #[inline]
     pub fn push(&mut self, record: &[u8]) -> Result<(), SortError> {
+        self.records += 1;
         let to = self.to + record.len();
         if let Some(place) = self.buffer.get_mut().get_mut(self.to..to) {
             place.copy_from_slice(record);
@@ -228,8 +246,10 @@ impl<'o, 'a> Emitter<'o, 'a> {
     }
 
     /// No more come.
-    pub fn finish(mut self) -> Result<(), SortError> {
-        self.flush()
+    pub fn finish(mut self) -> Result<Written, SortError> {
+        let bytes = self.base + self.to as u64 - self.start;
+        self.flush()?;
+        Ok(Written { records: self.records, bytes })
     }
 }
 

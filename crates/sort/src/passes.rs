@@ -5,9 +5,9 @@ use crate::distribute::{self, Bucket};
 use crate::entries::Room;
 use crate::file::File;
 use crate::incore::{Keys, ranges};
-use crate::merge::{self, Limits};
+use crate::merge::{self, Limits, Runs};
 use crate::one_pass::Loaded;
-use crate::output::{Emitter, Output, Writer};
+use crate::output::{Emitter, Output, Writer, Written};
 use crate::partition::Partition;
 use crate::plan::{Method, Plan};
 use crate::report::Clock;
@@ -28,9 +28,13 @@ pub struct Passes<'a, S> {
 
 /// What a method did.
 pub struct Moved {
-    /// Of records.
+    /// Of the records that were read.
     pub bytes: u64,
     pub records: u64,
+    /// Fewer than were read where equal ones are left out.
+    pub written: Written,
+    /// Bytes of the longest record.
+    pub longest: usize,
     /// How often each byte was written.
     pub passes: u32,
     pub temp_bytes: u64,
@@ -75,7 +79,7 @@ impl<S: Shape> Passes<'_, S> {
     }
 
     fn space(&self, temp: Vec<Arc<File>>) -> Space {
-        Space::new(temp, self.plan.temp_transfer.0 as usize)
+        Space::new(temp, self.plan.temp_transfer.0 as usize, self.plan.temp_stripe)
     }
 
     /// All in memory.
@@ -95,9 +99,9 @@ impl<S: Shape> Passes<'_, S> {
         room.fit((records * 1.01) as usize);
         let loaded = Loaded::read(work, &mut stream, keys, u64::MAX, &room.share())?;
         clock.end("read");
-        loaded.emit(work, keys, (output, 0), plan.output_transfer.0)?;
-        let (bytes, records) = (loaded.bytes(), loaded.records());
-        Ok(Moved { bytes, records, passes: 1, temp_bytes: 0, large_buckets: 0 })
+        let written = loaded.emit(work, keys, (output, 0), plan.output_transfer.0)?;
+        let (bytes, records, longest) = (loaded.bytes(), loaded.records(), loaded.longest());
+        Ok(Moved { bytes, records, written, longest, passes: 1, temp_bytes: 0, large_buckets: 0 })
     }
 
     /// To buckets, then each sorted.
@@ -111,7 +115,7 @@ impl<S: Shape> Passes<'_, S> {
         let Self { work, plan, output, .. } = *self;
         let (limits, mut space) = (self.limits(), self.space(temp));
         let partition = Partition::new(sample, plan.buckets);
-        let buckets = {
+        let (buckets, longest) = {
             let most = partition.len() + 8;
             let temp = Writer::new(work.queue, work.watch, limits.transfer, most);
             distribute::scatter(work, &mut stream, &partition, &temp, &mut space)?
@@ -119,14 +123,24 @@ impl<S: Shape> Passes<'_, S> {
         drop(stream);
         clock.end("distribute");
         let how = (plan.load.0 * plan.workers as u64, limits.transfer, plan.workers);
-        let large = distribute::gather(work, &buckets, output, how)?;
-        let (large_buckets, mut passes) = (large.len(), 2);
-        for (bucket, at) in large {
-            passes = passes.max(2 + self.merge_bucket(&bucket, at, &mut space)?);
+        // Where equal records are left out, a bucket starts where the one before it ends.
+        let together = if work.unique { 1 } else { buckets.len().max(1) };
+        let (mut large_buckets, mut passes, mut written) = (0, 2, Written::default());
+        for some in buckets.chunks(together) {
+            let (large, fitted) = distribute::gather(work, some, (output, written.bytes), how)?;
+            large_buckets += large.len();
+            written += fitted;
+            for (bucket, at) in large {
+                let (more, merged) = self.merge_bucket(&bucket, at, &mut space)?;
+                passes = passes.max(2 + more);
+                written += merged;
+            }
         }
         Ok(Moved {
             bytes: buckets.iter().map(|bucket| bucket.bytes).sum(),
             records: buckets.iter().map(|bucket| bucket.records).sum(),
+            written,
+            longest,
             passes,
             temp_bytes: space.bytes(),
             large_buckets,
@@ -134,20 +148,27 @@ impl<S: Shape> Passes<'_, S> {
     }
 
     /// A bucket that does not fit is sorted by merging; answers with how many passes that took.
-    fn merge_bucket(&self, bucket: &Bucket, at: u64, space: &mut Space) -> Result<u32, SortError> {
+    fn merge_bucket(
+        &self,
+        bucket: &Bucket,
+        at: u64,
+        space: &mut Space,
+    ) -> Result<(u32, Written), SortError> {
         let Self { work, writer, .. } = *self;
         let (limits, blocks) = (&self.limits(), bucket.blocks.iter());
         let extents: Vec<Extent> = blocks
             .map(|block| Extent { file: block.file.clone(), offset: block.offset, len: block.len })
             .collect();
-        let (shape, sample, _) = work.sample(&extents)?;
-        let (shape, work) = (&shape, &Work { shape: &shape, ..*work });
-        let mut stream = Stream::new(shape, work.queue, work.watch, extents, limits.transfer, 2);
+        // Prefixes stay those of the first pass: the weight of the keys is compared with that of their writing.
+        let (_, sample, _) = work.sample(&extents, false)?;
+        let mut stream =
+            Stream::new(work.shape, work.queue, work.watch, extents, limits.transfer, 2);
         work.watch.total.fetch_add(2 * bucket.bytes, Ordering::Relaxed);
-        let (mut runs, _) =
+        let mut runs =
             work.over(|| merge::runs(work, &mut stream, sample, limits, (writer, &mut *space)))?;
         drop(stream);
-        Ok(1 + self.merge_runs(work, &mut runs, at, space)?)
+        let (passes, written) = self.merge_runs(work, &mut runs, at, space)?;
+        Ok((1 + passes, written))
     }
 
     /// To sorted runs, then merged.
@@ -160,28 +181,29 @@ impl<S: Shape> Passes<'_, S> {
     ) -> Result<Moved, SortError> {
         let Self { work, writer, .. } = *self;
         let (limits, mut space) = (&self.limits(), self.space(temp));
-        let (mut runs, records) =
-            merge::runs(work, &mut stream, sample, limits, (writer, &mut space))?;
+        let mut runs = merge::runs(work, &mut stream, sample, limits, (writer, &mut space))?;
         drop(stream);
         clock.end("runs");
-        let bytes = runs.iter().map(|run| run.len).sum();
-        let passes = 2 + self.merge_runs(work, &mut runs, 0, &mut space)?;
-        Ok(Moved { bytes, records, passes, temp_bytes: space.bytes(), large_buckets: 0 })
+        let bytes = runs.extents.iter().map(|run| run.len).sum();
+        let (narrowed, written) = self.merge_runs(work, &mut runs, 0, &mut space)?;
+        let Runs { records, longest, .. } = runs;
+        let (passes, temp_bytes) = (2 + narrowed, space.bytes());
+        Ok(Moved { bytes, records, written, longest, passes, temp_bytes, large_buckets: 0 })
     }
 
-    /// Runs to the output, at a place in it; answers with how many passes that took before the last.
+    /// Runs to the output, at a place in it; answers with how many passes that took before the last, and
+    /// what was written.
     fn merge_runs<T: Shape>(
         &self,
         work: &Work<'_, T>,
-        runs: &mut Vec<Extent>,
+        runs: &mut Runs,
         at: u64,
         space: &mut Space,
-    ) -> Result<u32, SortError> {
+    ) -> Result<(u32, Written), SortError> {
         let limits = &self.limits();
         let passes = merge::narrow(work, runs, limits, (self.writer, space))?;
         let mut emitter = Emitter::new(self.output, at)?;
-        merge::merge(work, runs, limits.transfer, &mut emitter)?;
-        emitter.finish()?;
-        Ok(passes)
+        merge::merge(work, &runs.extents, (limits.transfer, work.unique), &mut emitter)?;
+        Ok((passes, emitter.finish()?))
     }
 }

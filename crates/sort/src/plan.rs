@@ -35,6 +35,9 @@ pub struct Transfers {
     pub output: Option<Bytes>,
     /// To and from temporary files.
     pub temp: Option<Bytes>,
+    /// Unit in which temporary data is striped over the folders, as a volume manager does; without it, each
+    /// transfer lies in one folder.
+    pub stripe: Option<Bytes>,
 }
 
 /// What will be done, and with how much of what.
@@ -50,6 +53,8 @@ pub struct Plan {
     pub output_transfer: Bytes,
     /// Bytes of a transfer of temporary files.
     pub temp_transfer: Bytes,
+    /// Unit in which temporary data is striped over the folders, if it is set.
+    pub temp_stripe: Option<Bytes>,
     /// Buckets of a distribution.
     pub buckets: usize,
     /// The most that is sorted in memory at a time: all, a bucket, a run.
@@ -72,6 +77,9 @@ const TRANSFER: u64 = 8 << 20;
 const TEMP: u64 = 2 << 20;
 /// A smaller one costs more time than another pass.
 const LEAST: u64 = 64 << 10;
+/// The least transfer of a bucket: writing it in twice as many pieces costs less time than the two passes
+/// that a bucket takes which does not fit in memory.
+const LEAST_BUCKET: u64 = 16 << 10;
 /// The least memory: some transfers of the least size.
 const LEAST_MEMORY: u64 = 1 << 20;
 /// A bucket is larger than the mean by chance: the sample is finite.
@@ -120,6 +128,16 @@ impl Plan {
         let input = given(transfers.input, "input", share(TRANSFER))?;
         let output = given(transfers.output, "output", share(TRANSFER))?;
         let temp = given(transfers.temp, "temporary files", share(TEMP))?;
+        if let Some(Bytes(unit)) = transfers.stripe
+            && (unit < PAGE as u64 || unit > 1 << 30 || !unit.is_multiple_of(PAGE as u64))
+        {
+            let why = format!("{} is not a multiple of 4KiB from 4KiB to 1GiB", Bytes(unit));
+            return Err(SortError::impossible(
+                "the stripe unit of the temporary files",
+                why,
+                "256KiB",
+            ));
+        }
         // Each thread fills one while others are written.
         let output_buffers = some(2 * threads + 2, output);
         let depth = some(DEPTH * devices, input);
@@ -157,10 +175,13 @@ impl Plan {
                 // As large as buckets of all memory leave it; less is less.
                 let piece = temp.min(pages((memory / 64).max(LEAST)));
                 let load = (all as f64 / (1.0 + entry + around as f64 / piece as f64)) as u64;
-                let buckets = (bytes as f64 * UNEVEN / load.max(1) as f64).ceil();
+                let of = |load: u64| (bytes as f64 * UNEVEN / load.max(1) as f64).ceil() as u64;
                 // Each has a buffer, and as many again are on their way.
-                let most = memory.saturating_sub(depth as u64 * input) / (2 * LEAST);
-                (load, (buckets as u64).clamp(2, most.max(2)) as usize)
+                let most = |least| memory.saturating_sub(depth as u64 * input) / (2 * least);
+                // One for each worker, or at least such that each bucket fits.
+                let fitting = of(load * workers as u64).min(most(LEAST_BUCKET));
+                let buckets = of(load).min(most(LEAST)).max(fitting).max(2);
+                (load, buckets as usize)
             }
             _ => {
                 let load = (rest.saturating_sub(2 * depth as u64 * input) as f64 / beside) as u64;
@@ -171,7 +192,7 @@ impl Plan {
         let temp = if method == Method::Distribute {
             // One that is used beside those that come.
             let each = memory.saturating_sub((depth + 1) as u64 * input) / (2 * buckets as u64 + 8);
-            temp.min(pages(each.max(LEAST)))
+            temp.min(pages(each.max(LEAST_BUCKET)))
         } else {
             temp
         };
@@ -185,6 +206,7 @@ impl Plan {
             input_transfer,
             output_transfer,
             temp_transfer,
+            temp_stripe: transfers.stripe,
             buckets,
             // A piece at least, whatever it takes.
             load: Bytes(load.max(1)),

@@ -33,6 +33,12 @@ pub struct Report {
     pub bytes: u64,
     /// How many records that is.
     pub records: u64,
+    /// Records written: fewer than those sorted where equal ones are left out.
+    pub output_records: u64,
+    /// Bytes of the records written.
+    pub output_bytes: u64,
+    /// Bytes of the longest record. The memory of a record is not bounded by `memory_bytes`.
+    pub longest_record_bytes: u64,
     /// How often each byte was written, temporary files and output.
     pub passes: u32,
     /// Bytes that temporary files took.

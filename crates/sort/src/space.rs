@@ -2,6 +2,7 @@
 
 use crate::file::File;
 use crate::memory::PAGE;
+use gordon_units::Bytes;
 use std::sync::Arc;
 
 /// Temporary files, each growing at its end.
@@ -11,21 +12,31 @@ pub struct Space {
     striped: Arc<File>,
     /// Bytes of a unit of it: whole pages.
     unit: u64,
+    /// The end of what is taken of the striped file, if all places are in it.
+    end: Option<u64>,
     taken: u64,
 }
 
 impl Space {
-    /// Runs are striped over the files in units of whole pages.
-    pub fn new(files: Vec<Arc<File>>, unit: usize) -> Self {
-        let unit = unit.next_multiple_of(PAGE) as u64;
+    /// Runs are striped over the files in units of a transfer, and a block lies in one file. With a `stripe`
+    /// unit both are striped in that, whatever a transfer is.
+    pub fn new(files: Vec<Arc<File>>, transfer: usize, stripe: Option<Bytes>) -> Self {
+        let unit = stripe.map_or(transfer.next_multiple_of(PAGE) as u64, |Bytes(unit)| unit);
+        let end = stripe.filter(|_| files.len() > 1).map(|_| 0);
         let striped = Arc::new(File::striped(&files, unit));
         let files = files.into_iter().map(|file| (file, 0)).collect();
-        Self { files, striped, unit, taken: 0 }
+        Self { files, striped, unit, end, taken: 0 }
     }
 
     /// A place for so many bytes, in one file: those who count their turns have them in all.
     pub fn block(&mut self, turn: usize, len: u64) -> (Arc<File>, u64) {
         let (count, len) = (self.files.len(), len.next_multiple_of(PAGE as u64));
+        if let Some(end) = &mut self.end {
+            let offset = *end;
+            *end += len;
+            self.taken += len;
+            return (self.striped.clone(), offset);
+        }
         let (file, end) = &mut self.files[turn % count];
         let offset = *end;
         *end += len;
@@ -36,7 +47,7 @@ impl Space {
     /// A place for so many bytes that are written by many and read from start to end, over all files.
     pub fn run(&mut self, len: u64) -> (Arc<File>, u64) {
         let count = self.files.len() as u64;
-        if count == 1 {
+        if count == 1 || self.end.is_some() {
             return self.block(0, len);
         }
         let end = self.files.iter().map(|(_, end)| *end).max().unwrap_or(0);
@@ -58,17 +69,21 @@ mod tests {
     use super::*;
     use crate::file::Mode;
 
-    fn space(count: usize, unit: usize) -> Space {
+    fn space(count: usize, unit: usize, stripe: Option<Bytes>) -> Space {
         let folder = tempfile::tempdir().expect("a folder");
         let files = (0..count).map(|n| File::scratch(folder.path(), n, Mode::Buffered));
         let files = files.map(|file| Arc::new(file.expect("a file"))).collect();
-        Space::new(files, unit)
+        Space::new(files, unit, stripe)
     }
 
     #[test]
     fn blocks_and_runs_do_not_meet_and_lie_on_all_files() {
-        for count in [1, 2, 3] {
-            let (mut space, unit) = (space(count, 2 * PAGE), 2 * PAGE as u64);
+        let stripes = [None, Some(1), Some(2), Some(16)];
+        for (count, stripe) in [1, 2, 3].into_iter().flat_map(|n| stripes.map(|stripe| (n, stripe)))
+        {
+            let unit = 2 * PAGE as u64;
+            let stripe = stripe.map(|pages| Bytes(pages * PAGE as u64));
+            let mut space = space(count, 2 * PAGE, stripe);
             let mut places = Vec::new();
             for (number, len) in
                 [1u64, 3 * unit, 5 * unit + 7, unit, 9 * unit].into_iter().enumerate()
@@ -88,10 +103,13 @@ mod tests {
                 file.read(*offset, &mut found).expect("read");
                 assert!(found == bytes(at, *len), "{at} of {count}");
             }
+            if stripe.is_some() && count > 1 {
+                assert!(places.iter().all(|((file, _), _)| Arc::ptr_eq(file, &space.striped)));
+            }
             let lens: Vec<u64> =
                 space.files.iter().map(|(file, _)| file.len().expect("a length")).collect();
             let (least, most) = (lens.iter().min().expect("one"), lens.iter().max().expect("one"));
-            assert!(most - least <= 2 * unit, "{lens:?}");
+            assert!(most - least <= unit.max(space.unit) * 2, "{lens:?}");
         }
     }
 }

@@ -13,8 +13,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 /// The most room before what is read: the start of a record whose rest comes is put there.
 const HEAD: usize = 16 * PAGE;
 
+/// The longest record: positions in a chunk have 32 bits.
+const LONGEST: usize = 1 << 31;
+
+/// The part of a transfer that a chunk may waste at its end on the start of a record.
+const WASTE: usize = 32;
+
 /// That room: little beside a transfer.
-fn head(transfer: usize) -> usize {
+pub fn head(transfer: usize) -> usize {
     (transfer / 8).next_multiple_of(PAGE).clamp(PAGE, HEAD)
 }
 
@@ -106,7 +112,7 @@ impl<'a, S: Shape> Stream<'a, S> {
 
     /// Takes a buffer back.
     pub fn give_back(&mut self, buffer: Buffer) {
-        if buffer.len() == room(self.transfer) {
+        if buffer.len() == room(self.transfer) && buffer.is_aligned() {
             self.spare.push(buffer);
         }
     }
@@ -160,6 +166,11 @@ impl<'a, S: Shape> Stream<'a, S> {
             self.watch.step(done.part.len() as u64);
             self.ask();
             let chunk = self.cut(done.buffer, done.part.end, last);
+            if self.carry.len() > LONGEST {
+                let why = "it is longer than 2 GiB, and an entry of the sort cannot address more";
+                let hint = "--zero-terminated, if lines end in a zero byte";
+                return Err(SortError::impossible("a record", why, hint));
+            }
             if chunk.len() > 0 {
                 return Ok(Some(chunk));
             }
@@ -167,23 +178,20 @@ impl<'a, S: Shape> Stream<'a, S> {
         }
     }
 
-    /// Puts the start of the first record before what was read, and takes that of the last away.
+    /// The number of bytes of `read` up to the end of the last record that ends in it.
+    fn ended(&self, read: &[u8]) -> usize {
+        match self.shape.length() {
+            Some(length) => read.len().saturating_sub((self.carry.len() + read.len()) % length),
+            // The carried bytes hold no end of a record.
+            None => self.shape.whole(read),
+        }
+    }
+
+    /// Puts the start of the first record before the bytes that were read, and keeps the start of the last
+    /// record for the next chunk. A record that is long compared with a transfer gets a chunk of exactly its
+    /// size: buffers that are half used would take twice the memory of their records.
     fn cut(&mut self, mut buffer: Buffer, mut end: usize, last: bool) -> Chunk {
         let head = head(self.transfer);
-        let mut start = head;
-        if self.carry.len() <= head {
-            start -= self.carry.len();
-        } else {
-            let mut larger = Buffer::new(self.carry.len() + end - head + PAGE);
-            let read = end - head;
-            start = 0;
-            end = self.carry.len() + read;
-            larger.get_mut()[self.carry.len()..end]
-                .copy_from_slice(&buffer.get()[head..head + read]);
-            self.give_back(std::mem::replace(&mut buffer, larger));
-        }
-        buffer.get_mut()[start..start + self.carry.len()].copy_from_slice(&self.carry);
-        self.carry.clear();
         if last
             && let Some(separator) = self.shape.separator()
             && buffer.get()[end - 1] != separator
@@ -191,8 +199,27 @@ impl<'a, S: Shape> Stream<'a, S> {
             buffer.get_mut()[end] = separator;
             end += 1;
         }
-        let whole = start + self.shape.whole(&buffer.get()[start..end]);
+        let whole = head + self.ended(&buffer.get()[head..end]);
+        if whole == head {
+            self.carry.extend_from_slice(&buffer.get()[head..end]);
+            return Chunk { buffer, start: head, end: head };
+        }
+        if self.carry.len() <= head && end - whole <= self.transfer / WASTE {
+            let start = head - self.carry.len();
+            buffer.get_mut()[start..head].copy_from_slice(&self.carry);
+            self.carry.clear();
+            self.carry.extend_from_slice(&buffer.get()[whole..end]);
+            return Chunk { buffer, start, end: whole };
+        }
+        let mut bytes = std::mem::take(&mut self.carry);
+        bytes.reserve_exact(whole - head);
+        bytes.extend_from_slice(&buffer.get()[head..whole]);
+        bytes.shrink_to_fit();
         self.carry.extend_from_slice(&buffer.get()[whole..end]);
-        Chunk { buffer, start, end: whole }
+        self.give_back(buffer);
+        // The chunk takes the place of spare buffers: their memory would be held as well.
+        let instead = bytes.len().div_ceil(room(self.transfer));
+        self.spare.truncate(self.spare.len().saturating_sub(instead));
+        Chunk { end: bytes.len(), buffer: Buffer::of(bytes), start: 0 }
     }
 }

@@ -105,8 +105,9 @@ impl Uring {
         let Begun { request, done } = &mut begun;
         request.buffer.put_back(ended.buffer);
         let moved = ended.result.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
-        if moved == Err(Errno::AGAIN) {
-            // The kernel cannot keep it in mind now.
+        if matches!(moved, Err(Errno::AGAIN | Errno::CANCELED)) {
+            // The kernel cannot keep it in mind now, or the system refuses it a thread. (What is cancelled when the
+            // queue is closed does not come here.)
             return begun.request.carry_out(begun.done, queue);
         }
         let way = request.file.way(request.offset + *done as u64, request.part.len() - *done);

@@ -5,7 +5,7 @@ use crate::Watch;
 use crate::entries::{Entries, Room};
 use crate::incore::{Batch, InCore, Keyed, Keys, Scratch, ranges};
 use crate::memory::{Buffer, PAGE};
-use crate::output::{Emitter, Output};
+use crate::output::{Emitter, Output, Written};
 use crate::partition::Partition;
 use crate::queue::{Op, Queue, Request};
 use crate::shape::Shape;
@@ -33,6 +33,8 @@ pub struct Work<'a, S> {
     pub seed: u64,
     /// How records in memory are put in order.
     pub in_core: InCore,
+    /// Of records whose keys are equal, only the first one is written.
+    pub unique: bool,
     /// The weight of the keys that went to temporary files and did not come back yet.
     pub away: &'a AtomicU64,
 }
@@ -54,8 +56,12 @@ pub fn weight(prefix: u128) -> u64 {
 
 impl<S: Shape> Work<'_, S> {
     /// Looks at places all over the extents, which start with records: the shape for records like those
-    /// there, its prefixes of their keys, and the mean length of a record.
-    pub fn sample(&self, extents: &[Extent]) -> Result<(S, Vec<u128>, f64), SortError> {
+    /// there if `focus`, or the same shape; its prefixes of their keys; and the mean length of a record.
+    pub fn sample(
+        &self,
+        extents: &[Extent],
+        focus: bool,
+    ) -> Result<(S, Vec<u128>, f64), SortError> {
         let all: u64 = extents.iter().map(|extent| extent.len).sum();
         let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         let (reply, replies) = channel();
@@ -106,12 +112,30 @@ impl<S: Shape> Work<'_, S> {
                 at = next;
             }
         }
-        // Where no record is whole, they are longer than what was looked at.
-        let mean =
-            if records.is_empty() { SAMPLE as f64 } else { sampled as f64 / records.len() as f64 };
-        let shape = self.shape.focused(&records);
+        let mean = if records.is_empty() {
+            self.mean(&pieces)
+        } else {
+            sampled as f64 / records.len() as f64
+        };
+        let shape = if focus { self.shape.focused(&records) } else { self.shape.clone() };
         let sample = records.iter().map(|record| shape.prefix(record)).collect();
         Ok((shape, sample, mean))
+    }
+
+    /// The mean length of records, from the record ends in a piece that holds no whole record.
+    fn mean(&self, pieces: &[((u64, u64), Buffer)]) -> f64 {
+        if let Some(length) = self.shape.length() {
+            return length as f64;
+        }
+        let bytes: u64 = pieces.iter().map(|((_, len), _)| len).sum();
+        let looked_at = pieces.iter().map(|((_, len), buffer)| &buffer.get()[..*len as usize]);
+        let ends: usize = match self.shape.separator() {
+            Some(separator) => {
+                looked_at.map(|bytes| memchr::memchr_iter(separator, bytes).count()).sum()
+            }
+            None => 0,
+        };
+        bytes.max(1) as f64 / ends.max(1) as f64
     }
 
     /// Where the first record starts in bytes from the middle of a file.
@@ -150,7 +174,7 @@ impl<S: Shape> Work<'_, S> {
         records: u64,
         (output, at): (&Output<'_>, u64),
         Bench { scratch, entries, room }: &mut Bench,
-    ) -> Result<(), SortError> {
+    ) -> Result<Written, SortError> {
         let partition = &Partition::new(self.sample_chunks(chunks), ranges(records));
         let keys = &Keys { shape: self.shape, partition, in_core: self.in_core };
         room.fit(records as usize);
@@ -161,18 +185,20 @@ impl<S: Shape> Work<'_, S> {
         self.back(keyed.iter().fold(0, |sum, keyed| sum.wrapping_add(keyed.weight())));
         let batch = Batch::new(keys, chunks, &keyed);
         let mut emitter = Emitter::new(output, at)?;
-        batch.emit(0..batch.ranges(), entries, &mut emitter)?;
+        batch.emit(0..batch.ranges(), self.unique, entries, &mut emitter)?;
         emitter.finish()
     }
 
     /// Sorts a batch by all threads and writes it from byte `at` of the output on, `group` bytes or
-    /// more at a time.
+    /// more at a time. With `unique` one thread does all: where a group starts is known only when the
+    /// ones before it are sorted.
     pub fn emit_all(
         &self,
         batch: &Batch<'_, S>,
         (output, mut at): (&Output<'_>, u64),
         group: u64,
-    ) -> Result<(), SortError> {
+    ) -> Result<Written, SortError> {
+        let group = if self.unique { u64::MAX } else { group };
         let mut groups = Vec::new();
         let (mut first, mut bytes) = (0, 0);
         for range in 0..batch.ranges() {
@@ -184,16 +210,18 @@ impl<S: Shape> Work<'_, S> {
             }
         }
         let next = AtomicUsize::new(0);
+        let written = Mutex::new(Written::default());
         self.on_all(|failed| {
             let mut entries = Entries::default();
             while let Some((ranges, at)) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
                 failed.check(self.watch)?;
                 let mut emitter = Emitter::new(output, *at)?;
-                batch.emit(ranges.clone(), &mut entries, &mut emitter)?;
-                emitter.finish()?;
+                batch.emit(ranges.clone(), self.unique, &mut entries, &mut emitter)?;
+                *written.lock().unwrap_or_else(PoisonError::into_inner) += emitter.finish()?;
             }
             Ok(())
-        })
+        })?;
+        Ok(written.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Keys of such a weight went to temporary files.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::gnu::{arguments, gnu, known};
-use common::sorted;
+use common::{sorted, unique};
 use gordon_sort::{Config, FixedConfig, Job, LinesConfig, Watch};
 use gordon_units::Bytes;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -11,8 +11,8 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::fs;
 use tempfile::TempDir;
 
-/// Sorts files in each way; each has to come to `expected`.
-fn same(config: &Config, inputs: &[&[u8]], expected: &[u8]) {
+/// Sorts files in each way, with all records and with the first of equal ones; each has to come to its expected bytes.
+fn same(config: &Config, inputs: &[&[u8]], (expected, first_of_equal): (&[u8], &[u8])) {
     let folder = TempDir::new().expect("a folder");
     let files: Vec<_> = (0..inputs.len()).map(|n| folder.path().join(format!("in{n}"))).collect();
     for (file, bytes) in files.iter().zip(inputs) {
@@ -21,22 +21,26 @@ fn same(config: &Config, inputs: &[&[u8]], expected: &[u8]) {
     let methods = [("one-pass", 64u64), ("distribute", 1), ("merge", 1), ("auto", 1)].into_iter();
     let ways = methods.flat_map(|method| ["radix", "merge"].map(|in_core| (method, in_core)));
     for ((method, memory), in_core) in ways {
-        let text = serde_json::json!({
-            "inputs": files,
-            "output": folder.path().join("out"),
-            "records": config,
-            "settings": {
-                "memory": Bytes(memory << 20).to_string(),
-                "method": method,
-                "in_core": in_core,
-                "threads": 2,
-            },
-        });
-        let job: Job = serde_json::from_value(text).expect("a job");
-        let report = job.run(&Watch::default()).expect("sorted");
-        let what = format!("{config:?} {method} {in_core}");
-        assert_eq!(report.bytes, expected.len() as u64, "{what}");
-        assert!(fs::read(&job.output).expect("an output") == expected, "{what}");
+        for (unique, expected) in [(false, expected), (true, first_of_equal)] {
+            let text = serde_json::json!({
+                "inputs": files,
+                "unique": unique,
+                "output": folder.path().join("out"),
+                "records": config,
+                "settings": {
+                    "memory": Bytes(memory << 20).to_string(),
+                    "method": method,
+                    "in_core": in_core,
+                    "threads": 2,
+                },
+            });
+            let job: Job = serde_json::from_value(text).expect("a job");
+            let what = format!("{config:?} {method} {in_core} {unique}");
+            let report = job.run(&Watch::default()).expect(&what);
+            assert_eq!(report.output_bytes, expected.len() as u64, "{what}");
+            assert!(unique || report.output_records == report.records, "{what}");
+            assert!(fs::read(&job.output).expect("an output") == expected, "{what}");
+        }
     }
 }
 
@@ -84,9 +88,72 @@ fn files_of_lines() {
         all.extend([&[end][..], &second, &long].concat());
         let keys = keys.iter().map(|key: &&str| (*key).to_string()).collect();
         let config = LinesConfig { keys, options: options.into(), zero, ..LinesConfig::default() };
-        let expected = gnu(&arguments(&config), &all);
-        same(&Config::Lines(config), &files, &expected);
+        same_as_gnu(config, &files, &all);
     }
+}
+
+/// Sorts files whose bytes are `all` once their last lines end.
+fn same_as_gnu(config: LinesConfig, files: &[&[u8]], all: &[u8]) {
+    let mut asked = arguments(&config);
+    let expected = gnu(&asked, all);
+    asked.push("-u".into());
+    let unique = gnu(&asked, all);
+    same(&Config::Lines(config), files, (&expected, &unique));
+}
+
+#[test]
+fn wide_and_narrow_lines_are_sorted_together() {
+    if known().is_none() {
+        return;
+    }
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+    let mut lines = vec![];
+    for number in 0..1500 {
+        // Longer than a transfer, about as long, and many short ones; every key comes again.
+        let length = match number % 50 {
+            0 => 300_000,
+            1 => 60_000,
+            2 => 100_000 + random.next_u64() % 40_000,
+            _ => random.next_u64() % 200,
+        };
+        let key = random.next_u64() % 300;
+        lines.extend(format!("{key:06} {}\n", "x".repeat(length as usize)).bytes());
+    }
+    for keys in [&[][..], &["1,1"]] {
+        let keys = keys.iter().map(|key: &&str| (*key).to_string()).collect();
+        same_as_gnu(LinesConfig { keys, ..LinesConfig::default() }, &[&lines], &lines);
+    }
+}
+
+#[test]
+fn wide_records_are_sorted() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(4);
+    let mut bytes = vec![0; 150_000 * 40];
+    for record in bytes.chunks_mut(150_000) {
+        random.fill_bytes(record);
+        record[0] &= 3;
+    }
+    for keys in [&["0:1"][..], &["149998:150000", "0:40:ascii"]] {
+        let keys = keys.iter().map(|key: &&str| (*key).to_string()).collect();
+        let config = Config::Fixed(FixedConfig { record: 150_000, keys });
+        let expected = sorted(&config, &bytes).expect("sound");
+        let first_of_equal = unique(&config, &bytes).expect("sound");
+        same(&config, &[&bytes], (&expected, &first_of_equal));
+    }
+}
+
+#[test]
+fn a_last_resort_makes_no_record_unique() {
+    let text = serde_json::json!({
+        "inputs": [], "unique": true, "output": "out",
+        "records": {"lines": {"keys": ["1,1"], "stable": false}},
+    });
+    let mut job: Job = serde_json::from_value(text).expect("a job");
+    let folder = TempDir::new().expect("a folder");
+    (job.inputs, job.output) = (vec![folder.path().join("in")], folder.path().join("out"));
+    fs::write(&job.inputs[0], "b 2\na 2\na 1\nb 1\n").expect("written");
+    job.run(&Watch::default()).expect("sorted");
+    assert_eq!(fs::read_to_string(&job.output).expect("an output"), "a 2\nb 2\n");
 }
 
 #[test]
@@ -108,6 +175,7 @@ fn files_of_records() {
         let config = Config::Fixed(FixedConfig { record: 24, keys });
         let expected = sorted(&config, &bytes).expect("sound");
         let (first, second) = bytes.split_at(24 * 30_000);
-        same(&config, &[first, second], &expected);
+        let first_of_equal = unique(&config, &bytes).expect("sound");
+        same(&config, &[first, second], (&expected, &first_of_equal));
     }
 }

@@ -285,7 +285,7 @@ fn what_no_stripe_is_is_told() {
     // A part of a record lies at the end of all of it.
     write(&stripe(&[&bytes[..], b"the rest"].concat(), 3, 4096));
     let told = with(&["a", "b", "c"], 4096).expect_err("a part");
-    assert!(told.contains("8 bytes at byte 300000"), "{told}");
+    assert!(told.contains("8 bytes left over at byte 300000"), "{told}");
     assert_eq!(names(folder.path()), ["a", "b", "c", "out"]);
 }
 
@@ -298,7 +298,7 @@ fn a_part_of_a_record_is_refused_kept_or_dropped() {
     fs::write(folder.path().join("in"), &bytes).expect("written");
     let mut job = job(folder.path(), &["in"], Method::Auto, 8 << 20);
     let error = run(&job).expect_err("a part").to_string();
-    assert!(error.contains("8 bytes at byte 100000"), "{error}");
+    assert!(error.contains("8 bytes left over at byte 100000"), "{error}");
     assert_eq!(names(folder.path()), ["in"]);
     job.settings.partial_last = Partial::Keep;
     assert_eq!(run(&job).expect("kept").partial_bytes, 8);
@@ -408,4 +408,46 @@ fn what_cannot_be_is_told() {
     });
     assert!(run(&none).is_err());
     assert_eq!(names(folder.path()), ["in"]);
+}
+
+#[test]
+fn text_is_refused_unless_records_are_asked_for() {
+    let folder = TempDir::new().expect("a folder");
+    let lines: String = (0..1000).rev().map(|n| format!("{n:09}\n")).collect();
+    let binary = records(Keys::Uniform, 10, 1);
+    let ascii: String = (0..10).rev().map(|n| format!("{n:098}\r\n")).collect();
+    let check = |inputs: &[(&str, &[u8])], record: Option<u64>| {
+        let mut names = vec![];
+        for (name, bytes) in inputs {
+            fs::write(folder.path().join(name), bytes).expect("written");
+            names.push(*name);
+        }
+        let mut job = job(folder.path(), &names, Method::Auto, 8 << 20);
+        if let Some(record) = record {
+            let text = serde_json::json!({"fixed": {"record": record}});
+            job.records = serde_json::from_value(text).expect("records");
+        }
+        run(&job)
+    };
+    let lines = lines.as_bytes();
+    for inputs in [&[("in", lines)][..], &[("in", &binary), ("text", lines)]] {
+        let error = check(inputs, None).expect_err("text");
+        assert!(matches!(error, SortError::Text { over: 0, .. }), "{error}");
+    }
+    let error = check(&[("in", &lines[..104])], None).expect_err("text");
+    assert!(matches!(error, SortError::Text { over: 4, .. }), "{error}");
+    assert!(!folder.path().join("out").exists());
+    assert_eq!(check(&[("in", lines)], Some(100)).expect("asked for").records, 100);
+    assert_eq!(check(&[("in", ascii.as_bytes())], None).expect("evident").records, 10);
+}
+
+#[test]
+fn buckets_fit_in_the_least_memory() {
+    let folder = TempDir::new().expect("a folder");
+    let bytes = records(Keys::Uniform, 100_000, 1);
+    fs::write(folder.path().join("in"), &bytes).expect("written");
+    let job = job(folder.path(), &["in"], Method::Distribute, 1 << 20);
+    let report = run(&job).expect("sorted");
+    assert_eq!((report.passes, report.large_buckets), (2, 0));
+    assert!(fs::read(&job.output).expect("an output") == model(&bytes));
 }

@@ -34,9 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let exported = Bytes((raw / 1024 * 953).min(config.most_exported(&layout) * 4096) / 512 * 512);
     let device = Device::new("gordon-slc-256g", &layout, &config, exported);
     let start = Instant::now();
-    let mut image = Image::create(path, device, Backend::File)?;
-    let closed = fill(&mut image)?;
-    drop(image);
+    let closed = fill(Image::create(path, device, Backend::File)?)?;
     println!(
         "{exported} exported, {closed} blocks closed in {:.2} s",
         start.elapsed().as_secs_f64()

@@ -1,33 +1,42 @@
 //! An offline look at all of an image, which changes nothing.
 //!
-//! Held against each other: each page's out-of-band entry with its own checksum and with the data,
-//! summaries with the entries of their block, entries with the rules of NAND (pages in order, numbers
-//! that never fall, none used by two blocks), logical pages with what is exported, and the block table
-//! with what was programmed. Data are compared as they lie in the file: bit errors of the model are no
-//! damage.
+//! Compared with each other: the block table with what is programmed; each page's out-of-band entry
+//! with its own checksum; summaries with the entries of their block; entries with the rules of NAND
+//! (pages in order, numbers that never fall, none used by two blocks); the map that follows from all
+//! this with its digests, after an orderly shutdown; and the data of each unit with their checksum.
+//! Exempt are erased pages, data that newer ones have superseded, and pages that were being written
+//! when the server was killed. Data are compared as they lie in the file: bit errors of the model
+//! are no damage.
 
 use crate::error::ImageError;
 use crate::format::oob::{self, Content, Entry, Head};
 use crate::format::table::Standing;
-use crate::format::{NO_LPN, crc, summary, trims};
-use crate::image::Image;
-use gordon_units::{BlockId, Ppn};
+use crate::format::{NO_LPN, crc, summary};
+use crate::image::{Image, Past};
+use crate::repair::joined;
+use crate::survey::{Entries, Failed, Survey, proofs, standing};
+use gordon_ftl::Ftl;
+use gordon_units::{BlockId, Lpn, Ppn};
 use serde::Serialize;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
+use std::ops::Range;
 
-/// Errors that are told in words; the others are counted.
-const TOLD: usize = 1000;
+/// Errors that are reported in words; the others are counted.
+const WORDED: usize = 1000;
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// Nothing is wrong.
     pub clean: bool,
-    /// What is, the first thousand.
+    /// What is wrong: the first thousand errors.
     pub errors: Vec<String>,
-    /// How much is.
+    /// Number of errors.
     pub error_count: u64,
-    /// The store was closed in order. (After a kill or a crash it is not, and nothing need be wrong.)
+    /// Whether the image can be served: what decides which data are current is proved.
+    pub servable: bool,
+    /// The store was closed in order. After a kill or a crash it is not, and nothing need be wrong.
     pub closed_in_order: bool,
     /// Super-blocks.
     pub blocks: u64,
@@ -39,56 +48,95 @@ pub struct Report {
     pub closed_blocks: u64,
     /// Pages with data.
     pub data_pages: u64,
-    /// Pages of the trim log.
+    /// Pages of the trim journal.
     pub trim_pages: u64,
-    /// Pages that were struck out after a crash of the host: they had never been synced.
-    pub lost_pages: u64,
-    /// Slots whose data were compared with their checksum.
+    /// Pages that were being written, and had not been flushed, when the server was killed.
+    pub torn: u64,
+    /// Units whose data were compared with their checksum.
     pub slots: u64,
-    /// Logical pages with a copy.
+    /// Units that hold data.
     pub logical_pages: u64,
-    /// Logical pages exported.
+    /// Units of the device.
     pub exported_pages: u64,
+    /// Ranges of bytes, from and to, that hold data and cannot be read.
+    pub unreadable_ranges: Vec<Range<u64>>,
+    /// Blocks in which something is damaged.
+    #[serde(skip)]
+    pub(crate) damaged_blocks: BTreeSet<BlockId>,
 }
 
 struct Check<'a> {
     image: &'a Image,
+    survey: &'a Survey,
+    ftl: &'a Ftl,
+    /// Pages whose damage is reported already.
+    missing: BTreeSet<Ppn>,
+    /// Pages that do not count.
+    torn: BTreeSet<Ppn>,
     report: Report,
-    /// Logical pages with a copy.
-    seen: Vec<bool>,
+    /// By unit: its data fit their checksum.
+    sound: Vec<bool>,
     /// Sequence numbers and their blocks.
     sequences: Vec<(u64, BlockId)>,
-    entries: Vec<u8>,
     data: Vec<u8>,
     zeros: u32,
 }
 
 /// Looks at all of an image.
 pub fn check(image: &Image) -> Result<Report, ImageError> {
+    let fail = |error| ImageError::io(&image.path, error);
+    let layer = |why| Failed::Mount(why).of(image);
+    let (mount, survey) = Survey::of(image)?;
     let config = image.resolved().config;
+    let mut errors = survey.damage(image);
+    let mut servable = errors.is_empty();
+    let frozen = mount.clone().finish_frozen(VecDeque::new()).map_err(layer)?;
+    if image.past == Past::Closed {
+        let proofs = proofs(image, &frozen).map_err(fail)?;
+        let wrong = proofs.iter().filter(|proof| **proof == Some(false)).count();
+        let unknown = proofs.iter().filter(|proof| proof.is_none()).count();
+        if wrong > 0 {
+            errors.push(format!("the map: {wrong} groups of units are not as their digests say"));
+        }
+        if unknown > 0 {
+            errors.push(format!("the digests of {unknown} groups of units are damaged"));
+        }
+        if survey.missing.is_empty()
+            && let Err(why) = mount.finish::<VecDeque<_>>(Some(&standing(image)), VecDeque::new())
+        {
+            errors.push(why.to_string());
+        }
+        servable = if servable { wrong == 0 } else { wrong + unknown == 0 };
+        servable &= image.unproven.is_empty();
+    }
+    if let Err(why) = frozen.check_at_rest() {
+        errors.push(format!("the map: {why}"));
+    }
     let unit = usize::try_from(image.places().unit).expect("a unit fits in memory");
     let mut check = Check {
         image,
+        survey: &survey,
+        ftl: &frozen,
+        missing: survey.missing.iter().map(|missing| missing.ppn).collect(),
+        torn: survey.torn.iter().copied().collect(),
         report: Report {
-            closed_in_order: image.clean,
-            blocks: image.records.len() as u64,
+            servable,
+            closed_in_order: image.past == Past::Closed,
+            blocks: survey.expected.len() as u64,
+            torn: survey.torn.len() as u64,
             exported_pages: config.exported.into(),
             ..Report::default()
         },
-        seen: vec![false; config.exported as usize],
+        sound: vec![false; config.exported as usize],
         sequences: Vec::new(),
-        entries: vec![0; image.places().oob_area()],
         data: vec![0; unit],
         zeros: crc(&vec![0; unit]),
     };
-    if image.lost_superblock {
-        check.error("one of the two superblocks is damaged".to_owned());
-    }
-    for block in &image.damaged {
-        check.error(format!("block {block}: its record in the block table is damaged"));
+    for what in image.redundant.iter().cloned().chain(errors) {
+        check.error(what);
     }
     for block in (0..image.resolved().layout.blocks()).map(BlockId) {
-        check.block(block).map_err(|error| ImageError::io(&image.path, error))?;
+        check.block(block).map_err(fail)?;
     }
     Ok(check.end())
 }
@@ -96,7 +144,7 @@ pub fn check(image: &Image) -> Result<Report, ImageError> {
 impl Check<'_> {
     fn error(&mut self, what: String) {
         self.report.error_count += 1;
-        if self.report.errors.len() < TOLD {
+        if self.report.errors.len() < WORDED {
             self.report.errors.push(what);
         }
     }
@@ -112,53 +160,81 @@ impl Check<'_> {
                 self.error(format!("blocks {first} and {second} share sequence number {number}"));
             }
         }
-        self.report.logical_pages = self.seen.iter().filter(|&&seen| seen).count() as u64;
+        let mapped = (0..self.ftl.config().exported).filter(|&lpn| self.ftl.is_mapped(Lpn(lpn)));
+        let mapped: Vec<u32> = mapped.collect();
+        self.report.logical_pages = mapped.len() as u64;
+        let (unit, capacity) = (self.image.places().unit, self.image.device().capacity.0);
+        let unreadable = mapped.into_iter().filter(|&lpn| !self.sound[lpn as usize]);
+        self.report.unreadable_ranges = joined(unreadable.map(|lpn| {
+            let from = u64::from(lpn) * unit;
+            from..(from + unit).min(capacity)
+        }));
         self.report.clean = self.report.error_count == 0;
         self.report
     }
 
     fn block(&mut self, block: BlockId) -> io::Result<()> {
-        let (image, places) = (self.image, self.image.places());
-        let layout = image.resolved().layout;
-        let record = image.record(block);
+        let layout = self.image.resolved().layout;
+        let record = self.survey.expected[block.index()];
+        let errors = self.report.error_count;
         self.report.bad_blocks += u64::from(record.standing != Standing::Good);
-        let mut entries = std::mem::take(&mut self.entries);
-        image.disk.media().read(places.block(block), &mut entries)?;
-        let read = (0..).map(|page| layout.ppn(block, page));
-        let read: Vec<(Ppn, &[u8], Entry)> = read
-            .zip(entries.chunks_exact(places.oob_bytes))
-            .map(|(ppn, bytes)| (ppn, bytes, oob::decode(bytes, ppn)))
-            .collect();
-        let used = read.iter().rposition(|(_, _, entry)| *entry != Entry::Erased);
-        let used = used.map_or(0, |last| last + 1);
-        self.report.erased_blocks += u64::from(used == 0);
-        if used > 0 && record.standing == Standing::Factory {
+        let entries = Entries::read(self.image, block, record)?;
+        let promised = record.contents.count();
+        // After an orderly shutdown whatever else is there counts as erased.
+        let end = promised.max(if self.image.past == Past::Closed { 0 } else { entries.end });
+        self.report.erased_blocks += u64::from(end == 0);
+        if end > 0 && record.standing == Standing::Factory {
             self.error(format!("block {block}: bad from the factory, yet programmed"));
         }
+        let (pages, data_pages) = (layout.pages_per_block(), self.image.data_pages());
+        let in_use: Vec<bool> =
+            (0..pages).map(|page| self.in_use(layout.ppn(block, page))).collect();
         let mut floor = 0;
-        for &(ppn, bytes, entry) in &read[..used] {
-            match entry {
-                Entry::Erased => {
-                    self.error(format!("page {ppn}: erased, yet a later page is programmed"));
-                }
-                Entry::Lost => self.report.lost_pages += 1,
-                Entry::Damaged => {
-                    self.error(format!("page {ppn}: its out-of-band entry is damaged"));
-                }
-                Entry::Programmed(head) => {
-                    self.page(block, ppn, head, bytes, floor)?;
-                    floor = floor.max(head.sequence);
-                }
+        for page in 0..end {
+            let ppn = layout.ppn(block, page);
+            if self.missing.contains(&ppn) || self.torn.contains(&ppn) {
+                continue;
+            }
+            let (entry, bytes) = entries.get(page);
+            if let Some(head) = entries.head(page) {
+                self.page(block, ppn, head, bytes, floor)?;
+                floor = floor.max(head.sequence);
+                continue;
+            }
+            // The entry of a summary is in use if any data page of its block is.
+            let entry_in_use =
+                in_use[page as usize] || (page >= data_pages && in_use.contains(&true));
+            if page < promised && entry_in_use {
+                self.error(match entry {
+                    Entry::Programmed(head) => {
+                        let (page, table) = (head.erases, record.erases);
+                        format!("page {ppn}: says {page} erases, the block table {table}")
+                    }
+                    _ => format!("page {ppn}: its out-of-band entry is damaged"),
+                });
             }
         }
-        if let Some((ppn, _, Entry::Programmed(head))) = read.last()
-            && head.content == Content::Summary
-        {
+        let mut summary = (data_pages..pages).map(|page| entries.head(page));
+        let is_closed =
+            summary.all(|head| head.is_some_and(|head| head.content == Content::Summary));
+        if (end == pages && is_closed) || (promised == pages && !entries.is_log()) {
             self.report.closed_blocks += 1;
-            self.summary(block, *ppn, &read)?;
+            if in_use.contains(&true) {
+                self.summary(block, &entries)?;
+            }
         }
-        self.entries = entries;
+        if self.report.error_count > errors {
+            self.report.damaged_blocks.insert(block);
+        }
         Ok(())
+    }
+
+    /// Whether a page holds the current data of a unit.
+    fn in_use(&self, ppn: Ppn) -> bool {
+        (0..self.ftl.config().slots).any(|slot| {
+            let lpn = self.ftl.written(ppn, slot);
+            lpn.is_some_and(|lpn| self.ftl.lookup(lpn) == Some((ppn, slot)))
+        })
     }
 
     fn page(
@@ -173,11 +249,6 @@ impl Check<'_> {
             let sequence = head.sequence;
             self.error(format!("page {ppn}: sequence number {sequence} after {floor}"));
         }
-        let record = self.image.record(block);
-        if head.erases != record.erases && !self.image.damaged.contains(&block) {
-            let (page, table) = (head.erases, record.erases);
-            self.error(format!("page {ppn}: says {page} erases, the block table {table}"));
-        }
         if head.content != Content::Summary {
             // A summary's own number is never used.
             self.sequences.push((head.sequence, block));
@@ -189,19 +260,12 @@ impl Check<'_> {
                     self.slot(ppn, slot, oob::slot(entry, slot))?;
                 }
             }
-            Content::Trims => {
-                self.report.trim_pages += 1;
-                let page = usize::try_from(self.image.places().page_bytes);
-                let mut bytes = vec![0; page.map_err(io::Error::other)?];
-                self.image.disk.media().read(self.image.places().slot(ppn, 0), &mut bytes)?;
-                if trims::decode(&bytes, ppn, head.sequence).is_none() {
-                    self.error(format!("page {ppn}: a page of the trim log is damaged"));
-                }
-            }
+            // Their content is part of what a mount finds.
+            Content::Trims => self.report.trim_pages += 1,
             Content::Summary => {
-                let layout = self.image.resolved().layout;
-                if layout.page_of(ppn) + 1 != layout.pages_per_block() {
-                    self.error(format!("page {ppn}: a summary that is not the last of its block"));
+                let page = self.image.resolved().layout.page_of(ppn);
+                if page < self.image.data_pages() {
+                    self.error(format!("page {ppn}: a summary where data should be"));
                 }
             }
         }
@@ -212,48 +276,51 @@ impl Check<'_> {
         if slot.lpn == NO_LPN {
             return Ok(());
         }
-        match self.seen.get_mut(slot.lpn as usize) {
-            Some(seen) => *seen = true,
-            None => {
-                self.error(format!(
-                    "page {ppn}, slot {at}: logical page {} is not exported",
-                    slot.lpn
-                ));
-            }
+        if slot.lpn >= self.ftl.config().exported {
+            let lpn = slot.lpn;
+            self.error(format!("page {ppn}, slot {at}: logical page {lpn} is not exported"));
+            return Ok(());
+        }
+        if self.ftl.lookup(Lpn(slot.lpn)) != Some((ppn, at)) {
+            return Ok(());
         }
         let (place, media) = (self.image.places().slot(ppn, at), self.image.disk.media());
         let found = if media.next_data(place)? >= place + self.data.len() as u64 {
-            self.zeros
+            Ok(self.zeros)
         } else {
-            media.read(place, &mut self.data)?;
-            crc(&self.data)
+            media.read(place, &mut self.data).map(|()| crc(&self.data))
         };
         self.report.slots += 1;
-        if found != slot.crc {
-            self.error(format!("page {ppn}, slot {at}: the data do not fit their checksum"));
+        match found {
+            Ok(found) if found == slot.crc => self.sound[slot.lpn as usize] = true,
+            Ok(_) => {
+                self.error(format!("page {ppn}, slot {at}: the data do not fit their checksum"));
+            }
+            Err(error) => self.error(format!("page {ppn}, slot {at}: {error}")),
         }
         Ok(())
     }
 
     /// A summary must say what the entries say.
-    fn summary(
-        &mut self,
-        block: BlockId,
-        ppn: Ppn,
-        entries: &[(Ppn, &[u8], Entry)],
-    ) -> io::Result<()> {
+    fn summary(&mut self, block: BlockId, entries: &Entries) -> io::Result<()> {
         let config = self.image.resolved().config;
-        let pages = config.data_pages(&self.image.resolved().layout);
+        let layout = self.image.resolved().layout;
+        let pages = self.image.data_pages();
+        let ppn = layout.ppn(block, pages);
         let mut bytes = vec![0; summary::bytes(pages, config.slots)];
         self.image.disk.media().read(self.image.places().slot(ppn, 0), &mut bytes)?;
         let Some(found) = summary::decode(&bytes, block, pages, config.slots) else {
-            self.error(format!("page {ppn}: the summary of block {block} is damaged"));
+            if !self.torn.contains(&ppn) {
+                self.error(format!("page {ppn}: the summary of block {block} is damaged"));
+            }
             return Ok(());
         };
-        for (&(ppn, bytes, entry), (sequence, lpns)) in entries.iter().zip(found.pages()) {
-            let Entry::Programmed(head) = entry else { continue };
+        for (page, (sequence, lpns)) in (0..).zip(found.pages()) {
+            let Some(head) = entries.head(page) else { continue };
+            let (_, bytes) = entries.get(page);
             let slots = (0..config.slots).map(|slot| oob::slot(bytes, slot).lpn);
             if head.sequence != sequence || !slots.eq(lpns) {
+                let ppn = layout.ppn(block, page);
                 self.error(format!("page {ppn}: the summary of its block says another thing"));
             }
         }

@@ -2,15 +2,34 @@
 //! would be a read of its page's out-of-band entry too. And the sequence numbers of pages, for the
 //! summaries of their blocks.
 
-use crate::format::oob::{self, Entry};
+use crate::format::NO_LPN;
+use crate::format::oob::{self, Content, Entry, Head};
 use crate::image::Places;
 use crate::media::Media;
+use gordon_ftl::Ftl;
 use gordon_nand::Layout;
 use gordon_units::{BlockId, Ppn};
 use std::io;
 
 /// Memory for checksums.
 const BYTES: usize = 64 << 20;
+
+/// What an out-of-band entry is compared with before its checksums count: an older version of a page
+/// has valid checksums too.
+#[derive(Clone, Copy)]
+pub(crate) struct Proof<'a> {
+    pub ftl: &'a Ftl,
+    /// Erases of the block.
+    pub erases: u32,
+}
+
+impl Proof<'_> {
+    fn holds(self, ppn: Ppn, head: Head, entry: &[u8], slots: u32) -> bool {
+        let lpn = |slot| self.ftl.written(ppn, slot).map_or(NO_LPN, |lpn| lpn.0);
+        let same = |slot| oob::slot(entry, slot).lpn == lpn(slot);
+        head.erases == self.erases && (head.content != Content::Data || (0..slots).all(same))
+    }
+}
 
 /// The checksums of a block.
 #[derive(Debug)]
@@ -83,14 +102,15 @@ impl Checksums {
         block: BlockId,
         places: &Places,
         media: &dyn Media,
+        proof: Proof<'_>,
     ) -> io::Result<&[u64]> {
         if self.blocks[block.index()].is_none() {
-            self.load(block, places, media)?;
+            self.load(block, places, media, proof)?;
         }
         Ok(&self.blocks[block.index()].as_ref().expect("it was loaded").sequences)
     }
 
-    /// The checksum of a slot; none if its page has no entry that is in order.
+    /// The checksum of a slot; none if its page's entry is damaged or does not match `proof`.
     pub fn get(
         &mut self,
         block: BlockId,
@@ -98,9 +118,10 @@ impl Checksums {
         slot: u32,
         places: &Places,
         media: &dyn Media,
+        proof: Proof<'_>,
     ) -> io::Result<Option<u32>> {
         if self.blocks[block.index()].is_none() {
-            self.load(block, places, media)?;
+            self.load(block, places, media, proof)?;
         }
         let known = self.blocks[block.index()].as_mut().expect("it was loaded");
         known.used = true;
@@ -149,7 +170,13 @@ impl Checksums {
         }
     }
 
-    fn load(&mut self, block: BlockId, places: &Places, media: &dyn Media) -> io::Result<()> {
+    fn load(
+        &mut self,
+        block: BlockId,
+        places: &Places,
+        media: &dyn Media,
+        proof: Proof<'_>,
+    ) -> io::Result<()> {
         let mut entries = std::mem::take(&mut self.entries);
         entries.resize(places.oob_area(), 0);
         let read = media.read(places.block(block), &mut entries);
@@ -158,7 +185,9 @@ impl Checksums {
             let known = self.add(block);
             for (page, entry) in (0..pages).zip(entries.chunks_exact(places.oob_bytes)) {
                 let ppn = Ppn(block.0 * pages + page);
-                if let Entry::Programmed(head) = oob::decode(entry, ppn) {
+                if let Entry::Programmed(head) = oob::decode(entry, ppn)
+                    && proof.holds(ppn, head, entry, slots)
+                {
                     known.pages[page as usize] = true;
                     known.sequences[page as usize] = head.sequence;
                 }

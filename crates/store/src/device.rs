@@ -138,17 +138,6 @@ pub enum DeviceError {
     /// The unit.
     #[error("unit: {0} does not divide super-pages of {1} into whole sectors")]
     Unit(Bytes, Bytes),
-    /// The summary of a block does not fit into a page.
-    #[error(
-        "the summary of a block takes {need}, a super-page holds {page}; give a larger unit, or \
-         fewer pages a block"
-    )]
-    Summary {
-        /// Bytes of a summary.
-        need: Bytes,
-        /// Bytes of a page.
-        page: Bytes,
-    },
 }
 
 impl DeviceError {
@@ -249,13 +238,14 @@ impl Device {
         }
         let exported = u32::try_from(self.capacity.0.div_ceil(unit.0)).map_err(refuse)?;
         let sectors = u32::try_from(unit.0 / SECTOR).map_err(refuse)?;
+        let slots = u32::try_from(page.0 / unit.0).map_err(refuse)?;
         let config = Config {
-            slots: u32::try_from(page.0 / unit.0).map_err(refuse)?,
+            slots,
             write_points: knobs.write_points,
             copy_points: knobs.copy_points,
             bypass: knobs.bypass,
             combine: knobs.combine,
-            summary: true,
+            summary_pages: summary::pages(layout.pages_per_block(), slots, page),
             durable: true,
             write_buffer: knobs.write_buffer,
             reserve: knobs.reserve,
@@ -274,10 +264,6 @@ impl Device {
             ..Config::new(&layout, exported, sectors)
         };
         config.validate(&layout)?;
-        let need = Bytes(summary::bytes(config.data_pages(&layout), config.slots) as u64);
-        if need > page {
-            return Err(DeviceError::Summary { need, page });
-        }
         let endurance = self.faults.validate(unit)?;
         Ok(Resolved { layout, config, endurance })
     }

@@ -56,6 +56,30 @@ pub enum ImageError {
     /// Direct I/O does not fit.
     #[error("{0}: units of {1} bytes cannot go past the page cache; use the backend `file`")]
     Unaligned(PathBuf, u64),
+    /// Something that decides which data are current is damaged or missing, and nothing else proves
+    /// it.
+    #[error(
+        "{path}: damaged: {}; serving it could return older data\n  try: `gordon block export {path} \
+         OUT.raw` to copy what can be proved, `gordon block serve --salvage` to read it, then \
+         `gordon block check --repair` to accept the loss", summary(.damage)
+    )]
+    Unproven {
+        /// Which image.
+        path: PathBuf,
+        /// What is damaged: at least one.
+        damage: Vec<String>,
+    },
+    /// An assertion has fired: a defect of the program.
+    #[error(
+        "{path}: internal error: {why}\n  try: report it; `gordon block export {path} OUT.raw` copies \
+         what can be proved"
+    )]
+    Internal {
+        /// Which image.
+        path: PathBuf,
+        /// The assertion.
+        why: String,
+    },
     /// The layer does not come up.
     #[error("{path}: {why}")]
     Layer {
@@ -72,6 +96,15 @@ pub enum ImageError {
         /// What it said.
         error: io::Error,
     },
+}
+
+/// The first of several kinds of damage, and how many more there are.
+fn summary(damage: &[String]) -> String {
+    match damage {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first, others @ ..] => format!("{first} (and {} more)", others.len()),
+    }
 }
 
 impl ImageError {
@@ -100,11 +133,23 @@ pub enum Fault {
     /// The file under the image failed.
     #[error("the file under the image failed")]
     Medium,
-    /// The store has stopped in the midst of something: a defect. What is in the image is as after a
-    /// kill.
+    /// An assertion has fired, which is a defect of the program. The image is as after a kill.
     #[error("the store has stopped on an internal error; restart it")]
     Stopped,
     /// Not whole sectors, nothing, or past the end.
     #[error("not whole sectors inside the device")]
     Invalid,
+    /// The image is served to save what is in it.
+    #[error("read-only: a damaged image is being salvaged")]
+    Salvaging,
+}
+
+impl Fault {
+    /// The fault that an error of the file under the image causes.
+    pub(crate) fn of(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace,
+            _ => Self::Medium,
+        }
+    }
 }

@@ -18,10 +18,9 @@
 //! page reads the same each time), errors that the correction takes for others.
 
 use crate::device::{Device, DeviceError};
+pub use gordon_nand::factory_bad;
 use gordon_nand::{BLOCK_SURVIVAL, Endurance, Layout};
 use gordon_units::{BlockId, Bytes, Ppn};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
 /// The knobs.
@@ -90,19 +89,6 @@ impl Faults {
         }
         Ok(Some(Endurance::new(self.erase_budget, self.spread, BLOCK_SURVIVAL)?))
     }
-}
-
-/// Super-blocks with a physical block that is bad from the start: the same that a simulated device of
-/// that seed has.
-#[must_use]
-pub fn factory_bad(layout: &Layout, part: f64, seed: u64) -> Vec<BlockId> {
-    if part == 0.0 {
-        return Vec::new();
-    }
-    let good = libm::pow(1.0 - part, f64::from(layout.shape().pages()));
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut draw = move || unit(random.next_u64());
-    (0..layout.blocks()).map(BlockId).filter(|_| draw() >= good).collect()
 }
 
 /// Draws the faults of an image.

@@ -2,11 +2,12 @@
 //! its summary and out-of-band entries, all logical pages mapped, payloads left as holes that read as
 //! zeros. For tests of how long a mount takes and what it needs.
 
+use crate::engine::Engine;
 use crate::error::ImageError;
 use crate::format::oob::{self, Content, Head, Slot};
-use crate::format::table::Standing;
+use crate::format::table::{Contents, Standing};
 use crate::format::{NO_LPN, crc, summary};
-use crate::image::Image;
+use crate::image::{Image, Past};
 use gordon_units::BlockId;
 use std::io;
 
@@ -14,9 +15,13 @@ use std::io;
 ///
 /// The blocks that collection wants free stay free. Those beyond what all logical pages take hold
 /// copies that the later ones supersede.
-pub fn fill(image: &mut Image) -> Result<u32, ImageError> {
+pub fn fill(mut image: Image) -> Result<u32, ImageError> {
     let path = image.path.clone();
-    write(image).map_err(|error| ImageError::io(&path, error))
+    let fail = |error| ImageError::io(&path, error);
+    let closed = write(&mut image).map_err(fail)?;
+    let close = |mut engine: Engine<Vec<u8>>| engine.close().map_err(io::Error::other);
+    Engine::open(image).and_then(|engine| close(engine).map_err(fail))?;
+    Ok(closed)
 }
 
 fn write(image: &mut Image) -> io::Result<u32> {
@@ -62,8 +67,11 @@ fn write(image: &mut Image) -> io::Result<u32> {
         let (places, media) = (image.places(), image.disk.media());
         media.write(places.slot(layout.ppn(block, pages), 0), &bytes)?;
         media.write(places.block(block), &entries)?;
+        let count = layout.pages_per_block();
+        image.expected[block.index()].contents = Contents::Pages { count, sequence };
     }
-    image.disk.change(|_| Ok(()))?;
-    image.disk.sync()?;
+    // As if a server that wrote all this had been killed.
+    image.past = Past::Killed;
+    image.recorded_sync = Some(closed as u64);
     u32::try_from(closed).map_err(io::Error::other)
 }

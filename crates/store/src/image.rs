@@ -1,14 +1,14 @@
 //! An image: a NAND array in a file. What is where: docs/SPEC.md.
 
+use crate::block_table::{BlockTable, Found};
 use crate::device::{Device, Resolved};
 use crate::error::ImageError;
 use crate::faults::factory_bad;
 use crate::format::superblock::{self, Flaw, Superblock};
 use crate::format::table::{self, Record, Standing};
-use crate::format::{is_zero, oob};
+use crate::format::{digest, is_zero, journal, legacy, oob};
 use crate::media::{Backend, File, Media};
 use crate::synced::Synced;
-use gordon_nand::Layout;
 use gordon_units::{BlockId, Ppn};
 use std::fs;
 use std::io::{self, Read};
@@ -18,11 +18,9 @@ use std::sync::Arc;
 /// What holes and files are counted in.
 const BLOCK: u64 = 4096;
 
-/// What is where in an image.
+/// Places in an image, as offsets and lengths in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Places {
-    /// The block table.
-    pub table: u64,
     /// Bytes of an out-of-band entry.
     pub oob_bytes: usize,
     /// Bytes of a super-page.
@@ -35,31 +33,74 @@ pub struct Places {
     /// From the start of a super-block to its first page.
     data: u64,
     pages: u32,
-    /// Bytes in all.
+    /// The copies of the block table, and the bytes of one.
+    pub(crate) tables: [u64; 2],
+    pub(crate) table_bytes: usize,
+    /// The first area of the sync journal, which the second follows, and the bytes of one.
+    journals: u64,
+    pub(crate) journal_bytes: usize,
+    /// The digests of the map.
+    pub(crate) digests: u64,
+    /// The end of the last super-block, where an image of version 2 ends.
+    pub(crate) blocks_end: u64,
+    /// The end of the image.
     pub len: u64,
 }
 
+/// The block table of an image of version 2. In later ones nothing lies there.
+const LEGACY_TABLE: u64 = 2 * superblock::BYTES as u64;
+
+/// Generation of the block table of an image that nobody has used yet.
+const FIRST: u64 = 2;
+/// Identifies who wrote it.
+const FIRST_WRITER: u64 = 1;
+
 impl Places {
-    /// Of an array with slots of `unit` bytes.
+    /// The places of an image of this device.
     #[must_use]
-    pub fn new(layout: &Layout, slots: u32) -> Self {
+    pub fn new(resolved: &Resolved) -> Self {
+        let (layout, config) = (&resolved.layout, &resolved.config);
         let pages = layout.pages_per_block();
         let page_bytes = layout.page_bytes().0;
-        let oob_bytes = oob::bytes(slots);
-        let table = 2 * superblock::BYTES as u64;
-        let records = u64::from(layout.blocks()) * table::BYTES as u64;
-        let blocks = (table + records).next_multiple_of(BLOCK);
+        let oob_bytes = oob::bytes(config.slots);
+        let legacy = u64::from(layout.blocks()) * legacy::RECORD as u64;
+        let blocks = (LEGACY_TABLE + legacy).next_multiple_of(BLOCK);
         let data = (u64::from(pages) * oob_bytes as u64).next_multiple_of(BLOCK);
         let stride = (data + u64::from(pages) * page_bytes).next_multiple_of(BLOCK);
-        let len = blocks + u64::from(layout.blocks()) * stride;
-        let unit = page_bytes / u64::from(slots);
-        Self { table, oob_bytes, page_bytes, unit, blocks, stride, data, pages, len }
+        let blocks_end = blocks + u64::from(layout.blocks()) * stride;
+        let table_bytes = table::bytes(layout.blocks());
+        let table = (table_bytes as u64).next_multiple_of(BLOCK);
+        let journal_bytes = journal::area(layout.blocks());
+        let journals = blocks_end + 2 * table;
+        let digests = journals + 2 * journal_bytes as u64;
+        Self {
+            oob_bytes,
+            page_bytes,
+            unit: page_bytes / u64::from(config.slots),
+            blocks,
+            stride,
+            data,
+            pages,
+            tables: [blocks_end, blocks_end + table],
+            table_bytes,
+            journals,
+            journal_bytes,
+            digests,
+            blocks_end,
+            len: digests + digest::bytes(config.exported),
+        }
     }
 
-    /// A block's record in the table.
+    /// The copy of the block table with this generation.
     #[must_use]
-    pub fn record(&self, block: BlockId) -> u64 {
-        self.table + u64::from(block.0) * table::BYTES as u64
+    pub fn table(&self, generation: u64) -> u64 {
+        self.tables[usize::from(generation % 2 == 1)]
+    }
+
+    /// The area of the sync journal that belongs to this generation of the block table.
+    #[must_use]
+    pub fn journal(&self, generation: u64) -> u64 {
+        self.journals + generation % 2 * self.journal_bytes as u64
     }
 
     /// Where a super-block starts: with its out-of-band entries.
@@ -106,6 +147,17 @@ impl Places {
     }
 }
 
+/// What happened to an image since it was opened the last time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    /// An orderly shutdown: its contents are exactly as the block table says.
+    Closed,
+    /// The server was killed: all that was written is there.
+    Killed,
+    /// The host crashed: what was written after the last sync may be there or not.
+    Crashed,
+}
+
 /// An open image.
 pub struct Image {
     /// Its name, for messages.
@@ -114,15 +166,18 @@ pub struct Image {
     pub(crate) superblock: Superblock,
     pub(crate) resolved: Resolved,
     pub(crate) places: Places,
-    pub(crate) records: Vec<Record>,
-    /// Records of the table that were damaged: what stands for them is guessed.
-    pub damaged: Vec<BlockId>,
-    /// One of the two superblocks was damaged.
-    pub lost_superblock: bool,
-    /// It was left in order.
-    pub clean: bool,
-    /// The host has not crashed since it was opened last: all that was written is there.
-    pub same_boot: bool,
+    /// What happened to it.
+    pub past: Past,
+    /// By block: the record that the mount holds it to.
+    pub(crate) expected: Vec<Record>,
+    /// The last sync that the journal has a record of; none in an image of version 2.
+    pub(crate) recorded_sync: Option<u64>,
+    /// Identifies the mount or the orderly shutdown that wrote the block table.
+    writer: u64,
+    /// Damage that a redundant copy makes good.
+    pub redundant: Vec<String>,
+    /// Damage to what says what the image holds.
+    pub(crate) unproven: Vec<String>,
 }
 
 impl Image {
@@ -131,7 +186,7 @@ impl Image {
     pub fn create(path: &Path, device: Device, backend: Backend) -> Result<Self, ImageError> {
         let fail = |error| ImageError::io(path, error);
         let resolved = resolve(path, &device)?;
-        let places = Places::new(&resolved.layout, resolved.config.slots);
+        let places = Places::new(&resolved);
         if path.symlink_metadata().is_ok() {
             return Err(ImageError::Exists(path.to_owned()));
         }
@@ -161,16 +216,25 @@ impl Image {
         let fail = |error| ImageError::io(path, error);
         let resolved = resolve(path, &device)?;
         let layout = &resolved.layout;
-        let places = Places::new(layout, resolved.config.slots);
+        let places = Places::new(&resolved);
         let mut records = vec![Record::default(); layout.blocks() as usize];
         for block in factory_bad(layout, device.faults.factory_bad, device.seed) {
             records[block.index()].standing = Standing::Factory;
         }
-        let table: Vec<u8> =
-            (0..).zip(&records).flat_map(|(at, record)| table::encode(at, *record)).collect();
-        media.write(places.table, &table).map_err(fail)?;
+        write_metadata(&*media, &places, &records, resolved.config.exported).map_err(fail)?;
         let uuid = random_bytes().map_err(fail)?;
-        let superblock = Superblock { generation: 2, clean: true, uuid, boot: boot(), device };
+        let (version, generation) = (superblock::VERSION, 2);
+        let (mount, found) = (FIRST_WRITER, FIRST_WRITER);
+        let superblock = Superblock {
+            version,
+            generation,
+            clean: true,
+            uuid,
+            boot: boot(),
+            mount,
+            found,
+            device,
+        };
         for copy in 0..2 {
             let bytes = superblock::encode(&superblock);
             media.write(copy * superblock::BYTES as u64, &bytes).map_err(fail)?;
@@ -184,33 +248,76 @@ impl Image {
         let fail = |error| ImageError::io(path, error);
         let (superblock, lost_superblock) = find_superblock(path, &*media)?;
         let resolved = resolve(path, &superblock.device)?;
-        let places = Places::new(&resolved.layout, resolved.config.slots);
-        if media.len() < places.len {
+        let (places, layout) = (Places::new(&resolved), &resolved.layout);
+        let is_legacy = superblock.version < superblock::VERSION;
+        let expected = if is_legacy { places.blocks_end } else { places.len };
+        if media.len() < expected {
             let (path, len) = (path.to_owned(), media.len());
-            return Err(ImageError::Truncated { path, len, expected: places.len });
+            return Err(ImageError::Truncated { path, len, expected });
         }
         if !places.unit.is_multiple_of(media.alignment() as u64) {
             return Err(ImageError::Unaligned(path.to_owned(), places.unit));
         }
-        let mut table = vec![0; resolved.layout.blocks() as usize * table::BYTES];
-        media.read(places.table, &mut table).map_err(fail)?;
-        let (records, damaged) = read_table(&table);
         let now = boot();
         if !superblock.clean && is_zero(&superblock.boot) {
             media.forget().map_err(fail)?;
         }
+        let same_boot = now == superblock.boot && !is_zero(&now);
+        let mut redundant = Vec::new();
+        if let Some(copy) = lost_superblock {
+            redundant.push(format!("superblock {copy} is damaged"));
+        }
+        let mut unproven = Vec::new();
+        let found = if is_legacy {
+            let (found, damaged) = read_legacy(&*media, layout.blocks()).map_err(fail)?;
+            unproven.extend(damaged);
+            found
+        } else {
+            let found = Found::read(&*media, &places, layout.blocks(), layout.pages_per_block());
+            let found = found.map_err(fail)?;
+            match found.damaged[..] {
+                [] => {}
+                [copy] => redundant.push(format!("copy {copy} of the block table is damaged")),
+                _ => unproven.push("both copies of the block table are damaged".to_owned()),
+            }
+            let shutdown = superblock.clean && found.shutdown != superblock.mount;
+            let other = ![superblock.mount, superblock.found].contains(&found.writer);
+            if found.copy > 0 && (shutdown || other) {
+                unproven.push("the block table is older than the superblock".to_owned());
+            }
+            found
+        };
+        let past = match () {
+            () if superblock.clean && !is_legacy && found.shutdown == superblock.mount => {
+                Past::Closed
+            }
+            () if same_boot => Past::Killed,
+            () => Past::Crashed,
+        };
+        if past == Past::Killed && found.damaged_journal {
+            unproven.push("the sync journal is damaged".to_owned());
+        }
+        let table = BlockTable::new(places, &found);
+        let expected = if past == Past::Crashed { found.after_crash } else { found.records };
         Ok(Self {
             path: path.to_owned(),
-            disk: Arc::new(Synced::new(media)),
-            clean: superblock.clean && !lost_superblock,
-            same_boot: now == superblock.boot && !is_zero(&now),
+            disk: Arc::new(Synced::recorded(media, table)),
+            past,
+            expected,
+            recorded_sync: (!is_legacy).then_some(found.sync),
+            writer: found.writer,
             superblock,
             resolved,
             places,
-            records,
-            damaged,
-            lost_superblock,
+            redundant,
+            unproven,
         })
+    }
+
+    /// Whether its format is older than what this program writes.
+    #[must_use]
+    pub fn is_legacy(&self) -> bool {
+        self.superblock.version < superblock::VERSION
     }
 
     /// What it is of.
@@ -225,16 +332,28 @@ impl Image {
         &self.resolved
     }
 
+    /// Pages of a block that hold data; its summary follows them.
+    #[must_use]
+    pub fn data_pages(&self) -> u32 {
+        self.resolved.config.data_pages(&self.resolved.layout)
+    }
+
     /// What is where.
     #[must_use]
     pub fn places(&self) -> &Places {
         &self.places
     }
 
-    /// What the table says of a block.
+    /// A block's record in the block table.
     #[must_use]
     pub fn record(&self, block: BlockId) -> Record {
-        self.records[block.index()]
+        self.disk.table().record(block)
+    }
+
+    /// All records of the block table.
+    #[must_use]
+    pub fn records(&self) -> Vec<Record> {
+        self.disk.table().records().to_vec()
     }
 
     /// The name of the image itself, as 32 hexadecimal digits.
@@ -246,25 +365,10 @@ impl Image {
     /// Blocks out of service. One that has failed a program is not among them: it may still hold data.
     #[must_use]
     pub fn bad(&self) -> Vec<BlockId> {
-        let blocks = (0..).map(BlockId).zip(&self.records);
+        let records = self.records();
+        let blocks = (0..).map(BlockId).zip(&records);
         let gone = |record: &Record| !matches!(record.standing, Standing::Good | Standing::Program);
         blocks.filter(|(_, record)| gone(record)).map(|(at, _)| at).collect()
-    }
-
-    /// Writes a block's record.
-    pub(crate) fn set_record(&mut self, block: BlockId, record: Record) -> io::Result<()> {
-        self.records[block.index()] = record;
-        let (at, bytes) = (self.places.record(block), table::encode(block.0, record));
-        self.disk.change(|media| media.write(at, &bytes))
-    }
-
-    /// Writes the whole block table.
-    pub(crate) fn set_records(&mut self, records: Vec<Record>) -> io::Result<()> {
-        self.records = records;
-        let records = (0..).zip(&self.records);
-        let table: Vec<u8> = records.flat_map(|(at, record)| table::encode(at, *record)).collect();
-        let at = self.places.table;
-        self.disk.change(|media| media.write(at, &table))
     }
 
     /// Says in both superblocks, as far as that is possible, that a sync has failed: what was written
@@ -280,11 +384,60 @@ impl Image {
         let _ = self.disk.media().sync();
     }
 
-    /// Says in both superblocks, one after the other, that the image is in order or in use. With one
-    /// of them lost the other is not taken at its word.
-    pub(crate) fn mark(&mut self, clean: bool) -> io::Result<()> {
+    /// Marks the image as in use. Then all that is written is recorded. A mount after a crash of
+    /// the host keeps the image marked so until it has [recovered](Self::mark_recovered): what one
+    /// mount takes for lost, the next takes for lost too.
+    pub(crate) fn begin(&mut self) -> io::Result<()> {
+        let boot = if self.past == Past::Crashed { self.superblock.boot } else { boot() };
+        if self.is_legacy() {
+            self.disk.media().grow(self.places.len)?;
+            let exported = self.resolved.config.exported;
+            write_metadata(self.disk.media(), &self.places, &self.records(), exported)?;
+            self.disk.media().sync()?;
+        }
+        self.superblock.found = self.writer;
+        self.superblock.mount = self.superblock.generation + 2;
+        self.mark(false, boot)?;
+        self.disk.table().start(self.superblock.mount);
+        self.disk.rotate(0)
+    }
+
+    /// Marks the image as one whose contents are all found after a kill.
+    pub(crate) fn mark_recovered(&mut self) -> io::Result<()> {
+        if self.past == Past::Crashed { self.mark(false, boot()) } else { Ok(()) }
+    }
+
+    /// Ends an orderly shutdown, for which `records` and `digests` say what the image holds.
+    pub(crate) fn end(&mut self, records: Vec<Record>, digests: &[u32]) -> io::Result<()> {
+        let shutdown = self.superblock.generation + 2;
+        write_digests(self.disk.media(), &self.places, digests, shutdown)?;
+        for (block, record) in (0..).map(BlockId).zip(records) {
+            self.disk.note(block, record);
+        }
+        // Both copies are then of this shutdown.
+        self.disk.rotate(shutdown)?;
+        self.disk.rotate(shutdown)?;
+        self.superblock.mount = shutdown;
+        self.mark(true, boot())
+    }
+
+    /// The digests that an orderly shutdown wrote, a page at a time; none for a page that is damaged.
+    pub(crate) fn digests(&self) -> io::Result<Vec<Option<Vec<u32>>>> {
+        let pages = digest::bytes(self.resolved.config.exported) / digest::PAGE as u64;
+        let read = |number: u32| {
+            let mut bytes = vec![0; digest::PAGE];
+            let at = self.places.digests + u64::from(number) * digest::PAGE as u64;
+            self.disk.media().read(at, &mut bytes)?;
+            Ok(digest::decode(&bytes, number, self.writer))
+        };
+        (0..).take(usize::try_from(pages).map_err(io::Error::other)?).map(read).collect()
+    }
+
+    /// Writes both superblocks, one after the other, each with a sync: one of them is always sound.
+    fn mark(&mut self, clean: bool, boot: [u8; 16]) -> io::Result<()> {
+        self.superblock.version = superblock::VERSION;
         self.superblock.clean = clean;
-        self.superblock.boot = boot();
+        self.superblock.boot = boot;
         for _ in 0..2 {
             self.superblock.generation += 1;
             let copy = self.superblock.generation % 2;
@@ -296,12 +449,58 @@ impl Image {
     }
 }
 
+/// Writes the block table, the sync journal and the digests of an image that nobody has used yet.
+/// All of the journal is written, so that later syncs allocate nothing.
+fn write_metadata(
+    media: &dyn Media,
+    places: &Places,
+    records: &[Record],
+    exported: u32,
+) -> io::Result<()> {
+    for generation in [1, FIRST] {
+        media.write(places.journal(generation), &vec![0; places.journal_bytes])?;
+        let records = records.to_vec();
+        let copy = table::Copy { generation, sync: 0, mount: 0, shutdown: FIRST_WRITER, records };
+        media.write(places.table(generation), &copy.encode())?;
+    }
+    write_digests(media, places, &digest::empty(exported), FIRST_WRITER)
+}
+
+fn write_digests(
+    media: &dyn Media,
+    places: &Places,
+    digests: &[u32],
+    shutdown: u64,
+) -> io::Result<()> {
+    let pages = digests.chunks(digest::EACH);
+    for (number, (at, page)) in (0..).zip((places.digests..).step_by(digest::PAGE).zip(pages)) {
+        media.write(at, &digest::encode(page, number, shutdown))?;
+    }
+    Ok(())
+}
+
+/// The block table of an image of version 2, which demands nothing, and its damage.
+fn read_legacy(media: &dyn Media, blocks: u32) -> io::Result<(Found, Vec<String>)> {
+    let mut table = vec![0; blocks as usize * legacy::RECORD];
+    media.read(LEGACY_TABLE, &mut table)?;
+    let (records, damaged) = legacy::decode(&table);
+    let damaged = damaged.iter().map(|block| format!("block {block}: its record is damaged"));
+    let after_crash = records.clone();
+    let (copy, generation) = (FIRST, FIRST);
+    let writer = FIRST_WRITER;
+    let found = Found { records, after_crash, copy, generation, writer, ..Found::default() };
+    Ok((found, damaged.collect()))
+}
+
 fn resolve(path: &Path, device: &Device) -> Result<Resolved, ImageError> {
     device.resolve().map_err(|why| ImageError::Device { path: path.to_owned(), why })
 }
 
-/// The newer of the two superblocks, and whether the other is unusable.
-fn find_superblock(path: &Path, media: &dyn Media) -> Result<(Superblock, bool), ImageError> {
+/// The newer of the two superblocks, and the number of the other if that is unusable.
+fn find_superblock(
+    path: &Path,
+    media: &dyn Media,
+) -> Result<(Superblock, Option<u64>), ImageError> {
     let read = |copy: u64| {
         let mut bytes = vec![0; superblock::BYTES];
         match media.read(copy * superblock::BYTES as u64, &mut bytes) {
@@ -313,9 +512,10 @@ fn find_superblock(path: &Path, media: &dyn Media) -> Result<(Superblock, bool),
     match (read(0)?, read(1)?) {
         (Ok(first), Ok(second)) => {
             let newer = if first.generation > second.generation { first } else { second };
-            Ok((newer, false))
+            Ok((newer, None))
         }
-        (Ok(one), Err(_)) | (Err(_), Ok(one)) => Ok((one, true)),
+        (Ok(one), Err(_)) => Ok((one, Some(1))),
+        (Err(_), Ok(one)) => Ok((one, Some(0))),
         (Err(Flaw::Version(version)), _) | (_, Err(Flaw::Version(version))) => {
             let hint = if version > superblock::VERSION {
                 "use a newer version of this program"
@@ -343,20 +543,6 @@ pub fn is_image(media: &dyn Media) -> io::Result<bool> {
         }
     }
     Ok(false)
-}
-
-/// The records, and the blocks whose record is damaged: those are taken as good and as worn as the
-/// others are in the mean. A block that is bad will fail again.
-fn read_table(table: &[u8]) -> (Vec<Record>, Vec<BlockId>) {
-    let read = (0..).zip(table.chunks_exact(table::BYTES));
-    let read: Vec<_> = read.map(|(at, bytes)| table::decode(at, bytes)).collect();
-    let known = read.iter().flatten();
-    let erases: u64 = known.clone().map(|record| u64::from(record.erases)).sum();
-    let mean = erases / (known.count() as u64).max(1);
-    let guess = Record { erases: u32::try_from(mean).unwrap_or(u32::MAX), ..Record::default() };
-    let damaged = (0..).map(BlockId).zip(&read).filter(|(_, record)| record.is_none());
-    let damaged = damaged.map(|(at, _)| at).collect();
-    (read.into_iter().map(|record| record.unwrap_or(guess)).collect(), damaged)
 }
 
 /// Renames, but never over another file, and makes the name durable.

@@ -1,67 +1,105 @@
-//! The medium with the count of what was written to it, so that a flush syncs once for all who wait,
-//! and not at all where nothing was written.
+//! The medium with the count of what was written to it, so that one sync serves every flush that
+//! waits, and no sync is made if nothing was written; and with the block table, whose changes each
+//! sync records.
 
+use crate::block_table::BlockTable;
 use crate::error::Fault;
+use crate::format::table::Record;
 use crate::media::Media;
+use gordon_units::BlockId;
 use std::io::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Makes durable what an [`Engine`](crate::Engine) has written: for those who drive one themselves,
-/// before they tell of a completion that is `durable`. To be called without holding the engine.
+/// Makes durable what an [`Engine`](crate::Engine) has written: for drivers of an engine, which call
+/// it before they report a completion that is `durable`. To be called without holding the engine.
 #[derive(Clone)]
 pub struct Syncer(pub(crate) Arc<Synced>);
 
 impl Syncer {
     /// Returns when all is durable that was written before; may wait for the sync of another.
     pub fn sync(&self) -> std::result::Result<(), Fault> {
-        self.0.sync().map_err(|_| Fault::Medium)
+        self.0.sync().map_err(|error| Fault::of(&error))
     }
 }
 
-/// A medium whose syncs are shared.
+/// A medium whose syncs are shared and recorded.
 pub struct Synced {
     media: Box<dyn Media>,
     /// Writes and erases that have been done.
     changes: AtomicU64,
-    /// Syncs started. They come one after the other, so a page stamped with this number n is durable
-    /// where any page carries n + 2.
+    /// Syncs started. A page is stamped with this number after the record of that sync was written.
     syncs: AtomicU64,
-    /// Changes that the last sync that was started makes durable: of later ones nobody knows more than
-    /// that they were made.
-    claimed: AtomicU64,
     /// Changes that are durable.
     durable: AtomicU64,
     /// Held during a sync.
     syncing: Mutex<()>,
-    /// A sync has failed: what the system had not written may be lost, and it will not say so again.
+    /// None if the medium is no image.
+    table: Option<Mutex<BlockTable>>,
+    /// A sync has failed: the system may have dropped what it had not written, and reports that only
+    /// once.
     broken: AtomicBool,
 }
 
 impl Synced {
-    /// Nothing has been written to it yet.
+    /// A medium to which nothing has been written yet, whose syncs are shared.
+    #[must_use]
     pub fn new(media: Box<dyn Media>) -> Self {
         Self {
             media,
             changes: AtomicU64::new(0),
             syncs: AtomicU64::new(0),
-            claimed: AtomicU64::new(0),
             durable: AtomicU64::new(0),
             syncing: Mutex::new(()),
+            table: None,
             broken: AtomicBool::new(false),
         }
     }
 
-    /// To read.
+    /// The medium of an image with this block table, to which each sync adds a record.
+    pub(crate) fn recorded(media: Box<dyn Media>, table: BlockTable) -> Self {
+        Self { table: Some(Mutex::new(table)), ..Self::new(media) }
+    }
+
+    /// The medium, to read, and to write what no flush waits for.
     pub fn media(&self) -> &dyn Media {
         &*self.media
     }
 
-    /// A change; it is to be done before a sync that covers it starts.
+    /// The block table.
+    ///
+    /// # Panics
+    /// If the medium is no image.
+    pub(crate) fn table(&self) -> MutexGuard<'_, BlockTable> {
+        let table = self.table.as_ref().expect("an image has a block table");
+        table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A change; it is done before a sync that covers it starts.
     pub fn change<T>(&self, change: impl FnOnce(&dyn Media) -> Result<T>) -> Result<T> {
         let done = change(&*self.media);
         self.changes.fetch_add(1, Ordering::Release);
         done
+    }
+
+    /// Notes a block's new record, after all that it demands has been written.
+    pub(crate) fn note(&self, block: BlockId, record: Record) {
+        self.table().note(block, record);
+        // The note counts as a change: a sync that covers it has recorded it.
+        self.changes.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Notes that nothing in a block is needed any more. Returns the number of changes that have to
+    /// be durable before the block may be erased: 0 if no sync has recorded that it holds anything.
+    pub(crate) fn give_up(&self, block: BlockId, record: Record) -> u64 {
+        let mut table = self.table();
+        table.note(block, record);
+        if !table.is_demanded(block) {
+            return 0;
+        }
+        drop(table);
+        // The note counts as a change: a sync that covers it has recorded it.
+        self.changes.fetch_add(1, Ordering::AcqRel) + 1
     }
 
     /// Syncs started.
@@ -69,7 +107,7 @@ impl Synced {
         self.syncs.load(Ordering::Acquire)
     }
 
-    /// Goes on from the number of an earlier run.
+    /// Continues the count of an earlier run.
     pub(crate) fn set_syncs(&self, syncs: u64) {
         self.syncs.store(syncs, Ordering::Release);
     }
@@ -79,14 +117,9 @@ impl Synced {
         self.broken.load(Ordering::Acquire)
     }
 
-    /// Changes that have been done: what is to be durable is named by that number.
+    /// Changes that have been done. The number identifies what has to be durable.
     pub(crate) fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
-    }
-
-    /// Changes that some sync makes durable, or has.
-    pub(crate) fn claimed(&self) -> u64 {
-        self.claimed.load(Ordering::SeqCst)
     }
 
     /// Changes that are durable.
@@ -99,30 +132,49 @@ impl Synced {
         self.sync_to(self.changes())
     }
 
-    /// Makes so many changes durable; may wait for the sync of another.
+    /// Makes the first `wanted` changes durable; may wait for the sync of another.
     pub(crate) fn sync_to(&self, wanted: u64) -> Result<()> {
         let is_durable = || self.durable() >= wanted;
         if is_durable() && !self.is_broken() {
             return Ok(());
         }
-        let syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.is_broken() && is_durable() {
+            return Ok(());
+        }
+        self.sync_now(|table, media, sync| table.append(media, sync))
+    }
+
+    /// Begins a new generation of the block table, and makes it and all before it durable.
+    pub(crate) fn rotate(&self, shutdown: u64) -> Result<()> {
+        let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.sync_now(|table, media, sync| table.rotate(media, sync, shutdown))
+    }
+
+    /// One sync, with `syncing` held. `record` writes its record.
+    fn sync_now(
+        &self,
+        record: impl FnOnce(&mut BlockTable, &dyn Media, u64) -> Result<()>,
+    ) -> Result<()> {
         if self.is_broken() {
             return Err(Error::other("an earlier sync of the image failed"));
         }
-        if is_durable() {
-            return Ok(());
+        // In this order: what is noted later than the changes are counted is only recorded early.
+        let changes = self.changes();
+        let sync = self.syncs() + 1;
+        if self.table.is_some() {
+            record(&mut self.table(), &*self.media, sync)?;
         }
-        let upto = self.changes();
-        self.claimed.store(upto, Ordering::SeqCst);
-        self.syncs.fetch_add(1, Ordering::AcqRel);
+        self.syncs.store(sync, Ordering::Release);
         match self.media.sync() {
-            Ok(()) => self.durable.store(upto, Ordering::Release),
+            Ok(()) => {
+                self.durable.store(changes, Ordering::Release);
+                Ok(())
+            }
             Err(error) => {
                 self.broken.store(true, Ordering::Release);
-                return Err(error);
+                Err(error)
             }
         }
-        drop(syncing);
-        Ok(())
     }
 }

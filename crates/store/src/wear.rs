@@ -36,6 +36,9 @@ pub struct Wear {
     pub factory_bad: u32,
     /// Gone bad since.
     pub grown_bad: u32,
+    /// The part of the rated endurance that is used: erases of all blocks but those bad from the factory,
+    /// over their rated erases; none if they never wear out.
+    pub endurance_used: Option<f64>,
     /// The part of the erase budgets of the blocks in service that is left, where that is modelled.
     pub budget_left: Option<f64>,
 }
@@ -44,9 +47,10 @@ pub struct Wear {
 #[must_use]
 pub fn wear(image: &Image) -> Wear {
     let resolved = image.resolved();
+    let records = image.records();
     let dice = Dice::new(image.device(), &resolved.layout, resolved.endurance);
     let blocks: Vec<_> = (0..)
-        .zip(&image.records)
+        .zip(&records)
         .map(|(block, record)| BlockWear {
             block,
             erases: record.erases,
@@ -54,9 +58,9 @@ pub fn wear(image: &Image) -> Wear {
             state: record.standing.words(),
         })
         .collect();
-    let standing = |standing| image.records.iter().filter(|r| r.standing == standing).count();
+    let standing = |standing| records.iter().filter(|r| r.standing == standing).count();
     let good = || {
-        let pairs = blocks.iter().zip(&image.records);
+        let pairs = blocks.iter().zip(&records);
         pairs.filter(|(_, record)| record.standing == Standing::Good).map(|(block, _)| block)
     };
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
@@ -66,13 +70,21 @@ pub fn wear(image: &Image) -> Wear {
     // Parts of a whole: a rounded one will do.
     #[allow(clippy::cast_precision_loss)]
     let left = (budget > 0).then(|| (budget - spent) as f64 / budget as f64);
+    let served: Vec<_> = records.iter().filter(|r| r.standing != Standing::Factory).collect();
+    let rated = image.device().faults.erase_budget;
+    #[allow(clippy::cast_precision_loss)]
+    let used = (rated > 0 && !served.is_empty()).then(|| {
+        let erases: u64 = served.iter().map(|record| u64::from(record.erases)).sum();
+        gordon_nand::endurance_used(erases as f64, served.len() as f64, rated)
+    });
     Wear {
-        erases: image.records.iter().map(|record| u64::from(record.erases)).sum(),
+        endurance_used: used,
+        erases: records.iter().map(|record| u64::from(record.erases)).sum(),
         least: good().map(|block| block.erases).min().unwrap_or(0),
         most: good().map(|block| block.erases).max().unwrap_or(0),
         good: count(good().count()),
         factory_bad: count(standing(Standing::Factory)),
-        grown_bad: count(image.records.len() - good().count() - standing(Standing::Factory)),
+        grown_bad: count(records.len() - good().count() - standing(Standing::Factory)),
         budget_left: left,
         blocks,
     }

@@ -162,6 +162,30 @@ fn a_bad_sector_below_is_an_error_of_its_unit_alone() {
 }
 
 #[test]
+fn a_close_records_the_blocks_that_have_gone_bad_since_the_last_sync() {
+    seeds(4, |seed| {
+        // All blocks fail their fourth erase, and the last ones right after one another.
+        let faults = Faults { erase_budget: 3, spread: 0.01, ..Faults::default() };
+        let mut bench = Bench::new(&faulty(seed, 20, 0.5, faults), seed);
+        bench.strict = false;
+        let all = bench.engine.telemetry().good_blocks;
+        let per_page = bench.per_page();
+        let pages = bench.engine.sectors() / per_page;
+        for at in (0..pages).cycle() {
+            bench.write(at * per_page, per_page, false);
+            bench.settle();
+            if bench.engine.failure().is_some() {
+                break;
+            }
+        }
+        bench.engine.close().unwrap();
+        let good = bench.engine.telemetry().good_blocks;
+        assert!(good < all);
+        assert_eq!(wear(&image(&bench.media)).good, good);
+    });
+}
+
+#[test]
 fn a_worn_out_array_is_read_only() {
     seeds(4, |seed| {
         let faults = Faults { erase_budget: 6, spread: 0.3, ..Faults::default() };

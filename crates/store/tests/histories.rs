@@ -3,9 +3,10 @@
 
 mod common;
 
-use common::{Bench, SHAPES, device, image, seeds};
-use gordon_store::{Engine, check};
+use common::{Bench, SHAPES, device, device_with_long_summaries, image, seeds};
+use gordon_store::{Engine, Past, check};
 use gordon_testkit::Random;
+use std::cell::Cell;
 
 fn bench(seed: u64) -> Bench {
     let mut random = Random::new(seed);
@@ -20,6 +21,13 @@ fn bench(seed: u64) -> Bench {
         _ => {}
     }
     Bench::new(&device, seed)
+}
+
+/// A store whose summaries take two or three pages.
+fn bench_with_long_summaries(seed: u64) -> Bench {
+    let mut random = Random::new(seed);
+    let blocks = 6 + u32::try_from(random.below(4)).expect("it works");
+    Bench::new(&device_with_long_summaries(blocks, 1.0, seed), seed)
 }
 
 /// Some requests, operations and time between.
@@ -65,6 +73,20 @@ fn what_was_written_is_read() {
 }
 
 #[test]
+fn what_was_written_is_read_where_summaries_take_several_pages() {
+    seeds(8, |seed| {
+        let mut bench = bench_with_long_summaries(seed);
+        for _ in 0..3 {
+            go_on(&mut bench, 1000);
+            settle(&mut bench);
+            check_image(&bench);
+        }
+        let stats = *bench.ftl().stats();
+        assert!(stats.summary_programs > 0 && stats.erases > 0, "{stats:?}");
+    });
+}
+
+#[test]
 fn a_kill_loses_nothing_that_was_flushed() {
     seeds(24, |seed| {
         let mut bench = bench(seed);
@@ -73,6 +95,42 @@ fn a_kill_loses_nothing_that_was_flushed() {
             go_on(&mut bench, requests);
             bench = bench.kill();
             check_image(&bench);
+        }
+        settle(&mut bench);
+    });
+}
+
+#[test]
+fn a_kill_loses_nothing_where_summaries_take_several_pages() {
+    let closed = Cell::new(0);
+    seeds(16, |seed| {
+        let mut bench = bench_with_long_summaries(seed);
+        for _ in 0..6 {
+            let requests = 50 + bench.random.below(400);
+            go_on(&mut bench, requests);
+            bench = bench.kill();
+            check_image(&bench);
+        }
+        settle(&mut bench);
+        let report = check(&image(&bench.media)).expect("it works");
+        closed.set(closed.get() + report.closed_blocks);
+    });
+    assert!(closed.get() > 0);
+}
+
+/// Kills of a store whose array was damaged meanwhile: out-of-band areas, lost blocks, blocks that
+/// are rolled back.
+#[test]
+fn a_kill_with_a_damaged_array_is_refused_or_loses_nothing_that_was_flushed() {
+    seeds(12, |seed| {
+        let mut bench = bench(seed);
+        let mut older = bench.media.survivor();
+        for _ in 0..6 {
+            let requests = 10 + bench.random.below(120);
+            go_on(&mut bench, requests);
+            (0..4).for_each(|_| bench.damage(&older));
+            older = bench.media.survivor();
+            bench = bench.kill();
         }
         settle(&mut bench);
     });
@@ -92,15 +150,30 @@ fn a_crash_of_the_host_loses_nothing_that_was_flushed() {
 }
 
 #[test]
+fn a_crash_loses_nothing_where_summaries_take_several_pages() {
+    seeds(32, |seed| {
+        let mut bench = bench_with_long_summaries(seed);
+        for _ in 0..6 {
+            let requests = 50 + bench.random.below(if bench.calm { 2000 } else { 400 });
+            go_on(&mut bench, requests);
+            bench = bench.crash();
+        }
+        settle(&mut bench);
+    });
+}
+
+#[test]
 fn a_store_that_was_closed_goes_on_where_it_stood() {
     seeds(16, |seed| {
-        let mut bench = bench(seed);
+        // Some have summaries of several pages.
+        let long = seed % 4 == 3;
+        let mut bench = if long { bench_with_long_summaries(seed) } else { bench(seed) };
         for _ in 0..4 {
-            go_on(&mut bench, 150);
+            go_on(&mut bench, if long { 600 } else { 150 });
             settle(&mut bench);
             let store = gordon_store::Store::new(bench.engine);
             store.close().unwrap();
-            assert!(image(&bench.media).clean);
+            assert_eq!(image(&bench.media).past, Past::Closed);
             check(&image(&bench.media)).map(|report| assert!(report.clean, "{report:#?}")).unwrap();
             bench.engine = Engine::open(image(&bench.media)).unwrap();
             let programs = bench.engine.telemetry().ftl.program_operations;

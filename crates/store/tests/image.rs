@@ -3,9 +3,12 @@
 mod common;
 
 use common::{SHAPES, Tagged, device, formatted, image};
+use gordon_nand::{Buf, FlashOp};
 use gordon_store::{
-    Backend, Command, Device, Engine, Fault, Image, ImageError, Media, Payload, Store, check, wear,
+    Backend, Command, Device, Engine, Fault, Image, ImageError, Media, Moved, Past, Payload, Store,
+    check, wear,
 };
+use gordon_units::Ppn;
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
@@ -68,7 +71,7 @@ fn a_store_in_a_file_holds_what_it_was_given() {
         store.close().unwrap();
         drop(store);
         let image = Image::open(&path, Backend::File, false).unwrap();
-        assert!(image.clean);
+        assert_eq!(image.past, Past::Closed);
         let report = check(&image).unwrap();
         assert!(report.clean && report.closed_in_order, "{:?}", report.errors);
         assert_eq!(report.logical_pages, (size / 4096) as u64);
@@ -129,19 +132,24 @@ fn what_is_no_image_is_told() {
 #[test]
 fn other_versions_and_damage_are_told() {
     let (_folder, path) = made();
-    // One copy suffices, but then the image is not taken for orderly.
+    // One copy suffices; a check reports the other, and a mount repairs it.
     patch(&path, 200, b"x");
     let image = Image::open(&path, Backend::File, true).unwrap();
-    assert!(image.lost_superblock && !image.clean);
+    assert_eq!((image.past, image.redundant.len()), (Past::Closed, 1));
     assert!(!check(&image).unwrap().clean);
-    drop(image);
+    let mut engine: Engine<Vec<u8>> = Engine::open(image).unwrap();
+    assert_eq!(engine.mounted().warnings().len(), 1);
+    engine.close().unwrap();
+    drop(engine);
+    assert!(check(&Image::open(&path, Backend::File, true).unwrap()).unwrap().clean);
+    patch(&path, 200, b"x");
     patch(&path, 4096 + 200, b"x");
     assert!(matches!(error(&path), ImageError::Damaged(_)));
     for copy in [0, 4096] {
-        patch(&path, copy + 8, &3u32.to_le_bytes());
+        patch(&path, copy + 8, &4u32.to_le_bytes());
     }
     let newer = error(&path);
-    assert!(matches!(newer, ImageError::Version { version: 3, known: 2, .. }));
+    assert!(matches!(newer, ImageError::Version { version: 4, known: 3, .. }));
     assert!(newer.to_string().contains("use a newer version"), "{newer}");
 }
 
@@ -317,4 +325,55 @@ fn many_cold_reads_give_what_was_written() {
         });
         assert_eq!(ended, 32);
     }
+}
+
+/// To punch holes in the background is nothing that a flush waits for.
+#[test]
+fn a_flush_with_nothing_to_flush_syncs_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flash.img");
+    let (store, _) = worn(&path);
+    // Collection comes to its end, but no hole is punched yet.
+    store.with(|engine| {
+        while engine.idle() {
+            engine.run();
+        }
+    });
+    assert_eq!(one(&store, Command::Flush, vec![]).0, Ok(()));
+    let syncs = store.telemetry().counters.syncs;
+    let size = || fs::metadata(&path).unwrap().blocks();
+    let before = size();
+    while store.idle() {}
+    assert!(size() < before, "holes were punched");
+    assert_eq!(one(&store, Command::Flush, vec![]).0, Ok(()));
+    assert_eq!(store.telemetry().counters.syncs, syncs);
+}
+
+/// An assertion that fires ends the requests on their way, is named, and leaves an image as after a
+/// kill.
+#[test]
+fn an_assertion_stops_the_store_and_is_named() {
+    let media = formatted(&small());
+    let store: Store<Tagged> = Store::new(Engine::open(image(&media)).unwrap());
+    assert_eq!(one(&store, Command::Write { offset: 0, fua: true }, tagged(7, 2)).0, Ok(()));
+    let why = store.with(|engine| {
+        engine.start(Command::Read { offset: 0 }, tagged(1, 2));
+        // The end of an operation that was never issued: a defect of the driver.
+        let op = FlashOp::Read { ppn: Ppn(0), buf: Buf(u32::MAX - 1), slots: 1 };
+        engine.done(Moved { op, copies: false, failed: false });
+        let mut ended = vec![];
+        engine.finished(&mut ended);
+        assert_eq!((ended.len(), ended[0].result), (1, Err(Fault::Stopped)));
+        engine.stopped().expect("it has stopped").to_owned()
+    });
+    assert!(!why.is_empty());
+    let read = one(&store, Command::Read { offset: 0 }, tagged(0, 2)).0;
+    assert_eq!(read, Err(Fault::Stopped));
+    assert!(!store.idle());
+    assert_eq!(store.close(), Err(Fault::Stopped));
+    drop(store);
+    assert_eq!(image(&media).past, Past::Killed);
+    let store: Store<Tagged> = Store::new(Engine::open(image(&media)).unwrap());
+    let (result, read) = one(&store, Command::Read { offset: 0 }, tagged(0, 2));
+    assert_eq!((result, read.data), (Ok(()), vec![7; 1024]));
 }

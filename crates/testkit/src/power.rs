@@ -171,6 +171,21 @@ impl Rig {
         }
     }
 
+    /// The summary of a block, if all its pages can be read.
+    fn look_at_summary(&self, block: BlockId) -> Option<(Vec<u64>, Vec<Option<Lpn>>)> {
+        let layout = *self.array.layout();
+        let (mut sequences, mut lpns) = (vec![], vec![]);
+        for page in self.ftl.config().data_pages(&layout)..layout.pages_per_block() {
+            let Seen::Summary(more_sequences, more_lpns) = self.look(layout.ppn(block, page))
+            else {
+                return None;
+            };
+            sequences.extend_from_slice(more_sequences);
+            lpns.extend_from_slice(more_lpns);
+        }
+        Some((sequences, lpns))
+    }
+
     /// Mounts what is on the array, with looks answered in random order; where the layer stood, if it
     /// was stopped at rest.
     ///
@@ -197,11 +212,8 @@ impl Rig {
             let at = self.random.below(asked.len());
             match asked.swap_remove(at) {
                 Look::Summary(block) => {
-                    let last = layout.ppn(block, layout.pages_per_block() - 1);
-                    let seen = match self.look(last) {
-                        Seen::Summary(sequences, lpns) => Some((sequences, lpns)),
-                        _ => None,
-                    };
+                    let seen = self.look_at_summary(block);
+                    let seen = seen.as_ref().map(|(sequences, lpns)| (&sequences[..], &lpns[..]));
                     mount.summary(block, seen);
                 }
                 Look::Page(ppn) => mount.page(ppn, self.look(ppn).found()),
@@ -210,6 +222,7 @@ impl Rig {
         }
         self.ftl = mount.finish(standing, VecDeque::new()).unwrap_or_else(|e| panic!("{e}"));
         self.ftl.check().unwrap_or_else(|e| panic!("{e}"));
+        self.ftl.check_at_rest().unwrap_or_else(|e| panic!("{e}"));
         self.ftl.handle(Input::Idle);
         self.carry_out();
     }

@@ -64,7 +64,8 @@ pub(crate) struct Page {
 #[derive(Clone, Debug)]
 pub(crate) enum More {
     Nothing,
-    /// The number of each page of its block, and the logical page in each slot.
+    /// One page of a summary: for its share of the data pages, the sequence number of each and the
+    /// logical page in each slot.
     Summary(Vec<u64>, Vec<Option<Lpn>>),
     Trims(Record),
 }
@@ -250,6 +251,7 @@ impl Rig {
         let stuck: Vec<_> = self.open.iter().flatten().map(|o| o.request).collect();
         assert!(stuck.is_empty(), "never acknowledged: {stuck:?}; {:?}", self.ftl.stats());
         self.ftl.check().unwrap_or_else(|e| panic!("{e}"));
+        self.ftl.check_at_rest().unwrap_or_else(|e| panic!("{e}"));
         self.open.clear();
         self.changes.clear();
         self.check_contents();
@@ -302,7 +304,7 @@ impl Rig {
                     let change = self.changes[piece.request.0 as usize];
                     self.part(buf, piece).fill(change);
                 }
-                Action::Summarize(buf, block) => self.summarize(buf, block),
+                Action::Summarize(buf, block, part) => self.summarize(buf, block, part),
                 Action::Record(buf) => *self.more(buf) = More::Trims(self.ftl.record().clone()),
                 Action::Give(buf, piece) => {
                     let values = self.part(buf, piece).to_vec();
@@ -393,8 +395,8 @@ impl Rig {
         self.open[id.0 as usize].as_ref().unwrap_or_else(|| panic!("{id:?} is over"))
     }
 
-    /// The summary must say what is beside the data.
-    fn summarize(&mut self, buf: Buf, block: BlockId) {
+    /// Fills a summary page with its share of the summary, which must agree with the pages.
+    fn summarize(&mut self, buf: Buf, block: BlockId, part: u32) {
         let layout = *self.ftl.layout();
         let slots = self.ftl.config().slots;
         let lpns: Vec<_> = self.ftl.summary(block).collect();
@@ -408,7 +410,12 @@ impl Rig {
                 sequences.extend(oob.map(|oob| oob.sequence));
             }
         }
-        *self.more(buf) = More::Summary(sequences, lpns);
+        let config = self.ftl.config();
+        assert!(part < config.summary_pages, "part {part} of the summary of block {block}");
+        let pages = config.data_pages(&layout).div_ceil(config.summary_pages) as usize;
+        let sequences = sequences.chunks(pages).nth(part as usize).unwrap_or_default().to_vec();
+        let lpns = lpns.chunks(pages * slots as usize).nth(part as usize).unwrap_or_default();
+        *self.more(buf) = More::Summary(sequences, lpns.to_vec());
         self.buf(buf).fill(GARBAGE);
     }
 

@@ -61,7 +61,7 @@ pub enum TraceError {
     #[error("the disk is full while writing {path}; the trace was removed\n  try: -o on a disk with more room", path = .0.display())]
     DiskFull(PathBuf),
     /// A file of the trace cannot be written.
-    #[error("cannot write {path}: {source}\n  try: -o in a folder that exists and is yours", path = .path.display())]
+    #[error("cannot write {path}: {source}\n  try: a folder that exists and is yours", path = .path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -80,7 +80,7 @@ pub enum TraceError {
     #[error("command not found: {0}\n  try: check the name, or give its path")]
     CommandNotFound(String),
     /// The command to trace cannot be started.
-    #[error("cannot run {command}: {source}\n  try: check that it is a program you may run")]
+    #[error("cannot run {command}: {source}\n  try: {hint}", hint = hint(source, "check that it is a program you may run"))]
     CannotRun {
         /// The command.
         command: String,
@@ -99,13 +99,23 @@ pub enum TraceError {
     #[error("stopped")]
     Stopped,
     /// The system denied capture something it cannot go on without.
-    #[error("capture: {what}: {source}\n  try: check that /proc is mounted")]
+    #[error("capture: {what}: {source}\n  try: {hint}", hint = hint(source, "check that /proc is mounted"))]
     System {
         /// What was asked for.
         what: String,
         /// The system's answer.
         source: io::Error,
     },
+}
+
+/// What to try after an error of the system: `usual`, unless it refuses a process or a thread.
+fn hint<'a>(error: &io::Error, usual: &'a str) -> &'a str {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => {
+            "a higher limit of processes (ulimit -u), or fewer programs at once"
+        }
+        _ => usual,
+    }
 }
 
 impl TraceError {
@@ -116,6 +126,15 @@ impl TraceError {
             Self::DiskFull(path.to_owned())
         } else {
             Self::Write { path: path.to_owned(), source }
+        }
+    }
+
+    /// The same of a file that the user knows by another name.
+    pub(crate) fn of(self, path: &Path) -> Self {
+        match self {
+            Self::Write { source, .. } => Self::Write { path: path.to_owned(), source },
+            Self::DiskFull(_) => Self::DiskFull(path.to_owned()),
+            other => other,
         }
     }
 

@@ -77,6 +77,11 @@ impl Trace {
         Ok(totals.windows(2).map(|pair| pair[1].since(&pair[0])).collect())
     }
 
+    /// The file of its block log, if it has one.
+    pub fn block_path(&self) -> PathBuf {
+        self.path.join(BLOCK_FILE)
+    }
+
     /// The requests of the block devices, in order of issue.
     ///
     /// # Errors
@@ -87,7 +92,7 @@ impl Trace {
             let why = known.map_or("capture made none".to_owned(), |u| u.why.clone());
             return Err(TraceError::NoBlockLog { path: self.path.clone(), why });
         };
-        BlockReader::open(self.path.join(BLOCK_FILE), part.rows)
+        BlockReader::open(self.block_path(), part.rows)
     }
 
     fn totals(&self) -> Result<Vec<Sample>, TraceError> {

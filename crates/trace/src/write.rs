@@ -57,7 +57,7 @@ impl Folder {
         fs::create_dir(&partial).map_err(|e| match e.kind() {
             // Of a process with our number, killed or in another container.
             io::ErrorKind::AlreadyExists => TraceError::Exists(partial.clone()),
-            _ => TraceError::write(&partial, e),
+            _ => TraceError::write(out, e),
         })?;
         Ok(Self { partial, out: out.to_owned() })
     }
@@ -455,11 +455,13 @@ impl BlockFileWriter {
         name.push(format!(".partial-{}", std::process::id()));
         let partial = out.with_file_name(name);
         let mut new = Self { block: None, partial, out: out.to_owned() };
-        let mut block = BlockWriter::at(new.partial.clone(), columns)?;
+        // The user gave the final name.
+        let block = BlockWriter::at(new.partial.clone(), columns);
+        let mut block = block.map_err(|error| error.of(out))?;
         // Parquet has written its own four bytes.
         let rest = [&SEAL[4..], &[0; 4]].concat();
         let written = block.file.writer.write_all(&rest);
-        written.map_err(|e| TraceError::write(&new.partial, e))?;
+        written.map_err(|e| TraceError::write(out, e))?;
         new.block = Some(block);
         Ok(new)
     }

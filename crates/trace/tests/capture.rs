@@ -1,7 +1,7 @@
 //! Real captures. What the machine lacks is said, by test.
 #![allow(clippy::unwrap_used, missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
-use gordon_testkit::skipped;
+use gordon_testkit::{is_on_a_disk, skipped};
 use gordon_trace::{
     BlockIo, BlockOp, CaptureOptions, Kind, Outcome, Quiet, Sample, Trace, TraceError, Watch,
     record,
@@ -37,13 +37,58 @@ fn folder() -> Alone {
     alone(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
 }
 
+/// Counts samples in a file that the command can read, for `AWAIT`.
+struct Count {
+    file: PathBuf,
+    samples: u64,
+}
+
+impl Count {
+    fn new(dir: &Path) -> Self {
+        let new = Self { file: dir.join("samples"), samples: 0 };
+        new.write();
+        new
+    }
+
+    /// At once, so that nobody reads a part of it.
+    fn write(&self) {
+        let part = self.file.with_extension("part");
+        fs::write(&part, self.samples.to_string()).unwrap();
+        fs::rename(part, &self.file).unwrap();
+    }
+}
+
+impl Watch for Count {
+    fn sample(&mut self, _: &Sample) {
+        self.samples += 1;
+        self.write();
+    }
+}
+
+/// Waits for so many more samples, however slow this machine is.
+const AWAIT: &str = "await() { n=$(cat samples); \
+                     while [ $(cat samples) -lt $((n + $1)) ]; do sleep 0.02; done; };";
+
+/// Whether some device has a cache that an fsync has to flush.
+fn flushes(devices: &[u32]) -> bool {
+    devices.iter().any(|device| {
+        let (major, minor) = (device >> 20, device & 0xf_ffff);
+        let cache = format!("/sys/dev/block/{major}:{minor}/queue/write_cache");
+        fs::read_to_string(cache).is_ok_and(|kind| kind.trim() == "write back")
+    })
+}
+
 fn sh(dir: &Path, script: &str) -> CaptureOptions {
     let script = format!("cd {}; {script}", dir.display());
     CaptureOptions::new(dir.join("a.trace"), ["sh", "-c", &script])
 }
 
 fn run(options: &CaptureOptions) -> (Outcome, Trace) {
-    let outcome = record(options, &mut Quiet).unwrap();
+    run_with(options, &mut Quiet)
+}
+
+fn run_with(options: &CaptureOptions, watch: &mut dyn Watch) -> (Outcome, Trace) {
+    let outcome = record(options, watch).unwrap();
     let trace = Trace::open(&options.out).unwrap();
     assert_eq!(trace.manifest(), &outcome.manifest);
     let partial = options.out.parent().unwrap().read_dir().unwrap().flatten();
@@ -68,7 +113,7 @@ fn a_written_file_shows_everywhere() {
     let options = sh(dir.path(), "dd if=/dev/urandom of=f bs=1M count=32 conv=fsync 2>/dev/null");
     let (outcome, trace) = run(&options);
     let manifest = &outcome.manifest;
-    assert_eq!((outcome.exit_status, manifest.lost_events()), (0, 0));
+    assert_eq!(outcome.exit_status, 0);
     assert_eq!(manifest.command[0], "sh");
     assert!(manifest.machine.cores > 0 && manifest.machine.memory > Bytes::ZERO);
 
@@ -88,21 +133,27 @@ fn a_written_file_shows_everywhere() {
         manifest.machine.disks.iter().filter(|d| !d.is_virtual).map(|d| d.device).collect();
     let disks = samples.iter().flat_map(|s| &s.disks).filter(|d| physical.contains(&d.device));
     let written: Bytes = disks.map(|d| d.write_bytes).sum();
+    let test = "a_written_file_shows_everywhere";
     if physical.is_empty() {
-        skipped("a_written_file_shows_everywhere (disks): no physical disk is seen here");
-        return;
+        return skipped(&format!("{test} (disks): no physical disk is seen here"));
+    }
+    if !is_on_a_disk(dir.path()) {
+        return skipped(&format!("{test} (disks): the build is not on a disk"));
     }
     assert!(written >= size, "{written}");
 
     let Some((rows, names)) = requests(&trace) else {
         let why = trace.block().err().unwrap();
-        skipped(&format!("a_written_file_shows_everywhere (block log): {why}"));
-        return;
+        return skipped(&format!("{test} (block log): {why}"));
     };
+    if manifest.lost_events() > 0 {
+        return skipped(&format!("{test} (block log): {} events lost", manifest.lost_events()));
+    }
     let writes = rows.iter().filter(|io| io.op == BlockOp::Write && physical.contains(&io.device));
     let logged: Bytes = writes.clone().map(BlockIo::bytes).sum();
     assert!(logged >= size, "{logged}");
-    assert!(rows.iter().any(|io| io.op == BlockOp::Flush), "fsync flushes");
+    let flushed = rows.iter().any(|io| io.op == BlockOp::Flush);
+    assert!(flushed || !flushes(&physical), "fsync flushes");
     assert!(rows.iter().all(|io| io.at <= manifest.duration));
     let timed = writes.clone().filter(|io| io.latency.is_some_and(|l| l > Ns::ZERO)).count();
     assert!(timed * 10 >= writes.count() * 9, "{timed}");
@@ -145,15 +196,15 @@ fn a_signal_ends_the_command_and_the_trace_is_whole() {
 #[test]
 fn samples_keep_to_their_deadlines() {
     let dir = folder();
-    let mut options = sh(dir.path(), "sleep 1.05");
+    let mut options = sh(dir.path(), &format!("{AWAIT} await 10; sleep 0.05"));
     options.interval = Ns(100_000_000);
-    let (_, trace) = run(&options);
+    let (_, trace) = run_with(&options, &mut Count::new(dir.path()));
     let samples = trace.activity().unwrap();
-    // At most one in each interval and one at the end; how many are late is the scheduler's.
+    // At most one in each interval and one at the end; some may be left out where the machine is busy.
     let (last, regular) = samples.split_last().unwrap();
     let intervals: Vec<u64> = regular.iter().map(|s| s.end().0 / options.interval.0).collect();
     assert!(intervals.windows(2).all(|pair| pair[0] < pair[1]), "{intervals:?}");
-    assert!(intervals.len() >= 5 && intervals[0] >= 1, "{intervals:?}");
+    assert!(intervals.len() >= 10 && intervals[0] >= 1, "{intervals:?}");
     assert_eq!(last.end(), trace.manifest().duration);
 }
 
@@ -168,11 +219,12 @@ fn a_command_shorter_than_an_interval() {
 #[test]
 fn orphans_count() {
     let dir = folder();
-    let script = "(sh -c 'dd if=/dev/zero of=f bs=1M count=8 conv=fsync 2>/dev/null; touch done' &); \
-                  while [ ! -e done ]; do sleep 0.05; done; sleep 0.2";
-    let mut options = sh(dir.path(), script);
+    let script = "(sh -c 'dd if=/dev/zero of=f bs=1M count=8 conv=fsync 2>/dev/null; touch done; exec sleep 600' & \
+                  echo $! >orphan); \
+                  while [ ! -e done ]; do sleep 0.05; done; await 2; kill $(cat orphan)";
+    let mut options = sh(dir.path(), &format!("{AWAIT} {script}"));
     options.interval = Ns(100_000_000);
-    let (_, trace) = run(&options);
+    let (_, trace) = run_with(&options, &mut Count::new(dir.path()));
     let samples = trace.activity().unwrap();
     assert!(sum(&samples, |s| s.command.write_bytes) >= Bytes(8 << 20));
     assert!(samples.iter().any(|s| s.command.processes >= 2), "{samples:?}");
@@ -246,15 +298,16 @@ fn program(dir: &Path) -> PathBuf {
 const PROGRAM: [&str; 3] = ["--exact", "the_program", "--nocapture"];
 
 /// Says on standard error what a front end would say; panics in the first sample if asked to.
-struct Say;
+struct Say(Count);
 
 impl Watch for Say {
     fn warning(&mut self, text: &str) {
         eprintln!("warning: {text}");
     }
 
-    fn sample(&mut self, _: &Sample) {
+    fn sample(&mut self, sample: &Sample) {
         assert!(std::env::var_os("GORDON_TEST_PANIC").is_none(), "a panic that was asked for");
+        self.0.sample(sample);
     }
 }
 
@@ -262,9 +315,10 @@ impl Watch for Say {
 fn the_program() {
     let Ok(out) = std::env::var("GORDON_TEST_OUT") else { return };
     let script = std::env::var("GORDON_TEST_SCRIPT").unwrap();
+    let counts = std::env::var("GORDON_TEST_COUNTS").unwrap();
     let mut options = CaptureOptions::new(out, ["sh", "-c", &script]);
     options.interval = Ns(100_000_000);
-    std::process::exit(match record(&options, &mut Say) {
+    std::process::exit(match record(&options, &mut Say(Count::new(Path::new(&counts)))) {
         Ok(outcome) => outcome.exit_status,
         Err(error) => {
             eprintln!("error: {error}");
@@ -282,7 +336,11 @@ fn a_signal_that_is_ignored_stays_so() {
     let ignoring = format!("trap '' INT; exec {} {}", program.display(), PROGRAM.join(" "));
     let script = "kill -INT $PPID; kill -INT $$; sleep 0.2; exit 7";
     let mut command = Command::new("sh");
-    command.args(["-c", &ignoring]).env("GORDON_TEST_OUT", &out).env("GORDON_TEST_SCRIPT", script);
+    command
+        .args(["-c", &ignoring])
+        .env("GORDON_TEST_OUT", &out)
+        .env("GORDON_TEST_COUNTS", dir.path())
+        .env("GORDON_TEST_SCRIPT", script);
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(7), "{}", text(&output));
     assert!(!Trace::open(&out).unwrap().activity().unwrap().is_empty());
@@ -294,7 +352,11 @@ fn nothing_is_left_in_the_kernel() {
         let dir = folder();
         let out = dir.path().join("a.trace");
         let mut command = Command::new(program(dir.path()));
-        command.args(PROGRAM).env("GORDON_TEST_OUT", &out).env("GORDON_TEST_SCRIPT", "sleep 0.5");
+        command
+            .args(PROGRAM)
+            .env("GORDON_TEST_OUT", &out)
+            .env("GORDON_TEST_COUNTS", dir.path())
+            .env("GORDON_TEST_SCRIPT", "sleep 0.5");
         if panics {
             command.env("GORDON_TEST_PANIC", "1");
         }
@@ -302,7 +364,8 @@ fn nothing_is_left_in_the_kernel() {
         assert_eq!((child.wait().unwrap().success(), out.exists()), (!panics, !panics));
         let left = format!("gordon-{}-", child.id());
         let instances =
-            "mount -t tracefs t /sys/kernel/tracing && ls /sys/kernel/tracing/instances";
+            "[ -e /sys/kernel/tracing/trace ] || mount -t tracefs t /sys/kernel/tracing;
+                         ls /sys/kernel/tracing/instances";
         match Command::new("unshare").args(["-m", "sh", "-c", instances]).output() {
             Ok(output) => {
                 assert!(!String::from_utf8_lossy(&output.stdout).contains(&left), "{output:?}");
@@ -351,14 +414,27 @@ fn without_root_it_goes_on_with_what_there_is() {
     let dir = alone(tempfile::tempdir().unwrap());
     let open = fs::Permissions::from_mode(0o777);
     fs::set_permissions(dir.path(), open).unwrap();
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program(dir.path()));
-    let out = dir.path().join("a.trace");
-    let burn = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; sleep 0.5";
-    command.args(PROGRAM).env("GORDON_TEST_OUT", &out).env("GORDON_TEST_SCRIPT", burn);
-    let Ok(output) = command.output() else {
-        return skipped(&format!("{test}: there is no setpriv"));
+    let nobody = |program: &Path| {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program);
+        command
     };
+    // The folders above may be root's alone.
+    let test_program = Path::new("test");
+    let reached = nobody(test_program).arg("-x").arg(dir.path()).status();
+    if !reached.is_ok_and(|status| status.success()) {
+        return skipped(&format!("{test}: there is no setpriv, or nobody cannot reach the folder"));
+    }
+    let mut command = nobody(&program(dir.path()));
+    let out = dir.path().join("a.trace");
+    let burn = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; await 2";
+    let burn = format!("cd {}; {AWAIT} {burn}", dir.path().display());
+    command
+        .args(PROGRAM)
+        .env("GORDON_TEST_OUT", &out)
+        .env("GORDON_TEST_COUNTS", dir.path())
+        .env("GORDON_TEST_SCRIPT", burn);
+    let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
     assert!(text(&output).contains("warning: no block log: "), "{}", text(&output));
     let trace = Trace::open(&out).unwrap();
@@ -374,8 +450,11 @@ fn without_root_it_goes_on_with_what_there_is() {
 fn a_tracer_that_is_read_only() {
     let test = "a_tracer_that_is_read_only";
     let dir = folder();
+    if !is_on_a_disk(dir.path()) {
+        return skipped(&format!("{test}: the build is not on a disk"));
+    }
     let script = format!(
-        "mount -t tracefs t /sys/kernel/tracing || exit 99
+        "[ -e /sys/kernel/tracing/trace ] || mount -t tracefs t /sys/kernel/tracing || exit 99
          mount -o remount,bind,ro /sys/kernel/tracing || exit 99
          exec {} {}",
         program(dir.path()).display(),
@@ -385,7 +464,10 @@ fn a_tracer_that_is_read_only() {
     let command =
         format!("cd {}; dd if=/dev/urandom of=f bs=1M count=8 conv=fsync", dir.path().display());
     let mut unshare = Command::new("unshare");
-    unshare.args(["-m", "sh", "-c", &script]).env("GORDON_TEST_OUT", &out);
+    unshare
+        .args(["-m", "sh", "-c", &script])
+        .env("GORDON_TEST_OUT", &out)
+        .env("GORDON_TEST_COUNTS", dir.path());
     let output = match unshare.env("GORDON_TEST_SCRIPT", command).output() {
         Ok(output) if output.status.code() == Some(0) => output,
         Ok(output) if is_root() && ![1, 99].contains(&output.status.code().unwrap_or(0)) => {
@@ -403,11 +485,15 @@ fn a_tracer_that_is_read_only() {
     let part = trace.manifest().part("block.parquet").unwrap();
     assert!(part.columns.iter().all(|c| c.how.contains(" of perf")), "{:?}", part.columns);
     let writes = rows.iter().filter(|io| io.op == BlockOp::Write);
-    assert!(writes.map(BlockIo::bytes).sum::<Bytes>() >= Bytes(8 << 20));
+    let written: Bytes = writes.map(BlockIo::bytes).sum();
+    assert!(written >= Bytes(8 << 20) || trace.manifest().lost_events() > 0, "{written}");
     // Some kernels keep completions from perf (docs/TRACE.md); each is told to be lost. Requests
     // of others may be under way at the end.
-    let flushed = rows.iter().rposition(|io| io.op == BlockOp::Flush).expect("fsync flushes");
-    let untimed = rows[..flushed].iter().filter(|io| io.latency.is_none()).count() as u64;
+    let disks = trace.manifest().machine.disks.iter().filter(|d| !d.is_virtual);
+    let flushed = rows.iter().rposition(|io| io.op == BlockOp::Flush);
+    assert!(flushed.is_some() || !flushes(&disks.map(|d| d.device).collect::<Vec<_>>()));
+    let ended = flushed.unwrap_or(0);
+    let untimed = rows[..ended].iter().filter(|io| io.latency.is_none()).count() as u64;
     let lost = trace.manifest().lost_events();
     assert!(untimed <= lost, "{untimed} without latency, {lost} lost: {}", text(&output));
 }
@@ -424,6 +510,7 @@ fn on_a_small_disk(dir: &Path, size: &str, command: &str) -> Option<Output> {
     );
     let mut unshare = Command::new("unshare");
     unshare.args(["-m", "sh", "-c", &script]).env("GORDON_TEST_SCRIPT", command);
+    unshare.env("GORDON_TEST_COUNTS", dir);
     let output = unshare.env("GORDON_TEST_OUT", dir.join("small/a.trace")).output().ok()?;
     (output.status.code() != Some(99)).then_some(output)
 }
@@ -459,6 +546,11 @@ fn a_disk_that_is_full_while_tracing() {
     }
     let file = dir.path().join("f");
     fs::write(&file, vec![1; 1 << 20]).unwrap();
+    let mut direct = Command::new("dd");
+    direct.arg(format!("if={}", file.display())).args(["of=/dev/null", "bs=512", "iflag=direct"]);
+    if !is_on_a_disk(dir.path()) || !direct.stderr(Stdio::null()).status().unwrap().success() {
+        return skipped(&format!("{test}: the build is not on a disk with direct I/O of sectors"));
+    }
     // Capture is told to have stopped before the command goes on to its end.
     let command = format!(
         "cd {}; sync; i=0; while [ ! -e stopped ] && [ $i -lt 100 ]; do i=$((i+1)); \

@@ -42,7 +42,7 @@ fn what_servers_wrote_is_read() {
             ..Counts::default()
         };
         assert_eq!(counts, expected, "{name}");
-        assert_eq!(all.iter().map(|o| u64::from(o.size)).sum::<u64>(), 1_178_426, "{name}");
+        assert_eq!(all.iter().map(|o| o.size).sum::<u64>(), 1_178_426, "{name}");
         assert!(all.iter().all(|object| object.next == NEVER));
         assert_eq!(all.iter().map(|o| o.key).collect::<HashSet<_>>().len(), 11, "{name}");
         keys.push(all.iter().map(|object| (object.key, object.size)).collect::<Vec<_>>());

@@ -19,7 +19,7 @@ fn read(path: &Path, format: Option<Format>, options: &Options) -> Result<Vec<Io
 }
 
 /// The sizes of the objects asked for.
-fn objects(path: &Path, format: Format, options: &Options) -> Result<Vec<u32>, FormatError> {
+fn objects(path: &Path, format: Format, options: &Options) -> Result<Vec<u64>, FormatError> {
     let mut reader = Objects::open(path, format, options, false)?;
     let (mut sizes, mut batch) = (Vec::new(), Vec::new());
     while reader.fill(&mut batch)? {
@@ -34,7 +34,7 @@ fn every_way(bytes: &[u8]) {
     let path = folder.path().join("trace");
     fs::write(&path, bytes).unwrap();
     let _ = detect(&path);
-    for format in Format::ALL.map(Some).into_iter().chain([None]) {
+    for format in Format::all().map(Some).chain([None]) {
         for order in [Order::Strict, Order::Clamp, Order::Sort] {
             for skip_bad in [false, true] {
                 let options = Options { skip_bad, order, ..Options::default() };
@@ -64,6 +64,7 @@ fn every_way(bytes: &[u8]) {
 fn good(format: Format) -> Vec<u8> {
     let text = match format {
         Format::Blkparse => "  8,0    3        8     0.000007000   697  D  WS 223490 + 8 [jbd2]\n",
+        Format::Ftrace => "  a-9  [001] .N... 19.25: block_rq_issue: 8,0 R 512 () 8 + 1 [a]\n",
         Format::Fio => "fio version 3 iolog\n1 /f add\n2 /f read 0 512\n5 /f write 512 512\n",
         Format::Msr => "128166372003061629,src1,1,Read,383496192,32768,113736\n",
         Format::Mqsim => "11413000 0 657728 16 1\n",

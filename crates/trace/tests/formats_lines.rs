@@ -233,6 +233,195 @@ fn blkparse_without_issues() {
     reads(Format::Blkparse, text, &[(0, Write, 8 << 20, 223_490 * 512, 4096)]);
 }
 
+/// A driver that is busy gives a request back: the events of one write and of a read that goes on
+/// where it was cut.
+const REQUEUED: &str = "  8,0    2        1     0.000000000   920  Q  WS 4096 + 8 [dd]
+  8,0    2        2     0.000030000   920  D  WS 4096 + 8 [kworker/2:1H]
+  8,0    2        3     0.000040000   920  R  WS 4096 + 8 [0]
+  8,0    2        4     0.000050000   920  I  WS 4096 + 8 [kworker/2:1H]
+  8,0    2        5     0.000060000   920  D  WS 4096 + 8 [kworker/2:1H]
+  8,0    2        6     0.000070000   920  R  WS 4096 + 8 [0]
+  8,0    1        7     0.000075000   921  D   R 4096 + 8 [cat]
+  8,0    2        8     0.000080000   920  D  WS 4096 + 8 [dd]
+  8,0    2        9     0.000580000     0  C  WS 4096 + 8 [0]
+  8,0    1       10     0.000590000   921  D   R 64 + 16 [cat]
+  8,0    1       11     0.000591000   921  C   R 64 + 8 [0]
+  8,0    1       12     0.000592000   921  R   R 72 + 8 [0]
+  8,0    1       13     0.000593000   921  D   R 72 + 8 [cat]
+  8,0    1       14     0.000594000   921  D  WS 4096 + 8 [dd]
+";
+
+#[test]
+fn a_request_dispatched_again_after_a_requeue_is_one_request() {
+    let sda = 8 << 20;
+    let expected = [
+        (0, Write, sda, 4096 * 512, 4096),
+        (45_000, Read, sda, 4096 * 512, 4096),
+        (560_000, Read, sda, 64 * 512, 8192),
+        (564_000, Write, sda, 4096 * 512, 4096),
+    ];
+    reads(Format::Blkparse, REQUEUED, &expected);
+    let case = case(REQUEUED);
+    let (ios, counts) = with(&case.path, &Options::default());
+    assert_eq!(ios.len() as u64 + counts.other_kinds, 14);
+}
+
+/// A requeued request that fails is never dispatched again.
+#[test]
+fn a_requeued_request_that_failed_does_not_hide_a_later_one() {
+    let line = |seq: u32, action: &str, end: &str| {
+        format!("8,0 0 {seq} 0.00000{seq}000 9 {action} W 8 + 8 [{end}]\n")
+    };
+    let text = [("D", "dd"), ("R", "0"), ("C", "65531"), ("D", "dd")];
+    let text: String = (1..).zip(text).map(|(seq, (action, end))| line(seq, action, end)).collect();
+    let write = |at| (at, Write, 8 << 20, 4096, 4096);
+    reads(Format::Blkparse, text, &[write(0), write(3_000)]);
+}
+
+/// blkparse prints no address of a flush without data.
+#[test]
+fn a_flush_without_data_has_no_address() {
+    let text = "253,0    3        1     0.000000000  1201  Q  WS 2048 + 8 [jbd2/dm-0-8]
+253,0    3        2     0.000210000     0  C  WS 2048 + 8 [0]
+253,0    3        3     0.000300000  1201  Q FWS [jbd2/dm-0-8]
+253,0    3        4     0.000900000     0  C FWS 0 [0]
+253,0    3        5     0.001000000  1201  Q FWS 2056 + 8 [jbd2/dm-0-8]
+253,0    3        6     0.001100000  1201  Q   R [jbd2/dm-0-8]
+";
+    let dm = 253 << 20;
+    let expected = [
+        (0, Write, dm, 2048 * 512, 4096),
+        (300_000, Flush, dm, 0, 0),
+        (1_000_000, Write, dm, 2056 * 512, 4096),
+    ];
+    reads(Format::Blkparse, text, &expected);
+    let case = case(text);
+    assert_eq!(with(&case.path, &Options::default()).1.empty, 1);
+    let by = Options { event: Some(Event::Complete), ..Options::default() };
+    let ops: Vec<_> = with(&case.path, &by).0.iter().map(|io| io.op).collect();
+    assert_eq!(ops, [Write, Flush]);
+}
+
+/// What blkparse 1.2.0 prints before and after the events, with `-s` statistics of processes too.
+#[test]
+fn statistics_of_blkparse_are_no_events() {
+    let events = "  8,0    0        1     0.000000000   920  D  WS 4096 + 8 [dd]\n  \
+                  8,0    1        1     0.000005000   921  D   R 8192 + 16 [unknown]\n";
+    let of_cpu = " Reads Queued:           0,        0KiB\t Writes Queued:           2,        4KiB
+ Read Dispatches:        0,        0KiB\t Write Dispatches:        3,        4KiB
+ Reads Requeued:         0\t\t Writes Requeued:         1
+ Reads Completed:        0,        0KiB\t Writes Completed:        2,        4KiB
+ Read Merges:            0,        0KiB\t Write Merges:            0,        0KiB
+ Read depth:             1        \t Write depth:             1
+ PC Reads Queued:        0,        0KiB\t PC Writes Queued:        0,        0KiB
+ PC Read Disp.:          5,        1KiB\t PC Write Disp.:          0,        0KiB
+ PC Reads Req.:          0\t\t PC Writes Req.:          0
+ PC Reads Compl.:        5\t\t PC Writes Compl.:        0
+ IO unplugs:             0        \t Timer unplugs:           0
+ Allocation wait:        0        \t Allocation wait:         0
+ Dispatch wait:          0        \t Dispatch wait:           0
+ Completion wait:        0        \t Completion wait:         0
+";
+    let cpus: String = (0..64).map(|cpu| format!("CPU{cpu} (sda):\n{of_cpu}")).collect();
+    let end = "Throughput (R/W): 0KiB/s / 8,000KiB/s\nEvents (sda): 11 entries\n\
+               Skips: 0 forward (0 -   0.0%)\n";
+    let files = "Input file sda.blktrace.0 added\nInput file sda.blktrace.1 added\n";
+    let after =
+        format!("dd (920)\n{of_cpu}a b (7, ...)\n{of_cpu}\n{cpus}\nTotal (sda):\n{of_cpu}\n{end}");
+    let expected =
+        [(0, Write, 8 << 20, 4096 * 512, 4096), (5_000, Read, 8 << 20, 8192 * 512, 8192)];
+    reads(Format::Blkparse, format!("{events}{after}{files}"), &expected);
+    reads(Format::Blkparse, format!("{files}{events}{after}"), &expected);
+    let comment = "# fsync of every write\n";
+    let middle = events.replace('\n', &format!("\n{}", comment.repeat(80)));
+    reads(Format::Blkparse, format!("{}{middle}{after}", comment.repeat(80)), &expected);
+    // What only looks like it is malformed.
+    for other in ["dd (x)", "(920)", "Reads 12", "8,0 1 1 0.1 5 D R 36 (12)x"] {
+        let text = format!("{events}{other}\n{after}");
+        if other.starts_with('8') {
+            reads(Format::Blkparse, text, &expected);
+        } else {
+            refused(Some(Format::Blkparse), text, &["line 3: device: expected MAJOR,MINOR"]);
+        }
+    }
+}
+
+/// What Linux 6.18 prints of a `dd conv=fsync` and a `fstrim`, and a requeue.
+const FTRACE: &str = "# tracer: nop
+#
+# entries-in-buffer/entries-written: 486/486   #P:2
+#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION
+#              | |         |   |||||     |         |
+              dd-31522   [001] ..... 19787.888200: block_bio_queue: 254,0 WS 161771520 + 2560 [dd]
+              dd-31522   [001] ..... 19787.888222: block_rq_issue: 254,0 WS 1310720 () 161771520 + 2560 be,0,4 [dd]
+       opt cgu.0-31457   [001] ..s.. 19787.888791: block_rq_complete: 254,0 WS () 161771520 + 2560 be,0,4 [0]
+              dd-31522   [001] ..... 19787.904788: block_bio_queue: 254,0 FWS 0 + 0 [dd]
+    kworker/1:1H-44      [001] ..... 19787.904802: block_rq_issue: 254,0 FF 0 () 0 + 0 none,0,0 [kworker/1:1H]
+       opt cgu.0-31457   [001] ..s.. 19787.904832: block_rq_complete: 254,0 FF () 18446744073709551615 + 0 none,0,0 [0]
+          <idle>-0       [000] d.h1. 19787.905000: sched_wakeup: comm=dd pid=31522 prio=120 target_cpu=001
+    kworker/0:1H-54      [000] ..... 19788.921080: block_rq_issue: 254,0 DS 8192 () 322163248 + 16 be,0,4 [kworker/0:1H]
+    kworker/0:1H-54      [000] ..... 19788.921090: block_rq_requeue: 254,0 DS () 322163248 + 16 [0]
+    kworker/0:1H-54      [000] ..... 19788.921180: block_rq_issue: 254,0 DS 8192 () 322163248 + 16 be,0,4 [kworker/0:1H]
+            hald-77      [000] ..... 19788.921190: block_rq_issue: 254,0 R 36 (12 00 00 00 24 00) 0 + 0 [hald]
+";
+
+#[test]
+fn ftrace() {
+    let vda = 254 << 20;
+    let issued = [
+        (0, Write, vda, 161_771_520 * 512, 1_310_720),
+        (16_580_000, Flush, vda, 0, 0),
+        (1_032_858_000, Discard, vda, 322_163_248 * 512, 8192),
+    ];
+    reads(Format::Ftrace, FTRACE, &issued);
+    let case = case(FTRACE);
+    let by = |event| with(&case.path, &Options { event: Some(event), ..Options::default() }).0;
+    let ops = |event| by(event).iter().map(|io| io.op).collect::<Vec<_>>();
+    assert_eq!(ops(Event::Queue), [Write, Flush]);
+    assert_eq!(ops(Event::Complete), [Write, Flush]);
+    let (_, counts) = with(&case.path, &Options::default());
+    assert_eq!((counts.requests, counts.other_kinds, counts.empty), (3, 8, 0));
+}
+
+/// Without the fields of older kernels, as trace-cmd and perf print them, and of a device mapper.
+#[test]
+fn ftrace_of_other_tools() {
+    let old = "     job-12 [000] .... 5.000000: block_rq_issue: 8,0 R 8192 () 512 + 16 [job]\n     \
+               job-12 [000] .... 5.002000: block_rq_complete: 8,0 R () 512 + 16 [0]\n";
+    let expected = [(0, Read, 8 << 20, 512 * 512, 8192)];
+    reads(Format::Ftrace, old, &expected);
+    let of_trace_cmd = "CPU 1 is empty\ncpus=2\n              \
+                        dd-31522 [001] 19787.888222: block_rq_issue:       8,0 R 8192 () 512 + 16 be,0,4 [dd]\n";
+    reads(Format::Ftrace, of_trace_cmd, &expected);
+    let of_perf = "              dd 31954 [000] 19809.009909:    block:block_rq_issue: 8,0 R 8192 () 512 + 16 0x2,0,4 [dd]
+       opt cgu.0 31878 [001] 19809.010129:          1 block:block_rq_complete: 8,0 R () 512 + 16 0x2,0,4 [0]
+";
+    reads(Format::Ftrace, of_perf, &expected);
+    let of_mapper = "   a b-9  [000] ..... 1.5: block_bio_queue: 253,1 WS 8 + 8 [a b]\n   \
+                     <idle>-0  [000] ..s1. 1.6: block_bio_complete: 253,1 WS 8 + 8 [0]\n";
+    reads(Format::Ftrace, of_mapper, &[(0, Write, 253 << 20 | 1, 4096, 4096)]);
+}
+
+#[test]
+fn what_is_malformed_in_ftrace_is_reported() {
+    let lost = format!("{FTRACE}CPU:1 [LOST 93 EVENTS]\n");
+    refused(None, &lost, &["line 17: event: expected a process", "CPU:1 [LOST 93 EVENTS]"]);
+    let case = case(&lost);
+    let (ios, counts) = with(&case.path, &Options { skip_bad: true, ..Options::default() });
+    assert_eq!((ios.len(), counts.skipped), (3, 1));
+    for (rest, field) in [
+        ("8 R 4096 () 8 + 8 [a]", "device"),
+        ("8,0 R7 4096 () 8 + 8 [a]", "rwbs"),
+        ("8,0 R 4096 8 + 8 [a]", "command"),
+        ("8,0 R 4096 () x + 8 [a]", "sector"),
+        ("8,0 R 4096 () 8 8 [a]", "sectors"),
+        ("8,0 R 4096 () 36028797018963968 + 8 [a]", "sector"),
+    ] {
+        let text = format!("{FTRACE} a-1 [000] ..... 19799.0: block_rq_issue: {rest}\n");
+        refused(None, text, &[&format!("line 17: {field}: expected")]);
+    }
+}
+
 fn event(time: u64, sector: u64, bytes: u32, action: u32, own: &[u8], big: bool) -> Vec<u8> {
     let mut out = Vec::new();
     macro_rules! put {
@@ -275,6 +464,26 @@ fn blktrace() {
         odd[54] = 9;
         refused(None, &odd, &["record 2 (byte 52)", "magic"]);
     }
+}
+
+/// The same in binary, where the dispatches of a request lie in the files of two CPUs.
+#[test]
+fn a_requeue_on_another_cpu_is_seen() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |time, action: u32, sector| event(time, sector, 4096, 1 << 17 | action, &[], false);
+    let (issue, requeue, complete) = (7_u32, 6, 8);
+    let mut failed = write(60, complete, 64);
+    failed[44] = 5;
+    let first = [write(10, issue, 8), write(20, requeue, 8), write(40, complete, 8), failed];
+    let second = [write(30, issue, 8), write(45, issue, 64), write(50, requeue, 64)];
+    let last = [write(70, issue, 64)];
+    for (cpu, events) in [first.concat(), second.concat(), last.concat()].iter().enumerate() {
+        fs::write(dir.path().join(format!("sda.blktrace.{cpu}")), events).unwrap();
+    }
+    let (all, counts) = with(&dir.path().join("sda"), &Options::default());
+    let brief: Vec<_> = all.iter().map(|io| (io.at.0, io.offset.0 / 512)).collect();
+    assert_eq!(brief, [(0, 8), (35, 64), (60, 64)]);
+    assert_eq!(counts.other_kinds, 5);
 }
 
 /// A file for each CPU: all are read, whichever is named, and also where only the stem is.
@@ -472,7 +681,7 @@ fn sectors_and_empty_requests() {
     let (all, counts) = with(&case.path, &Options::default());
     let brief: Vec<_> = all.iter().map(|io| (io.offset.0, io.len.0)).collect();
     assert_eq!(brief, [(0, 1536), (512, 512), (1024, 512)]);
-    assert_eq!((counts.aligned, counts.empty, counts.requests), (2, 1, 3));
+    assert_eq!((counts.extended, counts.empty, counts.requests), (2, 1, 3));
 }
 
 #[test]

@@ -15,9 +15,10 @@ from gordon import _core
 from gordon._core import GordonError
 from gordon.block import part
 from gordon.flash import device as flash_device
+from gordon.options import several
 from gordon.presets import Device
 
-__all__ = ["check", "create", "serve", "stat", "wear"]
+__all__ = ["check", "create", "export", "repair", "serve", "stat", "wear"]
 
 Json = dict[str, Any]
 
@@ -48,15 +49,14 @@ def create(
     `capacity` is what the device exports; its planes get blocks in proportion. `fill="metadata"`:
     every block is closed and has its summary. Raises GordonError.
     """
-    made, scaled = flash_device.changed(device, set_values, super_page, write_points)
     if capacity is not None:
-        _core.parse_bytes(capacity)
-        scaled = capacity
+        set_values = [*set_values, f"capacity={capacity}"]
+    # An image gets more blocks where the layer needs them.
+    made = flash_device.changed(device, set_values, super_page, write_points, check=False)
     config = {
         "path": image,
         "name": flash_device.name(device),
         "device": made,
-        "capacity": scaled,
         "seed": seed,
         "faults": _faults(faults),
         "fill": fill == "metadata",
@@ -67,7 +67,7 @@ def create(
 
 def _faults(given: Sequence[str]) -> Json | None:
     faults: Json = {}
-    for setting in given:
+    for setting in several(given):
         key, equals, value = setting.partition("=")
         if not equals or key not in FAULTS:
             raise GordonError(f"--fault {setting}", f"KEY=VALUE with one of {', '.join(FAULTS)}")
@@ -86,6 +86,7 @@ def serve(
     listen: Sequence[str] = (),
     export: str = "",
     read_only: bool = False,
+    salvage: bool = False,
     timing: str = "full",
     preset: Device | None = None,
     set_values: Sequence[str] = (),
@@ -107,6 +108,8 @@ def serve(
 ) -> Json:
     """Serves an image until a signal handler raises; its last status. `ready` hears where.
 
+    `salvage`: serve a damaged image, read-only; what cannot be proved to be current is an I/O
+    error.
     With a `preset` of a disk, or `diskspecs`, it serves a plain file: in the time of `stripe` of
     them, with `scheduler` in place of theirs. Raises GordonError.
     """
@@ -120,25 +123,30 @@ def serve(
     disk = part.disks(preset, diskspecs, set_values, scheduler, array)
     if disk is not None and backend == "direct":
         raise GordonError("--backend direct: for flash images", "without it")
+    if disk is not None and salvage:
+        raise GordonError("--salvage: for flash images", "without it")
+    if salvage and timing == "real":
+        raise GordonError("--salvage reads as fast as it can", "without --timing real")
     device = None
     if disk is None:
         device = part.flash(image, preset, set_values, must=timing == "real")
     config = {
         "path": image,
         "direct": backend == "direct",
-        "read_only": read_only,
+        "read_only": read_only or salvage,
+        "salvage": salvage,
         "real": timing == "real",
         "device": device,
         "disk": disk,
-        "sockets": list(sockets),
-        "listen": list(listen),
+        "sockets": several(sockets),
+        "listen": several(listen),
         "insecure": insecure,
         "export": export,
         "clients": clients,
         "certificate": tls_certificate,
         "key": tls_key,
         "authority": tls_clients,
-        "metrics": list(metrics),
+        "metrics": several(metrics),
     }
     tell = lambda where: ready(json.loads(where))  # noqa: E731
     status: Json = json.loads(_core.block_serve(json.dumps(config), tell))
@@ -183,6 +191,26 @@ def check(image: str) -> Json:
     """Looks at all of an image that is not being served: `clean`, `errors` and counts."""
     report: Json = json.loads(_core.block_check(image))
     return report
+
+
+def repair(image: str) -> Json:
+    """Makes a damaged image servable again, and accepts what that loses.
+
+    `unproven_ranges`: bytes that have the newest version that was found, which may not be the last;
+    `zeroed_ranges`: bytes that could not be read; `before`, `after`: what [`check`] finds. Raises
+    GordonError.
+    """
+    repaired: Json = json.loads(_core.block_repair(image))
+    return repaired
+
+
+def export(image: str, out: str, progress: Callable[[int, int], None] | None = None) -> Json:
+    """Copies what can be read of an image, however damaged, to the raw file `out`, and writes a map
+    of the rest to `out`.map in the format of GNU ddrescue. Returns `bytes`, `bad_bytes`,
+    `bad_ranges`, `map`. Raises GordonError.
+    """
+    exported: Json = json.loads(_core.block_export(image, out, progress))
+    return exported
 
 
 def wear(image: str) -> Json:

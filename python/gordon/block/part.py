@@ -54,5 +54,4 @@ def flash(image: str, device: Device | None, set_values: Sequence[str], must: bo
                 "--preset FILE, the device file it was made from",
             )
         return None
-    made, _ = flash_device.changed(name, set_values, None, None)
-    return made
+    return flash_device.changed(name, set_values, check=False)

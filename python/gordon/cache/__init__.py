@@ -25,7 +25,7 @@ from gordon.options import Path, Progress, dealt
 from gordon.runs import TraceLoad
 from gordon.sizes import doubling
 
-__all__ = ["html", "mrc", "policies", "replay", "sweep", "tables", "to_parquet"]
+__all__ = ["html", "latency", "mrc", "policies", "replay", "sweep", "tables", "to_parquet"]
 
 
 def replay(
@@ -107,6 +107,31 @@ def sweep(
         for size in sizes
     ]
     return {"points": json.loads(_core.cache_sweep(json.dumps(configs), progress))}
+
+
+def latency(
+    trace: Path,
+    *,
+    dram: str = "128MiB",
+    cores: Sequence[int] = (4, 8, 12),
+    latencies: Sequence[str],
+    objects: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """The bandwidth of web servers by the access latency of a second page cache: Figure 3 of the
+    FlashCache paper (Kgil and Mudge, CASES 2006).
+
+    The trace is replayed through DRAM of `dram` bytes; what that does not have comes from a memory
+    of each of `latencies` (`100us`), any number of accesses at a time. `points` are by latency, in
+    that by cores: `bandwidth_bit_s`, sent and received, and `loss`, the part of it that the latency
+    costs. The server is that of `sweep`. Options are those of `gordon.runs.TraceLoad`.
+    """
+    (load,) = dealt(options, TraceLoad)
+    config = load.config(trace) | {"dram": dram, "objects": objects}
+    # When requests come does not change what is found.
+    replayed = flashcache.run(config, flashcache.Options(rate=1.0), "0", progress)
+    return serving.by_latency(replayed, cores, latencies)
 
 
 def html(told: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from gordon import _core, parts, presets, settings
 from gordon.disk import device as disk
-from gordon.options import Progress
+from gordon.options import Progress, several
 from gordon.presets import Device
 
 __all__ = ["DEFAULT", "KIND", "NAME", "POWER", "Options", "load", "names", "run", "sweep"]
@@ -50,9 +50,10 @@ class Options:
     speed: float | None = None
     """2: requests come twice as fast as in the trace."""
     rate: float | None = None
-    """So many requests a second, evenly, in the place of the trace's times."""
+    """Requests of the trace a second, evenly spaced, in the place of the trace's times. The pages
+    of a request come together."""
     outstanding: int | None = None
-    """A closed loop: so many at once, whatever the trace's times."""
+    """Outstanding requests of the trace in a closed loop, in the place of the trace's times."""
     think: str | None = None
     """In a closed loop, from an answer to the next request."""
 
@@ -91,7 +92,7 @@ def sweep(
 
 def _designed(config: dict[str, Any], options: Options) -> dict[str, Any]:
     design = load(options.preset)
-    for setting in options.set_values:
+    for setting in several(options.set_values):
         key, value = settings.split(setting, "cache.ways=8")
         settings.change(KIND, design, key, value)
     pace = {name: getattr(options, name) for name in ("speed", "rate", "outstanding", "think")}

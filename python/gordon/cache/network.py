@@ -12,10 +12,9 @@ a station is hardly ever idle.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
+from gordon.arrays import NDArray, np
 
-Table = npt.NDArray[np.float64]
+Table = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

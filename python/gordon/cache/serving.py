@@ -11,9 +11,9 @@ from math import log
 from typing import Any
 
 from gordon import _core
-from gordon.cache.server import Found, Level, Server, fitted, serve
+from gordon.cache.server import Found, Level, Server, fitted, loss, serve, slow_memory
 
-__all__ = ["served"]
+__all__ = ["by_latency", "served"]
 
 PAPER_DRAM = 128 << 20
 
@@ -22,24 +22,59 @@ def served(points: list[dict[str, Any]], cores: Sequence[int]) -> list[dict[str,
     """The points, each with `servers`: what a server of each number of `cores` sends and receives.
 
     Points are two-level replays (`gordon.cache.flashcache`) of one load, whose requests are those
-    of the server.
+    of the server: each for one file, which is cached whole or by its pages.
     """
+    _check(points[0], cores)
+    near = min(points, key=lambda point: abs(log(point["dram_bytes"] / PAPER_DRAM)))
+    fit = _fitted(_found(near))
+    return [point | {"servers": [_server(point, fit, many) for many in cores]} for point in points]
+
+
+def by_latency(
+    point: dict[str, Any], cores: Sequence[int], latencies: Sequence[str]
+) -> dict[str, Any]:
+    """Servers before the DRAM of a point, and a second level of each latency that has the rest."""
+    _check(point, cores)
+    found = replace(_found(point), flash_misses=0.0, flash_byte_misses=0.0)
+    fit = _fitted(found)
+    points = []
+    for text in latencies:
+        seconds = _core.parse_ns(text) / 1e9
+        for many in cores:
+            server = replace(fit, cores=many)
+            told = serve(server, found, slow_memory(seconds))
+            points.append(
+                {"latency_us": seconds * 1e6, "cores": many}
+                | {key: told[key] for key in ("bandwidth_bit_s", "requests_per_s")}
+                | {"loss": loss(server, found, seconds)}
+            )
+    return {
+        "kind": point["kind"],
+        "requests": point["whole"]["requests"],
+        "dram_bytes": point["dram_bytes"],
+        "dram_misses": found.dram_misses,
+        "dram_byte_misses": found.dram_byte_misses,
+        "cycles_per_request": fit.cycles_per_request,
+        "points": points,
+        "warnings": point["warnings"],
+        "provenance": point["provenance"],
+    }
+
+
+def _check(point: dict[str, Any], cores: Sequence[int]) -> None:
     if not cores or min(cores) < 1:
         raise _core.GordonError("--cores: a server has one core or more", "--cores 4,8,12")
-    if not points[0]["requests"]:
+    if not point["requests"]:
         raise _core.GordonError("--cores: the trace asks for nothing", "a trace with requests")
-    if points[0]["unit"] == "page":
-        raise _core.GordonError(
-            "--cores: a web server is asked for files, and this counts their pages", "--objects"
-        )
-    near = min(points, key=lambda point: abs(log(point["dram_bytes"] / PAPER_DRAM)))
+
+
+def _fitted(found: Found) -> Server:
     try:
-        fit = fitted(_found(near))
+        return fitted(found)
     except ValueError as error:
         raise _core.GordonError(
             f"--cores: {error}", "a load that DRAM has more of, or no --cores"
         ) from None
-    return [point | {"servers": [_server(point, fit, many) for many in cores]} for point in points]
 
 
 def _server(point: dict[str, Any], fit: Server, cores: int) -> dict[str, Any]:
@@ -49,20 +84,28 @@ def _server(point: dict[str, Any], fit: Server, cores: int) -> dict[str, Any]:
 
 
 def _found(point: dict[str, Any]) -> Found:
-    dram = point["levels"]["dram"]
-    missing, missing_bytes = point["requests"] - dram["requests"], point["bytes"] - dram["bytes"]
+    whole, dram = point["whole"], point["levels"]["dram"]
+    requests, missing = whole["requests"], whole["dram_misses"]
+    missing_bytes = point["bytes"] - dram["bytes"]
     return Found(
-        bytes=point["bytes"] / point["requests"],
-        dram_misses=missing / point["requests"],
+        bytes=point["bytes"] / requests,
+        dram_misses=missing / requests,
         dram_byte_misses=missing_bytes / point["bytes"],
-        flash_misses=point["misses"] / missing if missing else 1.0,
+        flash_misses=whole["misses"] / missing if missing else 1.0,
         flash_byte_misses=point["miss_bytes"] / missing_bytes if missing_bytes else 1.0,
     )
 
 
 def _levels(point: dict[str, Any]) -> tuple[Level | None, Level]:
-    """Flash, if there is some, and what lies below, as the point's design has them."""
-    design, backend = point["provenance"]["config"]["design"], point["backend"]
+    """Flash, if any, and the backend, with the times of the point's design.
+
+    An access is all that a request reads of a level: its file, or those of its pages found there.
+    """
+    design, backend, whole = (
+        point["provenance"]["config"]["design"],
+        point["backend"],
+        point["whole"],
+    )
 
     def number(part: str, key: str) -> Any:
         return design[part][key]["value"]
@@ -74,16 +117,20 @@ def _levels(point: dict[str, Any]) -> tuple[Level | None, Level]:
         return float(_core.parse_bytes(number(part, "rate_per_s")))
 
     if backend["kind"] == "disk":
-        # As the replay found it: what goes on where the last access ended is cheap.
+        # The replay's mean: an access that continues where the last one ended is short.
         asked = backend["reads"] + backend["writes"]
         each = backend["busy_s"] / asked if asked else seconds("disk", "access")
-        below = Level(name="disk", latency_s=each)
+        fetches = point["misses"] / whole["misses"] if whole["misses"] else 1.0
+        below = Level(name="disk", latency_s=each * fetches)
     else:
         latency = seconds("origin", "latency")
         below = Level(name="origin", latency_s=latency, bytes_per_s=rate("origin"), servers=None)
     if not point["flash_bytes"]:
         return None, below
-    # A page of the flash at a time.
-    pages = point["bytes"] / point["requests"] / _core.parse_bytes(number("flash", "page"))
-    latency = seconds("flash", "read") * max(1.0, pages)
+    # A page of the flash at a time. Requests that also need the backend read flash, too, and wait
+    # for the backend: their flash reads are spread over the requests that flash serves alone.
+    found = [point["levels"][level] for level in ("buffer", "flash")]
+    served = whole["dram_misses"] - whole["misses"]
+    pages = sum(level["bytes"] for level in found) / _core.parse_bytes(number("flash", "page"))
+    latency = seconds("flash", "read") * max(1.0, pages / served if served else 0.0)
     return Level(name="flash", latency_s=latency, bytes_per_s=rate("flash")), below

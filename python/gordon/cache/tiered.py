@@ -37,7 +37,7 @@ class Options:
     threshold: int = 2
     """log-sets: so many objects go to a set at once, at least."""
     no_reinsert: bool = False
-    """What was asked for in the log is not written again when its segment goes."""
+    """Do not reinsert objects with hits in the log when their segment is evicted."""
     spare: float = 0.07
     """The part of the flash's pages that the cache does not see."""
     pages_per_block: int = 256

@@ -173,7 +173,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         status = error.exit_code
     except (KeyboardInterrupt, click.Abort) as error:
         by = error.__cause__ if isinstance(error, click.Abort) else error
-        status = 128 + (by.number if isinstance(by, Ended) else signal.SIGINT)
+        status = 128 + getattr(by, "number", signal.SIGINT)
     except BrokenPipeError:
         # The reader of our output has left. Python would complain once more when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""`gordon block create`, `serve`, `stat`, `check`, `wear`."""
+"""`gordon block create`, `serve`, `stat`, `check`, `export`, `wear`."""
 
 import json
 from typing import Any
@@ -9,7 +9,9 @@ from gordon.cli import options
 
 image = click.argument("image")
 socket = click.option(
-    "--socket", metavar="PATH", help="The device that `gordon block serve --socket PATH` serves."
+    "--socket",
+    metavar="PATH",
+    help="Socket of the served device, as given to `gordon block serve --socket`.",
 )
 
 
@@ -24,35 +26,42 @@ def block() -> None:
 @block.command()
 @image
 @options.preset
-@click.option("--capacity", metavar="SIZE", help="Bytes of the device: 8GB.")
+@click.option("--capacity", metavar="SIZE", help="Capacity of the device: 8GB.")
 @click.option(
-    "--set", "set_values", multiple=True, metavar="KEY=VALUE", help="Change a value of the device."
+    "--set",
+    "set_values",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Override a value of the device.",
 )
 @click.option("--super-page", metavar="SIZE", help="Size of a super-page: 64KiB.")
-@click.option("--write-points", type=options.COUNT, metavar="N", help="Super-pages open to writes.")
+@click.option(
+    "--write-points",
+    type=options.COUNT,
+    metavar="N",
+    help="Number of write points, each with an open super-page.",
+)
 @click.option(
     "--fault",
     "faults",
     multiple=True,
     metavar="KEY=VALUE",
-    help="What goes wrong: program_failures, erase_failures, bit_errors, bit_error_growth, "
+    help="Inject faults; keys: program_failures, erase_failures, bit_errors, bit_error_growth, "
     "codeword, correctable.",
 )
 @click.option(
     "--fill",
     type=click.Choice(["metadata"]),
-    help="metadata: every block closed, with its summary; the data are holes. To try how long a "
-    "mount takes.",
+    help="metadata: close every block with its summary and leave the data as holes, to time a "
+    "mount.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Of faults."
-)
+@options.seed("of the faults.")
 @options.json_out
 def create(image: str, json_path: str | None, **given: Any) -> None:
     """Make an image of an erased array.
 
-    The file is sparse: flash that holds nothing takes next to no room. Small writes do not cost a
-    super-page each: 4 KiB are mapped, unless super_page.unit says otherwise.
+    The file is sparse: erased flash takes almost no space. The mapping unit is
+    4 KiB unless super_page.unit is set, so that small writes do not each cost a super-page.
     """
     from gordon import block as blocks
     from gordon.cli import output, terminal
@@ -67,28 +76,37 @@ def create(image: str, json_path: str | None, **given: Any) -> None:
 
 @block.command()
 @image
-@click.option("--socket", "sockets", multiple=True, metavar="PATH", help="At a unix socket.")
+@click.option("--socket", "sockets", multiple=True, metavar="PATH", help="Listen on a Unix socket.")
 @click.option(
-    "--listen", multiple=True, metavar="HOST:PORT", help="At a TCP port: 127.0.0.1:10809."
+    "--listen", multiple=True, metavar="HOST:PORT", help="Listen on a TCP address: 127.0.0.1:10809."
 )
 @click.option("--export", default="", metavar="NAME", help="Name of the export.")
 @click.option("--read-only", is_flag=True, help="Refuse writes.")
+@click.option(
+    "--salvage",
+    is_flag=True,
+    help="Serve a damaged image, read-only: what cannot be proved to be current is an I/O error.",
+)
 @click.option(
     "--timing",
     type=click.Choice(["full", "real"]),
     default="full",
     show_default=True,
-    help="real: answer when the simulated flash or disk would.",
+    help="full: answer as fast as possible; real: answer when the simulated flash or disk would.",
 )
 @click.option(
     "--preset",
     metavar="NAME|FILE",
-    help="Where the times come from: flash, or a disk (`gordon disk presets`) for a plain file.  "
-    "[default: what the image was made from]",
+    help="Device whose times to simulate: flash, or a disk (`gordon disk presets`) for a plain "
+    "file.  [default: the image's]",
 )
 @options.diskspecs
 @click.option(
-    "--set", "set_values", multiple=True, metavar="KEY=VALUE", help="Change one: timing.read=50us."
+    "--set",
+    "set_values",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Override a value of the timing: timing.read=50us.",
 )
 @options.disks
 @click.option(
@@ -96,29 +114,38 @@ def create(image: str, json_path: str | None, **given: Any) -> None:
     type=click.Choice(["file", "direct"]),
     default="file",
     show_default=True,
-    help="direct: past the page cache, by io_uring where the kernel has it.",
+    help="direct: bypass the page cache, with io_uring if the kernel supports it.",
 )
-@click.option("--tls-certificate", metavar="FILE", help="PEM: require TLS.")
-@click.option("--tls-key", metavar="FILE", help="PEM: its key.")
-@click.option("--tls-clients", metavar="FILE", help="PEM: let in who has a certificate of these.")
 @click.option(
-    "--insecure", is_flag=True, help="Listen beyond this machine without TLS, all the same."
+    "--tls-certificate",
+    metavar="FILE",
+    help="Server certificate (PEM); requires clients to use TLS.",
+)
+@click.option("--tls-key", metavar="FILE", help="Private key of the certificate (PEM).")
+@click.option(
+    "--tls-clients",
+    metavar="FILE",
+    help="Accept only clients with a certificate from these authorities (PEM).",
+)
+@click.option(
+    "--insecure", is_flag=True, help="Allow listening on other than loopback addresses without TLS."
 )
 @click.option(
     "--metrics",
     multiple=True,
     metavar="HOST:PORT",
-    help="Tell /metrics (Prometheus) and /status here too; it is always told at PATH.stat.",
+    help="Serve /metrics (Prometheus) and /status over HTTP at this address. The Unix socket "
+    "PATH.stat always serves both.",
 )
 @click.option(
-    "--clients", type=options.COUNT, metavar="N", help="The most clients.  [default: 128]"
+    "--clients", type=options.COUNT, metavar="N", help="Maximum number of clients.  [default: 128]"
 )
 @options.json_out
 def serve(image: str, json_path: str | None, **given: Any) -> None:
     """Serve an image, or a plain file as a disk, to NBD clients.
 
-    Until SIGTERM or Ctrl-C. One process, one image. A client's flush is on the disk below when it
-    is answered. Killed, or the power cut, the next start makes good what was left.
+    Runs until SIGTERM or Ctrl-C. One process serves one image. A flush is answered when the
+    data are durable in the image. After a kill or a power cut the next start recovers the image.
 
     With the preset of a disk IMAGE is any file of whole sectors (`truncate -s 8G FILE` makes one)
     or a block device. It lies on the disk from its outer edge on.
@@ -143,23 +170,25 @@ def serve(image: str, json_path: str | None, **given: Any) -> None:
 
 @block.command()
 @socket
-@click.option("--url", metavar="URL", help="One at --metrics: http://127.0.0.1:9100.")
-@click.option("--follow", is_flag=True, help="Go on: a line for each interval.")
+@click.option(
+    "--url", metavar="URL", help="Address of a device served with --metrics: http://127.0.0.1:9100."
+)
+@click.option("--follow", is_flag=True, help="Print a line for each interval until interrupted.")
 @click.option(
     "--interval",
     type=click.FloatRange(0.01),
     default=1.0,
     show_default=True,
     metavar="SECONDS",
-    help="With --follow.",
+    help="Interval of --follow.",
 )
 @options.json_out
 def stat(
     socket: str | None, url: str | None, follow: bool, interval: float, json_path: str | None
 ) -> None:
-    """Show what a device being served tells of itself.
+    """Show the statistics of a device that is being served.
 
-    With --follow and --json: a line of JSON for each interval.
+    With --follow and --json: one line of JSON per interval.
     """
     from gordon import block as blocks
     from gordon.cli import output, terminal
@@ -181,29 +210,61 @@ def stat(
 
 @block.command()
 @image
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Make a damaged image servable again. Lists what that loses; export it first.",
+)
 @options.json_out
 @click.pass_context
-def check(ctx: click.Context, image: str, json_path: str | None) -> None:
-    """Look for damage in an image that is not being served. Nothing is changed.
+def check(ctx: click.Context, image: str, repair: bool, json_path: str | None) -> None:
+    """Look for damage in an image that is not being served. Without --repair nothing is changed.
 
-    Exit status 1 where something is wrong.
+    Exit status 1 if the image is damaged.
     """
     from gordon import block as blocks
     from gordon.cli import output, terminal
-    from gordon.cli.block_view import checked
+    from gordon.cli.block_view import checked, repaired
 
     output.check(json_path, used=[image])
-    report = blocks.check(image)
+    made = blocks.repair(image) if repair else None
+    report = blocks.check(image) if made is None else made["after"]
     if json_path is not None:
-        output.write({json_path: json.dumps(report, indent=2) + "\n"})
+        given = report if made is None else report | {"repair": made}
+        output.write({json_path: json.dumps(given, indent=2) + "\n"})
     if json_path != "-":
+        if made is not None:
+            repaired(terminal.data(), image, made)
         checked(terminal.data(), image, report)
     ctx.exit(0 if report["clean"] else 1)
 
 
 @block.command()
 @image
-@click.option("--plot", metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+@click.argument("out")
+@options.json_out
+def export(image: str, out: str, json_path: str | None) -> None:
+    """Copy an image, damaged or not, to the raw file OUT. The image is not changed.
+
+    What cannot be read, or not be proved to be current, is a hole in OUT, and listed in OUT.map in
+    the format of GNU ddrescue.
+    """
+    from gordon import block as blocks
+    from gordon.cli import output, terminal
+    from gordon.cli.block_view import exported
+    from gordon.cli.progress import Part
+
+    output.check(json_path, used=[image, out])
+    with Part("export") as progress:
+        made = blocks.export(image, out, progress.tick)
+    if json_path is not None:
+        output.write({json_path: json.dumps(made, indent=2) + "\n"})
+    exported(terminal.messages() if json_path == "-" else terminal.data(), out, made)
+
+
+@block.command()
+@image
+@click.option("--plot", metavar="FILE", help="Plot the distribution: .png, .svg or .pdf.")
 @options.json_out
 def wear(image: str, plot: str | None, json_path: str | None) -> None:
     """Show how often the blocks of an image were erased."""

@@ -11,7 +11,7 @@ from gordon import picture
 from gordon._core import GordonError
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output, data
-from gordon.human import binary, figures, short
+from gordon.human import binary, duration, figures, lifetime, percent, short
 
 Json = dict[str, Any]
 
@@ -94,6 +94,8 @@ def status(console: Output, found: Json) -> None:
 
 
 def _flash(found: Json) -> Iterator[str]:
+    if found["stopped"]:
+        yield f"stopped by an assertion: {found['stopped']}; the next start is that after a kill"
     pages = found["programmed"]
     yield (
         f"write amplification {_ratio(found['write_amplification'])}; pages of "
@@ -112,6 +114,10 @@ def _flash(found: Json) -> Iterator[str]:
         f"erases, {found['collections']:,} collected, {found['levelled']:,} levelled; over their "
         f"life {wear['least']} to {wear['most']} erases, mean {wear['mean']:.2f}"
     )
+    if found["endurance_used"] is not None:
+        written = short(found["host_bytes_written"], "B")
+        span = duration(found["uptime_s"])
+        yield lifetime(found["endurance_used"], found["lifetime_years"], written, span)
     yield (
         f"errors: {found['bits_corrected']:,} bits corrected, {found['codewords_lost']:,} "
         f"codewords lost, {found['checksum_errors']:,} checksums, {found['flash_failures']:,} "
@@ -231,11 +237,49 @@ def checked(console: Output, image: str, report: Json) -> None:
         f"{report['data_pages']:,} pages of data, {report['trim_pages']:,} of trims; "
         f"{report['logical_pages']:,} of {report['exported_pages']:,} logical pages hold data"
     )
+    if report["torn"]:
+        console.text(
+            f"{report['torn']:,} torn pages: they were being written, and had not been flushed, "
+            "when the server was killed"
+        )
     for error in report["errors"][:20]:
         console.text(f"  {error}")
     if report["error_count"] > 20:
         console.text(f"  and {report['error_count'] - 20:,} more")
-    console.text("clean" if report["clean"] else f"{report['error_count']:,} errors")
+    _ranges(console, "cannot be read", report["unreadable_ranges"])
+    if report["clean"]:
+        console.text("clean")
+        return
+    console.text(f"{report['error_count']:,} errors")
+    if not report["servable"]:
+        say(
+            "the image cannot be served: older data could be taken for current",
+            f"`gordon block export {image} OUT.raw` to copy what can be proved, then "
+            f"`gordon block check --repair {image}` to accept the loss",
+        )
+
+
+def repaired(console: Output, image: str, made: Json) -> None:
+    found = made["before"]
+    console.text(f"{image}: repaired; {found['error_count']:,} errors before")
+    _ranges(console, "may be older than what was written last", made["unproven_ranges"])
+    _ranges(console, "could not be read, and are zeros now", made["zeroed_ranges"])
+
+
+def exported(console: Output, out: str, made: Json) -> None:
+    console.text(f"{out}: {short(made['bytes'], 'B')}; {made['map']} maps what is missing")
+    _ranges(console, "are missing", made["bad_ranges"])
+
+
+def _ranges(console: Output, what: str, ranges: list[Json]) -> None:
+    if not ranges:
+        return
+    size = sum(part["end"] - part["start"] for part in ranges)
+    console.text(f"{short(size, 'B')} {what}:")
+    for part in ranges[:20]:
+        console.text(f"  bytes {part['start']:,} to {part['end'] - 1:,}")
+    if len(ranges) > 20:
+        console.text(f"  and {len(ranges) - 20:,} more ranges")
 
 
 def worn(console: Output, image: str, report: Json) -> None:
@@ -244,6 +288,8 @@ def worn(console: Output, image: str, report: Json) -> None:
         f"in service {report['least']} to {report['most']}; {report['factory_bad']} bad from the "
         f"factory, {report['grown_bad']} since"
     )
+    if report["endurance_used"] is not None:
+        console.text(f"{percent(report['endurance_used'])} of rated endurance used")
     if report["budget_left"] is not None:
         console.text(f"{100 * report['budget_left']:.2f}% of the erases they last for are left")
     counts: dict[int, int] = {}
@@ -261,10 +307,9 @@ def worn(console: Output, image: str, report: Json) -> None:
 
 def plot_wear(path: str, image: str, report: Json) -> None:
     """Erases by block, and how they are distributed."""
-    from matplotlib.figure import Figure
 
     blocks = report["blocks"]
-    figure = Figure(figsize=(10, 4), layout="constrained")
+    figure = picture.figure(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=[3, 1], sharey=True)
     for state in sorted({block["state"] for block in blocks}):
         chosen = [block for block in blocks if block["state"] == state]

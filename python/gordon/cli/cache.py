@@ -7,10 +7,12 @@ import click
 from gordon.cli import options
 from gordon.cli.cache_files import finish, parquet_out
 from gordon.cli.cache_generate import generate
+from gordon.cli.cache_latency import latency
 from gordon.cli.cache_sweep import mrc, sweep
 from gordon.cli.cache_tiered import tiered
 from gordon.cli.cache_trace import of_trace
 from gordon.cli.flashcache_options import of_flashcache, refused
+from gordon.cli.trace_input import announce_pipe, reading
 
 
 @click.group(cls=options.InOrder)
@@ -25,27 +27,27 @@ def cache() -> None:
     default="lru",
     show_default=True,
     metavar="NAME",
-    help="What goes when there is no room: one of `gordon cache policies`; or flashcache, which "
-    "has two levels.",
+    help="Replacement policy: one of `gordon cache policies`, or flashcache for two levels, "
+    "DRAM and flash.",
 )
 @click.option(
     "--dram",
     required=True,
     metavar="SIZE",
-    help="What it holds: bytes of objects or pages, nothing charged for knowing where they are; "
-    "with flashcache all of the DRAM, tables and write buffer included.",
+    help="Capacity in bytes of objects or pages, metadata not charged; with flashcache the "
+    "whole DRAM, tables and write buffer included.",
 )
 @click.option(
     "--flash",
     default="0",
     show_default=True,
     metavar="SIZE",
-    help="The second level of flashcache.",
+    help="flashcache: capacity of the flash.",
 )
 @click.option(
     "--dram-policy",
     metavar="NAME",
-    help="flashcache: what goes from the primary page cache.  [default: lru]",
+    help="flashcache: replacement policy of the primary page cache in DRAM.  [default: lru]",
 )
 @of_flashcache
 @of_trace
@@ -54,10 +56,10 @@ def cache() -> None:
 def replay(trace: str, json_path: str | None, parquet: str | None, **given: Any) -> None:
     """Replay a trace through a cache.
 
-    TRACE is a trace of objects (oracleGeneral, a web server's log), which are cached whole, or a
-    block trace of any of `gordon trace formats`, of which pages of 4 KiB are cached. Reads and
-    writes alike bring in what they ask for. What is larger than the cache is a miss, and is not
-    let in.
+    TRACE is a trace of objects (oracleGeneral, a web server's log), which are cached whole,
+    or a block trace of any of `gordon trace formats`, which is cached in pages of 4 KiB. Reads and
+    writes both admit what they request. An object larger than the cache is a miss and is not
+    admitted.
 
     With --policy flashcache there are two levels, DRAM and flash, with time, power, wear, area and
     cost. Requests come at the trace's times unless --speed, --rate or --outstanding says otherwise.
@@ -67,9 +69,10 @@ def replay(trace: str, json_path: str | None, parquet: str | None, **given: Any)
     from gordon.cli.progress import Progress
 
     output.check(json_path, folder=parquet, used=[trace])
-    with Progress("replaying") as progress:
+    with reading(trace, given, objects=True), Progress("replaying") as progress:
         told = cache.replay(trace, progress=progress.tick, **_given(given))
     show = flashcache_view.show if "levels" in told else cache_view.show
+    announce_pipe(trace, given, told["input"])
     finish(told, show, json_path=json_path, parquet=parquet)
 
 
@@ -83,13 +86,15 @@ def _given(given: dict[str, Any]) -> dict[str, Any]:
 
 cache.add_command(sweep)
 cache.add_command(mrc)
+cache.add_command(latency)
 
 
 @cache.command()
 def policies() -> None:
-    """List the replacement policies, and what each follows.
+    """List the replacement policies and their sources.
 
-    Of two levels, DRAM with one of these and flash, there are designs: `gordon cache presets`.
+    Designs of two levels, DRAM with one of these policies and flash, are listed by `gordon cache
+    presets`.
     """
     from gordon import cache
     from gordon.cli.terminal import Column, data
@@ -122,10 +127,7 @@ def presets() -> None:
 @cache.command()
 @click.argument("name")
 def show(name: str) -> None:
-    """Print a design's file.
-
-    A start for one of your own.
-    """
+    """Print the file of a design, as a template for your own."""
     from gordon import presets
     from gordon.cache import flashcache
 

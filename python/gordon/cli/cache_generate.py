@@ -28,12 +28,12 @@ def _count(ctx: click.Context, param: click.Parameter, text: str) -> int:
     "--output",
     required=True,
     metavar="FILE",
-    help="The trace: one Parquet file, which must not be there.",
+    help="Trace to write, one Parquet file that must not exist.",
 )
 @click.option(
     "--files",
     metavar="SIZE",
-    help="All files together.  [default: 1.5GB of surge, 1.8GB of specweb99]",
+    help="Total size of the files.  [default: 1.5GB for surge, 1.8GB for specweb99]",
 )
 @click.option(
     "--requests",
@@ -41,7 +41,7 @@ def _count(ctx: click.Context, param: click.Parameter, text: str) -> int:
     default="1M",
     show_default=True,
     metavar="N",
-    help="Requests of clients: 10M, 250k.",
+    help="Number of requests: 10M, 250k.",
 )
 @click.option(
     "--clients",
@@ -49,27 +49,20 @@ def _count(ctx: click.Context, param: click.Parameter, text: str) -> int:
     default=24,
     show_default=True,
     metavar="N",
-    help="Clients, each with one request at a time.",
+    help="Number of clients, each with one request at a time.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Every random number follows from it.",
-)
+@options.seed("The same seed gives the same trace.")
 @options.json_out
 def generate(workload: str, output: str, json_path: str | None, **given: Any) -> None:
-    """Generate what a web server is asked for: a block trace for a cache to be replayed on.
+    """Generate the requests of a web server as a block trace, to be replayed on a cache.
 
     surge: users after Barford and Crovella (SIGMETRICS 1998), with half of the requests for one
     page of 16 KiB, as in the FlashCache paper. specweb99: SPEC's files and requests, 70 % static
     and 30 % dynamic.
 
     Each file starts on a page of 4 KiB, and each request reads its file whole; a POST adds to a log
-    behind the files. The same seed gives the same trace. It is replayed as any block trace: in
-    pages, or with --objects in whole files.
+    behind the files. The same seed gives the same trace. The trace is replayed like any
+    block trace: in pages, or with --objects in whole files.
     """
     from gordon.cache import web
     from gordon.cli import output as outputs

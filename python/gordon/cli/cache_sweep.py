@@ -8,6 +8,7 @@ from gordon.cli import options
 from gordon.cli.cache_files import finish, parquet_out
 from gordon.cli.cache_trace import of_trace
 from gordon.cli.flashcache_options import of_flashcache, refused
+from gordon.cli.trace_input import announce_pipe, reading
 
 
 @click.command()
@@ -18,24 +19,26 @@ from gordon.cli.flashcache_options import of_flashcache, refused
     default="lru",
     show_default=True,
     metavar="NAME,NAME...",
-    help="What goes when there is no room: of `gordon cache policies`, or all.",
+    help="Replacement policies (`gordon cache policies`), or all.",
 )
 @click.option(
     "--dram",
     required=True,
     metavar="SIZES",
-    help="What they hold: 32MiB..1GiB doubles from one to the other; or a list with commas.",
+    help="Cache sizes: 32MiB..1GiB doubles from the first to the last; or a list with commas.",
 )
 @click.option(
     "--flash",
     metavar="SIZES",
-    help="Two levels (flashcache), the second of these sizes: 0,128MiB..2GiB; 0 is DRAM alone, in "
-    "the same time and power.",
+    help="flashcache: sizes of the flash, 0,128MiB..2GiB. 0 is DRAM alone, with the same model "
+    "of time and power.",
 )
 @click.option(
     "--cores",
     metavar="N,N...",
-    help="Web servers of so many cores before each of these, and their network bandwidth: 4,8,12.",
+    help="Numbers of cores of web servers whose network bandwidth to compute for each point: "
+    "4,8,12. Each request of the trace is one for a file, cached by pages, or whole with "
+    "--objects.",
 )
 @of_flashcache
 @of_trace
@@ -47,18 +50,19 @@ def sweep(
 ) -> None:
     """Replay a trace through caches of many sizes and policies.
 
-    The trace is read once, and the caches are asked on all cores. Each point is what `gordon cache
-    replay` says of that policy and size; with --flash or --cores, of --policy flashcache.
+    The trace is read once, and the caches run on all cores. Each point equals the result of `gordon
+    cache replay` with that policy and size; with --flash or --cores, of --policy flashcache.
     """
     from gordon import cache
     from gordon.cli import cache_view, output
     from gordon.cli.progress import Progress
 
-    output.check(json_path, report, folder=parquet, used=[trace])
-    with Progress("replaying") as progress:
+    output.check(json_path, report=report, folder=parquet, used=[trace])
+    with reading(trace, given, objects=True), Progress("replaying") as progress:
         told = cache.sweep(trace, progress=progress.tick, **_given(given))
     two = "levels" in told["points"][0]
     show = cache_view.show_two_levels if two else cache_view.show_sweep
+    announce_pipe(trace, given, told["points"][0]["input"])
     finish(told, show, json_path=json_path, parquet=parquet, report=report)
 
 
@@ -79,21 +83,21 @@ def _given(given: dict[str, Any]) -> dict[str, Any]:
 @click.option(
     "--dram",
     metavar="SIZES",
-    help="What they hold: 32MiB..1GiB doubles from one to the other; or a list with commas.  "
-    "[default: a thousandth of what there is to cache, and on to all of it]",
+    help="Cache sizes: 32MiB..1GiB doubles from the first to the last; or a list with commas.  "
+    "[default: from a thousandth of the footprint to the whole footprint]",
 )
-@click.option("--exact", is_flag=True, help="Every object counts. So it is without --sample.")
+@click.option("--exact", is_flag=True, help="Count every object, as without --sample.")
 @click.option(
     "--sample",
     type=float,
     metavar="RATE",
-    help="This share of the objects counts: 0.01 (SHARDS, at a fixed rate).",
+    help="Sample this fraction of the objects: 0.01 (SHARDS with a fixed rate).",
 )
 @click.option(
     "--keep",
     type=options.COUNT,
     metavar="N",
-    help="So many objects count at a time: 8192 (SHARDS, of a fixed size).",
+    help="Sample at most this many objects at a time: 8192 (SHARDS with a fixed size).",
 )
 @of_trace
 @options.json_out
@@ -107,10 +111,10 @@ def mrc(
     exact: bool,
     **given: Any,
 ) -> None:
-    """Work out the miss-ratio curve of LRU, in one pass.
+    """Compute the miss-ratio curve of LRU in one pass.
 
-    With objects of one size, such as pages, and no sample, misses are those of `gordon cache
-    replay --policy lru`, to the last request.
+    With objects of one size, such as pages, and without sampling, the misses equal those of `gordon
+    cache replay --policy lru` exactly.
     """
     from gordon import cache
     from gordon.cli import cache_view, output
@@ -118,7 +122,8 @@ def mrc(
 
     if exact and (given["sample"] is not None or given["keep"] is not None):
         raise click.UsageError("--exact counts every object: leave out --sample and --keep")
-    output.check(json_path, report, folder=parquet, used=[trace])
-    with Progress("reading") as progress:
+    output.check(json_path, report=report, folder=parquet, used=[trace])
+    with reading(trace, given, objects=True), Progress("reading") as progress:
         told = cache.mrc(trace, progress=progress.tick, **options.given(given))
+    announce_pipe(trace, given, told["input"])
     finish(told, cache_view.show_curve, json_path=json_path, parquet=parquet, report=report)

@@ -17,6 +17,12 @@ def begin(console: Output, told: dict[str, Any], name: str, more: str) -> None:
         f"{name}: {told['requests']:,} requests for {UNITS[told['unit']]}, "
         f"{short(told['bytes'], 'B')}; modelled"
     )
+    trace = told["provenance"]["trace"]
+    if trace["virtual_hosts"]:
+        console.text(
+            f"virtual hosts: {trace['virtual_hosts']:,} of {trace['requests']:,} requests name "
+            "theirs; the same target of two hosts is two objects"
+        )
     if told["requests"]:
         console.text(
             f"miss ratio {told['miss_ratio']:.4f} of requests, {told['byte_miss_ratio']:.4f} of "

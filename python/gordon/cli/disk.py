@@ -22,7 +22,7 @@ def _all(command: Any) -> Any:
                 default="sata-7200-1tb",
                 show_default=True,
                 metavar="NAME|FILE",
-                help="The disk: a preset (`gordon disk presets`) or a TOML file.",
+                help="Disk: a preset (`gordon disk presets`) or a TOML file.",
             ),
             options.diskspecs,
             click.option(
@@ -30,7 +30,7 @@ def _all(command: Any) -> Any:
                 "set_values",
                 multiple=True,
                 metavar="KEY=VALUE",
-                help="Change a value of the disk: interface.queue_depth=1, cache.read_ahead=0B.",
+                help="Override a value of the disk: interface.queue_depth=1, cache.read_ahead=0B.",
             ),
             options.disks,
             options.host,
@@ -39,7 +39,7 @@ def _all(command: Any) -> Any:
                 "--responses",
                 "responses_out",
                 metavar="FILE.csv",
-                help="Write the response time of each request: milliseconds, a line each.",
+                help="Write the response time of each request in ms, one per line.",
             ),
             options.json_out,
             options.report_out,
@@ -72,13 +72,15 @@ def replay(trace: str, **given: Any) -> None:
 
 
 @disk.command()
-@click.option("--pattern", required=True, type=click.Choice(options.PATTERNS), help="What it asks.")
+@click.option(
+    "--pattern", required=True, type=click.Choice(options.PATTERNS), help="Access pattern."
+)
 @options.bench
 @_all
 def bench(pattern: str, **given: Any) -> None:
     """Run a pattern, without a trace.
 
-    It is a closed loop, 32 outstanding, unless told otherwise.
+    By default a closed loop with 32 requests outstanding.
     """
     from gordon import disk
     from gordon.cli import disk_view, runs
@@ -89,7 +91,7 @@ def bench(pattern: str, **given: Any) -> None:
 @disk.command()
 @click.argument("words", nargs=-1, required=True, metavar="[TRACE] DISK DISK...")
 @click.option(
-    "--pattern", type=click.Choice(options.PATTERNS), help="A pattern in the trace's place."
+    "--pattern", type=click.Choice(options.PATTERNS), help="Access pattern, in place of a trace."
 )
 @options.bench
 @options.trace
@@ -98,7 +100,7 @@ def compare(words: tuple[str, ...], **given: Any) -> None:
     """Compare disks under the same load.
 
     A DISK is a preset or a TOML file; the load is a TRACE, or a pattern with --pattern. Ratios are
-    to the first disk. There is one disk a core.
+    to the first disk. One disk runs per core.
     """
     from gordon import disk
     from gordon.cli import disk_view, runs
@@ -113,7 +115,7 @@ compare.params = [option for option in compare.params if option.name not in OF_O
 
 @disk.command()
 def presets() -> None:
-    """List the disks that come with gordon."""
+    """List the presets of disks."""
     from gordon import disk
     from gordon.cli.terminal import Column, data
 
@@ -129,10 +131,7 @@ def presets() -> None:
 @disk.command()
 @click.argument("name")
 def show(name: str) -> None:
-    """Print a preset's file.
-
-    A start for a disk of your own.
-    """
+    """Print the file of a preset, as a template for your own."""
     from gordon import disk
 
     click.echo(disk.text(name), nl=False)

@@ -11,41 +11,39 @@ from gordon.cli import options
 @click.command()
 @click.argument("target", required=False)
 @click.option(
-    "-o", "--out", "log", required=True, metavar="FILE", help="The log of probes (Parquet)."
+    "-o", "--out", "log", required=True, metavar="FILE", help="Log of the probes (Parquet)."
 )
 @click.option(
     "--preset",
     "device",
     metavar="NAME|FILE",
-    help="Probe a simulated disk in place of TARGET, to try what a fit finds.",
+    help="Probe a simulated disk in place of TARGET, to test a fit.",
 )
-@click.option("--diskspecs", metavar="FILE", help="The same, of one as DiskSim describes it.")
+@click.option("--diskspecs", metavar="FILE", help="Probe a simulated disk in DiskSim 4.0's format.")
 @click.option(
     "--set",
     "set_values",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Change a value of the simulated disk.",
+    help="Override a value of the simulated disk.",
 )
 @click.option(
     "--lateness",
     metavar="TIME",
-    help="A simulated disk's host hears of completions so late, on average.  [default: at once]",
+    help="Mean delay until the host of a simulated disk sees a completion.  [default: 0]",
 )
 @click.option(
     "--write",
     is_flag=True,
-    help="Write too, to see write seeks and the write cache. WHAT TARGET HOLDS IS LOST.",
+    help="Write too, to measure write seeks and the write cache. DESTROYS THE DATA ON TARGET.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Of places."
-)
+@options.seed("of the probed addresses.")
 def probe(target: str | None, log: str, **given: Any) -> None:
-    """Ask a disk for what its parameters follow from.
+    """Measure a disk with timed requests, to derive its parameters with `gordon disk fit`.
 
-    TARGET is a block device, or a file that fills one. It is read past the page cache, one request
-    at a time, for some minutes; nothing is written to it, unless --write is said. It should have
-    nothing else to do.
+    TARGET is a block device, or a file that fills one. It is read with direct I/O, one request
+    at a time, for some minutes. Nothing is written to it without --write. The disk should be idle
+    otherwise.
     """
     from gordon.cli import output
     from gordon.cli.progress import Progress
@@ -66,15 +64,15 @@ def probe(target: str | None, log: str, **given: Any) -> None:
 
 @click.command()
 @click.argument("log")
-@click.option("-o", "--out", metavar="FILE.toml", help="The disk, for --preset.")
+@click.option("-o", "--out", metavar="FILE.toml", help="Disk file to write, for use with --preset.")
 @click.option(
     "--like",
     default="sata-7200-1tb",
     show_default=True,
     metavar="NAME|FILE",
-    help="Where what probes do not show is taken from: queue, power.",
+    help="Disk from which to take what probes cannot measure: queue and power.",
 )
-@click.option("--plot", metavar="FILE", help="Draw seeks and zones: .png, .svg or .pdf.")
+@click.option("--plot", metavar="FILE", help="Plot seek curve and zones: .png, .svg or .pdf.")
 @options.json_out
 def fit(log: str, out: str | None, like: str, plot: str | None, json_path: str | None) -> None:
     """Find a disk's parameters in the log of `gordon disk probe`.

@@ -80,11 +80,10 @@ def _writes(writes: dict[str, Any] | None) -> list[tuple[str, str]]:
 
 def draw(path: str, fitted: "Fit") -> None:
     """Seek times over distance with the curve through them, and sectors a track over the disk."""
-    import numpy as np
-    from matplotlib.figure import Figure
+    from gordon.arrays import np
 
     found = fitted.model.parameters
-    figure = Figure(figsize=(10, 4), layout="constrained")
+    figure = picture.figure(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     distances = np.array([seek["cylinders"] for seek in found["seeks"]], dtype=np.float64)
     times = [seek["ms"] for seek in found["seeks"]]

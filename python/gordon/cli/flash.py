@@ -31,7 +31,8 @@ def replay(trace: str, **given: Any) -> None:
 
     TRACE is a folder of `gordon trace` or a file of any of `gordon trace formats`. Requests arrive
     at its own times (a disksim-validate trace: after its gaps) unless --closed-loop, --gaps or
-    --speed says otherwise. What it reads before it writes it is there.
+    --speed says otherwise. Data that the trace reads before it writes them are
+    mapped before the run.
     """
     from gordon import flash
     from gordon.cli import flash_view, runs
@@ -40,7 +41,9 @@ def replay(trace: str, **given: Any) -> None:
 
 
 @flash.command()
-@click.option("--pattern", required=True, type=click.Choice(options.PATTERNS), help="What it asks.")
+@click.option(
+    "--pattern", required=True, type=click.Choice(options.PATTERNS), help="Access pattern."
+)
 @options.bench
 @options.pair_order
 @options.preset
@@ -54,7 +57,7 @@ def replay(trace: str, **given: Any) -> None:
 def bench(pattern: str, **given: Any) -> None:
     """Run a pattern, without a trace.
 
-    It is a closed loop, 32 outstanding, unless told otherwise. Reads read data that was written
+    By default a closed loop with 32 requests outstanding. Reads read data that was written
     before. A write is acknowledged when it is programmed.
     """
     from gordon import flash
@@ -66,7 +69,7 @@ def bench(pattern: str, **given: Any) -> None:
 @flash.command()
 @click.argument("words", nargs=-1, required=True, metavar="[TRACE] DEVICE DEVICE...")
 @click.option(
-    "--pattern", type=click.Choice(options.PATTERNS), help="A pattern in the trace's place."
+    "--pattern", type=click.Choice(options.PATTERNS), help="Access pattern, in place of a trace."
 )
 @options.bench
 @options.device
@@ -78,7 +81,7 @@ def compare(words: tuple[str, ...], **given: Any) -> None:
     """Compare devices under the same load.
 
     A DEVICE is a preset or a TOML file; the load is a TRACE, or a pattern with --pattern. Ratios
-    are to the first device. There is one device a core.
+    are to the first device. One device runs per core.
     """
     from gordon import flash
     from gordon.cli import flash_view, runs
@@ -92,7 +95,7 @@ def compare(words: tuple[str, ...], **given: Any) -> None:
     type=click.Choice(options.POLICIES),
     default="greedy",
     show_default=True,
-    help="Which block garbage collection takes.",
+    help="Victim selection of garbage collection.",
 )
 @click.option(
     "--rho",
@@ -100,7 +103,7 @@ def compare(words: tuple[str, ...], **given: Any) -> None:
     default=0.8,
     show_default=True,
     metavar="SHARE",
-    help="Logical pages for each page of the closed blocks.",
+    help="Logical pages per page of the closed blocks.",
 )
 @click.option("--pages-per-block", type=options.COUNT, default=64, show_default=True, metavar="N")
 @click.option(
@@ -109,23 +112,29 @@ def compare(words: tuple[str, ...], **given: Any) -> None:
     default=2048,
     show_default=True,
     metavar="N",
-    help="Closed blocks.",
-)
-@click.option("--choices", type=options.COUNT, metavar="D", help="d-choices: how many.")
-@click.option("--separate", is_flag=True, help="Copies have a write point of their own.")
-@click.option("--hot-space", type=options.SHARE, metavar="SHARE", help="Part of the pages is hot.")
-@click.option(
-    "--hot-share", type=options.SHARE, metavar="SHARE", help="Part of the writes that go there."
+    help="Number of closed blocks.",
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Of writes."
+    "--choices", type=options.COUNT, metavar="D", help="d-choices: number of candidate blocks."
 )
+@click.option(
+    "--separate",
+    is_flag=True,
+    help="Write copies of garbage collection through a separate write point.",
+)
+@click.option(
+    "--hot-space", type=options.SHARE, metavar="SHARE", help="Fraction of the pages that is hot."
+)
+@click.option(
+    "--hot-share", type=options.SHARE, metavar="SHARE", help="Fraction of the writes to hot pages."
+)
+@options.seed("of the writes.")
 @options.json_out
 def wa(json_path: str | None, **given: Any) -> None:
     """Show what write amplification to expect.
 
-    That of single-page random writes in the steady state. It is simulated by the translation layer
-    itself; theory, where there is one, is printed beside it and never used.
+    The write amplification of single-page random writes in the steady state, simulated by the
+    translation layer itself. The theoretical value, if any, is printed for comparison only.
     """
     from gordon import flash
     from gordon.cli import output, terminal
@@ -143,7 +152,7 @@ def wa(json_path: str | None, **given: Any) -> None:
 
 @flash.command()
 def presets() -> None:
-    """List the devices that come with gordon."""
+    """List the presets of flash devices."""
     from gordon import flash
     from gordon.cli.terminal import Column, data
     from gordon.quantity import value
@@ -161,10 +170,7 @@ def presets() -> None:
 @flash.command()
 @click.argument("name")
 def show(name: str) -> None:
-    """Print a preset's file.
-
-    A start for a device of your own.
-    """
+    """Print the file of a preset, as a template for your own."""
     from gordon import flash
 
     click.echo(flash.text(name), nl=False)

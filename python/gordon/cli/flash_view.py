@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from gordon.cli import run_view, say
 from gordon.cli.terminal import Output
-from gordon.human import binary, counted, duration, figures, short
+from gordon.human import binary, counted, duration, figures, lifetime, percent, short
 
 if TYPE_CHECKING:
     from gordon.flash import Result
@@ -21,7 +21,11 @@ def show(console: Output, result: "Result") -> None:
 
 
 def _device(report: dict[str, Any]) -> list[str]:
-    lines = []
+    raw, spare = report["raw_capacity_bytes"], report["spare_capacity_bytes"]
+    lines = [
+        f"capacity: {short(raw, 'B')} raw, {short(report['exported_capacity_bytes'], 'B')} "
+        f"exported, {short(spare, 'B')} spare ({spare / raw:.1%} of raw)"
+    ]
     amplification = report["write_amplification"]
     if amplification is not None:
         parts = report["write_amplification_by_cause"].items()
@@ -57,20 +61,25 @@ def _device(report: dict[str, Any]) -> list[str]:
     lines.append(f"energy {short(report['energy_j'], 'J')}: {parts_j}")
     lines.append(_lifetime(report))
     lines.append(
-        f"LBA table {short(report['lba_table_bytes'], 'B')}, 4 bytes a page; this program's tables "
+        f"LBA table {figures(report['lba_table_bytes'] / 2**20)} MiB, 4 bytes for each raw page; "
+        f"rebuilt in {duration(report['startup_s'])} at power on; this program's tables "
         f"{short(report['map_memory_bytes'], 'B')}"
     )
     return lines
 
 
 def _lifetime(report: dict[str, Any]) -> str:
-    left = short(report["lifetime_writes_bytes"], "B")
     if report["worn_out"]:
         return f"worn out: {counted(report['failed_requests'], 'request')} failed"
-    if report["lifetime_years"] is None:
+    left = short(report["lifetime_writes_bytes"], "B")
+    if report["endurance_used"] == 0:
         return f"lifetime: nothing was programmed; {left} can be"
-    years = short(report["lifetime_years"], "years")
-    return f"lifetime {years} at this rate, without pause; {left} can be programmed"
+    written = short(report["write"]["bytes"], "B")
+    years, span = report["lifetime_years"], duration(report["lifetime_span_s"])
+    text = lifetime(report["endurance_used"], years, written, span)
+    if report["first_block_years"] is not None:
+        text += f", the first block {short(report['first_block_years'], 'years')}"
+    return f"{text}; {left} can be programmed"
 
 
 def compared(console: Output, comparison: "Comparison[Result]") -> None:
@@ -84,6 +93,7 @@ def compared(console: Output, comparison: "Comparison[Result]") -> None:
             ("write amp., bytes", "write_amplification_bytes", figures, 3),
             ("erases", "erases", figures, 6),
             ("energy", "energy_j", lambda j: short(j, "J"), 4),
+            ("endurance used", "endurance_used", lambda part: percent(part) if part else "", 7),
             ("lifetime", "lifetime_years", lambda y: short(y, "years"), 5),
         ],
     )

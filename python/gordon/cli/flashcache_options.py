@@ -18,36 +18,39 @@ _OPTIONS = (
         "set_values",
         multiple=True,
         metavar="KEY=VALUE",
-        help="flashcache: change a value of the design: cache.ways=8, wear.rules=none.",
+        help="flashcache: override a value of the design: cache.ways=8, wear.rules=none.",
     ),
     click.option(
         "--backend",
         metavar="disk|origin|DISK",
-        help="flashcache: what lies below: a disk of a fixed time, a server over a network, or a "
-        "simulated disk, a preset (`gordon disk presets`) or a TOML file.  [default: disk]",
+        help="flashcache: storage below the cache. disk: a disk with a fixed access time; "
+        "origin: a server over a network; or a simulated disk, a preset (`gordon disk "
+        "presets`) or a TOML file.  [default: disk]",
     ),
     click.option(
         "--speed",
         type=float,
         metavar="X",
-        help="flashcache: 2: requests come twice as fast as in the trace.",
+        help="flashcache: speed up the trace's arrivals by this factor.",
     ),
     click.option(
         "--rate",
         type=float,
         metavar="N",
-        help="flashcache: so many requests a second, evenly, whatever the trace's times.",
+        help="flashcache: requests per second, evenly spaced, in place of the trace's times. "
+        "The pages of a request arrive together.",
     ),
     click.option(
         "--outstanding",
         type=options.COUNT,
         metavar="N",
-        help="flashcache: a closed loop of so many requests, whatever the trace's times.",
+        help="flashcache: number of outstanding requests in a closed loop, in place of the "
+        "trace's times.",
     ),
     click.option(
         "--think",
         metavar="TIME",
-        help="flashcache: in a closed loop, from an answer to the next request.",
+        help="flashcache: think time between an answer and the next request of a closed loop.",
     ),
 )
 

@@ -5,7 +5,7 @@ from typing import Any
 from gordon.cache import flashcache
 from gordon.cli.cache_view import begin
 from gordon.cli.terminal import Column, Output
-from gordon.human import binary, duration, figures, short
+from gordon.human import binary, duration, figures, percent, short
 
 LEVELS = {
     "dram": "DRAM",
@@ -94,10 +94,14 @@ def _flash(console: Output, told: dict[str, Any]) -> None:
         f"blocks spared {wear['block_rule_fired']:,} times, hot sets swapped "
         f"{wear['set_rule_fired']:,} times"
     )
+    if wear["lifetime_span_s"] is not None:
+        console.text(f"  lifetimes are of {duration(wear['lifetime_span_s'])} with full flash")
     for life in wear["lifetimes"]:
-        lasts = "cannot be told"
+        lasts = f"{percent(life['endurance_used'])} of rated endurance used"
         if life["years"] is not None:
-            lasts = f"{_years(life['years'])}, the first block {_years(life['first_block_years'])}"
+            lasts = f"{_years(life['years'])}, the first block "
+            first = life["first_block_years"]
+            lasts += "never" if first is None else _years(first)
         console.text(
             f"  {life['endurance']:,} erases a block: {lasts}; worst case "
             f"{_years(life['worst_case_years'])}"

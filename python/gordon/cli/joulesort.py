@@ -24,7 +24,7 @@ from gordon.cli.meter import IDLE, INTERVAL, METERS, ROOT, TAIL, amount
     default=5,
     show_default=True,
     metavar="N",
-    help="Consecutive runs; the rules want five.",
+    help="Number of consecutive runs. The rules require five.",
 )
 @METERS
 @INTERVAL
@@ -36,14 +36,16 @@ from gordon.cli.meter import IDLE, INTERVAL, METERS, ROOT, TAIL, amount
     default=".",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Of input and output, on the storage to be measured.  [default: here]",
+    help="Folder of input and output, on the storage to measure.  [default: the current folder]",
 )
-@click.option("--memory", metavar="SIZE", help="Of `gordon sort`.")
-@click.option("--temp", metavar="DIR,DIR...", help="Of `gordon sort`.")
-@click.option("--config", metavar="FILE", help="Of `gordon sort`: tuned settings.")
-@click.option("--skewed", is_flag=True, help="Sort skewed keys, too, once, as Daytona wants.")
-@click.option("--keep", is_flag=True, help="Leave input and output there.")
-@click.option("-o", "--out", metavar="LOG.csv", help="Write the samples.")
+@click.option("--memory", metavar="SIZE", help="Memory for `gordon sort`.")
+@click.option("--temp", metavar="DIR,DIR...", help="Temporary folders for `gordon sort`.")
+@click.option("--config", metavar="FILE", help="Tuned settings for `gordon sort`.")
+@click.option(
+    "--skewed", is_flag=True, help="Also sort skewed keys once, as the Daytona category requires."
+)
+@click.option("--keep", is_flag=True, help="Keep input and output afterwards.")
+@click.option("-o", "--out", metavar="LOG.csv", help="Write the samples of power.")
 @options.report_out
 @ROOT
 @options.json_out
@@ -58,10 +60,11 @@ def joulesort(
     config: str | None,
     **given: Any,
 ) -> None:
-    """Sort records beside a meter, by the rules of JouleSort: records per joule.
+    """Sort records and measure the energy, by the rules of JouleSort: records per joule.
 
-    Makes the input, sorts it so many times, checks each output; the figure is of mean power times
-    mean time. CMD is another sort in Gordon's place, with {in} and {out} for its files.
+    Makes the input, sorts it --runs times and checks each output. The result is computed from mean
+    power times mean time. CMD is another sort to measure in place of Gordon's, with {in} and {out}
+    for its files.
     """
     from gordon import joulesort as api
     from gordon.cli import output, terminal
@@ -72,8 +75,10 @@ def joulesort(
     ours = {"--memory": memory, "--temp": temp, "--config": config}
     words = [word for name, value in ours.items() if value for word in (name, value)]
     if command and words:
-        raise click.UsageError(f"{words[0]} is of `gordon sort`; another sort has words of its own")
-    output.check(json_path, out, report)
+        raise click.UsageError(
+            f"{words[0]} applies to `gordon sort` only; put options of another sort into its CMD"
+        )
+    output.check(json_path, out, report=report)
     silent = output.STDOUT in (json_path, out, report)
     messages = terminal.messages()
 
@@ -95,5 +100,5 @@ def joulesort(
     show(messages if silent else terminal.data(), done.json)
     warn_of(done.json["meters"])
     if not done.holds:
-        broken = [check["what"] for check in done.json["checks"] if check["held"] is False]
-        raise click.ClickException(f"no result: {'; '.join(broken)}")
+        broken = [check["failure"] for check in done.json["checks"] if check["held"] is False]
+        raise click.ClickException(f"no result, failed checks: {'; '.join(broken)}")

@@ -8,18 +8,21 @@ from gordon.human import duration, figures, short
 
 Json = dict[str, Any]
 
-HELD = {True: "yes", False: "NO", None: "unknown"}
+HELD = {True: "holds", False: "FAILED", None: "unknown"}
 
 
 def show(console: Output, report: Json) -> None:
     """What was sorted on what, the meters, the checks, what an entry would want."""
     of, told, time = report["category"], report["result"], report["time_s"]
     machine, runs = report["machine"], report["runs"]
+    for check in report["failed"]:
+        console.text(f"no result: {check['failure']} ({check['how']})", style="bold")
     name = of["name"] or f"{of['records']:,} records, {short(of['bytes'], 'B')}: no category"
     console.text(f"JouleSort, {of['class']}, {name}", style="bold")
     console.text(
         f"{machine['processors']} processors of {machine['processor']}, "
-        f"{short(machine['memory_bytes'], 'B')} of memory, {machine['storage'] or 'no storage'}"
+        f"{short(machine['memory_bytes'], 'B')} of memory, {machine['storage'] or 'no storage'}; "
+        f"{clock(machine)}"
     )
     console.text(
         f"{len(runs)} runs of {duration(time['mean'])}{_sd(time)}: "
@@ -31,7 +34,7 @@ def show(console: Output, report: Json) -> None:
     show_meters(console, report["meters"])
     if report["phases"]:
         _phases(console, report["phases"])
-    rate = told["records_per_joule"]
+    rate = None if told is None else told["records_per_joule"]
     if rate is not None:
         console.text(
             f"{rate['value']:,.0f} records per joule{_sd(rate)}, {told['how']}: "
@@ -49,8 +52,8 @@ def show(console: Output, report: Json) -> None:
     console.table(
         [
             Column("check", [c["what"] for c in checks]),
-            Column("holds", [HELD[c["held"]] for c in checks]),
-            Column("how", [c["how"] for c in checks], wraps=True),
+            Column("result", [HELD[c["held"]] for c in checks]),
+            Column("evidence", [c["how"] for c in checks], wraps=True),
         ]
     )
     console.table(
@@ -61,6 +64,13 @@ def show(console: Output, report: Json) -> None:
             Column("asked by", [n["source"] for n in needs], wraps=True, spare=1),
         ]
     )
+
+
+def clock(machine: Json) -> str:
+    """The processors' clocks after the runs and who sets them."""
+    mhz, names = machine["clock_mhz"], machine["governors"]
+    rate = f"{mhz['least']:.0f} to {mhz['most']:.0f} MHz" if mhz else "clock unknown"
+    return f"{rate}, governor {', '.join(names) if names else 'unknown'}"
 
 
 def _phases(console: Output, phases: list[Json]) -> None:

@@ -51,8 +51,8 @@ METERS = click.option(
     "meters",
     multiple=True,
     metavar="NAME",
-    help="A meter of `gordon meter list`, or command:CMD, redfish:URL, replay:FILE.csv, "
-    "model:MACHINE. Again for more.  [default: all that are here; else model]",
+    help="Meter: one of `gordon meter list`, or command:CMD, redfish:URL, replay:FILE.csv, "
+    "model:MACHINE; repeatable.  [default: all that are found, else model]",
 )
 INTERVAL = click.option(
     "--interval",
@@ -61,7 +61,7 @@ INTERVAL = click.option(
     show_default=True,
     metavar="TIME",
     callback=interval,
-    help="Time between samples, 10ms or more.",
+    help="Time between samples, at least 10ms.",
 )
 IDLE = click.option(
     "--idle",
@@ -70,7 +70,7 @@ IDLE = click.option(
     show_default=True,
     metavar="TIME",
     callback=seconds,
-    help="The baseline before the first run; 0: none.",
+    help="Length of the idle baseline before the first run; 0: none.",
 )
 TAIL = click.option(
     "--tail",
@@ -79,7 +79,7 @@ TAIL = click.option(
     show_default=True,
     metavar="TIME",
     callback=seconds,
-    help="Go on so long after the last run, until power is back at idle; 0: not at all.",
+    help="Maximum time to measure after the last run, until power is back at idle; 0: none.",
 )
 ROOT = click.option(
     "--root",
@@ -150,12 +150,12 @@ def watch(meters: tuple[str, ...], interval_s: float, count: int | None, root: P
     callback=amount,
     help="What a run gets done, 1e8: for records per joule.",
 )
-@click.option("-o", "--out", metavar="LOG.csv", help="Write the samples.")
+@click.option("-o", "--out", metavar="LOG.csv", help="Write the samples of power.")
 @ROOT
 @options.json_out
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def record(command: tuple[str, ...], out: str | None, json_path: str | None, **given: Any) -> None:
-    """Run a command beside meters: its energy, its mean power, what of it is above idle.
+    """Run a command and measure its energy, its mean power and the energy above idle.
 
     The exit status is the command's, or 1 where no meter gave a sample of a run. With `--json -`
     the command's output goes to stderr.
@@ -185,7 +185,8 @@ def record(command: tuple[str, ...], out: str | None, json_path: str | None, **g
     for warning in done.json["warnings"]:
         say(warning, kind="warning")
     runs = [run for meter in done.json["meters"] for run in meter["runs"]]
-    if done.exit_status == 0 and all(run["energy_j"] is None for run in runs):
+    silent_runs = (run["energy_j"] is None and run["samples"] == 0 for run in runs)
+    if done.exit_status == 0 and all(silent_runs):
         raise GordonError(
             "nothing was measured: no meter gave a sample of a run",
             "gordon meter watch, which shows what it tells; a longer run, or a shorter --interval",

@@ -3,6 +3,7 @@
 import time
 from typing import Any
 
+from gordon._core import GordonError
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output, data
 from gordon.energy.find import SPELLED
@@ -56,10 +57,22 @@ def follow(meters: list[Meter], interval_s: float, count: int | None) -> None:
                 raise session.failed()[0]
             cells = []
             for sampler in session.samplers:
-                watts = sampler.series.last()
+                series = sampler.series
+                failed = series.missed and series.missed[-1][0] > (series.times or [0.0])[-1]
+                watts = None if failed else series.last()
                 cells.append("-" if watts is None else figures(watts))
             at = f"{line * interval_s:8.2f}  "
             console.text(at + "  ".join(c.rjust(w) for c, w in zip(cells, widths, strict=True)))
+    for sampler in session.samplers:
+        for warning in sampler.meter.warnings:
+            say(f"{sampler.meter.name}: {warning}", kind="warning")
+    if not any(sampler.series.times for sampler in session.samplers):
+        failures = [s.failure for s in session.samplers if s.failure is not None]
+        silent = GordonError(
+            f"no meter gave a sample in {line * interval_s:g} s",
+            "a larger --count; the meter's own program, whether it answers",
+        )
+        raise failures[0] if failures else silent
 
 
 def show_record(console: Output, report: Json) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from gordon.cli.trace_input import of_trace
+
 PATTERNS = (
     "random-write",
     "random-read",
@@ -58,13 +60,25 @@ def _all(*decorators: Decorator) -> Decorator:
     return decorate
 
 
+def seed(what: str, default: int = 1) -> Decorator:
+    """`--seed`; `what` is a sentence, or a phrase that continues "Random seed"."""
+    return click.option(
+        "--seed",
+        type=click.IntRange(0),
+        default=default,
+        show_default=True,
+        metavar="N",
+        help=f"Random seed{'. ' if what[0].isupper() else ' '}{what}",
+    )
+
+
 preset = click.option(
     "--preset",
     "device",
     default="gordon-slc-256g",
     show_default=True,
     metavar="NAME|FILE",
-    help="The device: a preset (`gordon flash presets`) or a TOML file.",
+    help="Device: a preset (`gordon flash presets`) or a TOML file.",
 )
 
 device = _all(
@@ -73,17 +87,22 @@ device = _all(
         "set_values",
         multiple=True,
         metavar="KEY=VALUE",
-        help="Change a value of the device: ftl.victim=fifo, timing.read=50us; capacity=8GiB gives "
-        "its planes fewer blocks.",
+        help="Override a value of the device: ftl.victim=fifo, timing.read=50us; capacity=8GiB "
+        "reduces the blocks of each plane.",
     ),
     click.option("--super-page", metavar="SIZE", help="Size of a super-page: 64KiB."),
-    click.option("--write-points", type=COUNT, metavar="N", help="Super-pages open to writes."),
+    click.option(
+        "--write-points",
+        type=COUNT,
+        metavar="N",
+        help="Number of write points, each with an open super-page.",
+    ),
     click.option(
         "--precondition",
         type=SHARE,
         metavar="FRACTION",
-        help="Map this part of the capacity before, in the steady state of random overwrites; "
-        "without it the device is new.",
+        help="Fraction of the capacity to map before the run, in the steady state of random "
+        "overwrites.  [default: an empty device]",
     ),
 )
 
@@ -92,8 +111,8 @@ SCHEDULERS = ("fcfs", "sstf", "look", "c-look", "v-scan", "sptf")
 diskspecs = click.option(
     "--diskspecs",
     metavar="FILE",
-    help="A disk as DiskSim 4.0 describes it, in its place; the files that it names are found "
-    "beside it.",
+    help="Disk in DiskSim 4.0's format, in place of --preset. Files that it names are looked up "
+    "in its folder.",
 )
 
 disks = _all(
@@ -101,36 +120,36 @@ disks = _all(
         "--stripe",
         type=COUNT,
         metavar="N",
-        help="So many of it as one (RAID-0); the copies are among them.",
+        help="Stripe over N disks (RAID-0), mirrors included.",
     ),
     click.option(
         "--stripe-unit",
         metavar="SIZE",
-        help="What lies on one of them before the next has its turn.  [default: 64KiB]",
+        help="Stripe unit.  [default: 64KiB]",
     ),
     click.option(
         "--copies",
         type=COUNT,
         metavar="N",
-        help="The same lies on so many of them: --copies 2 is RAID-1 of two, --stripe 4 --copies 2 "
-        "RAID-10 of two pairs.  [default: 1]",
+        help="Mirror each stripe member on N disks: --copies 2 is RAID-1 of two disks, --stripe "
+        "4 --copies 2 is RAID-10 of two pairs.  [default: 1]",
     ),
     click.option(
         "--bus-rate",
         metavar="SIZE",
-        help="Bytes a second that cross the bus or host adapter that all of them share: 300MB.  "
-        "[default: each has its own]",
+        help="Bytes per second of the bus or host adapter that the disks share: 300MB.  "
+        "[default: not shared]",
     ),
     click.option(
         "--coalesce",
         metavar="SIZE",
-        help="Join requests that wait for a disk with their neighbours, up to this size.",
+        help="Merge queued requests with adjacent ones, up to this size.",
     ),
     click.option(
         "--scheduler",
         type=click.Choice(SCHEDULERS),
-        help="Which request comes next, where several wait: in a drive's queue, or at the host "
-        "where it has none.  [default: the disk's]",
+        help="Order in which queued requests are served, by the drive or, if the drive has no "
+        "queue, by the host.  [default: the disk's]",
     ),
 )
 
@@ -138,7 +157,7 @@ host = _all(
     click.option(
         "--closed-loop",
         is_flag=True,
-        help="Keep a constant number of requests outstanding, whatever the load's own times.",
+        help="Keep a constant number of requests outstanding and ignore the load's own times.",
     ),
     click.option(
         "--gaps",
@@ -149,124 +168,105 @@ host = _all(
         "--queue-depth",
         type=COUNT,
         metavar="N",
-        help="The most requests at the device.  [default: 32 in a closed loop, 1 with gaps, no "
-        "limit for arrivals]",
+        help="Maximum number of requests outstanding at the device.  [default: 32 in a closed "
+        "loop, 1 with gaps, no limit for arrivals]",
     ),
     click.option(
-        "--speed", type=NUMBER, metavar="X", help="2: arrivals twice as fast as the load's own."
+        "--speed", type=NUMBER, metavar="X", help="Speed up the load's arrivals by this factor."
     ),
-    click.option("--split", metavar="SIZE", help="The most bytes of one device request."),
+    click.option(
+        "--split",
+        metavar="SIZE",
+        help="Split larger requests into device requests of at most this size.",
+    ),
     click.option(
         "--fit",
         type=click.Choice(["error", "wrap"]),
         default="error",
         show_default=True,
-        help="Addresses past the end: an error, or taken modulo the capacity.",
+        help="Handling of addresses past the end: report an error, or take them modulo the "
+        "capacity.",
     ),
     click.option(
         "--weights",
         metavar="N,N...",
         callback=lambda ctx, param, text: _weights(ctx, param, text),
-        help="Requests that each queue issues in its turn, by queue.",
+        help="Requests that each queue issues per round, in the order of the queues.",
     ),
-    click.option(
-        "--seed",
-        type=click.IntRange(0),
-        default=1,
-        show_default=True,
-        metavar="N",
-        help="Of everything random: the same seed gives the same bytes.",
-    ),
+    seed("The same seed gives the same results."),
 )
 
 trace = _all(
+    of_trace,
     click.option(
-        "--format",
-        metavar="F",
-        help="The trace's format (`gordon trace formats`); without it, its content tells.",
-    ),
-    click.option("--repeat", type=COUNT, metavar="N", help="Replay it so many times over."),
-    click.option(
-        "--device",
-        "only_device",
-        type=click.IntRange(0),
-        metavar="N",
-        help="Only requests to this device of the trace.",
+        "--repeat", type=COUNT, metavar="N", help="Replay the trace this many times.  [default: 1]"
     ),
     click.option(
         "--queue-by",
         type=click.Choice(["one", "device", "process"]),
-        help="Queues: one, one for each device of the trace, one for each process.",
-    ),
-    click.option("--skip-bad", is_flag=True, help="Leave out malformed lines, and count them."),
-    click.option(
-        "--order",
-        type=click.Choice(["strict", "clamp", "sort"]),
-        help="Where time goes backwards: an error; keep the file's order; put in order of time.",
-    ),
-    click.option("--time-unit", metavar="TIME", help="Unit of its times, if not the format's."),
-    click.option(
-        "--event",
-        type=click.Choice(["queue", "issue", "complete"]),
-        help="Event that counts in blkparse and blktrace traces.",
+        help="Submission queues: a single one, one per device of the trace, or one per process.",
     ),
 )
 
 bench = _all(
-    click.option("--size", metavar="SIZE", help="Bytes of a request.  [default: 4KiB]"),
+    click.option("--size", metavar="SIZE", help="Request size.  [default: 4KiB]"),
     click.option(
-        "--requests", type=COUNT, metavar="N", help="How many requests.  [default: 100000]"
+        "--requests", type=COUNT, metavar="N", help="Number of requests.  [default: 100000]"
     ),
     click.option(
         "--span",
         metavar="SIZE",
-        help="Bytes that the pattern runs over.  [default: all, or the preconditioned part]",
+        help="Size of the address range that the pattern covers.  [default: the whole device, "
+        "or its preconditioned part]",
     ),
     click.option(
         "--read-share",
         type=SHARE,
         metavar="SHARE",
-        help="mixed, hot-cold, zipf: part of the requests that read.  [default: 0.7 for mixed, 0]",
+        help="mixed, hot-cold, zipf: fraction of reads.  [default: 0.7 for mixed, else 0]",
     ),
     click.option(
         "--hot-space",
         type=SHARE,
         metavar="SHARE",
-        help="hot-cold: part of the span that is hot.  [default: 0.1]",
+        help="hot-cold: fraction of the span that is hot.  [default: 0.1]",
     ),
     click.option(
         "--hot-share",
         type=SHARE,
         metavar="SHARE",
-        help="hot-cold: part of the requests that go there.  [default: 0.9]",
+        help="hot-cold: fraction of requests to the hot part.  [default: 0.9]",
     ),
+    click.option("--exponent", type=NUMBER, metavar="S", help="zipf: exponent.  [default: 0.99]"),
+    click.option("--way", type=click.Choice(["read", "write"]), help="gordon-pair: operation."),
     click.option(
-        "--exponent", type=NUMBER, metavar="S", help="zipf: its exponent. [default: 0.99]"
+        "--queues", type=COUNT, metavar="N", help="Number of submission queues, used round-robin."
     ),
-    click.option(
-        "--way", type=click.Choice(["read", "write"]), help="gordon-pair: what it asks for."
-    ),
-    click.option("--queues", type=COUNT, metavar="N", help="Queues that requests go to in turn."),
     click.option(
         "--every",
         metavar="TIME",
-        help="Time between arrivals, for an open loop; else the loop is closed, 32 outstanding.",
+        help="Time between arrivals in an open loop.  [default: a closed loop with 32 requests "
+        "outstanding]",
     ),
 )
 
 pair_order = click.option(
     "--order",
     type=click.Choice(["random", "sequential"]),
-    help="gordon-pair: in which order the regions come.",
+    help="gordon-pair: order of the regions.",
 )
 
 requests_out = click.option(
     "--requests-out", metavar="FILE.parquet", help="Write a row for each request."
 )
 _FROM = click.option(
-    "--from-checkpoint", metavar="FILE", help="Go on with the device that --checkpoint kept."
+    "--from-checkpoint",
+    metavar="FILE",
+    help="Restore the device from a file that --checkpoint wrote.",
 )
-_KEEP = click.option("--checkpoint", metavar="FILE", help="Keep what the device has become.")
+_KEEP = click.option(
+    "--checkpoint", metavar="FILE", help="Write the state of the device at the end to FILE."
+)
 
 
 def checkpoints(command: Any) -> Any:

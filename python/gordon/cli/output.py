@@ -17,20 +17,26 @@ def check(
     files: Iterable[str | None] = (),
     folder: str | None = None,
     plot: str | None = None,
+    report: str | None = None,
     used: Iterable[str | None] = (),
 ) -> None:
     """What can be told of outputs before the work: a folder that is not there, the same path twice,
-    no kind of picture. `files` are no texts for stdout; `folder` is made where it is not there.
-    What is `used` is read, or written by other means: an output there would destroy it.
+    a kind of file that is not written. `files` are no texts for stdout; `folder` is made where it
+    is not there. What is `used` is read, or written by other means: an output there would destroy
+    it.
     """
     files = list(files)
     if STDOUT in (*files, folder):
         raise GordonError("cannot write to stdout what is no text", "name a file, or ./-")
     if plot is not None:
         picture.check(plot)
+    if report is not None and Path(report).suffix.lower() not in ("", ".html", ".htm"):
+        raise GordonError(
+            f"cannot write {report}: a report is an HTML file", "a name that ends in .html"
+        )
     if folder is not None:
         _check_folder(folder)
-    given = [path for path in (*texts, *files, plot, folder) if path is not None]
+    given = [path for path in (*texts, *files, plot, report, folder) if path is not None]
     places = {os.path.realpath(path) for path in used if path not in (None, STDOUT)}
     for path in given:
         if path != STDOUT and os.path.realpath(path) in places:

@@ -1,5 +1,6 @@
 """A bar on stderr, where that is a terminal, while the core works."""
 
+import threading
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,17 @@ from gordon.cli.terminal import messages
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
+
+
+def _has_thread() -> bool:
+    """Whether the system grants another thread."""
+    thread = threading.Thread(target=lambda: None)
+    try:
+        thread.start()
+    except RuntimeError:
+        return False
+    thread.join()
+    return True
 
 
 class Progress:
@@ -30,6 +42,9 @@ class Progress:
             transient=True,
         )
         self._task = self._bar.add_task(what, total=None)
+        # A thread draws the bar again and again. If the system refuses one, each step draws it.
+        self._steps = not _has_thread()
+        self._bar.live.auto_refresh = not self._steps
 
     def __enter__(self) -> "Progress":
         if self._bar is not None:
@@ -45,11 +60,11 @@ class Progress:
     def about(self, what: str, done: int) -> None:
         """So much is done, of nobody knows how much, and what it is about."""
         if self._bar is not None:
-            self._bar.update(self._task, description=what, completed=done)
+            self._bar.update(self._task, description=what, completed=done, refresh=self._steps)
 
     def tick(self, done: int, total: int) -> None:
         if self._bar is not None:
-            self._bar.update(self._task, completed=done, total=total or None)
+            self._bar.update(self._task, completed=done, total=total or None, refresh=self._steps)
 
 
 class Part(Progress):

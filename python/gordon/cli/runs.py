@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ from gordon._core import GordonError
 from gordon.cli import options, output, terminal
 from gordon.cli.progress import Part
 from gordon.cli.terminal import Output
+from gordon.cli.trace_input import reading
 from gordon.runs import FILES
 
 if TYPE_CHECKING:
@@ -27,11 +29,13 @@ def run(
     json_path, report = given.pop("json_path"), given.pop("report")
     files = [given[name] for name in FILES if name in given]
     used = [] if asked in options.PATTERNS else [asked]
-    output.check(json_path, report, files=files, folder=parquet, used=used)
+    output.check(json_path, report=report, files=files, folder=parquet, used=used)
     from gordon.results import CheckpointError
 
     unkept = None
-    with Part("simulating") as progress:
+    is_trace = asked not in options.PATTERNS
+    read = reading(asked, given, objects=False) if is_trace else nullcontext()
+    with read, Part("simulating") as progress:
         try:
             result = simulate(asked, device, progress=progress.tick, **options.given(given))
         except CheckpointError as error:
@@ -54,9 +58,10 @@ def compare(
 ) -> None:
     """The same for several devices: a trace comes before them where there is no pattern."""
     json_path, report, pattern = (given.pop(name) for name in ("json_path", "report", "pattern"))
-    output.check(json_path, report, used=words)
+    output.check(json_path, report=report, used=words)
     trace, devices = (words[0], words[1:]) if pattern is None else (None, words)
-    with Part("simulating") as progress:
+    read = nullcontext() if trace is None else reading(trace, given, objects=False)
+    with read, Part("simulating") as progress:
         result = simulate(
             trace, devices, pattern=pattern, progress=progress.tick, **options.given(given)
         )

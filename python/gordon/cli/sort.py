@@ -42,11 +42,21 @@ def _transfer(what: str, of: str) -> options.Decorator:
 @click.option(
     "--stripe",
     metavar="SIZE",
-    help="IN... are one file that is striped over them in units of SIZE, as RAID 0 does: all are "
-    "read at a time.  [default: one follows the other]",
+    help="Read IN... in parallel as one file striped over them in units of SIZE (RAID-0).  "
+    "[default: IN... are concatenated]",
 )
-@click.option("--lines", is_flag=True, help="Records are lines.")
-@click.option("--record", type=click.IntRange(1), metavar="N", help="Records of N bytes each.")
+@click.option(
+    "--lines",
+    is_flag=True,
+    help="Sort lines, in the order of sort(1) with LC_ALL=C: by the values of bytes.",
+)
+@click.option(
+    "--record",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Sort records of N bytes by all their bytes, or by --key.  [default: 100, of which the "
+    "first 10 are the key; text is refused]",
+)
 @click.option(
     "--key",
     "-k",
@@ -65,24 +75,32 @@ def _transfer(what: str, of: str) -> options.Decorator:
     "--field-separator",
     "-t",
     metavar="CHAR",
-    help="Lines: between fields.  [default: where blanks begin]",
+    help="Lines: field separator.  [default: the start of each run of blanks, as sort(1)]",
 )
-@click.option("--zero-terminated", "-z", is_flag=True, help="Lines end in a zero byte.")
+@click.option("--zero-terminated", "-z", is_flag=True, help="Lines end with a NUL byte.")
 @click.option(
     "--last-resort",
     is_flag=True,
-    help="Lines with equal keys by their bytes, as sort(1) without -s; else they stay in order.",
+    help="Lines: order equal keys by the whole line, as sort(1) without -s.  [default: keep the "
+    "input's order]",
+)
+@click.option(
+    "--unique",
+    "-u",
+    is_flag=True,
+    help="Write only the first of the records whose keys are equal, as sort -u does; "
+    "--last-resort is not a key.",
 )
 @click.option(
     "--memory",
     metavar="SIZE",
-    help="The most for records and buffers.  [default: half of what is available]",
+    help="Maximum memory for records and buffers.  [default: half of the available memory]",
 )
 @click.option(
     "--temp",
     metavar="DIR,DIR...",
     callback=_folders,
-    help="Folders of temporary files, which take turns.  [default: the output's]",
+    help="Folders of temporary files, used round-robin.  [default: the output's folder]",
 )
 @click.option(
     "--method",
@@ -106,46 +124,50 @@ def _transfer(what: str, of: str) -> options.Decorator:
 @_transfer("output", "write of the output")
 @_transfer("temp", "transfer of temporary files")
 @click.option(
-    "--threads", type=click.IntRange(0), metavar="N", help="That sort.  [default: one a core]"
+    "--threads",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Number of threads that sort.  [default: one per core]",
 )
-@click.option("--buffered", is_flag=True, help="I/O through the page cache.")
+@click.option("--buffered", is_flag=True, help="Use the page cache instead of direct I/O.")
 @click.option(
     "--io",
     type=click.Choice(["auto", "uring", "threads"]),
-    help="Transfers by io_uring, or by threads that wait for one each. auto: io_uring where the "
-    "system has it and lets us.  [default: auto]",
+    help="Use io_uring, or threads with one blocking transfer each. auto: io_uring if the "
+    "system allows it.  [default: auto]",
 )
 @click.option(
     "--overwrite",
     is_flag=True,
-    help="Write into the output that is there: its place on the device is used again, and an "
-    "interrupted sort leaves it broken.",
+    help="Overwrite the existing output in place, so that its blocks on the device are reused. "
+    "An interrupted sort leaves it broken.",
 )
 @click.option(
     "--partial-last",
     type=click.Choice(["refuse", "keep", "drop"]),
-    help="A part of a record at the end of a file: an error, put at the output's end, left out.  "
-    "[default: refuse]",
+    help="Handling of a partial record at the end of a file: report an error, append it to the "
+    "output, or leave it out.  [default: refuse]",
 )
 @click.option(
-    "--seed", type=click.IntRange(0), metavar="N", help="Of sampled places.  [default: 0]"
+    "--seed", type=click.IntRange(0), metavar="N", help="Random seed of the sampling.  [default: 0]"
 )
 @click.option(
     "--config",
     metavar="FILE",
-    help="Settings in TOML (`gordon schema sort`), as `gordon sort tune` writes them; options go "
-    "before them.",
+    help="Settings in TOML (`gordon schema sort`), as `gordon sort tune` writes them. Options "
+    "take precedence.",
 )
 @options.json_out
 def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
     """Sort the records of files into one.
 
-    A record is that of the sort benchmark, 100 bytes of which the first 10 are the key, or as
-    --lines or --record say. Equal records stay in order. The output appears under its name when it
-    is whole and durable; it may be the input.
+    A record is that of the sort benchmark, 100 bytes of which the first 10 are the key, unless
+    --lines or --record is given. The order is that of LC_ALL=C: bytes are compared by their values,
+    in every locale. Equal records stay in order. The output appears under its name when it is whole
+    and durable; it may be the input.
     """
     from gordon import sort as api
-    from gordon.cli import output, sort_view, terminal
+    from gordon.cli import output, say, sort_view, terminal
     from gordon.cli.progress import Moved
 
     if len(files) < 2:
@@ -159,3 +181,5 @@ def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
         output.write({json_path: json.dumps(result.report, indent=1) + "\n"})
     silent = json_path == output.STDOUT
     sort_view.show(terminal.messages() if silent else terminal.data(), result.report)
+    for warning in result.report["warnings"]:
+        say(warning, kind="warning")

@@ -43,7 +43,7 @@ def number(least: int, bits: int) -> Callable[..., int | None]:
     callback=number(1, 64),
     required=True,
     metavar="N",
-    help="How many: 1e8, 100M, 250k.",
+    help="Number of records: 1e8, 100M, 250k.",
 )
 @click.option(
     "-o",
@@ -52,8 +52,8 @@ def number(least: int, bits: int) -> Callable[..., int | None]:
     required=True,
     multiple=True,
     metavar="PATH",
-    help="A file; a block device, whose content is lost; a named pipe; -: stdout. Several: files "
-    "of a stripe.",
+    help="Output: a file, a block device (its data are lost), a named pipe or - for stdout; "
+    "several for a stripe.",
 )
 @click.option(
     "--stripe",
@@ -61,8 +61,13 @@ def number(least: int, bits: int) -> Callable[..., int | None]:
     help="Stripe the records over the outputs in units of SIZE, as `gordon sort --stripe` reads "
     "them.",
 )
-@click.option("-a", "--ascii", is_flag=True, help="Lines of printable characters.")
-@click.option("-s", "--skewed", is_flag=True, help="Keys many of which start alike.")
+@click.option("-a", "--ascii", is_flag=True, help="Generate lines of printable characters.")
+@click.option(
+    "-s",
+    "--skewed",
+    is_flag=True,
+    help="Generate skewed keys, many of which share their first bytes.",
+)
 @click.option(
     "-b",
     "--start",
@@ -70,7 +75,7 @@ def number(least: int, bits: int) -> Callable[..., int | None]:
     default="0",
     show_default=True,
     metavar="N",
-    help="The number of the first record.",
+    help="Number of the first record.",
 )
 @options.json_out
 def generate(outputs: tuple[str, ...], json_path: str | None, **given: Any) -> None:
@@ -78,7 +83,8 @@ def generate(outputs: tuple[str, ...], json_path: str | None, **given: Any) -> N
 
     Each has 100 bytes, of which the first 10 are the key. Any can be made alone: parts of one file
     can be made on several machines, each with its --start. The checksum that is printed is what
-    gensort -c prints; `gordon sort validate --checksum` holds sorted files against it.
+    gensort -c prints; `gordon sort validate
+    --checksum` compares sorted files with it.
     """
     from gordon.cli import output, terminal
     from gordon.cli.progress import Moved
@@ -110,17 +116,19 @@ def generate(outputs: tuple[str, ...], json_path: str | None, **given: Any) -> N
     "--records",
     callback=number(1, 64),
     metavar="N",
-    help="Only the first N of each: of a block device, as many as were written.",
+    help="Check only the first N records of each file, for a block device that holds more than "
+    "the records.",
 )
 @click.option(
     "--checksum",
     metavar="HEX",
-    help="What generate, or gensort -c, said of the unsorted records: they must all be there.",
+    help="Checksum that `generate` or gensort -c printed for the unsorted records; the sorted "
+    "records must have the same.",
 )
 @click.option(
     "--summary", metavar="PATH", help="Write a summary of these records, as valsort -o does."
 )
-@click.option("--summaries", is_flag=True, help="FILES hold such summaries, one behind the other.")
+@click.option("--summaries", is_flag=True, help="FILES hold concatenated summaries.")
 @options.json_out
 @click.pass_context
 def validate(
@@ -133,9 +141,9 @@ def validate(
 ) -> None:
     """Check sorted records, as valsort of sortbenchmark.org does.
 
-    FILES follow each other: the partitions of one sorted output. Said are how many records they
-    have, the sum of their CRC-32, how many keys are that of the record before, and how many go
-    before it. Exit status 1 if any does, or if the checksum is not the one expected.
+    FILES follow each other: the partitions of one sorted output. Prints the number
+    of records, the sum of their CRC-32, duplicate keys and records out of order. Exit status 1 if
+    a record is out of order, or if the checksum is not the one expected.
     """
     from gordon.cli import output as outputs
     from gordon.cli import terminal

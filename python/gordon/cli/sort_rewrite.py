@@ -18,14 +18,14 @@ def _sizes(ctx: click.Context, param: click.Parameter, text: str) -> tuple[str, 
     "--export",
     required=True,
     metavar="SOCKET",
-    help="The device that `gordon block serve --socket SOCKET` serves; --timing real there.",
+    help="Socket of the device served by `gordon block serve --socket SOCKET --timing real`.",
 )
 @click.option(
     "--folder",
     default=".",
     show_default=True,
     metavar="DIR",
-    help="On the file system of that device; what is made there is gone afterwards.",
+    help="Folder on the file system of that device. The files made there are removed afterwards.",
 )
 @click.option(
     "--records",
@@ -33,7 +33,7 @@ def _sizes(ctx: click.Context, param: click.Parameter, text: str) -> tuple[str, 
     default="2M",
     show_default=True,
     metavar="N",
-    help="Of the file that is made to be sorted.",
+    help="Number of records of the generated file.",
 )
 @click.option(
     "--transfer",
@@ -42,19 +42,17 @@ def _sizes(ctx: click.Context, param: click.Parameter, text: str) -> tuple[str, 
     show_default=True,
     callback=_sizes,
     metavar="SIZE,SIZE...",
-    help="Transfers of input and output.",
+    help="Transfer size of input and output.",
 )
 @click.option(
-    "--rounds", type=click.IntRange(1), default=3, show_default=True, metavar="N", help="Of all."
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
+    "--rounds",
+    type=click.IntRange(1),
+    default=3,
     show_default=True,
     metavar="N",
-    help="Of the order.",
+    help="Number of measured sorts.",
 )
+@options.seed("of the order.", default=0)
 @options.json_out
 @options.report_out
 def rewrite(
@@ -70,14 +68,14 @@ def rewrite(
     """Show what overwriting an output costs on a served device, and why.
 
     Figure 10 of the JouleSort paper, seen from inside the translation layer: the last sort's output
-    is overwritten, or deleted and made anew with the device told of it or not, in turn. As root,
-    for discards are switched by remounting.
+    is overwritten, or deleted without TRIM, or deleted with TRIM, in turn. Run it as root: it
+    remounts the file system to switch discards.
     """
     from gordon.cli import output, terminal
     from gordon.cli.sort_rewrite_view import show
     from gordon.sort.tune.rewriting import rewriting
 
-    output.check(json_path, report)
+    output.check(json_path, report=report)
     messages = terminal.messages()
     found = rewriting(
         export,

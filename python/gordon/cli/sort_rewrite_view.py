@@ -45,12 +45,17 @@ def spread(mean: float, deviation: float | None) -> str:
     return figures(mean) + ("" if deviation is None else f" ± {figures(deviation)}")
 
 
+def percent(one: Json) -> str:
+    """The difference in percent and its deviation, which one round does not have."""
+    deviation = one["longer_deviation"]
+    return f"{one['longer']:+.0%}" + ("" if deviation is None else f" ± {deviation:.0%}")
+
+
 def told(one: Json) -> str:
     """One reason, in a sentence."""
     dies = one["dies_longer_s"]
     worked = "" if dies is None else f", its dies worked {figures(dies)} s longer"
     return (
-        f"{binary(one['transfer'])}, {one['way']}: output {one['longer']:+.0%} ± "
-        f"{one['longer_deviation']:.0%} ({figures(one['longer_s'])} s) of that with the old one "
-        f"trimmed{worked}: {one['why']}"
+        f"{binary(one['transfer'])}, {one['way']}: output phase {percent(one)} "
+        f"({figures(one['longer_s'])} s) compared with deleted and trimmed{worked}: {one['why']}"
     )

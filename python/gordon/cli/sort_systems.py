@@ -13,19 +13,22 @@ from gordon.cli import options
     "--from",
     "measured",
     metavar="FILE",
-    help="A sort of your own, what `--json` of it wrote: what it asked of its machine is asked of "
-    "the systems.",
+    help="JSON of a sort of your own, from `gordon sort --json` or `gordon joulesort --json`: its "
+    "bytes and core-seconds are modelled on the systems.",
 )
 @click.option(
-    "--on", "home", metavar="SYSTEM", help="The system that it ran on, if its file does not say."
+    "--on",
+    "home",
+    metavar="SYSTEM",
+    help="System on which the sort ran, if its file does not name one.",
 )
 @click.option(
     "--set",
     "set_values",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Change a value: system.3B.cpu=core2-duo, drive.micron.write=200MB, "
-    "board.desktop.base=9W, records=1000000000.",
+    help="Override a value: system.3B.cpu=core2-duo, drive.micron.write=200MB, "
+    "board.desktop.base=9W, records=1000000000. Measured rows keep their own size.",
 )
 @options.json_out
 @click.option(

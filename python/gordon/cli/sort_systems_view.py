@@ -6,6 +6,7 @@ from gordon.cli import say
 from gordon.cli.terminal import Column, Output
 
 NONE = "–"
+AGREES = {True: "yes", False: "no", None: NONE}
 
 
 def show(console: Output, told: dict[str, Any]) -> None:
@@ -34,13 +35,15 @@ def show(console: Output, told: dict[str, Any]) -> None:
             column("W", [m.get("power_w") for m in measured], ".1f", 2),
             column("records/J", [m.get("records_per_j") for m in measured], ",.0f", 2),
             column("time", [e.get("time_s") for e in errors], "+.0%"),
-            column("power", [e.get("power_w") for e in errors], "+.0%"),
+            Column("power", [_power_error(e) for e in errors], right=True),
             column("records/J", [e.get("records_per_j") for e in errors], "+.0%"),
         ]
     columns.append(Column("limits", [_limits(m) for m in modelled], wraps=True, spare=1))
     about = "the run's" if told["run"] else "a sort of"
     console.text(f"{about} {told['records']:,} records; modelled, from {told['source']}")
     console.table(columns)
+    for line in _notes(told, rows):
+        console.text(line)
     for plateau in told["plateaus"]["plateaus"]:
         span = plateau["power_w"]
         at = f", {span[0]:.1f} to {span[1]:.1f} W" if span and span[0] < span[1] else ""
@@ -57,6 +60,34 @@ def show(console: Output, told: dict[str, Any]) -> None:
                 f"{row['name']} as printed, {check['printed_records_per_j']:,.0f} records/J, does "
                 f"not follow from its time and power: {check['records_per_j']:,.0f}"
             )
+
+
+def _power_error(error: dict[str, Any]) -> str:
+    if error.get("power_w") is None:
+        return NONE
+    return "fitted" if error["power_fitted_to_it"] else f"{error['power_w']:+.0%}"
+
+
+def _notes(told: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
+    """What the columns of the table do not say."""
+    found = []
+    fitted = [row["name"] for row in rows if (row.get("error") or {}).get("power_fitted_to_it")]
+    if fitted:
+        found.append(
+            f"fitted: the power of {', '.join(fitted)} is fitted to that row alone, so that its "
+            "power has no error and its records/J only that of time"
+        )
+    sizes: dict[int, list[str]] = {}
+    for row in rows:
+        size = (row["measured"] or {}).get("records", told["records"])
+        if size != told["records"]:
+            sizes.setdefault(size, []).append(row["name"])
+    for size, names in sizes.items():
+        found.append(
+            f"{', '.join(names)}: measured with {size:,} records; their errors are those of the "
+            "model at that size"
+        )
+    return found
 
 
 def _limits(modelled: dict[str, Any]) -> str:
@@ -76,6 +107,15 @@ def _claims(console: Output, claims: dict[str, Any]) -> None:
         f"{balanced['paper_records_per_j']:,.0f}: {balanced['paper_gain']:.0%} more gives "
         f"{balanced['gain_gives_records_per_j']:,.0f}, the other is {balanced['gain_needed']:.0%} "
         f"more; here {_score(balanced)}"
+    )
+    said = claims["statements"]
+    console.table(
+        [
+            Column("section", [one["where"] for one in said]),
+            Column("the paper says", [one["paper"] for one in said], wraps=True),
+            Column("its tables, or the model", [one["here"] for one in said], wraps=True),
+            Column("agrees", [AGREES[one["agrees"]] for one in said]),
+        ]
     )
 
 

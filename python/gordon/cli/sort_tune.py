@@ -1,6 +1,7 @@
 """`gordon sort tune`."""
 
 import json
+import signal
 from typing import Any
 
 import click
@@ -30,7 +31,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str) -> float:
     default="tuned.toml",
     show_default=True,
     metavar="FILE",
-    help="The settings, for `gordon sort --config FILE`.",
+    help="File of settings to write, for `gordon sort --config FILE`.",
 )
 @click.option(
     "--budget",
@@ -39,84 +40,78 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str) -> float:
     show_default=True,
     callback=_seconds,
     metavar="TIME",
-    help="How long it may take: 90s, 10m, 1h.",
+    help="Time limit of the search: 90s, 10m, 1h.",
 )
 @click.option(
     "--records",
     callback=number(1, 64),
     metavar="N",
-    help="Of the file that is made to be sorted.  [default: so that 60 sorts fit]",
+    help="Number of records of the generated file.  [default: 4 times --memory, else so many that "
+    "60 sorts fit into the budget]",
 )
 @click.option(
-    "--input", "source", metavar="FILE", help="Sort this file of benchmark records in its place."
+    "--input", "source", metavar="FILE", help="Sort this file of benchmark records instead."
 )
 @click.option(
     "--memory",
     metavar="SIZE",
-    help="The most for records and buffers, which is written to the settings.  [default: a quarter "
-    "of the file, not written]",
+    help="Memory for records and buffers, written to the settings.  [default: a quarter of the "
+    "file, not written]",
 )
 @click.option(
     "--temp",
     metavar="DIR,DIR...",
-    help="Folders of temporary files; whether fewer of them do better is tried.",
+    help="Folders of temporary files. The search also tries fewer of them.",
 )
 @click.option(
     "--folder",
     default=".",
     show_default=True,
     metavar="DIR",
-    help="On the device of input and output; what is made there is gone afterwards.",
+    help="Folder on the device of input and output. The files made there are removed afterwards.",
 )
 @click.option(
     "--objective",
     type=click.Choice(["time", "energy"]),
     default="time",
     show_default=True,
-    help="What is to be least; energy needs --meter.",
+    help="Quantity to minimise; energy needs --meter.",
 )
-@click.option("--meter", metavar="NAME", help="Of energy: `gordon meter list`.")
+@click.option("--meter", metavar="NAME", help="Meter of energy (`gordon meter list`).")
 @click.option(
     "--overwrite",
     "may_overwrite",
     is_flag=True,
-    help="The settings may say that an output is overwritten in its place; an interrupted sort "
-    "leaves it broken then.",
+    help="Allow settings that overwrite an existing output in place. An interrupted sort then "
+    "leaves it broken.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Of the order of trials.",
-)
+@options.seed("of the order of trials.", default=0)
 @click.option(
     "--export",
     metavar="SOCKET",
-    help="All folders are on the device that `gordon block serve --timing real --socket SOCKET` "
-    "serves: what it tells of collection, queue and busy dies steers the search.",
+    help="Socket of the device, served by `gordon block serve --timing real`, that holds all "
+    "folders. Its statistics of collection, queue and busy dies steer the search.",
 )
 @click.option(
     "--flash",
     metavar="NAME|FILE",
-    help="Without sorting: transfer sizes from what a simulated device (`gordon flash presets`) "
-    "tells of its dies, buses and collection; modelled, a start.",
+    help="Do not sort: derive transfer sizes from a simulated device (`gordon flash presets`) "
+    "as a starting point. Modelled.",
 )
 @click.option(
     "--set",
     "set_values",
     multiple=True,
     metavar="KEY=VALUE",
-    help="With --flash: change a value of the device; capacity=32GiB makes it smaller, and the "
-    "simulation quicker.",
+    help="With --flash: override a value of the device. capacity=32GiB makes the simulation "
+    "faster.",
 )
 @click.option(
     "--precondition",
     type=options.SHARE,
     metavar="FRACTION",
-    help="With --flash: that part of it is in use, in the steady state of random overwrites.  "
-    "[default: 0.8]",
+    help="With --flash: fraction of the capacity in use, in the steady state of random "
+    "overwrites.  [default: 0.8]",
 )
 @options.json_out
 @click.option("--plot", metavar="PATH", help="Draw cost against each setting, as PNG, SVG or PDF.")
@@ -133,10 +128,11 @@ def tune(
 ) -> None:
     """Search the settings that sort best on your own devices.
 
-    Defaults first, several times: their deviation is the noise. Then methods, the transfer sizes of
-    the JouleSort paper, and one setting after the other over powers of two; what is better beyond
-    the noise is tried again. At the end best and defaults in turn, and the gain is theirs. Ctrl-C
-    keeps the best so far.
+    The defaults run first, several times: their deviation is the noise. Then come the methods, the
+    transfer sizes of the JouleSort paper, and one setting at a time; a point that is better beyond
+    the noise is tried again. The gain is measured at the end, with best and defaults in turn, until
+    it is known to 1 % or the budget ends. After Ctrl-C or SIGTERM before that, the settings are the
+    defaults, and the exit status is 130 or 143.
     """
     from gordon.cli import output, sort_tune_view, terminal
     from gordon.sort import tune as api
@@ -170,6 +166,7 @@ def tune(
         from gordon.sort.tune.trial import Metered
 
         given["meter"] = Metered(lambda: named(meter), interval_s=0.1)
+    given["curves"] = plot is not None
     report = api.tune(out, tell=sort_tune_view.live(terminal.messages()), **given)
     if plot is not None:
         from gordon.sort.tune.plot import draw
@@ -178,3 +175,5 @@ def tune(
     if json_path is not None:
         output.write({json_path: json.dumps(report, indent=1) + "\n"})
     sort_tune_view.show(console, report, out)
+    if report["interrupted"]:
+        click.get_current_context().exit(128 + signal.Signals[report["interrupted"]])

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from gordon.cli import say
 from gordon.cli.output import STDOUT
 from gordon.cli.terminal import Column, Output
 from gordon.human import binary, duration, figures, short
 from gordon.sort.tune.search import Search, Trial
-from gordon.sort.tune.tune import known, told
+from gordon.sort.tune.tune import holds, known, told
 
 Json = dict[str, Any]
 #: Rows of the table of trials, which JSON has all of.
@@ -62,11 +63,13 @@ def show(console: Output, report: Json, out: str) -> None:
         console.text(f"the best {len(rows)} of {len(groups)} settings, by {unit}; --json has all")
     for line in stepped(report.get("steps", [])):
         console.text(line)
-    if report["interrupted"]:
-        console.text("interrupted: the best so far is kept; it was not compared in turn")
-    elif not report["finished"]:
-        console.text("the budget ended before all was tried")
+    left = report["budget_s"] - report["spent_s"]
+    early = f" {duration(left)} before the budget" if left >= 1 else ""
+    console.text(f"ended{early}: {report['stopped']}")
     console.text(told(report))
+    console.text(holds(report))
+    for warning in report["warnings"]:
+        say(warning, kind="warning")
     if out != STDOUT:
         console.text(f"wrote {out}: {report['chosen']['what']}")
 
@@ -88,8 +91,9 @@ def stepped(steps: list[Json]) -> list[str]:
 def steered(console: Output, report: Json, out: str) -> None:
     """Loads on a simulated device, the sizes that it asks for, and why."""
     console.text(
-        f"{report['device']} of {binary(report['capacity_bytes'])}, {report['precondition']:.0%} "
-        f"in use, {report['queue_depth']} transfers at a time; all values are modelled"
+        f"{report['device']} of {short(report['capacity_bytes'], 'B')}, "
+        f"{report['precondition']:.0%} in use, {report['queue_depth']} transfers at a time; "
+        "all values are modelled"
     )
     rows = report["loads"]
     at = [next(one for one in row["tried"] if one["transfer"] == row["found"]) for row in rows]

@@ -31,7 +31,7 @@ def show(console: Output, report: Json) -> None:
 
 def _about(report: Json) -> list[str]:
     plan = report["plan"]
-    what = f"{short(report['bytes'], 'B')}, {report['records']:,} records"
+    what = f"{short(report['bytes'], 'B')}, {report['records']:,} {_shape(report['shape'])}"
     how = METHODS[plan["method"]]
     if plan["method"] == "distribute":
         how += f" to {plan['buckets']} buckets"
@@ -43,7 +43,18 @@ def _about(report: Json) -> list[str]:
         how += f", {report['large_buckets']} buckets merged that did not fit"
     way = "direct I/O" if report["direct"] else "I/O through the page cache"
     way += f" by {IO[report['io']]}"
+    left = report["records"] - report["output_records"]
+    if report["unique"]:
+        what += f", {report['output_records']:,} left without {left:,} of equal keys"
     return [f"{what}: {how}; {plan['threads']} threads, {way}; all values are measured"]
+
+
+def _shape(shape: Any) -> str:
+    if shape == "benchmark":
+        return "records of 100 bytes (the default; the key is bytes 0 to 9)"
+    if "fixed" in shape:
+        return f"records of {shape['fixed']['record']:,} bytes"
+    return "lines"
 
 
 def _phases(phases: list[Json]) -> list[Column]:

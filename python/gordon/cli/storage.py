@@ -36,8 +36,8 @@ def _numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> An
 @click.option(
     "--preset",
     metavar="NAME|FILE",
-    help="Simulated storage in its place: `gordon disk presets`, `gordon flash presets`, or a TOML "
-    "file.",
+    help="Simulated storage in place of TARGET: `gordon disk presets`, `gordon flash presets`, "
+    "or a TOML file.",
 )
 @click.option(
     "--sizes",
@@ -46,54 +46,58 @@ def _numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> An
     "4KiB..64MiB]",
 )
 @click.option(
-    "--depths", metavar="N,N...", callback=_numbers, help="Requests outstanding.  [default: 1,32]"
+    "--depths",
+    metavar="N,N...",
+    callback=_numbers,
+    help="Numbers of outstanding requests.  [default: 1,32]",
 )
 @click.option(
     "--patterns",
     metavar="P,P...",
     callback=_words,
-    help="Of sequential-read, random-read, sequential-write, random-write.  [default: all that may "
-    "be done]",
+    help="Patterns: sequential-read, random-read, sequential-write, random-write.  [default: "
+    "all that are allowed]",
 )
 @click.option(
     "--span",
     metavar="SIZE",
-    help="Bytes that requests go to.  [default: all there is; of a scratch file and of new flash "
-    "1 GiB]",
+    help="Size of the address range of the requests.  [default: the whole target; 1 GiB for a "
+    "scratch file or empty flash]",
 )
 @click.option(
     "--bytes",
     metavar="SIZE",
-    help="The most that a point moves, as far as its queue is filled.  [default: 4GiB; simulated "
-    "256MiB]",
+    help="Maximum bytes moved per point, but at least one full queue.  [default: 4GiB; "
+    "simulated 256MiB]",
 )
 @click.option(
-    "--seconds", type=float, metavar="S", help="Real storage: time of a point.  [default: 0.5]"
+    "--seconds", type=float, metavar="S", help="Real storage: seconds per point.  [default: 0.5]"
 )
 @click.option(
     "--write",
     is_flag=True,
-    help="Real storage: write to a file or device that exists. What is there is lost.",
+    help="Real storage: write to an existing file or device. DESTROYS ITS DATA.",
 )
 @options.disks
 @click.option(
     "--precondition",
     type=options.SHARE,
     metavar="FRACTION",
-    help="Simulated flash: map this part before, in the steady state of random overwrites.",
+    help="Simulated flash: fraction of the capacity to map before the run, in the steady state "
+    "of random overwrites.",
 )
 @click.option(
     "--set",
     "set_values",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Simulated: change a value of the device.",
+    help="Simulated: override a value of the device.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Of places."
-)
+@options.seed("of the request addresses.")
 @options.json_out
-@click.option("--plot", metavar="PATH", help="Draw bandwidth against size: .png, .svg or .pdf.")
+@click.option(
+    "--plot", metavar="PATH", help="Plot bandwidth against transfer size: .png, .svg or .pdf."
+)
 def characterise(target: str | None, json_path: str | None, plot: str | None, **given: Any) -> None:
     """Measure bandwidth against transfer size and queue depth.
 

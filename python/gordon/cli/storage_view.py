@@ -47,6 +47,9 @@ def _about(report: Json) -> list[str]:
     target, span = report.get("target"), short(report["span_bytes"], "B")
     if target is None:
         held = short(report["capacity_bytes"], "B")
+        if report.get("raw_capacity_bytes") is not None:
+            raw, spare = (report[f"{name}_capacity_bytes"] for name in ("raw", "spare"))
+            held += f" ({short(raw, 'B')} raw, {short(spare, 'B')} spare)"
         return [f"{report['storage']}: {span} of {held}; all values are modelled"]
     turns = {True: "rotational", False: "not rotational", None: None}[target["rotational"]]
     device = " ".join(part for part in (target["device"], target["model"]) if part)

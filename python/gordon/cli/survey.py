@@ -4,6 +4,8 @@ import json
 
 import click
 
+from gordon.cli import options
+
 
 @click.command()
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
@@ -12,7 +14,7 @@ import click
     default="gordon-2009",
     show_default=True,
     metavar="NAME|FILE",
-    help="The designs: a shipped space (`gordon spaces`) or a TOML file.",
+    help="Design space: a shipped one (`gordon spaces`) or a TOML file.",
 )
 @click.option(
     "--nodes",
@@ -34,17 +36,24 @@ import click
     "set_values",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Change a value for this run: budget=200W, cpu.atom.ipc=0.6, node.network=...",
+    help="Override a value: budget=200W, cpu.atom.ipc=0.6, node.network=...",
 )
 @click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=1,
+    "--charge",
+    type=click.Choice(["machine", "command"]),
+    default="machine",
     show_default=True,
-    metavar="N",
-    help="Of what is random; nothing is yet.",
+    help="Whose processor time and cache misses to simulate. Network and block I/O are always the "
+    "machine's.",
 )
-@click.option("--all", "show_all", is_flag=True, help="Print every design, not only the best.")
+@click.option(
+    "--reference",
+    metavar="PART|IPC",
+    help="Processor on which traces without hardware counters were recorded: a part such as core2, "
+    "or its instructions per cycle.  [default: the part named in the manifest, else 1.5]",
+)
+@options.seed("No part of the survey is random yet; the seed is recorded in the results.")
+@click.option("--all", "show_all", is_flag=True, help="Print every design, not only the best ones.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON (-: stdout).")
 @click.option("--csv", "csv_path", metavar="PATH", help="Write the designs as CSV (-: stdout).")
 @click.option("-o", "--out", metavar="PATH", help="Write the report, one HTML file.")
@@ -54,6 +63,8 @@ def survey(
     nodes: int | None,
     shift: float,
     set_values: tuple[str, ...],
+    charge: str,
+    reference: str | None,
     seed: int,
     show_all: bool,
     json_path: str | None,
@@ -71,7 +82,7 @@ def survey(
     from gordon.survey import run
     from gordon.survey.columns import to_csv
 
-    output.check(json_path, csv_path, out)
+    output.check(json_path, csv_path, report=out)
     with Progress("replaying the traces on each storage") as progress:
         result = run(
             traces,
@@ -79,6 +90,8 @@ def survey(
             nodes=nodes,
             shift=shift,
             set_values=set_values,
+            charge=charge,
+            reference=reference,
             seed=seed,
             progress=progress.tick,
         )

@@ -5,7 +5,7 @@ from typing import Any
 
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output
-from gordon.human import figures, short
+from gordon.human import figures, percent, short
 
 
 def show(console: Output, result: dict[str, Any], show_all: bool) -> None:
@@ -59,9 +59,12 @@ def _limit(limits: dict[str, float], place: int) -> str:
 
 
 def _life(row: dict[str, Any]) -> str:
-    """Nothing written, no end of life."""
-    years = row["flash"] and row["flash"]["lifetime_years"]
-    return "" if years is None else short(years, "years")
+    """Years, or the part of the rated endurance that a short job uses; nothing without writes."""
+    flash = row["flash"]
+    if not flash or flash["endurance_used"] == 0:
+        return ""
+    years = flash["lifetime_years"]
+    return f"{percent(flash['endurance_used'])} used" if years is None else short(years, "years")
 
 
 def _summary(result: dict[str, Any]) -> list[str]:
@@ -79,6 +82,7 @@ def _summary(result: dict[str, Any]) -> list[str]:
         lines.append(
             f"MinT is {gain:.2f} times as fast as the fastest disk design (paper: {theirs})"
         )
+    lines.append(result["charged"])
     if result["spread"]:
         lines.append(result["spread"])
     if result["space"]["over_budget"]:

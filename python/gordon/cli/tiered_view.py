@@ -4,7 +4,7 @@ from typing import Any
 
 from gordon.cli.cache_view import begin
 from gordon.cli.terminal import Column, Output
-from gordon.human import binary, figures, short
+from gordon.human import binary, duration, figures, lifetime, short
 
 
 def show(console: Output, told: dict[str, Any]) -> None:
@@ -34,6 +34,14 @@ def show(console: Output, told: dict[str, Any]) -> None:
             f"{figures(told['application_write_amplification'])}, the flash's "
             f"{figures(told['device_write_amplification'])}"
         )
-        if told["lifetime_years"] is not None:
-            text += f"; the flash lasts {figures(told['lifetime_years'])} years"
         console.text(text)
+        span = told["lifetime_span_s"]
+        console.text(
+            lifetime(
+                told["endurance_used"],
+                told["lifetime_years"],
+                short(told["written_bytes"], "B"),
+                duration(told["simulated_s"]),
+            )
+            + ("" if span is None else f"; full for {duration(span)}")
+        )

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from gordon.cli import WithDefault, say
+from gordon.cli.trace_input import announce_pipe, load_of, of_trace, reading
 
 
 def _parsed_by(name: str) -> Callable[[click.Context, click.Parameter, str | None], int | None]:
@@ -43,20 +44,20 @@ def trace() -> None:
 
 
 @trace.command(context_settings={"allow_interspersed_args": False})
-@click.option("-o", "--out", required=True, metavar="DIR", help="The trace's folder, made new.")
+@click.option("-o", "--out", required=True, metavar="DIR", help="New folder for the trace.")
 @click.option(
     "--interval",
     default="1s",
     show_default=True,
     metavar="TIME",
     callback=_parsed_by("parse_ns"),
-    help="Time of a sample, 0.1s or more.",
+    help="Sampling interval, at least 0.1s.",
 )
 @click.option(
     "--memory",
     metavar="SIZE",
     callback=_parsed_by("parse_bytes"),
-    help="Give the command this much memory, page cache included.",
+    help="Memory limit of the command, page cache included.",
 )
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def record(out: str, interval: int, memory: int | None, command: tuple[str, ...]) -> None:
@@ -93,75 +94,41 @@ def show(folder: str, json_path: str | None) -> None:
 @trace.command()
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
-@click.option(
-    "--from",
-    "--format",
-    "from_",
-    metavar="F",
-    help="Format of IN; else its content tells it.",
-)
+@of_trace
+@click.option("--from", "from_", metavar="F", hidden=True, help="The same as --format.")
 @click.option(
     "--to",
-    default="gordon",
-    show_default=True,
     metavar="F",
-    help="Format of OUT. OUT.gz and OUT.zst are compressed.",
+    help="Format of OUT. OUT.gz and OUT.zst are compressed.  [default: gordon for blocks, "
+    "oracleGeneral for objects]",
 )
-@click.option("--device", type=int, metavar="N", help="Only requests of this device.")
-@click.option(
-    "--order",
-    default="strict",
-    show_default=True,
-    type=click.Choice(["strict", "clamp", "sort"]),
-    help="Where time goes backwards: an error; keep the file's order; put in order of time.",
-)
-@click.option(
-    "--time-unit",
-    metavar="TIME",
-    callback=_parsed_by("parse_ns"),
-    help="Unit of IN's time stamps, if not the format's.",
-)
-@click.option(
-    "--event",
-    type=click.Choice(["queue", "issue", "complete"]),
-    help="Event that counts in blkparse and blktrace traces; issue if there are any.",
-)
-@click.option("--skip-bad", is_flag=True, help="Leave out malformed lines, and count them.")
 @click.option("--json", "json_path", metavar="PATH", help="Write what IN holds (-: stdout).")
 def convert(
     source: str,
     target: str,
     from_: str | None,
-    to: str,
-    device: int | None,
-    order: str,
-    time_unit: int | None,
-    event: str | None,
-    skip_bad: bool,
+    to: str | None,
     json_path: str | None,
+    **given: Any,
 ) -> None:
-    """Convert a block trace: from any format that is read to one that is written.
+    """Convert a trace: from any format that is read to one that is written.
 
-    IN may be compressed (.gz, .zst); - is stdin or stdout. `gordon trace formats` lists the
-    formats.
+    IN may be compressed (.gz, .zst, .xz, .bz2); - is stdin or stdout. `gordon trace formats` lists
+    the formats.
     """
     from gordon import _core
     from gordon.cli import output
 
     both_stdout = target if json_path == output.STDOUT == target else None
     output.check(json_path, both_stdout, used=[source, target])
-    text = _core.trace_convert(
-        source,
-        target,
-        to,
-        from_,
-        skip_bad=skip_bad,
-        device=device,
-        order=order,
-        time_unit_ns=time_unit,
-        event=event,
-    )
+    if from_ is not None:
+        if given["format"] not in (None, from_):
+            raise click.UsageError("--from and --format name two formats: leave one out")
+        given["format"] = from_
+    with reading(source, given, objects=to == "oracleGeneral"):
+        text = _core.trace_convert(json.dumps(load_of(source, given)), target, to)
     done: dict[str, Any] = json.loads(text)
+    announce_pipe(source, given, done["input"])
     for warning in done["warnings"]:
         say(f"{source}: {warning}", kind="warning")
     if json_path is not None:
@@ -172,18 +139,27 @@ def convert(
 
 
 @trace.command()
-def formats() -> None:
-    """List the formats of block traces."""
+@click.option("--json", "json_path", metavar="PATH", help="Write the list as JSON (-: stdout).")
+def formats(json_path: str | None) -> None:
+    """List the formats of traces: blocks and objects, and where each is documented."""
     from gordon import _core
+    from gordon.cli import output
     from gordon.cli.terminal import Column, data
 
-    known = _core.trace_formats()
+    output.check(json_path)
+    known: list[dict[str, Any]] = json.loads(_core.trace_formats())
+    if json_path is not None:
+        output.write({json_path: json.dumps({"formats": known}, indent=1) + "\n"})
+    if json_path == output.STDOUT:
+        return
     data().table(
         [
-            Column("format", [name for name, *_ in known]),
-            Column("written", ["yes" if written else "" for *_, written in known]),
-            Column("supported", [support for *_, support, _ in known]),
-            Column("tested on", [tested for _, _, tested, *_ in known], spare=1),
-            Column("what it is", [what for _, what, *_ in known], wraps=True),
+            Column("format", [one["name"] for one in known]),
+            Column("of", ["objects" if one["objects"] else "blocks" for one in known]),
+            Column("written", ["yes" if one["written"] else "" for one in known]),
+            Column("supported", [one["supported"] for one in known]),
+            Column("tested on", [one["tested_on"] for one in known], spare=2),
+            Column("source", [one["source"] for one in known], spare=1, wraps=True),
+            Column("what it is", [one["about"] for one in known], wraps=True),
         ]
     )

@@ -11,7 +11,7 @@ from pathlib import Path as File
 from typing import Any
 
 from gordon import _core, parts, presets, settings
-from gordon.options import Path
+from gordon.options import Path, several
 from gordon.presets import Device
 
 DISK, DRIVE = "disk", "drive"
@@ -66,7 +66,7 @@ def made(device: Device, diskspecs: Path | None, set_values: Sequence[str]) -> d
             )
         return {"diskspecs": fspath(diskspecs)}
     loaded, which = load(device), kind(device)
-    for setting in set_values:
+    for setting in several(set_values):
         key, value = settings.split(setting, "interface.queue_depth=1")
         settings.change(which, loaded, key, value)
     return {"config" if which == DISK else "classic": loaded}

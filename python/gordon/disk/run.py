@@ -23,15 +23,15 @@ class Options(RunOptions):
     set_values: Sequence[str] = ()
     """`KEY=VALUE` each: any value of the disk, as `interface.queue_depth=1`."""
     stripe: int | None = None
-    """So many of it as one (RAID-0); the copies are among them."""
+    """Stripe over N disks (RAID-0), mirrors included."""
     stripe_unit: str | None = None
-    """What lies on one of them before the next has its turn: 64 KiB."""
+    """Stripe unit, as `64KiB`; 64 KiB unless given."""
     copies: int | None = None
-    """The same lies on so many of them: 2 of 2 is RAID-1, 2 of 4 RAID-10."""
+    """Mirror each stripe member on N disks: 2 of 2 is RAID-1, 2 of 4 RAID-10."""
     bus_rate: str | None = None
-    """Bytes a second that cross the bus or host adapter that all of them share, as `300MB`."""
+    """Bytes per second of the bus or host adapter that the disks share, as `300MB`."""
     coalesce: str | None = None
-    """Requests that wait for a disk are joined with their neighbours up to this size."""
+    """Merge queued requests with adjacent ones, up to this size."""
     scheduler: str | None = None
     """Which request comes next, where several wait: fcfs, sstf, look, c-look, v-scan, sptf."""
     responses_out: Path | None = None

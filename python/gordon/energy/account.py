@@ -1,5 +1,6 @@
 """What a session's samples come to: joules, watts and what they are worth, for each meter."""
 
+from bisect import bisect_right
 from statistics import fmean
 from typing import Any
 
@@ -15,6 +16,8 @@ FEW = 10
 BACK = 0.05
 #: A tail of more than this, of the energy above idle, is warned of.
 LARGE_TAIL = 0.1
+#: A baseline of a model that is this many times its parts at rest is warned of (assumed).
+ABOVE_REST = 1.1
 #: A meter that changes this much more rarely than it is read is slower than its samples.
 SLOWER = 1.5
 
@@ -35,6 +38,7 @@ def _meter(session: Session, sampler: Sampler, records: float | None) -> Json:
         "samples": len(series.times),
         "interval_s": series.interval(),
         "resolution_s": resolution(series),
+        "gaps": _gaps(session, series),
         "idle": idle,
         "runs": runs,
     }
@@ -48,14 +52,54 @@ def _meter(session: Session, sampler: Sampler, records: float | None) -> Json:
     return account
 
 
+def _gaps(session: Session, series: Series) -> list[Json]:
+    """Readings that failed, those in a row as one gap: from the sample before to the one after."""
+    gaps: list[Json] = []
+    last = -1
+    for at, why in series.missed:
+        after = bisect_right(series.times, at)
+        if after != last:
+            begin = series.times[after - 1] if after > 0 else at
+            end = series.times[after] if after < len(series.times) else None
+            gaps.append(
+                {
+                    "begin_s": session.since(begin),
+                    "end_s": None if end is None else session.since(end),
+                    "readings": 0,
+                    "why": why,
+                }
+            )
+        gaps[-1]["readings"] += 1
+        last = after
+    return gaps
+
+
 def _idle(series: Series, span: Span | None) -> Json | None:
-    mean = None if span is None else series.mean(span)
-    if span is None or mean is None:
+    """The baseline, to the last sample of the idle time: the next one is of the first run."""
+    if span is None:
+        return None
+    inside = [at for at in series.times if span.begin <= at <= span.end]
+    if not inside:
+        return None
+    span = Span(span.begin, inside[-1])
+    mean = series.mean(span)
+    if mean is None:
         return None
     return {
         "mean_w": mean,
         "sd_w": deviation([watts for _, watts in series.within(span)]),
         "seconds": span.seconds,
+        "channels_w": _channels(series, span),
+    }
+
+
+def _channels(series: Series, span: Span) -> dict[str, float] | None:
+    """Mean watts of each channel; None of a meter of power, which has one."""
+    if series.meter.kind != "energy":
+        return None
+    return {
+        channel.name: series.rate(span, joules)
+        for channel, joules in zip(series.meter.channels, series.channels, strict=True)
     }
 
 
@@ -69,8 +113,8 @@ def _run(series: Series, span: Span, idle: Json | None) -> Json:
         else energy - idle["mean_w"] * span.seconds,
         "samples": sum(span.begin <= at <= span.end for at in series.times),
         "channels_j": {
-            channel.name: series.energy(span, values)
-            for channel, values in zip(series.meter.channels, series.channels, strict=True)
+            channel.name: series.energy(span, number)
+            for number, channel in enumerate(series.meter.channels)
         },
     }
 
@@ -128,9 +172,12 @@ def _doubts(session: Session, series: Series, account: Json) -> list[str]:
     """What may mislead in it."""
     found = []
     runs, fine = account["runs"], account["resolution_s"]
-    missing = sum(run["energy_j"] is None for run in runs)
+    if series.missed:
+        count, (_, why) = len(series.missed), series.missed[-1]
+        found.append(f"{count} reading{'s' * (count > 1)} failed, a gap in the samples: {why}")
+    missing = sum(not series.covers(used.span) for used in session.runs)
     if missing:
-        found.append(f"no samples for {missing} of {len(runs)} runs")
+        found.append(f"samples cover {len(runs) - missing} of {len(runs)} runs from begin to end")
     shortest = min((used.span.seconds for used in session.runs), default=0.0)
     if fine is not None and runs and shortest < FEW * fine and missing < len(runs):
         found.append(
@@ -144,7 +191,32 @@ def _doubts(session: Session, series: Series, account: Json) -> list[str]:
     hole = max((series.hole(used.span) for used in session.runs), default=0.0)
     if hole and missing < len(runs) and len(series.times) > 1:
         found.append(f"no sample for {hole:.3g} s in a run")
-    return [*found, *_against_idle(account)]
+    if session.idle is not None and account["idle"] is None and account["samples"]:
+        found.append(
+            f"no sample in {session.idle.seconds:.3g} s of idle time: no baseline; a longer --idle"
+        )
+    return [*found, *_at_rest(account), *_against_idle(account)]
+
+
+def _at_rest(account: Json) -> list[str]:
+    """What a model's baseline has above its parts at rest: it is not the machine's idle power, but
+    that of what ran meanwhile."""
+    idle, model = account["idle"], account.get("model")
+    if idle is None or model is None:
+        return []
+    rest = model["rest_w"]
+    if idle["mean_w"] <= ABOVE_REST * sum(rest.values()):
+        return []
+    above = {name: watts - rest[name] for name, watts in idle["channels_w"].items()}
+    parts = ", ".join(
+        f"{name} {watts:+.3g} W"
+        for name, watts in sorted(above.items(), key=lambda one: -one[1])
+        if watts > 0
+    )
+    return [
+        f"the idle baseline of {idle['mean_w']:.3g} W is above the {sum(rest.values()):.3g} W of "
+        f"the parts at rest: other programs were at work ({parts})"
+    ]
 
 
 def _against_idle(account: Json) -> list[str]:

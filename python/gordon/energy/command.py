@@ -10,8 +10,9 @@ import signal
 import subprocess
 from contextlib import suppress
 
+from gordon import threads
 from gordon._core import GordonError
-from gordon.energy.meter import Channel, Meter
+from gordon.energy.meter import Channel, EndedError, Meter, drawn
 
 PREFIX = "command:"
 _WATTS = re.compile(r"([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*(?:W|watts?)?", re.IGNORECASE)
@@ -36,13 +37,17 @@ class Command(Meter):
 
     def read(self) -> list[float | None]:
         if self._process is None:
-            self._process = subprocess.Popen(  # noqa: S602 - the person's own command
-                self._command,
-                shell=True,
-                stdout=subprocess.PIPE,
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            try:
+                self._process = subprocess.Popen(  # noqa: S602 - the person's own command
+                    self._command,
+                    shell=True,
+                    stdout=subprocess.PIPE,
+                    stdin=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                what = f"{self.name}: cannot run it: {error.strerror}"
+                raise EndedError(what, threads.refused(error)) from None
             if self._closed:
                 self.close()
         out = self._process.stdout
@@ -55,9 +60,9 @@ class Command(Meter):
                 raise GordonError(
                     f"{self.name}: `{text[:60]}` is no number of watts", "a number a line"
                 )
-            return [float(match[1])]
+            return [drawn(float(match[1]), f"{self.name}: `{text[:60]}`")]
         status = self._process.wait()
-        raise GordonError(f"{self.name}: ended with {status}, no more samples")
+        raise EndedError(f"{self.name}: ended with {status}, no more samples")
 
     def close(self) -> None:
         self._closed = True

@@ -1,48 +1,79 @@
-"""A counter that goes round, as one that does not."""
+"""A counter that wraps around or is reset, as one that does not."""
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from gordon._core import GordonError
 from gordon.energy.meter import MICRO
 
+#: No zone draws more: twice the 1,000 W or so of the largest sockets sold.
+MOST_W = 2000.0
+#: A counter is updated some milliseconds before it is read, whose thread may wait to run.
+SLACK_S = 0.1
+#: A counter that wraps around in less time cannot be followed: 10 ms is the shortest interval.
+LEAST_TURN_S = 0.02
+
 
 class Counter:
     """Joules from a file of microjoules that begins again after `range_uj`.
 
-    One turn between two readings is made good. Two would look like one less, so the file has to be
-    read more often than it can go round: `turn_s`.
+    One turn between two readings is added. Two would look like one less, so the file has to be read
+    more often than it can wrap around: `turn_s`. A change of more than `most_w` allows since the
+    last reading is a reset, and so is any fall without a range: the energy of that time is unknown,
+    the total stays as it is, and `was_reset` is true until the next reading.
     """
 
-    #: No zone draws more: twice the 1,000 W or so of the largest sockets sold.
-    MOST_W = 2000.0
-
-    def __init__(self, path: Path, range_uj: int | None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        range_uj: int | None,
+        most_w: float = MOST_W,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._path = path
         self._range_uj = range_uj
-        self._last: int | None = None
-        self._turned = 0
+        self._most_w = most_w
+        self._clock = clock
+        self._last: tuple[float, int] | None = None
+        self._total_uj = 0
+        self.was_reset = False
+        turn_s = self.turn_s
+        if turn_s is not None and turn_s < LEAST_TURN_S:
+            raise GordonError(
+                f"{path.with_name('max_energy_range_uj')}: a range of {range_uj} uJ is less than "
+                f"{LEAST_TURN_S:g} s at {most_w:g} W",
+                "another meter: this counter cannot be followed",
+            )
 
     @property
     def turn_s(self) -> float | None:
-        """The least time in which it can go round."""
-        return None if self._range_uj is None else self._range_uj * MICRO / self.MOST_W
+        """The least time in which it can wrap around."""
+        return None if self._range_uj is None else self._range_uj * MICRO / self._most_w
 
     def read(self) -> float:
+        """Joules; raises a `GordonError` where the file cannot be read or holds no number."""
+        at = self._clock()
         try:
             now = int(self._path.read_bytes())
         except OSError as error:
             raise unreadable(self._path, error) from None
         except ValueError:
             raise GordonError(f"{self._path}: no number of microjoules in it") from None
-        if self._last is not None and now < self._last:
-            if self._range_uj is None:
-                raise GordonError(
-                    f"{self._path}: the counter fell from {self._last} to {now} and has no range",
-                    "measure again: its driver was loaded anew",
-                )
-            self._turned += self._range_uj
-        self._last = now
-        return (now + self._turned) * MICRO
+        self.was_reset = False
+        if self._last is None:
+            self._total_uj = now
+        else:
+            (before, last) = self._last
+            passed = now - last
+            if passed < 0 and self._range_uj is not None:
+                passed += self._range_uj
+            most = self._most_w * (at - before + SLACK_S) / MICRO
+            self.was_reset = passed < 0 or (self._range_uj is not None and passed > most)
+            if not self.was_reset:
+                self._total_uj += passed
+        self._last = (at, now)
+        return self._total_uj * MICRO
 
 
 def unreadable(path: Path, error: OSError) -> GordonError:

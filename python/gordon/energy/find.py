@@ -1,6 +1,6 @@
 """Which meters there are, and the one that a name means."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -72,7 +72,7 @@ def named(name: str, root: Path = ROOT) -> Meter:
     raise GordonError(f"no meter {name}", near[0] if near else "`gordon meter list`")
 
 
-def chosen(names: tuple[str, ...], root: Path = ROOT) -> list[Meter]:
+def chosen(names: Sequence[str], root: Path = ROOT) -> list[Meter]:
     """Those of the names, each once; or the usual ones."""
     if not names:
         meters = usual(root)

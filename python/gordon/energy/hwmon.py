@@ -34,7 +34,11 @@ class Energies(Meter):
         self._counters = [Counter(path, None) for _, path in files]
 
     def read(self) -> list[float | None]:
-        return [counter.read() for counter in self._counters]
+        values: list[float | None] = [counter.read() for counter in self._counters]
+        self.resets = [counter.was_reset for counter in self._counters]
+        if any(self.resets):
+            self.warn("a counter fell: it was reset, and the energy of that time is unknown")
+        return values
 
 
 class Power(Meter):

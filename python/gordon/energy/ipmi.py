@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 
+from gordon import threads
 from gordon._core import GordonError
 from gordon.energy.meter import Candidate, Channel, Meter
 
@@ -38,7 +39,7 @@ class Ipmi(Meter):
         except subprocess.TimeoutExpired:
             raise GordonError(f"ipmitool: no answer in {LONGEST_S} s") from None
         except OSError as error:
-            raise GordonError(f"ipmitool: {error.strerror}") from None
+            raise GordonError(f"ipmitool: {error.strerror}", threads.refused(error)) from None
         reading = _READING.search(done.stdout)
         if done.returncode != 0 or reading is None:
             said = (done.stderr or done.stdout).strip().splitlines()
@@ -46,9 +47,14 @@ class Ipmi(Meter):
                 f"ipmitool dcmi power reading: {said[0] if said else 'no reading'}",
                 "as root, with ipmi_si and ipmi_devintf loaded; not every controller has DCMI",
             )
-        if "deactivated" in done.stdout:
-            raise GordonError("ipmitool: power readings are deactivated on the controller")
-        return [float(reading[1])]
+        watts = float(reading[1])
+        if watts == 0:
+            # A machine that runs this draws power.
+            if "deactivated" in done.stdout:
+                raise GordonError("ipmitool: power readings are deactivated on the controller")
+            self.warn("the controller reported 0 W, which no running machine draws: no sample")
+            return [None]
+        return [watts]
 
 
 def find() -> list[Candidate]:

@@ -9,10 +9,12 @@ before. `joules` count from the meter's first sample, and are empty where it tel
 
 import csv
 from io import StringIO
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from gordon._core import GordonError
+from gordon.energy.meter import drawn
 
 FIELDS = ("time_s", "unix_s", "phase", "meter", "how", "watts", "joules")
 
@@ -42,17 +44,19 @@ def power(path: Path, meter: str = "") -> tuple[list[float], list[float]]:
                 f"{path}: no columns time_s and watts", "a log of `gordon meter record`"
             )
         for row in reader:
-            name = row.get("meter") or ""
+            where, name = f"{path}:{reader.line_num}", row.get("meter") or ""
             meter = meter or name
             if name != meter or not row["watts"]:
                 continue
             try:
                 times.append(float(row["time_s"]))
-                watts.append(float(row["watts"]))
+                watts.append(drawn(float(row["watts"]), f"{where}: `{row['watts']}`"))
             except ValueError:
-                raise GordonError(f"{path}:{reader.line_num}: no number in it") from None
+                raise GordonError(f"{where}: time_s or watts is not a number") from None
+            if not isfinite(times[-1]):
+                raise GordonError(f"{where}: time_s `{row['time_s']}` is not a finite number")
             if len(times) > 1 and times[-1] <= times[-2]:
-                raise GordonError(f"{path}:{reader.line_num}: time does not go on")
+                raise GordonError(f"{where}: time_s is not greater than in the row before")
     if not times:
         raise GordonError(f"{path}: no samples" + (f" of {meter}" if meter else ""))
     return times, watts

@@ -3,14 +3,32 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Literal
+
+from gordon._core import GordonError
 
 #: `energy`: joules since some moment, which only grow; `power`: watts now.
 Kind = Literal["energy", "power"]
 How = Literal["measured", "estimated", "modelled", "replayed"]
 
 MICRO = 1e-6
+
+
+class EndedError(GordonError):
+    """A meter gives no more readings."""
+
+
+def drawn(watts: float, where: str) -> float:
+    """A reading in watts; an error that begins with `where` if no machine can draw it."""
+    if not isfinite(watts):
+        raise GordonError(f"{where} is not a finite number of watts")
+    if watts < 0:
+        raise GordonError(
+            f"{where} is below zero, and no machine draws that", "watts drawn, 0 or more"
+        )
+    return watts
 
 
 @dataclass(frozen=True)
@@ -26,7 +44,8 @@ class Meter(ABC):
     """A meter of this machine, or of something that stands for it.
 
     `read` is asked by one thread only, again and again; it gives a number for each channel, or None
-    where there is none now. A meter that cannot be read raises a `GordonError`.
+    where there is none now. A reading that fails raises a `GordonError`, and the next one may
+    succeed; a meter that will give no more readings raises `EndedError`.
     """
 
     name: str
@@ -45,6 +64,9 @@ class Meter(ABC):
     quick = True
     #: Read on a clock; else `read` waits for the next value itself.
     paced = True
+
+    #: For each channel, whether its counter was reset since the reading before; none is empty.
+    resets: Sequence[bool] = ()
 
     def __init__(self) -> None:
         #: What the values suffer from, for the report.

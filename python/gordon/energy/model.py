@@ -7,8 +7,11 @@
     disk        idle x time + (read or write - idle) x seconds at work, /proc/diskstats, divided
                 by bytes read and written
 
-Seconds add up, so activity between two readings is not lost, however far apart. It knows neither
-clocks, temperature nor which instructions run: always `modelled`.
+Seconds add up, so activity between two readings is not lost, however far apart. Linux counts the
+time of a request when it ends, and so a disk may seem at work for longer than the time between two
+readings: what is above that is charged to the next ones, and no part draws more than at work. The
+model knows neither clocks, temperature nor which instructions run: always `modelled`. It counts
+what all programs do: its idle baseline is that of the parts at rest only if nothing else runs.
 """
 
 import os
@@ -30,6 +33,8 @@ NAME = "model"
 DEFAULT = "server-2023"
 KIND = "machine"
 SECTOR = 512
+#: The channel of what the overhead adds to the parts.
+SUPPLY = "supply, regulators, fans"
 _WHOLE_DISK = re.compile(r"(?:sd[a-z]+|vd[a-z]+|xvd[a-z]+|nvme\d+n\d+|mmcblk\d+)$")
 
 
@@ -91,9 +96,11 @@ class Model(Meter):
         self.machine = machine(which, root)
         self._last: State | None = None
         self._disks = sorted(disks(root))
-        names = ["processors", "memory", *self._disks, "supply, regulators, fans"]
+        names = ["processors", "memory", *self._disks, SUPPLY]
         self.channels = [Channel(name, "a part") for name in names]
         self._joules = [0.0] * len(names)
+        #: Busy seconds of each part that did not fit between two readings.
+        self._due: dict[str, float] = {}
 
     def read(self) -> list[float | None]:
         now = State(self._clock(), busy_seconds(self._root), disks(self._root))
@@ -106,7 +113,7 @@ class Model(Meter):
     def _between(self, old: State, new: State) -> list[float]:
         """Joules of each channel."""
         m, span = self.machine, max(0.0, new.at - old.at)
-        busy = max(0.0, new.busy_s - old.busy_s)
+        busy = self._busy("processors", new.busy_s - old.busy_s, m.cores * span)
         used = [
             m.core.over(m.cores * span, busy),
             m.module.over(m.modules * span, m.modules * busy / m.cores),
@@ -117,8 +124,29 @@ class Model(Meter):
             read, written = after.read - before.read, after.written - before.written
             share = read / (read + written) if read + written > 0 else 0.0
             active = m.read.active * share + m.write.active * (1 - share)
-            used.append(Level(m.read.idle, active).over(span, after.busy_s - before.busy_s))
+            busy = self._busy(disk, after.busy_s - before.busy_s, span)
+            used.append(Level(m.read.idle, active).over(span, busy))
         return [*used, (m.overhead - 1) * sum(used)]
+
+    def _busy(self, part: str, seconds: float, most: float) -> float:
+        """Busy seconds to charge now, at most `most`; the rest is charged later."""
+        due = self._due.get(part, 0.0) + max(0.0, seconds)
+        used = min(due, most)
+        self._due[part] = due - used
+        return used
+
+    def _levels(self) -> dict[str, Level]:
+        """Each channel at rest and at work."""
+        m = self.machine
+        most = max(m.read.active, m.write.active)
+        parts = {
+            "processors": Level(m.cores * m.core.idle, m.cores * m.core.active),
+            "memory": Level(m.modules * m.module.idle, m.modules * m.module.active),
+            **{disk: Level(m.read.idle, most) for disk in self._disks},
+        }
+        idle, active = (sum(getattr(p, key) for p in parts.values()) for key in ("idle", "active"))
+        rest = m.overhead - 1
+        return {**parts, SUPPLY: Level(rest * idle, rest * active)}
 
     def about(self) -> dict[str, object]:
         m = self.machine
@@ -135,6 +163,8 @@ class Model(Meter):
                 "disk_read_w": m.read.active,
                 "disk_write_w": m.write.active,
                 "overhead_ratio": m.overhead,
+                "rest_w": {name: level.idle for name, level in self._levels().items()},
+                "most_w": {name: level.active for name, level in self._levels().items()},
             }
         }
 

@@ -5,13 +5,16 @@
 same counters over memory-mapped registers (`intel-rapl-mmio`) are left out, they would count twice.
 """
 
+import math
 from pathlib import Path
 
 from gordon._core import GordonError
-from gordon.energy.counter import Counter, unreadable
-from gordon.energy.meter import Candidate, Channel, How, Meter, number_of, text_of
+from gordon.energy.counter import MOST_W, Counter, unreadable
+from gordon.energy.meter import MICRO, Candidate, Channel, How, Meter, number_of, text_of
 
 FOLDER = "sys/class/powercap"
+#: Where zones lie: as links side by side, or nested, as a container may have them mounted.
+PLACES = (FOLDER, f"{FOLDER}/intel-rapl", "sys/devices/virtual/powercap/intel-rapl")
 PACKAGES, PLATFORM = "rapl", "rapl-psys"
 
 
@@ -29,23 +32,68 @@ class Rapl(Meter):
         self.name, self.measures, self.how = name, measures, how
         self.channels = [channel for channel, _ in zones]
         self._counters = [
-            Counter(zone / "energy_uj", number_of(zone / "max_energy_range_uj"))
-            for _, zone in zones
+            Counter(zone / "energy_uj", _range(zone), most_w(zone)) for _, zone in zones
         ]
         turns = [counter.turn_s for counter in self._counters if counter.turn_s is not None]
         self.longest_s = min(turns, default=None)
 
     def read(self) -> list[float | None]:
-        return [counter.read() for counter in self._counters]
+        values: list[float | None] = []
+        for channel, counter in zip(self.channels, self._counters, strict=True):
+            try:
+                values.append(counter.read())
+            except GordonError as error:
+                if channel.counted:
+                    raise
+                self.warn(f"a part that is not counted cannot be read: {error.args[0]}")
+                values.append(math.nan)
+            if counter.was_reset:
+                self.warn(
+                    f"the counter of {channel.name} was reset: it changed by more than the zone "
+                    "can draw; the energy of that time is unknown"
+                )
+        self.resets = [counter.was_reset for counter in self._counters]
+        return values
+
+
+def _range(zone: Path) -> int | None:
+    """Microjoules at which a zone's counter wraps around; None if unknown."""
+    path = zone / "max_energy_range_uj"
+    if not path.exists():
+        return None
+    found = number_of(path)
+    if found is None or found <= 0:
+        raise GordonError(
+            f"{path}: {'no number' if found is None else found} is not a range of microjoules",
+            "another meter: without its range this counter cannot be followed",
+        )
+    return found
+
+
+def most_w(zone: Path) -> float:
+    """More than a zone can draw for the time between two readings: twice the greatest of its
+    constraints, as bursts of some milliseconds exceed a limit, which holds for a mean; 2,000 W
+    where it has none, and where firmware sets a limit as high as none.
+
+    Linux, Documentation/power/powercap/powercap.rst: `constraint_N_max_power_uw` is the greatest
+    power that a constraint takes, `constraint_N_power_limit_uw` the one that is set.
+    """
+    known = [
+        number_of(path)
+        for what in ("max_power_uw", "power_limit_uw")
+        for path in zone.glob(f"constraint_*_{what}")
+    ]
+    greatest = max((found for found in known if found is not None), default=0) * MICRO
+    return min(2 * greatest, MOST_W) if greatest > 0 else MOST_W
 
 
 def find(root: Path) -> list[Candidate]:
     """The packages with their memory, and the platform where it has a counter."""
     measures = {PACKAGES: "processor packages and their memory", PLATFORM: "platform"}
     zones: dict[str, list[tuple[Channel, Path]]] = {PACKAGES: [], PLATFORM: []}
-    folder = root / FOLDER
-    for zone in sorted(folder.glob("intel-rapl:*")) if folder.is_dir() else []:
-        where, channel = _channel(folder, zone)
+    there = _zones(root)
+    for _, zone in sorted(there.items()):
+        where, channel = _channel(there, zone)
         zones[where].append((channel, zone))
     if not any("dram" in channel.name for channel, _ in zones[PACKAGES]):
         measures[PACKAGES] = "processor packages"
@@ -57,6 +105,19 @@ def find(root: Path) -> list[Candidate]:
     return found
 
 
+def _zones(root: Path) -> dict[str, Path]:
+    """Each zone once, by its name."""
+    found: dict[str, Path] = {}
+    folders = [root / place for place in PLACES]
+    while folders:
+        folder = folders.pop(0)
+        for zone in sorted(folder.glob("intel-rapl:*")):
+            # A zone may be there twice: as a link, and below the one that it is a part of.
+            if zone.is_dir() and found.setdefault(zone.name, zone) == zone:
+                folders.append(zone)
+    return found
+
+
 def _candidate(
     name: str, measures: str, zones: list[tuple[Channel, Path]], known: How
 ) -> Candidate:
@@ -64,22 +125,34 @@ def _candidate(
         why = "no zones of intel-rapl in /sys/class/powercap"
         hint = "sudo modprobe intel_rapl_msr; virtual machines have none"
         return Candidate(name, measures, why=why, hint=hint)
-    for _, zone in zones:
+    readable = []
+    for channel, zone in zones:
         try:
             (zone / "energy_uj").read_bytes()
+            readable.append((channel, zone))
         except OSError as error:
+            if not channel.counted:
+                continue
             what, hint = unreadable(zone / "energy_uj", error).args
             if isinstance(error, PermissionError):
                 hint = f"sudo chmod a+r /{FOLDER}/intel-rapl:*/energy_uj, or run as root"
             return Candidate(name, measures, why=what, hint=hint)
-    return Candidate(name, measures, Rapl(name, measures, zones, known))
+    if not any(channel.counted for channel, _ in readable):
+        why = "no zone that is counted, only parts of one"
+        return Candidate(name, measures, why=why, hint="mount the zone above them, too")
+    try:
+        return Candidate(name, measures, Rapl(name, measures, readable, known))
+    except GordonError as error:
+        what, hint = (*error.args, "")[:2]
+        return Candidate(name, measures, why=what, hint=hint)
 
 
-def _channel(folder: Path, zone: Path) -> tuple[str, Channel]:
+def _channel(there: dict[str, Path], zone: Path) -> tuple[str, Channel]:
     """Which meter a zone belongs to, and what it is there."""
     try:
         own = text_of(zone / "name")
-        top = text_of(folder / ":".join(zone.name.split(":")[:2]) / "name")
+        above = there.get(":".join(zone.name.split(":")[:2]))
+        top = own if above is None else text_of(above / "name")
     except OSError as error:
         raise GordonError(f"{zone}: {error.strerror}") from None
     if own == "psys":

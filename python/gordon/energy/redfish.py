@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from gordon._core import GordonError
-from gordon.energy.meter import Channel, Meter
+from gordon.energy.meter import Channel, Meter, drawn
 
 PREFIX = "redfish:"
 PASSWORD = "GORDON_REDFISH_PASSWORD"  # noqa: S105 - where it is, not what
@@ -58,16 +58,23 @@ class Redfish(Meter):
         if answer.status != 200:
             hint = f"USER@ in the address, {PASSWORD}" if answer.status in (401, 403) else ""
             raise GordonError(f"{self.name}: {answer.status} {answer.reason}", hint)
-        return [self._watts(body)]
+        watts = self._watts(body)
+        if watts == 0:
+            # A machine that runs this draws power.
+            self.warn("the controller reported 0 W, which no running machine draws: no sample")
+            return [None]
+        return [watts]
 
     def _watts(self, body: bytes) -> float:
         try:
-            told: Any = json.loads(body)
-            if "PowerControl" in told:
-                return float(told["PowerControl"][0]["PowerConsumedWatts"])
-            return float(told["PowerWatts"]["Reading"])
+            answer: Any = json.loads(body)
+            if "PowerControl" in answer:
+                watts = float(answer["PowerControl"][0]["PowerConsumedWatts"])
+            else:
+                watts = float(answer["PowerWatts"]["Reading"])
         except (ValueError, KeyError, IndexError, TypeError):
             raise GordonError(
                 f"{self.name}: neither PowerControl[0].PowerConsumedWatts nor PowerWatts.Reading",
                 "the address of a chassis' Power or EnvironmentMetrics",
             ) from None
+        return drawn(watts, f"{self.name}: {watts:g} W")

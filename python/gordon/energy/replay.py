@@ -5,7 +5,9 @@ time, from the moment of the first reading. `replay:FILE.csv`, or `replay:FILE.c
 import bisect
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 
 from gordon._core import GordonError
 from gordon.energy import log
@@ -27,6 +29,8 @@ class Replay(Meter):
         self.channels = [Channel(meter or Path(path).name, "a log")]
         self._clock = clock
         self._times, self._watts = log.power(Path(path), meter)
+        gaps = [b - a for a, b in pairwise(self._times)]
+        self.update_s = median(gaps) if gaps else None
         self._start: float | None = None
 
     def read(self) -> list[float | None]:

@@ -1,13 +1,17 @@
 """A thread that reads a meter: on absolute deadlines, and when it is asked to."""
 
+import math
 import threading
 import time
 from collections.abc import Callable
 
+from gordon import threads
 from gordon._core import GordonError
-from gordon.energy.meter import Meter
+from gordon.energy.meter import EndedError, Meter
 from gordon.energy.series import Series
 
+#: The shortest time between two readings, also of a program that prints without a pause.
+LEAST_S = 0.001
 #: The longest that a run waits for the sample at its beginning or end.
 MARK_S = 0.25
 
@@ -22,8 +26,15 @@ class Sampler:
         longest = meter.longest_s
         #: Twice as often as the counter can go round, whatever was asked.
         self.interval_s = interval_s if longest is None else min(interval_s, longest / 2)
+        if not self.interval_s >= LEAST_S:
+            raise GordonError(
+                f"{meter.name}: an interval of {self.interval_s:g} s", f"{LEAST_S:g} s or more"
+            )
         self.series = Series(meter)
+        #: What ended the meter before the session did.
         self.error: GordonError | None = None
+        #: The last reading that failed.
+        self.failure: GordonError | None = None
         self._clock = clock
         self._wake = threading.Condition()
         self._asked = self._given = 0
@@ -31,7 +42,7 @@ class Sampler:
         self._thread = threading.Thread(target=self._run, name=meter.name, daemon=True)
 
     def start(self) -> None:
-        self._thread.start()
+        threads.start(self._thread)
 
     def mark(self) -> None:
         """A sample now, for a quick meter; it is there when this returns."""
@@ -57,25 +68,43 @@ class Sampler:
         deadline = self._clock()
         try:
             while True:
-                asked = self._asked
-                self._sample()
+                asked, begin = self._asked, self._clock()
+                self._try()
                 with self._wake:
                     self._given = asked
                     self._wake.notify_all()
+                    now = self._clock()
                     if self.meter.paced:
-                        now = self._clock()
-                        while deadline <= now:
-                            deadline += self.interval_s
-                        self._wake.wait_for(
-                            lambda seen=asked: self._ended or self._asked > seen,  # type: ignore[misc]
-                            deadline - now,
+                        # The next multiple of the interval, however late it is.
+                        deadline += self.interval_s * max(
+                            1, math.floor((now - deadline) / self.interval_s) + 1
                         )
+                    else:
+                        deadline = begin + LEAST_S
+                    self._wake.wait_for(
+                        lambda seen=asked: self._ended or self._asked > seen,  # type: ignore[misc]
+                        max(0.0, deadline - now),
+                    )
                     if self._ended:
                         return
-        except GordonError as error:
+        except EndedError as error:
             self._fail(error)
+
+    def _try(self) -> None:
+        """A sample, or a gap where the reading fails: the next one may succeed."""
+        try:
+            self._sample()
+        except EndedError:
+            raise
+        except GordonError as error:
+            self._miss(error)
         except OSError as error:
-            self._fail(GordonError(f"{self.meter.name}: {error.filename}: {error.strerror}"))
+            self._miss(GordonError(f"{self.meter.name}: {error.filename}: {error.strerror}"))
+
+    def _miss(self, error: GordonError) -> None:
+        if not self._ended:
+            self.failure = error
+            self.series.miss(self._clock(), str(error.args[0]))
 
     def _fail(self, error: GordonError) -> None:
         with self._wake:
@@ -96,4 +125,4 @@ class Sampler:
                 f"{gap:.0f} s passed between two samples, and a counter may go round in "
                 f"{longest:.0f} s: energy may be missing"
             )
-        self.series.add(at, values)
+        self.series.add(at, values, self.meter.resets)

@@ -2,6 +2,7 @@
 
 import math
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median, stdev
@@ -34,9 +35,24 @@ class Series:
         self.times: list[float] = []
         self.totals: list[float] = []
         self.channels: list[list[float]] = [[] for _ in meter.channels]
+        #: Readings that failed: when, and why.
+        self.missed: list[tuple[float, str]] = []
+        #: Samples before which the total was reset; and those before which each channel was.
+        self.resets: list[int] = []
+        self.channel_resets: list[list[int]] = [[] for _ in meter.channels]
 
-    def add(self, at: float, values: list[float | None]) -> None:
+    def miss(self, at: float, why: str) -> None:
+        """A reading that failed."""
+        self.missed.append((at, why))
+
+    def add(self, at: float, values: list[float | None], resets: Sequence[bool] = ()) -> None:
         """What is missing in one channel is missing in all."""
+        # A sample that is left out leaves its reset to the next one.
+        for number, was_reset in enumerate(resets):
+            if was_reset:
+                self.channel_resets[number].append(len(self.times))
+                if self.meter.channels[number].counted:
+                    self.resets.append(len(self.times))
         known = [value for value in values if value is not None]
         if len(known) < len(values) or (self.times and at <= self.times[-1]):
             return
@@ -47,14 +63,17 @@ class Series:
         # Last: who reads along sees whole samples alone.
         self.times.append(at)
 
-    def energy(self, span: Span, of: list[float] | None = None) -> float | None:
-        """Joules in a span: the counter's, or power by trapezoids. None without samples there."""
-        values = self.totals if of is None else of
+    def energy(self, span: Span, channel: int | None = None) -> float | None:
+        """Joules in a span, of one channel or all: the counter's, or power by trapezoids. None
+        without samples there, or where a counter was reset in it."""
+        values = self.totals if channel is None else self.channels[channel]
+        resets = self.resets if channel is None else self.channel_resets[channel]
         count = len(self.times)
-        if not self.covers(span):
+        if not self.covers(span) or self.was_reset(span, resets):
             return None
         if self.meter.kind == "energy":
-            return self._at(span.end, values) - self._at(span.begin, values)
+            joules = self._at(span.end, values) - self._at(span.begin, values)
+            return None if math.isnan(joules) else joules
         inside = [i for i in range(count) if span.begin < self.times[i] < span.end]
         points = [
             (span.begin, self._at(span.begin, values)),
@@ -62,6 +81,13 @@ class Series:
             (span.end, self._at(span.end, values)),
         ]
         return math.fsum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points))
+
+    def was_reset(self, span: Span, resets: list[int] | None = None) -> bool:
+        """Whether a counter was reset between two samples that the span lies on."""
+        return any(
+            0 < i < len(self.times) and self.times[i - 1] < span.end and span.begin < self.times[i]
+            for i in (self.resets if resets is None else resets)
+        )
 
     def covers(self, span: Span) -> bool:
         """Samples reach from its beginning to its end, but for a hole as small as is usual."""
@@ -86,13 +112,17 @@ class Series:
         energy = self.energy(span)
         return None if energy is None or span.seconds <= 0 else energy / span.seconds
 
+    def rate(self, span: Span, joules: list[float]) -> float:
+        """Mean watts over a span, of one channel of a counter."""
+        return (self._at(span.end, joules) - self._at(span.begin, joules)) / span.seconds
+
     def watts(self) -> list[float | None]:
         """At each sample: its power; a counter's is the mean since a sample long enough before."""
         if self.meter.kind == "power":
             return [*self.totals]
         rates: list[float | None] = []
         for i, since in enumerate(self._since()):
-            if since is None:
+            if since is None or self._resets_between(since, i):
                 rates.append(None)
                 continue
             gone = self.times[i] - self.times[since]
@@ -108,8 +138,13 @@ class Series:
         for i in range(count - 2, -1, -1):
             gone = self.times[count - 1] - self.times[i]
             if gone >= least:
+                if self._resets_between(i, count - 1):
+                    return None
                 return (self.totals[count - 1] - self.totals[i]) / gone
         return None
+
+    def _resets_between(self, first: int, last: int) -> bool:
+        return any(first < i <= last for i in self.resets)
 
     def _since(self) -> list[int | None]:
         """For each sample, the last one before it at a distance of `STEPS` steps of the counter:

@@ -1,15 +1,15 @@
 """Meters beside work: an idle baseline, runs one after the other, the tail; and the log of it."""
 
+import signal
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
 from gordon._core import GordonError
 from gordon.energy.meter import Meter
 from gordon.energy.sampler import Sampler
-from gordon.energy.series import Span
+from gordon.energy.series import Series, Span
 from gordon.energy.work import Usage
 
 
@@ -27,8 +27,13 @@ class Session:
 
     def __enter__(self) -> "Session":
         self._begin, self.unix_s = time.monotonic(), time.time()
-        for sampler in self.samplers:
-            sampler.start()
+        for number, sampler in enumerate(self.samplers):
+            try:
+                sampler.start()
+            except GordonError:
+                for started in self.samplers[:number]:
+                    started.stop()
+                raise
         self._mark()
         return self
 
@@ -39,7 +44,8 @@ class Session:
             sampler.stop()
 
     def rest(self, seconds: float) -> None:
-        """The baseline: nothing of ours runs. A meter that fails here ends it before the work."""
+        """The baseline: nothing of ours runs. A meter that ends here, or of which every reading
+        fails, ends it before the work."""
         if seconds <= 0:
             return
         begin = time.monotonic()
@@ -47,6 +53,8 @@ class Session:
         self._mark()
         self.idle = Span(begin, time.monotonic())
         for sampler in self.samplers:
+            if sampler.failure is not None and not sampler.series.times:
+                raise sampler.failure
             if sampler.error is not None:
                 raise sampler.error
 
@@ -59,11 +67,14 @@ class Session:
         return used
 
     def wait(self, seconds: float) -> None:
-        """What is drawn after the last run; Ctrl-C ends the waiting alone."""
+        """What is drawn after the last run; Ctrl-C ends the waiting alone, SIGTERM all."""
         if seconds <= 0 or not self.runs:
             return
-        with suppress(KeyboardInterrupt):
+        try:
             time.sleep(max(0.0, self.runs[-1].span.end + seconds - time.monotonic()))
+        except KeyboardInterrupt as asked:
+            if getattr(asked, "number", signal.SIGINT) != signal.SIGINT:
+                raise
         self._mark()
         self.tail = Span(self.runs[-1].span.end, time.monotonic())
 
@@ -77,19 +88,30 @@ class Session:
         for sampler in self.samplers:
             series = sampler.series
             counted = series.meter.kind == "energy"
+            for at, _ in series.missed:
+                found.append(self._row(series, at, None, None))
             for i, (at, watts) in enumerate(zip(series.times, series.watts(), strict=True)):
-                found.append(
-                    {
-                        "time_s": at - self._begin,
-                        "unix_s": at - self._begin + self.unix_s,
-                        "phase": self.phase(at),
-                        "meter": series.meter.name,
-                        "how": series.meter.how,
-                        "watts": watts,
-                        "joules": series.totals[i] - series.totals[0] if counted else None,
-                    }
-                )
+                joules = series.totals[i] - series.totals[0] if counted else None
+                found.append(self._row(series, at, watts, joules))
         return sorted(found, key=lambda row: (row["time_s"], row["meter"]))
+
+    def since(self, at: float) -> float:
+        """Seconds from the beginning."""
+        return at - self._begin
+
+    def _row(
+        self, series: Series, at: float, watts: float | None, joules: float | None
+    ) -> dict[str, Any]:
+        """A sample; of a reading that failed, without values."""
+        return {
+            "time_s": self.since(at),
+            "unix_s": self.since(at) + self.unix_s,
+            "phase": self.phase(at),
+            "meter": series.meter.name,
+            "how": series.meter.how,
+            "watts": watts,
+            "joules": joules,
+        }
 
     def phase(self, at: float) -> str:
         """What went on then."""

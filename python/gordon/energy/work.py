@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+from gordon import threads
 from gordon._core import GordonError
 from gordon.energy.series import Span
 
@@ -60,7 +61,8 @@ def run(command: list[str], stdout: int | None = None) -> Usage:
         try:
             process = subprocess.Popen(command, stdout=stdout)  # noqa: S603 - the person's own
         except OSError as error:
-            raise GordonError(f"cannot run {command[0]}: {error.strerror}") from None
+            hint = threads.refused(error)
+            raise GordonError(f"cannot run {command[0]}: {error.strerror}", hint) from None
         signals.go_to(process.pid)
         _, status, used = os.wait4(process.pid, 0)
     span = Span(begin, time.monotonic())
@@ -83,6 +85,7 @@ class _Signals:
     def __init__(self) -> None:
         self._pid: int | None = None
         self._waiting: list[int] = []
+        self._sent = False
 
     def forward(self, number: int, _: FrameType | None) -> None:
         if self._pid is None:
@@ -96,6 +99,8 @@ class _Signals:
             self._send(number)
 
     def _send(self, number: int) -> None:
+        """The second one kills a command that ignores the first."""
+        number, self._sent = signal.SIGKILL if self._sent else number, True
         if self._pid is not None:
             with suppress(ProcessLookupError):  # it has just ended
                 os.kill(self._pid, number)

@@ -1,9 +1,12 @@
 """A flash device: a preset of the catalogue or a TOML file, with values changed for one run."""
 
+import json
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
-from gordon import _core, parts, presets, settings
+from gordon import _core, parts, presets, quantity, settings
+from gordon.options import several
 from gordon.presets import Device
 
 KIND = "flash"
@@ -31,28 +34,44 @@ def name(device: Device) -> str:
 
 
 def changed(
-    device: Device, set_values: Sequence[str], super_page: str | None, write_points: int | None
-) -> tuple[dict[str, Any], str | None]:
-    """The device with its changes, and the capacity that its planes are to be scaled to."""
-    made, capacity, keys = load(device), None, set()
+    device: Device,
+    set_values: Sequence[str],
+    super_page: str | None = None,
+    write_points: int | None = None,
+    *,
+    check: bool = True,
+) -> dict[str, Any]:
+    """The device with its changes. Other values follow from them unless they are set too.
+
+    A change of the geometry keeps the over-provisioning: the capacity is the same part of the raw
+    capacity as before. A change of the capacity gives the planes the blocks that keep it. A change
+    of the size of super-pages drops their shape. With `check`, raises GordonError where the
+    resized device is too small to exist.
+    """
+    base = load(device)
+    made, capacity, keys = deepcopy(base), None, set()
+    set_values = several(set_values)
     if super_page is not None:
-        settings.change(KIND, made, "super_page.size", super_page)
-        # The shape was that of the size before.
-        made["super_page"].pop("shape", None)
+        set_values = [f"super_page.size={super_page}", *set_values]
     if write_points is not None:
-        settings.change(KIND, made, "ftl.write_points", str(write_points))
+        set_values = [f"ftl.write_points={write_points}", *set_values]
     for setting in set_values:
         key, value = settings.split(setting, "ftl.write_points=4")
+        keys.add(key)
+        settings.change(KIND, made, key, value)
         if key == "capacity":
             _core.parse_bytes(value)
             capacity = value
-            continue
-        keys.add(key)
-        settings.change(KIND, made, key, value)
-        if key == "ftl.victim" and value != "d-choices" and "ftl.choices" not in keys:
-            # They were those of the policy before.
-            made["ftl"].pop("choices", None)
-    if capacity is not None and "geometry.blocks_per_plane" in keys:
-        settings.change(KIND, made, "capacity", capacity)
-        capacity = None
-    return made, capacity
+    if "super_page.size" in keys and not any(key.startswith("super_page.shape.") for key in keys):
+        made["super_page"].pop("shape", None)
+    if "ftl.victim" in keys and "ftl.choices" not in keys and _victim(made) != "d-choices":
+        made["ftl"].pop("choices", None)
+    resized = capacity is not None or any(key.startswith("geometry.") for key in keys)
+    if resized and not {"capacity", "geometry.blocks_per_plane"} <= keys:
+        texts = json.dumps(base), json.dumps(made)
+        made = json.loads(_core.flash_provision(*texts, capacity, check))
+    return made
+
+
+def _victim(made: dict[str, Any]) -> Any:
+    return quantity.value(made["ftl"]["victim"])

@@ -25,6 +25,7 @@ class Result(Run):
         "write_amplification_bytes": "write_amplification_bytes",
         "erases": "erases",
         "energy_j": "energy_j",
+        "endurance_used": "endurance_used",
         "lifetime_years": "lifetime_years",
     }
 

@@ -34,20 +34,15 @@ class Options(RunOptions):
     """A file for what the device has become."""
 
     def config(self, load: dict[str, Any], device: Device) -> dict[str, Any]:
-        made, capacity = devices.changed(
-            device, self.set_values, self.super_page, self.write_points
-        )
+        made = devices.changed(device, self.set_values, self.super_page, self.write_points)
         files = self.files("requests_out", "from_checkpoint", "checkpoint")
-        config = {
+        return {
             "device": made,
             "load": load,
             "host": self.host(),
             "precondition": self.precondition,
             "seed": self.seed,
         } | files
-        if capacity is not None:
-            config["capacity"] = capacity
-        return config
 
     def name(self, device: Device) -> str:
         return devices.name(device)

@@ -1,16 +1,55 @@
 """The benchmark's files: where they lie, whether they changed, what of them is in memory."""
 
+import ctypes
+import fcntl
+import mmap
 import os
 import time
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from gordon._core import GordonError
+
+#: Exists and is locked while a benchmark uses a folder.
+LOCK = "joulesort.lock"
 
 #: Places of the input that are looked at, and the part of them that may be in memory.
 PLACES, MOST_CACHED = 256, 0.01
 #: A page that something still holds is not dropped: it is asked so often.
 TRIES = 20
+LIBC = ctypes.CDLL(None)
 #: File systems without storage below.
 IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
+
+
+@contextmanager
+def claimed(folder: Path, names: Sequence[str]) -> Iterator[list[str]]:
+    """A folder for one benchmark; yields the files that a killed benchmark left there, which are
+    removed. Files without its lock file are not its own: they are an error, and are left alone."""
+    if not folder.is_dir():
+        raise GordonError(f"no folder {folder}", f"mkdir -p {folder}")
+    lock = folder / LOCK
+    was_there = lock.exists()
+    with lock.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise GordonError(
+                f"{folder}: another gordon joulesort runs there", "another --dir"
+            ) from None
+        try:
+            found = [name for name in names if (folder / name).exists()]
+            if found and not was_there:
+                raise GordonError(
+                    f"{folder}: {' and '.join(found)} exists and is not of a killed benchmark",
+                    "another --dir, or remove it if it was kept with --keep",
+                )
+            for name in found:
+                (folder / name).unlink()
+            yield found
+        finally:
+            lock.unlink(missing_ok=True)
 
 
 def prepare(source: Path, target: Path) -> float | None:
@@ -35,26 +74,39 @@ def forget(path: Path) -> None:
 
 
 def cached(path: Path) -> float | None:
-    """The part of some places of a file that can be read without waiting for a device; None where
-    the file system cannot tell."""
-    size, there, page = path.stat().st_size, 0, bytearray(1)
+    """The fraction of sampled pages of a file that are in the page cache; None if the system does
+    not report it. mincore(2) does not start a read, while a read with RWF_NOWAIT starts
+    read-ahead and then finds its own pages."""
+    size, resident = path.stat().st_size, 0
+    starts = [size * place // PLACES // mmap.PAGESIZE * mmap.PAGESIZE for place in range(PLACES)]
     with path.open("rb") as file:
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
-        for place in range(PLACES):
-            try:
-                at = size * place // PLACES
-                there += os.preadv(file.fileno(), [page], at, os.RWF_NOWAIT)
-            except BlockingIOError:
-                continue
-            except OSError:
+        for start in starts:
+            held = _in_memory(file.fileno(), start, min(mmap.PAGESIZE, size - start))
+            if held is None:
                 return None
-    return there / PLACES
+            resident += held
+    return resident / PLACES
+
+
+def _in_memory(file: int, start: int, length: int) -> bool | None:
+    """Whether the page at `start` is in the page cache."""
+    state = (ctypes.c_ubyte * 1)()
+    try:
+        view = mmap.mmap(file, length, access=mmap.ACCESS_COPY, offset=start)
+    except (OSError, ValueError):
+        return None
+    with view:
+        first = ctypes.c_char.from_buffer(view)
+        address = ctypes.c_void_p(ctypes.addressof(first))
+        failed = LIBC.mincore(address, ctypes.c_size_t(length), state)
+        del first
+    return None if failed else bool(state[0] & 1)
 
 
 def stamp(path: Path) -> tuple[int, int, int]:
-    """What changes when a file does."""
-    told = path.stat()
-    return told.st_ino, told.st_size, told.st_mtime_ns
+    """Inode, size and time of change of a file, to detect that it was changed."""
+    stat = path.stat()
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def durable_place(folder: Path) -> str | None:

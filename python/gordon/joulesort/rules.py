@@ -29,11 +29,13 @@ SECOND = 1.05
 
 @dataclass(frozen=True)
 class Check:
-    """Something that has to hold, whether it does (None: nobody looked), and how that is known."""
+    """Something that has to hold, whether it does (None: nobody looked), how that is known, and
+    what is wrong where it does not hold."""
 
     what: str
     held: bool | None
     how: str
+    failure: str
 
     def about(self) -> Json:
         return asdict(self)
@@ -62,9 +64,10 @@ def category(records: int) -> Json:
     }
 
 
-def needs(report: Json) -> list[Need]:
-    """What an entry wants, beside what this result has."""
-    meter, records = report["result"], report["category"]["records"]
+def needs(report: Json, meter: Json) -> list[Need]:
+    """What an entry needs, next to what this benchmark has; `meter` is the account of the result's
+    meter."""
+    records = report["category"]["records"]
     fine = meter["resolution_s"]
     wall = meter["measures"].endswith("the wall")
     measured = meter["how"] == "measured"
@@ -80,20 +83,26 @@ def needs(report: Json) -> list[Need]:
         Need(
             "power of the full system at the wall",
             wall and measured,
-            f"{meter['how']}: {meter['measures']} ({meter['meter']})",
+            f"{meter['how']}: {meter['measures']} ({meter['name']})",
             "Paper: full-system energy, average wall power times wall-clock time",
         ),
         Need(
             "a sample a second at least",
             fine is not None and fine <= SECOND and measured,
             f"{meter['how']}, {'unknown' if fine is None else f'one each {fine:.3g} s'}",
-            "Paper, 2.2: power and power factor once per second",
+            "Paper, 2.2: once per second",
         ),
         Need(
             "a meter of known accuracy, named in the report",
             False,
             "to be told in words",
             "Entry: that of the Brand Electronics 20-1850/CI of the first JouleSort",
+        ),
+        Need(
+            "power factor, once a second",
+            False,
+            "no meter here reports it; energy is of watts and does not need it",
+            "Paper, 2.2: power and power factor once per second",
         ),
         Need(
             f"means over {RUNS} consecutive runs",

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from gordon.energy.session import Session
 from gordon.energy.work import Usage
 from gordon.joulesort import files, phases, rules
 from gordon.joulesort.rules import RECORD, Check, Json
+from gordon.options import several, words
 
 #: Makes so many records in a file, ASCII or not, skewed or not; its account has `checksum`.
 Generate = Callable[..., Json]
@@ -80,7 +82,12 @@ class Result:
 def run(asked: Asked, tools: Tools, tell: Callable[[str], None] = lambda _: None) -> Result:
     """All of it. The files are removed in any case, unless they are to be kept."""
     source, target = asked.folder / INPUT, asked.folder / OUTPUT
-    with tempfile.TemporaryDirectory(prefix="gordon-joulesort-") as beside:
+    with (
+        tempfile.TemporaryDirectory(prefix="gordon-joulesort-") as beside,
+        files.claimed(asked.folder, (INPUT, OUTPUT)) as left,
+    ):
+        for name in left:
+            tell(f"removed {name} of a benchmark that was killed")
         told = Path(beside) / "sort.json"
         return _run(asked, tools, tell, told, argv(asked, source, target, told))
 
@@ -91,11 +98,7 @@ def _run(
     source, target = asked.folder / INPUT, asked.folder / OUTPUT
     work.check(command)
     room(asked, source, target)
-    meters = find.chosen(tuple(asked.meters), asked.root)
-    if source.exists() or target.exists():
-        raise GordonError(
-            f"{asked.folder}: {INPUT} or {OUTPUT} is there", "remove them: they are ours"
-        )
+    meters = find.chosen(several(asked.meters), asked.root)
     try:
         tell(f"making {asked.records:,} records")
         made = tools.generate(
@@ -141,10 +144,10 @@ def argv(asked: Asked, source: Path, target: Path, told: Path) -> list[str]:
     if not asked.command:
         ours = [sys.executable, "-m", "gordon", "sort", str(source), str(target)]
         return [*ours, *asked.options, "--json", str(told)]
-    words = [w.replace(IN, str(source)).replace(OUT, str(target)) for w in asked.command]
-    if not all(any(name in word for word in asked.command) for name in (IN, OUT)):
+    given = words(asked.command)
+    if not all(any(name in word for word in given) for name in (IN, OUT)):
         raise GordonError("the command does not name its files", "-- CMD ... {in} ... {out}")
-    return words
+    return [word.replace(IN, str(source)).replace(OUT, str(target)) for word in given]
 
 
 def once(command: list[str], target: Path) -> Usage:
@@ -166,9 +169,17 @@ def once(command: list[str], target: Path) -> Usage:
     )
 
 
+class Stopped(KeyboardInterrupt):
+    """A signal ended the sort, to which this process passes its own on."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
 def _sorted(used: Usage) -> None:
-    if used.exit_status == 130:
-        raise KeyboardInterrupt
+    number = used.exit_status - 128
+    if number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        raise Stopped(number)
     if used.exit_status != 0:
         raise GordonError(f"the sort ended with {used.exit_status}", "its own words are above")
 
@@ -176,8 +187,6 @@ def _sorted(used: Usage) -> None:
 def room(asked: Asked, source: Path, target: Path) -> None:
     """Before anything is written: input and output fit. Temporary files are the sort's to look
     for."""
-    if not asked.folder.is_dir():
-        raise GordonError(f"no folder {asked.folder}", f"mkdir -p {asked.folder}")
     told = os.statvfs(asked.folder)
     free, wanted = told.f_bavail * told.f_frsize, 2 * asked.records * RECORD
     if free < wanted:
@@ -228,41 +237,81 @@ def judged(
     duplicates = sorted({told["duplicates"] for told in found})
     sums = {told["checksum"] for told in found}
     return [
-        Check("input and output on storage", place is not None, place or "a file system in memory"),
+        Check(
+            "input and output on storage",
+            place is not None,
+            place or "a file system in memory",
+            "input and output not on storage",
+        ),
         _cold(held),
         Check(
             "output durable when the time ends",
             True,
             "fsync after the process, before the clock stops",
+            "output not durable when the time ends",
         ),
         Check(
             "output in order",
             all(told["unordered"] == 0 for told in found),
-            f"each of {len(found)} outputs read whole",
+            _order(found),
+            "output not in order",
         ),
         Check(
             "the same records, no more and no fewer",
             sums == {made["checksum"]} and all(t["records"] == asked.records for t in found),
-            f"sum of CRC-32s {made['checksum']}, as generated",
+            _records(asked.records, made["checksum"], found),
+            "records missing, doubled or changed",
         ),
         Check(
             "duplicate keys counted",
             len(duplicates) == 1,
             f"{duplicates[0]:,} in each" if len(duplicates) == 1 else f"they differ: {duplicates}",
+            "duplicate keys differ from run to run",
         ),
         Check(
-            "input untouched", untouched, "its sum, size, inode and time of change after all runs"
+            "input untouched",
+            untouched,
+            "sum, size, inode and time of change after all runs, compared with those before",
+            "input was changed",
         ),
-        Check("the same settings in all runs", True, "one command, a fresh output each time"),
+        Check(
+            "the same settings in all runs",
+            True,
+            "one command, a fresh output each time",
+            "settings differ from run to run",
+        ),
     ]
 
 
+def _order(found: list[Json]) -> str:
+    """What reading the outputs has shown of their order."""
+    for number, out in enumerate(found, 1):
+        if out["unordered"]:
+            return (
+                f"run {number}: {out['unordered']:,} of {out['records']:,} records have a key "
+                "smaller than that of the record before"
+            )
+    return f"each of {len(found)} outputs read whole"
+
+
+def _records(records: int, checksum: str, found: list[Json]) -> str:
+    """What reading the outputs has shown of their records."""
+    for number, out in enumerate(found, 1):
+        if out["records"] != records:
+            return f"run {number}: {out['records']:,} records instead of {records:,}"
+        if out["checksum"] != checksum:
+            return f"run {number}: sum of CRC-32s {out['checksum']} instead of {checksum}"
+    return f"sum of CRC-32s {checksum}, as generated"
+
+
 def _cold(held: list[float | None]) -> Check:
+    what = "the input not in memory before a run"
+    failure = "input was in memory before a run"
     known = [share for share in held if share is not None]
     if len(known) < len(held):
-        return Check("the input not in memory before a run", None, "the file system does not tell")
+        return Check(what, None, "the file system does not tell", failure)
     how = f"at most {max(known):.0%} of {files.PLACES} places were, after flushing and dropping it"
-    return Check("the input not in memory before a run", max(known) <= files.MOST_CACHED, how)
+    return Check(what, max(known) <= files.MOST_CACHED, how, failure)
 
 
 def report(
@@ -275,8 +324,11 @@ def report(
     skewed: Json | None,
     parts: list[list[Json]],
 ) -> Json:
-    """Everything; each number says how it is known."""
-    meters = account.of(session, asked.records)
+    """Everything; each number says how it is known. If a check failed, `result` is None and no
+    meter has records per joule: nothing was sorted by the rules."""
+    failed = [check.about() for check in checks if check.held is False]
+    meters = account.of(session, None if failed else asked.records)
+    best = chosen(meters)
     told: Json = {
         "version": gordon.__version__,
         "started_unix_s": session.unix_s,
@@ -286,17 +338,24 @@ def report(
         "interval_s": session.interval_s,
         "time_s": {"how": "measured", **spread([used.span.seconds for used in session.runs])},
         "runs": [
-            {"how": "measured", **used.about(), "duplicates": out["duplicates"]}
+            {
+                "how": "measured",
+                "begin_s": session.since(used.span.begin),
+                "end_s": session.since(used.span.end),
+                **used.about(),
+                "duplicates": out["duplicates"],
+            }
             for used, out in zip(session.runs, found, strict=True)
         ],
         "input": {"records": asked.records, "checksum": made["checksum"]},
         "phases": phases.of(session, parts),
         "meters": meters,
-        "result": outcome(meters),
+        "result": None if failed else outcome(best),
+        "failed": failed,
         "checks": [check.about() for check in checks],
         "skewed": skewed,
     }
-    told["submission"] = [need.about() for need in rules.needs(told)]
+    told["submission"] = [need.about() for need in rules.needs(told, best)]
     return told
 
 
@@ -305,9 +364,17 @@ def class_(skewed: Json | None) -> str:
     return "Daytona" if skewed is not None and skewed["held"] else "Indy"
 
 
-def outcome(meters: list[Json]) -> Json:
-    """The figure, of the first meter that has one."""
-    best = next((meter for meter in meters if meter["records_per_joule"]), meters[0])
+def chosen(meters: list[Json]) -> Json:
+    """The first meter that has records per joule, else the first with energy of the runs."""
+    for key in ("records_per_joule", "energy_j"):
+        for meter in meters:
+            if meter[key]:
+                return meter
+    return meters[0]
+
+
+def outcome(best: Json) -> Json:
+    """The figure, of one meter."""
     return {
         "meter": best["name"],
         "measures": best["measures"],
@@ -317,6 +384,20 @@ def outcome(meters: list[Json]) -> Json:
         "energy_j": best["energy_j"],
         "records_per_joule": best["records_per_joule"],
     }
+
+
+def governors(root: Path = Path("/")) -> list[str] | None:
+    """The kernel's policies for the clocks of the processors; None if it does not set clocks."""
+    paths = (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
+    found = {path.read_text(encoding="ascii", errors="replace").strip() for path in paths}
+    return sorted(found) or None
+
+
+def clocks(lines: list[str]) -> Json | None:
+    """The least and the highest clock of the processors, of the lines of /proc/cpuinfo, after the
+    runs; None if they have none."""
+    known = [float(line.partition(":")[2]) for line in lines if line.startswith("cpu MHz")]
+    return {"least": min(known), "most": max(known)} if known else None
 
 
 def machine(folder: Path) -> Json:
@@ -330,6 +411,8 @@ def machine(folder: Path) -> Json:
     return {
         "processor": names[0] if names else platform.processor(),
         "processors": os.cpu_count(),
+        "governors": governors(),
+        "clock_mhz": clocks(lines),
         "memory_bytes": memory,
         "kernel": platform.release(),
         "storage": files.durable_place(folder),

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from gordon.human import percent
 from gordon.report import page
 from gordon.report.kinds import DeviceKind, Group, Report, Rows, Spec, of, with_unit
 from gordon.report.run_figures import TONES, axis, layout, line_name, over_time
@@ -26,16 +27,29 @@ class Flash(DeviceKind):
     name = "flash"
 
     def card(self, report: Report) -> list[tuple[str, str]]:
-        years = page.si(report["lifetime_years"], "years")
+        if report["worn_out"]:
+            life = ("lifetime", "worn out")
+        elif report["lifetime_years"] is None:
+            life = ("rated endurance used", percent(report["endurance_used"]))
+        else:
+            life = ("lifetime", page.si(report["lifetime_years"], "years"))
         return [
             ("write amplification", _amplification(report)),
             ("energy", page.si(report["energy_j"], "J")),
-            ("lifetime", "worn out" if report["worn_out"] else years),
+            life,
         ]
 
     def groups(self, reports: list[Report], row: Rows) -> list[Group]:
         joules, size = with_unit("J"), with_unit("B")
         return [
+            (
+                "Capacity",
+                [
+                    row("raw", of("raw_capacity_bytes"), size),
+                    row("exported", of("exported_capacity_bytes"), size),
+                    row("spare", of("spare_capacity_bytes"), size),
+                ],
+            ),
             (
                 "Pages",
                 [
@@ -61,7 +75,10 @@ class Flash(DeviceKind):
                         page.percent,
                     ),
                     row("blocks gone bad", of("grown_bad")),
-                    row("lifetime at this rate", of("lifetime_years"), with_unit("years")),
+                    row("rated endurance used", of("endurance_used"), percent),
+                    row("span of the load, s", of("lifetime_span_s")),
+                    row("lifetime", of("lifetime_years"), with_unit("years")),
+                    row("first block worn out", of("first_block_years"), with_unit("years")),
                     row("can still be programmed", of("lifetime_writes_bytes"), size),
                 ],
             ),
@@ -84,14 +101,17 @@ class Flash(DeviceKind):
             (
                 "Tables",
                 [
-                    row("LBA table, 4 bytes a page", of("lba_table_bytes"), size),
+                    row("LBA table, 4 bytes for each raw page", of("lba_table_bytes"), size),
+                    row("time to rebuild the map at power on, s", of("startup_s")),
                     row("memory of this program's tables", of("map_memory_bytes"), size),
                 ],
             ),
         ]
 
     def figures(self, runs: "list[Run]") -> dict[str, Spec]:
-        return {
+        """Those that have data: nothing programmed has no write amplification, nothing erased no
+        erases."""
+        made = {
             "utilisation": over_time(
                 runs,
                 "How busy buses and dies are",
@@ -113,6 +133,11 @@ class Flash(DeviceKind):
             ),
             "erases": _erases(runs),
         }
+        if all(run.report["write_amplification"] is None for run in runs):
+            del made["write_amplification"]
+        if all(run.report["wear"]["max_erases"] == 0 for run in runs):
+            del made["erases"]
+        return made
 
 
 def _amplification(report: Report) -> str:

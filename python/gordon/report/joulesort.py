@@ -12,14 +12,15 @@ POINTS = 4000
 
 def page(report: dict[str, Any], rows: list[dict[str, Any]]) -> str:
     """One self-contained file."""
-    figures = {"power": power(rows)}
+    spans = [(run["begin_s"], run["end_s"]) for run in report["runs"]]
+    figures = {"power": power(rows, spans)}
     data = {"result": report, "figures": figures}
     filters = {"duration": duration}
     return render("joulesort", data, filters=filters, script="runs", report=report)
 
 
-def power(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Watts over time, a line a meter; runs are shaded."""
+def power(rows: list[dict[str, Any]], runs: list[tuple[float, float]]) -> dict[str, Any]:
+    """Watts over time, a line for each meter; runs, by their beginning and end, are shaded."""
     lines = []
     for number, name in enumerate(dict.fromkeys(row["meter"] for row in rows)):
         mine = [row for row in rows if row["meter"] == name and row["watts"] is not None]
@@ -50,19 +51,9 @@ def power(rows: list[dict[str, Any]]) -> dict[str, Any]:
             "line": {"width": 0},
             "layer": "below",
         }
-        for begin, end in runs(rows)
+        for begin, end in runs
     ]
     return {
         "data": lines,
         "layout": {"xaxis": axis("seconds"), "yaxis": axis("watts"), "shapes": shapes},
     }
-
-
-def runs(rows: list[dict[str, Any]]) -> list[tuple[float, float]]:
-    """First and last sample of each run."""
-    found: dict[str, tuple[float, float]] = {}
-    for row in rows:
-        if row["phase"].startswith("run"):
-            begin = found.get(row["phase"], (row["time_s"], 0.0))[0]
-            found[row["phase"]] = (begin, row["time_s"])
-    return list(found.values())

@@ -5,7 +5,7 @@ The tables are in the HTML as it is written. Same result, same bytes.
 
 from typing import Any
 
-from gordon.human import binary, figures, short
+from gordon.human import binary, figures, percent, short
 from gordon.report.cache import rendered
 from gordon.report.run_figures import TONES, Spec, axis, layout
 
@@ -84,7 +84,8 @@ def _facts(told: dict[str, Any]) -> dict[str, str]:
         "Write amplification": ratio("write_amplification"),
         "The cache's": ratio("application_write_amplification"),
         "The flash's": ratio("device_write_amplification"),
-        "Lifetime at this rate": "–" if years is None else f"{figures(years)} years",
+        "Rated endurance used": percent(told["endurance_used"]),
+        "Lifetime, once the flash is full": "–" if years is None else f"{figures(years)} years",
         "Erases": f"{told['erases']:,}",
         "Bytes read": short(told["read_bytes"], "B"),
         "Sets read in vain": f"{told['vain_reads']:,}",

@@ -12,8 +12,7 @@ from os import fspath
 from typing import Any
 
 from gordon import __version__, _core
-from gordon.options import Path, Progress
-from gordon.sort.run import paths
+from gordon.options import Path, Progress, several
 
 
 def generate(
@@ -37,7 +36,7 @@ def generate(
         if not least <= value < 1 << bits:
             raise _core.GordonError(f"{name}: {value}", f"a number from {least} to 2^{bits} - 1")
     began = time.monotonic()
-    outputs = [fspath(one) for one in paths(output)]
+    outputs = [fspath(one) for one in several(output)]
     unit = None if stripe is None else _core.parse_bytes(stripe)
     told = _core.sort_generate(outputs, records, start, ascii, skewed, unit, progress)
     time_s = time.monotonic() - began

@@ -1,7 +1,6 @@
 """From options to a sort, and what it did."""
 
 import json
-import os
 import resource
 import time
 from collections.abc import Sequence
@@ -11,7 +10,8 @@ from pathlib import Path as File
 from typing import Any
 
 from gordon import __version__, _core
-from gordon.options import Path, Progress, dealt
+from gordon.human import short
+from gordon.options import Path, Progress, dealt, several
 
 #: How records come to their places.
 METHODS = ("auto", "one-pass", "distribute", "merge")
@@ -43,6 +43,9 @@ class How:
     """Bytes of a write of the output."""
     temp_transfer: str | None = None
     """Bytes of a transfer of temporary files."""
+    temp_stripe: str | None = None
+    """Unit in which temporary data is striped over the folders `temp`, as a volume manager does;
+    without it, each transfer lies in one folder."""
     threads: int = 0
     """Threads that sort; 0 for one a core."""
     buffered: bool = False
@@ -83,7 +86,7 @@ class Records:
         if self.lines:
             return {
                 "lines": {
-                    "keys": list(self.keys),
+                    "keys": several(self.keys),
                     "options": self.order or "",
                     "separator": self.field_separator,
                     "zero": self.zero_terminated,
@@ -96,10 +99,14 @@ class Records:
             option = given[0].replace("_", "-")
             raise _core.GordonError(f"--{option} is of lines", "--lines")
         if self.record is not None:
-            return {"fixed": {"record": self.record, "keys": list(self.keys)}}
+            return {"fixed": {"record": self.record, "keys": several(self.keys)}}
         if self.keys:
             raise _core.GordonError("a key of what?", "--lines, or --record N")
         return "benchmark"
+
+
+#: A merge of two holds this many records at a time: of each run one, and the start of the next.
+_HELD = 4
 
 
 class Result:
@@ -132,15 +139,41 @@ def settings(config: Path | None, options: dict[str, Any]) -> dict[str, Any]:
         value = getattr(how, name)
         if name == "preset":
             continue
+        if name == "memory" or name.endswith("_transfer"):
+            _check_size(name, value)
         if name.endswith("_transfer"):
             found["transfers"][name.removesuffix("_transfer")] = value
+        elif name == "temp_stripe":
+            found["transfers"]["stripe"] = value
         elif name == "buffered":
             found["mode"] = "buffered" if value else "direct"
         elif name == "temp":
-            found[name] = [fspath(path) for path in value]
+            found[name] = [fspath(path) for path in several(value)]
         else:
             found[name] = value
     return found
+
+
+def _check_size(name: str, value: str | None) -> None:
+    """The core would name the key of its settings, which nobody wrote."""
+    if value is None:
+        return
+    try:
+        _core.parse_bytes(value)
+    except _core.GordonError as error:
+        what = f"--{name.replace('_', '-')}: {error.args[0]}"
+        raise _core.GordonError(what, "a size, such as 64KiB or 2GB") from None
+
+
+def _warnings(report: dict[str, Any]) -> list[str]:
+    """What did not go as it was asked for."""
+    longest, memory = report["longest_record_bytes"], report["memory_bytes"]
+    if _HELD * longest <= memory:
+        return []
+    return [
+        f"the longest record has {short(longest, 'B')}: it and the records next to it need more "
+        f"memory than the {short(memory, 'B')} of --memory"
+    ]
 
 
 def _peak() -> int:
@@ -151,30 +184,29 @@ def _peak() -> int:
     return int(line.split()[1]) * 1024
 
 
-def paths(given: Path | Sequence[Path]) -> Sequence[Path]:
-    """One or several."""
-    return [given] if isinstance(given, str | os.PathLike) else list(given)
-
-
 def run(
     inputs: Path | Sequence[Path],
     output: Path,
     *,
     stripe: str | None = None,
+    unique: bool = False,
     config: Path | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Result:
     """Sorts files, one after the other the input, into one. With `stripe`, a size, they are one
-    file that lies over them in units of that: unit n is in file n mod their count. Options are
+    file that lies over them in units of that: unit n is in file n mod their count. With `unique`
+    the first of the records whose keys are equal is written alone, as by `sort -u`. Options are
     those of `Records` and `How`; the latter go before those of the TOML file `config` (`gordon
     schema sort`). `progress` is called with (done, total) bytes. The output appears when it is
     whole and durable."""
     (records, _) = dealt(options, Records, How)
+    _check_size("stripe", stripe)
     how = {name: value for name, value in options.items() if hasattr(How, name)}
     job = {
-        "inputs": [fspath(path) for path in paths(inputs)],
+        "inputs": [fspath(path) for path in several(inputs)],
         **({} if stripe is None else {"stripe": stripe}),
+        "unique": unique,
         "output": fspath(output),
         "records": records.config(),
         "settings": settings(config, how),
@@ -189,6 +221,7 @@ def run(
             **job,
             "shape": job["records"],
             **report,
+            "warnings": _warnings(report),
             "time_s": spent,
             "cpu_user_s": after.ru_utime - before.ru_utime,
             "cpu_system_s": after.ru_stime - before.ru_stime,

@@ -17,9 +17,8 @@ def config(device: Device, how: "Simulated") -> tuple[str, dict[str, Any]]:
     if not is_disk(device):
         if how.scheduler is not None:
             raise _core.GordonError("--scheduler is of disks, not of flash", "leave it out")
-        made, capacity = flashes.changed(device, how.set_values, None, None)
-        told = {"device": made, "capacity": capacity, "precondition": how.precondition}
-        return flashes.name(device), {"flash": told}
+        made = flashes.changed(device, how.set_values)
+        return flashes.name(device), {"flash": {"device": made, "precondition": how.precondition}}
     if how.precondition is not None:
         raise _core.GordonError("--precondition is of flash, not of disks", "leave it out")
     made = disks.made(device, None, how.set_values)

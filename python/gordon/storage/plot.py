@@ -10,12 +10,11 @@ from gordon.storage.run import series
 
 def draw(report: dict[str, Any], path: str) -> None:
     picture.check(path)
-    from matplotlib.figure import Figure
 
     points = sorted(report["points"], key=lambda p: (p["pattern"], p["op"], p["queue_depth"]))
     orders = sorted({point["pattern"] for point in points}, reverse=True)
     depths = sorted({point["queue_depth"] for point in points})
-    figure = Figure(figsize=(5 * len(orders), 4.5), layout="constrained")
+    figure = picture.figure(figsize=(5 * len(orders), 4.5), layout="constrained")
     panels = figure.subplots(1, len(orders), sharey=True, squeeze=False)[0]
     for (name, depth), line in groupby(points, key=series):
         pattern, _, op = name.partition("-")

@@ -58,15 +58,15 @@ class Simulated:
     set_values: Sequence[str] = ()
     """`KEY=VALUE` each: any value of the device."""
     stripe: int | None = None
-    """So many of it as one (RAID-0)."""
+    """Stripe over N devices (RAID-0)."""
     stripe_unit: str | None = None
-    """What lies on one of them before the next has its turn: 64 KiB."""
+    """Stripe unit, as `64KiB`; 64 KiB unless given."""
     copies: int | None = None
-    """Disks: the same lies on so many of them."""
+    """Disks: mirror each stripe member on N disks."""
     bus_rate: str | None = None
-    """Disks: bytes a second that cross the bus or host adapter that all of them share."""
+    """Disks: bytes per second of the bus or host adapter that they share."""
     coalesce: str | None = None
-    """Disks: requests that wait are joined with their neighbours up to this size."""
+    """Disks: merge queued requests with adjacent ones, up to this size."""
     scheduler: str | None = None
     """Disks: which request comes next, where several wait."""
     precondition: float | None = None
@@ -108,9 +108,8 @@ def series(point: dict[str, Any]) -> tuple[str, int]:
 
 
 def is_kept(target: Path, write: bool) -> bool:
-    """Whether the target is read only: it exists, and nobody has said that it may be written to."""
-    file = File(target)
-    return file.exists() and not file.is_dir() and not write
+    """Whether the target is only read: it is no directory, and was not released for writing."""
+    return not File(target).is_dir() and not write
 
 
 def characterise(

@@ -21,7 +21,8 @@ def _flat(table: dict[str, Any], prefix: str, source: str | None) -> list[dict[s
     found: list[dict[str, Any]] = []
     for key, field in table.items():
         path = prefix + key
-        if path in ("summary", "source") or field is None:
+        # Names are no numbers.
+        if path in ("summary", "source", "models") or field is None:
             continue
         if isinstance(field, dict) and "value" in field:
             origin = next((o for o in ("source", "assumed") if o in field), "given")

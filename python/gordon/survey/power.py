@@ -14,12 +14,17 @@ from gordon.parts import Catalogue, Part
 from gordon.quantity import number, value
 
 
-def fit(overhead: Part, parts: Catalogue) -> dict[str, Any]:
-    """The ratio of an overhead part: given, or fitted to its anchors; and of each anchor alone."""
+def fit(overhead: Part, parts: Catalogue, memory_per: str = "node") -> dict[str, Any]:
+    """The ratio of an overhead part: given, or fitted to its anchors; and of each anchor alone.
+
+    `memory_per` is what a space has one memory for, `node` or `processor`. The anchors have theirs
+    by the same rule, so that the ratio multiplies parts counted as it was fitted to.
+    """
     alone = []
     for anchor in overhead.get("anchors", []):
         plain = {key: value(field) for key, field in anchor.items()}
-        drawn, total = node(plain, plain["memory"], parts)[1], number(plain["total"])
+        drawn = node(plain, plain["memory"], parts, memory_per)[1]
+        total = number(plain["total"])
         alone.append(
             {"what": plain["what"], "parts_w": drawn, "total_w": total, "ratio": total / drawn}
         )
@@ -37,14 +42,16 @@ def fit(overhead: Part, parts: Catalogue) -> dict[str, Any]:
     return {"ratio": ratio, "field": {"value": ratio, "assumed": why}, "anchors": alone}
 
 
-def node(design: dict[str, Any], memory: str, parts: Catalogue) -> tuple[float, float]:
-    """Idle and active watts of the parts of a node with one memory, without overhead."""
+def node(
+    design: dict[str, Any], memory: str, parts: Catalogue, memory_per: str = "node"
+) -> tuple[float, float]:
+    """Idle and active watts of the parts of a node, without overhead."""
     kind = parts.storage_kind(design["storage"])
     made_of = {"cpu": design["cpu"], "memory": memory, kind: design["storage"]}
     config = {
         "design": {"id": design.get("what", "a node")}
         | {key: design[key] for key in ("cpu", "clock", "cpus", "storage", "count")},
-        "node": {"memory": memory, "memory_per": "node", "network": "", "overhead": ""},
+        "node": {"memory": memory, "memory_per": memory_per, "network": "", "overhead": ""},
         "parts": {k: {name: parts.get(k, name)} for k, name in made_of.items()},
     }
     return _core.node_power(json.dumps(config))

@@ -10,13 +10,14 @@ Nothing is written and nothing printed here; the result is a dict that is JSON a
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from os import PathLike, fspath
+from os import fspath
 from typing import Any
 
 from gordon import _core
+from gordon.options import Path, several
 from gordon.parts import Catalogue
-from gordon.quantity import number
-from gordon.survey import named, parameters, pareto, power, settings, table6
+from gordon.quantity import number, value
+from gordon.survey import named, parameters, pareto, power, references, settings, table6
 from gordon.survey import space as spaces
 
 NODES = 32  # of the paper's cluster, for a single trace
@@ -28,24 +29,31 @@ _WHY_SHIFT = (
 
 
 def run(
-    traces: Sequence[str | PathLike[str]],
+    traces: Path | Sequence[Path],
     *,
     space: str = "gordon-2009",
     nodes: int | None = None,
     shift: float = SHIFT,
-    set_values: Sequence[str] = (),
+    set_values: str | Sequence[str] = (),
+    charge: str = "machine",
+    reference: str | float | None = None,
     seed: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Surveys the traced job over a space of designs.
 
-    `traces` are trace folders, one per node, or fewer that are spread over the nodes. `nodes` is
+    `traces` is a trace folder, or a list of them: one per node, or fewer that are spread over the
+    nodes. `nodes` is
     the size of the cluster: as many as traces, 32 for one trace, unless given. Nodes that run
     copies of one trace start it at samples up to `shift` of its length apart. `space` is a shipped
-    space or a TOML file, `set_values` are `KEY=VALUE` as of `--set`. `progress` is called
-    with (done, total) replays of traces on storages, total being 0 until it is known. Raises
-    `gordon.GordonError`, whose args are (what, what to try).
+    space or a TOML file, `set_values` are `KEY=VALUE` as of `--set`. `charge` is `machine`, or
+    `command`: then only the processor time and the cache misses of the traced command are
+    simulated. `reference` is the processor on which traces without hardware counters were recorded:
+    a part's name, or its instructions per cycle; without it, the catalogue's processor of the name
+    in the manifest. `progress` is called with (done, total) replays of traces on storages, total
+    being 0 until it is known. Raises `gordon.GordonError`, whose args are (what, what to try).
     """
+    traces = several(traces)
     if not traces:
         raise _core.GordonError(
             "no trace to survey", "record one with `gordon trace -o DIR -- CMD`"
@@ -60,7 +68,7 @@ def run(
     parts = Catalogue(chosen.get("parts"))
     # What the overhead is fitted to stays what it was, whatever this run changes.
     shipped = Catalogue.shipped_first(chosen.get("parts"))
-    settings.apply(list(set_values), chosen, parts)
+    settings.apply(several(set_values), chosen, parts)
     designs = spaces.expand(chosen)
     baseline = spaces.baseline(chosen, designs)
     simulated = designs if baseline in designs else [*designs, baseline]
@@ -68,7 +76,7 @@ def run(
 
     overhead_name = chosen["node"]["overhead"]
     overhead = parts.get("overhead", overhead_name)
-    fitted = power.fit(overhead, shipped)
+    fitted = power.fit(overhead, shipped, value(chosen["node"]["memory_per"]))
     # The core takes the ratio; the machines it was fitted to stay for the report.
     ratio = {"summary": overhead["summary"], "ratio": fitted["field"]}
     config = {
@@ -76,12 +84,17 @@ def run(
         "nodes": nodes,
         "shift": {"value": shift, "assumed": _WHY_SHIFT},
         "seed": seed,
+        "charge": charge,
+        "references": references.of(reference, shipped),
         "designs": [asdict(design) for design in simulated],
         "node": chosen["node"],
         "parts": parts.used | {"overhead": {overhead_name: ratio}},
     }
     overhead["ratio"] = fitted["field"]
     raw: dict[str, Any] = json.loads(_core.survey(json.dumps(config), progress))
+    if reference is not None and not any(trace["estimated_ipc"] for trace in raw["traces"]):
+        why = "the instructions of every trace were counted, not estimated"
+        raw["warnings"].append(f"--reference {reference} has no effect: {why}")
     return _result(raw, chosen, parts, designs, baseline, fitted)
 
 
@@ -135,6 +148,8 @@ def _result(
             "over_budget": over,
             "node": chosen["node"],
         },
+        "charge": raw["charge"],
+        "charged": _charged(raw),
         "traces": raw["traces"],
         "spread": raw["spread"],
         "baseline": {"id": baseline.id, "sync": base["sync"], "nosync": base["nosync"]},
@@ -150,6 +165,19 @@ def _result(
         "assumptions": raw["assumptions"],
         "warnings": raw["warnings"],
     }
+
+
+def _charged(raw: dict[str, Any]) -> str:
+    """Whose processor time was simulated, and the share of it that was not the command's."""
+    traces = raw["traces"]
+    shares = [t["other_cpu_share"] for t in traces if t["other_cpu_share"] is not None]
+    if not shares:
+        return "the CPU time of the traced machine is simulated; that of the command is not known"
+    least, most = f"{min(shares):.1%}", f"{max(shares):.1%}"
+    share = least if least == most else f"{least} to {most}"
+    if raw["charge"] == "command":
+        return f"the CPU time of the command is simulated; {share} of the machine's is left out"
+    return f"the CPU time of the traced machine is simulated; {share} of it is not the command's"
 
 
 def _sensitivity(

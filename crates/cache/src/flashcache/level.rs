@@ -124,14 +124,25 @@ impl Level {
         }
         let set = self.set_of(unit);
         let block = if let Some(slot) = slot {
-            self.counts.refills += 1;
             let block = self.table.block(slot);
+            if self.wear.is_at_limit(set, block - set * self.shape.ways) {
+                self.counts.worn += 1;
+                return None;
+            }
+            self.counts.refills += 1;
             self.evict(set, block);
             block
         } else {
             let open = self.open[set as usize];
             let has_room = open != NONE && self.table.filled(open) + pages <= self.shape.pages;
-            if has_room { open } else { self.empty_block(set) }
+            if has_room {
+                open
+            } else if let Some(block) = self.empty_block(set) {
+                block
+            } else {
+                self.counts.worn += 1;
+                return None;
+            }
         };
         self.open[set as usize] = block;
         let (page, generation) = (self.table.filled(block), self.generation[block as usize]);
@@ -147,30 +158,38 @@ impl Level {
         Some((ticket, slot))
     }
 
-    /// A block of the set that is empty, or has been made so.
-    fn empty_block(&mut self, set: u32) -> u32 {
+    /// A block of the set that is empty, or has been made so; none if all are too worn.
+    fn empty_block(&mut self, set: u32) -> Option<u32> {
         let ways = set * self.shape.ways..(set + 1) * self.shape.ways;
         if let Some(empty) = ways.clone().find(|block| self.table.filled(*block) == 0) {
-            return empty;
+            return Some(empty);
         }
         let used = &self.used[ways.start as usize..ways.end as usize];
         let lru = (0..).zip(used).min_by_key(|(_, used)| **used).map_or(0, |(way, _)| way);
-        let way = self.wear.block_rule(set, lru);
+        let way = self.wear.block_rule(set, lru)?;
         self.counts.block_rule += u64::from(way != lru);
         let block = ways.start + way;
         self.evict(set, block);
-        block
+        Some(block)
     }
 
     fn evict(&mut self, set: u32, block: u32) {
         self.counts.evictions += 1;
         self.table.clear(block);
         self.generation[block as usize] = self.generation[block as usize].wrapping_add(1);
-        self.wear.erase(self.wear.place(set, block - set * self.shape.ways));
+        self.wear.evict(set, block - set * self.shape.ways);
         self.jobs.push(Queued::EraseOf(block));
-        if let Some(cold) = self.wear.set_rule(set) {
+        // A way is erased for each of its moves: twice for the hot set's block, once for the cold set's.
+        let cost = |cold| 2 * self.written_blocks(set) + self.written_blocks(cold);
+        if let Some(cold) = self.wear.set_rule(set, cost) {
             self.swap(set, cold);
         }
+    }
+
+    /// Blocks of a set that are not empty.
+    fn written_blocks(&self, set: u32) -> u32 {
+        let ways = set * self.shape.ways..(set + 1) * self.shape.ways;
+        ways.filter(|block| self.table.filled(*block) > 0).count() as u32
     }
 
     /// Swaps two sets, way by way, by the blocks set apart for that.
@@ -193,7 +212,7 @@ impl Level {
         self.jobs.push(Queued::Move { block, to, pages });
         if pages > 0 {
             self.jobs.push(Queued::Erase(from));
-            self.wear.erase(from);
+            self.wear.erase_for_swap(from);
             self.counts.swap_erases += 1;
             self.counts.swap_pages += u64::from(pages);
         }

@@ -27,7 +27,7 @@ mod wear;
 
 pub use jobs::Job;
 pub use level::Resident;
-pub use wear::Rules;
+pub use wear::{Rules, SetRule};
 
 use crate::policy::{Access, NOWHERE, Policy, Request};
 use alloc::boxed::Box;
@@ -137,6 +137,9 @@ pub struct FlashCounts {
     pub too_large: u64,
     /// Units not let in: the buffer was full.
     pub crowded: u64,
+    /// Units not admitted: every block of their set had been worn by another set, up to the bound of
+    /// [`SetRule::Bounded`].
+    pub worn: u64,
     /// Units, or pages of one, that were written to and are stale in flash.
     pub dropped: u64,
     /// Logical blocks evicted.
@@ -206,8 +209,8 @@ impl FlashCache {
     fn below(&mut self, request: &Request, write: bool, in_dram: bool) -> (Found, Option<u32>) {
         let fetched = !in_dram && (!write || request.asked < request.size);
         let (unit, at, pages) = match self.shape.fill {
-            Fill::Page if request.size == self.page => (request.key, 0, 1),
-            Fill::Page => (request.key, 0, request.size / self.page),
+            Fill::Page if request.size == u64::from(self.page) => (request.key, 0, 1),
+            Fill::Page => (request.key, 0, self.pages(request.size)),
             Fill::Block if self.flash.is_none() => (request.key, 0, 1),
             Fill::Block => {
                 let pages = u64::from(self.shape.pages);
@@ -241,6 +244,11 @@ impl FlashCache {
             }
         };
         (found, slot)
+    }
+
+    /// Pages of an object: 32 bits of them are 8 TiB of the smallest.
+    fn pages(&self, size: u64) -> u32 {
+        u32::try_from(size / u64::from(self.page)).unwrap_or(u32::MAX)
     }
 
     /// Nothing is to be done in flash.
@@ -286,6 +294,11 @@ impl FlashCache {
     /// How often each logical block was erased, by its place in flash; those for swaps come last.
     pub fn erases(&self) -> &[u32] {
         self.flash.as_ref().map_or(&[], |flash| flash.wear.erases())
+    }
+
+    /// Erases of each place by swaps of sets, which [`erases`](Self::erases) includes.
+    pub fn swap_erases(&self) -> &[u32] {
+        self.flash.as_ref().map_or(&[], |flash| flash.wear.swap_erases())
     }
 
     /// Bytes of DRAM that the tables of the flash take.

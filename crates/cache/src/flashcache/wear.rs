@@ -1,17 +1,40 @@
 //! The wear-level status table and the two rules that use it (paper, 3.2).
 //!
-//! A logical block's counter is of its place in flash: it stays when sets are swapped.
+//! The paper does not say whether a counter belongs to a block of flash or to what is cached there.
+//! Both are needed: the erases of a place say that it is worn, the evictions of a set say that it wears
+//! places out. Erases stay with the place when sets are swapped, evictions go with the set.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// When wear is levelled: differences of eviction counts beyond which a rule holds; none: never.
+/// Evictions for each block that swaps may erase: swaps add at most 1 % to the wear.
+const EVICTIONS_PER_SWAP_ERASE: u64 = 100;
+
+/// When wear is levelled: differences of counts beyond which a rule holds; none: never.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     /// A block that is to be evicted is hot: its count, less the least of its set.
     pub block: Option<u32>,
-    /// A set is hot: the greatest count of its blocks, less that of the coldest set's.
+    /// A set is hot, by `set_rule`.
     pub set: Option<u32>,
+    /// How the set's threshold is applied.
+    pub set_rule: SetRule,
+}
+
+/// How the threshold of hot sets is applied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SetRule {
+    /// A set is swapped with the set in the least worn place if its place is worn beyond the threshold,
+    /// compared with the mean and with that place, and if the set itself was evicted more often than the
+    /// other by more than the threshold. Swaps erase at most one block for 100 evictions. A block whose
+    /// place was worn by another set takes nothing new while that would wear the place beyond both the
+    /// mean plus the threshold and the most evicted block: another block of the set is evicted, or none.
+    #[default]
+    Bounded,
+    /// The paper's words: a set is swapped if the greatest count of its place exceeds that of the coldest
+    /// place by more than the threshold. The cold set that comes to the worn place is hot in its turn at
+    /// its own next eviction, so that swaps can outnumber evictions.
+    Literal,
 }
 
 pub(super) struct Wear {
@@ -19,6 +42,16 @@ pub(super) struct Wear {
     rules: Rules,
     /// By place; a set's blocks lie side by side. The last `ways` are for swaps.
     erases: Vec<u32>,
+    /// Erases of each place by swaps, which `erases` includes.
+    swaps: Vec<u32>,
+    /// Evictions of each logical block.
+    evictions: Vec<u32>,
+    /// The sum of `evictions`.
+    total: u64,
+    /// The greatest of `evictions`.
+    most_evicted: u32,
+    /// The sum of `swaps`.
+    swap_erases: u64,
     /// The place of each set.
     home: Vec<u32>,
     /// The set in each place.
@@ -31,10 +64,16 @@ pub(super) struct Wear {
 
 impl Wear {
     pub fn new(sets: u32, ways: u32, rules: Rules) -> Self {
+        let places = ((sets + 1) * ways) as usize;
         Self {
             ways,
             rules,
-            erases: vec![0; ((sets + 1) * ways) as usize],
+            erases: vec![0; places],
+            swaps: vec![0; places],
+            evictions: vec![0; (sets * ways) as usize],
+            total: 0,
+            most_evicted: 0,
+            swap_erases: 0,
             home: (0..sets).collect(),
             lives: (0..sets).collect(),
             most: vec![0; sets as usize],
@@ -44,6 +83,10 @@ impl Wear {
 
     pub fn erases(&self) -> &[u32] {
         &self.erases
+    }
+
+    pub fn swap_erases(&self) -> &[u32] {
+        &self.swaps
     }
 
     /// Where a logical block is when all jobs are done.
@@ -57,8 +100,23 @@ impl Wear {
         self.home.len() as u32 * self.ways + way
     }
 
-    /// The block in a place is erased.
-    pub fn erase(&mut self, place: u32) {
+    /// A logical block is evicted, its place erased.
+    pub fn evict(&mut self, set: u32, way: u32) {
+        let evictions = &mut self.evictions[(set * self.ways + way) as usize];
+        *evictions += 1;
+        self.most_evicted = self.most_evicted.max(*evictions);
+        self.total += 1;
+        self.erase(self.place(set, way));
+    }
+
+    /// A place is erased for a swap.
+    pub fn erase_for_swap(&mut self, place: u32) {
+        self.swaps[place as usize] += 1;
+        self.swap_erases += 1;
+        self.erase(place);
+    }
+
+    fn erase(&mut self, place: u32) {
         let count = &mut self.erases[place as usize];
         *count += 1;
         let set = place / self.ways;
@@ -71,21 +129,64 @@ impl Wear {
         }
     }
 
-    /// The way that goes in the place of the one least recently used.
-    pub fn block_rule(&self, set: u32, lru: u32) -> u32 {
-        let Some(threshold) = self.rules.block else { return lru };
+    /// The way to evict where `lru` is the one least recently used; none if the flash has to be spared.
+    pub fn block_rule(&self, set: u32, lru: u32) -> Option<u32> {
         let from = self.place(set, 0) as usize;
         let counts = &self.erases[from..from + self.ways as usize];
-        let (way, least) = (0..).zip(counts).min_by_key(|(_, count)| **count).unwrap_or((lru, &0));
-        if counts[lru as usize] - least > threshold { way } else { lru }
+        let hot = |threshold| {
+            let least = counts.iter().min().copied().unwrap_or(0);
+            counts[lru as usize] - least > threshold
+        };
+        let spared = self.is_at_limit(set, lru);
+        if !spared && !self.rules.block.is_some_and(hot) {
+            return Some(lru);
+        }
+        let ways = (0..).zip(counts).filter(|(way, _)| !self.is_at_limit(set, *way));
+        ways.min_by_key(|(_, count)| **count).map(|(way, _)| way)
     }
 
-    /// The set that this one is to be swapped with, if it is hot.
-    pub fn set_rule(&self, set: u32) -> Option<u32> {
-        let most = |place: u32| self.most[place as usize];
-        let here = self.home[set as usize];
-        let hot = most(here) - most(self.coldest) > self.rules.set?;
-        hot.then(|| self.lives[self.coldest as usize])
+    /// Whether one more eviction of this block would wear its place beyond what it would be without swaps,
+    /// and beyond the mean plus the threshold.
+    pub fn is_at_limit(&self, set: u32, way: u32) -> bool {
+        let (Some(threshold), SetRule::Bounded) = (self.rules.set, self.rules.set_rule) else {
+            return false;
+        };
+        let place = self.place(set, way) as usize;
+        let next = self.erases[place] - self.swaps[place] + 1;
+        let own = self.evictions[(set * self.ways + way) as usize] + 1;
+        next > own.max(self.most_evicted) && self.above_mean(next) > i64::from(threshold)
+    }
+
+    /// A count less the mean of all evictions, rounded up.
+    fn above_mean(&self, count: u32) -> i64 {
+        i64::from(count) - (self.total / self.evictions.len() as u64) as i64
+    }
+
+    /// The set that this one is to be swapped with, if it is hot; `cost` has the erases of that swap.
+    pub fn set_rule(&self, set: u32, cost: impl FnOnce(u32) -> u32) -> Option<u32> {
+        let threshold = self.rules.set?;
+        let (here, coldest) = (self.home[set as usize], self.coldest);
+        let exceeds = |count: u32, other: u32| count > other.saturating_add(threshold);
+        if !exceeds(self.most[here as usize], self.most[coldest as usize]) {
+            return None;
+        }
+        let cold = self.lives[coldest as usize];
+        let swapped = match self.rules.set_rule {
+            SetRule::Literal => true,
+            SetRule::Bounded => {
+                self.above_mean(self.most[here as usize]) > i64::from(threshold)
+                    && exceeds(self.most_evicted_of(set), self.most_evicted_of(cold))
+                    && self.swap_erases + u64::from(cost(cold))
+                        <= self.total / EVICTIONS_PER_SWAP_ERASE
+            }
+        };
+        swapped.then_some(cold)
+    }
+
+    /// The greatest count of a set's own evictions.
+    fn most_evicted_of(&self, set: u32) -> u32 {
+        let from = (set * self.ways) as usize;
+        self.evictions[from..from + self.ways as usize].iter().max().copied().unwrap_or(0)
     }
 
     pub fn swap(&mut self, one: u32, other: u32) {
@@ -94,7 +195,7 @@ impl Wear {
     }
 
     pub fn memory(&self) -> usize {
-        (self.erases.len() + self.home.len() + self.lives.len() + self.most.len())
-            * size_of::<u32>()
+        let counts = self.erases.len() + self.swaps.len() + self.evictions.len();
+        (counts + self.home.len() + self.lives.len() + self.most.len()) * size_of::<u32>()
     }
 }

@@ -55,7 +55,7 @@ impl Arc {
         let (from, to) =
             if (self.bytes(T1) > 0 && beyond) || self.bytes(T2) == 0 { (T1, B1) } else { (T2, B2) };
         let oldest = self.lists[from].oldest;
-        self.counts.evict(self.store.at(oldest).size);
+        self.counts.evict(self.store.size(oldest));
         self.move_to(oldest, from, to);
     }
 
@@ -68,7 +68,7 @@ impl Arc {
                 self.replace(false);
             } else {
                 let oldest = self.lists[T1].oldest;
-                self.counts.evict(self.store.at(oldest).size);
+                self.counts.evict(self.store.size(oldest));
                 self.forget(T1);
             }
             return;
@@ -110,7 +110,7 @@ impl Policy for Arc {
             ghost = Some(list);
             self.adapt(place, list);
         }
-        let size = u64::from(request.size);
+        let size = request.size;
         if size > self.capacity {
             self.counts.refused += 1;
             return (Access::Miss, NOWHERE);
@@ -140,9 +140,9 @@ impl Policy for Arc {
         self.store.memory()
     }
 
-    fn residents(&self, each: &mut dyn FnMut(u64, u32)) {
-        let here = self.store.iter().filter(|entry| (entry.mark as usize) < B1);
-        here.for_each(|entry| each(entry.key, entry.size));
+    fn residents(&self, each: &mut dyn FnMut(u64, u64)) {
+        let here = self.store.iter().filter(|(.., mark)| (*mark as usize) < B1);
+        here.for_each(|(key, size, _)| each(key, size));
     }
 
     #[inline]

@@ -76,7 +76,7 @@ impl Belady {
 
     fn evict(&mut self) {
         let place = self.heap[0];
-        self.counts.evict(self.store.at(place).size);
+        self.counts.evict(self.store.size(place));
         self.store.remove(place);
         if let Some(last) = self.heap.pop()
             && !self.heap.is_empty()
@@ -101,7 +101,7 @@ impl Policy for Belady {
             }
             return (Access::Hit, place);
         }
-        let size = u64::from(request.size);
+        let size = request.size;
         if size > self.capacity {
             self.counts.refused += 1;
             return (Access::Miss, NOWHERE);
@@ -128,8 +128,8 @@ impl Policy for Belady {
         self.store.memory() + self.heap.capacity() * size_of::<u32>()
     }
 
-    fn residents(&self, each: &mut dyn FnMut(u64, u32)) {
-        self.store.iter().for_each(|entry| each(entry.key, entry.size));
+    fn residents(&self, each: &mut dyn FnMut(u64, u64)) {
+        self.store.iter().for_each(|(key, size, _)| each(key, size));
     }
 
     #[inline]

@@ -73,7 +73,7 @@ impl LeCaR {
         let by =
             if oldest == rarest { None } else { Some(usize::from(self.draw() >= self.weights[0])) };
         let place = if by == Some(1) { rarest } else { oldest };
-        let (group, size) = (self.store.at(place).mark, self.store.at(place).size);
+        let (group, size) = (self.store.at(place).mark, self.store.size(place));
         self.counts.evict(size);
         self.recent.unlink(&mut self.store, place);
         self.frequent.remove(place, group);
@@ -105,7 +105,7 @@ impl Policy for LeCaR {
             self.ghosts[by].unlink(&mut self.store, place);
             self.store.remove(place);
         }
-        let size = u64::from(request.size);
+        let size = request.size;
         if size > self.capacity {
             self.counts.refused += 1;
             return (Access::Miss, NOWHERE);
@@ -132,9 +132,9 @@ impl Policy for LeCaR {
         self.store.memory() + self.frequent.memory()
     }
 
-    fn residents(&self, each: &mut dyn FnMut(u64, u32)) {
-        let here = self.store.iter().filter(|entry| entry.mark & GHOST == 0);
-        here.for_each(|entry| each(entry.key, entry.size));
+    fn residents(&self, each: &mut dyn FnMut(u64, u64)) {
+        let here = self.store.iter().filter(|(.., mark)| mark & GHOST == 0);
+        here.for_each(|(key, size, _)| each(key, size));
     }
 
     #[inline]

@@ -32,9 +32,9 @@ pub struct Request {
     /// Number of the next request for it, or [`NEVER`]. Only Belady's policy looks at it.
     pub next: u64,
     /// How large it is. One that is in the cache keeps the size it came with.
-    pub size: u32,
+    pub size: u64,
     /// Bytes of it that are asked for: only counted.
-    pub asked: u32,
+    pub asked: u64,
 }
 
 /// Whether it was there.
@@ -68,19 +68,19 @@ pub struct Counts {
 
 impl Counts {
     #[inline]
-    fn insert(&mut self, size: u32) {
+    fn insert(&mut self, size: u64) {
         self.objects += 1;
-        self.bytes += u64::from(size);
+        self.bytes += size;
         self.inserted += 1;
-        self.inserted_bytes += u64::from(size);
+        self.inserted_bytes += size;
     }
 
     #[inline]
-    fn evict(&mut self, size: u32) {
+    fn evict(&mut self, size: u64) {
         self.objects -= 1;
-        self.bytes -= u64::from(size);
+        self.bytes -= size;
         self.evicted += 1;
-        self.evicted_bytes += u64::from(size);
+        self.evicted_bytes += size;
     }
 }
 
@@ -129,7 +129,7 @@ pub trait Policy: Send {
     }
 
     /// Calls `each` with key and size of every object in the cache.
-    fn residents(&self, each: &mut dyn FnMut(u64, u32));
+    fn residents(&self, each: &mut dyn FnMut(u64, u64));
 
     /// Lets memory know that this key comes soon.
     fn touch(&self, key: u64) -> u32;
@@ -142,9 +142,9 @@ pub trait Policy: Send {
             }
             let hit = self.access(request) == Access::Hit;
             tally.requests += 1;
-            tally.bytes += u64::from(request.asked);
+            tally.bytes += request.asked;
             tally.hits += u64::from(hit);
-            tally.hit_bytes += if hit { u64::from(request.asked) } else { 0 };
+            tally.hit_bytes += if hit { request.asked } else { 0 };
         }
     }
 }

@@ -35,14 +35,14 @@ impl<R: Rule> Policy for Queue<R> {
             rule.hit(store, list, place);
             return (Access::Hit, place);
         }
-        let size = u64::from(request.size);
+        let size = request.size;
         if size > *capacity {
             counts.refused += 1;
             return (Access::Miss, NOWHERE);
         }
         while counts.bytes + size > *capacity {
             let victim = rule.victim(store, list);
-            counts.evict(store.at(victim).size);
+            counts.evict(store.size(victim));
             list.unlink(store, victim);
             store.remove(victim);
         }
@@ -60,8 +60,8 @@ impl<R: Rule> Policy for Queue<R> {
         self.store.memory()
     }
 
-    fn residents(&self, each: &mut dyn FnMut(u64, u32)) {
-        self.store.iter().for_each(|entry| each(entry.key, entry.size));
+    fn residents(&self, each: &mut dyn FnMut(u64, u64)) {
+        self.store.iter().for_each(|(key, size, _)| each(key, size));
     }
 
     #[inline]

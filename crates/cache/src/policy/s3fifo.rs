@@ -68,16 +68,15 @@ impl S3Fifo {
                 self.main.push(&mut self.store, place);
                 continue;
             }
-            let size = entry.size;
             entry.mark = GHOST;
+            let size = self.store.size(place);
             self.counts.evict(size);
             self.remember(place, size);
             return;
         }
     }
 
-    fn remember(&mut self, place: u32, size: u32) {
-        let size = u64::from(size);
+    fn remember(&mut self, place: u32, size: u64) {
         if size > self.ghost_capacity {
             self.store.remove(place);
             return;
@@ -96,7 +95,7 @@ impl S3Fifo {
                 self.main.renew(&mut self.store, place);
                 continue;
             }
-            let size = entry.size;
+            let size = self.store.size(place);
             self.counts.evict(size);
             self.main.unlink(&mut self.store, place);
             self.store.remove(place);
@@ -121,7 +120,7 @@ impl Policy for S3Fifo {
             self.ghost.unlink(&mut self.store, place);
             self.store.remove(place);
         }
-        let size = u64::from(request.size);
+        let size = request.size;
         if size > self.small_capacity {
             self.counts.refused += 1;
             return (Access::Miss, NOWHERE);
@@ -155,9 +154,9 @@ impl Policy for S3Fifo {
         self.store.memory()
     }
 
-    fn residents(&self, each: &mut dyn FnMut(u64, u32)) {
-        let here = self.store.iter().filter(|entry| entry.mark & GHOST == 0);
-        here.for_each(|entry| each(entry.key, entry.size));
+    fn residents(&self, each: &mut dyn FnMut(u64, u64)) {
+        let here = self.store.iter().filter(|(.., mark)| mark & GHOST == 0);
+        here.for_each(|(key, size, _)| each(key, size));
     }
 
     #[inline]

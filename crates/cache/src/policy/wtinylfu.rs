@@ -56,7 +56,7 @@ impl WTinyLfu {
     }
 
     fn drop_from(&mut self, from: usize, place: u32) {
-        self.counts.evict(self.store.at(place).size);
+        self.counts.evict(self.store.size(place));
         self.lists[from].unlink(&mut self.store, place);
         self.store.remove(place);
     }
@@ -89,7 +89,7 @@ impl WTinyLfu {
     fn evict(&mut self) {
         while self.lists[WINDOW].len > 0 {
             let place = self.lists[WINDOW].oldest;
-            let (key, size) = (self.store.at(place).key, u64::from(self.store.at(place).size));
+            let (key, size) = (self.store.at(place).key, self.store.size(place));
             if self.main_bytes() + size <= self.main_capacity {
                 self.admit(place, size);
                 self.sketch.add(key);
@@ -134,7 +134,7 @@ impl Policy for WTinyLfu {
             }
             return (Access::Hit, place);
         }
-        let size = u64::from(request.size);
+        let size = request.size;
         if size > self.parts[WINDOW] {
             self.counts.refused += 1;
             return (Access::Miss, NOWHERE);
@@ -162,8 +162,8 @@ impl Policy for WTinyLfu {
         self.sketch.memory()
     }
 
-    fn residents(&self, each: &mut dyn FnMut(u64, u32)) {
-        self.store.iter().for_each(|entry| each(entry.key, entry.size));
+    fn residents(&self, each: &mut dyn FnMut(u64, u64)) {
+        self.store.iter().for_each(|(key, size, _)| each(key, size));
     }
 
     #[inline]

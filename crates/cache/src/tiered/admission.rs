@@ -111,7 +111,7 @@ impl Gate {
     }
 
     /// Whether this object, asked for so often in DRAM, is let in.
-    pub fn lets_in(&mut self, key: u64, size: u32, asked: u32) -> bool {
+    pub fn lets_in(&mut self, key: u64, size: u64, asked: u32) -> bool {
         match self.admission {
             Admission::All => true,
             Admission::Random(_) | Admission::Budget(_) => {
@@ -123,7 +123,7 @@ impl Gate {
         }
     }
 
-    fn came_before(&mut self, key: u64, size: u32, bytes: u64) -> bool {
+    fn came_before(&mut self, key: u64, size: u64, bytes: u64) -> bool {
         let (store, list) = &mut self.ghosts;
         if let Some(place) = store.find(key) {
             list.unlink(store, place);

@@ -1,7 +1,7 @@
 //! A log of segments, each written at once when it is full; the oldest goes to make room.
 
 use super::{Keeper, Medium, Shape};
-use crate::store::{Entry, List, NONE, Store};
+use crate::store::{List, NONE, Store};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -11,6 +11,15 @@ const INDEX: u64 = 10;
 
 /// Was asked for since it was written.
 const ASKED: u32 = 1 << 30;
+
+/// An object that was taken out of the log.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Removed {
+    pub key: u64,
+    pub size: u32,
+    /// Whether it was asked for since it was written.
+    pub asked: bool,
+}
 
 /// A log in a part of the flash.
 pub(super) struct Log {
@@ -54,27 +63,27 @@ impl Log {
     /// Puts an object into the open segment, where it fits.
     pub fn append(&mut self, key: u64, size: u32) -> u32 {
         #[allow(clippy::cast_possible_truncation)] // fewer than 2^30 segments
-        let place = self.store.insert(key, size, self.open as u32);
+        let place = self.store.insert(key, size.into(), self.open as u32);
         self.segments[self.open].push(&mut self.store, place);
         self.objects += 1;
         place
     }
 
     /// Takes an object out; its room is not used again before its segment goes.
-    pub fn remove(&mut self, place: u32) -> Entry {
-        let entry = *self.store.at(place);
-        let list = &mut self.segments[(entry.mark & !ASKED) as usize];
+    pub fn remove(&mut self, place: u32) -> Removed {
+        let (key, mark) = (self.store.at(place).key, self.store.at(place).mark);
+        let removed = Removed { key, size: self.size(place), asked: mark & ASKED != 0 };
+        let list = &mut self.segments[(mark & !ASKED) as usize];
         let bytes = list.bytes;
         list.unlink(&mut self.store, place);
         list.bytes = bytes;
         self.store.remove(place);
         self.objects -= 1;
-        entry
+        removed
     }
 
-    /// Whether an object was asked for since it was written.
-    pub fn asked(entry: &Entry) -> bool {
-        entry.mark & ASKED != 0
+    fn size(&self, place: u32) -> u32 {
+        u32::try_from(self.store.size(place)).expect("an object fits a segment")
     }
 
     /// Writes the open segment and opens the next. What lies there has to be taken out, from the
@@ -93,7 +102,7 @@ impl Log {
     /// as that leaves room for an object of `size` bytes; `each` is told the new places.
     pub fn clear(
         &mut self,
-        again: &[Entry],
+        again: &[Removed],
         size: u32,
         medium: &mut Medium,
         mut each: impl FnMut(u64, u32),
@@ -110,17 +119,17 @@ impl Log {
     }
 
     /// Whether an object that is taken out is to be written again.
-    pub fn comes_again(&self, entry: &Entry) -> bool {
-        self.reinsert && Self::asked(entry)
+    pub fn comes_again(&self, object: &Removed) -> bool {
+        self.reinsert && object.asked
     }
 
     /// Finds an object, and reads it where it is not in memory.
     pub fn look(&mut self, key: u64, medium: &mut Medium) -> bool {
         let Some(place) = self.store.find(key) else { return false };
+        let size = self.size(place);
         let entry = self.store.at_mut(place);
         let segment = (entry.mark & !ASKED) as usize;
         entry.mark |= ASKED;
-        let size = entry.size;
         if segment != self.open {
             medium.read(self.offset(segment), size);
         }
@@ -154,7 +163,7 @@ impl Keeper for Log {
         self.objects * INDEX
     }
 
-    fn residents(&self, each: &mut dyn FnMut(u64, u32)) {
-        self.store.iter().for_each(|entry| each(entry.key, entry.size));
+    fn residents(&self, each: &mut dyn FnMut(u64, u64)) {
+        self.store.iter().for_each(|(key, size, _)| each(key, size));
     }
 }

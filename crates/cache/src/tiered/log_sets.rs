@@ -82,7 +82,7 @@ impl LogSets {
             self.first[set] = NONE;
             let entries: Vec<_> = group.iter().map(|place| self.log.remove(*place)).collect();
             let slots: Vec<Slot> =
-                entries.iter().map(|e| Slot::new(e.key, e.size, Log::asked(e))).collect();
+                entries.iter().map(|e| Slot::new(e.key, e.size, e.asked)).collect();
             for out in self.sets.write(set, &slots, medium) {
                 let entry = entries.iter().find(|entry| entry.key == out.key);
                 match entry.filter(|entry| self.log.comes_again(entry)) {
@@ -113,7 +113,7 @@ impl Keeper for LogSets {
         self.log.index_bytes() + self.sets.index_bytes()
     }
 
-    fn residents(&self, each: &mut dyn FnMut(u64, u32)) {
+    fn residents(&self, each: &mut dyn FnMut(u64, u64)) {
         self.log.residents(each);
         self.sets.residents(each);
     }

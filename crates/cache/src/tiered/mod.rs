@@ -156,7 +156,7 @@ trait Keeper: Send {
     fn index_bytes(&self) -> u64;
 
     /// Key and size of each.
-    fn residents(&self, each: &mut dyn FnMut(u64, u32));
+    fn residents(&self, each: &mut dyn FnMut(u64, u64));
 }
 
 /// What is asked of the medium, and what was.
@@ -212,7 +212,7 @@ impl Tiered {
     }
 
     /// Serves a request that comes at `at` for an object of `size` bytes.
-    pub fn access(&mut self, at: Ns, key: u64, size: u32) -> Found {
+    pub fn access(&mut self, at: Ns, key: u64, size: u64) -> Found {
         self.gate.at(at, &self.medium.done);
         if let Some(place) = self.store.find(key) {
             let entry = self.store.at_mut(place);
@@ -224,7 +224,7 @@ impl Tiered {
             return Found::Flash;
         }
         let room = self.dram.saturating_sub(self.keeper.index_bytes());
-        if u64::from(size) <= room {
+        if size <= room {
             let place = self.store.insert(key, size, 1);
             self.list.push(&mut self.store, place);
         }
@@ -238,15 +238,18 @@ impl Tiered {
     /// The least recently used leaves DRAM.
     fn evict(&mut self) {
         let place = self.list.oldest;
-        let entry = *self.store.at(place);
+        let (entry, size) = (*self.store.at(place), self.store.size(place));
         self.list.unlink(&mut self.store, place);
         self.store.remove(place);
-        self.medium.done.offered += u64::from(entry.size);
-        if entry.size > self.largest {
-            self.medium.done.dropped += 1;
-        } else if self.gate.lets_in(entry.key, entry.size, entry.mark) {
-            self.medium.done.admitted += u64::from(entry.size);
-            self.keeper.insert(entry.key, entry.size, &mut self.medium);
+        self.medium.done.offered += size;
+        match u32::try_from(size) {
+            Ok(fits) if fits <= self.largest => {
+                if self.gate.lets_in(entry.key, size, entry.mark) {
+                    self.medium.done.admitted += size;
+                    self.keeper.insert(entry.key, fits, &mut self.medium);
+                }
+            }
+            _ => self.medium.done.dropped += 1,
         }
     }
 
@@ -281,8 +284,8 @@ impl Tiered {
     }
 
     /// Calls `each` with level, key and size of all objects.
-    pub fn residents(&self, each: &mut dyn FnMut(Found, u64, u32)) {
-        self.store.iter().for_each(|entry| each(Found::Dram, entry.key, entry.size));
+    pub fn residents(&self, each: &mut dyn FnMut(Found, u64, u64)) {
+        self.store.iter().for_each(|(key, size, _)| each(Found::Dram, key, size));
         self.keeper.residents(&mut |key, size| each(Found::Flash, key, size));
     }
 }

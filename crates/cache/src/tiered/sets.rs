@@ -147,7 +147,10 @@ impl Keeper for Sets {
         self.sets.len() as u64 * INDEX
     }
 
-    fn residents(&self, each: &mut dyn FnMut(u64, u32)) {
-        self.sets.iter().flat_map(|set| &set.slots).for_each(|slot| each(slot.key, slot.size));
+    fn residents(&self, each: &mut dyn FnMut(u64, u64)) {
+        self.sets
+            .iter()
+            .flat_map(|set| &set.slots)
+            .for_each(|slot| each(slot.key, slot.size.into()));
     }
 }

@@ -1,7 +1,7 @@
 //! The shipped catalogue, and small traces.
 #![allow(dead_code, clippy::unwrap_used)]
 
-use gordon_cluster::config::{Design, MemoryPer, NodeCommon, Overhead, Parts, Survey};
+use gordon_cluster::config::{Charge, Design, MemoryPer, NodeCommon, Overhead, Parts, Survey};
 use gordon_trace::{
     BlockFlags, BlockIo, BlockOp, Columns, Kind, Machine, Manifest, Sample, TraceWriter,
 };
@@ -53,7 +53,17 @@ pub fn node() -> NodeCommon {
 }
 
 pub fn survey(traces: Vec<String>, nodes: u32, designs: Vec<Design>) -> Survey {
-    Survey { traces, nodes, shift: 1.0.into(), seed: 1, designs, node: node(), parts: parts(1.25) }
+    Survey {
+        traces,
+        nodes,
+        shift: 1.0.into(),
+        seed: 1,
+        charge: Charge::Machine,
+        references: Vec::new(),
+        designs,
+        node: node(),
+        parts: parts(1.25),
+    }
 }
 
 /// A request of `sectors` sectors.

@@ -3,7 +3,7 @@
 //! [`Config`] is what was typed; [`Disk::new`](super::Disk::new) works out what will run (zones,
 //! seek curves) and says what contradicts itself.
 
-use super::{Mechanics, PowerConfig};
+use super::{Mechanics, PowerConfig, Tracks};
 use gordon_units::{Bytes, Ns, Sourced};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,6 +80,10 @@ pub enum Zones {
     Table(Vec<ZoneConfig>),
     /// Worked out: zones of equally many cylinders whose sectors a track fall linearly.
     Linear(LinearZones),
+    /// Listed run by run, from a DiskSim layout.
+    #[serde(skip_deserializing)]
+    #[schemars(skip)]
+    Listed(Tracks),
 }
 
 /// One zone of a table.
@@ -323,6 +327,9 @@ pub enum ConfigError {
     /// Not TOML, an unknown key, a value of the wrong kind.
     #[error("disk config: {0}")]
     Parse(String),
+    /// A listed layout that leaves out a sector, or has one twice.
+    #[error("the layout does not have sector {0} exactly once\n  try: list each sector once")]
+    Layout(u64),
     /// A value that cannot be.
     #[error("disk config: {key} is {value}\n  try: {must}")]
     Value {

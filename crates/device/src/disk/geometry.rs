@@ -23,6 +23,7 @@
 
 use super::config::Serpentine;
 use super::spares::Spares;
+use super::tracks::Tracks;
 use crate::divisor::Divisor;
 use gordon_units::Ns;
 
@@ -64,7 +65,7 @@ pub struct Place {
     pub sector: u32,
     /// Sectors on that track.
     pub sectors_per_track: u32,
-    /// Which zone.
+    /// Which zone, or which extent of a listed layout.
     zone: u32,
     /// Which track of the cylinder.
     track: u32,
@@ -81,6 +82,8 @@ pub struct Geometry {
     pub(super) courses: Vec<u64>,
     pub(super) revolution: Divisor,
     pub(super) serpentine: Serpentine,
+    /// In place of zones, the layout as a list.
+    pub(super) tracks: Option<Tracks>,
 }
 
 impl Geometry {
@@ -96,7 +99,10 @@ impl Geometry {
 
     /// Cylinders in all.
     pub fn cylinders(&self) -> u32 {
-        self.zones.last().map_or(0, |z| z.first_cylinder + z.cylinders)
+        match &self.tracks {
+            Some(tracks) => tracks.cylinders(),
+            None => self.zones.last().map_or(0, |z| z.first_cylinder + z.cylinders),
+        }
     }
 
     /// The time of one.
@@ -104,14 +110,20 @@ impl Geometry {
         Ns(self.revolution.get())
     }
 
-    /// The shortest track skew of all zones.
+    /// The shortest track skew of the disk.
     pub fn least_track_skew(&self) -> Ns {
+        if let Some(tracks) = &self.tracks {
+            return Ns(tracks.least_skew(false, self.revolution).unwrap_or(u64::MAX));
+        }
         let skew = |z: &Zone| z.per_track.floor(z.track_pitch.get()) - self.revolution.get();
         Ns(self.zones.iter().map(skew).min().unwrap_or(0))
     }
 
-    /// The shortest cylinder skew of all zones.
+    /// The shortest cylinder skew of the disk.
     pub fn least_cylinder_skew(&self) -> Ns {
+        if let Some(tracks) = &self.tracks {
+            return Ns(tracks.least_skew(true, self.revolution).unwrap_or(u64::MAX));
+        }
         let skew = |z: &Zone| {
             let last = z.cylinder_pitch.get() - (self.heads.get() - 1) * z.track_pitch.get();
             z.per_track.floor(last) - self.revolution.get()
@@ -128,6 +140,10 @@ impl Geometry {
     /// Where a sector lies, and its [`home`](Self::home).
     #[inline]
     pub(super) fn place_and_home(&self, lba: u64) -> (Place, Place) {
+        if self.tracks.is_some() {
+            let place = self.home(lba);
+            return (place, place);
+        }
         let (index, zone) = self.zone(lba);
         let at = zone.spares.home(lba - zone.first_lba + zone.empty);
         let home = self.at(index, at);
@@ -138,6 +154,18 @@ impl Geometry {
     /// sector takes no longer.
     #[inline]
     pub fn home(&self, lba: u64) -> Place {
+        if let Some(tracks) = &self.tracks {
+            let (zone, extent) = tracks.find(lba);
+            #[allow(clippy::cast_possible_truncation)] // below the sectors of the extent
+            return Place {
+                cylinder: extent.cylinder,
+                head: extent.head,
+                sector: extent.sector + (lba - extent.lba) as u32,
+                sectors_per_track: extent.sectors_per_track,
+                zone,
+                track: 0,
+            };
+        }
         let (index, zone) = self.zone(lba);
         self.at(index, zone.spares.home(lba - zone.first_lba + zone.empty))
     }
@@ -176,6 +204,10 @@ impl Geometry {
 
     /// The first sector of the track of a place, and the first beyond it.
     pub fn track(&self, place: Place) -> (u64, u64) {
+        if let Some(tracks) = &self.tracks {
+            let (first, end) = tracks.track(place.zone);
+            return (first, end.min(self.sectors));
+        }
         let zone = &self.zones[place.zone as usize];
         let per_track = zone.per_track.get();
         let cylinder = u64::from(place.cylinder - zone.first_cylinder);
@@ -187,7 +219,15 @@ impl Geometry {
         (lba(start), lba(start + per_track))
     }
 
-    /// The course at which a sector begins.
+    /// The first sector of the run of sectors side by side of a place, and the first beyond it: the
+    /// [track](Self::track), or as much of it as a listed layout has without a gap.
+    pub(super) fn run(&self, place: Place) -> (u64, u64) {
+        let Some(tracks) = &self.tracks else { return self.track(place) };
+        let extent = tracks.get(place.zone);
+        (extent.lba, (extent.lba + u64::from(extent.sectors)).min(self.sectors))
+    }
+
+    /// The course at which a sector begins. Of a listed layout only the angle is known.
     #[inline]
     pub fn course(&self, place: Place) -> u64 {
         self.course_of(place, place.sector)
@@ -206,17 +246,26 @@ impl Geometry {
 
     /// Sectors on the track of a sector.
     pub(super) fn track_of(&self, lba: u64) -> Divisor {
-        self.zone(lba).1.per_track
+        match &self.tracks {
+            Some(tracks) => Divisor::new(tracks.find(lba).1.sectors_per_track.into()),
+            None => self.zone(lba).1.per_track,
+        }
     }
 
     /// Sectors on the track of a place, to divide by.
     pub(super) fn per_track(&self, place: Place) -> Divisor {
-        self.zones[place.zone as usize].per_track
+        match self.tracks {
+            Some(_) => Divisor::new(place.sectors_per_track.into()),
+            None => self.zones[place.zone as usize].per_track,
+        }
     }
 
     /// The course at which sector `sector` of the track of a place begins.
     #[inline]
     pub(super) fn course_of(&self, place: Place, sector: u32) -> u64 {
+        if let Some(tracks) = &self.tracks {
+            return tracks.course(place.zone, sector.into(), self.revolution);
+        }
         let zone = &self.zones[place.zone as usize];
         let along = u64::from(place.cylinder - zone.first_cylinder) * zone.cylinder_pitch.get()
             + u64::from(place.track) * zone.track_pitch.get()

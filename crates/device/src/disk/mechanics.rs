@@ -47,6 +47,19 @@ impl Positioning {
     }
 }
 
+/// A skew that is too short for a write to go on to the next track without losing a revolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShortSkew {
+    /// Its key, dotted.
+    pub key: &'static str,
+    /// The shortest of the disk.
+    pub skew: Ns,
+    /// What a read needs.
+    pub read: Ns,
+    /// What a write needs.
+    pub write: Ns,
+}
+
 /// Geometry and seek curves.
 #[derive(Clone, Debug)]
 pub struct Mechanics {
@@ -67,13 +80,24 @@ impl Mechanics {
     /// # Errors
     /// Where the config contradicts itself.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
-        Self::of(Geometry::new(config)?, &config.seek)
+        let mechanics = Self::of(Geometry::new(config)?, &config.seek)?;
+        // A transfer goes on over tracks without losing a revolution, for reads and writes alike.
+        match mechanics.short_skews().first() {
+            None => Ok(mechanics),
+            Some(short) => {
+                let must = format!(
+                    "at least {}, what a write needs to get to the next track",
+                    short.write
+                );
+                Err(wrong(short.key, short.skew, must))
+            }
+        }
     }
 
-    /// The same, from the parts of a config that it is made of.
+    /// The same, from the parts of a config that it is made of, however short its skews are.
     ///
     /// # Errors
-    /// As above.
+    /// Where the config contradicts itself.
     pub fn of(geometry: Geometry, seek: &SeekConfig) -> Result<Self, ConfigError> {
         let distances = Distances::new(geometry.cylinders())?;
         let read = SeekCurve::new("seek.read", &seek.read, &distances)?;
@@ -98,9 +122,8 @@ impl Mechanics {
             }
         };
         let head_switch = *seek.head_switch;
-        // With a shorter skew every track would cost a revolution.
         let own_curve = seek.write.is_some();
-        let mechanics = Self {
+        Ok(Self {
             read,
             write,
             head_switch: head_switch.0,
@@ -108,20 +131,22 @@ impl Mechanics {
             settle_all: if own_curve { 0 } else { write_settle },
             revolution: Divisor::new(geometry.revolution().0),
             geometry,
+        })
+    }
+
+    /// The skews that are shorter than the arm or the head switch needs before a write: a write that
+    /// goes on to the next track loses a revolution there, and a read if it needs longer, too.
+    pub fn short_skews(&self) -> Vec<ShortSkew> {
+        let step = |key, skew, distance, switches| {
+            let [read, write] = [false, true].map(|write| Ns(self.arm(distance, switches, write)));
+            ShortSkew { key, skew, read, write: write.max(read) }
         };
-        let switch = mechanics.arm(0, true, true).max(mechanics.arm(0, true, false));
-        let step = mechanics.arm(1, false, true).max(mechanics.arm(1, false, false));
-        for (key, skew, least) in [
-            ("geometry.track_skew", mechanics.geometry.least_track_skew(), switch),
-            ("geometry.cylinder_skew", mechanics.geometry.least_cylinder_skew(), step),
-        ] {
-            let least = Ns(least);
-            if skew < least {
-                let must = format!("at least {least}, what a write needs to get to the next track");
-                return Err(wrong(key, skew, must));
-            }
-        }
-        Ok(mechanics)
+        let geometry = &self.geometry;
+        let both = [
+            step("geometry.track_skew", geometry.least_track_skew(), 0, true),
+            step("geometry.cylinder_skew", geometry.least_cylinder_skew(), 1, false),
+        ];
+        both.into_iter().filter(|short| short.skew < short.write).collect()
     }
 
     /// Where the sectors lie.

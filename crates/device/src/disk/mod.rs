@@ -45,6 +45,7 @@ mod spares;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod tracks;
 mod writes;
 mod zones;
 
@@ -54,11 +55,12 @@ pub use config::{
     SchedulerConfig, SeekConfig, SeekPieces, SeekTimes, Serpentine, ZoneConfig, Zones,
 };
 pub use geometry::{Geometry, Place, Zone};
-pub use mechanics::{Head, Mechanics, Positioning, Target};
+pub use mechanics::{Head, Mechanics, Positioning, ShortSkew, Target};
 pub use power::{AdaptiveConfig, PowerConfig, PowerState};
 pub use schedule::{Candidate, Choice, Scheduler, State};
 pub use seek::{Distances, SeekCurve};
 pub use sleep::{Drawn, Sleeper, Slept};
+pub use tracks::{Extent, Tracks};
 
 use crate::divisor::Divisor;
 use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};

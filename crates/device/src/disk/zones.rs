@@ -36,6 +36,12 @@ impl Geometry {
                 }
             }
             Zones::Linear(linear) => geometry.linear(g, linear)?,
+            Zones::Listed(tracks) => {
+                at_most("geometry.sectors", *g.sectors, tracks.sectors())?;
+                at_most("a head of the layout", tracks.heads(), *g.heads)?;
+                geometry.tracks = Some(tracks.clone());
+                return Ok(geometry);
+            }
         }
         geometry.close()?;
         Ok(geometry)
@@ -71,6 +77,7 @@ impl Geometry {
             zones: Vec::new(),
             starts: Vec::new(),
             courses: Vec::new(),
+            tracks: None,
             revolution: Divisor::new(revolution),
             serpentine: g.serpentine,
         })

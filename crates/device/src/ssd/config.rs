@@ -1,38 +1,16 @@
 //! A flash device on paper: what its TOML says, and whether it can exist.
 
+use super::startup::startup;
 use super::timing::{LONGEST, TimingConfig};
 use crate::SECTOR;
 use gordon_ftl::{CheckpointError, Config, ConfigError, Victim};
 use gordon_nand::{
     BLOCK_SURVIVAL, Endurance, EnduranceError, Geometry, GeometryError, Layout, Shape, Timing,
 };
-use gordon_units::{BlockId, Bytes, Ns, Sourced, Watts};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use gordon_units::{BlockId, Bytes, Ns, Source, Sourced, Watts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-
-/// Up to so many slots all is kept of each of them, whether it holds a page or not.
-const SMALL: u64 = 1 << 22;
-/// Up to so many all is kept of each that holds a page.
-const WHOLE: u64 = 1 << 25;
-/// Up to so many all is kept of where each page is.
-const MIDDLE: u64 = 1 << 26;
-
-/// How many bits of a logical page are left out of what each slot was programmed with, and of a slot out of
-/// where each page is, for so many slots: where they are many memory counts, six bytes a mapped page and 64 MiB.
-fn left_out(slots: u64) -> (u32, u32) {
-    if slots <= WHOLE {
-        (0, 0)
-    } else if slots <= MIDDLE {
-        (4, 0)
-    } else {
-        // The more slots there are, the more of that they take themselves.
-        let doubled = (slots * 3 / 2).ilog2().saturating_sub(28);
-        (7 + 2 * doubled, 7 + doubled)
-    }
-}
 
 /// A flash device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -241,6 +219,15 @@ pub struct Power {
     pub dram_active: Sourced<Watts>,
 }
 
+/// How garbage collection gets room. An array may be too small to export anything.
+fn room_hint(most: Bytes) -> String {
+    if most.0 == 0 {
+        "use more blocks, fewer write points or a smaller reserve".into()
+    } else {
+        format!("export at most {most}, or use fewer write points or a smaller reserve")
+    }
+}
+
 /// Why a flash device cannot exist.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum SsdError {
@@ -252,8 +239,8 @@ pub enum SsdError {
     Ftl(#[from] ConfigError),
     /// What is exported leaves too little.
     #[error(
-        "capacity: exporting {exported} of {raw} leaves garbage collection no room; export at most \
-         {most}, or use fewer write points or a smaller reserve"
+        "capacity: exporting {exported} of {raw} leaves garbage collection no room; {}",
+        room_hint(*most)
     )]
     Room {
         /// Bytes to be exported, in whole mapping units.
@@ -265,8 +252,8 @@ pub enum SsdError {
     },
     /// A capacity smaller than such a device can have.
     #[error(
-        "capacity: {capacity} leave such a device no room beside its write points and free blocks; \
-         give at least {least}, or a smaller ftl.write_points"
+        "capacity: {capacity} leaves no room for write points and free blocks; give at least {least}, \
+         or a smaller ftl.write_points"
     )]
     Small {
         /// Bytes to be exported.
@@ -375,8 +362,8 @@ impl SsdConfig {
         *g.buses * *g.packages_per_bus * *g.dies_per_package
     }
 
-    /// The array with its super-pages.
-    pub fn layout(&self) -> Result<Layout, SsdError> {
+    /// The array.
+    fn array(&self) -> Result<Geometry, SsdError> {
         let g = &self.geometry;
         let bytes = |size: &Sourced<Bytes>, what| {
             let fits = u32::try_from(size.0).ok().filter(|&bytes| bytes <= 1 << 19);
@@ -393,6 +380,12 @@ impl SsdConfig {
             oob_bytes: bytes(&g.oob, "oob")?,
         };
         geometry.validate()?;
+        Ok(geometry)
+    }
+
+    /// The array with its super-pages.
+    pub fn layout(&self) -> Result<Layout, SsdError> {
+        let geometry = self.array()?;
         let size = *self.super_page.size;
         let shape = match self.super_page.shape {
             None => Shape::of_size(size, &geometry)?,
@@ -408,38 +401,83 @@ impl SsdConfig {
     /// The same device with another capacity: its planes get as many blocks as keep the part that
     /// is over-provisioned.
     pub fn with_capacity(mut self, capacity: Bytes) -> Self {
-        let (old, blocks) = (u128::from(self.capacity.0), &mut self.geometry.blocks_per_plane);
-        let scaled = (u128::from(**blocks) * u128::from(capacity.0)).div_ceil(old.max(1));
-        *blocks = u32::try_from(scaled).unwrap_or(u32::MAX).max(1).into();
-        self.capacity = capacity.into();
+        let (old, blocks) = (self.capacity.0, *self.geometry.blocks_per_plane);
+        let kept = Provision { exported: old, raw: blocks.into(), row: 1 };
+        self.scale(&kept, capacity);
         self
     }
 
-    /// [`Self::with_capacity`], of a device that can exist.
+    fn scale(&mut self, kept: &Provision, capacity: Bytes) {
+        self.geometry.blocks_per_plane = kept.rows(capacity).into();
+        self.capacity = capacity.into();
+    }
+
+    /// The same device with the over-provisioning of `base`, of which it is a changed copy. Without a
+    /// `capacity` it exports the part of its raw capacity that `base` exports of its own; with one,
+    /// its planes get as many blocks as that takes, rounded up to whole blocks.
     ///
     /// # Errors
-    /// What is wrong with it; where it is only too small, the least that it can have.
+    /// An array that cannot exist.
+    pub fn provisioned_as(
+        mut self,
+        base: &Self,
+        capacity: Option<Bytes>,
+    ) -> Result<Self, SsdError> {
+        let kept = self.provision_of(base)?;
+        let raw = self.array()?.capacity();
+        match capacity {
+            Some(capacity) => self.scale(&kept, capacity),
+            None if raw.0 != kept.raw => {
+                let unit = self.super_page.unit.as_ref().unwrap_or(&self.super_page.size).0;
+                let value = Bytes(kept.exported(raw.0) / unit.max(1) * unit);
+                let whole = Bytes(kept.raw);
+                let why = format!("the part of {raw} raw that {} of {whole} is", *base.capacity);
+                self.capacity = Sourced { value, source: Source::Assumed(why) };
+            }
+            None => {}
+        }
+        Ok(self)
+    }
+
+    fn provision_of(&self, base: &Self) -> Result<Provision, SsdError> {
+        let row = self.array()?.capacity().0 / u64::from(*self.geometry.blocks_per_plane);
+        Ok(Provision { exported: base.capacity.0, raw: base.array()?.capacity().0, row })
+    }
+
+    /// Checks that the device, [provisioned](Self::provisioned_as) as `base`, can exist.
+    ///
+    /// # Errors
+    /// What is wrong with it; where it is only too small, [`SsdError::Small`] with the least capacity
+    /// that it can have.
+    pub fn check_room(&self, base: &Self) -> Result<(), SsdError> {
+        let Err(room @ SsdError::Room { .. }) = self.validate() else { return self.validate() };
+        let (capacity, least) = (*self.capacity, self.least(&self.provision_of(base)?));
+        Err(least.map_or(room, |least| SsdError::Small { capacity, least }))
+    }
+
+    /// [`Self::provisioned_as`] the device itself, with another capacity.
+    ///
+    /// # Errors
+    /// Those of [`Self::check_room`].
     pub fn resized(&self, capacity: Bytes) -> Result<Self, SsdError> {
         let resized = self.clone().with_capacity(capacity);
-        match resized.validate() {
-            Ok(()) => Ok(resized),
-            Err(room @ SsdError::Room { .. }) => {
-                Err(self.least().map_or(room, |least| SsdError::Small { capacity, least }))
-            }
-            Err(other) => Err(other),
-        }
+        resized.check_room(self)?;
+        Ok(resized)
     }
 
     /// The least capacity, in steps of a block a plane: what write points and free blocks take does
     /// not shrink with the device.
-    fn least(&self) -> Option<Bytes> {
-        let blocks = *self.geometry.blocks_per_plane;
-        let part = |n: u32| {
-            let bytes = u128::from(self.capacity.0) * u128::from(n) / u128::from(blocks.max(1));
-            Bytes(u64::try_from(bytes).unwrap_or(u64::MAX) / SECTOR.0 * SECTOR.0)
+    fn least(&self, kept: &Provision) -> Option<Bytes> {
+        let part = |rows: u32| {
+            let bytes = kept.exported(kept.row.saturating_mul(rows.into()));
+            Bytes(bytes / SECTOR.0 * SECTOR.0)
         };
-        let can_be = |capacity| self.clone().with_capacity(capacity).validate().is_ok();
-        let (mut small, mut enough) = (0, blocks);
+        let can_be = |capacity| {
+            let mut device = self.clone();
+            device.scale(kept, capacity);
+            device.validate().is_ok()
+        };
+        let (mut small, mut enough) = (0, *self.geometry.blocks_per_plane);
         // There may be more of the layer's own blocks than there are.
         while !can_be(part(enough)) {
             (small, enough) = (enough, enough.checked_mul(2)?);
@@ -453,18 +491,17 @@ impl SsdConfig {
         Some(if can_be(round) { round } else { part(enough) })
     }
 
-    /// Whether it has so many pages that memory for each of them counts for more than the time of a look.
-    ///
-    /// # Errors
-    /// Where the device cannot exist.
-    pub fn is_large(&self) -> Result<bool, SsdError> {
-        let Resolved { layout, ftl, .. } = self.resolve(0)?;
-        Ok(u64::from(layout.pages()) * u64::from(ftl.slots) > SMALL && !ftl.durable)
-    }
-
     /// The array, the knobs of its layer and its timing, for whoever drives these parts alone.
     pub fn parts(&self, seed: u64) -> Result<(Layout, Config, Timing), SsdError> {
         self.resolve(seed).map(|parts| (parts.layout, parts.ftl, parts.timing))
+    }
+
+    /// The time from power on until the map is rebuilt, by the part's own timing.
+    ///
+    /// # Errors
+    /// Where the device cannot exist.
+    pub fn startup(&self) -> Result<Ns, SsdError> {
+        self.resolve(0).map(|parts| startup(&parts.layout, &parts.ftl, &parts.timing))
     }
 
     /// Checks the numbers, and makes of them what the parts of the device are made from. Bad
@@ -508,13 +545,14 @@ impl SsdConfig {
         let mut ftl = Config::new(&layout, exported, sectors);
         ftl.slots = u32::try_from(size.0 / unit.0).map_err(|_| SsdError::Page("page"))?;
         (ftl.seed, ftl.contents) = (seed, false);
-        (ftl.coarse, ftl.grouped) = left_out(u64::from(layout.pages()) * u64::from(ftl.slots));
         let knobs = &self.ftl;
         set(&mut ftl.write_points, knobs.write_points.as_ref());
         set(&mut ftl.copy_points, knobs.copy_points.as_ref());
         set(&mut ftl.bypass, knobs.bypass.as_ref());
         set(&mut ftl.combine, knobs.combine.as_ref());
-        set(&mut ftl.summary, knobs.summary.as_ref());
+        if let Some(summary) = &knobs.summary {
+            ftl.summary_pages = u32::from(**summary);
+        }
         set(&mut ftl.durable, knobs.durable.as_ref());
         set(&mut ftl.reserve, knobs.reserve.as_ref());
         set(&mut ftl.low_water, knobs.low_water.as_ref());
@@ -529,26 +567,50 @@ impl SsdConfig {
         }
         ftl.write_buffer = u32::try_from(buffer.0 / unit.0).unwrap_or(u32::MAX);
         ftl.validate(&layout).map_err(|error| SsdError::of(error, unit))?;
-        let bad = bad_blocks(&layout, factory_bad, seed);
+        let bad = gordon_nand::factory_bad(&layout, factory_bad, seed);
         Ok(Resolved { layout, ftl, timing, endurance, bad })
     }
 }
 
-/// Super-blocks with a physical block that is bad from the start.
-fn bad_blocks(layout: &Layout, part: f64, seed: u64) -> Vec<BlockId> {
-    if part == 0.0 {
-        return Vec::new();
+/// The part of its raw capacity that a device exports, and what one block in each plane adds to the raw
+/// capacity of a device that is to export the same part.
+struct Provision {
+    exported: u64,
+    raw: u64,
+    row: u64,
+}
+
+impl Provision {
+    /// What a device of that raw capacity exports, rounded down.
+    fn exported(&self, raw: u64) -> u64 {
+        let bytes = u128::from(raw) * u128::from(self.exported) / u128::from(self.raw.max(1));
+        u64::try_from(bytes).unwrap_or(u64::MAX)
     }
-    let good = (1.0 - part).powf(f64::from(layout.shape().pages()));
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    // 53 bits make a number below 1.
-    #[allow(clippy::cast_precision_loss)]
-    let mut draw = move || (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
-    (0..layout.blocks()).map(BlockId).filter(|_| draw() >= good).collect()
+
+    /// The blocks a plane that exporting `capacity` takes, rounded up.
+    fn rows(&self, capacity: Bytes) -> u32 {
+        let all = u128::from(capacity.0) * u128::from(self.raw);
+        let each = u128::from(self.exported) * u128::from(self.row);
+        u32::try_from(all.div_ceil(each.max(1))).unwrap_or(u32::MAX).max(1)
+    }
 }
 
 fn set<T: Copy>(knob: &mut T, given: Option<&Sourced<T>>) {
     if let Some(given) = given {
         *knob = **given;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_array_that_can_export_nothing_is_not_advised_to_export_nothing() {
+        let text = |most| {
+            SsdError::Room { exported: Bytes(9), raw: Bytes(9), most: Bytes(most) }.to_string()
+        };
+        assert!(text(4).contains("export at most 4B"), "{}", text(4));
+        assert!(!text(0).contains("at most"), "{}", text(0));
     }
 }

@@ -19,6 +19,7 @@ mod config;
 mod controller;
 mod lanes;
 mod link;
+mod startup;
 mod stats;
 mod timing;
 
@@ -42,10 +43,9 @@ use std::sync::atomic::Ordering;
 /// How long nothing is asked of a device until it works in the background.
 pub const IDLE_AFTER: Ns = Ns(1_000_000);
 
-/// A simulated flash device. One that is `LARGE` takes less memory for each page, and longer to look where it
-/// is; for which that is worth it, [`SsdConfig::is_large`] says. They do the same.
+/// A simulated flash device.
 #[derive(Clone, Debug)]
-pub struct Ssd<const LARGE: bool = false> {
+pub struct Ssd {
     capacity: Bytes,
     page: Bytes,
     sectors_per_page: u32,
@@ -53,7 +53,7 @@ pub struct Ssd<const LARGE: bool = false> {
     seed: u64,
     /// Physical blocks of a super-block.
     planes: u32,
-    ftl: Ftl<Controller, LARGE>,
+    ftl: Ftl<Controller>,
     link: Link,
     now: Ns,
     /// When it starts to work in the background, if nothing comes.
@@ -75,13 +75,6 @@ impl Ssd {
 
     /// A device as new, whose bad blocks, erase budgets and random choices follow from a seed.
     pub fn with_seed(config: &SsdConfig, seed: u64) -> Result<Self, SsdError> {
-        Self::sized(config, seed)
-    }
-}
-
-impl<const LARGE: bool> Ssd<LARGE> {
-    /// A device as new, of either size.
-    pub fn sized(config: &SsdConfig, seed: u64) -> Result<Self, SsdError> {
         let Resolved { layout, ftl, timing, endurance, bad } = config.resolve(seed)?;
         let slots = ftl.slots;
         let sectors_per_page = ftl.sectors_per_page;
@@ -170,7 +163,7 @@ impl<const LARGE: bool> Ssd<LARGE> {
     }
 
     /// The translation layer.
-    pub fn ftl(&self) -> &Ftl<impl Out, LARGE> {
+    pub fn ftl(&self) -> &Ftl<impl Out> {
         &self.ftl
     }
 
@@ -251,7 +244,7 @@ impl<const LARGE: bool> Ssd<LARGE> {
         input: &mut dyn FnMut(&mut [u8]) -> bool,
         watch: &Watch,
     ) -> Result<Self, SsdError> {
-        let mut ssd = Self::sized(config, seed)?;
+        let mut ssd = Self::with_seed(config, seed)?;
         let controller = ssd.ftl.out().clone();
         let (layout, knobs) = (*ssd.ftl.layout(), *ssd.ftl.config());
         ssd.ftl = Ftl::restore(layout, knobs, controller, input, watch)?;
@@ -456,7 +449,7 @@ fn bits(words: &[u64]) -> impl Iterator<Item = u32> {
     })
 }
 
-impl<const LARGE: bool> Device for Ssd<LARGE> {
+impl Device for Ssd {
     fn capacity(&self) -> Bytes {
         self.capacity
     }
@@ -518,8 +511,8 @@ impl<const LARGE: bool> Device for Ssd<LARGE> {
     }
 
     #[inline]
-    fn expect(&self, request: &Request, look: usize) {
-        self.ftl.expect(request.offset.0 / SECTOR.0, request.op == Op::Write, look);
+    fn prefetch(&self, request: &Request, stage: usize) {
+        self.ftl.prefetch(request.offset.0 / SECTOR.0, stage > 0);
     }
 
     #[inline]

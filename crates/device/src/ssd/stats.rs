@@ -99,9 +99,11 @@ impl Lifetime {
         ratio(self.programs, self.pages_per_block)
     }
 
-    /// The part of all erases that is used up.
+    /// The part of the rated endurance that is used up: [`gordon_nand::endurance_used`].
     pub fn used(&self) -> f64 {
-        self.erase_equivalents() / ratio(self.blocks, 1) / ratio(self.erase_budget, 1)
+        let raw = ratio(self.block_bytes.0, 1) * ratio(self.blocks, 1);
+        let programmed = self.erase_equivalents() * ratio(self.block_bytes.0, 1);
+        gordon_nand::endurance_used(programmed, raw, self.erase_budget)
     }
 
     /// Bytes that can be programmed before all erases are used up, with perfect wear levelling:
@@ -112,11 +114,10 @@ impl Lifetime {
         Bytes(u64::try_from(all.saturating_mul(self.erase_budget.into())).unwrap_or(u64::MAX))
     }
 
-    /// How long the device lasts where `elapsed` of the same is repeated for ever; `None` where
-    /// nothing was programmed.
-    pub fn years(&self, elapsed: Ns) -> Option<f64> {
-        const YEAR_S: f64 = 365.25 * 86_400.0;
-        (self.programs > 0).then(|| elapsed.as_secs() / self.used() / YEAR_S)
+    /// Lifetime of the device if a load of this span repeats without end:
+    /// [`gordon_nand::lifetime_years`].
+    pub fn years(&self, span: Ns) -> Option<f64> {
+        gordon_nand::lifetime_years(self.used(), span)
     }
 }
 

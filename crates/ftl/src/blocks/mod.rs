@@ -165,7 +165,7 @@ impl Blocks {
         let blocks = &self.blocks;
         let (id, lane) = self.pools.open(|id| blocks[id as usize].state == State::Bad)?;
         let block = &mut self.blocks[id.index()];
-        debug_assert_eq!((block.state, block.valid), (State::Free, 0));
+        assert_eq!((block.state, block.valid), (State::Free, 0));
         block.state = State::Open;
         Some((id, lane, self.renumber(id)))
     }
@@ -175,7 +175,7 @@ impl Blocks {
         let blocks = &self.blocks;
         let id = self.pools.take(|id| blocks[id as usize].state == State::Bad)?;
         let block = &mut self.blocks[id.index()];
-        debug_assert_eq!((block.state, block.valid), (State::Free, 0));
+        assert_eq!((block.state, block.valid), (State::Free, 0));
         block.valid = valid;
         self.renumber(id);
         self.closes(id);
@@ -236,7 +236,7 @@ impl Blocks {
     }
 
     fn leave(&mut self, id: BlockId) {
-        debug_assert_eq!(self.blocks[id.index()].state, State::Open);
+        assert_eq!(self.blocks[id.index()].state, State::Open);
         self.pools.leave(id);
     }
 
@@ -251,7 +251,7 @@ impl Blocks {
 
     /// Takes a closed block for collection.
     pub fn collect(&mut self, id: BlockId) {
-        debug_assert_eq!(self.blocks[id.index()].state, State::Closed);
+        assert_eq!(self.blocks[id.index()].state, State::Closed);
         self.lists.unlink(&mut self.blocks, id.0);
         self.blocks[id.index()].state = State::Collecting;
         self.pins[id.index()] |= COLLECTING;
@@ -260,7 +260,7 @@ impl Blocks {
     /// A block under collection is to be copied from its first page on.
     pub fn begin(&mut self, id: BlockId, cause: Cause) {
         let block = &mut self.blocks[id.index()];
-        debug_assert_eq!(block.state, State::Collecting);
+        assert_eq!(block.state, State::Collecting);
         (block.next, block.prev, block.levels) = (0, 0, cause == Cause::Levelling);
     }
 
@@ -298,7 +298,7 @@ impl Blocks {
     /// An emptied block is erased.
     pub fn erased(&mut self, id: BlockId) {
         let block = &mut self.blocks[id.index()];
-        debug_assert_eq!((block.state, block.valid), (State::Collecting, 0));
+        assert_eq!((block.state, block.valid), (State::Collecting, 0));
         block.state = State::Free;
         self.pins[id.index()] = 0;
         block.erases += 1;
@@ -310,7 +310,7 @@ impl Blocks {
     /// An emptied block is out of service.
     pub fn retire(&mut self, id: BlockId) {
         let block = &mut self.blocks[id.index()];
-        debug_assert_eq!((block.state, block.valid), (State::Collecting, 0));
+        assert_eq!((block.state, block.valid), (State::Collecting, 0));
         block.state = State::Bad;
         self.pins[id.index()] = 0;
         self.bad_blocks += 1;

@@ -74,7 +74,7 @@ pub(super) fn answer(completion: Completion<Carried>) {
     let errno = match completion.result {
         Ok(()) => return request.done(),
         Err(Fault::Unreadable) => Errno::Io,
-        Err(Fault::WornOut) => Errno::Perm,
+        Err(Fault::WornOut | Fault::Salvaging) => Errno::Perm,
         Err(Fault::NoSpace) => Errno::NoSpc,
         Err(Fault::Medium | Fault::Stopped) => Errno::Io,
         Err(Fault::Invalid) => Errno::Inval,
@@ -85,6 +85,7 @@ pub(super) fn answer(completion: Completion<Carried>) {
         Err(Fault::NoSpace) => "no space left in the file system under the image",
         Err(Fault::Medium) => "the file under the image failed",
         Err(Fault::Stopped) => "the store has stopped on an internal error",
+        Err(Fault::Salvaging) => "read-only: a damaged image is being salvaged",
         _ => "not whole sectors inside the device",
     };
     request.fail(errno, why);

@@ -6,6 +6,7 @@
 //! system takes to wake a thread; [`Lateness`] says how much.
 
 use super::lateness::{Lateness, Record};
+use crate::threads::spawn;
 use gordon_units::Ns;
 use rustix::thread::set_current_timer_slack;
 use std::cmp::Reverse;
@@ -154,7 +155,7 @@ impl<S: Simulated> Clock<S> {
         let shared = Arc::new(Shared { course, bell: Condvar::new(), start: Instant::now() });
         let inside = Arc::clone(&shared);
         let keep = move || inside.keep(answer);
-        let thread = thread::Builder::new().name("block-clock".into()).spawn(keep)?;
+        let thread = spawn("block-clock", keep)?;
         Ok(Arc::new(Self { shared, thread: Mutex::new(Some(thread)) }))
     }
 

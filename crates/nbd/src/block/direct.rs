@@ -5,6 +5,7 @@ use super::carried::{self, Carried};
 use super::status::{Busy, Status};
 use super::{BlockError, Served, info};
 use crate::export::{Export, Info, Request};
+use crate::threads::spawn;
 use gordon_nand::Timing;
 use gordon_store::{Command, Payload, Store};
 use gordon_units::Ns;
@@ -13,7 +14,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 /// Bytes of a batch that are worth a thread.
@@ -39,14 +40,14 @@ thread_local! {
 
 impl Direct {
     pub fn new(store: Store<Carried>, timing: Option<Timing>) -> io::Result<Self> {
-        let info = store.with(|engine| info(engine.image()));
+        let info = store.with(|engine| info(engine));
         let store = Arc::new(store);
         let (large, batches) = mpsc::channel::<Batch>();
         let work = {
             let store = Arc::clone(&store);
             move || batches.into_iter().for_each(|mut all| store.submit(&mut all, carried::answer))
         };
-        let thread = thread::Builder::new().name("block-large".into()).spawn(work)?;
+        let thread = spawn("block-large", work)?;
         let (since, taken) = (Instant::now(), AtomicU64::new(0));
         let (large, thread) = (Some(large), Some(thread));
         Ok(Self { store, info, timing, since, taken, large, thread })

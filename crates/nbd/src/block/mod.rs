@@ -77,6 +77,7 @@ pub struct Block {
     image: Image,
     part: Option<(Timing, gordon_units::Ns, Option<Bytes>)>,
     pace: Pace,
+    salvage: bool,
 }
 
 /// What every way of serving can do.
@@ -94,12 +95,14 @@ trait Served: Export {
 pub struct Serving(Arc<dyn Served>);
 
 impl Block {
-    /// Opens an image. Without a `part` nothing is said of flash time.
+    /// Opens an image. Without a `part` the status has no flash time. With `salvage` it is opened to
+    /// read what can be proved, and nothing is written to it.
     pub fn open(
         path: &Path,
         backend: Backend,
         part: Option<&SsdConfig>,
         pace: Pace,
+        salvage: bool,
     ) -> Result<Self, BlockError> {
         let times = |part: &SsdConfig| -> Result<_, BlockError> {
             let (.., timing) = part.parts(0)?;
@@ -107,7 +110,7 @@ impl Block {
             Ok((timing, latency, part.host.link.as_ref().map(|link| **link)))
         };
         let part = part.map(times).transpose()?;
-        Ok(Self { image: Image::open(path, backend, true)?, part, pace })
+        Ok(Self { image: Image::open(path, backend, !salvage)?, part, pace, salvage })
     }
 
     /// The image.
@@ -115,14 +118,18 @@ impl Block {
         &self.image
     }
 
-    /// Brings the layer up. Nothing is served before what a cut left is made good.
-    pub fn start(self) -> Result<Serving, BlockError> {
-        let Self { image, part, pace } = self;
-        let engine = Engine::<Carried>::open(image)?;
-        Ok(Serving(match (pace, part) {
+    /// Brings the layer up. Nothing is served before what a power cut left is repaired. Returns what
+    /// the mount has to report, too.
+    pub fn start(self) -> Result<(Serving, Vec<String>), BlockError> {
+        let Self { image, part, pace, salvage } = self;
+        let open = if salvage { Engine::<Carried>::salvage } else { Engine::<Carried>::open };
+        let engine = open(image)?;
+        let warnings = engine.mounted().warnings();
+        let served: Arc<dyn Served> = match (pace, part) {
             (Pace::Real, Some(part)) => Paced::start(engine, part)?,
             (_, part) => Arc::new(Direct::new(Store::new(engine), part.map(|part| part.0))?),
-        }))
+        };
+        Ok((Serving(served), warnings))
     }
 }
 
@@ -150,13 +157,14 @@ impl Serving {
 }
 
 /// What clients are told of a device.
-fn info(image: &Image) -> Info {
+fn info(engine: &Engine<Carried>) -> Info {
+    let image = engine.image();
     let resolved = image.resolved();
     let unit = image.device().unit;
     Info {
         minimum: Bytes(gordon_store::SECTOR),
         preferred: Bytes(unit.0.next_power_of_two().clamp(4096, 1 << 20)),
-        read_only: false,
+        read_only: engine.is_salvaging(),
         rotational: false,
         ..Info::new(
             Bytes(u64::from(resolved.config.exported) * unit.0).min(image.device().capacity),

@@ -6,12 +6,13 @@ use super::flight::Flight;
 use super::status::Status;
 use super::{BlockError, Served, info};
 use crate::export::{Export, Info, Request};
+use crate::threads::spawn;
 use gordon_nand::Timing;
 use gordon_store::{Completion, Engine, Fault, Syncer};
 use gordon_units::{Bytes, Ns};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 /// A store whose operations take flash time.
 pub(super) struct Paced {
@@ -31,7 +32,7 @@ impl Paced {
         engine: Engine<Carried>,
         (timing, latency, link): (Timing, Ns, Option<Bytes>),
     ) -> Result<Arc<Self>, BlockError> {
-        let (info, syncer) = (info(engine.image()), engine.syncer());
+        let (info, syncer) = (info(&engine), engine.syncer());
         let (sender, receiver) = mpsc::channel::<Completion<Carried>>();
         let tell = move |completion: Completion<Carried>| {
             if completion.durable && completion.result.is_ok() {
@@ -43,7 +44,7 @@ impl Paced {
         };
         let clock = Clock::start(Flight::new(engine, &timing), tell)?;
         let sync = move || sync_and_answer(&syncer, &receiver);
-        let thread = thread::Builder::new().name("block-sync".into()).spawn(sync)?;
+        let thread = spawn("block-sync", sync)?;
         let (taken, last) = (AtomicU64::new(0), AtomicU64::new(0));
         let syncing = Mutex::new(Some(thread));
         Ok(Arc::new(Self { clock, latency, link, info, taken, last, syncing }))

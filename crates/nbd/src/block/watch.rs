@@ -1,6 +1,7 @@
 //! Work in the background: when clients have asked nothing for a while.
 
 use super::Served;
+use crate::threads::spawn;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +32,7 @@ impl Background {
                 before = served.taken();
             }
         };
-        let thread = thread::Builder::new().name("block-idle".into()).spawn(work)?;
+        let thread = spawn("block-idle", work)?;
         Ok(Self { stop, thread: Some(thread) })
     }
 }

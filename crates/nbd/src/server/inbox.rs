@@ -3,14 +3,17 @@
 //! Completions of the connection's own thread, inside `submit`, cost a lock that nobody contends.
 //! Those of other threads ring only where the connection sleeps, once for all that follow.
 
+use super::PAUSE;
 use super::connection::TICK;
 use super::stream::timespec;
 use crate::export::{Op, Outcome, Sink};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::io::Errno;
 use rustix::net::{self, Shutdown};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 /// A request that has ended.
 pub(super) struct Completion {
@@ -115,8 +118,11 @@ impl Inbox {
             }
             state.sleep = Sleep::Polling;
             drop(state);
-            // Where it fails it is asked again; the pause keeps that from being a busy loop.
-            let _ = poll(&mut [PollFd::new(&self.bell, PollFlags::IN)], Some(&timespec(TICK)));
+            let waited = poll(&mut [PollFd::new(&self.bell, PollFlags::IN)], Some(&timespec(TICK)));
+            if waited.is_err_and(|error| error != Errno::INTR) {
+                // The completions still come: look for them without the bell.
+                thread::sleep(PAUSE);
+            }
             self.wake();
         }
     }

@@ -64,22 +64,8 @@ impl Listener {
         }
     }
 
-    /// The same for a library that waits in `accept` itself.
-    pub(crate) fn waiting(&self) -> io::Result<tiny_http::Listener> {
-        Ok(match self {
-            Self::Unix { listener, .. } => {
-                listener.set_nonblocking(false)?;
-                listener.try_clone()?.into()
-            }
-            Self::Tcp(listener) => {
-                listener.set_nonblocking(false)?;
-                listener.try_clone()?.into()
-            }
-        })
-    }
-
     /// The next client, its socket made ready, and who it is.
-    pub(super) fn accept(&self) -> io::Result<(OwnedFd, String)> {
+    pub(crate) fn accept(&self) -> io::Result<(OwnedFd, String)> {
         match self {
             Self::Unix { listener, path, .. } => {
                 let (stream, _) = listener.accept()?;

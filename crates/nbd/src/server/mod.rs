@@ -17,11 +17,13 @@ use crate::codec::Offer;
 use crate::codec::handshake::TlsPolicy;
 use crate::codec::wire::MAX_STRING;
 use crate::export::Export;
+use crate::threads::{spawn, spawn_small};
 use budget::Share;
 use inbox::Inbox;
 pub(crate) use listen::Listener;
 use options::whole;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -29,7 +31,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
-use stream::{Stream, timespec};
+pub(crate) use stream::{Stream, timespec};
 
 /// A list of them must be short enough to tell at once.
 const MAX_EXPORTS: usize = 1000;
@@ -159,9 +161,8 @@ impl Server {
             eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(io::Error::from)?,
         );
         let (inside, rung) = (Arc::clone(&shared), Arc::clone(&bell));
-        let door = thread::Builder::new()
-            .name("nbd-door".into())
-            .spawn(move || keep_door(&inside, &listeners, &rung))?;
+        let accept = move || accept_loop(&inside, &listeners, &rung, &mut |fds| poll(fds, None));
+        let door = spawn("nbd-door", accept)?;
         Ok(Self { shared, places, bell, door: Some(door) })
     }
 
@@ -225,14 +226,36 @@ impl Drop for Server {
     }
 }
 
-/// Lets clients in until it is rung.
-fn keep_door(shared: &Arc<Shared>, listeners: &[Listener], bell: &OwnedFd) {
+/// How long a loop pauses after a call to the system that failed: descriptors, threads or memory may come back.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Waits until one of the descriptors is ready, as `poll` without a timeout.
+type Wait<'a> = dyn FnMut(&mut [PollFd<'_>]) -> rustix::io::Result<usize> + 'a;
+
+/// Accepts clients until `bell` is rung.
+fn accept_loop(shared: &Arc<Shared>, listeners: &[Listener], bell: &OwnedFd, wait: &mut Wait<'_>) {
     let mut next = 1;
+    // Whether the last wait failed: a failure that lasts is reported once.
+    let mut failed = false;
     loop {
         let mut fds = vec![PollFd::new(bell, PollFlags::IN)];
         fds.extend(listeners.iter().map(|listener| PollFd::new(listener, PollFlags::IN)));
-        if poll(&mut fds, None).is_err() {
-            continue;
+        match wait(&mut fds) {
+            Ok(_) => failed = false,
+            Err(Errno::INTR) => continue,
+            Err(error) => {
+                if !failed {
+                    shared
+                        .tell(&Event::Refused { why: format!("cannot wait for clients: {error}") });
+                }
+                failed = true;
+                // `poll` cannot tell, so ask: a ring can be read.
+                if rustix::io::read(bell, &mut [0; 8]).is_ok() {
+                    return;
+                }
+                thread::sleep(PAUSE);
+                continue;
+            }
         }
         if !fds[0].revents().is_empty() {
             return;
@@ -251,8 +274,7 @@ fn keep_door(shared: &Arc<Shared>, listeners: &[Listener], bell: &OwnedFd) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => {
                     shared.tell(&Event::Refused { why: error.to_string() });
-                    // Out of descriptors, threads or memory: some may come back.
-                    let pause = timespec(Duration::from_millis(20));
+                    let pause = timespec(PAUSE);
                     let _ = poll(&mut [PollFd::new(bell, PollFlags::IN)], Some(&pause));
                 }
             }
@@ -277,7 +299,7 @@ fn admit(shared: &Arc<Shared>, socket: OwnedFd, client: u64, peer: String) -> io
         place.shared.tell(&Event::Gone { client, why: end.to_string() });
     };
     // Where no thread can be had, the place goes with the closure.
-    thread::Builder::new().name(format!("nbd-{client}")).stack_size(512 << 10).spawn(serve)?;
+    spawn_small(&format!("nbd-{client}"), 512 << 10, serve)?;
     Ok(())
 }
 
@@ -291,5 +313,89 @@ impl Drop for Place {
     fn drop(&mut self) {
         self.shared.clients().remove(&self.client);
         self.shared.gone.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Memory;
+    use gordon_units::Bytes;
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    /// The accept loop with a `wait` that fails until it was called `failures` times and then works. Returns the
+    /// calls that failed, the events, and what a client received that had connected before.
+    fn with_failures(errno: Errno, failures: usize) -> (usize, Vec<Event>, Vec<u8>) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("s");
+        let listeners = [Listener::open(&Listen::Unix(path.clone()), false).expect("a socket").0];
+        let mut client = UnixStream::connect(path).expect("it listens");
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&events);
+        let shared = Arc::new(Shared {
+            exports: vec![Arc::new(Memory::new(Bytes(4096)))],
+            offers: Arc::new([]),
+            tls: None,
+            limits: Limits::default(),
+            share: Arc::new(Share::new(1 << 20)),
+            watch: Some(Box::new(move |event| seen.lock().expect("sound").push(event.clone()))),
+            clients: Mutex::default(),
+            gone: Condvar::new(),
+        });
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).expect("a bell");
+        let ring = || rustix::io::write(&bell, &1u64.to_ne_bytes()).expect("rung");
+        let (mut failed, mut greeting) = (0, vec![0; 18]);
+        accept_loop(&shared, &listeners, &bell, &mut |fds| {
+            if failed < failures {
+                failed += 1;
+                if failed == failures && failures == LASTING {
+                    ring();
+                }
+                return Err(errno);
+            }
+            let ready = poll(fds, None);
+            if !fds[1].revents().is_empty() {
+                // From the second round on the loop has admitted the client.
+                ring();
+            }
+            ready
+        });
+        if failures < LASTING {
+            client.read_exact(&mut greeting).expect("the loop recovered");
+        }
+        drop(client);
+        while !shared.clients().is_empty() {
+            thread::yield_now();
+        }
+        let events = events.lock().expect("sound").clone();
+        (failed, events, greeting)
+    }
+
+    /// Failures after which the server is stopped while `wait` still fails.
+    const LASTING: usize = 5;
+
+    fn reported(events: &[Event]) -> usize {
+        events.iter().filter(|event| matches!(event, Event::Refused { .. })).count()
+    }
+
+    #[test]
+    fn a_wait_that_fails_is_reported_once_and_tried_again() {
+        let (failed, events, greeting) = with_failures(Errno::NOMEM, 3);
+        assert_eq!((failed, reported(&events)), (3, 1), "{events:?}");
+        assert_eq!(&greeting[..8], b"NBDMAGIC");
+    }
+
+    #[test]
+    fn a_wait_that_is_interrupted_is_tried_again_without_a_report() {
+        let (failed, events, greeting) = with_failures(Errno::INTR, 3);
+        assert_eq!((failed, reported(&events)), (3, 0), "{events:?}");
+        assert_eq!(&greeting[..8], b"NBDMAGIC");
+    }
+
+    #[test]
+    fn a_stop_is_heard_while_every_wait_fails() {
+        let (failed, events, _) = with_failures(Errno::INVAL, LASTING);
+        assert_eq!((failed, reported(&events)), (LASTING, 1), "{events:?}");
     }
 }

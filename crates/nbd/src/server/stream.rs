@@ -13,7 +13,7 @@ use std::time::Duration;
 const TLS_BUFFER: usize = 256 << 10;
 
 /// The socket, which the server keeps a hand on to close it from outside.
-pub(super) struct Stream {
+pub(crate) struct Stream {
     socket: Arc<OwnedFd>,
     tls: Option<Box<ServerConnection>>,
 }
@@ -50,7 +50,7 @@ impl Write for Raw<'_> {
 }
 
 impl Stream {
-    pub(super) fn new(socket: Arc<OwnedFd>) -> Self {
+    pub(crate) fn new(socket: Arc<OwnedFd>) -> Self {
         Self { socket, tls: None }
     }
 
@@ -92,6 +92,16 @@ impl Stream {
         }
     }
 
+    /// Some bytes without TLS, 0 at the end, without waiting.
+    pub(crate) fn receive_plain(&self, room: &mut [u8]) -> io::Result<usize> {
+        Raw { socket: &self.socket, wait: false }.read(room)
+    }
+
+    /// Takes bytes to send without TLS, as many as it says, without waiting.
+    pub(crate) fn send_plain(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        Raw { socket: &self.socket, wait: false }.write_vectored(parts)
+    }
+
     /// Takes bytes to send, as many as it says, without waiting.
     pub(super) fn send(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         if self.tls.is_none() {
@@ -123,7 +133,7 @@ impl Stream {
 
     /// Waits until the socket can be read or written, or somebody rings. True: it was rung or it
     /// can be used; false: the time is up.
-    pub(super) fn wait(
+    pub(crate) fn wait(
         &self,
         read: bool,
         write: bool,
@@ -158,7 +168,7 @@ impl Stream {
 }
 
 /// A duration as the kernel takes it.
-pub(super) fn timespec(time: Duration) -> Timespec {
+pub(crate) fn timespec(time: Duration) -> Timespec {
     let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
     Timespec { tv_sec: seconds, tv_nsec: i64::from(time.subsec_nanos()) }
 }

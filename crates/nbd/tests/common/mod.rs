@@ -8,13 +8,13 @@ pub use bytes::{option_bytes, request, string};
 use gordon_nbd::{
     Errno, Export, Info, Limits, Listen, NbdError, Op, Request, Server, ServerOptions,
 };
-use gordon_testkit::skipped;
+use gordon_testkit::{skipped, watchdog};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -76,24 +76,30 @@ impl Served {
         self.server.take().unwrap().stop()
     }
 
+    /// How many clients the server has now.
+    pub fn clients(&self) -> usize {
+        self.server.as_ref().unwrap().clients()
+    }
+
     /// Waits until that many clients are there.
     pub fn await_clients(&self, count: usize) {
-        let server = self.server.as_ref().unwrap();
-        for _ in 0..1000 {
-            if server.clients() == count {
-                return;
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        panic!("{} clients, not {count}", server.clients());
+        until("await_clients", || self.clients() == count);
+    }
+}
+
+/// Waits until something holds.
+pub fn until(test: &'static str, holds: impl Fn() -> bool) {
+    let _watchdog = watchdog(test);
+    while !holds() {
+        thread::sleep(Duration::from_millis(5));
     }
 }
 
 pub fn connect(path: &Path) -> UnixStream {
     let stream = UnixStream::connect(path).unwrap();
-    // A test that waits for ever says nothing.
-    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    stream.set_write_timeout(Some(Duration::from_secs(30))).unwrap();
+    // As a watchdog's: no machine is that slow.
+    stream.set_read_timeout(Some(Duration::from_secs(600))).unwrap();
+    stream.set_write_timeout(Some(Duration::from_secs(600))).unwrap();
     stream
 }
 
@@ -143,19 +149,34 @@ impl<S: Read + Write> Client<S> {
     /// An option; what was replied until the ACK, or the error.
     pub fn option(&mut self, option: u32, data: &[u8]) -> Result<Vec<Vec<u8>>, u32> {
         self.stream.write_all(&option_bytes(option, data)).unwrap();
+        self.replies(option).unwrap()
+    }
+
+    /// What was replied to an option until the ACK, or the error.
+    fn replies(&mut self, option: u32) -> io::Result<Result<Vec<Vec<u8>>, u32>> {
         let mut said = Vec::new();
         loop {
-            let head: [u8; 20] = self.take().unwrap();
+            let head: [u8; 20] = self.take()?;
             let word = |at: usize| u32::from_be_bytes(head[at..at + 4].try_into().unwrap());
             assert_eq!(word(8), option);
             let mut data = vec![0; word(16) as usize];
-            self.stream.read_exact(&mut data).unwrap();
+            self.stream.read_exact(&mut data)?;
             match word(12) {
-                1 => return Ok(said),
-                kind if kind >> 31 == 1 => return Err(kind & 0xffff),
+                1 => return Ok(Ok(said)),
+                kind if kind >> 31 == 1 => return Ok(Err(kind & 0xffff)),
                 _ => said.push(data),
             }
         }
+    }
+
+    /// As [`go`](Self::go) without structured replies, in one message; an error where the server hangs up.
+    pub fn hurry(mut stream: S) -> io::Result<Self> {
+        let go = option_bytes(7, &[string(""), vec![0, 0]].concat());
+        stream.write_all(&[&3u32.to_be_bytes()[..], &go].concat())?;
+        let mut client = Self::greeted(stream);
+        let _greeting: [u8; 18] = client.take()?;
+        client.replies(7)?.unwrap();
+        Ok(client)
     }
 
     pub fn send(&mut self, kind: u16, flags: u16, offset: u64, length: u32, data: &[u8]) -> u64 {
@@ -273,6 +294,49 @@ impl Export for Late {
 
     fn submit(&self, batch: &mut Vec<Request>) {
         self.queue.lock().unwrap().send(std::mem::take(batch)).unwrap();
+    }
+}
+
+/// An export that keeps some of its requests until the test opens it, and passes the others on.
+pub struct Gate<E> {
+    inner: E,
+    keeps: fn(Op) -> bool,
+    /// Those it keeps; none: it is open.
+    kept: Mutex<Option<Vec<Request>>>,
+    more: Condvar,
+}
+
+impl<E: Export> Gate<E> {
+    pub fn new(inner: E, keeps: fn(Op) -> bool) -> Self {
+        Self { inner, keeps, kept: Mutex::new(Some(Vec::new())), more: Condvar::new() }
+    }
+
+    /// Waits until it keeps so many requests.
+    pub fn await_kept(&self, count: usize) {
+        let _watchdog = watchdog("Gate::await_kept");
+        let fewer = |kept: &mut Option<Vec<_>>| kept.as_ref().is_some_and(|k| k.len() < count);
+        drop(self.more.wait_while(self.kept.lock().unwrap(), fewer).unwrap());
+    }
+
+    /// Passes on what it keeps, the last first, and all that follows.
+    pub fn open(&self) {
+        let mut kept = self.kept.lock().unwrap().take().unwrap_or_default();
+        kept.reverse();
+        self.inner.submit(&mut kept);
+    }
+}
+
+impl<E: Export> Export for Gate<E> {
+    fn info(&self) -> Info {
+        self.inner.info()
+    }
+
+    fn submit(&self, batch: &mut Vec<Request>) {
+        if let Some(kept) = &mut *self.kept.lock().unwrap() {
+            kept.extend(batch.extract_if(.., |request| (self.keeps)(request.op())));
+            self.more.notify_all();
+        }
+        self.inner.submit(batch);
     }
 }
 

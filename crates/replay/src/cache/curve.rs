@@ -5,6 +5,7 @@ use super::{CacheTrace, warnings};
 use crate::ReplayError;
 use crate::config::TraceLoad;
 use gordon_cache::{Curve, Sample};
+use gordon_trace::formats::InputNote;
 use gordon_units::{Bytes, Watch};
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +61,8 @@ pub struct CurveReport {
     pub index_bytes: u64,
     /// By size.
     pub points: Vec<CurvePoint>,
+    /// What the trace was read as.
+    pub input: InputNote,
     /// What the reader should know.
     pub warnings: Vec<String>,
     /// Where it comes from.
@@ -181,6 +184,7 @@ pub fn curve(config: &CurveConfig, progress: &Watch) -> Result<CurveReport, Repl
         footprint_bytes: footprint.round() as u64,
         index_bytes: curve.memory() as u64,
         points,
+        input: load.note().clone(),
         warnings,
         provenance: CurveProvenance {
             version: env!("CARGO_PKG_VERSION"),

@@ -3,11 +3,14 @@
 use super::{CacheTrace, PAGE};
 use crate::ReplayError;
 use crate::config::TraceLoad;
+use crate::numbers::Numbers;
 use crate::results::report::LeftOut;
 use gordon_cache::{Ahead, NEVER, Nexts, Request};
 use gordon_device::SECTOR;
 use gordon_trace::BlockOp;
-use gordon_trace::formats::{self, Counts, Format, Io, Object, Objects, Options, Order, Reader};
+use gordon_trace::formats::{
+    self, Counts, Format, InputNote, Io, Object, Objects, Opened, Options, Order, Reader,
+};
 use gordon_units::{Ns, Watch};
 
 /// Requests of a batch, about.
@@ -37,9 +40,10 @@ struct Known {
 /// When a request came, and what it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
-    /// Of objects: in whole seconds.
     pub at: Ns,
     pub write: bool,
+    /// The first of those that a request of the trace is cut into.
+    pub first: bool,
 }
 
 enum From {
@@ -57,8 +61,7 @@ struct Blocks {
     at: usize,
     /// Where the rest of it starts, if it was begun.
     rest: Option<u64>,
-    /// The trace's devices, in the order in which they come.
-    devices: Vec<u32>,
+    devices: Numbers,
     without_data: u64,
 }
 
@@ -96,7 +99,7 @@ impl Load {
         if matches!(&first.from, From::Objects(of, _) if of.format() == Format::OracleGeneral) {
             return Ok(first);
         }
-        if trace.path.as_os_str() == "-" {
+        if trace.is_stream() {
             let why = "who sees ahead reads it twice, and standard input can be read once";
             return Err(ReplayError::impossible("trace -", why, "a file; or another policy"));
         }
@@ -119,33 +122,19 @@ impl Load {
             let why = "a cache is asked for a trace once";
             return Err(ReplayError::impossible("trace.repeat", why, "1"));
         }
-        let options = Options {
-            skip_bad: trace.skip_bad,
-            device: trace.device,
-            order: trace.order.map_or(Order::Strict, Into::into),
-            time_unit: trace.time_unit,
-            event: trace.event.map(Into::into),
-        };
-        let format = match trace.format {
-            Some(format) => format,
-            None if path.as_os_str() == "-" => {
-                let why = "standard input can be read once, and not be looked at before";
-                return Err(ReplayError::impossible("trace -", why, "--format with its format"));
-            }
-            None => formats::detect(path)?,
-        };
-        let from = if format.is_objects() {
-            From::Objects(Objects::open(path, format, &options, ahead)?, Vec::new())
-        } else {
-            From::Blocks(Blocks {
-                reader: formats::open(path, Some(format), &options)?,
+        // An object is as large as it is; pages are of whole sectors.
+        let options = Options { exact: whole, ..trace.options(Order::Strict)? };
+        let from = match formats::open_any(path, trace.format, &options, ahead)? {
+            Opened::Objects(objects) => From::Objects(objects, Vec::new()),
+            Opened::Blocks(reader) => From::Blocks(Blocks {
+                reader,
                 whole,
                 ios: Vec::new(),
                 at: 0,
                 rest: None,
-                devices: Vec::new(),
+                devices: Numbers::default(),
                 without_data: 0,
-            })
+            }),
         };
         let crc = crc32fast::Hasher::new();
         Ok(Self { from, stamps: None, crc, bytes: Vec::new(), nexts: None, given: 0 })
@@ -174,15 +163,18 @@ impl Load {
                     asked: object.size,
                 }));
                 if let Some(stamps) = stamps {
-                    let at = |object: &Object| Ns::SECOND * u64::from(object.second);
-                    stamps.extend(read.iter().map(|one| Stamp { at: at(one), write: false }));
+                    stamps.extend(read.iter().map(|one| Stamp {
+                        at: one.at,
+                        write: one.write,
+                        first: true,
+                    }));
                 }
             }
             From::Blocks(blocks) => blocks.fill(batch, stamps)?,
         }
         let batch = &mut batch[before..];
-        self.bytes.resize(batch.len() * 12, 0);
-        for (bytes, request) in self.bytes.chunks_exact_mut(12).zip(&*batch) {
+        self.bytes.resize(batch.len() * 16, 0);
+        for (bytes, request) in self.bytes.chunks_exact_mut(16).zip(&*batch) {
             bytes[..8].copy_from_slice(&request.key.to_le_bytes());
             bytes[8..].copy_from_slice(&request.asked.to_le_bytes());
         }
@@ -214,18 +206,46 @@ impl Load {
         }
     }
 
-    /// What of a web server's log was left out, but for what is malformed.
-    pub fn left_out_of_log(&self) -> Option<Counts> {
+    /// The format, and what was read and left out.
+    fn counts(&self) -> (Format, Counts) {
         match &self.from {
-            From::Objects(objects, _) if objects.format() == Format::Clf => Some(objects.counts()),
-            _ => None,
+            From::Objects(objects, _) => (objects.format(), objects.counts()),
+            From::Blocks(blocks) => (blocks.reader.format(), blocks.reader.counts()),
+        }
+    }
+
+    /// How the trace is read.
+    pub fn note(&self) -> &InputNote {
+        match &self.from {
+            From::Objects(objects, _) => objects.note(),
+            From::Blocks(blocks) => blocks.reader.note(),
+        }
+    }
+
+    /// Whether its times are whole seconds of objects.
+    pub fn whole_seconds(&self) -> bool {
+        matches!(&self.from, From::Objects(objects, _) if objects.whole_seconds())
+    }
+
+    /// What was left out or changed so far, a line each.
+    pub fn notes(&self) -> Vec<String> {
+        match &self.from {
+            From::Objects(objects, _) => objects.notes(),
+            From::Blocks(blocks) => {
+                let mut notes = blocks.reader.notes();
+                if blocks.without_data > 0 {
+                    let count = blocks.without_data;
+                    notes.push(format!("without_data: {count} discards and flushes, left out"));
+                }
+                notes
+            }
         }
     }
 
     pub fn devices(&self) -> usize {
         match &self.from {
             From::Objects(..) => 0,
-            From::Blocks(blocks) => blocks.devices.len(),
+            From::Blocks(blocks) => blocks.devices.theirs().len(),
         }
     }
 
@@ -238,16 +258,17 @@ impl Load {
 
     /// What was read of the trace.
     pub fn told(&self) -> CacheTrace {
-        let left_out = |counts| LeftOut::new(&counts, self.first_skipped());
-        let (format, counts, without_data) = match &self.from {
-            From::Objects(objects, _) => (objects.format(), objects.counts(), 0),
-            From::Blocks(b) => (b.reader.format(), b.reader.counts(), b.without_data),
+        let (format, counts) = self.counts();
+        let without_data = match &self.from {
+            From::Objects(..) => 0,
+            From::Blocks(blocks) => blocks.without_data,
         };
         CacheTrace {
             format: format.name(),
             requests: counts.requests,
             without_data,
-            left_out: left_out(counts),
+            left_out: LeftOut::new(&counts, self.first_skipped()),
+            virtual_hosts: counts.virtual_hosts,
             other_methods: counts.other_methods,
             other_statuses: counts.other_statuses,
             crc32: format!("{:08x}", self.crc.clone().finalize()),
@@ -271,66 +292,68 @@ impl Blocks {
                 }
             }
             let io = self.ios[self.at];
+            let (before, begun) = (batch.len(), self.rest.is_some());
             if matches!(io.op, BlockOp::Flush | BlockOp::Discard) {
                 self.without_data += 1;
                 self.at += 1;
             } else if self.whole {
-                batch.push(self.object(&io)?);
+                batch.push(self.object(&io));
                 self.at += 1;
             } else {
-                self.pages(&io, batch, full)?;
+                self.pages(&io, batch, full);
             }
             if let Some(stamps) = &mut stamps {
-                stamps.resize(batch.len(), Stamp { at: io.at, write: io.op == BlockOp::Write });
+                let rest = Stamp { at: io.at, write: io.op == BlockOp::Write, first: false };
+                stamps.resize(batch.len(), rest);
+                if let Some(stamp) = stamps.get_mut(before) {
+                    stamp.first = !begun;
+                }
             }
         }
         Ok(())
     }
 
-    /// The key of the `number`-th thing of `size` bytes on a device: the first device's are their
-    /// numbers.
-    fn key(&mut self, device: u32, number: u64, size: u64) -> Result<u64, ReplayError> {
-        // Most requests are for the device of the one before.
-        let found = self.devices.iter().rposition(|known| *known == device);
-        let at = found.unwrap_or_else(|| {
-            self.devices.push(device);
-            self.devices.len() - 1
-        }) as u64;
-        let each = END / size;
+    /// The key of what lies at `offset` of a device, which is a multiple of `grain` for nearly all: its
+    /// number, the devices sequentially. A hash of 64 bits stands for what does not fit there.
+    fn key(&mut self, device: u32, offset: u64, grain: u64) -> u64 {
+        let at = u64::from(self.devices.of(device));
+        let each = END / grain;
         let base = at.checked_mul(each).filter(|base| base.checked_add(each).is_some());
-        base.map(|base| base + number).ok_or_else(|| {
-            let (what, why) = ("trace", format!("more than {at} devices share no cache"));
-            ReplayError::impossible(what, why, "--device with one of them")
-        })
+        match base.filter(|_| offset.is_multiple_of(grain)) {
+            Some(base) => base + offset / grain,
+            None => mixed(mixed(at) ^ offset),
+        }
     }
 
-    /// A request as one object: its first sector names it.
-    fn object(&mut self, io: &Io) -> Result<Request, ReplayError> {
-        let size = u32::try_from(io.len.0).map_err(|_| {
-            let why = format!("a request of {} is no object: there are none of 4 GiB", io.len);
-            ReplayError::impossible("objects", why, "pages: leave --objects out")
-        })?;
-        let key = self.key(io.device, io.offset.0 / SECTOR.0, SECTOR.0)?;
-        Ok(Request { key, next: NEVER, size, asked: size })
+    /// A request as one object: its first byte names it.
+    fn object(&mut self, io: &Io) -> Request {
+        let key = self.key(io.device, io.offset.0, SECTOR.0);
+        Request { key, next: NEVER, size: io.len.0, asked: io.len.0 }
     }
 
     /// Pages of a request, from where it was left to where the batch is full.
-    fn pages(&mut self, io: &Io, batch: &mut Vec<Request>, full: usize) -> Result<(), ReplayError> {
+    fn pages(&mut self, io: &Io, batch: &mut Vec<Request>, full: usize) {
         let end = io.offset.0 + io.len.0;
         let mut from = self.rest.unwrap_or(io.offset.0);
         while from < end {
             if batch.len() >= full {
                 self.rest = Some(from);
-                return Ok(());
+                return;
             }
-            let page = from / PAGE;
-            let to = end.min((page + 1) * PAGE);
-            let key = self.key(io.device, page, PAGE)?;
-            batch.push(Request { key, next: NEVER, size: PAGE as u32, asked: (to - from) as u32 });
+            let page = from / PAGE * PAGE;
+            let to = end.min(page + PAGE);
+            let key = self.key(io.device, page, PAGE);
+            batch.push(Request { key, next: NEVER, size: PAGE, asked: to - from });
             from = to;
         }
         self.rest = None;
         self.at += 1;
-        Ok(())
     }
+}
+
+/// Spreads a number over all of 64 bits, each to another one (Stafford's mix 13, 2011).
+fn mixed(number: u64) -> u64 {
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
 }

@@ -24,6 +24,7 @@ use crate::parse::nearest;
 use crate::results::report::LeftOut;
 use crate::results::share;
 use gordon_cache::{Kind, Policy, Request, Tally};
+use gordon_trace::formats::InputNote;
 use gordon_units::{Bytes, Watch};
 use load::Load;
 use serde::{Deserialize, Serialize};
@@ -87,6 +88,8 @@ pub struct CacheReport {
     pub sketch_bytes: u64,
     /// Memory to see ahead, where the trace does not say what comes.
     pub ahead_bytes: u64,
+    /// What the trace was read as.
+    pub input: InputNote,
     /// What the reader should know.
     pub warnings: Vec<String>,
     /// Where it comes from.
@@ -146,6 +149,8 @@ pub struct CacheTrace {
     /// What was left out of it.
     #[serde(flatten)]
     pub left_out: LeftOut,
+    /// Requests of a web server's log whose line names the site, which is part of the object's name.
+    pub virtual_hosts: u64,
     /// Requests of web clients that are no GET, left out.
     pub other_methods: u64,
     /// Those not answered with the whole object (status 200), left out.
@@ -243,6 +248,7 @@ impl<'a> Asked<'a> {
             index_bytes: cache.memory() as u64,
             sketch_bytes: cache.sketch() as u64,
             ahead_bytes: if kind.sees_ahead() { load.ahead_bytes() } else { 0 },
+            input: load.note().clone(),
             warnings: warnings(Some((*kind, config.dram, counts.refused)), load),
             provenance: CacheProvenance {
                 version: env!("CARGO_PKG_VERSION"),
@@ -269,17 +275,7 @@ fn warnings(cache: Option<(Kind, Bytes, u64)>, load: &Load) -> Vec<String> {
         let devices = load.devices();
         warnings.push(format!("the trace has {devices} devices; all share the cache"));
     }
-    if let Some(log) = load.left_out_of_log()
-        && log.other_methods + log.other_statuses + log.empty > 0
-    {
-        warnings.push(format!(
-            "lines of the log were left out: {} of other methods than GET, {} of other statuses than \
-             200, {} without bytes",
-            log.other_methods, log.other_statuses, log.empty
-        ));
-    }
-    if let Some(first) = load.first_skipped() {
-        warnings.push(format!("malformed requests were left out, the first: {first}"));
-    }
+    warnings.extend(load.note().doubts.iter().map(|doubt| format!("implausible: {doubt}")));
+    warnings.extend(load.notes());
     warnings
 }

@@ -6,6 +6,7 @@
 use super::load::Load;
 use super::{Asked, CacheReport, CacheRunConfig};
 use crate::ReplayError;
+use crate::threads::on_all_cores;
 use gordon_cache::Request;
 use gordon_units::Watch;
 use rayon::prelude::*;
@@ -48,10 +49,8 @@ pub fn sweep(
             });
         };
         let mut next = Vec::with_capacity(GO);
-        let (filled, ()) = rayon::join(
-            || if more { fill(&mut load, &mut batch, &mut next) } else { Ok(false) },
-            serve,
-        );
+        let read_on = || if more { fill(&mut load, &mut batch, &mut next) } else { Ok(false) };
+        let (filled, ()) = on_all_cores(|| rayon::join(read_on, serve));
         progress.check()?;
         progress.step(served.len() as u64);
         (more, read) = (filled?, next);

@@ -6,9 +6,10 @@
 //! host is what limits it, that is in a `.parv` file; if one of the same name is there, it is used.
 //!
 //! What is not covered is told: where a switch is on that changes hits or the order of things
-//! ([`UNCOVERED`]) by a warning; other layouts than `dm_layout_g1`, spare schemes 4 to 6, skews in
-//! revolutions, and seek curves that are neither `extracted` nor of the HPL kind by an error.
+//! ([`UNCOVERED`]) by a warning; of `dm_layout_g1` spare schemes 4 to 6 and skews in revolutions, and
+//! seek curves that are neither `extracted` nor of the HPL kind by an error.
 
+mod layout;
 mod text;
 
 use gordon_device::disk::classic::{
@@ -79,13 +80,7 @@ pub fn read(path: &Path) -> Result<(ClassicConfig, Vec<String>), SpecError> {
     let spec =
         text::find(path, "disksim_disk", None)?.ok_or_else(|| SpecError::None(path.into()))?;
     let model = spec.block("Model")?;
-    let geometry = geometry(model).and_then(|(mut config, zones)| {
-        let held = Geometry::held_by(&config, &zones);
-        config.sectors =
-            held.map_err(|error| SpecError::Drive { path: path.into(), error })?.into();
-        config.zones = Zones::Table(zones);
-        Ok(config)
-    })?;
+    let geometry = geometry(model, path)?;
     let mut warnings = Vec::new();
     for key in UNCOVERED {
         if spec.on(key)? {
@@ -127,14 +122,38 @@ fn whole(numbers: Vec<f64>) -> Vec<u64> {
     numbers.into_iter().map(|number| number.max(0.0) as u64).collect()
 }
 
-/// All but the zones, and these.
-fn geometry(model: &Block) -> Result<(GeometryConfig, Vec<ZoneConfig>), SpecError> {
+fn geometry(model: &Block, path: &Path) -> Result<GeometryConfig, SpecError> {
     let layout = model.block("Layout Model")?;
-    if layout.kind != "dm_layout_g1" {
-        return Err(layout.spot.wrong(format!("the layout is {}, not dm_layout_g1", layout.kind)));
+    let mechanics = model.block("Mechanical Model")?;
+    let mut config = GeometryConfig {
+        sectors: 0.into(),
+        heads: model.count("Number of data surfaces")?.into(),
+        rpm: mechanics.count("Rotation speed (in rpms)")?.into(),
+        track_skew: None,
+        cylinder_skew: None,
+        serpentine: Serpentine::Never,
+        spare_region: Region::Zone,
+        spare_cylinders: 1,
+        zones: Zones::Table(Vec::new()),
+    };
+    if layout.kind == "dm_layout_g1" {
+        let zones = zones(layout, &mut config)?;
+        let held = Geometry::held_by(&config, &zones);
+        config.sectors =
+            held.map_err(|error| SpecError::Drive { path: path.into(), error })?.into();
+        config.zones = Zones::Table(zones);
+    } else {
+        let tracks = layout::listed(model, layout)?;
+        config.sectors = u64::from(model.count("Block count")?).into();
+        config.zones = Zones::Listed(tracks);
     }
+    Ok(config)
+}
+
+/// The zones of a g1 layout; what holds for all of them goes to `config`.
+fn zones(layout: &Block, config: &mut GeometryConfig) -> Result<Vec<ZoneConfig>, SpecError> {
     let scheme = layout.count("Sparing scheme used")?;
-    let (spare_region, spare_cylinders) = match scheme {
+    (config.spare_region, config.spare_cylinders) = match scheme {
         0 | 7 | 9 | 10 => (Region::Zone, 1),
         1 => (Region::Tracks, 1),
         2 => (Region::Cylinders, 1),
@@ -142,7 +161,7 @@ fn geometry(model: &Block) -> Result<(GeometryConfig, Vec<ZoneConfig>), SpecErro
         8 => (Region::Cylinders, layout.count("Rangesize for sparing")?),
         _ => return Err(layout.spot.wrong(format!("sparing scheme {scheme} is not covered"))),
     };
-    let serpentine = match layout.count("LBN-to-PBN mapping scheme")? {
+    config.serpentine = match layout.count("LBN-to-PBN mapping scheme")? {
         0 => Serpentine::Never,
         1 => Serpentine::Zone,
         2 => Serpentine::Disk,
@@ -184,19 +203,7 @@ fn geometry(model: &Block) -> Result<(GeometryConfig, Vec<ZoneConfig>), SpecErro
         });
         next = last + 1;
     }
-    let mechanics = model.block("Mechanical Model")?;
-    let config = GeometryConfig {
-        sectors: 0.into(),
-        heads: model.count("Number of data surfaces")?.into(),
-        rpm: mechanics.count("Rotation speed (in rpms)")?.into(),
-        track_skew: None,
-        cylinder_skew: None,
-        serpentine,
-        spare_region,
-        spare_cylinders,
-        zones: Zones::Table(Vec::new()),
-    };
-    Ok((config, zones))
+    Ok(zones)
 }
 
 fn seek(mechanics: &Block) -> Result<SeekConfig, SpecError> {
@@ -233,7 +240,8 @@ fn seek(mechanics: &Block) -> Result<SeekConfig, SpecError> {
     })
 }
 
-/// A measured curve: a line says how many there are, then a distance and milliseconds in each.
+/// A measured curve: a line says how many there are, then a distance and milliseconds in each. DIXtrac
+/// adds their standard deviation, which DiskSim has no use for either.
 fn seek_table(path: &Path) -> Result<Vec<(u32, Ns)>, SpecError> {
     let text = read_file(path)?;
     let mut table = Vec::new();
@@ -241,11 +249,18 @@ fn seek_table(path: &Path) -> Result<Vec<(u32, Ns)>, SpecError> {
         if text.trim().is_empty() || text.starts_with("Seek distances measured") {
             continue;
         }
-        let pair = text.split_once(',').and_then(|(distance, time)| {
-            Some((distance.trim().parse().ok()?, time.trim().parse::<f64>().ok()?))
-        });
+        let fields: Vec<_> = text.split(',').map(str::trim).collect();
+        let numbers: Option<Vec<f64>> =
+            fields[1..].iter().map(|field| field.parse().ok()).collect();
+        let pair = match numbers.as_deref() {
+            Some(&[time] | &[time, _]) => fields[0].parse().ok().map(|distance| (distance, time)),
+            _ => None,
+        };
         let Some((distance, time)) = pair else {
-            let why = format!("`{}` is not a distance and milliseconds", text.trim());
+            let why = format!(
+                "`{}` is not a distance, milliseconds and perhaps their standard deviation",
+                text.trim()
+            );
             return Err(SpecError::Text { path: path.into(), line, why });
         };
         table.push((distance, ms(time)));

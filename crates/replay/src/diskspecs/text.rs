@@ -257,6 +257,11 @@ impl Block {
         Ok(self.optional(key)?.is_some_and(|number| number != 0.0))
     }
 
+    /// A word, if it is there.
+    pub fn optional_word(&self, key: &str) -> Result<Option<&str>, SpecError> {
+        self.get(key).map(|_| self.word(key)).transpose()
+    }
+
     /// A word that has to be there.
     pub fn word(&self, key: &str) -> Result<&str, SpecError> {
         match self.get(key) {
@@ -273,12 +278,18 @@ impl Block {
         }
     }
 
+    /// A list that has to be there.
+    pub fn list(&self, key: &str) -> Result<&[Value], SpecError> {
+        match self.get(key) {
+            Some(Value::List(list)) => Ok(list),
+            _ => Err(self.missing(key, "a list")),
+        }
+    }
+
     /// The blocks of a list.
     pub fn blocks(&self, key: &str) -> Result<Vec<&Self>, SpecError> {
-        let Some(Value::List(list)) = self.get(key) else {
-            return Err(self.missing(key, "a list"));
-        };
-        list.iter()
+        self.list(key)?
+            .iter()
             .map(|value| match value {
                 Value::Block(block) => Ok(block),
                 _ => Err(self.missing(key, "a list of blocks")),

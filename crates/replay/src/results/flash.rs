@@ -4,16 +4,16 @@
 //! for each part: dies, the controller, its memory (Table 3), from the first arrival to the last
 //! completion. The controller and its memory are at work while any operation is under way.
 //!
-//! Lifetime is that of section 4.1: every block erased as often as it can be, at the rate of
-//! pages programmed in this run, with perfect wear levelling.
+//! Lifetime is that of section 4.1: the bytes programmed in this run, over the raw capacity times the
+//! rated erases, extrapolated over the span of the load ([`gordon_nand::lifetime_years`]).
 
 use super::recorder::Recorded;
-use super::share;
+use super::{ratio, share};
 use crate::run::counted;
 use gordon_device::ssd::{Kind, LaneStats, Ssd, SsdConfig, Wear};
 use gordon_device::{Device, Op};
-use gordon_nand::{lba_table, smallest_super_page};
-use gordon_units::{Bytes, Joules, Ns, Watts};
+use gordon_nand::{lba_table, lifetime_years, smallest_super_page};
+use gordon_units::{Joules, Ns, Watts};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -21,6 +21,12 @@ use std::collections::BTreeMap;
 /// or more.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlashReport {
+    /// Data bytes of all pages of the array.
+    pub raw_capacity_bytes: u64,
+    /// Bytes that the host can address.
+    pub exported_capacity_bytes: u64,
+    /// Raw capacity less exported capacity: over-provisioning.
+    pub spare_capacity_bytes: u64,
     /// Pages programmed, for any cause, for each programmed with host data; none where nothing
     /// was programmed.
     pub write_amplification: Option<f64>,
@@ -80,13 +86,25 @@ pub struct FlashReport {
     pub energy_j: f64,
     /// Joules by part; they sum to `energy_j`.
     pub energy_by_part_j: BTreeMap<&'static str, f64>,
-    /// How long the array lasts at this rate; none where nothing was programmed.
+    /// The part of the rated endurance that the run used: bytes programmed, over raw bytes times rated
+    /// erases.
+    pub endurance_used: f64,
+    /// How long the load took: the trace's whole span, or the simulated time where that is longer.
+    pub lifetime_span_s: f64,
+    /// Years until the rated endurance is used up if the load goes on as it did over its span; none where
+    /// nothing was programmed, or the span is shorter than a minute.
     pub lifetime_years: Option<f64>,
+    /// The same until the block that the run erased most often reaches its rated erases; none where no
+    /// block was erased, either.
+    pub first_block_years: Option<f64>,
     /// Bytes that can be programmed before every block's erases are used up.
     pub lifetime_writes_bytes: u64,
+    /// Time from power on until the map is rebuilt from summary pages, or without them from the out-of-band
+    /// data of all pages, by the part's own timing.
+    pub startup_s: Option<f64>,
     /// Memory of the simulated layer's tables, in this program.
     pub map_memory_bytes: u64,
-    /// The paper's LBA table for the exported pages: 4 bytes each.
+    /// The LBA table of section 4.2.2 of the Gordon paper: 4 bytes for each page of the raw capacity.
     pub lba_table_bytes: u64,
     /// Events simulated.
     pub events: u64,
@@ -180,11 +198,13 @@ pub struct WearReport {
 }
 
 impl FlashReport {
-    /// What `ssd`, made of `config`, did in a run of `simulated`.
-    pub fn of<const LARGE: bool>(
-        ssd: &Ssd<LARGE>,
+    /// What `ssd`, made of `config`, did in a run of `simulated`, of a load of `span`. `before` are the
+    /// erases of its blocks before the run.
+    pub fn of(
+        ssd: &Ssd,
         config: &SsdConfig,
-        simulated: Ns,
+        (simulated, span): (Ns, Ns),
+        before: &[u32],
         recorded: &Recorded,
     ) -> Self {
         let written = recorded.bytes[Op::Write as usize];
@@ -208,7 +228,13 @@ impl FlashReport {
         let buses: Vec<_> = stats.lanes.bus_busy.iter().map(|time| busy(*time, 1)).collect();
         let energy = energy(config, simulated, usage.read + usage.write, usage.controller);
         let Wear { min, max, mean } = stats.wear;
+        let erased = ssd.erases().zip(before).map(|(now, before)| now - before);
+        let most = f64::from(erased.max().unwrap_or(0));
+        let (raw, exported) = (ssd.ftl().layout().geometry().capacity(), ssd.capacity());
         Self {
+            raw_capacity_bytes: raw.0,
+            exported_capacity_bytes: exported.0,
+            spare_capacity_bytes: raw.0.saturating_sub(exported.0),
             write_amplification: share(ftl.programs(), host),
             write_amplification_by_cause: by_cause
                 .iter()
@@ -271,10 +297,14 @@ impl FlashReport {
             },
             energy_j: energy.values().sum(),
             energy_by_part_j: energy,
-            lifetime_years: (simulated > Ns::ZERO).then(|| lifetime.years(simulated)).flatten(),
+            endurance_used: lifetime.used(),
+            lifetime_span_s: span.as_secs(),
+            lifetime_years: lifetime.years(span),
+            first_block_years: lifetime_years(most / ratio(lifetime.erase_budget, 1), span),
             lifetime_writes_bytes: lifetime.writable().0,
+            startup_s: config.startup().ok().map(Ns::as_secs),
             map_memory_bytes: stats.ftl_memory.0,
-            lba_table_bytes: lba_table(ssd.capacity(), ssd.page_bytes()).0,
+            lba_table_bytes: lba_table(raw, ssd.page_bytes()).0,
             events: stats.events,
         }
     }
@@ -320,24 +350,36 @@ fn energy(
     ])
 }
 
-/// Where a device was made smaller, and what garbage collection keeps free of it was not.
-pub fn scale_warning<const LARGE: bool>(ssd: &Ssd<LARGE>, capacity: Bytes) -> Option<String> {
+/// A warning where the free blocks at which collection starts are a good part of the spare blocks, as
+/// on a small array: they do not shrink with it.
+pub fn spare_warning(ssd: &Ssd) -> Option<String> {
     let (ftl, layout) = (ssd.ftl(), ssd.ftl().layout());
     let block = layout.page_bytes() * u64::from(layout.pages_per_block());
     let spare = u64::from(ftl.good_blocks()).saturating_sub(ssd.capacity().0.div_ceil(block.0));
     let kept = u64::from(ftl.config().low_water);
     (kept * 8 > spare).then(|| {
         format!(
-            "capacity: beside {} of data there are {spare} blocks, and collection starts when \
-             {kept} are free, as on the whole device, where they are fewer in proportion: expect a higher \
-             write amplification than there",
-            capacity.told()
+            "collection starts when {kept} blocks are free, and the array has {spare} spare blocks: \
+             expect a higher write amplification than on a larger array with the same \
+             over-provisioning"
+        )
+    })
+}
+
+/// A warning where some die groups have no write point.
+pub fn write_point_warning(ssd: &Ssd) -> Option<String> {
+    let (points, groups) = (ssd.ftl().config().write_points, ssd.ftl().layout().lanes());
+    (points < groups).then(|| {
+        format!(
+            "ftl.write_points={points} is less than the {groups} die groups of the array: at most \
+             {} written at a time; leave it out for one write point for each group",
+            counted(points.into(), "group is", "groups are")
         )
     })
 }
 
 /// Where a good part of what was written is still in the write buffer.
-pub fn buffer_warning<const LARGE: bool>(ssd: &Ssd<LARGE>, left: u64) -> Option<String> {
+pub fn buffer_warning(ssd: &Ssd, left: u64) -> Option<String> {
     let programmed = ssd.stats().ftl.host_programs;
     (left * 20 > programmed).then(|| {
         format!(
@@ -351,7 +393,7 @@ pub fn buffer_warning<const LARGE: bool>(ssd: &Ssd<LARGE>, left: u64) -> Option<
 
 /// What to say where the LBA table leaves nothing of the controller's memory: as section 4.2.2 of
 /// the Gordon paper reckons, for the whole array.
-pub fn table_warning<const LARGE: bool>(ssd: &Ssd<LARGE>, config: &SsdConfig) -> Option<String> {
+pub fn table_warning(ssd: &Ssd, config: &SsdConfig) -> Option<String> {
     let memory = **config.ftl.table_memory.as_ref()?;
     let (raw, page) = (ssd.ftl().layout().geometry().capacity(), ssd.page_bytes());
     let table = lba_table(raw, page);
@@ -366,7 +408,7 @@ pub fn table_warning<const LARGE: bool>(ssd: &Ssd<LARGE>, config: &SsdConfig) ->
 }
 
 /// How many super-blocks were erased so many times: erases, blocks. Without those that are bad from the start.
-pub fn erase_histogram<const LARGE: bool>(ssd: &Ssd<LARGE>) -> BTreeMap<u32, u64> {
+pub fn erase_histogram(ssd: &Ssd) -> BTreeMap<u32, u64> {
     let mut histogram = BTreeMap::new();
     for erases in ssd.erases() {
         *histogram.entry(erases).or_default() += 1;

@@ -6,7 +6,7 @@ use super::series::Run;
 use super::{ratio, share};
 use crate::host::Outcome;
 use gordon_device::Op;
-use gordon_trace::formats::Counts;
+use gordon_trace::formats::{Counts, InputNote};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -47,6 +47,8 @@ pub struct Report<D> {
     /// What the device did.
     #[serde(flatten)]
     pub device: D,
+    /// What the trace was read as, if the load is one.
+    pub input: Option<InputNote>,
     /// What the reader should know.
     pub warnings: Vec<String>,
     /// Where it comes from.
@@ -129,6 +131,9 @@ pub struct Provenance {
 /// A trace that was replayed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TraceProvenance {
+    /// What it was read as: format, how that was chosen, units.
+    #[serde(skip)]
+    pub input: InputNote,
     /// What it was read as.
     pub format: &'static str,
     /// Requests in it, once through.
@@ -159,6 +164,8 @@ pub struct LeftOut {
     pub other_devices: u64,
     /// Entries that are no requests, left out.
     pub other_kinds: u64,
+    /// Keys of objects that are text, hashed to 64 bits.
+    pub hashed_keys: u64,
 }
 
 impl LeftOut {
@@ -168,10 +175,11 @@ impl LeftOut {
             skipped: counts.skipped,
             first_skipped: first_skipped.map(str::to_owned),
             clamped: counts.clamped,
-            extended: counts.aligned,
+            extended: counts.extended,
             empty: counts.empty,
             other_devices: counts.other_devices,
             other_kinds: counts.other_kinds,
+            hashed_keys: counts.hashed_keys,
         }
     }
 }
@@ -253,6 +261,7 @@ impl<D> Report<D> {
             },
             queues: (0..).zip(recorded.queues.iter().zip(weights)).map(queue).collect(),
             device,
+            input: provenance.trace.as_ref().map(|trace| trace.input.clone()),
             warnings,
             provenance,
         }

@@ -70,7 +70,7 @@ pub trait Target: Device {
     }
 }
 
-impl<const LARGE: bool> Target for Ssd<LARGE> {
+impl Target for Ssd {
     fn sample(&self) -> Sample {
         let stats = self.ftl().stats();
         Sample {

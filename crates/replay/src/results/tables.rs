@@ -19,12 +19,7 @@ pub type Tables = Vec<(&'static str, RecordBatch)>;
 pub const NAMES: [&str; 4] = ["series", "latency", "outstanding", "erases"];
 
 /// All tables of a run on `ssd`, made of `config`.
-pub fn tables<const LARGE: bool>(
-    run: &Run,
-    recorded: &Recorded,
-    ssd: &Ssd<LARGE>,
-    config: &SsdConfig,
-) -> Tables {
+pub fn tables(run: &Run, recorded: &Recorded, ssd: &Ssd, config: &SsdConfig) -> Tables {
     let batches = [series(run, ssd, config), latency(recorded), outstanding(run), erases(ssd)];
     NAMES.into_iter().zip(batches).collect()
 }
@@ -71,7 +66,7 @@ fn column(rows: &[Row<'_>], value: &dyn Fn(&Interval, Ns) -> Option<f64>) -> Arr
     floats(rows.iter().map(|&(_, len, interval)| value(interval, len)))
 }
 
-fn series<const LARGE: bool>(run: &Run, ssd: &Ssd<LARGE>, config: &SsdConfig) -> RecordBatch {
+fn series(run: &Run, ssd: &Ssd, config: &SsdConfig) -> RecordBatch {
     let (rows, mut columns) = over_time(run);
     let column = |value: &dyn Fn(&Interval, Ns) -> Option<f64>| column(&rows, value);
     let buses = ssd.bus_busy().len() as u64;
@@ -165,7 +160,7 @@ fn outstanding(run: &Run) -> RecordBatch {
 }
 
 /// How many super-blocks were erased so many times.
-fn erases<const LARGE: bool>(ssd: &Ssd<LARGE>) -> RecordBatch {
+fn erases(ssd: &Ssd) -> RecordBatch {
     let histogram = erase_histogram(ssd);
     batch(vec![
         ("erases", counts(histogram.keys().map(|erases| u64::from(*erases)))),

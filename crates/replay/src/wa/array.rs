@@ -76,7 +76,7 @@ impl FullArray {
             reserve: 1,
             low_water: 1,
             copy_points: u32::from(config.separate),
-            summary: false,
+            summary_pages: 0,
             victim: config.victim,
             seed: config.seed,
             ..Config::new(&layout, config.logical, 1)

@@ -79,7 +79,7 @@ pub trait Shape: Clone + Sync {
     /// The same as [`Shape::prefix`], further into the key: of records that are equal up to `depth`.
     /// The start is [`Depth::default`].
     fn prefix_at(&self, record: &[u8], depth: Depth) -> u128 {
-        debug_assert_eq!(depth, Depth::default(), "nothing is deeper");
+        assert_eq!(depth, Depth::default(), "nothing is deeper");
         self.prefix(record)
     }
 

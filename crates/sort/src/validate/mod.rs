@@ -12,6 +12,7 @@ pub use summary::Validated;
 use crate::blocks::{self, BLOCK};
 use crate::file::{File, Mode};
 use crate::generate::Output;
+use crate::head::refuse_text;
 use crate::{Benchmark, SortError, Watch};
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,12 +37,24 @@ pub fn validate(
         .iter()
         .map(|path| {
             let file = File::open(path, Mode::Direct)?;
-            let len = length(path, file.len()?, records)?;
+            let all = file.len()?;
+            if records.is_none() {
+                refuse_text(path, all, |head| file.read(0, head)).map_err(not_lines)?;
+            }
+            let len = length(path, all, records)?;
             Ok((file, len))
         })
         .collect::<Result<_, SortError>>()?;
     watch.total.store(opened.iter().map(|(_, len)| len).sum(), Ordering::Relaxed);
     opened.iter().map(|(file, len)| check(file, *len, watch)).collect()
+}
+
+/// The checker takes records alone: text is refused with other advice.
+fn not_lines(error: SortError) -> SortError {
+    let SortError::Text { path, .. } = error else { return error };
+    let why = "the file is text, not records of 100 bytes";
+    let hint = "LC_ALL=C sort -c for lines; --records N for records of 100 bytes";
+    SortError::impossible(path.display(), why, hint)
 }
 
 /// The bytes to check, of so many.

@@ -7,13 +7,16 @@ pub mod gnu;
 use gordon_sort::{Config, Depth, Rest, Shape, SortError, Visitor};
 
 /// What a shape makes of bytes.
-struct Sorted<'a>(&'a [u8]);
+struct Sorted<'a> {
+    bytes: &'a [u8],
+    unique: bool,
+}
 
 impl Visitor for Sorted<'_> {
     type Output = Vec<u8>;
 
     fn visit<S: Shape>(self, shape: &S) -> Vec<u8> {
-        let mut all = self.0.to_vec();
+        let mut all = self.bytes.to_vec();
         if let Some(separator) = shape.separator()
             && all.last().is_some_and(|&last| last != separator)
         {
@@ -47,6 +50,9 @@ impl Visitor for Sorted<'_> {
             deeper(shape, &mut sorted, Depth::default());
             assert_eq!(shown(&sorted), shown(&expected), "part by part, by compare");
         }
+        if self.unique {
+            expected.dedup_by(|next, first| shape.compare(first, next).is_eq());
+        }
         expected.concat()
     }
 }
@@ -77,5 +83,10 @@ fn shown(records: &[&[u8]]) -> Vec<String> {
 
 /// Sorts bytes.
 pub fn sorted(config: &Config, bytes: &[u8]) -> Result<Vec<u8>, SortError> {
-    config.with(Sorted(bytes))
+    config.with(Sorted { bytes, unique: false })
+}
+
+/// Sorts bytes and keeps the first of the records whose keys are equal.
+pub fn unique(config: &Config, bytes: &[u8]) -> Result<Vec<u8>, SortError> {
+    config.with(Sorted { bytes, unique: true })
 }

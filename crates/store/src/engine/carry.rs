@@ -2,6 +2,7 @@
 
 use super::request::{Bytes, Command, Completion, Open};
 use super::{Engine, Moved, Payload};
+use crate::checksums::Proof;
 use crate::error::Fault;
 use crate::format::{NO_LPN, summary, trims};
 use crate::log;
@@ -19,7 +20,7 @@ impl<P: Payload> Engine<P> {
                 Action::Copy(op) => self.issue(op, true),
                 Action::Zero(buf) => self.buffers.get_mut(buf).fill(0),
                 Action::Fill(buf, piece) => self.fill(buf, piece),
-                Action::Summarize(buf, block) => self.summarize(buf, block),
+                Action::Summarize(buf, block, part) => self.summarize(buf, block, part),
                 Action::Record(buf) => {
                     let mut bytes = self.scratch.spare.pop().unwrap_or_default();
                     trims::encode(&mut bytes, self.ftl.record());
@@ -69,9 +70,7 @@ impl<P: Payload> Engine<P> {
             Ok(done) => self.moved.push_back(Moved { op, copies, failed: !done }),
             Err(error) => {
                 self.counters.medium_errors += 1;
-                let full = error.kind() == std::io::ErrorKind::StorageFull
-                    || error.kind() == std::io::ErrorKind::QuotaExceeded;
-                self.failure = Some(if full { Fault::NoSpace } else { Fault::Medium });
+                self.failure = Some(Fault::of(&error));
                 self.stuck.push_back((op, copies));
                 return false;
             }
@@ -116,14 +115,17 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    fn summarize(&mut self, buf: Buf, block: BlockId) {
+    /// Encodes the summary of a block for the program of its page number `part`. All parts but the
+    /// head, which is in part 0, are the same each time: the data pages of the block are programmed.
+    fn summarize(&mut self, buf: Buf, block: BlockId, part: u32) {
         let (pages, slots) =
             (self.image.resolved.config.data_pages(self.ftl.layout()), self.ftl.config().slots);
         let mut bytes = self.scratch.spare.pop().unwrap_or_default();
         summary::start(&mut bytes, block, pages, slots, self.disk().syncs());
         let (places, media) = (&self.image.places, self.image.disk.media());
         // Without numbers it is none, and a mount looks at the pages.
-        let numbers = self.checksums.sequences(block, places, media).unwrap_or_default();
+        let proof = Proof { ftl: &self.ftl, erases: self.rules.block(block).erases };
+        let numbers = self.checksums.sequences(block, places, media, proof).unwrap_or_default();
         let numbers = numbers.iter().copied().chain(std::iter::repeat(0));
         let mut lpns = self.ftl.summary(block);
         for number in numbers.take(pages as usize) {
@@ -132,6 +134,9 @@ impl<P: Payload> Engine<P> {
         }
         drop(lpns);
         summary::seal(&mut bytes, block);
+        let page = summary::part(bytes.len(), part, self.ftl.layout().page_bytes());
+        bytes.truncate(page.end);
+        bytes.drain(..page.start);
         self.note(buf, bytes);
     }
 

@@ -1,127 +1,109 @@
-//! Erases that the layer has asked for and the file does not know of yet: what each waits for, and how
-//! it is carried out.
+//! Deferred erases: those that the layer has asked for and that the file does not know of yet.
+//!
+//! What a block held may go once a sync has recorded that nothing of it is needed, which makes
+//! durable what stands for its pages now: newer copies and trims. A block of which no sync has
+//! recorded anything may go at once.
 
 use super::{Engine, Payload};
-use crate::synced::Synced;
 use gordon_units::BlockId;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::io::Result;
 
-/// What is known of blocks to be erased, by the number of changes to the file.
+/// Erases to be carried out before their blocks are programmed again.
 #[derive(Debug)]
-pub(super) struct Erases {
-    put_off: Vec<Erase>,
-    /// By block: changes before its first page was programmed; 0 where that was in an earlier run.
-    first: Vec<u64>,
-    /// By block: changes when a page of it was last written elsewhere, in this run.
-    superseded: Vec<u64>,
-    /// Changes when trims were last recorded.
-    trimmed: u64,
-    /// A sync is due, best by a thread that does not hold the engine: then erases do not wait for it
-    /// while everybody else waits for them.
+pub(super) struct DeferredErases {
+    /// In the order in which they may be carried out.
+    queue: VecDeque<Erase>,
+    /// By block: changes that have to be durable before it is erased, if it is to be.
+    waiting: Vec<Option<u64>>,
+    /// A sync is due, best by a thread that does not hold the engine: then programs do not wait for
+    /// it while everybody else waits for them.
     sync_due: bool,
-    /// Erased blocks whose place still holds data.
-    litter: BTreeSet<BlockId>,
+    /// Erased blocks whose data still take room in the file.
+    unpunched: BTreeSet<BlockId>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Erase {
     block: BlockId,
-    /// Changes that are to be durable before what the block held goes.
+    /// Changes that have to be durable first.
     wanted: u64,
-    /// It has a summary.
+    /// The block has a summary, or the first page of one.
     summary: bool,
 }
 
-impl Erases {
+impl DeferredErases {
     pub fn new(blocks: u32) -> Self {
-        let none = vec![0; blocks as usize];
         Self {
-            put_off: Vec::new(),
-            first: none.clone(),
-            superseded: none,
-            trimmed: 0,
+            queue: VecDeque::new(),
+            waiting: vec![None; blocks as usize],
             sync_due: false,
-            litter: BTreeSet::new(),
+            unpunched: BTreeSet::new(),
         }
     }
 
     /// The first page of a block is about to be programmed.
-    pub fn opened(&mut self, block: BlockId, changes: u64) {
-        self.first[block.index()] = changes;
-        self.litter.remove(&block);
+    pub fn opened(&mut self, block: BlockId) {
+        self.unpunched.remove(&block);
     }
 
-    /// A page of a block was written elsewhere.
-    pub fn superseded(&mut self, block: BlockId, changes: u64) {
-        self.superseded[block.index()] = changes;
-    }
-
-    /// Trims were recorded.
-    pub fn trimmed(&mut self, changes: u64) {
-        self.trimmed = changes;
-    }
-
-    /// Notes an erase.
-    pub fn put_off(&mut self, block: BlockId, summary: bool, disk: &Synced) {
-        let wanted = self.wanted(block, disk);
-        self.put_off.push(Erase { block, wanted, summary });
-    }
-
-    /// Changes that are to be durable before what a block held goes: the copies that stand for it now,
-    /// and the trims. Where no sync speaks of it, it was promised to nobody.
-    fn wanted(&mut self, block: BlockId, disk: &Synced) -> u64 {
-        let claimed = disk.claimed();
-        if claimed <= self.first[block.index()] {
-            return 0;
+    /// Defers an erase until `wanted` changes are durable, which only grows, but for 0.
+    pub fn defer(&mut self, block: BlockId, summary: bool, wanted: u64) {
+        self.sync_due |= wanted > 0;
+        if self.waiting[block.index()].is_some() {
+            // It has not been programmed since, so one erase serves both.
+            return;
         }
-        let wanted = self.superseded[block.index()].max(self.trimmed);
-        // Nearer to what is not durable than half of what was changed since: the rest is for the sync.
-        self.sync_due |= wanted + disk.changes() > 2 * claimed;
-        wanted
+        self.waiting[block.index()] = Some(wanted);
+        let erase = Erase { block, wanted, summary };
+        if wanted == 0 { self.queue.push_front(erase) } else { self.queue.push_back(erase) }
     }
 
-    /// What a block that was erased waits for, if the file does not know of that yet.
+    /// Changes that have to be durable before a block is programmed again, if its erase is deferred.
     pub fn wait(&self, block: BlockId) -> Option<u64> {
-        self.put_off.iter().find(|erase| erase.block == block).map(|erase| erase.wanted)
+        self.waiting[block.index()]
     }
 
-    /// Whether a sync is due, if it was not said before.
+    /// Whether a sync is due, if this was not reported before.
     pub fn sync_due(&mut self) -> bool {
         std::mem::take(&mut self.sync_due)
     }
 }
 
 impl<P: Payload> Engine<P> {
-    /// Makes so many changes durable, and carries out the erases that waited for no more.
-    pub(super) fn wipe(&mut self, wanted: u64) -> Result<()> {
+    /// Makes the first `wanted` changes durable, and carries out the erases that waited for no more.
+    pub(super) fn erase_deferred(&mut self, wanted: u64) -> Result<()> {
         self.disk().sync_to(wanted)?;
         let durable = self.disk().durable();
-        while let Some(at) = self.erases.put_off.iter().position(|erase| erase.wanted <= durable) {
-            let Erase { block, summary, .. } = self.erases.put_off[at];
+        while let Some(&Erase { block, wanted, summary }) = self.erases.queue.front()
+            && wanted <= durable
+        {
             let places = &self.image.places;
-            let (start, (data, _)) = (places.block(block), places.data(block));
+            let start = places.block(block);
             if summary {
                 let layout = self.ftl.layout();
-                let last = places.slot(layout.ppn(block, layout.pages_per_block() - 1), 0);
-                self.disk().change(|media| media.write(last, &[0; 32]))?;
+                let first = layout.ppn(block, self.ftl.config().data_pages(layout));
+                let head = places.slot(first, 0);
+                self.disk().change(|media| media.write(head, &[0; 32]))?;
             }
-            self.disk().change(|media| media.erase(start, data - start))?;
-            let mut record = self.image.record(block);
-            record.erases = self.rules.block(block).erases;
-            self.image.set_record(block, record)?;
-            self.erases.litter.insert(block);
-            self.erases.put_off.swap_remove(at);
+            // Written, not punched out: the next entries then allocate nothing, which a sync would
+            // have to commit.
+            let zeros = vec![0; self.image.places.oob_area()];
+            self.disk().change(|media| media.write(start, &zeros))?;
+            self.erases.unpunched.insert(block);
+            self.erases.waiting[block.index()] = None;
+            self.erases.queue.pop_front();
         }
         Ok(())
     }
 
-    /// Gives the place of an erased block's data back to the file system; false if there is none.
-    pub(super) fn tidy(&mut self) -> bool {
-        let Some(block) = self.erases.litter.pop_first() else { return false };
+    /// Gives the room of an erased block's data back to the file system; false if there is none. No
+    /// flush waits for that.
+    pub(super) fn punch_hole(&mut self) -> bool {
+        let Some(block) = self.erases.unpunched.pop_first() else { return false };
         let (at, len) = self.image.places.data(block);
-        // If it fails, the place is kept until it is written again.
-        let _ = self.disk().change(|media| media.erase(at, len));
+        // If it fails, the room is kept until it is written again.
+        let _ = self.disk().media().erase(at, len);
         true
     }
 }

@@ -4,13 +4,12 @@
 //! operation the bytes are moved when the layer issues it; when the layer hears that it is done is up
 //! to whoever drives: at once, in another order, or when simulated flash would be.
 //!
-//! An erase is carried out late: the block is noted, and wiped when the layer wants to program it
-//! again. Before that a sync makes durable what stands for its pages now: newer copies, trims. One
-//! sync serves all erases since the last, and all blocks that were stale by then. Where none was
-//! started since the block's first page was programmed, none is needed: nothing in it was promised.
+//! An erase is deferred: the block is noted, and erased when the layer wants to program it again. By
+//! then a sync has recorded that nothing of the block is needed (see [`crate::block_table`]). One
+//! sync serves all erases since the last.
 //!
-//! To wipe a block is to clear its entries and its summary. Its data stay, to be written over; in idle
-//! time their place is given back to the file system.
+//! To erase a block is to clear its entries and its summary. Its data stay, to be written over; in idle
+//! time their room is given back to the file system.
 
 mod carry;
 mod erases;
@@ -26,16 +25,20 @@ use crate::error::{Fault, ImageError};
 use crate::faults::Dice;
 use crate::format::table::{Left, Record};
 use crate::image::Image;
-use crate::mount;
+use crate::mount::{self, Loss, Mounted};
+use crate::salvage::{self, Unproven};
+use crate::survey;
 use crate::synced::{Synced, Syncer};
 use crate::telemetry::{Counters, Lane, Telemetry};
-use erases::Erases;
+use erases::DeferredErases;
 use gordon_ftl::{Extent, Ftl, Host, Input, RequestId};
 use gordon_nand::{Buf, FlashOp, Rules};
-use gordon_units::{Lpn, Ppn};
-use request::{Open, Opens};
-use std::collections::VecDeque;
+use gordon_units::{BlockId, Lpn, Ppn};
+use request::{Bytes, Open, Opens};
+use std::any::Any;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// An operation whose bytes have been moved.
@@ -74,22 +77,54 @@ pub struct Engine<P> {
     failure: Option<Fault>,
     /// A sync has failed, and the image says so.
     distrusted: bool,
-    erases: Erases,
+    erases: DeferredErases,
     /// Pages that are not units, by the buffer that stands for them.
     notes: Vec<(Buf, Vec<u8>)>,
     scratch: transfer::Scratch,
     counters: Counters,
     log: u64,
+    mounted: Mounted,
+    /// The assertion that has fired.
+    stopped: Option<String>,
+    /// While a damaged image is repaired: the units that could not be read, which get zeros.
+    zeroed: Option<BTreeSet<u32>>,
+    /// While a damaged image is salvaged: the units that cannot be proved to be current.
+    unproven: Option<Unproven>,
 }
 
 impl<P: Payload> Engine<P> {
-    /// Brings up the layer on an image: finds what is where, and makes good what a cut left.
+    /// Brings up the layer on an image: finds what is where, proves it, and repairs what a power cut
+    /// left. Refuses an image with damage that nothing makes good
+    /// ([`ImageError::Unproven`]).
     pub fn open(image: Image) -> Result<Self, ImageError> {
-        mount::open(image)
+        Self::open_guarded(image, Loss::Refused)
     }
 
-    /// A layer that has come up on an image, and what is known of its blocks.
-    pub(crate) fn with(image: Image, ftl: Ftl, rules: Rules) -> Self {
+    /// Brings up the layer on a damaged image, of which the newest version that is found counts. The
+    /// blocks in which something is `damaged` are emptied.
+    pub(crate) fn open_with_loss(
+        image: Image,
+        damaged: &BTreeSet<BlockId>,
+    ) -> Result<Self, ImageError> {
+        Self::open_guarded(image, Loss::Accepted(damaged))
+    }
+
+    /// An assertion that fires while an image is mounted is an error of that image.
+    fn open_guarded(image: Image, loss: Loss<'_>) -> Result<Self, ImageError> {
+        let path = image.path.clone();
+        let opened = catch_unwind(AssertUnwindSafe(|| mount::open(image, loss)));
+        opened.unwrap_or_else(|panic| Err(ImageError::Internal { path, why: message(&*panic) }))
+    }
+
+    /// Brings up an image, however damaged, to read what can be proved to be current. All else is
+    /// [unreadable](Fault::Unreadable), and nothing is written.
+    pub fn salvage(image: Image) -> Result<Self, ImageError> {
+        salvage::open(image)
+    }
+
+    /// A layer that has come up on an image, what is known of its blocks, and what the mount has to
+    /// report.
+    pub(crate) fn with(image: Image, ftl: Ftl, rules: Rules, mounted: Mounted) -> Self {
         let resolved = *image.resolved();
         let (layout, slots) = (resolved.layout, resolved.config.slots);
         let unit = usize::try_from(image.places.unit).expect("a unit fits in memory");
@@ -110,7 +145,7 @@ impl<P: Payload> Engine<P> {
             stuck: VecDeque::new(),
             failure: None,
             distrusted: false,
-            erases: Erases::new(layout.blocks()),
+            erases: DeferredErases::new(layout.blocks()),
             notes: Vec::new(),
             scratch: transfer::Scratch::default(),
             counters: Counters {
@@ -118,14 +153,79 @@ impl<P: Payload> Engine<P> {
                 ..Counters::default()
             },
             log: 0,
+            mounted,
+            stopped: None,
+            zeroed: None,
+            unproven: None,
             image,
             ftl,
             rules,
         }
     }
 
+    /// The same engine, for which units that cannot be read are zeros.
+    pub(crate) fn repairing(mut self) -> Self {
+        self.zeroed = Some(BTreeSet::new());
+        self
+    }
+
+    /// Units that were set to zeros.
+    pub(crate) fn zeroed(&self) -> impl Iterator<Item = u32> {
+        self.zeroed.iter().flatten().copied()
+    }
+
+    /// The same engine, to read alone.
+    pub(crate) fn salvaging(mut self, unproven: Unproven) -> Self {
+        self.unproven = Some(unproven);
+        self
+    }
+
+    /// Does work on the engine. An assertion that fires in it stops the engine for good: whatever
+    /// is then in the image is as after a kill.
+    fn guard<T: Default>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        if self.stopped.is_some() {
+            return T::default();
+        }
+        match catch_unwind(AssertUnwindSafe(|| work(self))) {
+            Ok(done) => done,
+            Err(panic) => {
+                self.stop(message(&*panic));
+                T::default()
+            }
+        }
+    }
+
+    /// Stops, and ends all requests on their way.
+    #[cold]
+    fn stop(&mut self, why: String) {
+        self.stopped = Some(why);
+        self.moved.clear();
+        self.reads.clear();
+        for (_, open) in self.open.iter_mut() {
+            open.fault = Some(Fault::Stopped);
+            let gone = Bytes::Orphan(Vec::new());
+            if let Bytes::Owned(payload) = std::mem::replace(&mut open.bytes, gone) {
+                let (command, result) = (open.command, Err(Fault::Stopped));
+                self.finished.push(Completion { command, payload, result, durable: false });
+            }
+        }
+    }
+
+    /// The assertion that has stopped the engine, if any.
+    pub fn stopped(&self) -> Option<&str> {
+        self.stopped.as_deref()
+    }
+
     /// Takes a request in, and does all for it that needs no operation to end.
     pub fn start(&mut self, command: Command, payload: P) {
+        if self.stopped.is_some() {
+            let result = Err(Fault::Stopped);
+            return self.finished.push(Completion { command, payload, result, durable: false });
+        }
+        self.guard(|engine| engine.take_in(command, payload));
+    }
+
+    fn take_in(&mut self, command: Command, payload: P) {
         self.counters.queue_depth.add(self.open.len() as u64 + 1);
         let length = payload.bytes().len() as u64;
         let (offset, length) = match command {
@@ -140,7 +240,12 @@ impl<P: Payload> Engine<P> {
         let whole = offset.is_multiple_of(SECTOR) && length.is_multiple_of(SECTOR);
         let fault = match command {
             _ if !inside || !whole || length == 0 => Some(Fault::Invalid),
-            Command::Read { .. } => None,
+            Command::Read { .. } => {
+                let unproven = self.unproven.as_ref();
+                let hit = unproven.is_some_and(|unproven| unproven.overlaps(offset, length));
+                hit.then_some(Fault::Unreadable)
+            }
+            _ if self.unproven.is_some() => Some(Fault::Salvaging),
             _ => self.retry(),
         };
         if fault != Some(Fault::Invalid) {
@@ -252,13 +357,17 @@ impl<P: Payload> Engine<P> {
     #[inline]
     pub fn next_op(&mut self) -> Option<Moved> {
         if !self.reads.is_empty() {
-            self.read_together();
+            self.guard(Self::read_together);
         }
         self.moved.pop_front()
     }
 
     /// The operation has ended, for the layer.
     pub fn done(&mut self, moved: Moved) {
+        self.guard(|engine| engine.end_operation(moved));
+    }
+
+    fn end_operation(&mut self, moved: Moved) {
         let Moved { op, failed, .. } = moved;
         if let FlashOp::Read { buf, .. } = op
             && !self.lost.is_empty()
@@ -286,6 +395,9 @@ impl<P: Payload> Engine<P> {
     /// out, which is done, or as the file under the image takes nothing, which they are told. True if
     /// there are operations now.
     pub fn unstick(&mut self) -> bool {
+        if self.stopped.is_some() {
+            return false;
+        }
         if self.failure.is_some() {
             self.give_up();
             return false;
@@ -296,18 +408,20 @@ impl<P: Payload> Engine<P> {
     /// A time for work in the background: collection, and writing out what is buffered. True if there
     /// was some.
     pub fn idle(&mut self) -> bool {
-        if self.retry().is_some() {
-            return false;
-        }
-        self.ftl.handle(Input::Idle);
-        self.carry_out();
-        !self.moved.is_empty()
+        self.guard(|engine| {
+            if engine.unproven.is_some() || engine.retry().is_some() {
+                return false;
+            }
+            engine.ftl.handle(Input::Idle);
+            engine.carry_out();
+            !engine.moved.is_empty()
+        })
     }
 
     /// As [`idle`](Self::idle), for when nobody waits: also gives back what erased blocks take in the
     /// file.
     pub fn rest(&mut self) -> bool {
-        self.idle() || self.tidy()
+        self.idle() || self.punch_hole()
     }
 
     /// Requests that have ended since the last call, moved to the end of `into`.
@@ -322,6 +436,8 @@ impl<P: Payload> Engine<P> {
         let (mut at, end) = (offset, offset + length);
         let is_data =
             |at: u64| u32::try_from(at / unit).is_ok_and(|lpn| self.ftl.is_mapped(Lpn(lpn)));
+        let unproven = self.unproven.as_ref();
+        let is_data = |at| is_data(at) || unproven.is_some_and(|unproven| unproven.overlaps(at, 1));
         while at < end {
             let (start, data) = (at, is_data(at));
             while at < end && is_data(at) == data {
@@ -353,6 +469,16 @@ impl<P: Payload> Engine<P> {
         &self.ftl
     }
 
+    /// What the mount has to report.
+    pub fn mounted(&self) -> &Mounted {
+        &self.mounted
+    }
+
+    /// Whether a damaged image is being [salvaged](Self::salvage).
+    pub fn is_salvaging(&self) -> bool {
+        self.unproven.is_some()
+    }
+
     /// The image.
     pub fn image(&self) -> &Image {
         &self.image
@@ -370,7 +496,12 @@ impl<P: Payload> Engine<P> {
 
     /// Why it takes no writes at present, if so.
     pub fn failure(&self) -> Option<Fault> {
-        if self.ftl.is_worn_out() { Some(Fault::WornOut) } else { self.failure }
+        match () {
+            () if self.stopped.is_some() => Some(Fault::Stopped),
+            () if self.unproven.is_some() => Some(Fault::Salvaging),
+            () if self.ftl.is_worn_out() => Some(Fault::WornOut),
+            () => self.failure,
+        }
     }
 
     /// To make durable what was written.
@@ -398,6 +529,9 @@ impl<P: Payload> Engine<P> {
         while self.ftl.is_recovering() && !self.ftl.is_worn_out() {
             let busy = self.idle();
             self.run();
+            if let Some(why) = &self.stopped {
+                return Err(io::Error::other(format!("internal error: {why}")));
+            }
             match self.failure {
                 Some(Fault::NoSpace) => return Err(io::ErrorKind::StorageFull.into()),
                 Some(_) => return Err(io::Error::other("the file under the image failed")),
@@ -407,23 +541,30 @@ impl<P: Payload> Engine<P> {
                 None => {}
             }
         }
-        Ok(())
+        self.image.mark_recovered()
     }
 }
 
 impl<P: Payload + Default> Engine<P> {
     /// Writes everything out and leaves the image in order, when no operation is with the driver.
     pub fn close(&mut self) -> Result<(), Fault> {
+        if self.unproven.is_some() {
+            return Ok(());
+        }
         let mut ended = Vec::new();
         self.start(Command::Flush, P::default());
         self.run();
         self.finished(&mut ended);
         let flush = ended.iter().rev().find(|ended| ended.command == Command::Flush);
         match flush.map(|ended| ended.result) {
-            // Read-only is an order to be left in too.
-            Some(Err(Fault::WornOut)) => Ok(()),
+            // A worn-out device is left as after a kill; the blocks that have gone bad are recorded.
+            Some(Err(Fault::WornOut)) => self.disk().sync().map_err(|error| Fault::of(&error)),
             Some(Err(fault)) => Err(fault),
-            _ => self.leave().map_err(|_| Fault::Medium),
+            _ => {
+                let left = self.guard(|engine| Some(engine.leave()));
+                left.unwrap_or_else(|| Err(io::Error::other("stopped")))
+                    .map_err(|error| Fault::of(&error))
+            }
         }
     }
 
@@ -432,22 +573,27 @@ impl<P: Payload + Default> Engine<P> {
         while self.ftl.is_busy() && self.idle() {
             self.run();
         }
-        self.wipe(self.disk().changes())?;
-        while self.tidy() {}
-        let mut records: Vec<_> =
-            self.image.records.iter().map(|r| Record { left: Left::Plain, ..*r }).collect();
-        let orderly = !self.ftl.is_busy() && self.stuck.is_empty();
-        if orderly {
-            let standing = self.ftl.standing();
-            for (rank, (block, copies)) in (1..).zip(standing.open) {
-                records[block.index()].left = Left::Open { rank, copies };
-            }
-            for block in standing.suspects {
-                records[block.index()].left = Left::Suspect;
-            }
+        self.erase_deferred(self.disk().changes())?;
+        while self.punch_hole() {}
+        if self.ftl.is_busy() || !self.stuck.is_empty() {
+            return self.disk().sync();
         }
-        self.image.set_records(records)?;
-        self.disk().sync()?;
-        if orderly { self.image.mark(true) } else { Ok(()) }
+        let records = self.image.records().into_iter();
+        let mut records: Vec<_> = records.map(|r| Record { left: Left::Plain, ..r }).collect();
+        let standing = self.ftl.standing();
+        for (rank, (block, copies)) in (1..).zip(standing.open) {
+            records[block.index()].left = Left::Open { rank, copies };
+        }
+        for block in standing.suspects {
+            records[block.index()].left = Left::Suspect;
+        }
+        let digests = survey::digests(&self.ftl);
+        self.image.end(records, &digests)
     }
+}
+
+/// The text of a panic.
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()
 }

@@ -2,8 +2,9 @@
 
 use super::{Engine, Payload};
 use crate::buffers::Buffer;
+use crate::checksums::Proof;
 use crate::format::oob::{self, Content, Head, Slot};
-use crate::format::table::Standing;
+use crate::format::table::{Contents, Record, Standing};
 use crate::format::{NO_LPN, crc, trims};
 use crate::media::Job;
 use gordon_ftl::Part;
@@ -62,14 +63,14 @@ impl<P: Payload> Engine<P> {
                 let erases = self.rules.block(block).erases;
                 let standing = self.image.record(block).standing;
                 if standing != Standing::Good || self.dice.program_fails(ppn, erases) {
-                    self.fail(block, Standing::Program)?;
+                    self.fail(block, Standing::Program);
                     return Ok(false);
                 }
                 if let Some(wanted) = self.erases.wait(block) {
-                    self.wipe(wanted)?;
+                    self.erase_deferred(wanted)?;
                 }
                 if self.rules.block(block).next == 0 {
-                    self.erases.opened(block, self.image.disk.changes());
+                    self.erases.opened(block);
                 }
                 let oob = self.ftl.oob(buf);
                 let mut parts = std::mem::take(&mut self.scratch.parts);
@@ -91,14 +92,19 @@ impl<P: Payload> Engine<P> {
                 let worn = self.dice.budget(block).is_some_and(|budget| erases >= budget);
                 if worn || standing != Standing::Good || self.dice.erase_fails(block, erases) {
                     let why = if worn { Standing::Worn } else { Standing::Erase };
-                    self.fail(block, why)?;
+                    self.fail(block, why);
                     self.rules.mark_bad(block).unwrap_or_else(|refusal| panic!("{refusal}"));
                     return Ok(false);
                 }
-                let summary = self.rules.block(block).next == self.ftl.layout().pages_per_block();
+                let data_pages = self.ftl.config().data_pages(self.ftl.layout());
+                let summary = self.rules.block(block).next > data_pages;
                 self.rules.erase(block).unwrap_or_else(|refusal| panic!("{refusal}"));
                 self.checksums.forget(block);
-                self.erases.put_off(block, summary, &self.image.disk);
+                let record = self.image.record(block);
+                let erases = self.rules.block(block).erases;
+                let record = Record { erases, contents: Contents::Nothing, ..record };
+                let wanted = self.disk().give_up(block, record);
+                self.erases.defer(block, summary, wanted);
                 Ok(true)
             }
         }
@@ -106,11 +112,14 @@ impl<P: Payload> Engine<P> {
 
     /// A block has gone bad. One that failed a program may still hold data, until the layer has
     /// emptied it: it stays in the map, and whatever is done to it from now on fails.
-    fn fail(&mut self, block: BlockId, standing: Standing) -> Result<()> {
+    fn fail(&mut self, block: BlockId, standing: Standing) {
         self.counters.flash_failures += 1;
         let mut record = self.image.record(block);
         record.standing = standing;
-        self.image.set_record(block, record)
+        if standing != Standing::Program {
+            record.contents = Contents::Nothing;
+        }
+        self.disk().note(block, record);
     }
 
     /// Reads slots of a page, corrects them and holds them against their checksums.
@@ -133,7 +142,19 @@ impl<P: Payload> Engine<P> {
             self.verify(ppn, slice::from_ref(part));
         } else {
             self.counters.medium_errors += 1;
-            self.lost.push(part.buf);
+            self.unreadable(part);
+        }
+    }
+
+    /// A unit cannot be read.
+    #[cold]
+    fn unreadable(&mut self, part: &Part) {
+        match (&mut self.zeroed, part.lpn) {
+            (Some(zeroed), Some(lpn)) => {
+                zeroed.insert(lpn.0);
+                self.buffers.get_mut(part.buf).fill(0);
+            }
+            _ => self.lost.push(part.buf),
         }
     }
 
@@ -147,11 +168,12 @@ impl<P: Payload> Engine<P> {
             self.counters.bits_corrected += corrected.bits;
             self.counters.codewords_lost += corrected.lost;
             let (places, media) = (&self.image.places, self.image.disk.media());
-            let known = self.checksums.get(block, page, part.slot, places, media);
+            let proof = Proof { ftl: &self.ftl, erases };
+            let known = self.checksums.get(block, page, part.slot, places, media, proof);
             let matches = known.is_ok_and(|known| known == Some(crc(data)));
             self.counters.checksum_errors += u64::from(!matches && corrected.lost == 0);
             if !matches || corrected.lost > 0 {
-                self.lost.push(part.buf);
+                self.unreadable(part);
             }
         }
     }
@@ -185,7 +207,7 @@ impl<P: Payload> Engine<P> {
                 self.verify(*ppn, slice::from_ref(part));
             } else {
                 self.counters.medium_errors += 1;
-                self.lost.push(part.buf);
+                self.unreadable(part);
             }
         }
     }
@@ -228,15 +250,7 @@ impl<P: Payload> Engine<P> {
             let at = image.places.slot(ppn, run[0].slot);
             image.disk.change(|media| media.write_data(at, &mut vector[..run.len()]))?;
         }
-        self.write_entry(ppn, sequence, Content::Data)?;
-        let changes = self.disk().changes();
-        for lpn in parts.iter().filter_map(|part| part.lpn) {
-            if let Some((before, _)) = self.ftl.lookup(lpn) {
-                let block = self.ftl.layout().block_of(before);
-                self.erases.superseded(block, changes);
-            }
-        }
-        Ok(())
+        self.write_entry(ppn, sequence, Content::Data)
     }
 
     /// Programs a page that holds something else than units.
@@ -256,9 +270,6 @@ impl<P: Payload> Engine<P> {
         self.disk().change(|media| media.write(at, &self.notes[note].1))?;
         self.scratch.slots.clear();
         self.write_entry(ppn, sequence, content)?;
-        if content == Content::Trims {
-            self.erases.trimmed(self.image.disk.changes());
-        }
         self.scratch.spare.push(self.notes.swap_remove(note).1);
         Ok(())
     }
@@ -282,6 +293,13 @@ impl<P: Payload> Engine<P> {
             }
         }
         checksums.set(block, page, sequence, scratch.slots.iter().map(|slot| slot.crc));
+        let mut record = image.record(block);
+        let before = if page == 0 { 0 } else { record.contents.sequence() };
+        // A summary has a number that no page of data or trims has.
+        let sequence = if content == Content::Summary { before } else { before.max(sequence) };
+        record.erases = erases;
+        record.contents = Contents::Pages { count: page + 1, sequence };
+        image.disk.note(block, record);
         Ok(())
     }
 }

@@ -1,5 +1,8 @@
 //! The bytes of an image: docs/SPEC.md in code. Pure functions between bytes and values.
 
+pub mod digest;
+pub mod journal;
+pub mod legacy;
 pub mod oob;
 pub mod summary;
 pub mod superblock;

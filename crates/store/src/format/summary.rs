@@ -1,8 +1,10 @@
-//! The summary page of a block: the sequence number and the logical pages of each page before it,
-//! so that a mount reads one page of a closed block.
+//! The summary of a block: the sequence number and the logical pages of each of its data pages, so
+//! that a mount need not look at the pages of a closed block. It lies in the last pages of the block,
+//! as few as it fits into.
 
 use super::{Fields, MOST, crc_without, put_u32, put_u64};
-use gordon_units::BlockId;
+use gordon_units::{BlockId, Bytes};
+use std::ops::Range;
 
 const MAGIC: u32 = 0x4d55_5347; // "GSUM"
 const CRC_AT: usize = 28;
@@ -21,6 +23,23 @@ pub struct Summary<'a> {
 #[must_use]
 pub fn bytes(pages: u32, slots: u32) -> usize {
     HEAD + pages as usize * page_bytes(slots as usize)
+}
+
+/// The smallest number of super-pages of `page` bytes, at the end of a block of `block_pages`
+/// super-pages, that hold the summary of the others. There is always one: what a summary records of a
+/// page is smaller than a page.
+#[must_use]
+pub fn pages(block_pages: u32, slots: u32, page: Bytes) -> u32 {
+    let fits = |&count: &u32| bytes(block_pages - count, slots) as u64 <= page.0 * u64::from(count);
+    (1..block_pages).find(fits).unwrap_or(block_pages)
+}
+
+/// Which of the `len` bytes of a summary lie in its page number `part`.
+#[must_use]
+pub fn part(len: usize, part: u32, page: Bytes) -> Range<usize> {
+    let page = usize::try_from(page.0).expect("a page fits in memory");
+    let start = len.min(part as usize * page);
+    start..len.min(start + page)
 }
 
 fn page_bytes(slots: usize) -> usize {

@@ -7,8 +7,10 @@ use crate::device::Device;
 pub const BYTES: usize = 4096;
 /// The first bytes of an image.
 pub const MAGIC: &[u8; 8] = b"GordonNF";
-/// The version that this code writes and reads.
-pub const VERSION: u32 = 2;
+/// The version that this code writes.
+pub const VERSION: u32 = 3;
+/// The oldest version that this code reads.
+pub const OLDEST: u32 = 2;
 
 const CRC_AT: usize = 12;
 const TEXT_AT: usize = 128;
@@ -17,6 +19,8 @@ const CLEAN: u32 = 1;
 /// What a copy says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Superblock {
+    /// Version of the image's format. A new copy always has [`VERSION`].
+    pub version: u32,
     /// Of two copies, the one with the higher number counts.
     pub generation: u64,
     /// The store was closed in order, and nothing was written since.
@@ -25,6 +29,10 @@ pub struct Superblock {
     pub uuid: [u8; 16],
     /// The run of the host's kernel in which it was opened last; all zero: not known.
     pub boot: [u8; 16],
+    /// Identifies the mount or the orderly shutdown that this copy was written for.
+    pub mount: u64,
+    /// Identifies the mount or the orderly shutdown that wrote the block table that this one found.
+    pub found: u64,
     /// What it is of.
     pub device: Device,
 }
@@ -56,6 +64,8 @@ pub fn encode(superblock: &Superblock) -> Vec<u8> {
     put_u32(&mut bytes, 28, u32::try_from(text.len()).expect("short"));
     bytes[32..48].copy_from_slice(&superblock.uuid);
     bytes[48..64].copy_from_slice(&superblock.boot);
+    put_u64(&mut bytes, 64, superblock.mount);
+    put_u64(&mut bytes, 72, superblock.found);
     bytes[TEXT_AT..TEXT_AT + text.len()].copy_from_slice(&text);
     let crc = crc_without(&bytes, CRC_AT, 0);
     put_u32(&mut bytes, CRC_AT, crc);
@@ -68,21 +78,25 @@ pub fn decode(bytes: &[u8]) -> Result<Superblock, Flaw> {
         return Err(Flaw::Foreign);
     }
     let version = bytes.u32_at(8);
-    if version != VERSION {
+    if !(OLDEST..=VERSION).contains(&version) {
         return Err(Flaw::Version(version));
     }
     let length = bytes.u32_at(28) as usize;
     let sealed = bytes.u32_at(CRC_AT) == crc_without(bytes, CRC_AT, 0);
-    if !sealed || length > BYTES - TEXT_AT || bytes.u64_at(16) > MOST {
+    let counts = [16, 64, 72].iter().all(|&at| bytes.u64_at(at) <= MOST);
+    if !sealed || length > BYTES - TEXT_AT || !counts {
         return Err(Flaw::Damaged);
     }
     let device = serde_json::from_slice(&bytes[TEXT_AT..TEXT_AT + length]);
     let array = |at: usize| bytes[at..].first_chunk().copied().expect("it lies inside");
     Ok(Superblock {
+        version,
         generation: bytes.u64_at(16),
         clean: bytes.u32_at(24) == CLEAN,
         uuid: array(32),
         boot: array(48),
+        mount: bytes.u64_at(64),
+        found: bytes.u64_at(72),
         device: device.map_err(|_| Flaw::Damaged)?,
     })
 }

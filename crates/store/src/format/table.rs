@@ -1,10 +1,17 @@
-//! The block table: the wear and the state of each super-block.
+//! The block table: what each super-block is known to hold.
+//!
+//! Two copies lie in an image. A copy is written whole, under one checksum and a generation; the
+//! copy of generation n is number n mod 2. The sync journal (`super::journal`) holds what has
+//! changed since.
 
-use super::{Fields, MOST_ERASES, crc_without, put_u32};
+use super::{Fields, MOST, MOST_ERASES, crc_without, put_u32, put_u64};
 
+const MAGIC: u32 = 0x4c42_5447; // "GTBL"
+const CRC_AT: usize = 4;
+/// Bytes before the records of a copy.
+const HEADER: usize = 64;
 /// Bytes of a record.
-pub const BYTES: usize = 16;
-const CRC_AT: usize = 12;
+pub const RECORD: usize = 24;
 
 /// Whether a block is in service, and if not, why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,31 +43,65 @@ impl Standing {
         }
     }
 
-    fn of(number: u8) -> Option<Self> {
+    /// The standing with this number, if any.
+    #[must_use]
+    pub fn of(number: u8) -> Option<Self> {
         [Self::Good, Self::Factory, Self::Program, Self::Erase, Self::Worn]
             .into_iter()
             .find(|standing| *standing as u8 == number)
     }
 }
 
+/// What a mount must find in a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Contents {
+    /// Nothing that anybody relies on: the block is erased, may be erased at any moment, or was
+    /// first programmed after the last sync.
+    #[default]
+    Nothing,
+    /// Its first pages, programmed since its last erase.
+    Pages {
+        /// Number of pages, at least 1.
+        count: u32,
+        /// Highest sequence number of its pages of data or trims.
+        sequence: u64,
+    },
+}
+
+impl Contents {
+    /// Number of pages that must be found.
+    #[must_use]
+    pub fn count(self) -> u32 {
+        if let Self::Pages { count, .. } = self { count } else { 0 }
+    }
+
+    /// Highest sequence number among the pages that must be found; 0 without any.
+    #[must_use]
+    pub fn sequence(self) -> u64 {
+        if let Self::Pages { sequence, .. } = self { sequence } else { 0 }
+    }
+}
+
 /// A block's record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// How often it was erased.
+    /// Number of erases so far.
     pub erases: u32,
     /// Whether it is in service.
     pub standing: Standing,
-    /// When the store was closed in order: how it left the block.
+    /// What it must hold.
+    pub contents: Contents,
+    /// How an orderly shutdown left the block.
     pub left: Left,
 }
 
-/// How a store that was closed in order left a block, where its pages do not tell.
+/// How an orderly shutdown left a block, as far as its pages do not show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Left {
-    /// As its pages tell.
+    /// As its pages show.
     #[default]
     Plain,
-    /// It has to be erased before it is used, since an earlier cut.
+    /// It has to be erased before it is used, since an earlier power cut.
     Suspect,
     /// At a write point.
     Open {
@@ -74,38 +115,149 @@ pub enum Left {
 const SUSPECT: u8 = 1;
 const COPIES: u8 = 2;
 
-/// Writes the record of block number `block`.
-#[must_use]
-pub fn encode(block: u32, record: Record) -> [u8; BYTES] {
-    let mut bytes = [0; BYTES];
-    put_u32(&mut bytes, 0, record.erases);
-    bytes[4] = record.standing as u8;
-    match record.left {
-        Left::Plain => {}
-        Left::Suspect => bytes[5] = SUSPECT,
-        Left::Open { rank, copies } => {
-            bytes[5] = if copies { COPIES } else { 0 };
-            bytes[6..8].copy_from_slice(&rank.to_le_bytes());
+impl Left {
+    /// As a byte of flags and a rank.
+    #[must_use]
+    pub fn encode(self) -> (u8, u16) {
+        match self {
+            Self::Plain => (0, 0),
+            Self::Suspect => (SUSPECT, 0),
+            Self::Open { rank, copies } => (if copies { COPIES } else { 0 }, rank),
         }
     }
-    let crc = crc_without(&bytes, CRC_AT, block);
-    put_u32(&mut bytes, CRC_AT, crc);
-    bytes
+
+    /// From a byte of flags and a rank, if they are possible.
+    #[must_use]
+    pub fn decode(flags: u8, rank: u16) -> Option<Self> {
+        match (flags, rank) {
+            (0, 0) => Some(Self::Plain),
+            (SUSPECT, 0) => Some(Self::Suspect),
+            (0 | COPIES, rank) => Some(Self::Open { rank, copies: flags == COPIES }),
+            _ => None,
+        }
+    }
 }
 
-/// Reads it; none if it is damaged.
-#[must_use]
-pub fn decode(block: u32, bytes: &[u8]) -> Option<Record> {
-    let sealed = bytes.u32_at(CRC_AT) == crc_without(bytes, CRC_AT, block);
-    if !sealed || bytes.u32_at(0) > MOST_ERASES {
-        return None;
+impl Record {
+    /// Writes the record into the bytes of one.
+    pub fn encode(&self, bytes: &mut [u8]) {
+        let (flags, rank) = self.left.encode();
+        bytes.fill(0);
+        put_u32(bytes, 0, self.erases);
+        bytes[4] = self.standing as u8;
+        bytes[5] = flags;
+        bytes[6..8].copy_from_slice(&rank.to_le_bytes());
+        put_u32(bytes, 8, self.contents.count());
+        put_u64(bytes, 16, self.contents.sequence());
     }
-    let rank = u16::from_le_bytes([bytes[6], bytes[7]]);
-    let left = match (bytes[5], rank) {
-        (0, 0) => Left::Plain,
-        (SUSPECT, 0) => Left::Suspect,
-        (flags @ (0 | COPIES), rank) => Left::Open { rank, copies: flags == COPIES },
-        _ => return None,
-    };
-    Some(Record { erases: bytes.u32_at(0), standing: Standing::of(bytes[4])?, left })
+
+    /// Reads a record of a block of `pages` pages; none if its numbers are impossible.
+    #[must_use]
+    pub fn decode(bytes: &[u8], pages: u32) -> Option<Self> {
+        let rank = u16::from_le_bytes([bytes[6], bytes[7]]);
+        let (erases, count, sequence) = (bytes.u32_at(0), bytes.u32_at(8), bytes.u64_at(16));
+        if erases > MOST_ERASES || count > pages || sequence > MOST {
+            return None;
+        }
+        let contents = match count {
+            0 => Contents::Nothing,
+            count => Contents::Pages { count, sequence },
+        };
+        let (standing, left) = (Standing::of(bytes[4])?, Left::decode(bytes[5], rank)?);
+        Some(Self { erases, standing, contents, left })
+    }
+}
+
+/// One copy of the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copy {
+    /// Number of this copy.
+    pub generation: u64,
+    /// The last sync whose record in the journal this copy includes.
+    pub sync: u64,
+    /// Identifies the mount that wrote it.
+    pub mount: u64,
+    /// Identifies the orderly shutdown that wrote it; 0: the image was in use.
+    pub shutdown: u64,
+    /// One for each block.
+    pub records: Vec<Record>,
+}
+
+impl Copy {
+    /// Identifies the mount or the orderly shutdown that wrote it.
+    #[must_use]
+    pub fn writer(&self) -> u64 {
+        if self.shutdown > 0 { self.shutdown } else { self.mount }
+    }
+}
+
+/// Bytes of a copy with a record for each of so many blocks.
+#[must_use]
+pub fn bytes(blocks: u32) -> usize {
+    HEADER + blocks as usize * RECORD
+}
+
+impl Copy {
+    /// The bytes of this copy.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let blocks = u32::try_from(self.records.len()).expect("blocks are numbered in 32 bits");
+        let mut bytes = vec![0; bytes(blocks)];
+        put_u32(&mut bytes, 0, MAGIC);
+        put_u64(&mut bytes, 8, self.generation);
+        put_u64(&mut bytes, 16, self.sync);
+        put_u64(&mut bytes, 24, self.shutdown);
+        put_u32(&mut bytes, 32, blocks);
+        put_u64(&mut bytes, 40, self.mount);
+        for (record, into) in self.records.iter().zip(bytes[HEADER..].chunks_exact_mut(RECORD)) {
+            record.encode(into);
+        }
+        let crc = crc_without(&bytes, CRC_AT, 0);
+        put_u32(&mut bytes, CRC_AT, crc);
+        bytes
+    }
+
+    /// Reads copy number `number` of a table of blocks of `pages` pages; none if it is damaged.
+    #[must_use]
+    pub fn decode(bytes: &[u8], number: u64, pages: u32) -> Option<Self> {
+        let blocks = (bytes.len() - HEADER) / RECORD;
+        let generation = bytes.u64_at(8);
+        let sound = bytes.u32_at(0) == MAGIC
+            && bytes.u32_at(32) as usize == blocks
+            && bytes.u32_at(CRC_AT) == crc_without(bytes, CRC_AT, 0)
+            && generation % 2 == number
+            && [8, 16, 24, 40].iter().all(|&at| bytes.u64_at(at) <= MOST);
+        let records = bytes[HEADER..].chunks_exact(RECORD);
+        let records = records.map(|record| Record::decode(record, pages));
+        let records = sound.then(|| records.collect::<Option<_>>())??;
+        let (sync, shutdown, mount) = (bytes.u64_at(16), bytes.u64_at(24), bytes.u64_at(40));
+        Some(Self { generation, sync, mount, shutdown, records })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_reads_as_it_was_written_and_any_flipped_bit_is_found() {
+        let records = vec![
+            Record { erases: 7, left: Left::Suspect, ..Record::default() },
+            Record {
+                erases: 1,
+                standing: Standing::Program,
+                contents: Contents::Pages { count: 8, sequence: 1 << 40 },
+                left: Left::Open { rank: 3, copies: true },
+            },
+        ];
+        let copy = Copy { generation: 5, sync: 9, mount: 3, shutdown: 4, records };
+        let bytes = copy.encode();
+        assert_eq!(Copy::decode(&bytes, 1, 8), Some(copy));
+        assert_eq!(Copy::decode(&bytes, 0, 8), None, "it is the other copy");
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Copy::decode(&flipped, 1, 8), None, "bit {bit}");
+        }
+    }
 }

@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ pub struct File {
     direct: Option<fs::File>,
     /// To read many at a time.
     ring: Option<Reads>,
-    len: u64,
+    len: AtomicU64,
 }
 
 /// Locks a file. One that was just closed may be held a moment longer, by a process that is being
@@ -55,17 +56,17 @@ impl File {
         let file = fs::OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
         lock(|| file.try_lock())?;
         file.set_len(len)?;
-        Self::with(file, path, backend)
+        Self::with(file, path, backend, true)
     }
 
     /// Opens a file; `write` locks it against all others, else against those who write.
     pub fn open(path: &Path, backend: Backend, write: bool) -> Result<Self> {
         let file = fs::OpenOptions::new().read(true).write(write).open(path)?;
         lock(|| if write { file.try_lock() } else { file.try_lock_shared() })?;
-        Self::with(file, path, backend)
+        Self::with(file, path, backend, write)
     }
 
-    fn with(file: fs::File, path: &Path, backend: Backend) -> Result<Self> {
+    fn with(file: fs::File, path: &Path, backend: Backend, write: bool) -> Result<Self> {
         // A block device has no length of its own.
         let len = rustix::fs::seek(&file, SeekFrom::End(0))?;
         let direct = match backend {
@@ -73,10 +74,10 @@ impl File {
             Backend::Direct => {
                 let flags = i32::try_from(OFlags::DIRECT.bits()).map_err(Error::other)?;
                 let mut options = fs::OpenOptions::new();
-                Some(options.read(true).write(true).custom_flags(flags).open(path)?)
+                Some(options.read(true).write(write).custom_flags(flags).open(path)?)
             }
         };
-        Ok(Self { file, direct, ring: Reads::new(), len })
+        Ok(Self { file, direct, ring: Reads::new(), len: AtomicU64::new(len) })
     }
 
     fn data(&self) -> &fs::File {
@@ -86,7 +87,7 @@ impl File {
 
 impl Media for File {
     fn len(&self) -> u64 {
-        self.len
+        self.len.load(Ordering::Relaxed)
     }
 
     fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
@@ -164,13 +165,13 @@ impl Media for File {
     }
 
     fn next_data(&self, at: u64) -> Result<u64> {
-        if at >= self.len {
+        if at >= self.len() {
             return Ok(at);
         }
         // Nobody else uses the file's own position.
         match rustix::fs::seek(&self.file, SeekFrom::Data(at)) {
             Ok(next) => Ok(next),
-            Err(Errno::NXIO) => Ok(self.len),
+            Err(Errno::NXIO) => Ok(self.len()),
             Err(Errno::INVAL) => Ok(at),
             Err(error) => Err(error.into()),
         }
@@ -179,13 +180,22 @@ impl Media for File {
     fn next_hole(&self, at: u64) -> Result<u64> {
         match rustix::fs::seek(&self.file, SeekFrom::Hole(at)) {
             Ok(next) => Ok(next),
-            Err(Errno::NXIO | Errno::INVAL) => Ok(self.len),
+            Err(Errno::NXIO | Errno::INVAL) => Ok(self.len()),
             Err(error) => Err(error.into()),
         }
     }
 
     fn alignment(&self) -> usize {
         if self.direct.is_some() { DIRECT } else { 1 }
+    }
+
+    fn grow(&self, len: u64) -> Result<()> {
+        if self.len() < len {
+            // Fails on a block device, whose length is given.
+            self.file.set_len(len)?;
+            self.len.store(len, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     fn sync(&self) -> Result<()> {

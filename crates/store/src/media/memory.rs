@@ -3,6 +3,7 @@
 use super::Media;
 use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const CHUNK: u64 = 4096;
@@ -30,7 +31,7 @@ struct State {
 /// Bytes in memory.
 #[derive(Debug)]
 pub struct Memory {
-    len: u64,
+    len: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -38,7 +39,7 @@ impl Memory {
     /// So many, all hole.
     #[must_use]
     pub fn new(len: u64) -> Self {
-        Self { len, state: Mutex::default() }
+        Self { len: AtomicU64::new(len), state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -82,7 +83,8 @@ impl Memory {
     pub fn survivor(&self) -> Self {
         let state = self.state();
         let (now, parallel) = (state.now.clone(), state.parallel);
-        Self { len: self.len, state: Mutex::new(State { now, parallel, ..State::default() }) }
+        let len = AtomicU64::new(self.len());
+        Self { len, state: Mutex::new(State { now, parallel, ..State::default() }) }
     }
 
     /// What a crash of the host leaves: each block of 4 KiB that was not synced as it is now, as it was
@@ -114,7 +116,7 @@ impl Memory {
     #[must_use]
     pub fn truncated(&self, len: u64) -> Self {
         let mut survivor = self.survivor();
-        survivor.len = len;
+        survivor.len = AtomicU64::new(len);
         survivor
     }
 }
@@ -141,12 +143,12 @@ impl State {
 
 impl Media for Memory {
     fn len(&self) -> u64 {
-        self.len
+        self.len.load(Ordering::Relaxed)
     }
 
     fn read(&self, mut at: u64, mut into: &mut [u8]) -> Result<()> {
         let state = self.state();
-        if at + into.len() as u64 > self.len {
+        if at + into.len() as u64 > self.len() {
             return Err(ErrorKind::UnexpectedEof.into());
         }
         if state.bad.is_some_and(|bad| (at..at + into.len() as u64).contains(&bad)) {
@@ -179,7 +181,7 @@ impl Media for Memory {
 
     fn write(&self, mut at: u64, mut bytes: &[u8]) -> Result<()> {
         let mut state = self.state();
-        if at + bytes.len() as u64 > self.len {
+        if at + bytes.len() as u64 > self.len() {
             return Err(ErrorKind::UnexpectedEof.into());
         }
         while !bytes.is_empty() {
@@ -220,14 +222,19 @@ impl Media for Memory {
     fn next_data(&self, at: u64) -> Result<u64> {
         let state = self.state();
         let next = state.now.range(at / CHUNK..).next();
-        Ok(next.map_or(self.len, |(&chunk, _)| (chunk * CHUNK).max(at)))
+        Ok(next.map_or(self.len(), |(&chunk, _)| (chunk * CHUNK).max(at)))
     }
 
     fn next_hole(&self, at: u64) -> Result<u64> {
         let state = self.state();
-        let mut chunks = at / CHUNK..self.len.div_ceil(CHUNK);
+        let mut chunks = at / CHUNK..self.len().div_ceil(CHUNK);
         let next = chunks.find(|chunk| !state.now.contains_key(chunk));
-        Ok(next.map_or(self.len, |chunk| (chunk * CHUNK).max(at)))
+        Ok(next.map_or(self.len(), |chunk| (chunk * CHUNK).max(at)))
+    }
+
+    fn grow(&self, len: u64) -> Result<()> {
+        self.len.fetch_max(len, Ordering::Relaxed);
+        Ok(())
     }
 
     fn sync(&self) -> Result<()> {

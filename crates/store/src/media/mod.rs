@@ -68,6 +68,9 @@ pub trait Media: Send + Sync {
         1
     }
 
+    /// Makes it at least so long; what is added reads as zeros.
+    fn grow(&self, len: u64) -> Result<()>;
+
     /// Makes what was written before durable.
     fn sync(&self) -> Result<()>;
 
@@ -120,6 +123,10 @@ impl<M: Media> Media for Arc<M> {
 
     fn alignment(&self) -> usize {
         (**self).alignment()
+    }
+
+    fn grow(&self, len: u64) -> Result<()> {
+        (**self).grow(len)
     }
 
     fn sync(&self) -> Result<()> {

@@ -4,6 +4,8 @@
 //! it may show.
 #![allow(dead_code)]
 
+pub mod nand_faults;
+
 use gordon_ftl::{Config, Ftl};
 use gordon_nand::{Geometry, Layout, Shape};
 use gordon_store::{
@@ -21,8 +23,27 @@ pub const NAME: &str = "memory.img";
 /// The shapes that tests run on: bytes of a plane's page, planes of a super-page, sectors of a unit.
 pub const SHAPES: [(u32, u32, u32); 4] = [(1024, 2, 1), (1024, 2, 2), (2048, 1, 4), (4096, 1, 2)];
 
-/// A device of two buses with a die each.
+/// A device of two buses with a die each, whose summaries take a page.
 pub fn device(shape: (u32, u32, u32), blocks_per_plane: u32, fill: f64, seed: u64) -> Device {
+    device_of(shape, 8, blocks_per_plane, fill, seed)
+}
+
+/// A device with super-pages of a sector, whose summaries take two or three of them.
+pub fn device_with_long_summaries(blocks_per_plane: u32, fill: f64, seed: u64) -> Device {
+    let (pages_per_block, summary_pages) = if seed.is_multiple_of(2) { (44, 2) } else { (88, 3) };
+    let device = device_of((512, 1, 1), pages_per_block, blocks_per_plane, fill, seed);
+    let resolved = device.resolve().unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(resolved.config.summary_pages, summary_pages);
+    device
+}
+
+fn device_of(
+    shape: (u32, u32, u32),
+    pages_per_block: u32,
+    blocks_per_plane: u32,
+    fill: f64,
+    seed: u64,
+) -> Device {
     let (page_bytes, planes, sectors) = shape;
     let geometry = Geometry {
         buses: 2,
@@ -30,7 +51,7 @@ pub fn device(shape: (u32, u32, u32), blocks_per_plane: u32, fill: f64, seed: u6
         dies_per_package: 1,
         planes_per_die: 2,
         blocks_per_plane,
-        pages_per_block: 8,
+        pages_per_block,
         page_bytes,
         oob_bytes: 64,
     };
@@ -38,19 +59,21 @@ pub fn device(shape: (u32, u32, u32), blocks_per_plane: u32, fill: f64, seed: u6
     let layout = Layout::new(geometry, shape).expect("a small array");
     let slots = page_bytes * planes / (sectors * 512);
     let config = Config { slots, seed, durable: true, ..Config::new(&layout, 1, sectors) };
-    let roomy = Config { copy_points: 1, ..config };
+    let unit = u64::from(sectors) * 512;
+    let smallest = Device::new("test", &layout, &config, Bytes(unit)).resolve();
+    let resolved = smallest.unwrap_or_else(|e| panic!("{e}"));
+    let roomy = Config { copy_points: 1, ..resolved.config };
     let most = roomy.most_exported(&layout);
     assert!(most > 0, "too small an array");
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
     let exported = ((most as f64 * fill) as u64).max(1);
-    let unit = u64::from(sectors) * 512;
     Device::new("test", &layout, &config, Bytes(exported * unit))
 }
 
 /// A medium with an image of that device on it.
 pub fn formatted(device: &Device) -> Arc<Memory> {
     let resolved = device.resolve().unwrap_or_else(|e| panic!("{e}"));
-    let places = Places::new(&resolved.layout, resolved.config.slots);
+    let places = Places::new(&resolved);
     let media = Arc::new(Memory::new(places.len));
     Image::format(Path::new(NAME), Box::new(media.clone()), device.clone())
         .unwrap_or_else(|e| panic!("{e}"));
@@ -114,14 +137,19 @@ impl Bench {
     /// One with something in every kind of place, at rest.
     pub fn full(device: &Device, seed: u64) -> Self {
         let mut bench = Self::new(device, seed);
-        for _ in 0..500 {
-            bench.ask();
-            bench.step();
-        }
+        bench.work(500);
         bench.settle();
         bench.flush();
         bench.settle();
         bench
+    }
+
+    /// Random requests, an operation after each.
+    pub fn work(&mut self, requests: usize) {
+        for _ in 0..requests {
+            self.ask();
+            self.step();
+        }
     }
 
     pub fn on(media: Arc<Memory>, seed: u64) -> Self {
@@ -322,6 +350,15 @@ impl Bench {
         }
         model.forget();
         Self { engine, media, model, random, flying: vec![], asked: vec![], failed, strict, calm }
+    }
+
+    /// The process is gone, or the host: damages what is left, which is then refused, or served
+    /// without a unit that is wrong. The array as it was before the damage stays.
+    pub fn damage(&mut self, older: &Memory) {
+        let media = self.media.survivor();
+        let mut random = Random::new(self.random.next_u64());
+        let what = nand_faults::damage(&media, older, &image(&self.media), true, &mut random);
+        nand_faults::judge(&media, &self.model, &what, &mut nand_faults::Tally::default());
     }
 
     /// It is killed.

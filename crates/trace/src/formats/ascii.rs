@@ -3,7 +3,7 @@
 use super::error::Bad;
 use super::fields::{BLANK, Fields};
 use super::intake::{Intake, Raw};
-use super::source::{Lines, Then};
+use super::source::Lines;
 use crate::model::BlockOp;
 use gordon_units::Ns;
 
@@ -12,13 +12,24 @@ const TOO_MANY: &str = "the end of the line";
 /// `time device sector sectors type`, all whole numbers; type 0 is a write, 1 a read.
 ///
 /// As `src/exec/ASCII_Trace_Definition.h` of MQSim has it.
-pub(super) struct Mqsim(pub Ns);
+pub(super) struct Mqsim {
+    unit: Ns,
+    /// The user named the unit: times may have decimals.
+    decimals: bool,
+}
+
+impl Mqsim {
+    pub fn new(unit: Ns, decimals: bool) -> Self {
+        Self { unit, decimals }
+    }
+}
 
 impl Lines for Mqsim {
     #[inline]
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<Then, Bad> {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Bad> {
         let mut f = Fields::<BLANK>::new(line);
-        let time = whole_time(&mut f, self.0)?;
+        let time =
+            if self.decimals { f.time("time", self.unit)? } else { whole_time(&mut f, self.unit)? };
         let device = f.small("device")?;
         let offset = f.sectors("sector")?;
         let len = f.sectors("sectors")?;
@@ -29,7 +40,7 @@ impl Lines for Mqsim {
         };
         end(&mut f)?;
         intake.take(Raw { time, op, device, offset, len, latency: None, gap: None, pid: None })?;
-        Ok(Then::More)
+        Ok(())
     }
 }
 
@@ -54,7 +65,7 @@ pub(super) struct Disksim(pub Ns);
 
 impl Lines for Disksim {
     #[inline]
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<Then, Bad> {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Bad> {
         let mut f = Fields::<BLANK>::new(line);
         let time = f.time("time", self.0)?;
         let device = f.small("device")?;
@@ -66,7 +77,7 @@ impl Lines for Disksim {
         end(&mut f)?;
         let op = if flags & 1 == 1 { BlockOp::Read } else { BlockOp::Write };
         intake.take(Raw { time, op, device, offset, len, latency: None, gap: None, pid: None })?;
-        Ok(Then::More)
+        Ok(())
     }
 }
 
@@ -101,7 +112,7 @@ impl Validate {
 
 impl Lines for Validate {
     #[inline]
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<Then, Bad> {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Bad> {
         let mut f = Fields::<BLANK>::new(line);
         let op = match f.word() {
             b"R" => BlockOp::Read,
@@ -133,6 +144,6 @@ impl Lines for Validate {
             pid: None,
         })?;
         self.clock = next;
-        Ok(Then::More)
+        Ok(())
     }
 }

@@ -1,14 +1,16 @@
 //! Text of blkparse in its default format.
 //!
-//! `major,minor cpu sequence seconds pid action rwbs sector + sectors [process]`, and a summary that
-//! ends the trace. One event of each request counts, by default D (issue). As blkparse(1) has it,
-//! "DEFAULT FORMAT", and `blkparse_fmt.c` of blktrace 1.2.
+//! `major,minor cpu sequence seconds pid action rwbs sector + sectors [process]`. The lines around the
+//! events (names of input files, statistics, comments) are no part of the trace. One event of each
+//! request counts, by default D (issue). As blkparse(1) has it, "DEFAULT FORMAT", and `blkparse_fmt.c`
+//! of blktrace 1.2.
 
 use super::Event;
 use super::error::Bad;
 use super::fields::{BLANK, Fields};
 use super::intake::{Intake, Raw};
-use super::source::{Lines, Then};
+use super::requeue::{Dispatched, Requeues, Step};
+use super::source::Lines;
 use crate::model::BlockOp;
 use gordon_units::Ns;
 
@@ -16,6 +18,7 @@ use gordon_units::Ns;
 pub(super) struct Blkparse {
     event: u8,
     unit: Ns,
+    requeues: Requeues,
 }
 
 const fn letter(event: Event) -> u8 {
@@ -28,7 +31,7 @@ const fn letter(event: Event) -> u8 {
 
 impl Blkparse {
     pub fn new(event: Event, unit: Ns) -> Self {
-        Self { event: letter(event), unit }
+        Self { event: letter(event), unit, requeues: Requeues::default() }
     }
 }
 
@@ -84,9 +87,54 @@ pub(super) fn op(rwbs: &[u8]) -> Option<BlockOp> {
     }
 }
 
+/// How the lines start that blkparse and blktrace print around the events, without leading blanks:
+/// the statistics (`show_stats` of `blkparse.c`), names of input files, and diagnostics that a shell
+/// redirects to the same file. Comments start with `#`.
+const FRAME: &[&str] = &[
+    "#",
+    "===",
+    "CPU",
+    "Total",
+    "Throughput (R/W):",
+    "Events (",
+    "Skips:",
+    "Input file ",
+    "Reads Queued:",
+    "Read Dispatches:",
+    "Reads Requeued:",
+    "Reads Completed:",
+    "Read Merges:",
+    "Read depth:",
+    "PC Reads Queued:",
+    "PC Read Disp.:",
+    "PC Reads Req.:",
+    "PC Reads Compl.:",
+    "IO unplugs:",
+    "Allocation wait:",
+    "Dispatch wait:",
+    "Completion wait:",
+    "merge not found for (",
+    "issue not found for (",
+    "complete not found for (",
+    "sector alias (",
+];
+
+/// Whether a line is one of those around the events; `NAME (PID)` and `NAME (PID, ...)` precede the
+/// statistics of a process.
+fn is_frame(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    let of_process = || {
+        let pid = line.strip_suffix(b", ...)").or(line.strip_suffix(b")"))?;
+        let open = memchr::memrchr(b'(', pid)?;
+        let digits = &pid[open + 1..];
+        Some(open > 0 && !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
+    };
+    FRAME.iter().any(|start| line.starts_with(start.as_bytes())) || of_process() == Some(true)
+}
+
 /// `major,minor` as Linux packs it.
 #[inline]
-fn device(word: &[u8]) -> Result<u32, Bad> {
+pub(super) fn device(word: &[u8]) -> Result<u32, Bad> {
     let mut f = Fields::<{ super::fields::COMMA }>::new(word);
     match (f.small("device"), f.small("device")) {
         (Ok(major @ ..0x1000), Ok(minor @ ..0x10_0000)) => Ok(major << 20 | minor),
@@ -94,50 +142,92 @@ fn device(word: &[u8]) -> Result<u32, Bad> {
     }
 }
 
+/// Letters that say what a request does; others are malformed.
+#[inline]
+pub(super) fn letters<'a>(f: &mut Fields<'a, BLANK>) -> Result<&'a [u8], Bad> {
+    let rwbs = f.word();
+    if rwbs.is_empty() || !rwbs.iter().all(|letter| RWBS.contains(letter)) {
+        return Err(Bad::field("rwbs", rwbs, "letters such as R, WS or FWFSM"));
+    }
+    Ok(rwbs)
+}
+
+/// The operation of a request of `len` bytes: a write without data is the flush that precedes it.
+#[inline]
+pub(super) fn of_len(op: BlockOp, rwbs: &[u8], len: u64) -> BlockOp {
+    if len == 0 && rwbs[0] == b'F' { BlockOp::Flush } else { op }
+}
+
 impl Lines for Blkparse {
     #[inline]
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<Then, Bad> {
-        if line.starts_with(b"CPU") || line.starts_with(b"Total") {
-            return Ok(Then::End);
-        }
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Bad> {
         let mut f = Fields::<BLANK>::new(line);
-        let device = device(f.word())?;
+        let device = match device(f.word()) {
+            Ok(device) => device,
+            Err(_) if is_frame(line) => return Ok(()),
+            Err(bad) => return Err(bad),
+        };
         let _cpu = f.number("CPU")?;
         let _sequence = f.number("sequence")?;
         let time = f.time("time", self.unit)?;
         let _pid = f.number("pid")?;
         let action = f.word();
-        if action != [self.event] {
-            if !is_action(action) {
-                return Err(Bad::field("action", action, "an action such as Q, D or C"));
+        if !is_action(action) {
+            return Err(Bad::field("action", action, "an action such as Q, D or C"));
+        }
+        let step = match action {
+            [letter] if *letter == self.event => Step::Dispatch,
+            b"R" if self.event == b'D' => Step::Requeue,
+            // The error ends the line: `[0]` is none.
+            b"C" if self.event == b'D' && !self.requeues.is_empty() && !line.ends_with(b"[0]") => {
+                Step::Failure
             }
-            intake.other();
-            return Ok(Then::More);
-        }
-        let rwbs = f.word();
-        if rwbs.is_empty() || !rwbs.iter().all(|letter| RWBS.contains(letter)) {
-            return Err(Bad::field("rwbs", rwbs, "letters such as R, WS or FWFSM"));
-        }
-        let Some(op) = op(rwbs) else {
-            intake.other();
-            return Ok(Then::More);
+            _ => {
+                intake.other();
+                return Ok(());
+            }
         };
-        let (mut offset, mut len) = (0, 0);
-        if op != BlockOp::Flush {
-            offset = f.sectors("sector")?;
-            match f.word() {
-                b"+" => len = f.sectors("sectors")?,
-                // No sectors: `0 [process]`.
-                word if word.starts_with(b"[") => {}
-                // The bytes of a command of the driver's own: `36 (12 00 ...) [process]`.
-                word if word.starts_with(b"(") => {
-                    intake.other();
-                    return Ok(Then::More);
-                }
-                other => return Err(Bad::field("sectors", other, "`+` and a number")),
+        let rwbs = letters(&mut f)?;
+        let range = match op(rwbs) {
+            Some(op) => {
+                range(&mut f, op)?.map(|(offset, len)| (of_len(op, rwbs, len), offset, len))
             }
+            None => None,
+        };
+        let Some((op, offset, len)) = range else {
+            intake.other();
+            return Ok(());
+        };
+        let request = Dispatched { device, op, offset, len };
+        if self.event == b'D' && !self.requeues.is_first_dispatch(step, request) {
+            intake.other();
+            return Ok(());
         }
         intake.take(Raw { time, op, device, offset, len, latency: None, gap: None, pid: None })?;
-        Ok(Then::More)
+        Ok(())
+    }
+}
+
+/// The first byte and the bytes of a request: `sector + sectors`; none for a command of the driver's
+/// own, which has its bytes and their content instead: `36 (12 00 ...) [process]`.
+///
+/// A request without data has neither (`[process]`), or its completion the sector alone (`0 [0]`).
+#[inline]
+fn range(f: &mut Fields<'_, BLANK>, op: BlockOp) -> Result<Option<(u64, u64)>, Bad> {
+    if op == BlockOp::Flush || f.rest().starts_with(b"[") {
+        return Ok(Some((0, 0)));
+    }
+    if f.rest().starts_with(b"(") {
+        return Ok(None);
+    }
+    let offset = f.sectors("sector")?;
+    match f.word() {
+        b"+" => {
+            let len = f.sectors("sectors")?;
+            Ok(Some(if len == 0 { (0, 0) } else { (offset, len) }))
+        }
+        word if word.starts_with(b"[") => Ok(Some((0, 0))),
+        word if word.starts_with(b"(") => Ok(None),
+        other => Err(Bad::field("sectors", other, "`+` and a number")),
     }
 }

@@ -11,6 +11,7 @@
 use super::error::{Bad, FormatError, Place};
 use super::input::Input;
 use super::intake::{Intake, Raw};
+use super::requeue::{Dispatched, Requeues, Step};
 use super::source::Source;
 use super::{Event, Format, Skip, detect};
 use crate::model::BlockOp;
@@ -23,6 +24,7 @@ const MOST_CPUS: u32 = 1 << 14;
 
 // The lower half of an action: what happened.
 const QUEUE: u32 = 1;
+const REQUEUE: u32 = 6;
 const ISSUE: u32 = 7;
 const COMPLETE: u32 = 8;
 // The upper half: to what kind of request.
@@ -39,6 +41,7 @@ struct Entry {
     bytes: u32,
     action: u32,
     device: u32,
+    error: u16,
     own: u16,
 }
 
@@ -56,6 +59,7 @@ struct Stream {
 pub(super) struct Blktrace {
     streams: Vec<Stream>,
     action: u32,
+    requeues: Requeues,
 }
 
 /// Whether bytes start as an event does, and if so whether its byte order is the large one.
@@ -142,7 +146,7 @@ impl Blktrace {
             (Some(Event::Complete), _) | (None, [false, false, true]) => COMPLETE,
             (Some(Event::Issue), _) | (None, _) => ISSUE,
         };
-        Ok(Self { streams, action })
+        Ok(Self { streams, action, requeues: Requeues::default() })
     }
 }
 
@@ -179,9 +183,9 @@ fn entry(b: &[u8], big_endian: bool) -> Entry {
         true => u64::from_be_bytes(array(b, at)),
         false => u64::from_le_bytes(array(b, at)),
     };
-    let own = match big_endian {
-        true => u16::from_be_bytes(array(b, 46)),
-        false => u16::from_le_bytes(array(b, 46)),
+    let u16_at = |at| match big_endian {
+        true => u16::from_be_bytes(array(b, at)),
+        false => u16::from_le_bytes(array(b, at)),
     };
     Entry {
         time: u64_at(8),
@@ -189,11 +193,23 @@ fn entry(b: &[u8], big_endian: bool) -> Entry {
         bytes: u32_at(24),
         action: u32_at(28),
         device: u32_at(36),
-        own,
+        error: u16_at(44),
+        own: u16_at(46),
     }
 }
 
 impl Entry {
+    /// Whether it is the event that counts, or one that tells of a request dispatched again: a requeue,
+    /// or a completion with an error.
+    fn matters(&self, counts: u32) -> bool {
+        match self.action & 0xffff {
+            action if action == counts => true,
+            REQUEUE => counts == ISSUE,
+            COMPLETE => counts == ISSUE && self.error != 0,
+            _ => false,
+        }
+    }
+
     /// What it asks for.
     ///
     /// The kernel marks discards as writes too, and flushes without data as reads; writes of zeroes
@@ -225,7 +241,8 @@ impl Stream {
         FormatError::Bad { path: self.path.clone(), place, format: Format::Blktrace, bad }
     }
 
-    /// Reads on to the next event that counts; `None` at the end.
+    /// Returns the next event that counts, or that tells of a request dispatched again; `None` at the
+    /// end.
     fn advance(
         &mut self,
         action: u32,
@@ -260,7 +277,7 @@ impl Stream {
             }
             self.input.advance(SIZE + usize::from(entry.own));
             self.number += 1;
-            if entry.action & NOTE != 0 || entry.action & 0xffff != action {
+            if entry.action & NOTE != 0 || !entry.matters(action) {
                 intake.other();
                 continue;
             }
@@ -326,6 +343,18 @@ impl Source for Blktrace {
                 (offset, len) = (0, 0);
             }
             let (time, device) = (entry.time, entry.device);
+            if self.action == ISSUE {
+                let step = match entry.action & 0xffff {
+                    REQUEUE => Step::Requeue,
+                    COMPLETE => Step::Failure,
+                    _ => Step::Dispatch,
+                };
+                let request = Dispatched { device, op, offset, len };
+                if !self.requeues.is_first_dispatch(step, request) {
+                    intake.other();
+                    continue;
+                }
+            }
             let raw = Raw { time, op, device, offset, len, latency: None, gap: None, pid: None };
             if let Err(bad) = intake.take(raw) {
                 skip.bad(&stream.path, stream.place(), Format::Blktrace, bad, intake)?;

@@ -1,7 +1,11 @@
 //! Logs of web servers in the common log format, NCSA's and W3C's, and in the combined one, which adds
 //! two quoted fields: `host ident user [day/Mon/year:h:m:s zone] "METHOD target PROTOCOL" status bytes`.
 //!
-//! A trace of objects: each target is one, its query part of its name, and as large as the reply. What
+//! A trace of objects: each target is one, its query part of its name, and as large as the reply. A log of
+//! several sites names the site of each request, and `/index.html` of two sites is two objects. The site
+//! is read where servers write it: before the host (Apache's `vhost_combined`, `%v:%p %h ...`), in place
+//! of the ident (lighttpd's default, `%h %V %u ...`), or in a field after the bytes, the referrer and the
+//! agent (nginx' `"$host"`). What
 //! is taken is a GET with status 200 and a body; other methods (HEAD, POST), other statuses (a part of
 //! a file, not modified, moved, errors) and replies without bytes (`-`, or 0) are left out and counted.
 //! Servers write a request when its reply is sent, Apache with the time at which it came: its lines may
@@ -9,12 +13,18 @@
 
 use super::error::Bad;
 use super::objects::{NEVER, Object};
+use gordon_units::Ns;
+use std::net::IpAddr;
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// A request for an object, and its time in seconds since 1970.
-    Taken(Object),
+    /// A request for an object, its time in seconds since 1970.
+    Taken {
+        object: Object,
+        /// The line names the site, which is part of the object's name.
+        virtual_host: bool,
+    },
     /// Not a GET.
     Method,
     /// Not answered with the whole object.
@@ -40,6 +50,7 @@ pub(super) fn line(line: &[u8]) -> Result<Line, Bad> {
     let time = time(&rest[..close]).ok_or_else(|| {
         Bad::field("time", &rest[..close], "day/Mon/year:h:m:s zone from 1970 on")
     })?;
+    let client = &line[..open];
     let rest = rest[close + 1..].strip_prefix(b" \"");
     let Some((asked, status, rest)) = rest.and_then(request) else {
         let expected = "a request in quotes and a status of three digits";
@@ -48,9 +59,9 @@ pub(super) fn line(line: &[u8]) -> Result<Line, Bad> {
     let word = rest.split(|&b| b == b' ').next().unwrap_or_default();
     let size = match word {
         b"-" => 0,
-        word => digits(word)
-            .and_then(|size| u32::try_from(size).ok())
-            .ok_or_else(|| Bad::field("bytes", word, "a whole number below 2^32, or -"))?,
+        word => digits(word).ok_or_else(|| {
+            Bad::field("bytes", word, "a whole number of at most 18 digits, or -")
+        })?,
     };
     if status != 200 {
         return Ok(Line::Status);
@@ -64,7 +75,77 @@ pub(super) fn line(line: &[u8]) -> Result<Line, Bad> {
     }
     let target = words.next().filter(|target| !target.is_empty());
     let target = target.ok_or_else(|| Bad::field("request", asked, "GET and what is asked for"))?;
-    Ok(Line::Taken(Object { key: hash(target), next: NEVER, size, second: time }))
+    let at = Ns(u64::from(time) * Ns::SECOND.0);
+    let site = site_of_client(client).or_else(|| site_at_end(&rest[word.len()..]));
+    let object = Object { key: hash(site, target), next: NEVER, size, at, write: false };
+    Ok(Line::Taken { object, virtual_host: site.is_some() })
+}
+
+/// The site in `host ident user`, before the host or in place of the ident. A user's name may have
+/// blanks.
+fn site_of_client(client: &[u8]) -> Option<&[u8]> {
+    let mut words = client.split(|&b| b == b' ').filter(|word| !word.is_empty());
+    let (first, second) = (words.next()?, words.next()?);
+    let (third, fourth) = (words.next(), words.next());
+    let ident_follows = fourth.is_some() && (third == Some(b"-") || is_address(second));
+    if second == b"-" {
+        None
+    } else if is_address(first) && is_site(second) {
+        Some(second)
+    } else {
+        ident_follows.then_some(first)
+    }
+}
+
+/// The site in the fields after the bytes. The first two that are quoted are the referrer and the agent;
+/// later ones may be anything, such as the addresses of proxies.
+fn site_at_end(mut rest: &[u8]) -> Option<&[u8]> {
+    let mut quoted = 0;
+    loop {
+        rest = rest.trim_ascii_start();
+        let (field, after) = match rest {
+            [] => return None,
+            [b'"', text @ ..] => {
+                quoted += 1;
+                let end = end_of_quoted(text)?;
+                (&text[..end], &text[end + 1..])
+            }
+            text => text.split_at(memchr::memchr(b' ', text).unwrap_or(text.len())),
+        };
+        let is_agent = rest[0] == b'"' && quoted <= 2;
+        if !is_agent && is_site(field) {
+            return Some(field);
+        }
+        rest = after;
+    }
+}
+
+/// Where a quoted field ends; quotes in it have a backslash before them.
+fn end_of_quoted(text: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b'"', text).find(|&end| {
+        text[..end].iter().rev().take_while(|&&b| b == b'\\').count().is_multiple_of(2)
+    })
+}
+
+fn is_address(word: &[u8]) -> bool {
+    str::from_utf8(word).is_ok_and(|word| word.parse::<IpAddr>().is_ok())
+}
+
+/// Whether a word is the name of a site: labels with points between them, of which the last starts with a
+/// letter, and a port if any (RFC 1123, 2.1).
+fn is_site(word: &[u8]) -> bool {
+    let (name, port) = match memchr::memrchr(b':', word) {
+        Some(colon) => (&word[..colon], Some(&word[colon + 1..])),
+        None => (word, None),
+    };
+    let good = |label: &[u8]| {
+        !label.is_empty() && label.iter().all(|&b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+    };
+    let last = name.rsplit(|&b| b == b'.').next().unwrap_or_default();
+    last.first().is_some_and(u8::is_ascii_alphabetic)
+        && (name.contains(&b'.') || port.is_some())
+        && name.split(|&b| b == b'.').all(good)
+        && port.is_none_or(|port| digits(port).is_some())
 }
 
 /// The request between the quotes, its status, and what follows both. A quote within the request may
@@ -115,10 +196,17 @@ fn time(text: &[u8]) -> Option<u32> {
     u32::try_from(days * 86_400 + hour * 3600 + minute * 60 + second - ahead).ok()
 }
 
+/// The name is the target, after the site in small letters and a blank if the line has a site.
+fn hash(site: Option<&[u8]>, target: &[u8]) -> u64 {
+    let site = site.map(|site| site.iter().map(u8::to_ascii_lowercase).chain([b' ']));
+    let name = site.into_iter().flatten().chain(target.iter().copied());
+    hash_name(name)
+}
+
 /// FNV-1a (Fowler, Noll and Vo), and its bits mixed once more (Stafford's variant 13 of `MurmurHash`3's
 /// finish): names that differ in their ends differ in all bits.
-fn hash(target: &[u8]) -> u64 {
-    let mut hash = target.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+pub(super) fn hash_name(name: impl Iterator<Item = u8>) -> u64 {
+    let mut hash = name.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });
     hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -136,9 +224,9 @@ pub(super) fn is_log(lines: &[&[u8]]) -> bool {
 mod tests {
     use super::*;
 
-    fn taken(text: &str) -> (u32, u32) {
+    fn taken(text: &str) -> (u64, u64) {
         match line(text.as_bytes()) {
-            Ok(Line::Taken(object)) => (object.second, object.size),
+            Ok(Line::Taken { object, .. }) => (object.at.0 / Ns::SECOND.0, object.size),
             other => panic!("{text}: {other:?}"),
         }
     }
@@ -176,13 +264,72 @@ mod tests {
             let text =
                 format!("h - - [10/Oct/2000:13:55:36 +0000] \"GET {target} HTTP/1.1\" 200 5");
             match line(text.as_bytes()) {
-                Ok(Line::Taken(object)) => object.key,
+                Ok(Line::Taken { object, .. }) => object.key,
                 other => panic!("{other:?}"),
             }
         };
         assert_eq!(key("/a"), key("/a"));
         let keys = [key("/a"), key("/b"), key("/a?x=1"), key("/a?x=2"), key("/A")];
         assert!((0..5).all(|i| (0..i).all(|j| keys[i] != keys[j])));
+    }
+
+    #[test]
+    fn a_reply_may_be_larger_than_4_gib() {
+        let text =
+            r#"h - - [10/Oct/2000:13:55:36 +0000] "GET /iso HTTP/1.1" 200 5368709120 "-" "-""#;
+        assert_eq!(taken(text).1, 5 << 30);
+    }
+
+    /// The site of a line, by whether its key is that of the site and the target.
+    fn site(client: &str, end: &str) -> Option<String> {
+        let text = format!("{client} [10/Oct/2000:13:55:36 +0000] \"GET /a HTTP/1.1\" 200 5{end}");
+        let Ok(Line::Taken { object, virtual_host }) = line(text.as_bytes()) else {
+            panic!("{text}")
+        };
+        if !virtual_host {
+            assert_eq!(object.key, hash(None, b"/a"), "{text}");
+            return None;
+        }
+        let mut words = client.split(' ').chain(end.split([' ', '"']));
+        let found = words.find(|word| object.key == hash(Some(word.as_bytes()), b"/a"));
+        Some(found.expect("a word of the line").to_owned())
+    }
+
+    #[test]
+    fn a_site_is_part_of_an_objects_name() {
+        const COMBINED: &str = r#" "http://a.example/x" "agent.example.org""#;
+        for (client, end, expected) in [
+            ("10.0.0.1 - -", "", None),
+            ("10.0.0.1 - -", COMBINED, None),
+            ("10.0.0.1 - John F. Doe", COMBINED, None),
+            ("client.example.org - -", COMBINED, None),
+            ("10.0.0.1 ident user", COMBINED, None),
+            // Apache's vhost_combined, with and without a port.
+            ("a.example.org:443 10.0.0.1 - -", COMBINED, Some("a.example.org:443")),
+            ("a.example.org 10.0.0.1 - -", "", Some("a.example.org")),
+            ("a.example.org client.example.org - -", "", Some("a.example.org")),
+            ("a.example.org 10.0.0.1 ident user", "", Some("a.example.org")),
+            ("a.example.org ::1 - John Doe", "", Some("a.example.org")),
+            ("localhost 10.0.0.1 - -", "", Some("localhost")),
+            ("192.0.2.1:80 10.0.0.1 - -", "", Some("192.0.2.1:80")),
+            // lighttpd, and a site after the client.
+            ("10.0.0.1 a.example.org -", COMBINED, Some("a.example.org")),
+            ("10.0.0.1 localhost:8080 -", COMBINED, Some("localhost:8080")),
+            ("10.0.0.1 a.example.org - -", COMBINED, Some("a.example.org")),
+            // nginx, at the end.
+            ("10.0.0.1 - -", r#" "-" "x" "a.example.org""#, Some("a.example.org")),
+            ("10.0.0.1 - -", r#" "-" "x" "10.0.0.2" "a.example.org:80""#, Some("a.example.org:80")),
+            ("10.0.0.1 - -", r#" "-" "x \"y\" z" 0.003 a.example.org"#, Some("a.example.org")),
+            ("10.0.0.1 - -", " a.example.org", Some("a.example.org")),
+            // Addresses of proxies, times, protocols.
+            ("10.0.0.1 - -", r#" "-" "x" "10.0.0.2, 10.0.0.3""#, None),
+            ("10.0.0.1 - -", r#" "-" "x" "-" 0.003 TLSv1.3 HIT"#, None),
+            ("10.0.0.1 - -", r#" "-" "x" "unfinished"#, None),
+        ] {
+            assert_eq!(site(client, end).as_deref(), expected, "{client} ... {end}");
+        }
+        assert_eq!(hash(Some(b"A.Example"), b"/a"), hash(Some(b"a.example"), b"/a"));
+        assert_ne!(hash(Some(b"a.example"), b"/A"), hash(Some(b"a.example"), b"/a"));
     }
 
     #[test]
@@ -193,10 +340,10 @@ mod tests {
         assert_eq!(of(r#""GET /a HTTP/1.1" 200 -"#), Ok(Line::Empty));
         assert_eq!(of(r#""GET /a HTTP/1.1" 200 0 "-" "-""#), Ok(Line::Empty));
         assert_eq!(of(r#""-" 408 -"#), Ok(Line::Status));
-        assert!(matches!(of(r#""GET /a"b" HTTP/1.0" 200 7"#), Ok(Line::Taken(..))));
+        assert!(matches!(of(r#""GET /a"b" HTTP/1.0" 200 7"#), Ok(Line::Taken { .. })));
         let told = |rest: &str| of(rest).unwrap_err().to_string();
         assert!(told(r#""GET /a HTTP/1.1" 200 x"#).starts_with("bytes: expected a whole number"));
-        assert!(told(r#""GET /a HTTP/1.1" 200 4294967296"#).starts_with("bytes: "));
+        assert!(told(r#""GET /a HTTP/1.1" 200 4294967296000000000"#).starts_with("bytes: "));
         assert!(told(r#""GET" 200 5"#).starts_with("request: expected GET and what"));
         assert!(told(r#""GET /a HTTP/1.1" abc 5"#).starts_with("request: expected a request in"));
         assert!(told(r#"GET /a HTTP/1.1 200 5"#).starts_with("request: "));

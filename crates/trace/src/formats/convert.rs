@@ -2,24 +2,31 @@
 
 use super::error::FormatError;
 use super::intake::{Counts, Io};
+use super::records::OracleRecord;
 use super::write::Writer;
-use super::{Format, Options, open};
+use super::{Format, InputNote, Objects, Opened, Options, Reader, open_as};
 use crate::model::BlockOp;
 use crate::summary::Requests;
+use gordon_units::Ns;
 use serde::Serialize;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a conversion read and wrote.
 #[derive(Clone, Debug, Serialize)]
 pub struct Conversion {
+    /// How the input was read: its format, how that was chosen, its units.
+    pub input: InputNote,
     /// What the input was read as.
     pub from: &'static str,
     /// What was written.
     pub to: &'static str,
     /// Requests read.
     pub requests: u64,
-    /// The first of them.
+    /// Objects, where these are requests for objects.
+    pub objects: Option<u64>,
+    /// The first of them, where they are for blocks.
     pub first: Option<Line>,
     /// The last.
     pub last: Option<Line>,
@@ -44,9 +51,15 @@ pub struct Conversion {
     /// Reads, writes and discards of no bytes, left out.
     pub empty: u64,
     /// Requests extended to whole sectors.
-    pub aligned: u64,
+    pub extended: u64,
     /// Requests given a later time, to go forward.
     pub clamped: u64,
+    /// Requests of other methods than GET, left out (logs of web servers).
+    pub other_methods: u64,
+    /// Requests of other statuses than 200, left out (logs of web servers).
+    pub other_statuses: u64,
+    /// Keys that are text, hashed to 64 bits.
+    pub hashed_keys: u64,
     /// What to mind.
     pub warnings: Vec<String>,
 }
@@ -100,8 +113,8 @@ impl Converted {
 }
 
 /// Reads the trace at `input` and writes it as `to`, to be [published](Converted::publish) as `output`,
-/// which must not exist. Times count from the first request on. `stop` ends it early; nothing is left
-/// behind then.
+/// which must not exist. Without `to`, blocks are written as our own format, objects as oracleGeneral.
+/// Times count from the first request on. `stop` ends it early; nothing is left behind then.
 ///
 /// # Errors
 /// Where the input cannot be read, or the output not written.
@@ -109,22 +122,50 @@ pub fn convert(
     input: &Path,
     output: &Path,
     from: Option<Format>,
-    to: Format,
+    to: Option<Format>,
     options: &Options,
     stop: &AtomicBool,
 ) -> Result<Converted, FormatError> {
-    if !to.is_written() {
+    if let Some(to) = to
+        && !to.is_written()
+    {
         let written = Format::ALL.into_iter().filter(|f| f.is_written()).map(Format::name);
         let written = written.collect::<Vec<_>>().join(", ");
         return Err(FormatError::Option(format!(
             "format {to} is read, not written\n  try: --to with one of {written}"
         )));
     }
-    if to == Format::Gordon && output.as_os_str() == "-" {
+    if to.unwrap_or(Format::Gordon) == Format::Gordon && output.as_os_str() == "-" {
         let why = "our own trace is a folder and cannot go to standard output\n  try: --to mqsim";
         return Err(FormatError::Option(why.to_owned()));
     }
-    let mut reader = open(input, from, options)?;
+    let as_objects = to == Some(Format::OracleGeneral);
+    match open_as(input, from, options, as_objects, false)? {
+        Opened::Blocks(_) if as_objects => {
+            let why = "oracleGeneral is written of objects, and this is a trace of blocks";
+            let hint = "--to gordon, or another format of blocks";
+            Err(FormatError::Option(format!("{}: {why}\n  try: {hint}", input.display())))
+        }
+        Opened::Blocks(reader) => {
+            blocks(reader, (input, output), to.unwrap_or(Format::Gordon), stop)
+        }
+        Opened::Objects(reader) => match to {
+            None | Some(Format::OracleGeneral) => objects(reader, (input, output), stop),
+            Some(to) => {
+                let why = format!("{to} is written of blocks, and this is a trace of objects");
+                let hint = "--to oracleGeneral";
+                Err(FormatError::Option(format!("{}: {why}\n  try: {hint}", input.display())))
+            }
+        },
+    }
+}
+
+fn blocks(
+    mut reader: Reader,
+    (input, output): (&Path, &Path),
+    to: Format,
+    stop: &AtomicBool,
+) -> Result<Converted, FormatError> {
     let from = reader.format();
     // The input is known to start well before anything is written.
     let mut batch = Vec::new();
@@ -148,8 +189,102 @@ pub fn convert(
         }
         more = reader.fill(&mut batch)?;
     }
-    let conversion = tally.conversion(from, to, reader.counts(), reader.first_skipped());
+    let conversion = tally.conversion(&reader, to);
     Ok(Converted { writer, conversion })
+}
+
+/// Writes objects as oracleGeneral, whose records hold the number of the next request for the same
+/// object: all of them are in memory, 24 bytes each, before the first is written.
+fn objects(
+    mut reader: Objects,
+    (input, output): (&Path, &Path),
+    stop: &AtomicBool,
+) -> Result<Converted, FormatError> {
+    let to = Format::OracleGeneral;
+    let (mut batch, mut last) = (Vec::new(), HashMap::new());
+    let mut records: Vec<OracleRecord> = Vec::new();
+    let (mut ops, mut base, mut finer) = ([Requests::default(); 4], None, false);
+    while reader.fill(&mut batch)? {
+        if stop.load(Ordering::Relaxed) {
+            return Err(FormatError::Stopped);
+        }
+        for object in &batch {
+            let number = records.len();
+            let too_large = |what: &str, value: u64| {
+                let why = format!("request {} (from 1): {what} {value}", number + 1);
+                let hint = "a part of the trace: oracleGeneral has 32 bits for it";
+                FormatError::Option(format!(
+                    "{}, {why} is too large\n  try: {hint}",
+                    input.display()
+                ))
+            };
+            let since = object.at - *base.get_or_insert(object.at);
+            finer |= !since.0.is_multiple_of(Ns::SECOND.0);
+            let second = since.0 / Ns::SECOND.0;
+            let time = u32::try_from(second).map_err(|_| too_large("its second", second))?;
+            let size =
+                u32::try_from(object.size).map_err(|_| too_large("its size", object.size))?;
+            if let Some(before) = last.insert(object.key, number) {
+                records[before].next = number as i64;
+            }
+            records.push(OracleRecord { time, object: object.key, size, next: -1 });
+            let op = if object.write { BlockOp::Write } else { BlockOp::Read };
+            let of = &mut ops[op as usize];
+            of.requests += 1;
+            of.bytes += object.size;
+        }
+    }
+    let mut writer = Writer::create(output, to, reader.format(), input)?;
+    for record in &records {
+        writer.record(&record.bytes())?;
+    }
+    let mut warnings =
+        reader.note().doubts.iter().map(|d| format!("implausible: {d}")).collect::<Vec<_>>();
+    warnings.extend(reader.notes());
+    if ops[BlockOp::Write as usize].requests > 0 {
+        warnings.push(format!("writes are written as reads: {to} has reads alone"));
+    }
+    if finer {
+        warnings.push(format!("times are cut to multiples of {}: {to} has no finer", to.grain()));
+    }
+    let counts = reader.counts();
+    let mut conversion = Conversion::new(reader.note().clone(), to, counts, reader.first_skipped());
+    conversion.objects = Some(last.len() as u64);
+    (conversion.read, conversion.write) =
+        (ops[BlockOp::Read as usize], ops[BlockOp::Write as usize]);
+    conversion.warnings = warnings;
+    Ok(Converted { writer, conversion })
+}
+
+impl Conversion {
+    fn new(input: InputNote, to: Format, counts: Counts, first_skipped: Option<&str>) -> Self {
+        let none = Requests::default();
+        Self {
+            from: input.format,
+            input,
+            to: to.name(),
+            requests: counts.requests,
+            objects: None,
+            first: None,
+            last: None,
+            read: none,
+            write: none,
+            discard: none,
+            flush: none,
+            not_written: 0,
+            skipped: counts.skipped,
+            first_skipped: first_skipped.map(str::to_owned),
+            other_devices: counts.other_devices,
+            other_kinds: counts.other_kinds,
+            empty: counts.empty,
+            extended: counts.extended,
+            clamped: counts.clamped,
+            other_methods: counts.other_methods,
+            other_statuses: counts.other_statuses,
+            hashed_keys: counts.hashed_keys,
+            warnings: Vec::new(),
+        }
+    }
 }
 
 #[derive(Default)]
@@ -181,37 +316,22 @@ impl Tally {
         self.processes |= io.pid.is_some();
     }
 
-    fn conversion(
-        self,
-        from: Format,
-        to: Format,
-        counts: Counts,
-        first_skipped: Option<&str>,
-    ) -> Conversion {
-        let mut warnings = Vec::new();
-        let mut warn = |count: u64, (one, many): (&str, &str), what: &str| {
-            if count > 0 {
-                warnings.push(format!("{count} {}{what}", if count == 1 { one } else { many }));
-            }
-        };
-        let requests = ("request", "requests");
-        warn(
-            self.not_written,
-            ("discard or flush", "discards and flushes"),
-            &format!(" left out: {to} has no word for them"),
-        );
-        let first = format!(" skipped, the first: {}", first_skipped.unwrap_or(""));
-        warn(counts.skipped, ("malformed", "malformed"), &first);
-        warn(counts.empty, requests, " of no bytes left out");
-        warn(counts.aligned, requests, " extended to whole sectors");
-        warn(counts.clamped, requests, " earlier than the one before given its time");
+    fn conversion(self, reader: &Reader, to: Format) -> Conversion {
+        let from = reader.format();
+        let mut warnings: Vec<String> =
+            reader.note().doubts.iter().map(|doubt| format!("implausible: {doubt}")).collect();
+        if self.not_written > 0 {
+            let (count, what) = (self.not_written, "discards and flushes, left out");
+            warnings.push(format!("not_written: {count} {what}: {to} has no word for them"));
+        }
+        warnings.extend(reader.notes());
         if self.gaps {
             warnings.push(format!("the gaps of closed loop are lost: {to} has open loop only"));
         }
         if self.latencies && !to.has_latency() {
             warnings.push(format!("the measured latencies are lost: {to} has none"));
         }
-        if self.processes || matches!(from, Format::Blkparse | Format::Blktrace) {
+        if self.processes || matches!(from, Format::Blkparse | Format::Blktrace | Format::Ftrace) {
             let what = "the numbers of the processes and the flags of the requests are lost";
             warnings.push(format!("{what}: a conversion keeps none"));
         }
@@ -223,26 +343,18 @@ impl Tally {
             warnings
                 .push(format!("times are cut to multiples of {}: {to} has no finer", to.grain()));
         }
+        let counts = reader.counts();
+        let mut conversion =
+            Conversion::new(reader.note().clone(), to, counts, reader.first_skipped());
         let of = |op: BlockOp| self.ops[op as usize];
-        Conversion {
-            from: from.name(),
-            to: to.name(),
-            requests: counts.requests,
-            first: self.first.as_ref().map(Line::from),
-            last: self.last.as_ref().map(Line::from),
-            read: of(BlockOp::Read),
-            write: of(BlockOp::Write),
-            discard: of(BlockOp::Discard),
-            flush: of(BlockOp::Flush),
-            not_written: self.not_written,
-            skipped: counts.skipped,
-            first_skipped: first_skipped.map(str::to_owned),
-            other_devices: counts.other_devices,
-            other_kinds: counts.other_kinds,
-            empty: counts.empty,
-            aligned: counts.aligned,
-            clamped: counts.clamped,
-            warnings,
-        }
+        conversion.first = self.first.as_ref().map(Line::from);
+        conversion.last = self.last.as_ref().map(Line::from);
+        conversion.read = of(BlockOp::Read);
+        conversion.write = of(BlockOp::Write);
+        conversion.discard = of(BlockOp::Discard);
+        conversion.flush = of(BlockOp::Flush);
+        conversion.not_written = self.not_written;
+        conversion.warnings = warnings;
+        conversion
     }
 }

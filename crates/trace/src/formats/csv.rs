@@ -7,7 +7,7 @@ use super::ascii::whole_time;
 use super::error::Bad;
 use super::fields::{COMMA, Fields};
 use super::intake::{Intake, Raw};
-use super::source::{Lines, Then};
+use super::source::Lines;
 use crate::model::BlockOp;
 use gordon_units::Ns;
 
@@ -25,7 +25,7 @@ impl Lines for Msr {
     const HEADER: &[&str] = &["timestamp"];
 
     #[inline]
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<Then, Bad> {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Bad> {
         let mut f = Fields::<COMMA>::new(line);
         let time = whole_time(&mut f, self.0)?;
         let _host = f.word();
@@ -44,7 +44,7 @@ impl Lines for Msr {
         end(&mut f)?;
         let latency = response.checked_mul(self.0.0).map(Ns);
         intake.take(Raw { time, op, device, offset, len, latency, gap: None, pid: None })?;
-        Ok(Then::More)
+        Ok(())
     }
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Spc(pub Ns);
 
 impl Lines for Spc {
     #[inline]
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<Then, Bad> {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Bad> {
         let mut f = Fields::<COMMA>::new(line);
         let device = f.small("ASU")?;
         let offset = f.sectors("LBA")?;
@@ -66,7 +66,7 @@ impl Lines for Spc {
         let op = opcode(f.word())?;
         let time = f.time("timestamp", self.0)?;
         intake.take(Raw { time, op, device, offset, len, latency: None, gap: None, pid: None })?;
-        Ok(Then::More)
+        Ok(())
     }
 }
 
@@ -88,7 +88,7 @@ impl Lines for Alibaba {
     const HEADER: &[&str] = &["device_id"];
 
     #[inline]
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<Then, Bad> {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Bad> {
         let mut f = Fields::<COMMA>::new(line);
         let device = f.small("device_id")?;
         let op = opcode(f.word())?;
@@ -97,7 +97,7 @@ impl Lines for Alibaba {
         let time = whole_time(&mut f, self.0)?;
         end(&mut f)?;
         intake.take(Raw { time, op, device, offset, len, latency: None, gap: None, pid: None })?;
-        Ok(Then::More)
+        Ok(())
     }
 }
 
@@ -111,7 +111,7 @@ impl Lines for Tencent {
     const HEADER: &[&str] = &["timestamp"];
 
     #[inline]
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<Then, Bad> {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Bad> {
         let mut f = Fields::<COMMA>::new(line);
         let time = whole_time(&mut f, self.0)?;
         let offset = f.sectors("offset")?;
@@ -124,6 +124,6 @@ impl Lines for Tencent {
         let device = f.small("VolumeID")?;
         end(&mut f)?;
         intake.take(Raw { time, op, device, offset, len, latency: None, gap: None, pid: None })?;
-        Ok(Then::More)
+        Ok(())
     }
 }

@@ -1,20 +1,48 @@
 //! The format of a trace by its content: the first 64 KiB after decompression.
 //!
 //! Binary formats go by their numbers; text by which format's own reader takes its first lines. A
-//! format that takes more than half of them is good enough, so that a malformed line among the first
-//! is told as such and does not hide the format.
+//! format that takes more than half of them fits, so that a malformed line among the first is
+//! reported as such and does not hide the format.
+//!
+//! Numbers alone fit several formats. What a format makes of them is therefore examined too: a format
+//! whose values are implausible is never chosen, and where none or several are left, the error
+//! lists the candidates with what each would mean.
 
-use super::error::{FormatError, Place};
+use super::blkparse;
+use super::delimited::{DelimitedLines, Detect, Read};
+use super::describe::Chosen;
+use super::error::{Bad, Candidate, FormatError, Place};
 use super::input::Input;
 use super::intake::{Intake, Order};
 use super::source::{Lines, is_header, trimmed};
-use super::{Event, Format, ascii, blkparse, blktrace, clf, csv, fio, records};
+use super::{Delimited, Event, Format, Options, ascii, blktrace, clf, csv, fio, ftrace, records};
 use crate::read::BlockReader;
+use gordon_units::{Bytes, Ns};
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Bytes that are looked at.
 pub(super) const HEAD: usize = 1 << 16;
+/// Lines by which a format is told from others.
 const LINES: usize = 64;
+const SECTOR: u64 = 512;
+
+/// The format of an input, and what makes its values implausible where the user insists on it.
+#[derive(Clone, Debug)]
+pub(super) struct Detected {
+    pub format: Format,
+    pub chosen: Chosen,
+    pub doubts: Vec<String>,
+    /// It is text with columns, and none of them has times.
+    pub untimed: bool,
+}
+
+impl Detected {
+    pub fn new(format: Format, chosen: Chosen) -> Self {
+        Self { format, chosen, doubts: Vec::new(), untimed: false }
+    }
+}
 
 /// What the path alone says: a folder is our own format, and its block log as a file, which is read from
 /// its end; a stem is that of blktrace.
@@ -26,7 +54,11 @@ pub(super) fn by_path(path: &Path) -> Option<Format> {
 }
 
 /// What the first bytes say.
-pub(super) fn by_content(path: &Path, input: &mut Input) -> Result<Format, FormatError> {
+pub(super) fn by_content(
+    path: &Path,
+    input: &mut Input,
+    options: &Options,
+) -> Result<Detected, FormatError> {
     let got = input.want(HEAD);
     let (head, start) = (input.bytes(), Place::Line(0));
     let got =
@@ -36,43 +68,105 @@ pub(super) fn by_content(path: &Path, input: &mut Input) -> Result<Format, Forma
         let hint = "check that the file is whole";
         return Err(FormatError::Empty { path: path.to_owned(), why: ": no bytes".into(), hint });
     }
-    let whole = head.len() < HEAD;
-    let found = if blktrace::byte_order(head).is_some() {
-        vec![Format::Blktrace]
-    } else if is_text(head) {
-        by_lines(head, whole)
-    } else {
-        let mut fits = Vec::new();
-        if records::vscsi_version(head).is_some() {
-            fits.push(Format::Vscsi);
-        }
-        if records::is_oracle_general(head) {
-            fits.push(Format::OracleGeneral);
-        }
-        fits
-    };
-    if found.is_empty() {
-        got?;
+    if let Some((what, hint)) = archive(head) {
+        return Err(FormatError::Unsupported { path: path.to_owned(), what: what.into(), hint });
     }
-    match found[..] {
-        [format] => Ok(format),
-        [] if head.starts_with(b"PAR1") => Err(FormatError::Unknown {
-            path: path.to_owned(),
-            why: "it is a Parquet file, but no block log of ours".to_owned(),
-        }),
+    let chosen = |format| Detected::new(format, Chosen::Content);
+    if blktrace::byte_order(head).is_some() {
+        return Ok(chosen(Format::Blktrace));
+    }
+    if is_text(head) {
+        let lines = lines(head, got.is_ok() && head.len() < HEAD);
+        if lines.is_empty() {
+            got?;
+        }
+        return by_lines(path, &lines, options).map(chosen);
+    }
+    let mut fits = Vec::new();
+    if records::vscsi_version(head).is_some() {
+        fits.push(Format::Vscsi);
+    }
+    if records::is_oracle_general(head) {
+        fits.push(Format::OracleGeneral);
+    }
+    match fits[..] {
+        [format] => Ok(chosen(format)),
         [] => {
-            let what = if is_text(head) {
-                let line = head.split(|&b| b == b'\n').find(|l| !trimmed(l).is_empty());
-                let line = String::from_utf8_lossy(line.unwrap_or_default());
-                let shown: String = line.chars().take(60).flat_map(char::escape_debug).collect();
-                format!("its first line is `{shown}`")
+            got?;
+            let why = if head.starts_with(b"PAR1") {
+                "it is a Parquet file, but no block log of ours"
             } else {
-                "its first records make no sense in any binary one".to_owned()
+                "its first records make no sense in any binary one"
             };
-            Err(FormatError::Unknown { path: path.to_owned(), why: what })
+            Err(FormatError::Unknown { path: path.to_owned(), why: why.to_owned() })
         }
-        _ => Err(FormatError::Ambiguous { path: path.to_owned(), fits: found }),
+        _ => {
+            let candidates = fits.iter().map(|format| Candidate {
+                options: format!("--format {format}"),
+                meaning: format.about().to_owned(),
+            });
+            let why = "its records fit several formats".to_owned();
+            Err(FormatError::Ambiguous {
+                path: path.to_owned(),
+                why,
+                candidates: candidates.collect(),
+            })
+        }
     }
+}
+
+/// Whether a text with columns has times: its header may lack them.
+pub(super) fn has_times(input: &mut Input, about: &Arc<Delimited>) -> bool {
+    // An error in reading comes again where the trace is read.
+    let _ = input.want(HEAD);
+    let mut reader = DelimitedLines::new(about, None);
+    for line in input.bytes().split(|&b| b == b'\n').map(trimmed).take(LINES) {
+        match line {
+            [] => reader.pass(),
+            line => drop(reader.row(line)),
+        }
+    }
+    reader.has_times()
+}
+
+/// What makes the first lines of a text trace implausible in the format that the user named.
+pub(super) fn doubts(input: &mut Input, format: Format, options: &Options) -> Vec<String> {
+    // An error in reading comes again where the trace is read.
+    let whole = input.want(HEAD).is_ok() && input.bytes().len() < HEAD;
+    let mut head = input.bytes();
+    if !is_text(head) {
+        return Vec::new();
+    }
+    let skip = options.columns.as_ref().map_or(0, |about| about.skip_lines);
+    for _ in 0..skip {
+        let end = memchr::memchr(b'\n', head).map_or(head.len(), |end| end + 1);
+        head = &head[end..];
+    }
+    match read_as(format, &lines(head, whole), options, options.time_unit.is_some()) {
+        Some(sample) if sample.taken > 0 => {
+            let mut doubts = sample.doubts(format, options);
+            doubts.extend(odd_flags(format, &lines(head, whole)));
+            doubts
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// An archive, or a compression that is not read: what it is, and how to unpack it.
+fn archive(head: &[u8]) -> Option<(&'static str, &'static str)> {
+    if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
+        return Some(("it is a zip archive", "`unzip -p FILE.zip MEMBER > TRACE`, then TRACE"));
+    }
+    if head.get(257..262) == Some(b"ustar") {
+        return Some((
+            "it is a tar archive",
+            "`tar -xf FILE.tar` (which decompresses, too), then the trace in it",
+        ));
+    }
+    if head.starts_with(b"7z\xbc\xaf\x27\x1c") {
+        return Some(("it is a 7z archive", "`7z x FILE.7z`, then the trace in it"));
+    }
+    None
 }
 
 /// Text has no zeros and no control characters but ends of lines and tabs.
@@ -80,57 +174,418 @@ fn is_text(head: &[u8]) -> bool {
     head.iter().all(|&b| b >= b' ' || matches!(b, b'\n' | b'\r' | b'\t'))
 }
 
-fn by_lines(head: &[u8], whole: bool) -> Vec<Format> {
+fn is_comment(line: &[u8]) -> bool {
+    line.trim_ascii_start().starts_with(b"#")
+}
+
+/// The whole lines of the head that are not blank.
+fn lines(head: &[u8], whole: bool) -> Vec<&[u8]> {
     let mut lines: Vec<&[u8]> =
-        head.split(|&b| b == b'\n').map(trimmed).filter(|l| !l.is_empty()).take(LINES).collect();
+        head.split(|&b| b == b'\n').map(trimmed).filter(|l| !l.is_empty()).collect();
     // The last line may be cut; it is all there is of a very long one.
-    if !whole && lines.len() > 1 && lines.len() < LINES {
+    if !whole && (lines.len() > 1 || head.len() < HEAD) {
         lines.pop();
     }
-    if lines.first().is_some_and(|l| *l == fio::V2 || *l == fio::V3) {
-        return vec![Format::Fio];
-    }
-    if clf::is_log(&lines) {
-        return vec![Format::Clf];
-    }
-    let unit = Format::unit;
-    let good = [
-        (
-            Format::Blkparse,
-            good(&mut blkparse::Blkparse::new(Event::Issue, unit(Format::Blkparse)), &lines),
-        ),
-        (Format::Msr, good(&mut csv::Msr(unit(Format::Msr)), &lines)),
-        (Format::Mqsim, good(&mut ascii::Mqsim(unit(Format::Mqsim)), &lines)),
-        (Format::Disksim, decimal(&lines)),
-        (
-            Format::DisksimValidate,
-            good(&mut ascii::Validate::new(unit(Format::DisksimValidate)), &lines),
-        ),
-        (Format::Spc, good(&mut csv::Spc(unit(Format::Spc)), &lines)),
-        (Format::Alibaba, good(&mut csv::Alibaba(unit(Format::Alibaba)), &lines)),
-        (Format::Tencent, good(&mut csv::Tencent(unit(Format::Tencent)), &lines)),
-    ];
-    let most = good.iter().map(|(_, good)| *good).max().unwrap_or(0);
-    // A header counts for none of them.
-    if most * 2 < lines.len() || most == 0 {
-        return Vec::new();
-    }
-    good.into_iter().filter(|(_, good)| *good == most).map(|(format, _)| format).collect()
+    lines
 }
 
-/// How many lines a format's reader takes.
-fn good<L: Lines>(reader: &mut L, lines: &[&[u8]]) -> usize {
-    let mut intake = Intake::new(None, Order::Clamp);
-    let skip = usize::from(lines.first().is_some_and(|line| is_header(L::HEADER, line)));
-    lines[skip..].iter().filter(|line| reader.line(line, &mut intake).is_ok()).count()
+/// One request, as a format reads it.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    at: u64,
+    offset: u64,
+    len: u64,
+    /// The device of blocks; the key of objects.
+    of: u64,
 }
 
-/// As DiskSim reads it: whole numbers would do, but times in milliseconds have decimals, which tells
-/// them from MQSim's.
-fn decimal(lines: &[&[u8]]) -> usize {
-    let point = |line: &&&[u8]| {
-        line.split(|b| b.is_ascii_whitespace()).next().is_some_and(|w| w.contains(&b'.'))
+/// What a format makes of lines.
+#[derive(Debug, Default)]
+struct Sample {
+    /// Lines but comments and headers.
+    lines: usize,
+    /// Those that the format's reader takes.
+    taken: usize,
+    empty: u64,
+    clamped: u64,
+    seen: Vec<Seen>,
+}
+
+/// How a text format is read from a list of lines, if it is one of lines with columns.
+fn sample(format: Format, lines: &[&[u8]], options: &Options) -> Option<Sample> {
+    read_as(format, lines, options, false)
+}
+
+fn read_as(format: Format, lines: &[&[u8]], options: &Options, decimals: bool) -> Option<Sample> {
+    let unit = options.time_unit.unwrap_or(format.unit());
+    let all = lines;
+    // A comment says nothing about a format with a reader of its own.
+    let lines = &all.iter().copied().filter(|line| !is_comment(line)).collect::<Vec<_>>()[..];
+    Some(match format {
+        Format::Blkparse => read(&mut blkparse::Blkparse::new(Event::Issue, unit), lines),
+        Format::Ftrace => read(&mut ftrace::Ftrace::new(Event::Issue, unit), lines),
+        Format::Msr => read(&mut csv::Msr(unit), lines),
+        // Times with decimals are those of DiskSim's columns, unless the user says otherwise.
+        Format::Mqsim => read(&mut ascii::Mqsim::new(unit, decimals), lines),
+        Format::Disksim => read(&mut ascii::Disksim(unit), lines),
+        Format::DisksimValidate => read(&mut ascii::Validate::new(unit), lines),
+        Format::Spc => read(&mut csv::Spc(unit), lines),
+        Format::Alibaba => read(&mut csv::Alibaba(unit), lines),
+        Format::Tencent => read(&mut csv::Tencent(unit), lines),
+        Format::Described(_) | Format::Columns => {
+            // The lines to skip are passed already.
+            let about = Delimited { skip_lines: 0, ..(*format.delimited(options)?).clone() };
+            let about = Arc::new(about);
+            let mut reader = DelimitedLines::new(&about, options.time_unit);
+            if !about.columns.is_objects() {
+                return Some(read(&mut Rows(reader), all));
+            }
+            let mut sample = Sample::default();
+            let mut last = 0;
+            for line in all {
+                sample.lines += 1;
+                match reader.row(line) {
+                    Ok(Read::NoRow) => sample.lines -= 1,
+                    Ok(Read::Other) => sample.taken += 1,
+                    Ok(Read::Row(row)) => {
+                        sample.taken += 1;
+                        sample.empty += u64::from(row.size == 0);
+                        sample.clamped += u64::from(row.time < last);
+                        last = row.time;
+                        sample.seen.push(Seen {
+                            at: row.time,
+                            offset: 0,
+                            len: row.size,
+                            of: row.key,
+                        });
+                    }
+                    Err(_) => {}
+                }
+            }
+            sample
+        }
+        _ => return None,
+    })
+}
+
+/// Rows of blocks, where comments and headers are told from requests.
+struct Rows(DelimitedLines);
+
+trait Counted {
+    /// Reads a line: whether it is a row, if it can be read.
+    fn counted(&mut self, line: &[u8], intake: &mut Intake) -> Result<bool, Bad>;
+
+    fn header(&self, line: &[u8]) -> bool;
+}
+
+impl<L: Lines> Counted for L {
+    fn counted(&mut self, line: &[u8], intake: &mut Intake) -> Result<bool, Bad> {
+        self.line(line, intake).map(|_| true)
+    }
+
+    fn header(&self, line: &[u8]) -> bool {
+        is_header(L::HEADER, line)
+    }
+}
+
+impl Counted for Rows {
+    fn counted(&mut self, line: &[u8], intake: &mut Intake) -> Result<bool, Bad> {
+        Ok(match self.0.row(line)? {
+            Read::NoRow => false,
+            Read::Other => true,
+            Read::Row(row) => {
+                row.hand_out(intake)?;
+                true
+            }
+        })
+    }
+
+    fn header(&self, _line: &[u8]) -> bool {
+        false
+    }
+}
+
+fn read<L: Counted>(reader: &mut L, lines: &[&[u8]]) -> Sample {
+    let mut intake = Intake::new(None, Order::Clamp, true);
+    let skip = usize::from(lines.first().is_some_and(|line| reader.header(line)));
+    let mut sample = Sample::default();
+    for line in &lines[skip..] {
+        match reader.counted(line, &mut intake) {
+            Ok(true) => (sample.lines, sample.taken) = (sample.lines + 1, sample.taken + 1),
+            Ok(false) => {}
+            Err(_) => sample.lines += 1,
+        }
+    }
+    (sample.empty, sample.clamped) = (intake.counts.empty, intake.counts.clamped);
+    let seen = intake.out.iter().map(|io| Seen {
+        at: io.at.0,
+        offset: io.offset.0,
+        len: io.len.0,
+        of: u64::from(io.device),
+    });
+    sample.seen = seen.collect();
+    sample
+}
+
+impl Sample {
+    fn span(&self) -> u64 {
+        match (self.seen.first(), self.seen.last()) {
+            (Some(first), Some(last)) => last.at.saturating_sub(first.at),
+            _ => 0,
+        }
+    }
+
+    /// Whether requests come at equal intervals: their times are made up, or count them.
+    fn is_regular(&self) -> bool {
+        let gap = |pair: &[Seen]| pair[1].at.saturating_sub(pair[0].at);
+        let mut gaps = self.seen.windows(2).map(gap);
+        gaps.next().is_none_or(|first| gaps.all(|gap| gap == first))
+    }
+
+    /// What the lines would mean.
+    fn meaning(&self, doubts: &[String]) -> String {
+        let bytes: u64 = self.seen.iter().fold(0, |sum, seen| sum.saturating_add(seen.len));
+        let count = self.seen.len();
+        let requests = if count == 1 { "request" } else { "requests" };
+        let mut text = format!("{count} {requests}, {}, over {}", Bytes(bytes), Ns(self.span()));
+        if self.empty > 0 {
+            text.push_str(&format!("; {} of no bytes", self.empty));
+        }
+        if !doubts.is_empty() {
+            text.push_str(&format!("; implausible: {}", doubts.join("; ")));
+        }
+        text
+    }
+
+    /// What makes these values implausible.
+    fn doubts(&self, format: Format, options: &Options) -> Vec<String> {
+        let (mut doubts, seen, count) = (Vec::new(), &self.seen, self.seen.len());
+        let rows = count as u64 + if format.reads_objects() { 0 } else { self.empty };
+        if self.empty * 4 > rows && rows >= 4 {
+            doubts.push(format!("{} of {rows} requests have no bytes", self.empty));
+        }
+        if format.reads_objects() {
+            let about = format.delimited(options);
+            let unit = about.and_then(|about| about.columns.size_unit()).unwrap_or(1);
+            self.object_doubts(format, unit, &mut doubts);
+            return doubts;
+        }
+        let delimited = format.delimited(options);
+        let size_unit = match &delimited {
+            Some(about) => about.columns.size_unit().unwrap_or(SECTOR),
+            None => format.units().1,
+        };
+        if size_unit >= SECTOR
+            && count >= 2
+            && seen.iter().all(|s| s.len % (SECTOR * size_unit) == 0)
+            && seen.iter().any(|s| s.len >= 4096 * size_unit)
+        {
+            let why = "all sizes are multiples of 512 blocks, so they may be bytes";
+            doubts.push(why.to_owned());
+        }
+        if size_unit == 1 && format.is_numbers() {
+            let small = seen.iter().filter(|s| s.len < SECTOR).count();
+            if count >= 2 && small * 2 > count {
+                doubts.push("most sizes are below 512 bytes, so they may be blocks".to_owned());
+            }
+        }
+        if let Some(large) = seen.iter().find(|s| s.len > 1 << 30) {
+            doubts.push(format!("a request of {}", Bytes(large.len)));
+        }
+        if let Some(far) = seen.iter().find(|s| s.offset > 1 << 50) {
+            doubts.push(format!("an address of {}", Bytes(far.offset)));
+        }
+        if matches!(format, Format::Mqsim | Format::Disksim | Format::Spc) {
+            let devices: BTreeSet<u64> = seen.iter().map(|s| s.of).collect();
+            if devices.len() > 16 && devices.len() * 2 > count {
+                doubts.push(format!("{} devices in {count} requests", devices.len()));
+            }
+        }
+        // The times of a trace that only has an order are all the same.
+        if count >= 3 && self.span() > 0 {
+            let gap = self.span() / (count as u64 - 1);
+            if gap > 3_600 * Ns::SECOND.0 {
+                doubts.push(format!(
+                    "a request every {}, so the unit of time may be another",
+                    Ns(gap)
+                ));
+            } else if format == Format::Disksim && gap < 1_000_000 {
+                doubts.push(format!(
+                    "a request every {}, more than the disks that DiskSim simulates can serve, so the \
+                     times may be seconds",
+                    Ns(gap)
+                ));
+            } else if gap < 10 && count >= 4 && !self.is_regular() {
+                doubts.push(format!(
+                    "a request every {}, so the unit of time may be another",
+                    Ns(gap)
+                ));
+            }
+        }
+        doubts
+    }
+
+    fn object_doubts(&self, format: Format, unit: u64, doubts: &mut Vec<String>) {
+        if !format.is_numbers() {
+            return;
+        }
+        let count = self.seen.len();
+        if self.clamped > 0 {
+            doubts.push(format!("times go back {} times", self.clamped));
+        }
+        if count >= 2 && self.seen.iter().all(|s| s.len % (8 * unit) == 0) {
+            doubts.push("all sizes are multiples of 8, so they may be blocks".to_owned());
+        }
+        let keys: BTreeSet<u64> = self.seen.iter().map(|s| s.of).collect();
+        if count >= 2 && keys.len() == 1 {
+            doubts
+                .push("all requests are for one object, so the column may be a device".to_owned());
+        }
+    }
+}
+
+/// A format whose reader takes the lines.
+struct Fit {
+    format: Format,
+    sample: Sample,
+    doubts: Vec<String>,
+}
+
+fn by_lines(path: &Path, lines: &[&[u8]], options: &Options) -> Result<Format, FormatError> {
+    let comments = lines.iter().take_while(|line| is_comment(line)).count();
+    let first = &lines[..lines.len().min(comments + LINES)];
+    let bare: Vec<&[u8]> = first.iter().copied().filter(|line| !is_comment(line)).collect();
+    if bare.first().is_some_and(|l| *l == fio::V2 || *l == fio::V3) {
+        return Ok(Format::Fio);
+    }
+    if clf::is_log(&bare) {
+        return Ok(Format::Clf);
+    }
+    let share = |format| {
+        let sample = sample(format, first, options)?;
+        let fits = sample.taken > 0 && sample.taken * 2 >= sample.lines;
+        let looks = fits && looks_like(format, first);
+        #[allow(clippy::cast_precision_loss)]
+        looks.then(|| (format, sample.taken as f64 / sample.lines as f64))
     };
-    let decimals: Vec<&[u8]> = lines.iter().filter(point).copied().collect();
-    good(&mut ascii::Disksim(Format::Disksim.unit()), &decimals)
+    let shares: Vec<(Format, f64)> = Format::all().filter_map(share).collect();
+    // A malformed line does not hide a format behind those that take any numbers.
+    let most = |numbers: bool| {
+        let shares = shares.iter().filter(|(format, _)| numbers || !format.is_numbers());
+        shares.map(|(_, share)| *share).fold(0.0, f64::max)
+    };
+    let fits = shares.iter().filter(|(format, share)| *share >= most(format.is_numbers()));
+    let fits: Vec<Fit> = fits
+        .filter_map(|&(format, _)| {
+            let sample = sample(format, lines, options)?;
+            let mut doubts = sample.doubts(format, options);
+            doubts.extend(odd_flags(format, lines));
+            doubts.extend(odd_decimals(format, lines, options));
+            Some(Fit { format, sample, doubts })
+        })
+        .collect();
+    if fits.is_empty() {
+        let line = String::from_utf8_lossy(first.first().copied().unwrap_or_default());
+        let shown: String = line.chars().take(60).flat_map(char::escape_debug).collect();
+        let why = format!("its first line is `{shown}`");
+        return Err(FormatError::Unknown { path: path.to_owned(), why });
+    }
+    let plausible = |numbers: bool| {
+        let fits = fits
+            .iter()
+            .filter(move |fit| fit.doubts.is_empty() && fit.format.is_numbers() == numbers);
+        let mut formats: Vec<Format> =
+            fits.map(|fit| fit.format).filter(|f| f.is_detected()).collect();
+        // Two names of the same columns are not two meanings.
+        formats.dedup_by(|b, a| same_columns(*a, *b, options));
+        formats
+    };
+    let (own, numbers) = (plausible(false), plausible(true));
+    match (&own[..], &numbers[..]) {
+        ([format], _) | ([], [format]) => return Ok(*format),
+        _ => {}
+    }
+    let why = if own.len() > 1 || numbers.len() > 1 {
+        "its lines fit several formats"
+    } else {
+        "its values are implausible in the formats that its lines fit"
+    };
+    Err(FormatError::Ambiguous {
+        path: path.to_owned(),
+        why: why.to_owned(),
+        candidates: candidates(&fits, lines, options),
+    })
+}
+
+/// What each format that fits would make of the lines, and DiskSim's columns with times in seconds.
+fn candidates(fits: &[Fit], lines: &[&[u8]], options: &Options) -> Vec<Candidate> {
+    let mut candidates = Vec::new();
+    for fit in fits {
+        let meaning = fit.sample.meaning(&fit.doubts);
+        candidates.push(Candidate { options: format!("--format {}", fit.format), meaning });
+        if matches!(fit.format, Format::Disksim | Format::Mqsim) && options.time_unit.is_none() {
+            let seconds = Options { time_unit: Some(Ns::SECOND), ..options.clone() };
+            if let Some(sample) = sample(fit.format, lines, &seconds) {
+                let meaning = sample.meaning(&sample.doubts(fit.format, &seconds));
+                let options = format!("--format {} --time-unit 1s", fit.format);
+                candidates.push(Candidate { options, meaning });
+            }
+        }
+    }
+    candidates
+}
+
+fn same_columns(a: Format, b: Format, options: &Options) -> bool {
+    match (a.delimited(options), b.delimited(options)) {
+        (Some(a), Some(b)) => a.columns == b.columns && a.separator == b.separator,
+        _ => false,
+    }
+}
+
+/// Whether lines that a format's reader takes look like the format's own: DiskSim's times have decimals,
+/// which tells them from MQSim's, and so have those of some descriptions; formats of numbers have nothing else in their lines.
+fn looks_like(format: Format, lines: &[&[u8]]) -> bool {
+    let decimal = match format {
+        Format::Disksim => true,
+        Format::Described(described) => described.has_decimals(),
+        _ => false,
+    };
+    match format {
+        _ if decimal => {
+            let point = |line: &&&[u8]| {
+                line.split(|b| b.is_ascii_whitespace()).next().is_some_and(|w| w.contains(&b'.'))
+            };
+            lines.iter().filter(point).count() * 2 >= lines.len()
+        }
+        Format::Described(described)
+            if described.detect() != Detect::Generic && format.is_numbers() =>
+        {
+            let number =
+                |b: &u8| b.is_ascii_digit() || matches!(b, b' ' | b'\t' | b',' | b'.' | b'*');
+            let numbers = lines.iter().filter(|line| line.iter().all(number)).count();
+            numbers * 2 > lines.len()
+        }
+        _ => true,
+    }
+}
+
+/// DiskSim's flags are read as bits, of which traces use the first.
+fn odd_flags(format: Format, lines: &[&[u8]]) -> Option<String> {
+    let last = |line: &&[u8]| {
+        let word = line.rsplit(|b| b.is_ascii_whitespace()).next().unwrap_or_default();
+        !matches!(word, b"0" | b"1") && word.iter().all(u8::is_ascii_hexdigit)
+    };
+    let odd = format == Format::Disksim && lines.iter().any(last);
+    odd.then(|| "flags other than 0 and 1".to_owned())
+}
+
+/// Milliseconds with more than six decimals are finer than a nanosecond.
+fn odd_decimals(format: Format, lines: &[&[u8]], options: &Options) -> Option<String> {
+    let fine = |line: &&[u8]| {
+        let word = line.split(|b| b.is_ascii_whitespace()).next().unwrap_or_default();
+        let decimals = word.rsplit(|&b| b == b'.').next().unwrap_or_default();
+        decimals.len() < word.len() && decimals.len() > 6
+    };
+    let odd = format == Format::Disksim && options.time_unit.is_none() && lines.iter().any(fine);
+    odd.then(|| "times finer than a nanosecond, so they may be seconds".to_owned())
 }

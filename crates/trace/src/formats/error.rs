@@ -3,6 +3,7 @@
 use super::Format;
 use crate::error::TraceError;
 use gordon_units::Ns;
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -34,9 +35,9 @@ pub enum Bad {
         /// Which.
         field: &'static str,
         /// What is there.
-        found: String,
+        found: Box<str>,
         /// What should be.
-        expected: &'static str,
+        expected: Cow<'static, str>,
     },
     /// A request is earlier than the one before it.
     Backwards {
@@ -44,6 +45,8 @@ pub enum Bad {
         by: Ns,
         /// When the one before it was issued, since the first request.
         last: Ns,
+        /// What helps with a trace of this kind.
+        hint: &'static str,
     },
 }
 
@@ -51,6 +54,16 @@ impl Bad {
     /// A field that is not what it should be; long content is cut.
     #[cold]
     pub(super) fn field(field: &'static str, found: &[u8], expected: &'static str) -> Self {
+        Self::of_field(field, found, Cow::Borrowed(expected))
+    }
+
+    /// The same where what is expected depends on the trace.
+    #[cold]
+    pub(super) fn named(field: &'static str, found: &[u8], expected: String) -> Self {
+        Self::of_field(field, found, Cow::Owned(expected))
+    }
+
+    fn of_field(field: &'static str, found: &[u8], expected: Cow<'static, str>) -> Self {
         const SHOWN: usize = 40;
         let cut = &found[..found.len().min(SHOWN)];
         let mut text: String =
@@ -58,17 +71,17 @@ impl Bad {
         if found.len() > SHOWN {
             text.push_str("...");
         }
-        Self::Field { field, found: text, expected }
+        Self::Field { field, found: text.into(), expected }
     }
 
     /// What to try.
     fn hint(&self) -> &'static str {
         match self {
-            Self::Field { .. } => "--skip-bad to leave out what is malformed and count it",
-            Self::Backwards { .. } => {
-                "--order sort if only neighbours are out of order, --order clamp to keep the file's \
-                 order, or --skip-bad to leave such requests out"
+            Self::Field { field: "next access", .. } => {
+                "a policy that does not need the next accesses, such as --policy lru"
             }
+            Self::Field { .. } => "--skip-bad to leave out what is malformed and count it",
+            Self::Backwards { hint, .. } => hint,
         }
     }
 }
@@ -82,7 +95,7 @@ impl fmt::Display for Bad {
             Self::Field { field, found, expected } => {
                 write!(f, "{field}: expected {expected}, found `{found}`")
             }
-            Self::Backwards { by, last } => {
+            Self::Backwards { by, last, .. } => {
                 write!(f, "time goes backwards by {by}, {last} into the trace")
             }
         }
@@ -124,7 +137,7 @@ pub enum FormatError {
         bad: Bad,
     },
     /// The content is of no known format.
-    #[error("{path} is of no known trace format: {why}\n  try: --format with one of {names}", names = Format::names(), path = .path.display())]
+    #[error("{path} is of no known trace format: {why}\n  try: --columns \"time=1:s,op=2,lba=3,size=4:B\" to describe its columns, or --format with one of {names}", names = Format::names(), path = .path.display())]
     Unknown {
         /// The file.
         path: PathBuf,
@@ -132,12 +145,14 @@ pub enum FormatError {
         why: String,
     },
     /// The content fits several formats.
-    #[error("{path} may be of format {fits}\n  try: --format with the right one", fits = list(.fits), path = .path.display())]
+    #[error("{path}: the format is not clear: {why}\n{candidates}\n  try: the right one of these options, or --columns to describe the columns", candidates = list(.candidates), path = .path.display())]
     Ambiguous {
         /// The file.
         path: PathBuf,
+        /// Why none is chosen.
+        why: String,
         /// Those it fits.
-        fits: Vec<Format>,
+        candidates: Vec<Candidate>,
     },
     /// No format has this name.
     #[error("unknown trace format `{0}`\n  try: one of {names}", names = Format::names())]
@@ -181,6 +196,16 @@ pub enum FormatError {
     Trace(#[from] TraceError),
 }
 
-fn list(formats: &[Format]) -> String {
-    formats.iter().map(|f| f.name()).collect::<Vec<_>>().join(" or ")
+/// A format that a file fits, and what the file would mean in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The options that choose it.
+    pub options: String,
+    /// Requests, bytes, time, and what is implausible.
+    pub meaning: String,
+}
+
+fn list(candidates: &[Candidate]) -> String {
+    let lines = candidates.iter().map(|c| format!("    {}: {}", c.options, c.meaning));
+    lines.collect::<Vec<_>>().join("\n")
 }

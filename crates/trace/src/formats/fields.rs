@@ -7,16 +7,17 @@ use gordon_units::Ns;
 pub(super) const COMMA: u8 = b',';
 /// Fields apart by blanks or tabs, any number of them.
 pub(super) const BLANK: u8 = b' ';
+/// Fields apart by tabs.
+pub(super) const TAB: u8 = b'\t';
+/// Fields apart by semicolons.
+pub(super) const SEMICOLON: u8 = b';';
+/// Fields apart by vertical bars.
+pub(super) const BAR: u8 = b'|';
 
 /// Walks over the fields of a line.
 pub(super) struct Fields<'a, const SEP: u8> {
     line: &'a [u8],
     at: usize,
-}
-
-#[inline]
-const fn blank(byte: u8) -> bool {
-    byte == b' ' || byte == b'\t'
 }
 
 impl<'a, const SEP: u8> Fields<'a, SEP> {
@@ -25,9 +26,15 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         Self { line, at: 0 }
     }
 
+    /// A byte that does not count at the ends of a field.
+    #[inline]
+    const fn blank(byte: u8) -> bool {
+        byte == b' ' || (byte == b'\t' && SEP != TAB)
+    }
+
     #[inline]
     fn skip_blanks(&mut self) {
-        while self.at < self.line.len() && blank(self.line[self.at]) {
+        while self.at < self.line.len() && Self::blank(self.line[self.at]) {
             self.at += 1;
         }
     }
@@ -55,7 +62,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         }
         let mut end = self.at;
         self.separator();
-        while SEP == COMMA && end > start && blank(self.line[end - 1]) {
+        while SEP != BLANK && end > start && Self::blank(self.line[end - 1]) {
             end -= 1;
         }
         &self.line[start..end]
@@ -63,13 +70,13 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
 
     #[inline]
     const fn separates(&self, byte: u8) -> bool {
-        if SEP == COMMA { byte == COMMA } else { blank(byte) }
+        if SEP == BLANK { Self::blank(byte) } else { byte == SEP }
     }
 
     /// Steps over the separator.
     #[inline]
     fn separator(&mut self) {
-        if SEP == COMMA && self.at < self.line.len() {
+        if SEP != BLANK && self.at < self.line.len() {
             self.at += 1;
         }
     }
@@ -77,7 +84,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
     /// After a number: whether the field ends here; steps over the separator if so.
     #[inline]
     fn ends(&mut self) -> bool {
-        if SEP == COMMA {
+        if SEP != BLANK {
             self.skip_blanks();
         }
         let ends = self.at >= self.line.len() || self.separates(self.line[self.at]);

@@ -7,7 +7,7 @@
 use super::error::Bad;
 use super::fields::{BLANK, Fields};
 use super::intake::{Intake, Raw};
-use super::source::{Lines, Then};
+use super::source::Lines;
 use crate::model::BlockOp;
 use gordon_units::Ns;
 
@@ -48,7 +48,7 @@ impl Fio {
 
 impl Lines for Fio {
     #[inline]
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<Then, Bad> {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Bad> {
         if self.version == 0 {
             self.version = match line {
                 V2 => 2,
@@ -58,7 +58,7 @@ impl Lines for Fio {
                     return Err(Bad::field("first line", other, expected));
                 }
             };
-            return Ok(Then::More);
+            return Ok(());
         }
         let mut f = Fields::<BLANK>::new(line);
         let time = if self.version == 3 { f.time("timestamp", self.unit)? } else { self.clock };
@@ -71,12 +71,12 @@ impl Lines for Fio {
             b"add" | b"open" | b"close" => {
                 self.device(name)?;
                 intake.other();
-                return Ok(Then::More);
+                return Ok(());
             }
             b"wait" if self.version == 2 => {
                 let wait = f.time("wait", self.unit)?;
                 self.clock = self.clock.saturating_add(wait);
-                return Ok(Then::More);
+                return Ok(());
             }
             other => {
                 let expected =
@@ -93,6 +93,6 @@ impl Lines for Fio {
             (offset, len) = (0, 0);
         }
         intake.take(Raw { time, op, device, offset, len, latency: None, gap: None, pid: None })?;
-        Ok(Then::More)
+        Ok(())
     }
 }

@@ -1,10 +1,12 @@
-//! Bytes of a file or of standard input, decompressed as they come: gzip and zstd are told by their
-//! first bytes, and files joined of several compressed ones are read to the end.
+//! Bytes of a file or of standard input, decompressed as they come: gzip, zstd, xz and bzip2 are
+//! detected by their first bytes, and files joined of several compressed ones are read to the end.
 //!
 //! Memory is bounded: a buffer of 256 KiB and what the decompressor needs; a line that does not
 //! fit in 1 MiB is an error.
 
+use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
+use lzma_rust2::XzReader;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -15,6 +17,8 @@ pub(super) const LONGEST: usize = 1 << 20;
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
+const BZIP2: &[u8] = b"BZh";
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// A window on decompressed bytes that moves forward.
@@ -39,9 +43,10 @@ impl Input {
 
     /// Looks at the first bytes of `raw`, and decompresses it if they say so.
     pub fn new(mut raw: Box<dyn Read + Send>) -> io::Result<Self> {
-        let mut magic = Vec::with_capacity(4);
-        raw.by_ref().take(4).read_to_end(&mut magic)?;
+        let mut magic = Vec::with_capacity(6);
+        raw.by_ref().take(6).read_to_end(&mut magic)?;
         let (gzip, zstd) = (magic.starts_with(GZIP), magic.starts_with(ZSTD));
+        let (xz, bzip2) = (magic.starts_with(XZ), magic.starts_with(BZIP2));
         let raw = io::Cursor::new(magic).chain(raw);
         // What is not compressed is read straight into the window.
         let buffered = |raw| BufReader::with_capacity(BUFFER, raw);
@@ -49,6 +54,10 @@ impl Input {
             Box::new(MultiGzDecoder::new(buffered(raw)))
         } else if zstd {
             Box::new(zstd::stream::read::Decoder::with_buffer(buffered(raw))?)
+        } else if xz {
+            Box::new(XzReader::new(buffered(raw), true))
+        } else if bzip2 {
+            Box::new(MultiBzDecoder::new(buffered(raw)))
         } else {
             Box::new(raw)
         };

@@ -26,9 +26,10 @@ pub struct Io {
     pub op: BlockOp,
     /// The device: a number of the trace's own; `major << 20 | minor` of Linux' traces.
     pub device: u32,
-    /// Where it starts: a multiple of 512 bytes.
+    /// Where it starts: a multiple of 512 bytes, unless [`exact`](super::Options::exact).
     pub offset: Bytes,
-    /// How long it is: a multiple of 512 bytes, zero only of a flush.
+    /// How long it is: a multiple of 512 bytes, unless [`exact`](super::Options::exact); zero only of
+    /// a flush.
     pub len: Bytes,
     /// From issue to completion on the traced machine, where the format has it. Never an input of
     /// a simulation.
@@ -80,14 +81,51 @@ pub struct Counts {
     pub other_kinds: u64,
     /// Reads, writes and discards of no bytes, and replies without, left out.
     pub empty: u64,
+    /// Requests of web clients for an object of a virtual host that the log names.
+    pub virtual_hosts: u64,
     /// Requests of web clients that are no GET, left out.
     pub other_methods: u64,
     /// Those that were answered otherwise than with the whole object, left out.
     pub other_statuses: u64,
     /// Requests that did not start or end on a sector, and were extended to it.
-    pub aligned: u64,
+    pub extended: u64,
     /// Requests that were given a later time ([`Order::Clamp`]).
     pub clamped: u64,
+    /// Keys of objects that are text, and were hashed to 64 bits.
+    pub hashed_keys: u64,
+}
+
+impl Counts {
+    /// What was left out or changed, a line each, by the names of these fields. Of a format of `events`,
+    /// entries of other kinds are its normal content.
+    pub fn notes(&self, first_skipped: Option<&str>, events: bool) -> Vec<String> {
+        let mut notes = Vec::new();
+        let mut note = |count: u64, name: &str, what: &str| {
+            if count > 0 {
+                notes.push(format!("{name}: {count} {what}"));
+            }
+        };
+        let first = first_skipped.unwrap_or_default();
+        note(self.skipped, "skipped", &format!("malformed, left out; the first: {first}"));
+        note(self.empty, "empty", "of no bytes, left out");
+        note(self.extended, "extended", "made longer, to whole sectors of 512 bytes");
+        note(self.clamped, "clamped", "earlier than the one before, given its time");
+        note(self.other_devices, "other_devices", "for other devices, left out");
+        if !events {
+            note(self.other_kinds, "other_kinds", "of other operations, left out");
+        }
+        note(self.other_methods, "other_methods", "of other methods than GET, left out");
+        note(self.other_statuses, "other_statuses", "of other statuses than 200, left out");
+        if (1..self.requests).contains(&self.virtual_hosts) {
+            let what = format!(
+                "of {} requests name their site, the others are objects of their own",
+                self.requests
+            );
+            note(self.virtual_hosts, "virtual_hosts", &what);
+        }
+        note(self.hashed_keys, "hashed_keys", "keys that are text, hashed to 64 bits");
+        notes
+    }
 }
 
 /// A request as the trace has it: bytes, and nanoseconds on a clock of the trace's own.
@@ -109,6 +147,7 @@ pub(super) struct Intake {
     pub counts: Counts,
     device: Option<u32>,
     order: Order,
+    exact: bool,
     /// Time of the first request.
     base: Option<u64>,
     /// Time of the last one handed out.
@@ -141,12 +180,14 @@ impl PartialEq for Ahead {
 impl Eq for Ahead {}
 
 impl Intake {
-    pub fn new(device: Option<u32>, order: Order) -> Self {
+    /// With `exact`, requests are not extended to sectors.
+    pub fn new(device: Option<u32>, order: Order, exact: bool) -> Self {
         Self {
             out: Vec::new(),
             counts: Counts::default(),
             device,
             order,
+            exact,
             base: None,
             last: 0,
             ahead: BinaryHeap::new(),
@@ -169,10 +210,10 @@ impl Intake {
             return Err(too_far(raw));
         };
         let mut offset = raw.offset;
-        if !(offset | end).is_multiple_of(SECTOR) {
+        if !self.exact && !(offset | end).is_multiple_of(SECTOR) {
             offset -= offset % SECTOR;
             end = end.next_multiple_of(SECTOR);
-            self.counts.aligned += 1;
+            self.counts.extended += 1;
         }
         let io = Io {
             at: Ns::ZERO,
@@ -220,7 +261,13 @@ impl Intake {
 
     #[cold]
     fn backwards(&self, time: u64, base: u64) -> Bad {
-        Bad::Backwards { by: Ns(self.last - time), last: Ns(self.last - base) }
+        let hint = if self.order == Order::Sort {
+            "--order clamp, which keeps the file's order"
+        } else {
+            "--order sort if only neighbours are out of order, or --order clamp, which keeps the \
+             file's order"
+        };
+        Bad::Backwards { by: Ns(self.last - time), last: Ns(self.last - base), hint }
     }
 
     fn sort(&mut self, time: u64, io: Io) -> Result<(), Bad> {

@@ -1,6 +1,6 @@
 //! Block traces in the formats people have them in, as one stream of [`Io`].
 //!
-//! [`open`] tells the format by content and hands out a [`Reader`]. Files are read as they come, gzip
+//! [`open`] detects the format by content and hands out a [`Reader`]. Files are read as they come, gzip
 //! and zstd too, in bounded memory: the largest part is a buffer of at most 1 MiB a file and, where
 //! requests are put in order, [`WINDOW`] of them. What each format holds, what of it is taken and what
 //! the reader is tested on is in `docs/FORMATS.md`.
@@ -13,23 +13,33 @@ mod blktrace;
 mod clf;
 mod convert;
 mod csv;
+mod delimited;
+mod describe;
 mod detect;
 mod error;
 mod fields;
 mod fio;
+mod format;
+mod ftrace;
 mod input;
 mod intake;
 mod objects;
 mod own;
 mod records;
+mod requeue;
 mod source;
 mod write;
 
 pub use convert::{Conversion, Converted, Line, convert};
-pub use error::{Bad, FormatError, Place};
+pub use delimited::{Columns, Delimited, Described, Separator, Words};
+pub use describe::{Chosen, InputNote};
+pub use error::{Bad, Candidate, FormatError, Place};
+pub use format::Format;
 pub use intake::{Counts, Io, Order, WINDOW};
 pub use objects::{NEVER, Object, Objects};
 
+use delimited::DelimitedLines;
+use detect::Detected;
 use gordon_units::Ns;
 use input::Input;
 use intake::Intake;
@@ -38,186 +48,12 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// Requests of a batch.
 const BATCH: usize = 1 << 13;
 
-/// A format of block traces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Format {
-    /// A trace of `gordon trace`: a folder.
-    Gordon,
-    /// Text of blkparse, in its default format.
-    Blkparse,
-    /// Binary events of the kernel's block tracer, as blktrace stores them.
-    Blktrace,
-    /// fio's I/O log, versions 2 and 3.
-    Fio,
-    /// CSV of the MSR Cambridge traces.
-    Msr,
-    /// Text that MQSim reads.
-    Mqsim,
-    /// Text that DiskSim reads by default.
-    Disksim,
-    /// The traces DiskSim's disk models were validated with: closed loop.
-    DisksimValidate,
-    /// CSV of the Storage Performance Council.
-    Spc,
-    /// CSV of Alibaba's block traces.
-    Alibaba,
-    /// CSV of Tencent's block traces.
-    Tencent,
-    /// libCacheSim's binary records of 24 bytes.
-    OracleGeneral,
-    /// Binary records of VMware's vscsiStats as CloudPhysics published them.
-    Vscsi,
-    /// Logs of web servers in the common or combined log format: objects, not blocks.
-    Clf,
-}
-
-impl Format {
-    /// All of them.
-    pub const ALL: [Self; 14] = [
-        Self::Gordon,
-        Self::Blkparse,
-        Self::Blktrace,
-        Self::Fio,
-        Self::Msr,
-        Self::Mqsim,
-        Self::Disksim,
-        Self::DisksimValidate,
-        Self::Spc,
-        Self::Alibaba,
-        Self::Tencent,
-        Self::OracleGeneral,
-        Self::Vscsi,
-        Self::Clf,
-    ];
-
-    /// Its name, as `--format` takes it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Gordon => "gordon",
-            Self::Blkparse => "blkparse",
-            Self::Blktrace => "blktrace",
-            Self::Fio => "fio",
-            Self::Msr => "msr",
-            Self::Mqsim => "mqsim",
-            Self::Disksim => "disksim",
-            Self::DisksimValidate => "disksim-validate",
-            Self::Spc => "spc",
-            Self::Alibaba => "alibaba",
-            Self::Tencent => "tencent",
-            Self::OracleGeneral => "oracleGeneral",
-            Self::Vscsi => "vscsi",
-            Self::Clf => "clf",
-        }
-    }
-
-    /// What it is, in a line.
-    pub const fn about(self) -> &'static str {
-        match self {
-            Self::Gordon => {
-                "trace of `gordon trace`, or made by `gordon trace convert`: a folder; or by `gordon cache generate`: a file"
-            }
-            Self::Blkparse => "text of blkparse, its default format",
-            Self::Blktrace => {
-                "binary events of blktrace: NAME.blktrace.N of all CPUs, or one stream"
-            }
-            Self::Fio => "I/O log of fio --write_iolog, versions 2 and 3",
-            Self::Msr => {
-                "CSV of MSR Cambridge: 100 ns since 1601, host, disk, Read|Write, offset, bytes"
-            }
-            Self::Mqsim => "text: ns, device, sector, sectors, 0 write | 1 read",
-            Self::Disksim => "text: ms with decimals, device, sector, sectors, flags (1 read)",
-            Self::DisksimValidate => {
-                "text: R|W, Hit|Miss, sector, sectors, response us, gap us; closed loop"
-            }
-            Self::Spc => "CSV: unit, sector, bytes, R|W, seconds",
-            Self::Alibaba => "CSV: device, R|W, offset, bytes, us",
-            Self::Tencent => "CSV: seconds, sector, sectors, 0 read | 1 write, volume",
-            Self::OracleGeneral => {
-                "binary, 24 bytes: seconds, block of 512 bytes (or object), bytes, next access; all reads"
-            }
-            Self::Vscsi => "binary, 32 or 40 bytes: SCSI reads and writes of a virtual machine",
-            Self::Clf => {
-                "log of a web server, common or combined log format: objects, for gordon cache alone"
-            }
-        }
-    }
-
-    /// What its reader is tested on; `docs/FORMATS.md` has the figures.
-    pub const fn tested_on(self) -> &'static str {
-        match self {
-            Self::Gordon => "its own traces",
-            Self::Blkparse | Self::Blktrace | Self::Fio => "its own tool",
-            Self::Clf => "logs of nginx and Apache, made for it",
-            Self::Spc => "requests of a real file, put into its form",
-            Self::Alibaba => "a few lines of a real file",
-            Self::Vscsi => "real files (32 bytes)",
-            Self::Msr
-            | Self::Mqsim
-            | Self::Disksim
-            | Self::DisksimValidate
-            | Self::Tencent
-            | Self::OracleGeneral => "real files",
-        }
-    }
-
-    /// Whether its reader has met a whole real file or bytes of the format's own tool; what has met
-    /// neither is read all the same.
-    pub const fn support(self) -> &'static str {
-        match self {
-            Self::Spc | Self::Alibaba => "unsupported (read all the same)",
-            Self::Vscsi => "yes; 40 bytes: unsupported",
-            _ => "yes",
-        }
-    }
-
-    /// The unit of its time stamps, where it has one.
-    pub(crate) const fn unit(self) -> Ns {
-        match self {
-            Self::Gordon | Self::Blktrace | Self::Mqsim => Ns(1),
-            Self::Msr => Ns(100),
-            Self::Fio | Self::DisksimValidate | Self::Alibaba | Self::Vscsi => Ns(1_000),
-            Self::Disksim => Ns(1_000_000),
-            Self::Blkparse | Self::Spc | Self::Tencent | Self::OracleGeneral | Self::Clf => {
-                Ns::SECOND
-            }
-        }
-    }
-
-    /// Whether its requests come with the time they took.
-    pub(crate) const fn has_latency(self) -> bool {
-        matches!(self, Self::Gordon | Self::Msr | Self::DisksimValidate | Self::Vscsi)
-    }
-
-    /// Whether [`Objects`] reads it.
-    pub const fn is_objects(self) -> bool {
-        matches!(self, Self::OracleGeneral | Self::Clf)
-    }
-
-    fn names() -> String {
-        Self::ALL.map(Self::name).join(", ")
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Format {
-    type Err = FormatError;
-    fn from_str(text: &str) -> Result<Self, FormatError> {
-        let found = Self::ALL.into_iter().find(|f| f.name().eq_ignore_ascii_case(text));
-        found.ok_or_else(|| FormatError::Name(text.to_owned()))
-    }
-}
-
-/// The event of a request that counts, in `blkparse` and `blktrace` traces.
+/// The event of a request that counts, in `blkparse`, `blktrace` and `ftrace` traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Q: it enters the block layer.
@@ -243,7 +79,7 @@ impl FromStr for Event {
 }
 
 /// How to read a trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Leave out what is malformed, and count it.
     pub skip_bad: bool,
@@ -256,6 +92,12 @@ pub struct Options {
     /// Which event counts; else [`Event::Issue`] if the first events have one, else
     /// [`Event::Queue`], else [`Event::Complete`].
     pub event: Option<Event>,
+    /// Requests keep their bytes, and are not extended to whole sectors.
+    pub exact: bool,
+    /// A log of a web server that goes back in time keeps its order, as with [`Order::Clamp`].
+    pub clamps_logs: bool,
+    /// The columns of a text trace, where no format is named.
+    pub columns: Option<Arc<Delimited>>,
 }
 
 /// What is done with what is malformed.
@@ -290,6 +132,7 @@ impl Skip {
 
 /// Hands out the requests of a trace in batches.
 pub struct Reader {
+    note: InputNote,
     path: PathBuf,
     format: Format,
     options: Options,
@@ -299,60 +142,178 @@ pub struct Reader {
     done: bool,
 }
 
-/// The format of the trace at `path`, told by its content.
+/// The columns that a user describes, as the options have them: [`Options::columns`].
 ///
 /// # Errors
-/// Where it cannot be read, or is of no known format, or may be of several.
+/// Where they are malformed, or the other options come without columns.
+pub fn columns(
+    columns: Option<&str>,
+    separator: Option<&str>,
+    skip_lines: Option<u64>,
+    words: &Words,
+) -> Result<Option<Arc<Delimited>>, FormatError> {
+    let separator: Option<Separator> = separator.map(str::parse).transpose()?;
+    let Some(columns) = columns else {
+        let Words { reads, writes, trims } = words;
+        let none = separator.is_none() && skip_lines.is_none();
+        if !none || [reads, writes, trims].iter().any(|words| !words.is_empty()) {
+            let why = "a separator, lines to skip and words of the operation go with columns";
+            let hint = "--columns \"time=1:s,op=2,lba=3,size=4:B\" too";
+            return Err(FormatError::Option(format!("{why}\n  try: {hint}")));
+        }
+        return Ok(None);
+    };
+    let own = Delimited::own(columns, separator, skip_lines.unwrap_or(0), words)?;
+    Ok(Some(Arc::new(own)))
+}
+
+/// A trace as requests for blocks, or for objects.
+#[derive(Debug)]
+pub enum Opened {
+    /// Blocks.
+    Blocks(Reader),
+    /// Objects.
+    Objects(Objects),
+}
+
+/// The format that [`open_any`] detects for the trace at `path`.
+///
+/// # Errors
+/// Where it cannot be read, or its format is not clear.
 pub fn detect(path: &Path) -> Result<Format, FormatError> {
     if let Some(format) = detect::by_path(path) {
         return Ok(format);
     }
     let mut input = open_input(path)?;
-    detect::by_content(path, &mut input)
+    detect::by_content(path, &mut input, &Options::default()).map(|found| found.format)
 }
 
-/// Opens the trace at `path`; `-` is standard input. Without a format, its content tells it.
+/// Opens the trace at `path` as requests for blocks; `-` is standard input. Without a format or columns,
+/// its content decides.
 ///
 /// # Errors
-/// Where it cannot be opened, its format is not told, or the options make no sense for it.
+/// Where it cannot be opened, it is of objects, its format is not clear, or the options make no sense for
+/// it.
 pub fn open(path: &Path, format: Option<Format>, options: &Options) -> Result<Reader, FormatError> {
+    match open_as(path, format, options, false, false)? {
+        Opened::Blocks(reader) => Ok(reader),
+        Opened::Objects(objects) => {
+            let format = objects.format();
+            let why = format!("format {format} is a trace of objects, not of blocks");
+            let hint = "gordon cache replay, which reads it; or --format with its real format";
+            Err(FormatError::Option(format!("{}: {why}\n  try: {hint}", path.display())))
+        }
+    }
+}
+
+/// Opens the trace at `path` as what it is: requests for objects, or for blocks. With `sees_ahead`, the
+/// number of the next request in a trace of objects has to lie ahead.
+///
+/// # Errors
+/// Where it cannot be opened, its format is not clear, or the options make no sense for it.
+pub fn open_any(
+    path: &Path,
+    format: Option<Format>,
+    options: &Options,
+    sees_ahead: bool,
+) -> Result<Opened, FormatError> {
+    open_as(path, format, options, true, sees_ahead)
+}
+
+/// What the trace at `path` would be read as. One that may be of blocks or of objects (oracleGeneral) is one
+/// of `objects`, or not.
+///
+/// # Errors
+/// Where it cannot be opened, its format is not clear, or the options make no sense for it.
+pub fn note(
+    path: &Path,
+    format: Option<Format>,
+    options: &Options,
+    objects: bool,
+) -> Result<InputNote, FormatError> {
+    Ok(match open_as(path, format, options, objects, false)? {
+        Opened::Blocks(reader) => reader.note,
+        Opened::Objects(objects) => objects.note().clone(),
+    })
+}
+
+fn open_as(
+    path: &Path,
+    format: Option<Format>,
+    options: &Options,
+    objects: bool,
+    sees_ahead: bool,
+) -> Result<Opened, FormatError> {
     if let Some(unit) = options.time_unit
         && (unit == Ns::ZERO || unit > Ns::SECOND)
     {
         let why = "the unit of time stamps is between 1ns and 1s\n  try: --time-unit 1us";
         return Err(FormatError::Option(why.to_owned()));
     }
-    let mut order = options.order;
-    let by_path = format.or_else(|| detect::by_path(path));
-    let (format, source): (Format, Box<dyn Source>) = match by_path {
-        Some(format @ Format::Gordon) => {
-            (format, Box::new(own::Own::open(path, options.device)?) as Box<dyn Source>)
+    let given = match (format, &options.columns) {
+        (Some(_), Some(_)) => {
+            let why =
+                "a trace has a format or columns of its own, not both\n  try: --columns alone";
+            return Err(FormatError::Option(why.to_owned()));
         }
-        Some(format @ Format::Blktrace) => {
-            (format, Box::new(blktrace::Blktrace::open(path, options.event)?))
+        (Some(format), None) => Some(Detected::new(format, Chosen::Format)),
+        (None, Some(_)) => Some(Detected::new(Format::Columns, Chosen::Columns)),
+        (None, None) => detect::by_path(path).map(|format| Detected::new(format, Chosen::FileName)),
+    };
+    let (detected, source): (Detected, Box<dyn Source>) = match given {
+        Some(given) if given.format == Format::Gordon => {
+            (given, Box::new(own::Own::open(path, options.device)?) as Box<dyn Source>)
         }
-        by_path => {
+        Some(given) if given.format == Format::Blktrace => {
+            (given, Box::new(blktrace::Blktrace::open(path, options.event)?))
+        }
+        given => {
             let mut input = open_input(path)?;
-            let format = match by_path {
-                Some(format) => format,
-                None => detect::by_content(path, &mut input)?,
+            let mut detected = match given {
+                Some(mut given) => {
+                    given.doubts = detect::doubts(&mut input, given.format, options);
+                    given
+                }
+                None => detect::by_content(path, &mut input, options)?,
             };
-            (format, source(format, input, path, options)?)
+            let format = detected.format;
+            let of_objects = match format.delimited(options) {
+                Some(about) => {
+                    detected.untimed = !detect::has_times(&mut input, &about);
+                    about.columns.is_objects()
+                }
+                None => format == Format::Clf || (format == Format::OracleGeneral && objects),
+            };
+            if of_objects {
+                let opened = Objects::new(path, &detected, input, options, sees_ahead)?;
+                return Ok(Opened::Objects(opened));
+            }
+            let source = source(format, input, path, options)?;
+            (detected, source)
         }
     };
-    if format == Format::Blktrace && order == Order::Strict {
-        // Each CPU has its buffer; blkparse sorts what it finds in them too.
+    let mut order = options.order;
+    let sorts = match detected.format.delimited(options) {
+        Some(about) => about.completed,
+        None => detected.format == Format::Blktrace,
+    };
+    if sorts && order == Order::Strict {
+        // Each CPU has its buffer, and blkparse sorts what it finds in them too; requests that are
+        // written when they complete are not in the order in which they were issued.
         order = Order::Sort;
     }
-    Ok(Reader {
+    let note = InputNote::new(path, &detected, options, false);
+    let format = detected.format;
+    Ok(Opened::Blocks(Reader {
+        note,
         path: path.to_owned(),
         format,
-        options: *options,
+        options: options.clone(),
         source,
-        intake: Intake::new(options.device, order),
+        intake: Intake::new(options.device, order, options.exact),
         skip: Skip { enabled: options.skip_bad, first: None },
         done: false,
-    })
+    }))
 }
 
 fn open_input(path: &Path) -> Result<Input, FormatError> {
@@ -381,9 +342,17 @@ fn source(
             let event = options.event.unwrap_or_else(|| blkparse::event(input.bytes()));
             Box::new(Text::new(blkparse::Blkparse::new(event, unit), input, path, format))
         }
+        Format::Ftrace => {
+            input.want(detect::HEAD).map_err(read)?;
+            let event = options.event.unwrap_or_else(|| ftrace::event(input.bytes()));
+            Box::new(Text::new(ftrace::Ftrace::new(event, unit), input, path, format))
+        }
         Format::Fio => Box::new(Text::new(fio::Fio::new(unit), input, path, format)),
         Format::Msr => Box::new(Text::new(csv::Msr(unit), input, path, format)),
-        Format::Mqsim => Box::new(Text::new(ascii::Mqsim(unit), input, path, format)),
+        Format::Mqsim => {
+            let reader = ascii::Mqsim::new(unit, options.time_unit.is_some());
+            Box::new(Text::new(reader, input, path, format))
+        }
         Format::Disksim => Box::new(Text::new(ascii::Disksim(unit), input, path, format)),
         Format::DisksimValidate => {
             Box::new(Text::new(ascii::Validate::new(unit), input, path, format))
@@ -394,10 +363,12 @@ fn source(
         Format::OracleGeneral => {
             Box::new(Binary::new(records::OracleGeneral(unit), input, path, format))
         }
-        Format::Clf => {
-            let why = "format clf is a trace of objects, not of blocks\n  try: gordon cache replay, \
-                       which reads it";
-            return Err(FormatError::Option(why.to_owned()));
+        Format::Described(_) | Format::Columns | Format::Clf => {
+            let Some(about) = format.delimited(options) else {
+                unreachable!("a trace of objects is not read as one of blocks");
+            };
+            let reader = DelimitedLines::new(&about, options.time_unit);
+            Box::new(Text::new(reader, input, path, format))
         }
         Format::Vscsi => {
             input.want(detect::HEAD).map_err(read)?;
@@ -461,6 +432,12 @@ impl Reader {
             hint = "--format with its real format";
         }
         if let (Some(device), 1..) = (self.options.device, counts.other_devices) {
+            let device = match self.format {
+                Format::Gordon | Format::Blkparse | Format::Blktrace | Format::Ftrace => {
+                    format!("{},{}", device >> 20, device & 0xf_ffff)
+                }
+                _ => device.to_string(),
+            };
             why = format!(" of device {device}: {} are of others", counts.other_devices);
             hint = "--device with a number that is in the trace, or without it";
         }
@@ -472,6 +449,11 @@ impl Reader {
         self.format
     }
 
+    /// What the trace is read as: its format, how that was chosen, its units.
+    pub fn note(&self) -> &InputNote {
+        &self.note
+    }
+
     /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
@@ -480,6 +462,12 @@ impl Reader {
     /// What was read so far, and what was left out.
     pub fn counts(&self) -> Counts {
         self.intake.counts
+    }
+
+    /// What was left out or changed so far, a line each.
+    pub fn notes(&self) -> Vec<String> {
+        let events = matches!(self.format, Format::Blkparse | Format::Blktrace | Format::Ftrace);
+        self.counts().notes(self.first_skipped(), events)
     }
 
     /// Malformed lines or records skipped so far.

@@ -2,15 +2,19 @@
 //! of the next request for the same object.
 //!
 //! These are oracleGeneral, which as a trace of blocks is read by [`open`](super::open), and logs of web
-//! servers, which do not know what comes.
+//! servers and text with a column of keys, which do not know what comes.
 
-use super::detect::HEAD;
+use super::delimited::{DelimitedLines, Read};
+use super::describe::{Chosen, InputNote};
+use super::detect::{Detected, HEAD};
 use super::error::{Bad, FormatError, Place};
 use super::input::Input;
 use super::intake::{Counts, Order};
 use super::records::{self, OracleRecord};
 use super::source::trimmed;
 use super::{Format, Options, clf, open_input};
+use crate::model::BlockOp;
+use gordon_units::Ns;
 use std::path::{Path, PathBuf};
 
 const SIZE: usize = 24;
@@ -28,15 +32,20 @@ pub struct Object {
     /// The number of the next request for it, or [`NEVER`].
     pub next: u64,
     /// Its bytes: never 0.
-    pub size: u32,
-    /// When: the trace's seconds, kept in order.
-    pub second: u32,
+    pub size: u64,
+    /// Its time on the trace's own clock, kept in order.
+    pub at: Ns,
+    /// Whether the request writes the object.
+    pub write: bool,
 }
 
 /// Hands out the requests of a trace of objects in batches, in the file's order.
 pub struct Objects {
+    note: InputNote,
     path: PathBuf,
     format: Format,
+    /// The columns, where it is text with columns.
+    columns: Option<DelimitedLines>,
     input: Input,
     options: Options,
     /// The numbers of next requests are looked at.
@@ -44,7 +53,7 @@ pub struct Objects {
     counts: Counts,
     first_skipped: Option<String>,
     number: u64,
-    last: u32,
+    last: Ns,
 }
 
 impl Objects {
@@ -63,6 +72,18 @@ impl Objects {
             let why = format!("format {format} is a trace of blocks, not of objects");
             return Err(FormatError::Option(why));
         }
+        let input = open_input(path)?;
+        Self::new(path, &Detected::new(format, Chosen::Format), input, options, sees_ahead)
+    }
+
+    /// Reads `input` as the format that was detected.
+    pub(super) fn new(
+        path: &Path,
+        detected: &Detected,
+        mut input: Input,
+        options: &Options,
+        sees_ahead: bool,
+    ) -> Result<Self, FormatError> {
         if let Some(device @ 1..) = options.device {
             let why =
                 format!("device {device}: a trace of objects has no devices\n  try: without it");
@@ -73,18 +94,27 @@ impl Objects {
                        try: --order clamp, which keeps it";
             return Err(FormatError::Option(why.to_owned()));
         }
-        let mut input = open_input(path)?;
-        input.want(HEAD).map_err(|source| FormatError::Open { path: path.to_owned(), source })?;
+        // An error in reading comes again where its place is known.
+        let _ = input.want(HEAD);
+        let format = detected.format;
+        let mut options = options.clone();
+        if options.clamps_logs && format == Format::Clf {
+            options.order = Order::Clamp;
+        }
+        let about = format.delimited(&options);
+        let columns = about.map(|about| DelimitedLines::new(&about, options.time_unit));
         Ok(Self {
+            note: InputNote::new(path, detected, &options, true),
             path: path.to_owned(),
             format,
+            columns,
             input,
-            options: *options,
+            options,
             sees_ahead,
             counts: Counts::default(),
             first_skipped: None,
             number: 0,
-            last: 0,
+            last: Ns::ZERO,
         })
     }
 
@@ -94,10 +124,10 @@ impl Objects {
     /// Where the file cannot be read, is malformed, goes back in time, or holds no request at all.
     pub fn fill(&mut self, batch: &mut Vec<Object>) -> Result<bool, FormatError> {
         batch.clear();
-        if self.format == Format::Clf {
-            self.lines(batch)?;
-        } else {
+        if self.format == Format::OracleGeneral {
             self.records(batch)?;
+        } else {
+            self.lines(batch)?;
         }
         self.counts.requests += batch.len() as u64;
         if self.counts.requests == 0 {
@@ -110,11 +140,13 @@ impl Objects {
     fn empty(&self) -> FormatError {
         let Counts { other_methods, other_statuses, empty, .. } = self.counts;
         let mut why = String::new();
-        if other_methods + other_statuses + empty > 0 {
+        if other_methods + other_statuses > 0 {
             why = format!(
                 ": {other_methods} are of other methods than GET, {other_statuses} of other statuses \
                  than 200, {empty} without bytes"
             );
+        } else if empty > 0 {
+            why = format!(": {empty} are of no bytes");
         }
         if let Some(first) = &self.first_skipped {
             why = format!(", the first that is malformed: {first}");
@@ -125,7 +157,7 @@ impl Objects {
 
     /// A request's time may not go back; answers with the one it has.
     #[inline]
-    fn ordered(&mut self, time: u32) -> Result<u32, Bad> {
+    fn ordered(&mut self, time: Ns) -> Result<Ns, Bad> {
         if time >= self.last {
             self.last = time;
         } else if self.options.order == Order::Clamp {
@@ -161,25 +193,54 @@ impl Objects {
         self.number += 1;
         let line = trimmed(&self.input.bytes()[..len]);
         if line.is_empty() {
+            if let Some(columns) = &mut self.columns {
+                columns.pass();
+            }
             return Ok(());
         }
-        let read = match clf::line(line) {
-            Ok(clf::Line::Taken(object)) => {
-                self.ordered(object.second).map(|second| batch.push(Object { second, ..object }))
-            }
-            Ok(clf::Line::Method) => {
-                self.counts.other_methods += 1;
-                Ok(())
-            }
-            Ok(clf::Line::Status) => {
-                self.counts.other_statuses += 1;
-                Ok(())
-            }
-            Ok(clf::Line::Empty) => {
-                self.counts.empty += 1;
-                Ok(())
-            }
-            Err(bad) => Err(bad),
+        let read = match &mut self.columns {
+            Some(columns) => match columns.row(line) {
+                Ok(Read::NoRow) => Ok(()),
+                Ok(Read::Other) => {
+                    self.counts.other_kinds += 1;
+                    Ok(())
+                }
+                Ok(Read::Row(row)) if row.size == 0 => {
+                    self.counts.empty += row.repeat;
+                    Ok(())
+                }
+                Ok(Read::Row(row)) => {
+                    self.counts.hashed_keys = columns.hashed;
+                    self.ordered(Ns(row.time)).map(|at| {
+                        let (key, next, size) = (row.key, NEVER, row.size);
+                        let object =
+                            Object { key, next, size, at, write: row.op == BlockOp::Write };
+                        batch.extend((0..row.repeat).map(|_| object));
+                    })
+                }
+                Err(bad) => Err(bad),
+            },
+            None => match clf::line(line) {
+                Ok(clf::Line::Taken { object, virtual_host }) => {
+                    self.ordered(object.at).map(|at| {
+                        self.counts.virtual_hosts += u64::from(virtual_host);
+                        batch.push(Object { at, ..object });
+                    })
+                }
+                Ok(clf::Line::Method) => {
+                    self.counts.other_methods += 1;
+                    Ok(())
+                }
+                Ok(clf::Line::Status) => {
+                    self.counts.other_statuses += 1;
+                    Ok(())
+                }
+                Ok(clf::Line::Empty) => {
+                    self.counts.empty += 1;
+                    Ok(())
+                }
+                Err(bad) => Err(bad),
+            },
         };
         read.or_else(|bad| self.bad(bad, Place::Line(self.number)))
     }
@@ -191,9 +252,10 @@ impl Objects {
             let records = bytes[..count * SIZE].chunks_exact(SIZE).map(records::oracle_record);
             let plain = self.odd(records.clone()).unwrap_or(count);
             batch.extend(records.take(plain).map(|OracleRecord { time, object, size, next }| {
-                Object { key: object, next: following(next), size, second: time }
+                let (size, at) = (u64::from(size), seconds(time));
+                Object { key: object, next: following(next), size, at, write: false }
             }));
-            self.last = batch.last().map_or(self.last, |object| object.second);
+            self.last = batch.last().map_or(self.last, |object| object.at);
             self.number += plain as u64;
             self.input.advance(plain * SIZE);
             if plain < count {
@@ -202,7 +264,7 @@ impl Objects {
                 self.input.advance(SIZE);
                 self.number += 1;
                 match taken {
-                    Ok(object) => batch.push(object),
+                    Ok(object) => batch.extend(object),
                     Err(bad) => self.bad(bad, Place::Record(self.number, byte))?,
                 }
             }
@@ -216,27 +278,27 @@ impl Objects {
         let (mut last, mut number) = (self.last, self.number.cast_signed());
         records.position(|OracleRecord { time, size, next, .. }| {
             let known = !self.sees_ahead || next > number || next == -1;
-            let plain = size > 0 && time >= last && known;
-            last = time;
+            let plain = size > 0 && seconds(time) >= last && known;
+            last = seconds(time);
             number += 1;
             !plain
         })
     }
 
-    /// Its request, if it can be taken.
-    #[cold]
-    fn rare(&mut self, record: OracleRecord) -> Result<Object, Bad> {
+    /// The request of a record that is not as nearly all are; `None` if it is of no bytes.
+    fn rare(&mut self, record: OracleRecord) -> Result<Option<Object>, Bad> {
         let OracleRecord { time, object, size, next } = record;
         if size == 0 {
-            return Err(Bad::field("size", b"0", "at least 1 byte"));
+            self.counts.empty += 1;
+            return Ok(None);
         }
         let lies_ahead = next == -1 || next > self.number.cast_signed();
         if self.sees_ahead && !lies_ahead {
             let expected = "a record after this one, or -1: without it nobody can see ahead";
             return Err(Bad::field("next access", next.to_string().as_bytes(), expected));
         }
-        let second = self.ordered(time)?;
-        Ok(Object { key: object, next: following(next), size, second })
+        let (at, size) = (self.ordered(seconds(time))?, u64::from(size));
+        Ok(Some(Object { key: object, next: following(next), size, at, write: false }))
     }
 
     /// Gets more bytes; false at the end, where no part of a record may be left.
@@ -259,8 +321,8 @@ impl Objects {
     /// Gets more bytes; false at the end.
     fn more_bytes(&mut self) -> Result<bool, FormatError> {
         let place = match self.format {
-            Format::Clf => Place::Line(self.number),
-            _ => Place::Record(self.number, self.input.position()),
+            Format::OracleGeneral => Place::Record(self.number, self.input.position()),
+            _ => Place::Line(self.number),
         };
         let path = &self.path;
         let more = self.input.more();
@@ -282,6 +344,11 @@ impl Objects {
         Err(FormatError::Bad { path: self.path.clone(), place, format: self.format, bad })
     }
 
+    /// What the trace is read as: its format, how that was chosen, its units.
+    pub fn note(&self) -> &InputNote {
+        &self.note
+    }
+
     /// What it is read as.
     pub fn format(&self) -> Format {
         self.format
@@ -290,6 +357,19 @@ impl Objects {
     /// What was read so far, and what was left out.
     pub fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// Whether its times are whole seconds, so that requests of a second have one time.
+    pub fn whole_seconds(&self) -> bool {
+        match &self.columns {
+            Some(columns) => columns.whole_seconds(),
+            None => true,
+        }
+    }
+
+    /// What was left out or changed so far, a line each.
+    pub fn notes(&self) -> Vec<String> {
+        self.counts.notes(self.first_skipped(), false)
     }
 
     /// What was wrong with the first of those skipped.
@@ -305,9 +385,14 @@ impl std::fmt::Debug for Objects {
 }
 
 #[cold]
-fn backwards(last: u32, time: u32) -> Bad {
-    let seconds = |s: u32| gordon_units::Ns(u64::from(s) * 1_000_000_000);
-    Bad::Backwards { by: seconds(last - time), last: seconds(last) }
+fn backwards(last: Ns, time: Ns) -> Bad {
+    let hint = "--order clamp, which keeps the file's order";
+    Bad::Backwards { by: Ns(last.0 - time.0), last, hint }
+}
+
+#[inline]
+fn seconds(time: u32) -> Ns {
+    Ns(u64::from(time) * Ns::SECOND.0)
 }
 
 /// The number of the next request: -1 is [`NEVER`], too.
@@ -349,7 +434,13 @@ mod tests {
             Objects::open(file.path(), Format::OracleGeneral, &Options::default(), true).unwrap();
         let mut batch = Vec::new();
         assert!(objects.fill(&mut batch).unwrap());
-        let object = |second, key, size, next| Object { key, next, size, second };
+        let object = |second: u64, key, size, next| Object {
+            key,
+            next,
+            size,
+            at: Ns::SECOND * second,
+            write: false,
+        };
         let expected =
             [object(5, u64::MAX, 7, 1), object(5, u64::MAX, 7, NEVER), object(6, 1, 9, NEVER)];
         assert_eq!(batch, expected);
@@ -359,8 +450,7 @@ mod tests {
     #[test]
     fn what_cannot_be_is_told_with_its_place_or_left_out_and_counted() {
         type Records<'a> = &'a [(u32, u64, u32, i64)];
-        let cases: [(Records<'_>, &[u8], &str); 5] = [
-            (&[(1, 1, 5, -1), (1, 2, 0, -1)], b"", "record 2 (byte 24): size: expected at least 1"),
+        let cases: [(Records<'_>, &[u8], &str); 4] = [
             (&[(9, 1, 5, -1), (8, 2, 5, -1)], b"", "record 2 (byte 24): time goes backwards by 1s"),
             (&[(9, 1, 5, -1), (9, 2, 5, 0)], b"", "record 2 (byte 24): next access: expected"),
             (&[(9, 1, 5, -1), (9, 2, 5, -2)], b"", "record 2 (byte 24): next access: expected"),
@@ -375,17 +465,42 @@ mod tests {
             assert_eq!((objects.counts().requests, objects.counts().skipped), (1, 1));
             assert!(objects.first_skipped().unwrap().starts_with("record 2: "));
         }
-        let clamping = Options { order: Order::Clamp, ..Options::default() };
+        let clamping = || Options { order: Order::Clamp, ..Options::default() };
         let file = file(&[(9, 1, 5, -1), (8, 2, 5, -1)], b"");
-        assert_eq!(all(&file, clamping).unwrap().counts().clamped, 1);
-        assert!(all(&file, Options { order: Order::Sort, ..clamping }).is_err());
-        assert!(all(&file, Options { device: Some(1), ..clamping }).is_err());
+        assert_eq!(all(&file, clamping()).unwrap().counts().clamped, 1);
+        assert!(all(&file, Options { order: Order::Sort, ..clamping() }).is_err());
+        assert!(all(&file, Options { device: Some(1), ..clamping() }).is_err());
     }
 
     #[test]
     fn a_file_without_requests_is_told() {
         let error = all(&file(&[], b""), Options::default()).unwrap_err();
         assert!(error.contains("holds no request"), "{error}");
+        let error = all(&file(&[(1, 1, 0, -1), (1, 2, 0, -1)], b""), Options::default());
+        assert!(error.unwrap_err().contains("holds no request: 2 are of no bytes"));
+    }
+
+    /// The numbers of next requests count these records too.
+    #[test]
+    fn requests_of_no_bytes_are_left_out_and_counted() {
+        let mut records = vec![(1, 7, 0, -1); 3000];
+        records.extend([(1, 8, 5, 3001), (1, 8, 5, -1), (2, 9, 0, -1), (3, 9, 6, -1)]);
+        let file = file(&records, b"");
+        assert_eq!(super::super::detect(file.path()).unwrap(), Format::OracleGeneral);
+        let objects = all(&file, Options::default()).unwrap();
+        assert_eq!((objects.counts().requests, objects.counts().empty), (3, 3001));
+        let mut blocks = super::super::open(file.path(), None, &Options::default()).unwrap();
+        let mut batch = Vec::new();
+        while blocks.fill(&mut batch).unwrap() {}
+        assert_eq!((blocks.counts().requests, blocks.counts().empty), (3, 3001));
+    }
+
+    #[test]
+    fn no_hint_names_an_option_that_a_trace_of_objects_refuses() {
+        let file = file(&[(9, 1, 5, -1), (8, 2, 5, -1)], b"");
+        let error = all(&file, Options::default()).unwrap_err();
+        let hint = error.lines().nth(1).unwrap();
+        assert!(hint.contains("--order clamp") && !hint.contains("sort") && !hint.contains("skip"));
     }
 
     #[test]

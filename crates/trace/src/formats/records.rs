@@ -147,6 +147,18 @@ pub(super) struct OracleRecord {
     pub next: i64,
 }
 
+impl OracleRecord {
+    /// As the file has it.
+    pub fn bytes(&self) -> [u8; OracleGeneral::SIZE] {
+        let mut bytes = [0; OracleGeneral::SIZE];
+        bytes[..4].copy_from_slice(&self.time.to_le_bytes());
+        bytes[4..12].copy_from_slice(&self.object.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.size.to_le_bytes());
+        bytes[16..].copy_from_slice(&self.next.to_le_bytes());
+        bytes
+    }
+}
+
 #[inline]
 pub(super) fn oracle_record(b: &[u8]) -> OracleRecord {
     OracleRecord {
@@ -176,15 +188,15 @@ impl Records for OracleGeneral {
     }
 }
 
-/// Whether the first records make sense as oracleGeneral: times that do not go back, sizes, and next
-/// requests that lie ahead.
+/// Whether the first records make sense as oracleGeneral: times that do not go back, sizes of at most
+/// 1 GiB, and next requests that lie ahead. Requests of no bytes occur (a HEAD, an empty value).
 pub(super) fn is_oracle_general(head: &[u8]) -> bool {
     let mut last = 0;
     let mut count = 0_i64;
     for b in head.chunks_exact(OracleGeneral::SIZE).take(256) {
         let OracleRecord { time, size, next, .. } = oracle_record(b);
         let ahead = next == -1 || next == i64::MAX || next > count;
-        if time < last || size == 0 || size > 1 << 30 || !ahead {
+        if time < last || size > 1 << 30 || !ahead {
             return false;
         }
         (last, count) = (time, count + 1);

@@ -17,22 +17,16 @@ pub(super) trait Source: Send {
     ) -> Result<bool, FormatError>;
 }
 
-/// Whether there is more of interest in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Then {
-    /// Yes.
-    More,
-    /// No: what follows is no part of the trace.
-    End,
-}
-
 /// A format of lines.
 pub(super) trait Lines: Send {
     /// How a first line starts, in lower case, that only names the columns.
     const HEADER: &[&str] = &[];
 
     /// Reads one line that is not blank, without its end.
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<Then, Bad>;
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Bad>;
+
+    /// Passes a blank line.
+    fn blank(&mut self) {}
 }
 
 /// Reads a format of lines.
@@ -57,21 +51,19 @@ impl<L: Lines> Text<L> {
         len: usize,
         intake: &mut Intake,
         skip: &mut Skip,
-    ) -> Result<Then, FormatError> {
+    ) -> Result<(), FormatError> {
         self.number += 1;
         let line = trimmed(&self.input.bytes()[..len]);
         if line.is_empty() {
-            return Ok(Then::More);
+            self.lines.blank();
+            return Ok(());
         }
-        let bad = match self.lines.line(line, intake) {
-            Ok(then) => return Ok(then),
-            Err(bad) => bad,
-        };
+        let Err(bad) = self.lines.line(line, intake) else { return Ok(()) };
         if self.number == 1 && is_header(L::HEADER, line) {
-            return Ok(Then::More);
+            return Ok(());
         }
         let place = Place::Line(self.number);
-        skip.bad(&self.path, place, self.format, bad, intake).map(|()| Then::More)
+        skip.bad(&self.path, place, self.format, bad, intake)
     }
 }
 
@@ -100,7 +92,7 @@ impl<L: Lines> Source for Text<L> {
     ) -> Result<bool, FormatError> {
         while !self.ended && intake.out.len() < want {
             if let Some(len) = memchr::memchr(b'\n', self.input.bytes()) {
-                self.ended = self.line(len, intake, skip)? == Then::End;
+                self.line(len, intake, skip)?;
                 self.input.advance(len + 1);
                 continue;
             }

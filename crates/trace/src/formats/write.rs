@@ -29,7 +29,7 @@ pub(super) enum Writer {
     Text(Box<Text>),
 }
 
-/// A text format's file.
+/// The file of a foreign format.
 pub(super) struct Text {
     format: Format,
     out: Out,
@@ -79,6 +79,7 @@ impl Format {
                 | Self::Disksim
                 | Self::Spc
                 | Self::Alibaba
+                | Self::OracleGeneral
         )
     }
 
@@ -87,6 +88,7 @@ impl Format {
         match self {
             Self::Fio | Self::Alibaba => Ns(1000),
             Self::Msr => Ns(100),
+            Self::OracleGeneral => Ns::SECOND,
             _ => Ns(1),
         }
     }
@@ -142,6 +144,17 @@ impl Writer {
                 })?;
                 Ok(())
             }
+        }
+    }
+
+    /// Writes a record of a binary format.
+    pub fn record(&mut self, record: &[u8]) -> Result<(), FormatError> {
+        match self {
+            Self::Text(file) => {
+                file.chunk.extend_from_slice(record);
+                if file.chunk.len() >= CHUNK { file.write() } else { Ok(()) }
+            }
+            Self::Own { .. } => unreachable!("our own format is written by request"),
         }
     }
 

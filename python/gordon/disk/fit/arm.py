@@ -9,8 +9,7 @@ SIGMETRICS 1995.)
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from gordon.arrays import np
 from gordon.disk.fit.asking import FLUSH, READ, WRITE, Asking, Batch, Floats
 from gordon.disk.fit.spindle import Spindle
 from gordon.disk.fit.zones import MOST_HEADS, Cylinder, Zone

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from os import fspath
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gordon import _core
+from gordon.arrays import NDArray, np
 from gordon.options import Path
 
 READ, WRITE, FLUSH = 0, 1, 3

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from gordon._core import GordonError
+from gordon.arrays import np
 from gordon.disk.fit.arm import Arm, arm, heads_by_switch
 from gordon.disk.fit.asking import Asking, Batch, Timed
 from gordon.disk.fit.memory import Memory, memory

@@ -7,8 +7,7 @@ asked where nothing was read before.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
+from gordon.arrays import np
 from gordon.disk.fit.asking import Asking, Batch
 from gordon.disk.fit.spindle import Spindle
 

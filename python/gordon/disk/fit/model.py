@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from gordon import _core
+from gordon.arrays import np
 from gordon.disk.fit.arm import Least
 from gordon.disk.fit.asking import Floats
 from gordon.disk.fit.extract import Found

@@ -10,9 +10,8 @@ rotation.)
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
-
 from gordon._core import GordonError
+from gordon.arrays import np
 from gordon.disk.fit.asking import Asking, Batch, Floats
 
 # Points on a track: enough that one is on each side of every skew.

@@ -15,8 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
-
+from gordon.arrays import np
 from gordon.disk.fit.asking import FLUSH, READ, WRITE, Asking, Batch
 from gordon.disk.fit.memory import Memory
 from gordon.disk.fit.spindle import Spindle

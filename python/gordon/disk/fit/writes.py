@@ -6,8 +6,7 @@ in memory. What a write and a flush take beside the arm is seen where the arm ne
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from gordon.arrays import np
 from gordon.disk.fit.arm import Least, near, seeks
 from gordon.disk.fit.asking import FLUSH, WRITE, Asking, Batch
 from gordon.disk.fit.memory import Memory

@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gordon._core import GordonError
+from gordon.arrays import NDArray, np
 from gordon.disk.fit.asking import Asking, Floats
 from gordon.disk.fit.spindle import POINTS, Spindle, track_start, tracks
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gordon.sort.systems import statements
 from gordon.sort.systems.model import Parts
 
 Json = dict[str, Any]
@@ -14,7 +15,9 @@ def points(parts: Parts, told: list[Json], paper: bool) -> list[Json]:
     for row in told:
         kind = "measured" if row["measured"] else "modelled"
         figures = row[kind]
-        if row["passes"] == 1 or figures is None or (paper and kind == "modelled"):
+        if figures is None or (paper and kind == "modelled"):
+            continue
+        if figures.get("passes", row["passes"]) == 1:
             continue
         if figures["records_per_j"] is not None:
             found.append(
@@ -40,8 +43,8 @@ def _point(parts: Parts, name: str, kind: str, score: float, power: float | None
     }
 
 
-def compare(parts: Parts, report: Json) -> Json:
-    """The paper's estimates, what its own arithmetic gives, and our model's."""
+def compare(parts: Parts, report: Json, records: int) -> Json:
+    """The paper's estimates, what its own arithmetic gives, and the model's, for `records`."""
     said = parts.all.claims
     rows = {row["name"]: row for row in report["systems"]}
     powers = [row["measured"]["power_w"] for row in rows.values() if row["measured"]]
@@ -50,7 +53,7 @@ def compare(parts: Parts, report: Json) -> Json:
     gained = said.ideal_records_per_j.value * (1 + said.balanced_gain.value)
     return {
         "ideal": _beside(rows[said.ideal_system], said.ideal_records_per_j.value)
-        | {"swapped": _swapped(parts, rows)},
+        | {"swapped": _swapped(parts, rows, records)},
         "balanced": _beside(rows[said.balanced_system], said.balanced_records_per_j.value)
         | {
             "paper_gain": said.balanced_gain.value,
@@ -62,10 +65,11 @@ def compare(parts: Parts, report: Json) -> Json:
             "nearest": min(plateaus, key=lambda p: abs(p["records_per_j"] - old)),
         },
         "power_span": {"paper": said.power_span.value, "measured": max(powers) / min(powers)},
+        "statements": statements.rows(parts, report["systems"], report["fitted"]),
     }
 
 
-def _swapped(parts: Parts, rows: dict[str, Json]) -> Json:
+def _swapped(parts: Parts, rows: dict[str, Json], records: int) -> Json:
     """As the paper went: a system as measured, its processor's power taken out and the other's put
     in; both of them modelled. And what power the paper's score means in the same time."""
     said = parts.all.claims
@@ -74,7 +78,6 @@ def _swapped(parts: Parts, rows: dict[str, Json]) -> Json:
     efficiency = parts.all.board[old["board"]].efficiency.value
     watts = [row["modelled"]["parts_w"]["processor"] for row in (old, new)]
     changed = power - (watts[0] - watts[1]) / efficiency
-    records = parts.all.records.value
     return {
         "from": said.ideal_from,
         "processor_w": watts,

@@ -21,7 +21,20 @@ SET = "set for this run with --set"
 
 @cache
 def _shipped() -> Table:
-    return tomllib.loads((files("gordon.sort.systems") / "paper.toml").read_text("utf-8"))
+    return _sized(tomllib.loads((files("gordon.sort.systems") / "paper.toml").read_text("utf-8")))
+
+
+def _sized(table: Table) -> Table:
+    """The same table, each measured row with its number of records: it keeps them when `records` is
+    changed."""
+    records = table.get("records")
+    count = records.get("value") if isinstance(records, dict) else records
+    systems = table.get("system")
+    for system in systems.values() if isinstance(systems, dict) and type(count) is int else ():
+        row = system.get("measured") if isinstance(system, dict) else None
+        if isinstance(row, dict):
+            row.setdefault("records", count)
+    return table
 
 
 def shipped() -> Table:
@@ -45,7 +58,7 @@ def read(path: str | PathLike[str]) -> Table:
 def joined(own: Table, where: str) -> tuple[Table, list[str]]:
     """The shipped tables with one's own parts and systems over them; the names of one's own."""
     table = shipped()
-    for key, value in own.items():
+    for key, value in _sized({"records": table["records"], **own}).items():
         if key in (*PARTS, "system"):
             if not isinstance(value, dict):
                 raise GordonError(f"{where}: {key}: not a table", f"[{key}.NAME]")

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from gordon._core import GordonError
+from gordon.arrays import np
 from gordon.parts import unknown
 from gordon.sort.systems import demand, model
 from gordon.sort.systems.model import GB, Parts
@@ -49,31 +48,32 @@ class Work:
         return total * (1 - share), total * share
 
     def _seen(self, cpu: Cpu) -> tuple[System, float]:
-        """The system that a processor was seen on, and its gigabytes."""
+        """The system that a processor was seen on, and the gigabytes of its measured row."""
         assert cpu.seen is not None
         known = self.parts.all.system
         if cpu.seen.system not in known:
             raise unknown("system", cpu.seen.system, list(known))
-        return known[cpu.seen.system], (
-            self.parts.all.records.value * self.parts.all.record_bytes.value / GB
-        )
+        system = known[cpu.seen.system]
+        records = self.parts.all.records.value
+        if system.measured is not None and system.measured.records is not None:
+            records = system.measured.records
+        return system, records * self.parts.all.record_bytes.value / GB
 
     def _total(self, cpu: Cpu) -> float:
         """Of a whole run, by its measured time."""
         if cpu.seen is None:
             raise GordonError("`whole_like` names a processor that was not seen at work")
-        system, _ = self._seen(cpu)
+        system, size = self._seen(cpu)
         if system.measured is None or system.measured.time is None:
             raise GordonError(f"system.{cpu.seen.system}: no measured time to take work from")
-        records = system.measured.records or self.parts.all.records.value
-        size = records * self.parts.all.record_bytes.value / GB
         return cpu.seen.cores_busy.value * system.measured.time.value / size
 
     def _phase(self, cpu: Cpu) -> float:
         """Of a phase, by its time as the drives allow, for a gigabyte."""
         assert cpu.seen is not None
         system, size = self._seen(cpu)
-        asked = asked_of(self.parts, system, None)
+        records = system.measured.records if system.measured else None
+        asked = asked_of(self.parts, system, None, records)
         for phase in asked.phases:
             if phase.name == cpu.seen.phase:
                 return model.phase(self.parts, system, phase).time_s / size
@@ -88,9 +88,13 @@ class Work:
         raise GordonError("no processor says how work divides between the phases")
 
 
-def asked_of(parts: Parts, system: System, work: tuple[float, float] | None) -> demand.Demand:
-    """The paper's sort on a system, in the passes that its memory allows."""
-    records = int(parts.all.records.value)
+def asked_of(
+    parts: Parts, system: System, work: tuple[float, float] | None, records: int | None = None
+) -> demand.Demand:
+    """The paper's sort on a system, in the passes that its memory allows: of `records`, or of the
+    number that the file has."""
+    if records is None:
+        records = int(parts.all.records.value)
     size = int(parts.all.record_bytes.value)
     assert system.memory is not None
     passes = system.passes or demand.passes(system.memory.value, float(records * size))

@@ -9,10 +9,9 @@ the processor between idle and busy, each drive between idle and active.
 from dataclasses import dataclass
 from typing import TypeVar
 
-import numpy as np
-
 from gordon import parts, quantity
 from gordon._core import GordonError, parse_bytes
+from gordon.arrays import np
 from gordon.parts import unknown
 from gordon.sort.systems.demand import Demand, Group, Phase
 from gordon.sort.systems.schema import Array, Cpu, Drive, System, Systems, Value

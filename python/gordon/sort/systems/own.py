@@ -4,9 +4,10 @@
      "phases": [{"name": "input", "seconds": 14.9, "cpu_s": 40.1,
                  "bytes_read": 10000000000, "bytes_written": 10000000000}, ...]}
 
-`power_w` and `system` may be left out; what else is in it is not looked at, so that it may be the
-JSON of `gordon sort`. Phases up to the first that writes read the input, later ones temporary
-files; the last that writes writes the output, earlier ones temporary files.
+`power_w` and `system` may be left out, and other keys are ignored, so that the file may be the JSON
+of `gordon sort`. The JSON of `gordon joulesort` is read too: means over its runs, and the power of
+its result. Phases up to the first that writes read the input, later ones temporary files; the last
+that writes writes the output, earlier ones temporary files.
 """
 
 import json
@@ -26,10 +27,12 @@ class Run:
     time_s: float
     power_w: float | None
     system: str | None
+    power_how: str | None = None
+    """How the power is known (`measured`, `modelled` ...), if the file says so."""
 
 
 def read(path: str | PathLike[str], home: str | None = None) -> Run:
-    """The run; `home` stands for its own `system`."""
+    """The run in a file; `home`, if given, is the system that it ran on."""
     where = fspath(path)
     try:
         told = json.loads(Path(where).read_text(encoding="utf-8"))
@@ -40,6 +43,8 @@ def read(path: str | PathLike[str], home: str | None = None) -> Run:
         raise GordonError(f"{where}: no JSON: {error}", "what --json of a sort wrote") from None
     if not isinstance(told, dict):
         raise GordonError(f"{where}: not a table", "what --json of a sort wrote")
+    if "category" in told and "runs" in told:
+        told = _of_benchmark(told, where)
     phases = [_phase(one, where) for one in _of(told, "phases", list, where)]
     writing = [at for at, one in enumerate(phases) if one.written]
     if not writing:
@@ -58,7 +63,41 @@ def read(path: str | PathLike[str], home: str | None = None) -> Run:
         for at, one in enumerate(phases)
         if one.read or one.written or one.cpu_s
     ]
-    return Run(Demand(int(records), made), _number(told, "time_s", where), power, system)
+    how = told.get("power_how")
+    return Run(Demand(int(records), made), _number(told, "time_s", where), power, system, how)
+
+
+def _of_benchmark(told: dict[str, Any], where: str) -> dict[str, Any]:
+    """The JSON of `gordon joulesort` as that of one run: the means over its runs."""
+    if told.get("result") is None:
+        failed = "; ".join(str(check["what"]) for check in told.get("failed", []))
+        raise GordonError(
+            f"{where}: this benchmark has no result: {failed}", "a benchmark whose checks hold"
+        )
+    if not told.get("phases"):
+        raise GordonError(
+            f"{where}: this benchmark has no phases: only `gordon sort` reports them",
+            "gordon joulesort without a command of its own",
+        )
+    result = told["result"]
+    power = result["mean_w"]["mean"] if result.get("mean_w") else None
+    phases = [
+        {
+            "name": phase["name"],
+            "seconds": max(phase["time_s"]["mean"], 0.0),
+            "cpu_s": phase["cpu_s"] or 0.0,
+            "bytes_read": phase["read_bytes"] or 0.0,
+            "bytes_written": phase["written_bytes"] or 0.0,
+        }
+        for phase in told["phases"]
+    ]
+    return {
+        "records": told["category"]["records"],
+        "time_s": told["time_s"]["mean"],
+        "power_w": power,
+        "power_how": result["how"],
+        "phases": phases,
+    }
 
 
 @dataclass(frozen=True)

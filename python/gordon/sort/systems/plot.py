@@ -4,26 +4,28 @@ from typing import Any
 
 from gordon import picture
 
+SCALED = "measured at another size, time scaled"
+
 
 def draw(report: dict[str, Any], path: str) -> None:
     picture.check(path)
-    from matplotlib.figure import Figure
+    figure = picture.figure(figsize=(7, 5), layout="constrained")
     from matplotlib.ticker import FuncFormatter
 
     def plain(value: float, _: int | None) -> str:
         return f"{value:g}"
 
-    figure = Figure(figsize=(7, 5), layout="constrained")
     panel = figure.subplots()
     points = _points(report)
     named: set[str] = set()
-    for kind, color, face in (("measured", "C0", "C0"), ("modelled", "C1", "none")):
+    kinds = (("measured", "C0", "C0"), (SCALED, "C0", "none"), ("modelled", "C1", "none"))
+    for kind, color, face in kinds:
         own = [point for point in points if point[0] == kind]
         if own:
             panel.scatter(
                 [power for _, _, power, _ in own],
                 [time for _, _, _, time in own],
-                marker="o" if kind == "measured" else "s",
+                marker="s" if kind == "modelled" else "o",
                 facecolors=face,
                 edgecolors=color,
                 label=kind,
@@ -62,14 +64,19 @@ def draw(report: dict[str, Any], path: str) -> None:
 
 
 def _points(report: dict[str, Any]) -> list[tuple[str, str, float, float]]:
-    """Kind, name, power, and the time of as many records as the report is about."""
+    """Kind, name, power, and the time of the report's number of records. The time of a row of
+    another size is scaled to it, and its kind says so."""
     found = []
     for row in report["systems"]:
         for kind in ("measured", "modelled"):
             figures = row[kind]
             if figures and figures["records_per_j"] and figures["power_w"]:
-                time = figures["time_s"]
-                if time is None or figures.get("records", report["records"]) != report["records"]:
+                time, name = figures["time_s"], row["name"]
+                size = figures.get("records", report["records"])
+                shown = kind if size == report["records"] else SCALED
+                if time is None or shown == SCALED:
                     time = report["records"] / figures["records_per_j"] / figures["power_w"]
-                found.append((kind, row["name"], figures["power_w"], time))
+                if shown == SCALED:
+                    name = f"{name}, {size:.0e} records".replace("e+0", "e").replace("e+", "e")
+                found.append((shown, name, figures["power_w"], time))
     return found

@@ -7,6 +7,7 @@ from typing import Any
 
 from gordon import __version__
 from gordon._core import GordonError
+from gordon.options import several
 from gordon.parts import unknown
 from gordon.sort.systems import claims, data, fit, model, own, plateaus, rows, schema
 from gordon.sort.systems.demand import Demand, Phase
@@ -34,7 +35,7 @@ def extrapolate(
         table, names = data.shipped(), list(data.shipped()["system"])
     else:
         table, names = data.joined(data.read(systems), where)
-    data.change(table, list(set_values))
+    data.change(table, several(set_values))
     mine = own.read(measured, home) if measured is not None else None
     if mine is None and home is not None:
         raise GordonError(f"--on {home}: no run to be on it", "--from FILE")
@@ -47,14 +48,14 @@ def extrapolate(
     with _errors_in(where):
         taken = {name: _taken(parts, work, name, mine) for name in modelled}
         bases = _bases(parts, work, mine)
-    told = [_system(parts, name, taken.get(name), bases, mine) for name in names]
+    told = [_system(parts, work, name, taken.get(name), bases, mine) for name in names]
     paper = mine is None and systems is None
     report: Json = {
         "kind": "modelled",
         "version": __version__,
         "source": where or parts.all.source,
         "records": mine.demand.records if mine else int(parts.all.records.value),
-        "set": list(set_values),
+        "set": several(set_values),
         "run": _run(mine),
         "fitted": _fitted(parts, work, bases),
         "systems": told,
@@ -62,8 +63,22 @@ def extrapolate(
     }
     points = claims.points(parts, told, paper)
     report["plateaus"] = plateaus.of(points) | {"points": points}
-    report["claims"] = claims.compare(parts, report) if paper else None
+    report["claims"] = None
+    if paper:
+        # The paper's estimates are for the size of its own sort.
+        size = int(data.shipped()["records"]["value"])
+        theirs = [_paper_row(parts, work, name, bases, size) for name in names]
+        report["claims"] = claims.compare(parts, report | {"systems": theirs}, size)
     return report
+
+
+def _paper_row(
+    parts: Parts, work: fit.Work, name: str, bases: dict[str, fit.Base], records: int
+) -> Json:
+    """A system of the paper, modelled for a number of records."""
+    whole = model.whole(parts.all.system[name])
+    taken = _taken(parts, work, name, None, records) if whole else None
+    return _system(parts, work, name, taken, bases, None, records)
 
 
 @contextmanager
@@ -103,13 +118,22 @@ def _modelled(parts: Parts, names: list[str]) -> list[str]:
     return [name for name in names if model.whole(parts.all.system[name])]
 
 
-def _taken(parts: Parts, work: fit.Work, name: str, mine: own.Run | None) -> list[Taken] | None:
-    """The phases on a system; none where nobody says what work its processor has."""
+def _taken(
+    parts: Parts,
+    work: fit.Work,
+    name: str,
+    mine: own.Run | None,
+    records: int | None = None,
+) -> list[Taken] | None:
+    """The phases on a system, of `records` or of the number that the file has; None if the work of
+    its processor is not known."""
     system = parts.all.system[name]
     assert system.cpu is not None
     if mine is None:
         known = work.of(system.cpu)
-        return model.run(parts, system, fit.asked_of(parts, system, known)) if known else None
+        if known is None:
+            return None
+        return model.run(parts, system, fit.asked_of(parts, system, known, records))
     faster = _faster(parts, work, mine, system)
     return model.run(parts, system, _scaled(mine.demand, faster or 1.0))
 
@@ -144,7 +168,8 @@ def _bases(parts: Parts, work: fit.Work, mine: own.Run | None) -> dict[str, fit.
         if mine is not None and name == mine.system:
             power, taken = mine.power_w, _taken(parts, work, name, mine)
         elif system.measured is not None:
-            power, taken = system.measured.power.value, _taken(parts, work, name, None)
+            row = system.measured
+            power, taken = row.power.value, _taken(parts, work, name, None, row.records)
         if power is None or taken is None:
             continue
         assert system.board is not None
@@ -155,10 +180,12 @@ def _bases(parts: Parts, work: fit.Work, mine: own.Run | None) -> dict[str, fit.
 
 def _system(
     parts: Parts,
+    work: fit.Work,
     name: str,
     taken: list[Taken] | None,
     bases: dict[str, fit.Base],
     mine: own.Run | None,
+    records: int | None = None,
 ) -> Json:
     system = parts.all.system[name]
     told: Json = {
@@ -171,17 +198,20 @@ def _system(
         "measured": _measured(parts, system) if mine is None else None,
     }
     if mine is not None and name == mine.system:
-        told["measured"] = _figures(mine.demand.records, mine.time_s, mine.power_w)
+        told["measured"] = _figures(mine.demand.records, mine.time_s, mine.power_w) | {
+            "records": mine.demand.records
+        }
     if taken is None:
         return told
     assert system.board is not None
-    asked = mine.demand if mine else fit.asked_of(parts, system, None)
+    asked = mine.demand if mine else fit.asked_of(parts, system, None, records)
     told["passes"] = sum(1 for phase in asked.phases if phase.writes)
     time = sum(t.time_s for t in taken)
     base = bases[system.board]
     drawn = model.mean_parts_w(taken)
     power = None if base.watts is None else model.wall_w(parts, system, drawn, base.watts)
-    records = mine.demand.records if mine else int(parts.all.records.value)
+    if records is None:
+        records = mine.demand.records if mine else int(parts.all.records.value)
     told["modelled"] = _figures(records, time, power) | {
         "board_w": base.watts,
         "parts_w": drawn,
@@ -190,12 +220,24 @@ def _system(
             for t in taken
         ],
     }
-    if told["measured"] is not None:
-        told["error"] = _error(told["modelled"], told["measured"])
-        others = base.without(name)
-        if others is not None and name in base.by_system and told["measured"]["power_w"]:
-            without = model.wall_w(parts, system, drawn, others)
-            told["error"]["power_w_without_it"] = without / told["measured"]["power_w"] - 1
+    row = told["measured"]
+    if row is None:
+        return told
+    same = told["modelled"]
+    if row["records"] != records:
+        # A row is compared with the model of its own size.
+        taken = _taken(parts, work, name, None, row["records"])
+        assert taken is not None
+        time, drawn = sum(t.time_s for t in taken), model.mean_parts_w(taken)
+        power = None if base.watts is None else model.wall_w(parts, system, drawn, base.watts)
+        same = _figures(row["records"], time, power)
+    told["error"] = _error(same, row) | {"records": row["records"]}
+    # The board's own power is what this row alone leaves: no error of its power can be seen.
+    told["error"]["power_fitted_to_it"] = list(base.by_system) == [name]
+    others = base.without(name)
+    if others is not None and name in base.by_system and row["power_w"]:
+        without = model.wall_w(parts, system, drawn, others)
+        told["error"]["power_w_without_it"] = without / row["power_w"] - 1
     return told
 
 
@@ -215,8 +257,13 @@ def _measured(parts: Parts, system: System) -> Json | None:
         return None
     records = row.records or int(parts.all.records.value)
     told = _figures(records, row.time.value if row.time else None, row.power.value)
+    passes = system.passes
+    if model.whole(system):
+        phases = fit.asked_of(parts, system, None, records).phases
+        passes = sum(1 for phase in phases if phase.writes)
     return told | {
         "records": records,
+        "passes": passes,
         "records_per_j": row.records_per_j.value,
         "row": rows.check(row, records),
     }
@@ -234,7 +281,12 @@ def _error(modelled: Json, measured: Json) -> Json:
 def _run(mine: own.Run | None) -> Json | None:
     if mine is None:
         return None
-    return {"time_s": mine.time_s, "power_w": mine.power_w, "system": mine.system}
+    return {
+        "time_s": mine.time_s,
+        "power_w": mine.power_w,
+        "power_how": mine.power_how,
+        "system": mine.system,
+    }
 
 
 def _fitted(parts: Parts, work: fit.Work, bases: dict[str, fit.Base]) -> Json:
@@ -277,6 +329,8 @@ def _warnings(parts: Parts, mine: own.Run | None, told: list[Json], names: list[
         elif modelled["board_w"] < 0:
             said.append(f"{name}: what is left for its board is below zero: its parts draw less")
     if mine is not None:
+        if mine.power_how not in (None, "measured"):
+            said.append(f"the power of the run is {mine.power_how}, not measured")
         home = parts.all.system[mine.system].cpu if mine.system else None
         if home is None:
             said.append("the run does not say on which system it was: core-seconds as they are")

@@ -109,7 +109,7 @@ class Array:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """A row of table 2."""
+    """A row of table 2. `records` is the size that was sorted; without it, the file's."""
 
     power: Printed
     records_per_j: Printed
@@ -158,6 +158,9 @@ class Claims:
     balanced_records_per_j: Number
     old_plateau_records_per_j: Number
     power_span: Number
+    ecc_boards: list[str]
+    supply_saving: Share
+    power_factor: Some
 
 
 @dataclass(frozen=True, kw_only=True)

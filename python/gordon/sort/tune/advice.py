@@ -1,20 +1,21 @@
-"""What to try next, by what the export told of a sort: the decision table.
+"""What to try next, from what the export reported of a sort: the decision table.
 
-For each phase of the best trial so far the first rule that fits is taken. It names changes, the
-likeliest to help first, and why; or it says that this phase wants none.
+For each phase of the best trial so far, the first rule that fits is taken. It names the changes to
+try, the likeliest to help first, and the reason; or it says that this phase wants no change.
 
 | rule | where | then |
 | --- | --- | --- |
 | short | the phase takes little of the time | nothing |
-| processors | all processors are at work | nothing: no transfer helps |
-| overwrites | dies or buses at their limit, many copies, the output is overwritten | made anew |
-| collects | the same, made anew | overwritten, if no trim comes; writes in whole erase groups |
-| saturated | dies or buses at their limit, few copies | nothing: it stops growing |
-| shallow | memory leaves room for few transfers under way, and few wait | halves: more in flight |
-| starved | few requests at the device | larger transfers, overwritten, through the page cache |
-| elsewhere | requests wait, yet dies and buses do not work | larger transfers: fewer answers |
+| processors | all processors are busy | nothing: no transfer helps |
+| overwrites | dies or buses at their limit, many copies, the output is overwritten | a new output |
+| collects | the same with a new output | overwrite if no trim came; writes of whole erase groups |
+| saturated | dies or buses at their limit, few copies | the page cache, which may write less |
+| shallow | memory holds few transfers in flight, and few wait | half the size: more in flight |
+| starved | few requests at the device | larger transfers, overwrite, the page cache |
+| elsewhere | requests wait, yet dies and buses are idle | larger transfers: fewer answers |
 
-Overwriting is asked for only where it may be chosen.
+The page cache writes less where temporary files are deleted before the system has written them.
+Overwriting is advised only if it may be chosen.
 """
 
 from dataclasses import dataclass
@@ -115,24 +116,25 @@ def _phase(
     reads, writes = SETTINGS[name]
     allowed = machine.may_overwrite and name in LAST and not point.overwrite
     over: tuple[dict[str, Any], ...] = ({"overwrite": True},) if allowed else ()
+    through: tuple[dict[str, Any], ...] = () if point.buffered else ({"buffered": True},)
     if busy >= BUSY and device["copied_share"] >= COPIES:
         copies = f"{limits}; {device['copied_share']:.0%} of the pages programmed are copies"
         if point.overwrite and name in LAST:
             return say("overwrites", f"{copies}: old pages given up first", {"overwrite": False})
-        changes = _groups(writes, plan, machine) if writes else ()
+        changes = (*(_groups(writes, plan, machine) if writes else ()), *through)
         if not device["trimmed"]:
             copies += "; no trim came: `mount -o discard`, or fstrim"
             changes = (*over, *changes)
         return say("collects", copies, *changes)
     if busy >= BUSY:
-        return say("saturated", f"{limits}, {queue}: larger transfers bring nothing")
+        why = f"{limits}, {queue}: larger transfers bring nothing"
+        return say("saturated", why, *through)
     if device["queue_depth"] < DEEP * machine.lanes:
         few = _few(reads, writes, plan)
         if few:
             halves = tuple({key: size // 2} for key, size in few.items() if size // 2 >= LEAST)
             if halves:
                 return say("shallow", f"{limits}, {queue}; room for few transfers", *halves)
-        through: tuple[dict[str, Any], ...] = () if point.buffered else ({"buffered": True},)
         larger = _larger((reads, writes), plan, machine)
         return say("starved", f"{limits}, {queue}: it waits for more", *larger, *over, *through)
     late = f"answers are late by {device['late_share']:.0%} of their time"

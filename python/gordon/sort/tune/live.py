@@ -1,8 +1,9 @@
-"""A search that the device steers: it lies on an export of ours, which tells what each trial did.
+"""A search that a served device steers: its export reports what the device did in each trial.
 
-What the blind search finds by trying all sizes, the table of `advice` picks: from the best trial's
-telemetry follow the few changes that may help, and each is kept only where a trial shows that it
-does. Noise, confirmation, budget and the comparison in turn are those of the blind search.
+From the telemetry of the best point the table of `advice` picks the few changes that may help, and
+they are tried first. Everything else is the blind search: it then tries the rest, with the same
+noise, confirmation, budget and comparison in turn. So a setting that the table does not name is
+found as well.
 """
 
 import os
@@ -24,7 +25,7 @@ SEEN = 0.9
 
 
 class Steered(Search):
-    """Another way from one point to the next."""
+    """The search with the device's advice first."""
 
     def __init__(self, trials: Trials, space: Space, *, export: str, **given: Any) -> None:
         self.export = answering(export)
@@ -38,19 +39,13 @@ class Steered(Search):
             may_overwrite=self._space.may_overwrite,
         )
 
-    def _starts(self) -> None:
-        """None: the defaults' telemetry is the start."""
-
-    def _figures(self) -> None:
-        """None: what is not asked for costs budget."""
-
-    def _coordinates(self) -> None:
-        """From the best to what its telemetry asks for, until that is nothing new."""
+    def _advised(self) -> None:
+        """Follows the advice from best point to best point until it proposes nothing better."""
         while self._step():
             pass
 
     def _step(self) -> bool:
-        """Tries what the best point's phases want; whether there is a better point."""
+        """Tries what is advised for the phases of the best point; returns whether one is better."""
         base = self.best
         for said in advise(self.told(base), base, self._machine):
             step: Json = {
@@ -71,7 +66,7 @@ class Steered(Search):
         return False
 
     def _follow(self, point: Point, said: Advice, step: Json) -> bool:
-        """A trial, unless it was made before; whether it is better."""
+        """Tries a point unless it was tried before; returns whether it is the best now."""
         if point == self.best:
             return False
         count = len(self.trials)

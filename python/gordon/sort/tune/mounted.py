@@ -10,6 +10,8 @@ from pathlib import Path
 
 from gordon._core import GordonError
 
+#: File systems without a storage device.
+IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 #: ioctl of linux/fs.h: _IOWR('X', 121, struct fstrim_range).
 FITRIM = 0xC0185879
 
@@ -23,11 +25,25 @@ def point(folder: Path) -> Path:
 
 
 def options(where: Path) -> list[str]:
-    """Of a mount, as the kernel tells them: of the mount and of the file system."""
-    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
+    """Options of a mount and of its file system, as the kernel lists them."""
+    mount, system = _entry(where)
+    return mount[5].split(",") + system[2].split(",")
+
+
+def in_memory(folder: Path) -> bool:
+    """Whether the file system of a folder has no storage device."""
+    _, system = _entry(point(folder))
+    return system[0] in IN_MEMORY
+
+
+def _entry(where: Path) -> tuple[list[str], list[str]]:
+    """The fields of the mount that is on top at a mount point, and those of its file system."""
+    lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
+    for line in reversed(lines):
         mount, system = line.split(" - ")
-        if mount.split()[4] == str(where):
-            return mount.split()[5].split(",") + system.split()[2].split(",")
+        fields = mount.split()
+        if fields[4].replace("\\040", " ") == str(where):
+            return fields, system.split()
     raise GordonError(f"{where}: no such mount")
 
 

@@ -1,4 +1,8 @@
-"""Trials as pictures: the JouleSort paper's figures 6 to 10 on one's own device."""
+"""Trials as pictures: the JouleSort paper's figures 6 to 10 on one's own device.
+
+Figures 7 and 8 are power and time against the stripe unit, here that of the temporary files over
+several folders.
+"""
 
 from collections.abc import Callable
 from statistics import fmean, stdev
@@ -6,6 +10,8 @@ from typing import Any
 
 from gordon import picture
 from gordon.human import binary
+from gordon.sort.tune.point import TRANSFERS
+from gordon.sort.tune.tune import known as kind
 
 Json = dict[str, Any]
 
@@ -13,29 +19,38 @@ Json = dict[str, Any]
 def draw(report: Json, path: str) -> None:
     """A panel for each question that trials answer."""
     picture.check(path)
-    from matplotlib.figure import Figure
 
     trials = [t for t in report["trials"] if t["cost"] is not None and t["role"] != "warm-up"]
-    rows = ["time_s"] + ["energy_j"] * any(t["energy_j"] is not None for t in trials)
-    figure = Figure(figsize=(15, 3.6 * len(rows)), layout="constrained")
-    panels = figure.subplots(len(rows), 4, squeeze=False)
+    rows = ["time_s"]
+    if any(t["energy_j"] is not None for t in trials):
+        rows += ["energy_j", "power_w"]
+    figure = picture.figure(figsize=(18, 3.6 * len(rows)), layout="constrained")
+    panels = figure.subplots(len(rows), 5, squeeze=False)
     for key, line in zip(rows, panels, strict=True):
         known = [t for t in trials if t[key] is not None]
-        unit = {"time_s": "time, s", "energy_j": "energy, J"}[key]
-        _transfers(line[0], known, key)
+        unit = {"time_s": "time, s", "energy_j": "energy, J", "power_w": "power, W"}[key]
+        _transfers(line[0], known, key, TRANSFERS, "transfer size")
         _methods(line[1], known, key)
         _curves(line[2], known, key, "overwrite", "output_transfer", _overwriting)
         _curves(line[3], known, key, "folders", "temp_transfer", _folders)
+        _transfers(line[4], known, key, ("stripe",), "stripe unit")
         for panel in line:
             panel.set_ylabel(unit)
             panel.set_ylim(bottom=0)
             panel.grid(alpha=0.3)
             panel.tick_params(labelsize="x-small")
-    titles = ("transfer sizes", "method", "output overwritten, or made anew", "temp folders")
+    titles = (
+        "transfer sizes",
+        "method",
+        "output overwritten, or a new file",
+        "temp folders",
+        "stripe unit",
+    )
     for panel, title in zip(panels[0], titles, strict=True):
         panel.set_title(title, fontsize="medium")
     megabytes = f"{report['bytes'] / 1e6:,.0f} MB"
-    figure.suptitle(f"{megabytes}, memory {report['memory']}; measured", fontsize="medium")
+    title = f"{megabytes}, memory {report['memory']}; {kind(report)}"
+    figure.suptitle(title, fontsize="medium")
     picture.save(figure, path)
 
 
@@ -65,16 +80,21 @@ def _axis(panel: Any, what: str) -> None:
         panel.legend(fontsize="small")
 
 
-def _transfers(panel: Any, trials: list[Json], key: str) -> None:
-    """Figure 9. Sizes differ, and of the rest only what the search had chosen by then."""
-    for name in ("input_transfer", "output_transfer", "temp_transfer"):
+def _transfers(
+    panel: Any, trials: list[Json], key: str, settings: tuple[str, ...], what: str
+) -> None:
+    """Figures 7 to 9: sizes differ, and of the rest only what the search had chosen by then."""
+    for name in settings:
         groups: dict[int, list[float]] = {}
         for trial in trials:
             if trial["role"] == name:
                 groups.setdefault(trial["settings"][name], []).append(trial[key])
         if groups:
             _sizes(panel, groups, name.removesuffix("_transfer"))
-    _axis(panel, "transfer size")
+    if not any(trial["role"] in settings for trial in trials):
+        panel.text(0.5, 0.5, "not tried", ha="center", transform=panel.transAxes, color="0.5")
+        return
+    _axis(panel, what)
 
 
 def _methods(panel: Any, trials: list[Json], key: str) -> None:
@@ -92,7 +112,7 @@ def _methods(panel: Any, trials: list[Json], key: str) -> None:
 
 
 def _overwriting(value: Any) -> str:
-    return "overwritten" if value else "made anew"
+    return "overwritten" if value else "new file"
 
 
 def _folders(value: Any) -> str:

@@ -24,7 +24,9 @@ class Point:
     io: str = "auto"
     overwrite: bool = False
     folders: int | None = None
-    """Of the folders of temporary files, the first so many; None: all."""
+    """Number of the folders of temporary files to use, from the first; None: all."""
+    stripe: int | None = None
+    """Unit in bytes in which temporary data is striped over them; None: a transfer."""
 
     def options(self, temp: tuple[str, ...]) -> dict[str, Any]:
         """Those of `gordon.sort.run`."""
@@ -37,6 +39,8 @@ class Point:
             size = getattr(self, name)
             if size is not None:
                 found[name] = f"{size}B"
+        if self.stripe is not None:
+            found["temp_stripe"] = f"{self.stripe}B"
         found |= {"buffered": self.buffered, "io": self.io, "overwrite": self.overwrite}
         if temp:
             found["temp"] = temp[: self.folders]
@@ -54,7 +58,7 @@ class Point:
             if value == field.default:
                 continue
             name = field.name.removesuffix("_transfer")
-            if field.name in TRANSFERS:
+            if field.name in (*TRANSFERS, "stripe"):
                 told.append(f"{name} {binary(value)}")
             elif value is True:
                 told.append(name)
@@ -84,7 +88,7 @@ def toml(point: Point, temp: tuple[str, ...], memory: str | None, head: list[str
     lines.append(f'mode = "{"buffered" if point.buffered else "direct"}"')
     lines.append(f"io = {quoted(point.io)}")
     lines.append(f"overwrite = {str(point.overwrite).lower()}")
-    sizes = [(name, getattr(point, name)) for name in sorted(TRANSFERS)]
+    sizes = [(name, getattr(point, name)) for name in (*sorted(TRANSFERS), "stripe")]
     if any(size is not None for _, size in sizes):
         lines += ["", "[transfers]"]
     for name, size in sizes:

@@ -1,18 +1,22 @@
-"""The search: which point is tried next, and when one counts as better.
+"""The search: which settings are tried next, and when a point counts as better.
 
-It knows nothing of files: `measure` sorts at a point and `clock` tells the time.
+The search knows nothing of files: `measure` sorts at a point and `clock` returns the time.
 
 1. The defaults, once to warm up and then several times: their deviation is the noise.
-2. The starts: methods, and the transfer sizes of the JouleSort paper's table 3.
-3. One setting after the other, twice over: transfer sizes on a grid of powers of two, coarse and
-   then next to the best; the order in memory, threads, buffered, who carries transfers out,
-   overwriting, folders.
-4. A point is better where it is beyond the noise in one trial, and still is with more.
-5. Best and defaults in turn: the gain that is told is theirs alone. Where nothing was beyond the
-   noise, the point that cost least has its chance here.
+2. The points that `_advised` proposes. A blind search has none; `gordon.sort.tune.live` proposes
+   what the telemetry of a served device suggests.
+3. The methods, and the transfer sizes of the JouleSort paper's table 3.
+4. One setting at a time until a whole round finds nothing better: page cache, I/O engine, order in
+   memory, threads, folders, overwriting; then transfer sizes on a grid of powers of two, coarse and
+   then next to the best, and over several folders the unit of their stripe. A point is better if it
+   is beyond the noise in one trial and still is after two more.
+5. The cheapest point of all is repeated until the cheapest has `SURE` trials.
+6. That point and the defaults in turn: the reported gain uses these trials only. They are repeated
+   until the gain is known to `PRECISION` or the budget ends.
 """
 
 import random
+import signal
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import sqrt
@@ -30,10 +34,19 @@ CONFIRM = 2
 BEYOND = 2.0
 #: The least deviation that is believed, of the mean (assumed: a few trials may agree by chance).
 LEAST_NOISE = 0.005
-#: Best and defaults in turn: at least and at most so often.
-PAIRS = (3, 12)
+#: Comparisons of best and defaults in turn, at least.
+PAIRS = 3
+#: Comparisons end early when half the 95 % interval of the gain is at most this share of the
+#: defaults' cost.
+PRECISION = 0.01
+#: Trials of the cheapest point before it is compared with the defaults.
+SURE = 5
+#: Trials kept for step 5 while new points are tried.
+FINAL = CONFIRM
 #: The grid of transfer sizes: every other power of two, then the neighbours of the best.
 COARSE = tuple(1 << n for n in range(16, 27, 2))
+#: The least stripe unit that is tried: below it is the page of most flash.
+STRIPE = 1 << 14
 #: Two-sided 95 % quantiles of Student's t for 1, 2 ... degrees of freedom (any table of it).
 STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201)
 
@@ -82,7 +95,10 @@ class Space:
     threads: list[int] = field(default_factory=list)
     io: list[str] = field(default_factory=list)
     folders: list[int] = field(default_factory=list)
+    """Numbers of folders of temporary files to try besides all of them."""
     may_overwrite: bool = False
+    curves: bool = False
+    """Whether a picture needs the curves of the paper's figures 8 and 10."""
 
 
 class Search:
@@ -100,9 +116,10 @@ class Search:
     ) -> None:
         self.trials: list[Trial] = []
         self.best = Point()
-        self.interrupted = False
+        self.interrupted: str | None = None
+        """Name of the signal that ended the search."""
         self.finished = False
-        """All that it wanted to try was tried."""
+        """Whether every point of the search was tried."""
         self._measure = measure
         self._space = space
         self._clock = clock
@@ -135,12 +152,12 @@ class Search:
                 free += len(costs) - 1
         return max(LEAST_NOISE, sqrt(squares / free)) if free else LEAST_NOISE
 
-    def better(self, one: Point, other: Point) -> bool:
-        """Whether it costs less, beyond the noise."""
+    def better(self, one: Point, other: Point, by: float = BEYOND) -> bool:
+        """Whether a point costs less than another by so many deviations of the difference."""
         ours, theirs = self.costs(one), self.costs(other)
         if not ours or not theirs:
             return False
-        slack = BEYOND * self.noise() * sqrt(1 / len(ours) + 1 / len(theirs))
+        slack = by * self.noise() * sqrt(1 / len(ours) + 1 / len(theirs))
         return fmean(ours) < fmean(theirs) * (1 - slack)
 
     def left(self) -> float:
@@ -149,25 +166,44 @@ class Search:
     # What is done.
 
     def run(self) -> None:
-        """All of it; Ctrl-C ends it, and what is best so far stays."""
+        """Searches until the budget ends. After Ctrl-C `interrupted` is set."""
         try:
             self._base()
             try:
+                self._advised()
                 self._starts()
-                for _ in range(2):
-                    before = self.best
-                    self._coordinates()
-                    if self.best == before:
-                        break
-                self._figures()
+                while self._coordinates():
+                    self._advised()
+                if self._space.curves:
+                    self._figures()
                 self.finished = True
             except Spent:
                 pass
+            self._finalists()
             self._compare()
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
             if not self.costs(Point()):
                 raise
-            self.interrupted = True
+            number = getattr(interrupt, "number", signal.SIGINT)
+            self.interrupted = signal.Signals(number).name
+
+    def stopped(self) -> str:
+        """Why the search ended, for people."""
+        if self.interrupted:
+            return f"interrupted by {self.interrupted}"
+        tried = "every setting was tried" if self.finished else "not every setting was tried"
+        if self.best == Point():
+            none = "none cost less than the defaults"
+            kept = (
+                "" if self.finished else "; the time left is too short for a trial and a comparison"
+            )
+            return f"{tried}, and {none}{kept}"
+        if self._precise():
+            return f"{tried}, and the gain is known to {PRECISION:.0%} of the defaults' cost"
+        return f"{tried}, and no further comparison fits into the budget"
+
+    def _advised(self) -> None:
+        """Tries points that a source outside the search proposes. A blind search has none."""
 
     def _base(self) -> None:
         """Whatever the budget, and errors are the user's: nothing else would work either."""
@@ -194,29 +230,39 @@ class Search:
             self._tell(trial, self)
         return trial
 
-    def _try(self, point: Point, role: str) -> None:
+    def _room(self, kept: int) -> None:
+        """Ends the search unless the budget holds one more trial, `kept` others, and the least
+        number of comparisons."""
+        if self.left() < (1 + kept + 2 * PAIRS) * self._usual_s:
+            raise Spent
+
+    def _try(self, point: Point, role: str, *, again: bool = False) -> None:
         """Once for each point; more often where it seems better, and then it is the best."""
         if any(trial.point == point for trial in self.trials):
             return
-        reserve = 2 * PAIRS[0] * self._usual_s
-        if self.left() < reserve + self._usual_s:
-            raise Spent
+        self._room(FINAL)
         self._one(point, role)
-        if role.startswith("figure") or not self.better(point, self.best):
+        if role.startswith("figure"):
             return
+        if not self.better(point, self.best):
+            if again:
+                self._room(FINAL)
+                self._one(point, role)
+            if not self.better(point, self.best):
+                return
         for _ in range(CONFIRM):
-            if self.left() < reserve + self._usual_s:
-                raise Spent
+            self._room(FINAL)
             self._one(point, "confirm")
         if self.better(point, self.best):
             self.best = point
 
-    def _all(self, points: Iterable[Point], role: str) -> None:
-        """In an order of the seed: what drifts with time favours none."""
+    def _all(self, points: Iterable[Point], role: str, *, again: bool = False) -> None:
+        """Tries points in an order of the seed, so that a drift over time favours none; `again`:
+        twice, so that one slow trial does not hide a setting that has no neighbours."""
         found = list(dict.fromkeys(points))
         self._random.shuffle(found)
         for point in found:
-            self._try(point, role)
+            self._try(point, role, again=again)
 
     def _starts(self) -> None:
         self._all((Point(method=method) for method in self._space.methods), "method")
@@ -236,7 +282,18 @@ class Search:
         space = self._space
         return [size for size in COARSE if space.least_transfer <= size <= space.most_transfer]
 
-    def _coordinates(self) -> None:
+    def _coordinates(self) -> bool:
+        """Varies one setting at a time; returns whether any of them gave a better point. Settings
+        of two or three values come first: they cost few trials."""
+        before = self.best
+        self._all([self.best.to(buffered=not self.best.buffered)], "buffered", again=True)
+        self._all((self.best.to(io=io) for io in self._space.io), "io", again=True)
+        cores = (self.best.to(in_core=how) for how in self._space.in_core)
+        self._all(cores, "in_core", again=True)
+        self._all((self.best.to(threads=n) for n in self._space.threads), "threads")
+        self._all((self.best.to(folders=n) for n in self._space.folders), "folders")
+        if self._space.may_overwrite:
+            self._all([self.best.to(overwrite=not self.best.overwrite)], "overwrite")
         for name in TRANSFERS:
             self._all((self.best.to(**{name: size}) for size in self.sizes()), name)
             best = getattr(self.best, name)
@@ -244,16 +301,12 @@ class Search:
             most, least = self._space.most_transfer, self._space.least_transfer
             fit = [size for size in near if least <= size <= most]
             self._all((self.best.to(**{name: size}) for size in fit), name)
-        self._all((self.best.to(in_core=how) for how in self._space.in_core), "in_core")
-        self._all((self.best.to(threads=n) for n in self._space.threads), "threads")
-        self._all([self.best.to(buffered=not self.best.buffered)], "buffered")
-        self._all((self.best.to(io=io) for io in self._space.io), "io")
-        if self._space.may_overwrite:
-            self._all([self.best.to(overwrite=not self.best.overwrite)], "overwrite")
-        self._all((self.best.to(folders=n) for n in self._space.folders), "folders")
+        if self._space.folders and self.best.folders != 1:
+            self._all((self.best.to(stripe=size) for size in (STRIPE, *self.sizes())), "stripe")
+        return self.best != before
 
     def _figures(self) -> None:
-        """With what time is left: the curves of the paper's figures 8 and 10."""
+        """The curves of the paper's figures 8 and 10, around the best point."""
         self._all(
             (
                 self.best.to(overwrite=overwrite, output_transfer=size)
@@ -271,32 +324,72 @@ class Search:
             "figure-folders",
         )
 
+    def _finalists(self) -> None:
+        """Makes the cheapest point the best, if it costs less by a deviation of the difference.
+        One lucky trial is not enough: the cheapest is repeated until the cheapest has `SURE`
+        trials, if the budget allows."""
+        while True:
+            points = {t.point for t in self.trials if t.cost is not None and self._may(t.point)}
+            means = {point: fmean(costs) for point in points if (costs := self.costs(point))}
+            cheapest = min(means, key=lambda point: (means[point], point.label()))
+            try:
+                if len(self.costs(cheapest)) < SURE:
+                    self._room(0)
+                    self._one(cheapest, "confirm")
+                    continue
+            except Spent:
+                pass
+            if self.better(cheapest, self.best, by=1.0):
+                self.best = cheapest
+            return
+
     def _compare(self) -> None:
         """Best and defaults in turn, each first as often as the other."""
         if self.best == Point():
-            tried = [trial.point for trial in self.trials if trial.cost is not None]
-            known = [p for p in tried if p == Point() or self._may(p)]
-            self.best = min(known, key=lambda point: fmean(self.costs(point)))
-        if self.best == Point():
             return
-        for n in range(PAIRS[1]):
-            if n >= PAIRS[0] and self.left() < 2 * self._usual_s:
-                break
+        count = 0
+        while count < PAIRS or (self.left() >= 2 * self._usual_s and not self._precise()):
             pair = [Point(), self.best]
-            for point in pair if n % 2 else reversed(pair):
+            for point in pair if count % 2 else reversed(pair):
                 self._one(point, "compare", strict=True)
+            count += 1
+
+    def _precise(self) -> bool:
+        """Whether the gain is known to `PRECISION`."""
+        found = self._paired()
+        return found is not None and found["half_width"] <= PRECISION
 
     # What it comes to.
 
     def gain(self) -> dict[str, Any]:
-        """Of the best over the defaults, of what those cost."""
+        """The gain of the best point over the defaults as a share of their cost. Without a
+        comparison in turn `gain` is None: the trials of a search chose the point, so that its luck
+        in them would count as a gain."""
+        found = self._paired()
+        if found is not None:
+            return found
+        cost = fmean(self.costs(Point()))
+        none = self.best == Point() and not self.interrupted
+        return {
+            "compared": "nothing cost less than the defaults" if none else "not in turn",
+            "pairs": 0,
+            "default": cost,
+            "best": cost if none else None,
+            "gain": 0.0 if none else None,
+            "deviation": 0.0 if none else None,
+            "half_width": 0.0 if none else None,
+            "beyond_noise": False,
+        }
+
+    def _paired(self) -> dict[str, Any] | None:
+        """The gain from the comparisons in turn, if there are enough of them."""
         paired = [
             [t.cost for t in self.trials if t.role == "compare" and t.point == point]
             for point in (Point(), self.best)
         ]
         count = min(map(len, paired))
-        if self.best == Point() or count < PAIRS[0]:
-            return self._unpaired()
+        if self.best == Point() or count < PAIRS:
+            return None
         base, best = ([cost or 0.0 for cost in costs[:count]] for costs in paired)
         differences = [a - b for a, b in zip(base, best, strict=True)]
         mean, error = fmean(differences), stdev(differences) / sqrt(count)
@@ -308,21 +401,6 @@ class Search:
             "best": fmean(best),
             "gain": mean / fmean(base),
             "deviation": error / fmean(base),
+            "half_width": quantile * error / fmean(base),
             "beyond_noise": mean > quantile * error,
-        }
-
-    def _unpaired(self) -> dict[str, Any]:
-        """Nothing was found, or the comparison was cut short."""
-        base, best = self.costs(Point()), self.costs(self.best)
-        gain = 1 - fmean(best) / fmean(base)
-        error = self.noise() * sqrt(1 / len(base) + 1 / len(best))
-        none = self.best == Point()
-        return {
-            "compared": "nothing was better than the defaults" if none else "not in turn",
-            "pairs": 0,
-            "default": fmean(base),
-            "best": fmean(best),
-            "gain": 0.0 if none else gain,
-            "deviation": 0.0 if none else error,
-            "beyond_noise": not none and gain > BEYOND * error,
         }

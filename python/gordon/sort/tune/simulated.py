@@ -15,6 +15,7 @@ from typing import Any
 
 from gordon import _core, flash
 from gordon._core import GordonError
+from gordon.options import several
 from gordon.presets import Device
 
 #: Transfers at the device: the threads that the sort moves them by, with one temporary folder
@@ -82,14 +83,13 @@ class Simulated:
     ) -> None:
         self.device = device
         self.options: dict[str, Any] = {
-            "set_values": tuple(set_values),
+            "set_values": several(set_values),
             "closed_loop": True,
             "queue_depth": depth,
             "seed": seed,
         }
         self.precondition = precondition
-        made, capacity = flash.device.changed(device, tuple(set_values), None, None)
-        text = capacity if capacity is not None else made["capacity"]
+        text = flash.device.changed(device, set_values)["capacity"]
         self.capacity = _core.parse_bytes(text["value"] if isinstance(text, dict) else text)
         self._folder = tempfile.TemporaryDirectory(prefix="gordon-tune-")
 
@@ -156,7 +156,7 @@ def told(report: dict[str, Any]) -> dict[str, Any]:
 
 
 #: What becomes of an output that is there already.
-WAYS = ("overwritten", "anew, the old one kept", "anew, the old one trimmed")
+WAYS = ("overwritten", "deleted, not trimmed", "deleted and trimmed")
 
 
 def rewriting(device: Simulated, size: int, transfer: int) -> dict[str, dict[str, Any]]:

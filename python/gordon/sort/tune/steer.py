@@ -15,7 +15,8 @@ from os import fspath
 from typing import Any
 
 from gordon import __version__, flash
-from gordon.human import binary, figures
+from gordon.human import binary, figures, short
+from gordon.options import several
 from gordon.presets import Device
 from gordon.sort.tune.point import TRANSFERS, Point, toml
 from gordon.sort.tune.simulated import (
@@ -84,7 +85,7 @@ def steer(
         "kind": "modelled: every value comes from the simulated device",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "device": flash.device.name(device),
-        "set": list(set_values),
+        "set": several(set_values),
         "capacity_bytes": capacity,
         "precondition": precondition,
         "queue_depth": depth,
@@ -191,7 +192,7 @@ def _head(report: Json) -> list[str]:
     return [
         f"gordon {report['version']}, gordon sort tune --flash, {report['date']}",
         "modelled, a start for gordon sort tune, which measures",
-        f"{report['device']} of {binary(report['capacity_bytes'])}, {part}, "
+        f"{report['device']} of {short(report['capacity_bytes'], 'B')}, {part}, "
         f"{report['queue_depth']} transfers at a time, seed {report['seed']}",
         f"I/O of both passes over {binary(report['bytes'])}: {figures(chosen['seconds'])} s, with "
         f"{usual['what']} {figures(usual['seconds'])} s ({report['gain']:+.1%} gained)",

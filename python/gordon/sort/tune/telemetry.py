@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from gordon import block
+from gordon import block, threads
 from gordon._core import GordonError
 
 Json = dict[str, Any]
@@ -156,7 +156,7 @@ class Watch:
         """Does it, watched."""
         self._look()
         thread = threading.Thread(target=self._follow, name="telemetry")
-        thread.start()
+        threads.start(thread)
         try:
             work()
         finally:

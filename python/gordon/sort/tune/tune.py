@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -13,20 +12,24 @@ from typing import Any
 from gordon import __version__, _core, sort
 from gordon._core import GordonError
 from gordon.human import duration, short
+from gordon.scratch import scratch
 from gordon.sort.presets import names, transfer_sizes
+from gordon.sort.tune import mounted
 from gordon.sort.tune.live import Steered, answering
 from gordon.sort.tune.point import Point, toml
-from gordon.sort.tune.search import Search, Space, Trial
+from gordon.sort.tune.search import BASE, Search, Space, Trial
 from gordon.sort.tune.trial import Metered, Trials
 
 RECORD = 100
 #: Records of the first look at a device, from which the size of the file follows.
 LOOK = 500_000
-#: So many sorts fit in the budget where nobody says how many records there are.
+#: Sorts of the generated file that fit into the budget when neither records nor memory is given.
 TRIALS = 60
-#: At most so many records are made, and so little of what is free is taken.
+#: The most records of a file sized by the budget, and the part of the free space that a file takes.
 MOST, SHARE = 100_000_000, 6
-#: Without --memory: a part of the file, so that it takes two passes as the paper's files did.
+#: The least memory of a sort (crates/sort/src/plan.rs).
+LEAST_MEMORY = 1 << 20
+#: Size of the file over the memory: it takes two passes, as the paper's files did.
 PART = 4
 
 Tell = Callable[[Trial, Search], None]
@@ -44,19 +47,25 @@ def tune(
     objective: str = "time",
     meter: Metered | None = None,
     may_overwrite: bool = False,
+    curves: bool = False,
     seed: int = 0,
     tell: Tell | None = None,
     export: str | None = None,
 ) -> dict[str, Any]:
     """Searches the settings that sort fastest, or on the fewest joules, and writes them to
-    `output`, for `gordon.sort.run(config=...)`. Files are in `folder`, and gone afterwards.
+    `output`, for `gordon.sort.run(config=...)`. Files are in `folder`, and removed afterwards.
 
-    Without a `source` of benchmark records a file is made: of `records`, or of as many as fit into
-    the budget. `tell` hears of each trial. With the socket of an `export` that all folders are on,
-    its telemetry steers the search.
+    Without a `source` of benchmark records a file is generated: of `records`, else of 4 times
+    `memory`, else of as many records as can be sorted 60 times within `budget_s`. `tell` is called
+    with each trial. `curves` adds the trials of the picture's curves. With `export`, the socket of
+    the served device that all folders are on, its telemetry steers the search.
+
+    The report of an interrupted search has `interrupted`, the name of the signal. Without a
+    comparison in turn it has no gain, and the settings are the defaults.
     """
     begin = time.monotonic()
-    folders = tuple(fspath(one) for one in temp)
+    # The settings are read from another working directory.
+    folders = tuple(fspath(Path(one).absolute()) for one in temp)
     for one in (fspath(folder), *folders):
         if not Path(one).is_dir():
             raise GordonError(f"{one}: no such folder", f"mkdir -p {one}")
@@ -64,11 +73,9 @@ def tune(
         raise GordonError("--records is of a file that is made", "without --input, or without it")
     if export is not None:
         answering(export)
-    place = Path(tempfile.mkdtemp(prefix=".gordon-tune-", dir=folder))
-    try:
+    with scratch(folder, ".gordon-tune-") as place:
         given = None if source is None else Path(source)
-        made = _made(given, place, records, budget_s)
-        file, size, checksum = made
+        file, size, checksum = _made(given, place, records, memory, budget_s)
         limit = memory if memory is not None else f"{max(size // PART >> 20, 16)}MiB"
         trials = Trials(
             file,
@@ -79,7 +86,7 @@ def tune(
             meter=meter,
             objective=objective,
         )
-        space = _space(_core.parse_bytes(limit), len(folders), may_overwrite)
+        space = _space(_core.parse_bytes(limit), len(folders), may_overwrite, curves)
         rest: dict[str, Any] = {
             "budget_s": budget_s - (time.monotonic() - begin),
             "clock": time.monotonic,
@@ -109,6 +116,8 @@ def tune(
             "seed": seed,
             "interrupted": search.interrupted,
             "finished": search.finished,
+            "stopped": search.stopped(),
+            "warnings": warnings([fspath(folder), *folders]),
             "noise": search.noise(),
             "gain": gain,
             "best": search.best.about(),
@@ -128,14 +137,12 @@ def tune(
 
         write({fspath(output): text})
         return report
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def _made(
-    source: Path | None, place: Path, records: int | None, budget_s: float
+    source: Path | None, place: Path, records: int | None, memory: str | None, budget_s: float
 ) -> tuple[Path, int, str | None]:
-    """The file to sort, its bytes and, where it is ours, its checksum."""
+    """The file to sort, its size in bytes and, if it is generated, its checksum."""
     if source is not None:
         try:
             size = source.stat().st_size
@@ -147,21 +154,53 @@ def _made(
     file = place / "in"
     free = shutil.disk_usage(place).free // SHARE // RECORD
     if records is None:
-        sort.generate(file, records=LOOK)
-        spent = sort.run(file, place / "out", memory=f"{LOOK * RECORD // PART}B").report["time_s"]
-        records = min(max(int(LOOK * budget_s / TRIALS / spent), LOOK), MOST, free)
-    elif records > free:
+        records = _records(file, memory, free, budget_s)
+    if records > free:
         raise GordonError(
             f"{place.parent}: {short(records * RECORD, 'B')} of records need "
-            f"{short(records * RECORD * SHARE, 'B')} of room",
+            f"{short(records * RECORD * SHARE, 'B')} of free space",
             "fewer --records, or another --folder",
         )
     found = sort.generate(file, records=records)
     return file, records * RECORD, found["checksum"]
 
 
-def _space(memory: int, folders: int, may_overwrite: bool) -> Space:
-    """What there is to choose from."""
+def _records(file: Path, memory: str | None, free: int, budget_s: float) -> int:
+    """The size of the generated file: 4 times the memory, or as much as 60 sorts take."""
+    wanted = None if memory is None else max(PART * _core.parse_bytes(memory) // RECORD, 1)
+    look = LOOK if wanted is None else min(LOOK, wanted)
+    if look > free:
+        return look
+    sort.generate(file, records=look)
+    limit = f"{max(look * RECORD // PART, LEAST_MEMORY)}B"
+    spent = sort.run(file, file.with_name("out"), memory=limit).report["time_s"] / look
+    if wanted is None:
+        return min(max(int(budget_s / TRIALS / spent), LOOK), MOST, free)
+    needed = (BASE + 1) * wanted * spent
+    if needed > budget_s:
+        raise GordonError(
+            f"{PART} times --memory {memory} are {short(wanted * RECORD, 'B')}: the {BASE + 1} "
+            f"sorts with the defaults alone take about {duration(needed)}, and --budget is "
+            f"{duration(budget_s)}",
+            "a longer --budget, or --records for a smaller file",
+        )
+    return wanted
+
+
+def warnings(folders: Sequence[str]) -> list[str]:
+    """What makes the result differ from that on a storage device."""
+    found = []
+    for one in dict.fromkeys(folders):
+        if mounted.in_memory(Path(one)):
+            found.append(
+                f"{one} is a file system in memory: the settings hold for memory, and for no "
+                "storage device"
+            )
+    return found
+
+
+def _space(memory: int, folders: int, may_overwrite: bool, curves: bool) -> Space:
+    """The values of each setting that may be chosen."""
     starts = []
     for name in names():
         read, write, temp = transfer_sizes(name)
@@ -176,6 +215,7 @@ def _space(memory: int, folders: int, may_overwrite: bool) -> Space:
         io=["threads", "uring"],
         folders=list(range(1, folders)),
         may_overwrite=may_overwrite,
+        curves=curves,
     )
 
 
@@ -212,6 +252,8 @@ def head(report: dict[str, Any]) -> list[str]:
         f"memory {report['memory']}, budget {duration(report['budget_s'])}, "
         f"{len(report['trials'])} trials, seed {report['seed']}; {known(report)}",
         told(report),
+        holds(report),
+        *report["warnings"],
     ]
 
 
@@ -223,19 +265,32 @@ def known(report: dict[str, Any]) -> str:
     return f"times are measured, energy is {meter['how']} (meter {meter['name']})"
 
 
+def holds(report: dict[str, Any]) -> str:
+    """The size and memory that the result was measured with."""
+    cache = (
+        "; the page cache of buffered I/O is not in the memory, and helps less with larger files"
+        if report["chosen"]["settings"]["buffered"]
+        else ""
+    )
+    return (
+        f"measured with {short(report['bytes'], 'B')} in memory {report['memory']}; other sizes "
+        f"can rank settings differently: --records and --memory choose them{cache}"
+    )
+
+
 def told(report: dict[str, Any]) -> str:
     """The gain, in a sentence."""
     gain = report["gain"]
     unit = "s" if report["objective"] == "time" else "J"
-    stopped = ", interrupted" if report["interrupted"] else ""
+    if not gain["pairs"]:
+        why = "interrupted before" if report["interrupted"] else "without"
+        none = gain["compared"].startswith("nothing")
+        found = "nothing cost less than them" if none else f"{why} a comparison in turn"
+        return f"no gain over the defaults: {found}; these are the defaults"
+    measured = f"{gain['gain']:.1%} +- {gain['deviation']:.1%}"
     if not gain["beyond_noise"]:
-        found = (
-            f", {gain['gain']:.1%} +- {gain['deviation']:.1%}" if gain["pairs"] else ""
-        ) + stopped
-        return f"no gain beyond noise over the defaults{found}: these are the defaults"
-    how = f"{gain['pairs']} pairs in turn" if gain["pairs"] else "not compared in turn"
+        return f"no gain beyond noise over the defaults, {measured}: these are the defaults"
     return (
-        f"gain over the defaults {gain['gain']:.1%} +- {gain['deviation']:.1%} of "
-        f"{report['objective']}: "
-        f"{gain['best']:.3g} instead of {gain['default']:.3g} {unit}, {how}{stopped}"
+        f"gain over the defaults {measured} of {report['objective']}: {gain['best']:.3g} instead "
+        f"of {gain['default']:.3g} {unit}, {gain['pairs']} pairs in turn"
     )

@@ -59,7 +59,7 @@ impl Arm {
     pub fn pass(&mut self, at: Ns, lba: u64, write: bool, least_seek: Ns) -> Pass {
         let geometry = self.mechanics.geometry();
         let place = geometry.place(lba);
-        let (mut first, mut end) = geometry.track(place);
+        let (mut first, mut end) = geometry.run(place);
         if !(first..end).contains(&lba) {
             // It was remapped: those beside it are others.
             (first, end) = (lba, lba + 1);

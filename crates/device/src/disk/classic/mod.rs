@@ -25,7 +25,7 @@ mod tests;
 
 pub use config::{After, BufferConfig, Bus, ClassicConfig, Extra, Overheads, ReadAhead};
 
-use super::{Candidate, Choice, ConfigError, Scheduler, State, Stats};
+use super::{Candidate, Choice, ConfigError, Scheduler, ShortSkew, State, Stats};
 use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
 use buffer::Segments;
 use gordon_units::{Bytes, Ns};
@@ -104,6 +104,19 @@ impl Classic {
             usage: Usage::default(),
             stats: Stats::default(),
         })
+    }
+
+    /// What the reader of its results should know: where a transfer loses a revolution.
+    pub fn warnings(&self) -> Vec<String> {
+        let short = self.arm.mechanics.short_skews().into_iter().map(|short| {
+            let ShortSkew { key, skew, read, write } = short;
+            let both = if skew < read { "reads and writes" } else { "writes" };
+            format!(
+                "{key} is {skew} at the shortest, and a write needs {write} to get to the next track (a \
+                 read {read}): sequential {both} lose a revolution there"
+            )
+        });
+        short.collect()
     }
 
     /// What it has done so far.

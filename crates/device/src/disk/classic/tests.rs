@@ -110,6 +110,22 @@ fn a_read_goes_on_over_a_track_at_the_cost_of_its_skew() {
 }
 
 #[test]
+fn a_write_over_a_skew_too_short_for_it_loses_a_revolution() {
+    let mut short = config();
+    let Zones::Table(zones) = &mut short.geometry.zones else { panic!("a table") };
+    (zones[0].track_skew, zones[0].cylinder_skew) = (Some(9), Some(40));
+    short.seek.head_switch = us(800).into();
+    short.seek.write_settle_ms = Some(1.0.into());
+    short.buffer.immediate_report = false;
+    // 0.9 ms of skew are enough for the switch of a read, and not for the 1.8 ms of a write.
+    let read = ask(&mut Classic::new(&short).unwrap(), 0, Op::Read, 98, 4);
+    assert_eq!(read, 9800 + 200 + 900 + 200 + 10);
+    let mut drive = Classic::new(&short).unwrap();
+    assert_eq!(ask(&mut drive, 0, Op::Write, 98, 4), 9800 + 200 + 10_000 + 900 + 200);
+    assert_eq!(drive.warnings().len(), 1);
+}
+
+#[test]
 fn a_command_waits_for_what_the_head_is_at() {
     let mut drive = drive(&config());
     ask(&mut drive, 0, Op::Read, 40, 4);

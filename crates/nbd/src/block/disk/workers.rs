@@ -1,9 +1,10 @@
 //! Threads that carry out what may have to wait for a file.
 
+use crate::threads::spawn_small;
 use std::io;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 /// As many as requests that a few disks carry out at a time.
 const THREADS: usize = 16;
@@ -18,13 +19,15 @@ impl<J: Send + 'static> Workers<J> {
     pub fn start(name: &str, work: impl Fn(J) + Send + Sync + 'static) -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel::<J>();
         let (receiver, work) = (Arc::new(Mutex::new(receiver)), Arc::new(work));
-        let one = |_| {
+        let one = || {
             let (receiver, work) = (Arc::clone(&receiver), Arc::clone(&work));
             let next = move || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
             let carry_out = move || std::iter::from_fn(next).for_each(|job| work(job));
-            thread::Builder::new().name(name.to_owned()).stack_size(256 << 10).spawn(carry_out)
+            spawn_small(name, 256 << 10, carry_out)
         };
-        let threads = (0..THREADS).map(one).collect::<io::Result<_>>()?;
+        let mut threads = vec![one()?];
+        // Fewer than wanted do the same, later.
+        threads.extend((1..THREADS).map_while(|_| one().ok()));
         Ok(Self { jobs: Mutex::new(Some(sender)), threads: Mutex::new(threads) })
     }
 

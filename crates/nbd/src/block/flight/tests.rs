@@ -5,7 +5,7 @@
 //! when it has moved the bytes there. They are the client's until then, and wait where the rest of
 //! their page is being read, or the page being programmed.
 
-use super::Flight;
+use super::{Busy, Flight};
 use crate::block::{Part, describe};
 use gordon_device::ssd::{IDLE_AFTER, Ssd, SsdConfig};
 use gordon_device::{Device, Op, Request};
@@ -69,7 +69,7 @@ impl Stored {
         let device = describe(&part).unwrap();
         assert_eq!(device.geometry.blocks_per_plane, *part.config.geometry.blocks_per_plane);
         let resolved = device.resolve().unwrap();
-        let media = Memory::new(Places::new(&resolved.layout, resolved.config.slots).len);
+        let media = Memory::new(Places::new(&resolved).len);
         let image = Image::format(Path::new("memory"), Box::new(media), device).unwrap();
         let flight = Flight::new(Engine::open(image).unwrap(), &timing);
         Self { flight, open: 0, idle_at: None, in_background: false, answers: Answers::new() }
@@ -213,4 +213,26 @@ fn busy_times_are_totals_and_no_longer_than_time() {
     }
     assert!(before.dies.iter().all(|&ns| ns > 0), "{before:?}");
     assert!(before.buses.iter().all(|&ns| ns > 0 && ns < 2 * now.0), "{before:?}");
+}
+
+/// A server at full speed adds up its operations by the part's times. With super-pages as units every
+/// operation is whole, so the buses are busy as long as the simulated ones.
+#[test]
+fn counted_operations_keep_the_buses_busy_as_long_as_simulated_ones() {
+    let config = config(3);
+    let (.., timing) = config.parts(3).unwrap();
+    assert!(timing.command > Ns::ZERO);
+    let (mut random, mut now) = (Random::new(3), Ns::ZERO);
+    let mut stored = Stored::new(&config, 3);
+    for id in 0..4000 {
+        now += Ns(random.below(300_000) as u64);
+        stored.advance(now);
+        let request = request(&mut random, *config.capacity);
+        stored.submit(now, id, request);
+    }
+    stored.advance(Ns(now.0 * 2));
+    let lanes = &stored.flight.engine.telemetry().counters.lanes;
+    assert!(lanes.iter().all(|lane| lane.reads > 0 && lane.programs > 0 && lane.erases > 0));
+    let counted = Busy::of(&stored.flight.engine, &timing);
+    assert_eq!(counted.buses, stored.flight.busy().buses);
 }

@@ -1,22 +1,24 @@
 //! What a device tells of itself, over HTTP: `/status` as JSON, `/metrics` for Prometheus
 //! (prometheus.io, "Text-based format", version 0.0.4).
 
+mod http;
 mod text;
 
 use super::Serving;
 use crate::server::{Listen, Listener, NbdError};
+use crate::threads::spawn;
+use http::Answer;
+use rustix::event::{EventfdFlags, eventfd};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
-use tiny_http::{Header, Method, Response, Server};
+use std::thread::JoinHandle;
 
 /// A server of status, until it is dropped.
 pub struct Metrics {
-    server: Arc<Server>,
+    bell: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,
     place: Listen,
-    /// Removes the socket's file in the end.
-    _listener: Listener,
 }
 
 impl Metrics {
@@ -27,34 +29,25 @@ impl Metrics {
     /// A place that cannot be used.
     pub fn start(serving: Serving, place: &Listen) -> Result<Self, NbdError> {
         let (listener, place) = Listener::open(place, false)?;
-        let server =
-            Server::from_listener(listener.waiting()?, None).map_err(|error| NbdError::Listen {
-                place: place.uri("http"),
-                error: io::Error::other(error.to_string()),
-            })?;
-        let server = Arc::new(server);
-        let inside = Arc::clone(&server);
-        let answer = move || {
-            for request in inside.incoming_requests() {
-                let plain = matches!(request.method(), Method::Get | Method::Head);
-                let (code, kind, body) = match request.url() {
-                    _ if !plain => (405, "text/plain", "GET only\n".to_owned()),
-                    "/metrics" => (200, "text/plain; version=0.0.4", text::of(&serving.status())),
-                    "/status" | "/" => {
-                        let status = serde_json::to_string(&serving.status());
-                        (200, "application/json", status.expect("numbers and names"))
-                    }
-                    _ => (404, "text/plain", "there is /status and /metrics\n".to_owned()),
-                };
-                let header = Header::from_bytes("Content-Type", kind).expect("plain text");
-                let response =
-                    Response::from_string(body).with_status_code(code).with_header(header);
-                // A client that left is no concern of ours.
-                let _ = request.respond(response);
-            }
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let bell = Arc::new(bell.map_err(io::Error::from)?);
+        let rung = Arc::clone(&bell);
+        let answer = move |method: &str, path: &str| {
+            let plain = matches!(method, "GET" | "HEAD");
+            let (code, kind, body) = match path {
+                _ if !plain => (405, "text/plain", "GET only\n".to_owned()),
+                "/metrics" => (200, "text/plain; version=0.0.4", text::of(&serving.status())),
+                "/status" | "/" => {
+                    let status = serde_json::to_string(&serving.status());
+                    (200, "application/json", status.expect("numbers and names"))
+                }
+                _ => (404, "text/plain", "there is /status and /metrics\n".to_owned()),
+            };
+            Answer { code, kind, body }
         };
-        let thread = thread::Builder::new().name("block-status".into()).spawn(answer)?;
-        Ok(Self { server, thread: Some(thread), place, _listener: listener })
+        let serve = move || http::serve(&listener, &rung, answer);
+        let thread = spawn("block-status", serve)?;
+        Ok(Self { bell, thread: Some(thread), place })
     }
 
     /// Where it listens, a free port filled in.
@@ -66,7 +59,8 @@ impl Metrics {
 
 impl Drop for Metrics {
     fn drop(&mut self) {
-        self.server.unblock();
+        // It fails only where it was rung 2^64 times.
+        let _ = rustix::io::write(&*self.bell, &1u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
             // One that panicked has said so.
             let _ = thread.join();

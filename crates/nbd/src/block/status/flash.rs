@@ -3,8 +3,8 @@
 use super::{Hosts, Of, Status};
 use crate::block::carried::Carried;
 use crate::block::lateness::Lateness;
-use gordon_nand::Timing;
-use gordon_store::{Engine, Lane, Standing, Telemetry};
+use gordon_nand::{Timing, endurance_used, lifetime_years};
+use gordon_store::{Engine, Lane, Payload, Standing, Telemetry};
 use gordon_units::{BlockId, Bytes, Ns};
 use serde::Serialize;
 
@@ -13,6 +13,8 @@ use serde::Serialize;
 pub struct FlashStatus {
     /// Of the image.
     pub uuid: String,
+    /// The assertion that has stopped the device, which is a defect of the program.
+    pub stopped: Option<String>,
     /// Bytes that are mapped as one.
     pub unit: u64,
     /// Bytes of data that are erased together: a super-block, its summary left out.
@@ -24,6 +26,12 @@ pub struct FlashStatus {
     pub write_amplification: Option<f64>,
     /// Logical pages programmed, by cause.
     pub programmed: Programmed,
+    /// The part of the rated endurance that was used since the start: bytes programmed, over raw bytes times
+    /// rated erases; none if blocks never wear out.
+    pub endurance_used: Option<f64>,
+    /// Years until the rated endurance is used up if writes go on as since the start; none where nothing
+    /// was programmed, or the start was less than a minute ago.
+    pub lifetime_years: Option<f64>,
     /// Super-blocks erased.
     pub erases: u64,
     /// Super-blocks emptied by garbage collection and by wear levelling.
@@ -158,9 +166,17 @@ impl FlashStatus {
         let (image, counters, ftl) = (engine.image(), &telemetry.counters, telemetry.ftl);
         let unit = image.device().unit.0;
         let config = engine.ftl().config();
-        let data_pages = config.data_pages(engine.ftl().layout());
+        let layout = engine.ftl().layout();
+        let data_pages = config.data_pages(layout);
+        // Bytes far below 2^53.
+        #[allow(clippy::cast_precision_loss)]
+        let [programmed, raw] =
+            [ftl.programs() * unit, layout.geometry().capacity().0].map(|bytes| bytes as f64);
+        let rated = Some(image.device().faults.erase_budget).filter(|rated| *rated > 0);
+        let endurance_used = rated.map(|rated| endurance_used(programmed, raw, rated));
         Self {
             uuid: image.uuid(),
+            stopped: engine.stopped().map(str::to_owned),
             unit,
             super_block: u64::from(data_pages) * u64::from(config.slots) * unit,
             write_points: config.write_points,
@@ -173,6 +189,8 @@ impl FlashStatus {
                 trims: ftl.log_programs,
                 padding: ftl.padded,
             },
+            endurance_used,
+            lifetime_years: endurance_used.and_then(|used| lifetime_years(used, now)),
             erases: ftl.erases,
             collections: ftl.collections,
             levelled: ftl.levelled,
@@ -213,18 +231,19 @@ fn wear(engine: &Engine<Carried>) -> Wear {
 }
 
 impl Busy {
-    /// What the operations of each lane would have taken of its dies and buses.
-    pub(in crate::block) fn of(engine: &Engine<Carried>, timing: &Timing) -> Self {
+    /// Time that the operations of each lane take of its dies and buses, as in the simulated lanes;
+    /// a read of part of a super-page takes the bus for that part of a whole one's time.
+    pub(in crate::block) fn of<P: Payload>(engine: &Engine<P>, timing: &Timing) -> Self {
         let layout = engine.ftl().layout();
         let (geometry, shape) = (layout.geometry(), layout.shape());
         let page = Bytes(u64::from(geometry.page_bytes) + u64::from(geometry.oob_bytes));
         let dies = u64::from(shape.dies_per_bus) * u64::from(shape.planes);
-        let crossing = (timing.command + timing.transfer(page)).0 * dies;
+        let (crossing, command) = (timing.transfer(page).0 * dies, timing.command.0 * dies);
         let slots = u64::from(engine.ftl().config().slots);
         let mean = |times: &[Ns]| times.iter().map(|t| t.0).sum::<u64>() / times.len() as u64;
         let (read, program) = (mean(timing.read.types()), mean(timing.program.types()));
         // Of what is read only the units asked for cross.
-        let on_bus = |lane: &Lane| lane.units_read * crossing / slots + lane.programs * crossing;
+        let moving = |lane: &Lane| lane.units_read * crossing / slots + lane.programs * crossing;
         let on_dies = |lane: &Lane| {
             lane.reads * read + lane.programs * program + lane.erases * timing.erase.0
         };
@@ -232,9 +251,10 @@ impl Busy {
         let lanes = &telemetry.counters.lanes;
         let mut buses = vec![0; layout.bus_groups() as usize];
         for (at, lane) in (0..).zip(lanes) {
-            buses[layout.bus_group(gordon_nand::LaneId(at))] += on_bus(lane);
+            buses[layout.bus_group(gordon_nand::LaneId(at))] +=
+                moving(lane) + lane.erases * command;
         }
-        Self { buses, dies: lanes.iter().map(|lane| on_dies(lane) + on_bus(lane)).collect() }
+        Self { buses, dies: lanes.iter().map(|lane| on_dies(lane) + moving(lane)).collect() }
     }
 
     fn over(&self, now: Ns) -> Utilisation {

@@ -28,11 +28,14 @@ struct Access {
     bytes: Bytes,
     /// On a simulated disk.
     place: Bytes,
+    /// It reads for the same request of the trace as the access before it.
+    within: bool,
 }
 
 /// How long an access takes.
 enum Below {
-    /// A fixed time, or the bytes' alone where it goes on.
+    /// A fixed time, or the bytes' alone where it goes on. Within a request of the trace the bytes
+    /// between its parts are read, too, where that is faster.
     Disk,
     /// The same for all, under way together.
     Origin,
@@ -49,6 +52,8 @@ pub(super) struct Backend {
     free: Ns,
     /// The key, or the place, after the last access.
     after: Option<u64>,
+    /// The next fetch is for the same request of the trace as the last.
+    pub within: bool,
     /// What is to be written, behind all reads, and from when on.
     queue: VecDeque<(Ns, Access)>,
     room: usize,
@@ -78,6 +83,7 @@ impl Backend {
             in_order: unit == "page",
             free: Ns::ZERO,
             after: None,
+            within: false,
             queue: VecDeque::new(),
             room,
             asked: Asked::default(),
@@ -110,13 +116,13 @@ impl Backend {
             Below::Simulated(disk) => disk.place(key, bytes),
             Below::Disk | Below::Origin => Bytes::ZERO,
         };
-        Access { write, key, keys, bytes, place }
+        Access { write, key, keys, bytes, place, within: self.within && !write }
     }
 
     /// When an access that may start at `at` ends.
     #[inline]
     fn take(&mut self, at: Ns, access: Access) -> Ns {
-        let Access { write, key, keys, bytes, place } = access;
+        let Access { write, key, keys, bytes, place, within } = access;
         match &mut self.below {
             Below::Origin => {
                 // Questions are under way together, answers share the network.
@@ -128,7 +134,17 @@ impl Backend {
                 let transfer = bytes.time_at(self.rate);
                 let goes_on = self.in_order && self.after == Some(key);
                 self.asked.sequential += u64::from(goes_on);
-                let span = if goes_on { transfer } else { self.latency + transfer };
+                let gap =
+                    self.after.filter(|_| self.in_order).and_then(|after| key.checked_sub(after));
+                let position = match gap {
+                    Some(0) => Ns::ZERO,
+                    Some(gap) if within => {
+                        let passed = Bytes((bytes.0 / keys.max(1)).saturating_mul(gap));
+                        self.latency.min(passed.time_at(self.rate))
+                    }
+                    _ => self.latency,
+                };
+                let span = position + transfer;
                 self.after = key.checked_add(keys);
                 self.asked.busy += span;
                 self.free = self.free.max(at) + span;

@@ -92,6 +92,11 @@ impl Chip {
         Self { steps, free: Ns::ZERO, work: None, fetched, did }
     }
 
+    /// Pages of flash in one of the cache's.
+    pub fn pages(&self) -> u64 {
+        self.steps.pages
+    }
+
     /// What the next fill programs is there at this time.
     pub fn fetch(&mut self, ready: Ns) {
         self.fetched.push_back(ready);

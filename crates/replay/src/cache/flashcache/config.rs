@@ -3,7 +3,7 @@
 use crate::ReplayError;
 use crate::config::TraceLoad;
 use crate::disk::DiskDevice;
-use gordon_cache::flashcache::{Fill, Rules, Shape};
+use gordon_cache::flashcache::{Fill, Rules, SetRule, Shape};
 use gordon_units::{Bytes, Ns, Sourced, Watts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,9 +89,11 @@ pub struct WearConfig {
     /// A block is hot that was evicted so many times more than the least evicted of its set, and
     /// once more.
     pub block_threshold: Sourced<u32>,
-    /// A set is hot whose most evicted block was so many times more than that of the coldest set,
-    /// and once more.
+    /// A set is hot whose most erased block exceeds that of the coldest set by more than this.
     pub set_threshold: Sourced<u32>,
+    /// How `set_threshold` is applied.
+    #[serde(default)]
+    pub set_rule: SetRuleKind,
     /// Erases that a block endures: lifetimes are told for each.
     pub endurance: Sourced<Vec<u64>>,
 }
@@ -108,6 +110,19 @@ pub enum RuleKind {
     Set,
     /// None.
     None,
+}
+
+/// How the threshold of hot sets is applied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SetRuleKind {
+    /// To erases of the place and to evictions of the set; swaps erase at most one block for 100
+    /// evictions, and wear no block beyond the mean plus the threshold that would not be so worn without
+    /// them.
+    #[default]
+    Bounded,
+    /// To erases of the place alone, as the paper words it: swaps can outnumber evictions.
+    Literal,
 }
 
 /// DRAM.
@@ -202,10 +217,19 @@ pub struct RoadmapYear {
     pub year: u32,
     /// Area of a cell of NAND flash with one bit, in square micrometres.
     pub nand_um2: Sourced<f64>,
+    /// Area of NAND flash for a bit where a cell has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nand_mlc_um2: Option<Sourced<f64>>,
+    /// Of a cell of NOR flash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nor_um2: Option<Sourced<f64>>,
     /// Of a cell of DRAM.
     pub dram_um2: Sourced<f64>,
     /// Erases that flash endures.
     pub endurance: Sourced<u64>,
+    /// Years for which flash keeps its data: the fewest and the most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retention_years: Option<Sourced<[u32; 2]>>,
 }
 
 /// What lies below the caches.
@@ -315,6 +339,9 @@ impl Design {
                 ("roadmap.nand_um2", *year.nand_um2),
                 ("roadmap.dram_um2", *year.dram_um2),
             ]);
+            let mlc = year.nand_mlc_um2.iter().map(|area| ("roadmap.nand_mlc_um2", **area));
+            positive.extend(mlc);
+            positive.extend(year.nor_um2.iter().map(|area| ("roadmap.nor_um2", **area)));
         }
         for (key, value) in positive {
             if !(value > 0.0 && value.is_finite()) {
@@ -330,6 +357,10 @@ impl Design {
         Rules {
             block: matches!(rules, RuleKind::Both | RuleKind::Block).then_some(block),
             set: matches!(rules, RuleKind::Both | RuleKind::Set).then_some(set),
+            set_rule: match self.wear.set_rule {
+                SetRuleKind::Bounded => SetRule::Bounded,
+                SetRuleKind::Literal => SetRule::Literal,
+            },
         }
     }
 

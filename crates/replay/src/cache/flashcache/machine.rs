@@ -23,6 +23,38 @@ pub(super) enum Source {
 
 pub(super) const SOURCES: usize = 5;
 
+/// Requests of the trace, by the slowest source of their pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Whole {
+    pub(super) requests: u64,
+    /// With a page that DRAM did not have.
+    pub(super) missed_dram: u64,
+    /// With a page that neither DRAM nor flash had.
+    pub(super) missed: u64,
+    /// Whether the request at hand is counted in each of these.
+    counted: [bool; 2],
+}
+
+impl Whole {
+    /// A page was found there, the first of its request or a later one.
+    #[inline]
+    pub(super) fn add(&mut self, first: bool, source: Source) {
+        if first {
+            self.requests += 1;
+            self.counted = [false; 2];
+        }
+        let missed = matches!(source, Source::Backend | Source::Written);
+        for (counted, (count, now)) in self
+            .counted
+            .iter_mut()
+            .zip([(&mut self.missed_dram, source != Source::Dram), (&mut self.missed, missed)])
+        {
+            *count += u64::from(now && !*counted);
+            *counted |= now;
+        }
+    }
+}
+
 /// Requests of one source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
@@ -90,10 +122,23 @@ pub(super) struct Machine {
     in_buffer: Vec<Ns>,
     pub(super) tallies: [Tally; SOURCES],
     pub(super) latencies: [Latency; SOURCES],
+    /// Where the last request was found.
+    pub(super) source: Source,
     /// When the last request was answered.
     pub(super) end: Ns,
     /// Requests that waited until the buffer, or the disk's queue, had room.
     pub(super) waited: u64,
+    /// When the flash had been written once over, and what had been done to it: from there on it wears.
+    pub(super) full: Option<Full>,
+}
+
+/// The flash when it had been written once over.
+pub(super) struct Full {
+    pub(super) at: Ns,
+    /// Pages of flash programmed.
+    pub(super) programs: u64,
+    /// Erases of each logical block.
+    pub(super) erases: Vec<u32>,
 }
 
 impl Machine {
@@ -119,8 +164,10 @@ impl Machine {
             in_buffer: vec![Ns::ZERO; slots],
             tallies: [Tally::default(); SOURCES],
             latencies: std::array::from_fn(|_| Latency::default()),
+            source: Source::Dram,
             end: Ns::ZERO,
             waited: 0,
+            full: None,
             cache,
         }
     }
@@ -132,7 +179,7 @@ impl Machine {
         black_box(parts.fold(0, |all, part| all ^ part));
     }
 
-    /// Serves a request that comes at this time, no earlier than the one before it; answers with when
+    /// Serves a request that comes at this time, no earlier than the one before it; returns when
     /// it was answered.
     pub(super) fn serve(&mut self, at: Ns, request: &Request, write: bool) -> Ns {
         // What is in flash at the time of the search.
@@ -156,10 +203,29 @@ impl Machine {
         let end = if write { self.through(end, request) } else { end };
         let (at_source, latency) = (source as usize, end - at);
         self.tallies[at_source].requests += 1;
-        self.tallies[at_source].bytes += u64::from(request.asked);
+        self.tallies[at_source].bytes += request.asked;
         self.latencies[at_source].record(latency);
         self.end = self.end.max(end);
+        if self.full.is_none() {
+            self.note_full(at);
+        }
+        self.source = source;
         end
+    }
+
+    /// Pages of the flash, without the blocks set apart for swaps.
+    pub(super) fn flash_pages(&self) -> u64 {
+        let blocks = u64::from(self.cache.shape().blocks());
+        blocks * u64::from(self.cache.shape().pages) * self.chip.pages()
+    }
+
+    #[inline]
+    fn note_full(&mut self, at: Ns) {
+        let (programs, all) = (self.chip.did.programs, self.flash_pages());
+        if all > 0 && programs >= all {
+            let erases = self.cache.erases().to_vec();
+            self.full = Some(Full { at, programs, erases });
+        }
     }
 
     /// The hash table is searched.
@@ -171,16 +237,16 @@ impl Machine {
 
     /// The host's own bytes, from DRAM or to it.
     #[inline]
-    fn move_by_host(&mut self, begin: Ns, asked: u32, write: bool) -> Ns {
-        let bytes = Bytes(asked.into());
+    fn move_by_host(&mut self, begin: Ns, asked: u64, write: bool) -> Ns {
+        let bytes = Bytes(asked);
         let span = if write { self.dram.write(bytes) } else { self.dram.read(bytes) };
         self.dram.free = self.dram.free.max(begin) + span;
         self.dram.free
     }
 
     /// The same after a wait for something slower: it does not hold up those that come before.
-    fn move_after(&mut self, begin: Ns, asked: u32, write: bool) -> Ns {
-        let bytes = Bytes(asked.into());
+    fn move_after(&mut self, begin: Ns, asked: u64, write: bool) -> Ns {
+        let bytes = Bytes(asked);
         begin + if write { self.dram.write(bytes) } else { self.dram.read(bytes) }
     }
 
@@ -193,7 +259,7 @@ impl Machine {
             Found::Buffer { .. } => {
                 // Copied to the primary page cache.
                 there = begin.max(self.in_buffer[served.slot as usize]);
-                let size = Bytes(request.size.into());
+                let size = Bytes(request.size);
                 self.dram.read(size);
                 begin = there + self.dram.write(size);
                 Source::Buffer
@@ -220,7 +286,7 @@ impl Machine {
                     self.chip.fetch(there);
                     // It was written to the buffer; its page is copied from there.
                     self.dram.read(bytes);
-                    self.dram.write(Bytes(request.size.into()));
+                    self.dram.write(Bytes(request.size));
                     if let Some(room) = self.chip.drain(&mut self.cache, self.buffer_pages) {
                         self.waited += 1;
                         begin = begin.max(room);
@@ -248,7 +314,7 @@ impl Machine {
     /// A write goes on to what lies below; answers with when it is acknowledged.
     fn through(&mut self, end: Ns, request: &Request) -> Ns {
         self.backend.advance(end);
-        let asked = Bytes(request.asked.into());
+        let asked = Bytes(request.asked);
         self.dram.read(asked);
         let room = self.backend.store(end, request.key, 1, asked);
         self.waited += u64::from(room > end);

@@ -26,13 +26,13 @@ mod wear;
 
 pub use config::{
     BackendKind, CacheConfig, ControllerConfig, Design, DiskConfig, DramConfig, FillKind,
-    FlashCacheConfig, FlashConfig, OriginConfig, PaceConfig, RoadmapYear, RuleKind, WearConfig,
-    WhenFull,
+    FlashCacheConfig, FlashConfig, OriginConfig, PaceConfig, RoadmapYear, RuleKind, SetRuleKind,
+    WearConfig, WhenFull,
 };
 pub use power::{Cost, DieArea, Power};
 pub use report::{
     BackendReport, FlashCacheReport, FlashReport, LevelReport, Levels, MemoryReport, Provenance,
-    TableReport,
+    TableReport, WholeReport,
 };
 pub use simulated::HeadReport;
 pub use wear::{Erased, Life, RoadmapReport, WearReport};
@@ -40,11 +40,12 @@ pub use wear::{Erased, Life, RoadmapReport, WearReport};
 use super::load::{Load, Stamp};
 use super::policy;
 use crate::ReplayError;
+use crate::threads::on_all_cores;
 use backend::Backend;
 use gordon_cache::flashcache::{Fill, FlashCache};
 use gordon_cache::{Kind, Request};
-use gordon_units::{Bytes, Watch};
-use machine::Machine;
+use gordon_units::{Bytes, Ns, Watch};
+use machine::{Machine, Whole};
 use pace::{Pace, Spread};
 use rayon::prelude::*;
 
@@ -58,6 +59,10 @@ struct Run<'a> {
     kind: Kind,
     pace: Pace,
     machine: Machine,
+    /// When the request of the trace came that is being served, and when its last part was answered.
+    at: Ns,
+    end: Option<Ns>,
+    whole: Whole,
     /// Bytes of its tables.
     tables: u64,
 }
@@ -69,23 +74,34 @@ impl<'a> Run<'a> {
         let tables = cache.memory() as u64;
         let backend = Backend::new(design, &config.backend, unit)?;
         let machine = Machine::new(design, cache, backend);
-        Ok(Self { config, kind, pace: Pace::new(&config.pace)?, machine, tables })
+        Ok(Self {
+            config,
+            kind,
+            pace: Pace::new(&config.pace)?,
+            machine,
+            at: Ns::ZERO,
+            end: None,
+            whole: Whole::default(),
+            tables,
+        })
     }
 
     fn serve(&mut self, requests: &[Request], stamps: &[Stamp]) {
-        let Self { pace, machine, .. } = self;
+        let Self { pace, machine, at, end, whole, .. } = self;
         let page = machine.page.0;
         for (group, stamps) in requests.chunks(GROUP).zip(stamps.chunks(GROUP)) {
             machine.touch(group);
             for (request, stamp) in group.iter().zip(stamps) {
-                // As many pages as it takes, as far as 32 bits say it.
-                let size = match u64::from(request.size) {
-                    size if size <= page => page,
-                    size => size.next_multiple_of(page).min(u64::from(u32::MAX) / page * page),
-                } as u32;
-                let at = pace.at(stamp.at);
-                let end = machine.serve(at, &Request { size, ..*request }, stamp.write);
-                pace.answered(end);
+                let size = request.size.next_multiple_of(page).max(page);
+                if stamp.first {
+                    end.take().into_iter().for_each(|end| pace.answered(end));
+                    *at = pace.at(stamp.at);
+                }
+                let request = Request { size, ..*request };
+                machine.backend.within = !stamp.first;
+                let answered = machine.serve(*at, &request, stamp.write);
+                whole.add(stamp.first, machine.source);
+                *end = (*end).max(Some(answered));
             }
         }
     }
@@ -94,7 +110,7 @@ impl<'a> Run<'a> {
         let machine = &mut self.machine;
         let idle = machine.chip.finish(&mut machine.cache).max(machine.backend.finish());
         let end = machine.end.max(idle);
-        told::made(self.config, self.kind, &self.machine, end, self.tables, source)
+        told::made(&self, end, source)
     }
 }
 
@@ -137,7 +153,7 @@ pub fn sweep(
     let made =
         configs.iter().zip(&kinds).map(|(config, kind)| Run::new(config, *kind, load.unit()));
     let mut runs = made.collect::<Result<Vec<_>, _>>()?;
-    let mut source = Spread::new(load, &pace);
+    let mut source = Spread::new(load, &pace)?;
     loop {
         let (requests, stamps) = source.next()?;
         if requests.is_empty() {
@@ -152,7 +168,7 @@ pub fn sweep(
         };
         match &mut runs[..] {
             [one] => serve(one),
-            all => all.par_iter_mut().with_max_len(1).for_each(serve),
+            all => on_all_cores(|| all.par_iter_mut().with_max_len(1).for_each(serve)),
         }
         if stopped() {
             return Err(ReplayError::Interrupted);

@@ -91,12 +91,19 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    pub fn new(mut load: Load, pace: &Pace) -> Self {
+    /// # Errors
+    /// Where the pace is that of the trace, and the trace has no times.
+    pub fn new(mut load: Load, pace: &Pace) -> Result<Self, ReplayError> {
         load.stamps = Some(Vec::new());
-        let spread = load.unit() == "object" && matches!(pace, Pace::Trace(_));
+        let by_trace = matches!(pace, Pace::Trace(_));
+        if by_trace && load.note().time_unit_ns.is_none() {
+            let hint = "--rate, or --outstanding for a closed loop";
+            return Err(ReplayError::impossible("pace", "the trace has no times", hint));
+        }
+        let spread = load.whole_seconds() && by_trace;
         let requests = Vec::new();
         let (taken, first, ended, crowded) = (0, None, false, 0);
-        Self { load, spread, requests, taken, first, ended, crowded }
+        Ok(Self { load, spread, requests, taken, first, ended, crowded })
     }
 
     /// More requests and their times, in order; none at the end.

@@ -6,6 +6,7 @@ use super::simulated::HeadReport;
 use super::wear::{RoadmapReport, WearReport};
 use crate::cache::{Answers, CacheTrace};
 use crate::results::latency::LatencySummary;
+use gordon_trace::formats::InputNote;
 use serde::Serialize;
 
 /// What was found, when, and what it took.
@@ -30,6 +31,8 @@ pub struct FlashCacheReport {
     pub answers: Answers,
     /// By where it was found.
     pub levels: Levels,
+    /// Requests of the trace, whose pages each count by themselves in all else.
+    pub whole: WholeReport,
     /// The FlashCache hash table.
     pub table: TableReport,
     /// What the DRAM is used for.
@@ -60,6 +63,8 @@ pub struct FlashCacheReport {
     pub wear: Option<WearReport>,
     /// Area and lifetime in the years of the projection.
     pub roadmap: Vec<RoadmapReport>,
+    /// What the trace was read as.
+    pub input: InputNote,
     /// What the reader should know.
     pub warnings: Vec<String>,
     /// Where it comes from.
@@ -79,6 +84,17 @@ pub struct Levels {
     pub backend: LevelReport,
     /// Nowhere, and it was written as a whole.
     pub written: LevelReport,
+}
+
+/// Requests of the trace, whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct WholeReport {
+    /// All of them.
+    pub requests: u64,
+    /// Requests with a page that DRAM did not have.
+    pub dram_misses: u64,
+    /// Requests with a page that neither DRAM nor flash had.
+    pub misses: u64,
 }
 
 /// Requests of one level.
@@ -147,6 +163,8 @@ pub struct FlashReport {
     pub too_large: u64,
     /// Not let in: the write buffer was full.
     pub crowded: u64,
+    /// Not admitted: the set rule spared every block of their set.
+    pub worn: u64,
     /// Stale because they were written to.
     pub dropped: u64,
     /// Part of the time that it was at work.

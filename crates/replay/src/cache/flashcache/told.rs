@@ -6,14 +6,13 @@ use super::pace::Spread;
 use super::power::{Cost, DieArea, Use, power};
 use super::report::{
     BackendReport, FlashCacheReport, FlashReport, LevelReport, Levels, MemoryReport, Provenance,
-    TableReport,
+    TableReport, WholeReport,
 };
-use super::wear::{Fills, each_second, mb_s, part, roadmap, wear};
-use super::{BackendKind, FlashCacheConfig};
+use super::wear::{Fills, Worn, each_second, mb_s, part, roadmap, wear};
+use super::{BackendKind, FlashCacheConfig, Run};
 use crate::cache::Answers;
 use crate::results::latency::Latency;
 use crate::results::share;
-use gordon_cache::Kind;
 use gordon_cache::flashcache::Fill;
 use gordon_units::{Bytes, Ns};
 
@@ -28,14 +27,8 @@ fn level(machine: &Machine, source: Source, all: Tally) -> LevelReport {
     }
 }
 
-pub(super) fn made(
-    config: &FlashCacheConfig,
-    kind: Kind,
-    machine: &Machine,
-    time: Ns,
-    tables: u64,
-    source: &Spread,
-) -> FlashCacheReport {
+pub(super) fn made(run: &Run<'_>, time: Ns, source: &Spread) -> FlashCacheReport {
+    let Run { config, kind, machine, tables, whole, .. } = run;
     let design = &config.design;
     let (cache, chip) = (&machine.cache, machine.chip.did);
     let (counts, shape) = (cache.counts(), cache.shape());
@@ -72,7 +65,8 @@ pub(super) fn made(
         fetch: machine.backend.each(fetched),
         refill: Steps::new(design).refill(shape.pages.into()),
     };
-    let wear = wear(design, cache, time, &fills);
+    let worn = Worn::new(machine, time);
+    let wear = wear(design, cache, &worn, &fills);
     let has_flash = shape.sets > 0;
     let buffer = if has_flash { design.cache.write_buffer.0 } else { 0 };
     let flash_page = design.flash.page.0;
@@ -92,6 +86,11 @@ pub(super) fn made(
             hit_bytes: all.bytes - miss_bytes,
         }),
         levels,
+        whole: WholeReport {
+            requests: whole.requests,
+            dram_misses: whole.missed_dram,
+            misses: whole.missed,
+        },
         table: TableReport {
             lookups: counts.lookups,
             reads: counts.reads,
@@ -102,7 +101,7 @@ pub(super) fn made(
         memory: MemoryReport {
             primary_bytes: config.dram.0 - buffer - tables,
             write_buffer_bytes: buffer,
-            tables_bytes: tables,
+            tables_bytes: *tables,
             resident_bytes: cache.dram().counts().bytes,
             index_bytes: cache.dram().memory() as u64,
         },
@@ -121,6 +120,7 @@ pub(super) fn made(
             fills: counts.fills,
             too_large: counts.too_large,
             crowded: counts.crowded,
+            worn: counts.worn,
             dropped: counts.dropped,
             busy: part(chip.busy(), time),
             reading: part(chip.reading, time),
@@ -145,12 +145,13 @@ pub(super) fn made(
         power_down: power(design, &what, *design.dram.power_down_per_gbit),
         area: DieArea::new(design, config.dram, config.flash),
         cost: Cost::new(design, config.dram, config.flash),
-        roadmap: roadmap(config, wear.as_ref(), time),
+        roadmap: roadmap(config, &worn),
         wear,
+        input: source.load.note().clone(),
         warnings: warnings(config, machine, time, source),
         provenance: Provenance {
             version: env!("CARGO_PKG_VERSION"),
-            config: config.clone(),
+            config: (*config).clone(),
             follows: "Kgil and Mudge, FlashCache, CASES 2006",
             dram_policy_follows: kind.source(),
             trace: source.load.told(),
@@ -178,14 +179,14 @@ fn warnings(
         let (many, block) = (counts.too_large, *config.design.cache.logical_block);
         warnings.push(format!("{many} misses were not let into flash: larger than {block}"));
     }
-    if config.flash > Bytes::ZERO && counts.evictions == 0 {
-        warnings
-            .push("nothing was evicted from flash: how long it lasts cannot be told".to_owned());
-    } else if counts.evictions < machine.cache.shape().blocks().into() {
-        warnings.push(
-            "flash was being filled for much of the run: it will not last as long as is told"
-                .to_owned(),
-        );
+    if counts.worn > 0 {
+        let many = counts.worn;
+        warnings.push(format!("{many} misses were not admitted to flash: their set was too worn"));
+    }
+    if config.flash > Bytes::ZERO && machine.full.is_none() {
+        let why = "the flash was not written once over, so its lifetime is not known: a longer trace, \
+                   or less --flash";
+        warnings.push(why.to_owned());
     }
     let by_trace = config.pace.outstanding.is_none();
     let busy = [
@@ -208,8 +209,7 @@ fn warnings(
         let devices = load.devices();
         warnings.push(format!("the trace has {devices} devices; all share the cache"));
     }
-    if let Some(first) = load.first_skipped() {
-        warnings.push(format!("malformed requests were left out, the first: {first}"));
-    }
+    warnings.extend(load.note().doubts.iter().map(|doubt| format!("implausible: {doubt}")));
+    warnings.extend(load.notes());
     warnings
 }

@@ -1,15 +1,53 @@
 //! How long the flash lasts: the paper's section 6.3 and Figure 7.
 
+use super::machine::Machine;
 use super::power::DieArea;
 use super::{Design, FlashCacheConfig};
 use crate::results::ratio;
 use gordon_cache::flashcache::FlashCache;
+use gordon_nand::{endurance_used, lifetime_years};
 use gordon_units::{Bytes, Ns};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Seconds of a year of 365.25 days.
 const YEAR_S: f64 = 365.25 * 86_400.0;
+
+/// What a load does to the flash: the basis of all lifetimes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Worn {
+    /// Times that the flash was programmed over in the whole run.
+    pub whole: f64,
+    /// The same since it had been written once over, the erases of the most erased block since, and the
+    /// time since; none where it never was.
+    pub steady: Option<(f64, u32, Ns)>,
+}
+
+impl Worn {
+    /// Of what `machine` did until `time`.
+    pub fn new(machine: &Machine, time: Ns) -> Self {
+        let over = |programs: u64| ratio(programs, machine.flash_pages().max(1));
+        let programs = machine.chip.did.programs;
+        let steady = machine.full.as_ref().map(|full| {
+            let erased = machine.cache.erases().iter().zip(&full.erases);
+            let most = erased.map(|(now, before)| now - before).max().unwrap_or(0);
+            (over(programs - full.programs), most, time.saturating_sub(full.at))
+        });
+        Self { whole: over(programs), steady }
+    }
+
+    /// Years until blocks of this rating are worn out.
+    fn years(&self, endurance: u64) -> Option<f64> {
+        let (over, _, span) = self.steady?;
+        lifetime_years(endurance_used(over, 1.0, endurance), span)
+    }
+
+    /// The same until the first of them is.
+    fn first_block_years(&self, endurance: u64) -> Option<f64> {
+        let (_, most, span) = self.steady?;
+        lifetime_years(endurance_used(most.into(), 1.0, endurance), span)
+    }
+}
 
 /// What the logical blocks went through. Mean, deviation, fewest and most leave out the blocks set
 /// apart for swaps of sets.
@@ -31,12 +69,16 @@ pub struct WearReport {
     pub mean: f64,
     /// Their standard deviation over all blocks: Figure 7 (b).
     pub standard_deviation: f64,
+    /// The most erases of one block by swaps, which `max` can include.
+    pub max_swap_erases: u32,
     /// The fewest.
     pub min: u32,
     /// The most.
     pub max: u32,
     /// How many blocks were erased so often, those set apart included.
     pub erases: Vec<Erased>,
+    /// Time since the flash was written once over, the span of the lifetimes; none if it was not.
+    pub lifetime_span_s: Option<f64>,
     /// How long it lasts, for each endurance.
     pub lifetimes: Vec<Life>,
 }
@@ -55,10 +97,12 @@ pub struct Erased {
 pub struct Life {
     /// Erases that a block endures.
     pub endurance: u64,
-    /// Years until all blocks are worn out, if they go on to wear alike: Figure 7 (a). None where
-    /// nothing was erased.
+    /// The part of the rated endurance that the run used, the filling of the flash included.
+    pub endurance_used: f64,
+    /// Years until all blocks are worn out, if they go on to wear alike, as since the flash had been
+    /// written once over: Figure 7 (a). None where it was not, or that was less than a minute ago.
     pub years: Option<f64>,
-    /// Until the first block is, if it goes on to wear as it did.
+    /// Years until the first block is worn out, if it wears on at the rate since then.
     pub first_block_years: Option<f64>,
     /// If what lies below is asked without a pause, and each answer goes to flash: the paper's worst
     /// case.
@@ -72,8 +116,20 @@ pub struct Life {
 pub struct RoadmapReport {
     /// Which.
     pub year: u32,
-    /// Their dies.
+    /// Their dies, with one bit in a cell of the flash.
     pub area: DieArea,
+    /// The same with several bits in a cell.
+    pub area_mlc: Option<DieArea>,
+    /// Bits of NAND flash with one bit in a cell, on the area of a bit of DRAM.
+    pub nand_slc_density: f64,
+    /// Of NAND flash with several bits in a cell.
+    pub nand_mlc_density: Option<f64>,
+    /// Of NOR flash.
+    pub nor_density: Option<f64>,
+    /// Years for which flash keeps its data: the fewest.
+    pub retention_years_min: Option<u32>,
+    /// The most.
+    pub retention_years_max: Option<u32>,
     /// Erases that a block endures.
     pub endurance: u64,
     /// Years that it lasts.
@@ -93,26 +149,25 @@ pub(super) struct Fills {
 pub(super) fn wear(
     design: &Design,
     cache: &FlashCache,
-    time: Ns,
+    worn: &Worn,
     fills: &Fills,
 ) -> Option<WearReport> {
     let (counts, all) = (cache.counts(), cache.erases());
     let erases = all.get(..cache.shape().blocks() as usize).filter(|erases| !erases.is_empty())?;
-    // Those for swaps may be the first to wear out.
-    let most = all.iter().max().copied()?;
     let blocks = erases.len() as f64;
     let sum: u64 = erases.iter().map(|count| u64::from(*count)).sum();
     let mean = sum as f64 / blocks;
     let squares: f64 = erases.iter().map(|count| (f64::from(*count) - mean).powi(2)).sum();
     let (min, max) = (erases.iter().min().copied()?, erases.iter().max().copied()?);
     let lifetimes = design.wear.endurance.iter().map(|endurance| {
-        let spent = |each: f64| years(*endurance, each, time);
         let capacity = f64::from(cache.shape().blocks());
         let whole = |each: Ns| *endurance as f64 * capacity * each.as_secs() / YEAR_S;
         Life {
             endurance: *endurance,
-            years: spent(mean),
-            first_block_years: spent(most.into()),
+            endurance_used: endurance_used(worn.whole, 1.0, *endurance),
+            years: worn.years(*endurance),
+            // Blocks for swaps may be the first to wear out.
+            first_block_years: worn.first_block_years(*endurance),
             worst_case_years: whole(fills.fetch * fills.fetches),
             worst_case_of_flash_years: whole(fills.refill),
         }
@@ -127,35 +182,41 @@ pub(super) fn wear(
         set_rule_fired: counts.set_swaps,
         swap_erases: counts.swap_erases,
         swap_pages: counts.swap_pages,
+        max_swap_erases: cache.swap_erases()[..erases.len()].iter().max().copied()?,
         mean,
         standard_deviation: (squares / blocks).sqrt(),
         min,
         max,
         erases: spread.collect(),
+        lifetime_span_s: worn.steady.map(|(_, _, span)| span.as_secs()),
         lifetimes: lifetimes.collect(),
     })
 }
 
-/// Years until so many erases, if there were so many in that time.
-fn years(endurance: u64, erases: f64, time: Ns) -> Option<f64> {
-    (erases > 0.0).then(|| endurance as f64 / erases * time.as_secs() / YEAR_S)
-}
-
 /// The same memories in the years of the projection; its first year is that of the design's areas.
-pub(super) fn roadmap(
-    config: &FlashCacheConfig,
-    wear: Option<&WearReport>,
-    time: Ns,
-) -> Vec<RoadmapReport> {
+pub(super) fn roadmap(config: &FlashCacheConfig, worn: &Worn) -> Vec<RoadmapReport> {
     let design = &config.design;
     let Some(first) = design.roadmap.first() else { return Vec::new() };
     let each = |year: &super::RoadmapYear| {
-        let (dram, flash) = (*year.dram_um2 / *first.dram_um2, *year.nand_um2 / *first.nand_um2);
+        let dram = *year.dram_um2 / *first.dram_um2;
+        // The design's density is that of one bit in a cell in the first year.
+        let area = |um2: f64| {
+            DieArea::scaled(design, config.dram, config.flash, dram, um2 / *first.nand_um2)
+        };
+        let density = |um2: f64| *year.dram_um2 / um2;
+        let (mlc, nor) = (year.nand_mlc_um2.as_deref(), year.nor_um2.as_deref());
+        let retention = year.retention_years.as_deref();
         RoadmapReport {
             year: year.year,
-            area: DieArea::scaled(design, config.dram, config.flash, dram, flash),
+            area: area(*year.nand_um2),
+            area_mlc: mlc.copied().map(area),
+            nand_slc_density: density(*year.nand_um2),
+            nand_mlc_density: mlc.copied().map(density),
+            nor_density: nor.copied().map(density),
+            retention_years_min: retention.map(|years| years[0]),
+            retention_years_max: retention.map(|years| years[1]),
             endurance: *year.endurance,
-            years: wear.and_then(|wear| years(*year.endurance, wear.mean, time)),
+            years: worn.years(*year.endurance),
         }
     };
     design.roadmap.iter().map(each).collect()

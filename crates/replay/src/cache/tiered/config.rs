@@ -208,8 +208,7 @@ impl TieredConfig {
             AdmissionConfig::Hits(least) => Admission::Hits(least),
             AdmissionConfig::Ghost(bytes) => Admission::Ghost(bytes.0),
             AdmissionConfig::Years(years) if years > 0.0 && years.is_finite() => {
-                let raw = self.flash.0 as f64 / (1.0 - self.device.spare);
-                let bytes = raw * self.device.endurance as f64;
+                let bytes = self.raw_bytes() * self.device.endurance as f64;
                 let seconds = years * DAYS * 86_400.0;
                 // Some hundred times for each time that flash could be filled.
                 let every = self.flash.0 / 128;
@@ -221,11 +220,9 @@ impl TieredConfig {
         })
     }
 
-    /// How long the flash lasts at so many bytes programmed in so many seconds.
+    /// Raw bytes of the flash, spare ones included.
     #[allow(clippy::cast_precision_loss)]
-    pub(super) fn lifetime_years(&self, programmed: f64, seconds: f64) -> Option<f64> {
-        let raw = self.flash.0 as f64 / (1.0 - self.device.spare);
-        let years = raw * self.device.endurance as f64 / programmed * seconds / (DAYS * 86_400.0);
-        (programmed > 0.0 && seconds > 0.0).then_some(years)
+    pub(super) fn raw_bytes(&self) -> f64 {
+        self.flash.0 as f64 / (1.0 - self.device.spare)
     }
 }

@@ -16,6 +16,8 @@ use crate::results::{ratio, share};
 use crate::wa::{ArrayConfig, FullArray};
 use gordon_cache::Tally;
 use gordon_cache::tiered::{Found, Tiered};
+use gordon_nand::{endurance_used, lifetime_years};
+use gordon_trace::formats::InputNote;
 use gordon_units::{Ns, Watch};
 use serde::Serialize;
 
@@ -67,8 +69,17 @@ pub struct TieredReport {
     pub index_bytes: u64,
     /// Of the trace's times.
     pub simulated_s: f64,
-    /// How long the flash lasts at this rate.
+    /// The part of the rated endurance that the run used: bytes programmed, over raw bytes times rated
+    /// erases.
+    pub endurance_used: f64,
+    /// The time since the flash had been written once over, of which the lifetime is; none where it was
+    /// not.
+    pub lifetime_span_s: Option<f64>,
+    /// Years until the rated endurance is used up if the load goes on as it did over that span; none where
+    /// nothing was programmed in it, or it is shorter than a minute.
     pub lifetime_years: Option<f64>,
+    /// What the trace was read as.
+    pub input: InputNote,
     /// What the reader should know.
     pub warnings: Vec<String>,
     /// Where it comes from.
@@ -176,6 +187,8 @@ pub fn run(config: &TieredConfig, progress: &Watch) -> Result<TieredReport, Repl
     ];
     let (mut requests, mut bytes, mut refused) = (0, 0, 0_u64);
     let (mut first, mut last) = (None, Ns::ZERO);
+    // When the flash had been written once over, and the bytes programmed until then.
+    let mut full = None;
     let mut batch = Vec::new();
     while load.next_batch(&mut batch)? {
         progress.check()?;
@@ -184,7 +197,7 @@ pub fn run(config: &TieredConfig, progress: &Watch) -> Result<TieredReport, Repl
             first.get_or_insert(stamp.at);
             last = last.max(stamp.at);
             requests += 1;
-            bytes += u64::from(request.asked);
+            bytes += request.asked;
             let at = match cache.access(stamp.at, request.key, request.size) {
                 Found::Dram => Some(0),
                 Found::Flash => Some(1),
@@ -193,12 +206,15 @@ pub fn run(config: &TieredConfig, progress: &Watch) -> Result<TieredReport, Repl
             match at {
                 Some(at) => {
                     levels[at].hits += 1;
-                    levels[at].hit_bytes += u64::from(request.asked);
+                    levels[at].hit_bytes += request.asked;
                 }
-                None => refused += u64::from(u64::from(request.size) > config.dram.0),
+                None => refused += u64::from(request.size > config.dram.0),
             }
             for io in cache.io().filter(|io| io.write) {
                 flash.write(io.offset, io.bytes);
+            }
+            if full.is_none() && flash.programmed() >= config.raw_bytes() {
+                full = Some((stamp.at, flash.programmed()));
             }
         }
         cache.amplify(flash.amplification().unwrap_or(1.0));
@@ -207,12 +223,14 @@ pub fn run(config: &TieredConfig, progress: &Watch) -> Result<TieredReport, Repl
     cache.residents(&mut |level, _, size| {
         let level = &mut levels[usize::from(level == Found::Flash)];
         level.resident_objects += 1;
-        level.resident_bytes += u64::from(size);
+        level.resident_bytes += size;
     });
     let done = cache.done();
     let hits = levels[0].hits + levels[1].hits;
     let hit_bytes = levels[0].hit_bytes + levels[1].hit_bytes;
     let simulated = last.saturating_sub(first.unwrap_or(last));
+    let used = |programmed| endurance_used(programmed, config.raw_bytes(), config.device.endurance);
+    let steady = full.map(|(at, until)| (flash.programmed() - until, last.saturating_sub(at)));
     let application = share(done.written, done.admitted);
     let device = flash.amplification();
     let mut warnings = Vec::new();
@@ -223,9 +241,8 @@ pub fn run(config: &TieredConfig, progress: &Watch) -> Result<TieredReport, Repl
         let devices = load.devices();
         warnings.push(format!("the trace has {devices} devices; all share the cache"));
     }
-    if let Some(first) = load.first_skipped() {
-        warnings.push(format!("malformed requests were left out, the first: {first}"));
-    }
+    warnings.extend(load.note().doubts.iter().map(|doubt| format!("implausible: {doubt}")));
+    warnings.extend(load.notes());
     if levels[0].resident_objects == 0 && requests > 0 {
         let index = gordon_units::Bytes(cache.index_bytes());
         warnings.push(format!(
@@ -234,10 +251,7 @@ pub fn run(config: &TieredConfig, progress: &Watch) -> Result<TieredReport, Repl
         ));
     }
     if done.written < 2 * shape.flash {
-        warnings.push(
-            "flash was not written twice over: write amplification and lifetime may rise yet"
-                .into(),
-        );
+        warnings.push("flash was not written twice over: write amplification may rise yet".into());
     }
     Ok(TieredReport {
         kind: "modelled: counted while the trace was replayed",
@@ -262,7 +276,11 @@ pub fn run(config: &TieredConfig, progress: &Watch) -> Result<TieredReport, Repl
         dropped: done.dropped,
         index_bytes: cache.index_bytes(),
         simulated_s: simulated.as_secs(),
-        lifetime_years: config.lifetime_years(flash.programmed(), simulated.as_secs()),
+        endurance_used: used(flash.programmed()),
+        lifetime_span_s: steady.map(|(_, span)| span.as_secs()),
+        lifetime_years: steady
+            .and_then(|(programmed, span)| lifetime_years(used(programmed), span)),
+        input: load.note().clone(),
         warnings,
         provenance: TieredProvenance {
             version: env!("CARGO_PKG_VERSION"),

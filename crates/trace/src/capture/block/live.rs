@@ -7,7 +7,9 @@ use crate::manifest::{BlockLog, Machine, Manifest};
 use crate::model::{BlockIo, BlockOp, Sample};
 use crate::read::Trace;
 use crate::write::{ActivityWriter, BlockWriter, Folder};
+use gordon_testkit::{is_on_a_disk, skipped};
 use gordon_units::{Bytes, Ns};
+use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -45,9 +47,8 @@ impl Running {
 }
 
 /// Says that a test is skipped where a source cannot be had.
-#[allow(clippy::print_stdout)]
 fn had<T>(test: &str, source: Result<T, String>) -> Option<T> {
-    source.inspect_err(|why| println!("skipped: {test}: {why}")).ok()
+    source.inspect_err(|why| skipped(&format!("{test}: {why}"))).ok()
 }
 
 /// On the disk the build is on: a temporary folder may lie in memory.
@@ -58,6 +59,9 @@ fn folder() -> tempfile::TempDir {
 /// Writes `count` blocks of 4 KiB past the page cache, each a request of its own, and syncs;
 /// gives its process number.
 fn job(test: &str, dir: &Path, count: u32) -> Option<u32> {
+    if !is_on_a_disk(dir) {
+        return had(test, Err("the build is not on a disk".to_owned()));
+    }
     let mut dd = Command::new("dd");
     dd.args(["if=/dev/zero", "of=f", "bs=4k", "oflag=direct", "conv=fsync"]);
     dd.arg(format!("count={count}")).current_dir(dir).stderr(Stdio::null());
@@ -80,7 +84,9 @@ fn both_sources_see_the_same_requests() {
     let Some(pid) = job(TEST, dir.path(), COUNT) else { return };
     let (logs, rows): (Vec<_>, Vec<_>) =
         [tracefs.finish(&outs[0]), perf.finish(&outs[1])].into_iter().unzip();
-    assert_eq!(logs[0].lost_events, 0);
+    if logs[0].lost_events > 0 {
+        return skipped(&format!("{TEST}: this machine is so busy that the kernel lost events"));
+    }
     // Others' requests may fall on either side of the two ends. Times are taken one after the
     // other, so they are not quite the same.
     let of_the_job = |rows: &Vec<(BlockIo, String)>| -> Vec<(BlockIo, String)> {
@@ -113,6 +119,10 @@ fn what_a_small_ring_loses_is_counted() {
     // A page for each event: some forty records.
     let Some(mut perf) = had(TEST, Perf::with_room(|_| 8192)) else { return };
     let dir = folder();
+    // All on one processor: its ring alone has to do.
+    let mut one = CpuSet::new();
+    one.set(sched_getcpu());
+    sched_setaffinity(None, &one).unwrap();
     if job(TEST, dir.path(), COUNT).is_none() {
         return;
     }

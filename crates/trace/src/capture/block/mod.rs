@@ -20,6 +20,7 @@ use instance::Instance;
 use matcher::Matcher;
 use perf::Perf;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -134,7 +135,7 @@ impl Logger {
             process: ([0xff; 16], 0),
             merged: Vec::new(),
         };
-        let thread = thread::spawn(move || log.run());
+        let thread = thread::Builder::new().spawn(move || log.run())?;
         Ok(Self { bounds, stop: Some(stop), thread: Some(thread) })
     }
 
@@ -208,9 +209,13 @@ impl Log {
         let stop = PollFd::from_borrowed_fd(self.stopped.as_fd(), PollFlags::IN);
         let mut fds = vec![stop];
         let wait = |fds: &mut [PollFd<'_>], time: Duration| {
-            let time = Timespec::try_from(time).expect("a second fits");
-            // Interrupted, it was a short nap.
-            let _ = poll(fds, Some(&time));
+            let timeout = Timespec::try_from(time).expect("a second fits");
+            match poll(fds, Some(&timeout)) {
+                // Interrupted, it was a short nap.
+                Ok(_) | Err(Errno::INTR) => {}
+                // Not a busy loop where the kernel lacks memory.
+                Err(_) => thread::sleep(time),
+            }
             !fds[0].revents().is_empty()
         };
         if wait(&mut fds, if drained { NAP } else { Duration::ZERO }) {

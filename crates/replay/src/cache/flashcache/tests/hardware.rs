@@ -2,8 +2,44 @@
 
 use super::super::chip::Steps;
 use super::super::power::{Use, power};
-use super::super::wear::{Fills, wear};
+use super::super::wear::{Fills, Worn, wear};
 use super::*;
+
+/// The paper's Table 2, whose caption says that NAND flash is projected to be up to 7 to 8 times as
+/// dense as DRAM: that of several bits in a cell is, from 2011 on.
+#[test]
+fn the_projection_has_all_rows_of_the_papers_table() {
+    let (_folder, config) = config(&[(0, 0, true)], 128 * MIB, 1024 * MIB);
+    let told = run(&config, &Watch::default()).unwrap();
+    let found: Vec<_> = told
+        .roadmap
+        .iter()
+        .map(|year| {
+            let round = |density: f64| (density * 100.0).round() / 100.0;
+            (
+                year.year,
+                round(year.nand_slc_density),
+                round(year.nand_mlc_density.unwrap()),
+                round(year.nor_density.unwrap()),
+                (year.retention_years_min.unwrap(), year.retention_years_max.unwrap()),
+            )
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (2005, 2.23, 4.43, 0.99, (10, 20)),
+            (2007, 2.49, 4.98, 1.11, (10, 20)),
+            (2009, 1.89, 3.73, 0.75, (10, 20)),
+            (2011, 1.85, 7.38, 0.82, (10, 20)),
+            (2013, 1.97, 7.63, 0.78, (20, 20)),
+            (2016, 1.88, 7.5, 0.75, (20, 20)),
+        ]
+    );
+    // 8 Gbit of 1.42 Gbit/cm2 in 2005; by 2016 a bit takes 0.0004 of 0.0231 um2.
+    let last = told.roadmap[5].area_mlc.unwrap();
+    assert!((last.flash_cm2 - 8.0 / 1.42 * 0.0004 / 0.0231).abs() < 1e-9, "{last:?}");
+}
 use gordon_units::Watts;
 
 #[test]
@@ -271,7 +307,8 @@ fn the_worst_case_is_the_papers() {
     let refill = Steps::new(&design).refill(32);
     assert_eq!(refill, Ns(ERASES + 32 * PAGE_PROGRAM));
     let fetch = below.each(Bytes(128 << 10));
-    let told = wear(&design, &cache, Ns::SECOND, &Fills { fetches: 1, fetch, refill }).unwrap();
+    let worn = Worn { whole: 0.0, steady: None };
+    let told = wear(&design, &cache, &worn, &Fills { fetches: 1, fetch, refill }).unwrap();
     let million = told.lifetimes[1];
     assert_eq!((million.endurance, million.years), (1_000_000, None));
     assert!((1.9..2.0).contains(&million.worst_case_years), "{million:?}");

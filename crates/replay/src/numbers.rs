@@ -1,0 +1,51 @@
+//! Numbers of a trace's devices and processes, in the order in which they come.
+
+use std::collections::HashMap;
+
+/// Gives each number of a trace one of ours, from 0 without gaps.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers {
+    ours: HashMap<u32, u32>,
+    theirs: Vec<u32>,
+    /// The one last asked for: most requests have that of the one before.
+    last: Option<(u32, u32)>,
+}
+
+impl Numbers {
+    /// Our number of the trace's `number`.
+    #[inline]
+    pub fn of(&mut self, number: u32) -> u32 {
+        match self.last {
+            Some((last, ours)) if last == number => ours,
+            _ => self.find(number),
+        }
+    }
+
+    fn find(&mut self, number: u32) -> u32 {
+        let next = u32::try_from(self.theirs.len()).expect("fewer numbers than 2^32");
+        let ours = *self.ours.entry(number).or_insert(next);
+        if ours == next {
+            self.theirs.push(number);
+        }
+        self.last = Some((number, ours));
+        ours
+    }
+
+    /// The trace's numbers, in the order of ours.
+    pub fn theirs(&self) -> &[u32] {
+        &self.theirs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_given_in_order_and_kept() {
+        let mut numbers = Numbers::default();
+        let given: Vec<u32> = [7, 7, 9, 0, 9, 7, 1 << 31].map(|n| numbers.of(n)).to_vec();
+        assert_eq!(given, [0, 0, 1, 2, 1, 0, 3]);
+        assert_eq!(numbers.theirs(), [7, 9, 0, 1 << 31]);
+    }
+}

@@ -1,0 +1,64 @@
+//! Repair: makes a damaged image servable again, and lists what that loses.
+
+use crate::check::{Report, check};
+use crate::engine::Engine;
+use crate::error::{Fault, ImageError};
+use crate::image::Image;
+use crate::media::Backend;
+use crate::salvage;
+use serde::Serialize;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+/// What a repair did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Repair {
+    /// Ranges of bytes, from and to, of which it cannot be proved that they are current: they have
+    /// the newest version that was found, or zeros if none was.
+    pub unproven_ranges: Vec<Range<u64>>,
+    /// Ranges of bytes that could not be read: they have zeros.
+    pub zeroed_ranges: Vec<Range<u64>>,
+    /// What a check found before.
+    pub before: Report,
+    /// What it found afterwards.
+    pub after: Report,
+}
+
+/// Repairs an image in a file. The loss is accepted.
+pub fn repair(path: &Path, backend: Backend) -> Result<Repair, ImageError> {
+    repair_on(|| Image::open(path, backend, true))
+}
+
+/// Repairs an image on a medium that can be opened again and again.
+pub fn repair_on(open: impl Fn() -> Result<Image, ImageError>) -> Result<Repair, ImageError> {
+    let image = open()?;
+    let path = image.path.clone();
+    let before = check(&image)?;
+    let unit = image.places().unit;
+    let capacity = image.device().capacity.0;
+    let range = |unit_number: u32| {
+        let from = u64::from(unit_number) * unit;
+        from..(from + unit).min(capacity)
+    };
+    let unproven_ranges = joined(salvage::look(&image)?.unproven.units().map(range));
+    let mut engine: Engine<Vec<u8>> = Engine::open_with_loss(image, &before.damaged_blocks)?;
+    let fail = |fault: Fault| ImageError::io(&path, io::Error::other(fault));
+    let zeroed_ranges = joined(engine.zeroed().map(range));
+    engine.close().map_err(fail)?;
+    drop(engine);
+    let after = check(&open()?)?;
+    Ok(Repair { unproven_ranges, zeroed_ranges, before, after })
+}
+
+/// Ranges, of which those that follow each other are one.
+pub(crate) fn joined(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
+    let mut joined: Vec<Range<u64>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => joined.push(range),
+        }
+    }
+    joined
+}

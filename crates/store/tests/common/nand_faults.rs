@@ -1,0 +1,249 @@
+//! What damages an array: bits that flip in data and in what describes them, areas that are lost, that
+//! hold the contents of others, or that are rolled back to what they once were. And the judge of what
+//! becomes of the image.
+#![allow(dead_code)]
+
+use super::{NAME, Tagged, image, sector};
+use gordon_nand::Layout;
+use gordon_store::{Command, Engine, Fault, Image, ImageError, Media, Memory, Places, check};
+use gordon_testkit::{Model, Random};
+use gordon_units::Ppn;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Pages whose out-of-band entry is of this kind (docs/SPEC.md).
+pub fn pages_of(media: &Memory, places: &Places, layout: &Layout, kind: u8) -> Vec<Ppn> {
+    let is_kind = |ppn: &Ppn| {
+        let mut entry = vec![0; places.oob_bytes];
+        media.read(places.oob(*ppn), &mut entry).expect("it works");
+        entry[4] == kind
+    };
+    (0..layout.pages()).map(Ppn).filter(is_kind).collect()
+}
+
+/// The first such page that must be there.
+pub fn page_of(media: &Memory, places: &Places, layout: &Layout, kind: u8) -> Ppn {
+    let image = image(&Arc::new(media.survivor()));
+    let must_be = |ppn: &Ppn| {
+        let (block, page) = layout.place_of(*ppn);
+        page < image.record(block).contents.count()
+    };
+    let pages = pages_of(media, places, layout, kind);
+    pages.into_iter().find(must_be).expect("there is one")
+}
+
+/// Swaps two ranges of the same length.
+pub fn swap(media: &Memory, first: u64, second: u64, len: usize) {
+    let (mut one, mut other) = (vec![0; len], vec![0; len]);
+    media.read(first, &mut one).expect("it works");
+    media.read(second, &mut other).expect("it works");
+    media.write(first, &other).expect("it works");
+    media.write(second, &one).expect("it works");
+}
+
+/// What is damaged.
+pub const AREAS: [&str; 13] = [
+    "a slot of data",
+    "a page of data",
+    "an out-of-band entry",
+    "an out-of-band area",
+    "4 KiB of an out-of-band area",
+    "a summary",
+    "4 KiB of a summary",
+    "a page of the trim journal",
+    "a block",
+    "a copy of the block table",
+    "a record of the sync journal",
+    "a page of digests",
+    "a superblock",
+];
+
+/// The first of them are proved by the others.
+const PROVED: usize = 9;
+
+/// How.
+const KINDS: [&str; 6] = ["one bit", "many bits", "zeros", "ones", "another's", "older"];
+
+/// A part of the image, and another that has the same form.
+fn pick(area: usize, media: &Memory, image: &Image, random: &mut Random) -> (Range<u64>, u64) {
+    let (places, layout) = (image.places(), image.resolved().layout);
+    let mut page = |kind: u8| {
+        let pages = pages_of(media, places, &layout, kind);
+        let any = (0..layout.pages()).map(Ppn).collect();
+        let pages = if pages.is_empty() { any } else { pages };
+        (pages[random.below(pages.len())], pages[random.below(pages.len())])
+    };
+    let part = |at: u64, len: u64, other: u64| (at..at + len, other);
+    match area {
+        0 => {
+            let (one, other) = page(1);
+            part(places.slot(one, 0), places.unit, places.slot(other, 0))
+        }
+        1 => {
+            let (one, other) = page(1);
+            part(places.slot(one, 0), places.page_bytes, places.slot(other, 0))
+        }
+        2 => {
+            let (one, other) = page(1);
+            part(places.oob(one), places.oob_bytes as u64, places.oob(other))
+        }
+        3 | 4 | 8 => {
+            let (one, other) = page(1);
+            let (one, other) = (layout.block_of(one), layout.block_of(other));
+            let len = [places.oob_area() as u64, 4096, places.block_bytes()];
+            let len = len[[3, 4, 8].iter().position(|&of| of == area).expect("one of them")];
+            part(places.block(one), len, places.block(other))
+        }
+        5 | 6 => {
+            let (one, other) = page(2);
+            let len = if area == 5 { places.page_bytes } else { places.page_bytes.min(4096) };
+            part(places.slot(one, 0), len, places.slot(other, 0))
+        }
+        7 => {
+            let (one, other) = page(3);
+            part(places.slot(one, 0), places.page_bytes, places.slot(other, 0))
+        }
+        9 => {
+            let copy = random.below(2) as u64;
+            part(places.table(copy), places.journal(0) - places.table(1), places.table(copy + 1))
+        }
+        10 => {
+            let area = random.below(2) as u64;
+            part(places.journal(area), 4096, places.journal(area + 1))
+        }
+        11 => {
+            let from = places.journal(1) + places.journal(1) - places.journal(0);
+            part(from, 4096, from)
+        }
+        _ => {
+            let copy = random.below(2) as u64;
+            part(copy * 4096, 4096, (1 - copy) * 4096)
+        }
+    }
+}
+
+/// Damages a part of an image; says what was done. Only where it is not `alone` among the damages is
+/// what proves the others spared.
+pub fn damage(
+    media: &Memory,
+    older: &Memory,
+    image: &Image,
+    alone: bool,
+    random: &mut Random,
+) -> String {
+    let areas = if alone { AREAS.len() } else { PROVED };
+    let (area, kind) = (random.below(areas), random.below(KINDS.len()));
+    let (part, other) = pick(area, media, image, random);
+    let len = usize::try_from(part.end - part.start).expect("small");
+    let flip = |random: &mut Random| {
+        let at = part.start + random.below(len) as u64;
+        let bit = random.below(8);
+        media.damage(at, |byte| *byte ^= 1 << bit);
+    };
+    match kind {
+        0 => flip(random),
+        1 => (0..2 + random.below(60)).for_each(|_| flip(random)),
+        2 => media.write(part.start, &vec![0; len]).expect("it works"),
+        3 => media.write(part.start, &vec![0xff; len]).expect("it works"),
+        4 => swap(media, part.start, other, len),
+        _ => {
+            let mut bytes = vec![0; len];
+            older.read(part.start, &mut bytes).expect("it works");
+            media.write(part.start, &bytes).expect("it works");
+        }
+    }
+    format!("{}: {} at {part:?}", AREAS[area], KINDS[kind])
+}
+
+/// Reads unit by unit: each is what the model allows, or cannot be read. Counts the latter.
+pub fn read_all(engine: &mut Engine<Tagged>, model: &Model, what: &str) -> usize {
+    let mut model = model.clone();
+    let per_page = u64::from(engine.ftl().config().sectors_per_page);
+    let mut unreadable = 0;
+    for first in (0..engine.sectors()).step_by(per_page as usize) {
+        let sectors = per_page.min(engine.sectors() - first);
+        let data = vec![0xa5; sectors as usize * 512];
+        engine.start(Command::Read { offset: first * 512 }, Tagged { tag: 0, data });
+        engine.run();
+        let mut ended = vec![];
+        engine.finished(&mut ended);
+        let read = ended.pop().expect("it has ended");
+        if read.result == Err(Fault::Unreadable) {
+            unreadable += 1;
+            continue;
+        }
+        assert_eq!(read.result, Ok(()), "{what}");
+        let values: Vec<u32> = (0..sectors).map(|at| sector(&read.payload.data, at)).collect();
+        model.settle(first, &values).unwrap_or_else(|lost| panic!("{what}: {lost}"));
+    }
+    unreadable
+}
+
+/// What became of damaged images.
+#[derive(Debug, Default)]
+pub struct Tally {
+    pub images: usize,
+    pub refused: usize,
+    /// Served with units that cannot be read.
+    pub unreadable: usize,
+    /// A check finds something.
+    pub found: usize,
+    /// Units of refused images, and those that can be salvaged.
+    pub units: usize,
+    pub salvaged: usize,
+    /// Refused images that have no room for a repair.
+    pub unrepaired: usize,
+}
+
+/// An image that is refused or served, of which no unit reads as anything but what was flushed last
+/// or written since. Nor does one of what can be salvaged, and a repair makes it servable.
+pub fn judge(media: &Memory, model: &Model, what: &str, tally: &mut Tally) {
+    let media = Arc::new(media.survivor());
+    tally.images += 1;
+    let Ok(found) = Image::on(Path::new(NAME), Box::new(media.clone())) else {
+        tally.refused += 1;
+        return;
+    };
+    let report = check(&found).expect(what);
+    tally.found += usize::from(!report.clean);
+    let mut salvaged = Engine::<Tagged>::salvage(image(&Arc::new(media.survivor()))).expect(what);
+    let lost = read_all(&mut salvaged, model, &format!("salvaged: {what}"));
+    match Engine::<Tagged>::open(found) {
+        Ok(mut engine) => {
+            engine.ftl().check().expect(what);
+            tally.unreadable += usize::from(read_all(&mut engine, model, what) > 0);
+            assert!(report.servable, "{what}: {report:#?}");
+            // It takes writes, or says why not.
+            let data = vec![1; 512 * engine.ftl().config().sectors_per_page as usize];
+            engine.start(Command::Write { offset: 0, fua: true }, Tagged { tag: 0, data });
+            engine.run();
+            let mut ended = vec![];
+            engine.finished(&mut ended);
+            assert_eq!(ended.len(), 1);
+        }
+        Err(ImageError::Unproven { .. }) => {
+            assert!(!report.servable && !report.clean, "{what}: {report:#?}");
+            tally.refused += 1;
+            tally.units += salvaged.ftl().config().exported as usize;
+            tally.salvaged += salvaged.ftl().config().exported as usize - lost;
+            tally.unrepaired += usize::from(!is_repaired(&media, what));
+        }
+        Err(other) => panic!("{what}: {other}"),
+    }
+}
+
+/// A repair makes a damaged image servable, and a check finds nothing more. False if so many blocks
+/// are damaged that there is no room to empty them.
+fn is_repaired(media: &Arc<Memory>, what: &str) -> bool {
+    let several = what.contains(';');
+    let repaired = gordon_store::repair_on(|| Image::on(Path::new(NAME), Box::new(media.clone())));
+    let repaired = match repaired {
+        Err(ImageError::Io { .. }) if several => return false,
+        repaired => repaired.unwrap_or_else(|error| panic!("{what}: {error}")),
+    };
+    assert!(repaired.after.clean && repaired.after.closed_in_order, "{what}: {repaired:#?}");
+    assert!(!repaired.unproven_ranges.is_empty(), "{what}: {repaired:#?}");
+    Engine::<Tagged>::open(image(media)).unwrap_or_else(|error| panic!("{what}: {error}"));
+    true
+}

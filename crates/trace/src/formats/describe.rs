@@ -1,0 +1,134 @@
+//! What an input is read as: its format, how that was chosen, and the units of its columns.
+
+use super::delimited::Role;
+use super::detect::Detected;
+use super::{Delimited, Options};
+use gordon_units::{Bytes, Ns};
+use serde::Serialize;
+use std::fmt;
+use std::path::Path;
+
+/// How the format of an input was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Chosen {
+    /// The user named it.
+    #[serde(rename = "--format")]
+    Format,
+    /// The user described its columns.
+    #[serde(rename = "--columns")]
+    Columns,
+    /// The path is that of a folder, or of a file of blktrace.
+    #[serde(rename = "file name")]
+    FileName,
+    /// Its first bytes fit no other format.
+    #[serde(rename = "content")]
+    Content,
+}
+
+impl fmt::Display for Chosen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Format => "named by --format",
+            Self::Columns => "described by --columns",
+            Self::FileName => "detected by its file name",
+            Self::Content => "detected by its content",
+        })
+    }
+}
+
+/// What an input is read as.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InputNote {
+    /// Its path.
+    pub path: String,
+    /// The name of its format.
+    pub format: &'static str,
+    /// How the format was chosen.
+    pub chosen_by: Chosen,
+    /// The unit of its times; none where it has no times.
+    pub time_unit_ns: Option<u64>,
+    /// The unit of its addresses; none of objects.
+    pub address_unit_bytes: Option<u64>,
+    /// The unit of its sizes; none where it has no sizes.
+    pub size_unit_bytes: Option<u64>,
+    /// The columns, where a description has them.
+    pub columns: Option<String>,
+    /// What numbers of the operation mean, where a description has some.
+    pub operations: Option<String>,
+    /// What makes the values implausible in a format that the user named.
+    pub doubts: Vec<String>,
+    /// All of this in a line.
+    pub summary: String,
+}
+
+impl InputNote {
+    pub(super) fn new(path: &Path, detected: &Detected, options: &Options, objects: bool) -> Self {
+        let format = detected.format;
+        let description = format.delimited(options);
+        let delimited = description.as_deref();
+        let unit = |role| delimited.and_then(|d: &Delimited| d.columns.unit(role));
+        let (time, address, size) = match delimited {
+            Some(_) => {
+                let address = unit(Role::Offset);
+                (unit(Role::Time), address, unit(Role::Size).or(address))
+            }
+            None => {
+                let (address, size) = format.units();
+                (Some(format.unit().0), Some(address), Some(size))
+            }
+        };
+        let mut note = Self {
+            path: path.display().to_string(),
+            format: format.name(),
+            chosen_by: detected.chosen,
+            time_unit_ns: time
+                .filter(|_| !detected.untimed)
+                .map(|unit| options.time_unit.map_or(unit, |unit| unit.0)),
+            address_unit_bytes: address.filter(|_| !objects),
+            size_unit_bytes: size,
+            columns: delimited.map(|d| d.columns.to_string()),
+            operations: delimited.and_then(Delimited::numbers),
+            doubts: detected.doubts.clone(),
+            summary: String::new(),
+        };
+        note.summary = note.to_string();
+        note
+    }
+}
+
+impl fmt::Display for InputNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: format {}, {}", self.path, self.format, self.chosen_by)?;
+        match self.time_unit_ns {
+            Some(unit) => write!(f, "; times in {}", time_unit(unit))?,
+            None => f.write_str("; no times")?,
+        }
+        match self.address_unit_bytes {
+            Some(unit) => write!(f, "; addresses in {}", byte_unit(unit))?,
+            None => f.write_str("; objects")?,
+        }
+        match self.size_unit_bytes {
+            Some(unit) => write!(f, "; sizes in {}", byte_unit(unit))?,
+            None => f.write_str("; no sizes: each counts as 1 byte")?,
+        }
+        if let Some(operations) = &self.operations {
+            write!(f, "; operations {operations}")?;
+        }
+        Ok(())
+    }
+}
+
+/// `ms`, `100ns`.
+fn time_unit(ns: u64) -> String {
+    match ns {
+        1_000_000_000 => "seconds".to_owned(),
+        1_000_000 => "milliseconds".to_owned(),
+        1_000 => "microseconds".to_owned(),
+        1 => "nanoseconds".to_owned(),
+        _ => format!("units of {}", Ns(ns)),
+    }
+}
+
+fn byte_unit(bytes: u64) -> String {
+    if bytes == 1 { "bytes".to_owned() } else { format!("blocks of {}", Bytes(bytes)) }
+}

@@ -1,0 +1,279 @@
+//! The formats of traces: their names, what they hold, and where each is documented.
+
+use super::delimited::{Delimited, Described, Detect};
+use super::{FormatError, Options};
+use gordon_units::Ns;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A format of block traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Format {
+    /// A trace of `gordon trace`: a folder.
+    Gordon,
+    /// Text of blkparse, in its default format.
+    Blkparse,
+    /// Binary events of the kernel's block tracer, as blktrace stores them.
+    Blktrace,
+    /// Text of the kernel's block tracepoints, as tracefs, trace-cmd and perf print them.
+    Ftrace,
+    /// fio's I/O log, versions 2 and 3.
+    Fio,
+    /// CSV of the MSR Cambridge traces.
+    Msr,
+    /// Text that MQSim reads.
+    Mqsim,
+    /// Text that DiskSim reads by default.
+    Disksim,
+    /// The traces DiskSim's disk models were validated with: closed loop.
+    DisksimValidate,
+    /// CSV of the Storage Performance Council.
+    Spc,
+    /// CSV of Alibaba's block traces.
+    Alibaba,
+    /// CSV of Tencent's block traces.
+    Tencent,
+    /// libCacheSim's binary records of 24 bytes.
+    OracleGeneral,
+    /// Binary records of VMware's vscsiStats as CloudPhysics published them.
+    Vscsi,
+    /// Logs of web servers in the common or combined log format: objects, not blocks.
+    Clf,
+    /// Text whose columns a file that is built in describes.
+    Described(Described),
+    /// Text whose columns the user describes: [`Options::columns`].
+    Columns,
+}
+
+impl Format {
+    /// Those with a reader of their own.
+    pub const ALL: [Self; 15] = [
+        Self::Gordon,
+        Self::Blkparse,
+        Self::Blktrace,
+        Self::Ftrace,
+        Self::Fio,
+        Self::Msr,
+        Self::Mqsim,
+        Self::Disksim,
+        Self::DisksimValidate,
+        Self::Spc,
+        Self::Alibaba,
+        Self::Tencent,
+        Self::OracleGeneral,
+        Self::Vscsi,
+        Self::Clf,
+    ];
+
+    /// Those with a reader of their own, and those with a description.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().chain(Described::all().map(Self::Described))
+    }
+
+    /// Its name, as `--format` takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gordon => "gordon",
+            Self::Blkparse => "blkparse",
+            Self::Blktrace => "blktrace",
+            Self::Ftrace => "ftrace",
+            Self::Fio => "fio",
+            Self::Msr => "msr",
+            Self::Mqsim => "mqsim",
+            Self::Disksim => "disksim",
+            Self::DisksimValidate => "disksim-validate",
+            Self::Spc => "spc",
+            Self::Alibaba => "alibaba",
+            Self::Tencent => "tencent",
+            Self::OracleGeneral => "oracleGeneral",
+            Self::Vscsi => "vscsi",
+            Self::Clf => "clf",
+            Self::Described(described) => described.name(),
+            Self::Columns => "columns",
+        }
+    }
+
+    /// What it is, in a line.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Gordon => {
+                "trace of `gordon trace`, or made by `gordon trace convert`: a folder; or by `gordon cache generate`: a file"
+            }
+            Self::Blkparse => "text of blkparse, its default format",
+            Self::Blktrace => {
+                "binary events of blktrace: NAME.blktrace.N of all CPUs, or one stream"
+            }
+            Self::Ftrace => {
+                "text of block tracepoints: tracefs trace, trace-cmd report or perf script"
+            }
+            Self::Fio => "I/O log of fio --write_iolog, versions 2 and 3",
+            Self::Msr => {
+                "CSV of MSR Cambridge: 100 ns since 1601, host, disk, Read|Write, offset, bytes"
+            }
+            Self::Mqsim => "text: ns, device, sector, sectors, 0 write | 1 read",
+            Self::Disksim => "text: ms with decimals, device, sector, sectors, flags (1 read)",
+            Self::DisksimValidate => {
+                "text: R|W, Hit|Miss, sector, sectors, response us, gap us; closed loop"
+            }
+            Self::Spc => "CSV: unit, sector, bytes, R|W, seconds",
+            Self::Alibaba => "CSV: device, R|W, offset, bytes, us",
+            Self::Tencent => "CSV: seconds, sector, sectors, 0 read | 1 write, volume",
+            Self::OracleGeneral => {
+                "binary, 24 bytes: seconds, block of 512 bytes (or object), bytes, next access; all reads"
+            }
+            Self::Vscsi => "binary, 32 or 40 bytes: SCSI reads and writes of a virtual machine",
+            Self::Clf => {
+                "log of a web server, common or combined log format: objects, for gordon cache alone"
+            }
+            Self::Described(described) => described.about(),
+            Self::Columns => "text whose columns --columns describes",
+        }
+    }
+
+    /// Where it is documented.
+    pub fn source(self) -> &'static str {
+        match self {
+            Self::Gordon => "docs/FORMATS.md",
+            Self::Blkparse | Self::Blktrace => "blktrace's blkparse(1) and blktrace_api.h",
+            Self::Ftrace => "the kernel's include/trace/events/block.h",
+            Self::Fio => "fio's HOWTO, \"Trace file format\"",
+            Self::Msr => "SNIA IOTTA 388 (Narayanan et al., FAST 2008), README",
+            Self::Mqsim => "github.com/CMU-SAFARI/MQSim, ASCII_Trace_Definition.h",
+            Self::Disksim | Self::DisksimValidate => "DiskSim 4.0, disksim_iotrace.c",
+            Self::Spc => "SPC Trace File Format Specification 1.0.1",
+            Self::Alibaba => "github.com/alibaba/block-traces (Li et al., IISWC 2020), README",
+            Self::Tencent => "SNIA IOTTA 27917 (Zhang et al., ATC 2020), README",
+            Self::OracleGeneral => "github.com/1a1a11a/libCacheSim, oracleGeneral.h",
+            Self::Vscsi => {
+                "github.com/1a1a11a/libCacheSim, vscsi.h (Waldspurger et al., FAST 2015)"
+            }
+            Self::Clf => "Apache's manual, mod_log_config",
+            Self::Described(described) => described.source(),
+            Self::Columns => "--columns",
+        }
+    }
+
+    /// Its columns, as [`Columns::parse`](super::Columns::parse) takes them, where it has a description.
+    pub fn columns(self) -> Option<String> {
+        match self {
+            Self::Described(described) => Some(described.delimited().columns.to_string()),
+            _ => None,
+        }
+    }
+
+    /// What its reader is tested on; `docs/FORMATS.md` has the figures.
+    pub fn tested_on(self) -> &'static str {
+        match self {
+            Self::Gordon => "its own traces",
+            Self::Blkparse | Self::Blktrace | Self::Fio => "its own tool",
+            Self::Ftrace => "lines typed after the kernel's definition",
+            Self::Clf => "logs of nginx and Apache, made for it",
+            Self::Spc => "requests of a real file, put into its form",
+            Self::Alibaba => "a few lines of a real file",
+            Self::Vscsi => "real files (32 bytes)",
+            Self::Described(described) => described.tested_on(),
+            Self::Columns => "lines of many kinds",
+            Self::Msr
+            | Self::Mqsim
+            | Self::Disksim
+            | Self::DisksimValidate
+            | Self::Tencent
+            | Self::OracleGeneral => "real files",
+        }
+    }
+
+    /// Whether its reader has met a whole real file or bytes of the format's own tool; what has met
+    /// neither is read all the same.
+    pub const fn support(self) -> &'static str {
+        match self {
+            Self::Spc | Self::Alibaba | Self::Described(_) => "unsupported (read all the same)",
+            Self::Vscsi => "yes; 40 bytes: unsupported",
+            _ => "yes",
+        }
+    }
+
+    /// The unit of its time stamps, where it has one.
+    pub(crate) const fn unit(self) -> Ns {
+        match self {
+            Self::Gordon | Self::Blktrace | Self::Mqsim => Ns(1),
+            Self::Msr => Ns(100),
+            Self::Fio | Self::DisksimValidate | Self::Alibaba | Self::Vscsi => Ns(1_000),
+            Self::Disksim => Ns(1_000_000),
+            Self::Blkparse
+            | Self::Ftrace
+            | Self::Spc
+            | Self::Tencent
+            | Self::OracleGeneral
+            | Self::Clf => Ns::SECOND,
+            // Their descriptions have it.
+            Self::Described(_) | Self::Columns => Ns::SECOND,
+        }
+    }
+
+    /// Whether its requests come with the time they took.
+    pub(crate) const fn has_latency(self) -> bool {
+        matches!(self, Self::Gordon | Self::Msr | Self::DisksimValidate | Self::Vscsi)
+    }
+
+    /// Whether [`Objects`](super::Objects) reads it.
+    pub fn is_objects(self) -> bool {
+        match self {
+            Self::OracleGeneral | Self::Clf => true,
+            Self::Described(described) => described.delimited().columns.is_objects(),
+            _ => false,
+        }
+    }
+
+    /// Whether requests of the trace are for objects whatever it is read for.
+    pub(crate) fn reads_objects(self) -> bool {
+        self.is_objects() && self != Self::OracleGeneral
+    }
+
+    /// Its description, where it has one.
+    pub(crate) fn delimited(self, options: &Options) -> Option<Arc<Delimited>> {
+        match self {
+            Self::Described(described) => Some(Arc::clone(described.delimited())),
+            Self::Columns => options.columns.clone(),
+            _ => None,
+        }
+    }
+
+    /// Whether its lines are numbers that fit other formats, too.
+    pub(super) fn is_numbers(self) -> bool {
+        matches!(self, Self::Described(described) if described.detect() != Detect::Distinct)
+    }
+
+    /// Whether it can be auto-detected.
+    pub(super) fn is_detected(self) -> bool {
+        !matches!(self, Self::Described(described) if described.detect() == Detect::Never)
+    }
+
+    /// The units of the addresses and of the sizes, in bytes.
+    pub(crate) fn units(self) -> (u64, u64) {
+        match self {
+            Self::Fio | Self::Msr | Self::Alibaba | Self::Clf => (1, 1),
+            Self::Spc | Self::Blktrace | Self::Vscsi | Self::OracleGeneral => (512, 1),
+            _ => (512, 512),
+        }
+    }
+
+    pub(super) fn names() -> String {
+        Self::all().map(Self::name).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = FormatError;
+    fn from_str(text: &str) -> Result<Self, FormatError> {
+        let found = Self::all().find(|f| f.name().eq_ignore_ascii_case(text));
+        found.ok_or_else(|| FormatError::Name(text.to_owned()))
+    }
+}

@@ -1,0 +1,155 @@
+//! Text of the kernel's block tracepoints.
+//!
+//! Read are `trace` and `trace_pipe` of tracefs, `trace-cmd report` and `perf script`: a process, a CPU
+//! and flags, the seconds with decimals and a colon, then the event. The fields of an event are those of
+//! `include/trace/events/block.h` (Linux 4 to 6): `block_rq_issue: major,minor rwbs bytes () sector +
+//! sectors ...`. One event of each request counts, by default `block_rq_issue`. Events of other
+//! tracepoints are left out.
+//!
+//! Not covered: the latency format (times in microseconds without decimals), call chains.
+
+use super::Event;
+use super::blkparse::{device, letters, of_len, op};
+use super::error::Bad;
+use super::fields::{BLANK, Fields};
+use super::intake::{Intake, Raw};
+use super::requeue::{Dispatched, Requeues, Step};
+use super::source::Lines;
+use gordon_units::Ns;
+
+/// Reads the lines.
+pub(super) struct Ftrace {
+    event: Event,
+    unit: Ns,
+    requeues: Requeues,
+}
+
+impl Ftrace {
+    pub fn new(event: Event, unit: Ns) -> Self {
+        Self { event, unit, requeues: Requeues::default() }
+    }
+}
+
+/// The event of a request that a tracepoint is; `None` for those that are none.
+#[inline]
+fn event_of(name: &[u8]) -> Option<Event> {
+    match name {
+        b"block_bio_queue" => Some(Event::Queue),
+        b"block_rq_issue" => Some(Event::Issue),
+        // A device that handles bios itself (a device mapper) completes bios, others requests.
+        b"block_rq_complete" | b"block_bio_complete" => Some(Event::Complete),
+        _ => None,
+    }
+}
+
+/// The time of a line, the name of its event, and the event's fields.
+fn split(line: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let mut f = Fields::<BLANK>::new(line);
+    let time = loop {
+        match f.word() {
+            [] => return None,
+            [time @ .., b':'] if is_seconds(time) => break time,
+            _ => {}
+        }
+    };
+    let mut name = f.word();
+    // perf prints how many events a sample stands for.
+    if !name.is_empty() && name.iter().all(u8::is_ascii_digit) {
+        name = f.word();
+    }
+    let name = name.strip_suffix(b":")?;
+    Some((time, name.strip_prefix(b"block:").unwrap_or(name), f.rest()))
+}
+
+fn is_seconds(word: &[u8]) -> bool {
+    let Some(point) = memchr::memchr(b'.', word) else { return false };
+    let digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    digits(&word[..point]) && digits(&word[point + 1..])
+}
+
+/// The event that counts, by the first lines.
+pub(super) fn event(head: &[u8]) -> Event {
+    let names = head.split(|&b| b == b'\n').filter_map(|line| split(line.trim_ascii_end()));
+    let events: Vec<_> = names.filter_map(|(_, name, _)| event_of(name)).collect();
+    let first = [Event::Issue, Event::Queue, Event::Complete];
+    first.into_iter().find(|event| events.contains(event)).unwrap_or(Event::Issue)
+}
+
+/// Whether a line is one that the tools print around the events.
+fn is_frame(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    let of_cpu = line.starts_with(b"CPU ") && line.ends_with(b" is empty");
+    line.starts_with(b"#") || line.starts_with(b"cpus=") || line.starts_with(b"version =") || of_cpu
+}
+
+/// The first byte and the bytes of a request, after `rwbs`; `None` for a command of the driver's own.
+fn range(f: &mut Fields<'_, BLANK>, name: &[u8]) -> Result<Option<(u64, u64)>, Bad> {
+    if name == b"block_rq_issue" {
+        f.number("bytes")?;
+    }
+    if name.starts_with(b"block_rq_") {
+        // The bytes of a command: none of a read or write.
+        match f.word() {
+            b"()" => {}
+            word if word.starts_with(b"(") => return Ok(None),
+            other => return Err(Bad::field("command", other, "`()`")),
+        }
+    }
+    let sector = f.number("sector")?;
+    match f.word() {
+        b"+" => {}
+        other => return Err(Bad::field("sectors", other, "`+` and a number")),
+    }
+    let len = f.sectors("sectors")?;
+    if len == 0 {
+        return Ok(Some((0, 0)));
+    }
+    let offset = sector.checked_mul(512);
+    let offset = offset
+        .ok_or_else(|| Bad::field("sector", sector.to_string().as_bytes(), "less than 2^55"))?;
+    Ok(Some((offset, len)))
+}
+
+impl Lines for Ftrace {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Bad> {
+        let Some((time, name, fields)) = split(line) else {
+            if is_frame(line) {
+                return Ok(());
+            }
+            let expected = "a process, its CPU, seconds with decimals and a colon, and an event";
+            return Err(Bad::field("event", line.trim_ascii_start(), expected));
+        };
+        let issues = self.event == Event::Issue;
+        let step = match event_of(name) {
+            Some(event) if event == self.event => Step::Dispatch,
+            // The error ends the line: `[0]` is none.
+            Some(Event::Complete) if issues && !fields.ends_with(b"[0]") => Step::Failure,
+            None if issues && name == b"block_rq_requeue" => Step::Requeue,
+            _ => {
+                intake.other();
+                return Ok(());
+            }
+        };
+        let time = Fields::<BLANK>::new(time).time("time", self.unit)?;
+        let mut f = Fields::<BLANK>::new(fields);
+        let device = device(f.word())?;
+        let rwbs = letters(&mut f)?;
+        let range = match op(rwbs) {
+            Some(op) => {
+                range(&mut f, name)?.map(|(offset, len)| (of_len(op, rwbs, len), offset, len))
+            }
+            None => None,
+        };
+        let Some((op, offset, len)) = range else {
+            intake.other();
+            return Ok(());
+        };
+        let request = Dispatched { device, op, offset, len };
+        if issues && !self.requeues.is_first_dispatch(step, request) {
+            intake.other();
+            return Ok(());
+        }
+        intake.take(Raw { time, op, device, offset, len, latency: None, gap: None, pid: None })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! Requests that the driver gave back and that are dispatched again.
+//!
+//! The block layer traces a dispatch (D), a requeue (R) when the driver cannot take the request, and
+//! then another dispatch of the same request. blkparse counts dispatches less requeues
+//! (`__account_requeue` of blktrace 1.2), so the request is one request. Its first dispatch is the one
+//! that is handed out.
+
+use crate::model::BlockOp;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// What a requeue and the dispatch after it have in common. The kernel merges nothing into a requeued
+/// request, so its range stays the same.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Dispatched {
+    pub device: u32,
+    pub op: BlockOp,
+    pub offset: u64,
+    pub len: u64,
+}
+
+/// An event of a request's way to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Dispatch,
+    Requeue,
+    /// A completion with an error. A requeued request that failed is not dispatched again.
+    Failure,
+}
+
+/// Number of requests of each range that wait for their next dispatch.
+#[derive(Default)]
+pub(super) struct Requeues(HashMap<Dispatched, u32>);
+
+impl Requeues {
+    /// Whether no request waits for its next dispatch.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether an event is the first dispatch of a request.
+    #[inline]
+    pub fn is_first_dispatch(&mut self, step: Step, request: Dispatched) -> bool {
+        match step {
+            Step::Dispatch => self.is_empty() || !self.take(request),
+            Step::Requeue => {
+                *self.0.entry(request).or_default() += 1;
+                false
+            }
+            Step::Failure => {
+                self.take(request);
+                false
+            }
+        }
+    }
+
+    fn take(&mut self, request: Dispatched) -> bool {
+        let Entry::Occupied(mut count) = self.0.entry(request) else { return false };
+        *count.get_mut() -= 1;
+        if *count.get() == 0 {
+            count.remove();
+        }
+        true
+    }
+}

@@ -1,0 +1,82 @@
+"""`gordon cache latency`."""
+
+from typing import Any
+
+import click
+
+from gordon.cli import options
+from gordon.cli.cache_trace import of_trace
+
+
+@click.command()
+@click.argument("trace")
+@click.option(
+    "--dram",
+    default="128MiB",
+    show_default=True,
+    metavar="SIZE",
+    help="DRAM size of the primary page cache.",
+)
+@click.option(
+    "--cores",
+    default="4,8,12",
+    show_default=True,
+    metavar="N,N...",
+    help="Numbers of cores of the web servers.",
+)
+@click.option(
+    "--latencies",
+    default="0us,12us,25us,50us,100us,200us,400us,800us,1600us,3300us",
+    show_default=True,
+    metavar="TIME,TIME...",
+    help="Access latencies of the second level.",
+)
+@of_trace
+@options.json_out
+def latency(trace: str, json_path: str | None, **given: Any) -> None:
+    """Vary the access latency of a second page cache behind a web server's DRAM.
+
+    Figure 3 of the FlashCache paper: the network bandwidth of web servers whose second level, a
+    slower memory, holds everything that DRAM does not. Each request of the trace is one for a
+    file, cached by pages, or whole with --objects.
+    """
+    from gordon import cache
+    from gordon.cli import output
+    from gordon.cli.cache_files import finish
+    from gordon.cli.progress import Progress
+
+    output.check(json_path, used=[trace])
+    asked = options.given(given)
+    words = asked.pop("cores").split(",")
+    if not all(word.isascii() and word.isdigit() for word in words):
+        raise click.UsageError(f"--cores {','.join(words)}: not numbers of cores, such as 4,8,12")
+    asked["latencies"] = asked["latencies"].split(",")
+    with Progress("replaying") as progress:
+        told = cache.latency(
+            trace, cores=[int(word) for word in words], progress=progress.tick, **asked
+        )
+    finish(told, _show, json_path=json_path, parquet=None)
+
+
+def _show(console: Any, told: dict[str, Any]) -> None:
+    from gordon.cli.terminal import Column
+    from gordon.human import binary, figures
+
+    points = told["points"]
+    console.text(
+        f"{told['requests']:,} requests, {binary(told['dram_bytes'])} of DRAM, which has all of "
+        f"{1 - told['dram_misses']:.2%} of them; Mbit/s sent and received, modelled"
+    )
+    latencies = list(dict.fromkeys(point["latency_us"] for point in points))
+    columns = [Column("latency", [f"{figures(us)} us" for us in latencies], right=True)]
+    for cores in dict.fromkeys(point["cores"] for point in points):
+        line = [point for point in points if point["cores"] == cores]
+        columns += [
+            Column(
+                f"{cores} cores",
+                [f"{point['bandwidth_bit_s'] / 1e6:,.0f}" for point in line],
+                right=True,
+            ),
+            Column("less", [f"{point['loss']:.2%}" for point in line], right=True),
+        ]
+    console.table(columns)

@@ -1,0 +1,38 @@
+"""Folders for files that are gone afterwards, also those of a process that was killed."""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+#: Locked while its folder is in use.
+LOCK = "lock"
+
+
+@contextmanager
+def scratch(folder: str | os.PathLike[str], prefix: str) -> Iterator[Path]:
+    """A new folder in `folder`, removed afterwards. Folders of this prefix that a killed process
+    left are removed first: those with a lock file that nobody holds."""
+    for left in Path(folder).glob(f"{prefix}*"):
+        if _is_left(left):
+            shutil.rmtree(left, ignore_errors=True)
+    place = Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
+    try:
+        # It has its name once it is locked: another process sees a held lock, or none.
+        draft = place / f"{LOCK}.part"
+        with draft.open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            draft.rename(place / LOCK)
+            yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _is_left(place: Path) -> bool:
+    with suppress(OSError), (place / LOCK).open() as file:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return True
+    return False
