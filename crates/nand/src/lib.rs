@@ -8,6 +8,7 @@
 extern crate alloc;
 
 mod array;
+mod ecc;
 mod endurance;
 mod error;
 mod factory;
@@ -19,6 +20,7 @@ mod table;
 mod timing;
 
 pub use array::{Array, Refusal};
+pub use ecc::{Codewords, parity_bits};
 pub use endurance::{
     BLOCK_SURVIVAL, Endurance, EnduranceError, LEAST_SPAN, endurance_used, lifetime_years,
 };
