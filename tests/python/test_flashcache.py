@@ -57,6 +57,10 @@ def test_a_run_through_the_command(web: str, run: Run, tmp_path: Path) -> None:
     assert sum(memory[key] for key in charged) == 4 << 20
     for said in ("miss ratio", "requests/s", "hot sets swapped", "cm2", "modelled", "DRAM idle"):
         assert said in ran.out
+    # The paper's Table 2.
+    (last,) = (line for line in ran.out.splitlines() if line.startswith("2016"))
+    assert last.split()[:4] == ["2016", "1.88", "7.50", "0.750"]
+    assert "10,000,000" in last
 
 
 def test_without_flash_it_is_the_policy(web: str) -> None:
@@ -175,6 +179,58 @@ def test_a_real_trace() -> None:
     assert [year["year"] for year in told["roadmap"]] == [2005, 2007, 2009, 2011, 2013, 2016]
 
 
+def test_a_warm_start_through_the_command(web: str, run: Run) -> None:
+    """What a cache of one level and of two leaves out, and that a part is as many requests."""
+    one = ("cache", "replay", web, "--dram", "4MiB")
+    for more in ((), ("--policy", "flashcache", "--flash", "8MiB")):
+        found = []
+        for warmup in ("5k", "25%", "300s"):
+            ran = run(*one, *more, "--warmup", warmup, "--json", "-")
+            assert ran.status == 0, ran.err
+            assert "warm-up, not counted: 5,000 requests" in ran.err
+            told = json.loads(ran.out)
+            assert told["warmup"]["requests"] == told["warmup"]["accesses"] == 5000
+            assert told["warmup"]["time_s"] == pytest.approx(300)
+            assert told["requests"] == 15_000
+            del told["provenance"]
+            found.append(told)
+        assert found[0] == found[1] == found[2]
+    swept = cache.sweep(web, dram="2MiB,4MiB", warmup="5k")["points"]
+    assert swept[1] == cache.replay(web, dram="4MiB", warmup="5k")
+    for bad, said in (("5x", "--warmup 5x"), ("0", "nothing comes"), ("20k", "20000 requests")):
+        ran = run(*one, "--warmup", bad)
+        assert (ran.status, said in ran.err) == (1, True), ran.err
+
+
+def test_a_stronger_code_lets_blocks_last_longer(web: str, run: Run) -> None:
+    sizes = ("--policy", "flashcache", "--dram", "4MiB", "--flash", "8MiB")
+    told, lasts = {}, []
+    for bits in (1, 4):
+        ran = run("cache", "replay", web, *sizes, "--ecc", str(bits), "--json", "-")
+        assert ran.status == 0, ran.err
+        told[bits] = json.loads(ran.out)
+        assert ("code of 4 bits" in ran.err) == (bits == 4)
+    assert told[1] == replay(web, "4MiB", "8MiB", set_values=["ecc.correctable=1"])
+    for bits, one in told.items():
+        wear, ecc = one["wear"], one["wear"]["ecc"]
+        assert (ecc["correctable"], ecc["rated_correctable"]) == (bits, 1)
+        assert [life["rated"] for life in wear["lifetimes"]] == [100_000, 1_000_000]
+        for life in wear["lifetimes"]:
+            assert life["endurance"] == round(life["rated"] * ecc["endurance_gain"])
+        lasts.append(wear["lifetimes"][0]["first_block_years"])
+    # The paper: beyond 5,000,000 cycles. The same wear, so life grows alike.
+    assert lasts[1] == pytest.approx(lasts[0] * told[4]["wear"]["ecc"]["endurance_gain"], rel=1e-5)
+    assert told[4]["wear"]["lifetimes"][0]["endurance"] > 5_000_000
+    # 4,148 bits, eight in a cycle of 10 ns, and twice four cycles: each flash page takes longer.
+    assert told[4]["wear"]["ecc"]["decode_us"] == pytest.approx(5.27)
+    times = [told[bits]["levels"]["flash"]["latency_us"]["min"] for bits in (1, 4)]
+    assert times[1] - times[0] == pytest.approx(2 * 5.27, abs=0.2)
+    assert told[4]["power_down"]["flash_read_w"] > told[1]["power_down"]["flash_read_w"]
+    assert told[4]["misses"] == told[1]["misses"]
+    ran = run("cache", "replay", web, *sizes, "--ecc", "10")
+    assert (ran.status, "--ecc 9, or less" in ran.err) == (1, True), ran.err
+
+
 def test_bad_input_is_told(web: str, run: Run, tmp_path: Path) -> None:
     two = ("--policy", "flashcache")
     sizes = ("--dram", "4MiB", "--flash", "8MiB")
@@ -278,9 +334,14 @@ def test_servers_are_asked_for_files_that_are_cached_by_pages(tmp_path: Path) ->
     assert server_both["second_accesses_per_s"] == pytest.approx(
         server_both["requests_per_s"] * 380 / 400
     )
-    # As objects they stay out of flash.
+    # As objects they are cut into pieces of a logical block: the same misses.
     _, objects = cache.sweep(trace, **sizes, objects=True)["points"]
-    assert objects["flash"]["too_large"] == objects["whole"]["misses"] == 400
+    assert objects["flash"]["too_large"] == 0
+    assert (objects["requests"], objects["misses"]) == (400, 20)
+    assert objects["byte_miss_ratio"] == both["byte_miss_ratio"] == 20 / 400
+    assert objects["table"]["lookups"] == 2 * 400
+    (server_objects,) = objects["servers"]
+    assert server_objects["requests_per_s"] == pytest.approx(server_both["requests_per_s"], rel=0.01)
     assert server_alone["requests_per_s"] > 0
 
 

@@ -29,6 +29,7 @@ struct Rig {
     versions: HashMap<u64, u32>,
     programmed: u64,
     moved: u64,
+    lookups: u64,
     found: [u64; 5],
 }
 
@@ -45,6 +46,7 @@ impl Rig {
             versions: HashMap::new(),
             programmed: 0,
             moved: 0,
+            lookups: 0,
             found: [0; 5],
         }
     }
@@ -66,20 +68,59 @@ impl Rig {
         }
     }
 
-    /// Asks for it, and checks what is found.
-    fn ask(&mut self, request: &Request, write: bool) -> Found {
-        let key = request.key;
-        let Served { found, place, slot } = self.cache.access_at(request, write);
-        let shape = self.cache.shape();
-        let block = shape.fill == Fill::Block && shape.sets > 0;
-        let at = if block { key % u64::from(shape.pages) } else { 0 } as usize;
-        let read = match found {
-            Found::Dram => Some(self.dram[&place]),
+    /// What is found is what is stored. What it has in the buffer or in flash.
+    fn read(&self, found: Found, slot: u32, at: usize) -> Option<Content> {
+        match found {
             Found::Buffer { .. } => Some(self.buffer[&self.latest[&slot]][at]),
             Found::Flash(Place { block, page, pages }) => {
                 let pages = &self.flash[block as usize][page as usize..][..pages as usize];
                 assert!(pages.iter().all(|page| *page == pages[0]));
                 Some(pages[0].expect("what is read was programmed"))
+            }
+            _ => None,
+        }
+    }
+
+    /// Requests an object that is cut: what is found is read before anything is programmed.
+    fn ask_pieces(&mut self, request: &Request) {
+        let pieces = self.cache.pieces().to_vec();
+        let stored = self.stored(request.key);
+        let mut end = 0;
+        for piece in &pieces {
+            assert_eq!(piece.page, end, "pieces are in order");
+            end += piece.pages;
+            if let Some(read) = self.read(piece.found, piece.slot, 0) {
+                assert_eq!(read, stored, "{piece:?} is stale");
+            }
+            if let Found::Flash(place) = piece.found {
+                assert_eq!(place.pages, piece.pages);
+            }
+            self.found[number(piece.found)] += 1;
+        }
+        assert_eq!(u64::from(end * PAGE), request.size);
+        for piece in pieces {
+            if let Found::Backend { pages, ticket: Some(ticket), .. } = piece.found {
+                assert_eq!(pages, piece.pages);
+                self.buffer.insert(ticket, vec![stored; pages as usize]);
+                self.latest.insert(piece.slot, ticket);
+            }
+        }
+    }
+
+    /// Asks for it, and checks what is found.
+    fn ask(&mut self, request: &Request, write: bool) -> Found {
+        let key = request.key;
+        let Served { found, place, slot, lookups } = self.cache.access_at(request, write);
+        self.lookups += u64::from(lookups);
+        let shape = self.cache.shape();
+        let block = shape.fill == Fill::Block && shape.sets > 0;
+        let at = if block { key % u64::from(shape.pages) } else { 0 } as usize;
+        let read = match found {
+            Found::Dram => Some(self.dram[&place]),
+            Found::Buffer { .. } | Found::Flash(_) => self.read(found, slot, at),
+            Found::Pieces => {
+                self.ask_pieces(request);
+                None
             }
             Found::Backend { unit, page, pages, ticket } => {
                 let fetched = self.unit(unit, page, pages);
@@ -92,13 +133,9 @@ impl Rig {
             }
             Found::Written => None,
         };
-        self.found[match found {
-            Found::Dram => 0,
-            Found::Buffer { .. } => 1,
-            Found::Flash(_) => 2,
-            Found::Backend { .. } => 3,
-            Found::Written => 4,
-        }] += 1;
+        if found != Found::Pieces {
+            self.found[number(found)] += 1;
+        }
         if let Some(read) = read {
             assert_eq!(read, self.stored(key), "{found:?} is stale");
         }
@@ -165,6 +202,9 @@ impl Rig {
         }
         let waiting: u64 = self.buffer.values().map(|content| content.len() as u64).sum();
         assert_eq!(self.cache.buffered(), waiting);
+        if shape.sets > 0 {
+            assert_eq!(counts.lookups, self.lookups);
+        }
         let reads = if shape.sets == 0 { 0 } else { self.found[3] };
         assert_eq!(counts.reads, self.found[1] + self.found[2] + reads);
         assert_eq!((counts.buffer_hits, counts.flash_hits), (self.found[1], self.found[2]));
@@ -183,6 +223,17 @@ impl Rig {
         assert_eq!((self.cache.buffered(), self.buffer.len()), (0, 0));
         assert_eq!(self.cache.counts().swap_pages, self.moved);
         self.cache.residents(&mut |resident| assert!(!resident.buffered));
+    }
+}
+
+fn number(found: Found) -> usize {
+    match found {
+        Found::Dram => 0,
+        Found::Buffer { .. } => 1,
+        Found::Flash(_) => 2,
+        Found::Backend { .. } => 3,
+        Found::Written => 4,
+        Found::Pieces => unreachable!("each piece is counted by itself"),
     }
 }
 
@@ -231,7 +282,12 @@ proptest! {
         for (step, (key, write, part, work)) in (steps as Vec<Step>).into_iter().enumerate() {
             // Few keys come often; an object is always of the same pages.
             let key = key * key / 800;
-            let pages = if shape.fill == Fill::Page { 1 + (key % 3) as u32 } else { 1 };
+            let pages = match (shape.fill, key % 11) {
+                (Fill::Block, _) => 1,
+                // Several logical blocks, or more than there are.
+                (Fill::Page, 0) => 1 + (key % 47) as u32,
+                (Fill::Page, _) => 1 + (key % 3) as u32,
+            };
             let size = u64::from(pages * PAGE);
             let asked = if part { 512 } else { size };
             // What does not fit stays out of DRAM, and so does what a policy refuses.
@@ -301,15 +357,55 @@ fn pages_gather_in_the_order_in_which_they_come() {
     let mut rig = Rig::new(shape(1, 2, 4, Fill::Page), Kind::Lru, 1);
     let object =
         |key, pages: u32| Request { key, next: NEVER, size: (PAGE * pages).into(), asked: 100 };
-    for (key, pages) in [(10, 1), (11, 2), (12, 2), (13, 2), (14, 3), (15, 5)] {
+    for (key, pages) in [(10, 1), (11, 2), (12, 2), (13, 2), (14, 3), (15, 9)] {
         rig.ask(&object(key, pages), false);
     }
     let mut all = Vec::new();
     rig.cache.residents(&mut |r| all.push((r.unit, r.way, r.page, r.pages)));
-    // 12 found no room in the first block; 14 pushed out what was there; 15 fits no block.
+    // 12 found no room in the first block; 14 pushed out what was there; 15 is larger than the flash.
     assert_eq!(all, [(14, 0, 0, 3), (12, 1, 0, 2), (13, 1, 2, 2)]);
     let counts = rig.cache.counts();
     assert_eq!((counts.evictions, counts.too_large, counts.fills), (1, 1, 5));
+    rig.finish();
+}
+
+#[test]
+fn an_object_larger_than_a_block_is_cut_and_what_is_missing_is_fetched() {
+    let object = |key| Request { key, next: NEVER, size: (PAGE * 10).into(), asked: 100 };
+    let rig = || Rig::new(shape(8, 1, 4, Fill::Page), Kind::Lru, 1);
+    let resident = |rig: &Rig| {
+        let mut all = Vec::new();
+        rig.cache.residents(&mut |resident| all.push(resident));
+        all
+    };
+    // A key whose pieces come to three sets: in one of two, the last would evict the first.
+    let apart = |key: &u64| {
+        let mut rig = rig();
+        rig.ask(&object(*key), false);
+        resident(&rig).len() == 3
+    };
+    let object = object((0..).find(apart).unwrap());
+    let mut rig = rig();
+    assert_eq!(rig.ask(&object, false), Found::Pieces);
+    let cut = |rig: &Rig| {
+        let pieces = rig.cache.pieces().iter();
+        pieces.map(|piece| (piece.page, piece.pages, number(piece.found))).collect::<Vec<_>>()
+    };
+    assert_eq!(cut(&rig), [(0, 4, 3), (4, 4, 3), (8, 2, 3)]);
+    assert_eq!(rig.cache.counts().fill_pages, 10);
+    assert_eq!(rig.ask(&object, false), Found::Pieces);
+    assert_eq!(cut(&rig), [(0, 4, 1), (4, 4, 1), (8, 2, 1)]);
+    while rig.work() {}
+    // What comes to the set of the middle piece evicts it alone.
+    let (all, first) = (resident(&rig), rig.cache.set_of(object.key));
+    let middle = all.iter().find(|one| one.pages == 4 && Some(one.set) != first).unwrap();
+    let other = of_set(&rig.cache, middle.set).next().unwrap();
+    rig.ask(&page(other), false);
+    assert_eq!(rig.ask(&object, false), Found::Pieces);
+    assert_eq!(cut(&rig), [(0, 4, 2), (4, 4, 3), (8, 2, 2)]);
+    // A write makes all pieces stale.
+    assert_eq!(rig.ask(&Request { asked: object.size, ..object }, true), Found::Written);
+    assert_eq!(rig.cache.counts().dropped, 3);
     rig.finish();
 }
 

@@ -21,6 +21,7 @@ from typing import Any
 from gordon import _core
 from gordon.cache import flashcache, serving
 from gordon.cache.columns import tables, to_parquet
+from gordon.cache.warmup import warm_up
 from gordon.options import Path, Progress, dealt
 from gordon.runs import TraceLoad
 from gordon.sizes import doubling
@@ -35,6 +36,7 @@ def replay(
     dram: str,
     flash: str = "0",
     objects: bool = False,
+    warmup: str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> dict[str, Any]:
@@ -47,13 +49,18 @@ def replay(
     `gordon.cache.flashcache.Options`; where times go backwards it is an error, unless `order` says
     otherwise. `progress` is called with
     (done, 0).
+
+    Nothing is counted of the first requests of the trace that `warmup` names: a number (`100k`), a
+    part (`20%`) or those within a time of the first (`1h`); the key `warmup` has what they were.
     """
+    start = {"warmup": warm_up(warmup)}
     if policy == flashcache.NAME:
         load, two = dealt(options, TraceLoad, flashcache.Options)
-        config = load.config(trace) | {"dram": dram, "objects": objects}
+        config = load.config(trace) | {"dram": dram, "objects": objects} | start
         return flashcache.run(config, two, flash, progress)
     (load,) = dealt(options, TraceLoad)
-    config = load.config(trace) | {
+    config = load.config(trace) | start
+    config |= {
         "policy": policy,
         "dram": dram,
         "flash": flash,
@@ -71,6 +78,7 @@ def sweep(
     flash: str | Sequence[str] | None = None,
     cores: Sequence[int] = (),
     objects: bool = False,
+    warmup: str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> dict[str, Any]:
@@ -87,6 +95,7 @@ def sweep(
     if names == ["all"]:
         names = [name for name, _, _ in _core.cache_policies()]
     sizes = doubling(dram, "--dram")
+    start = {"warmup": warm_up(warmup)}
     if flash is not None or cores:
         load, two = dealt(options, TraceLoad, flashcache.Options)
         below = doubling("0" if flash is None else flash, "--flash", none=True)
@@ -96,11 +105,11 @@ def sweep(
             for size in sizes
             for under in below
         ]
-        common = load.config(trace) | {"objects": objects}
+        common = load.config(trace) | {"objects": objects} | start
         points = flashcache.sweep(common, two, each, progress)
         return {"points": serving.served(points, cores) if cores else points}
     (load,) = dealt(options, TraceLoad)
-    common = load.config(trace) | {"objects": objects}
+    common = load.config(trace) | {"objects": objects} | start
     configs = [
         common | {"policy": name, "dram": f"{size}B"}
         for name in dict.fromkeys(names)

@@ -23,7 +23,7 @@ CACHE = ("policy", "dram_policy", "layout", "dram_bytes", "flash_bytes")
 #: What they came from.
 FROM = ("version", "trace", "crc32")
 #: Parts of a report that a cache may not have.
-PARTS = ("flash", "wear", "backend_head")
+PARTS = ("flash", "wear", "backend_head", "warmup")
 
 Row = dict[str, Any]
 Table = dict[str, list[Any]]

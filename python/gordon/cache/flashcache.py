@@ -41,6 +41,9 @@ class Options:
     """The design: a preset (`gordon cache presets`), a TOML file, or what it holds."""
     set_values: Sequence[str] = ()
     """`KEY=VALUE`: values of the design changed for this run."""
+    ecc: int | None = None
+    """Wrong bits of a codeword of flash that are corrected: what a block endures, and how long a read
+    takes, follow from it. None: as the design has it."""
     dram_policy: str = "lru"
     """What goes from the primary page cache: one of `gordon.cache.policies()`."""
     backend: Device = "disk"
@@ -95,6 +98,12 @@ def _designed(config: dict[str, Any], options: Options) -> dict[str, Any]:
     for setting in several(options.set_values):
         key, value = settings.split(setting, "cache.ways=8")
         settings.change(KIND, design, key, value)
+    if options.ecc is not None:
+        if "ecc" not in design:
+            raise _core.GordonError(
+                "--ecc: the design has no [ecc]", "one with it: `gordon cache show cases-2006`"
+            )
+        settings.change(KIND, design, "ecc.correctable", str(options.ecc))
     pace = {name: getattr(options, name) for name in ("speed", "rate", "outstanding", "think")}
     return config | {
         "design": design,

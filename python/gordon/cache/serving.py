@@ -121,6 +121,9 @@ def _levels(point: dict[str, Any]) -> tuple[Level | None, Level]:
         asked = backend["reads"] + backend["writes"]
         each = backend["busy_s"] / asked if asked else seconds("disk", "access")
         fetches = point["misses"] / whole["misses"] if whole["misses"] else 1.0
+        # Parts of an object are fetched by themselves where flash has what lies between them.
+        missed = point["levels"]["backend"]["requests"]
+        fetches *= backend["reads"] / missed if missed else 1.0
         below = Level(name="disk", latency_s=each * fetches)
     else:
         latency = seconds("origin", "latency")

@@ -10,7 +10,7 @@ from gordon.cli.cache_generate import generate
 from gordon.cli.cache_latency import latency
 from gordon.cli.cache_sweep import mrc, sweep
 from gordon.cli.cache_tiered import tiered
-from gordon.cli.cache_trace import of_trace
+from gordon.cli.cache_trace import of_trace, warmup
 from gordon.cli.flashcache_options import of_flashcache, refused
 from gordon.cli.trace_input import announce_pipe, reading
 
@@ -49,6 +49,7 @@ def cache() -> None:
     metavar="NAME",
     help="flashcache: replacement policy of the primary page cache in DRAM.  [default: lru]",
 )
+@warmup
 @of_flashcache
 @of_trace
 @options.json_out

@@ -6,7 +6,7 @@ import click
 
 from gordon.cli import options
 from gordon.cli.cache_files import finish, parquet_out
-from gordon.cli.cache_trace import of_trace
+from gordon.cli.cache_trace import of_trace, warmup
 from gordon.cli.flashcache_options import of_flashcache, refused
 from gordon.cli.trace_input import announce_pipe, reading
 
@@ -40,6 +40,7 @@ from gordon.cli.trace_input import announce_pipe, reading
     "4,8,12. Each request of the trace is one for a file, cached by pages, or whole with "
     "--objects.",
 )
+@warmup
 @of_flashcache
 @of_trace
 @options.json_out

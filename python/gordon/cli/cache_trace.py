@@ -12,6 +12,13 @@ _OBJECTS = click.option(
     help="Treat each request of a block trace as one object, identified by its start address.",
 )
 
+warmup = click.option(
+    "--warmup",
+    metavar="N|PART|TIME",
+    help="Start warm: count nothing of the first requests of the trace, a number (100k), a part "
+    "(20%) or those within a time of the first (1h). A part reads the trace twice.",
+)
+
 
 def of_trace(command: Any) -> Any:
     """Adds them, in this order."""

@@ -4,7 +4,7 @@ from typing import Any
 
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output
-from gordon.human import binary, figures, short
+from gordon.human import binary, duration, figures, short
 
 UNITS = {"object": "objects", "page": "pages", "request": "requests as objects"}
 
@@ -17,6 +17,8 @@ def begin(console: Output, told: dict[str, Any], name: str, more: str) -> None:
         f"{name}: {told['requests']:,} requests for {UNITS[told['unit']]}, "
         f"{short(told['bytes'], 'B')}; modelled"
     )
+    if told.get("warmup"):
+        warm_up(console, told["warmup"])
     trace = told["provenance"]["trace"]
     if trace["virtual_hosts"]:
         console.text(
@@ -28,6 +30,16 @@ def begin(console: Output, told: dict[str, Any], name: str, more: str) -> None:
             f"miss ratio {told['miss_ratio']:.4f} of requests, {told['byte_miss_ratio']:.4f} of "
             f"bytes{more}"
         )
+
+
+def warm_up(console: Output, left_out: dict[str, Any]) -> None:
+    """What is not counted."""
+    time = left_out["time_s"]
+    span = "" if time is None else f", {duration(time)}"
+    console.text(
+        f"warm-up, not counted: {left_out['requests']:,} requests of the trace, "
+        f"{short(left_out['bytes'], 'B')}{span}"
+    )
 
 
 def show(console: Output, told: dict[str, Any]) -> None:
@@ -60,6 +72,8 @@ def show_sweep(console: Output, told: dict[str, Any]) -> None:
         f"{first['requests']:,} requests for {UNITS[first['unit']]}, "
         f"{short(first['bytes'], 'B')}; misses of each request, modelled"
     )
+    if first["warmup"] is not None:
+        warm_up(console, first["warmup"])
     columns = [Column("dram", [binary(size) for size in sizes], right=True)]
     for policy in dict.fromkeys(point["policy"] for point in points):
         cells = [ratio(ratios[policy, size]) for size in sizes]
@@ -80,6 +94,8 @@ def show_two_levels(console: Output, told: dict[str, Any]) -> None:
         f"{first['requests']:,} requests for {UNITS[first['unit']]}, "
         f"{short(first['bytes'], 'B')}; modelled"
     )
+    if first["warmup"] is not None:
+        warm_up(console, first["warmup"])
     several = len({point["dram_policy"] for point in points}) > 1
     columns = [Column("policy", [point["dram_policy"] for point in points])] if several else []
     columns += [

@@ -21,6 +21,14 @@ _OPTIONS = (
         help="flashcache: override a value of the design: cache.ways=8, wear.rules=none.",
     ),
     click.option(
+        "--ecc",
+        type=options.COUNT,
+        metavar="N",
+        help="flashcache: correct N wrong bits of each codeword of flash, 512 bytes. The erases that "
+        "a block lasts for and the time of a read follow from it.  [default: 1, the code of the "
+        "rating]",
+    ),
+    click.option(
         "--backend",
         metavar="disk|origin|DISK",
         help="flashcache: storage below the cache. disk: a disk with a fixed access time; "

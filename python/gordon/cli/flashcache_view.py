@@ -46,6 +46,37 @@ def show(console: Output, told: dict[str, Any]) -> None:
         f"{figures(area['flash_cm2'])}; {figures(cost['total_usd'])} $: DRAM "
         f"{figures(cost['dram_usd'])}, flash {figures(cost['flash_usd'])}"
     )
+    if told["roadmap"]:
+        console.text("the same memories by the projection, flash with one or several bits in a cell:")
+        console.table(_roadmap(told["roadmap"]))
+
+
+def _roadmap(years: list[dict[str, Any]]) -> list[Column]:
+    """Table 2 of the paper: densities beside DRAM, dies, endurance, retention; the lifetime."""
+
+    def cells(key: str) -> list[str]:
+        return ["–" if year[key] is None else figures(year[key]) for year in years]
+
+    def area(key: str) -> list[str]:
+        return ["–" if year[key] is None else figures(year[key]["total_cm2"]) for year in years]
+
+    def keeps(year: dict[str, Any]) -> str:
+        least, most = year["retention_years_min"], year["retention_years_max"]
+        if least is None:
+            return "–"
+        return f"{least}" if least == most else f"{least} to {most}"
+
+    return [
+        Column("year", [f"{year['year']}" for year in years]),
+        Column("SLC, of DRAM's density", cells("nand_slc_density"), right=True),
+        Column("MLC", cells("nand_mlc_density"), right=True),
+        Column("NOR", cells("nor_density"), right=True),
+        Column("dies, SLC cm2", area("area"), right=True),
+        Column("MLC", area("area_mlc"), right=True),
+        Column("erases", [f"{year['endurance']:,}" for year in years], right=True),
+        Column("years kept", [keeps(year) for year in years], right=True),
+        Column("years of life", cells("years"), right=True),
+    ]
 
 
 def _levels(told: dict[str, Any]) -> list[Column]:
@@ -94,6 +125,13 @@ def _flash(console: Output, told: dict[str, Any]) -> None:
         f"blocks spared {wear['block_rule_fired']:,} times, hot sets swapped "
         f"{wear['set_rule_fired']:,} times"
     )
+    ecc = wear["ecc"]
+    if ecc is not None and ecc["correctable"] != ecc["rated_correctable"]:
+        console.text(
+            f"  code of {ecc['correctable']} bits, rated with {ecc['rated_correctable']}: "
+            f"{figures(ecc['endurance_gain'])} times the erases; decoding {figures(ecc['decode_us'])} "
+            "us a page"
+        )
     if wear["lifetime_span_s"] is not None:
         console.text(f"  lifetimes are of {duration(wear['lifetime_span_s'])} with full flash")
     for life in wear["lifetimes"]:

@@ -114,6 +114,7 @@ impl Level {
     /// and the slot that it has now.
     #[inline]
     pub fn fill(&mut self, unit: u64, pages: u32, slot: Option<u32>) -> Option<(u64, u32)> {
+        // Larger objects are cut, where they can be.
         if pages > self.shape.pages {
             self.counts.too_large += 1;
             return None;
@@ -144,9 +145,13 @@ impl Level {
                 return None;
             }
         };
-        self.open[set as usize] = block;
         let (page, generation) = (self.table.filled(block), self.generation[block as usize]);
         let slot = self.table.insert(block, unit, pages);
+        // The block with more room stays open: a piece that takes a whole block closes no other.
+        let open = &mut self.open[set as usize];
+        if *open == NONE || self.table.filled(*open) >= self.table.filled(block) {
+            *open = block;
+        }
         self.clock += 1;
         self.used[block as usize] = self.clock;
         let ticket = self.tickets;

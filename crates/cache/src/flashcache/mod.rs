@@ -29,8 +29,10 @@ pub use jobs::Job;
 pub use level::Resident;
 pub use wear::{Rules, SetRule};
 
+use crate::index::hash;
 use crate::policy::{Access, NOWHERE, Policy, Request};
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use level::Level;
 
 /// What is fetched at a miss and has a tag.
@@ -39,7 +41,8 @@ pub enum Fill {
     /// A whole logical block: keys are numbers of pages, and those of a block lie side by side.
     Block,
     /// What was asked for, a page or an object of several; a logical block gathers them in the order
-    /// in which they come.
+    /// in which they come. An object larger than a logical block is cut into pieces of one
+    /// ([`Piece`]).
     Page,
 }
 
@@ -105,6 +108,23 @@ pub enum Found {
     },
     /// It was not there, and is written anew as a whole: nothing is fetched.
     Written,
+    /// Of an object larger than a logical block each piece for itself: [`FlashCache::pieces`].
+    Pieces,
+}
+
+/// A part of an object that is larger than a logical block: the pages of a logical block, or the last
+/// ones. Each piece has a tag and is admitted, found and evicted by itself, so that parts of an object can
+/// be in flash while others are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The first of its pages, in the object.
+    pub page: u32,
+    /// How many.
+    pub pages: u32,
+    /// Where it was found: in the buffer, in flash, or below.
+    pub found: Found,
+    /// Its slot, as [`Served::slot`].
+    pub slot: u32,
 }
 
 /// The same, and where who drives it can keep what it knows of a page: small numbers.
@@ -116,6 +136,8 @@ pub struct Served {
     pub place: u32,
     /// Of what is in the buffer, or on its way there: its slot, which no other unit in flash has.
     pub slot: u32,
+    /// Searches of the hash table that it took.
+    pub lookups: u32,
 }
 
 /// What happened.
@@ -133,7 +155,7 @@ pub struct FlashCounts {
     pub fills: u64,
     /// Their pages.
     pub fill_pages: u64,
-    /// Units not let in: more pages than a logical block has.
+    /// Objects not admitted: more pages than the whole flash has.
     pub too_large: u64,
     /// Units not let in: the buffer was full.
     pub crowded: u64,
@@ -156,6 +178,31 @@ pub struct FlashCounts {
     pub swap_pages: u64,
 }
 
+impl FlashCounts {
+    /// What happened after `before`, an earlier count of the same cache.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            lookups: self.lookups - before.lookups,
+            reads: self.reads - before.reads,
+            flash_hits: self.flash_hits - before.flash_hits,
+            buffer_hits: self.buffer_hits - before.buffer_hits,
+            fills: self.fills - before.fills,
+            fill_pages: self.fill_pages - before.fill_pages,
+            too_large: self.too_large - before.too_large,
+            crowded: self.crowded - before.crowded,
+            worn: self.worn - before.worn,
+            dropped: self.dropped - before.dropped,
+            evictions: self.evictions - before.evictions,
+            refills: self.refills - before.refills,
+            block_rule: self.block_rule - before.block_rule,
+            set_swaps: self.set_swaps - before.set_swaps,
+            swap_erases: self.swap_erases - before.swap_erases,
+            swap_pages: self.swap_pages - before.swap_pages,
+        }
+    }
+}
+
 /// The two levels.
 pub struct FlashCache {
     shape: Shape,
@@ -164,6 +211,8 @@ pub struct FlashCache {
     by_block: u64,
     dram: Box<dyn Policy>,
     flash: Option<Level>,
+    /// Those of the last request that was for an object of several.
+    pieces: Vec<Piece>,
 }
 
 impl core::fmt::Debug for FlashCache {
@@ -180,7 +229,7 @@ impl FlashCache {
     pub fn new(shape: Shape, page: u32, dram: Box<dyn Policy>) -> Self {
         let flash = (shape.sets > 0).then(|| Level::new(shape));
         let by_block = if shape.fill == Fill::Block { shape.pages.into() } else { 0 };
-        Self { shape, page, by_block, dram, flash }
+        Self { shape, page, by_block, dram, flash, pieces: Vec::new() }
     }
 
     /// Serves a request. Its size is that of whole pages; what it asks for may be less. With
@@ -193,10 +242,15 @@ impl FlashCache {
         let (access, place) = self.dram.access_at(request);
         let hit = access == Access::Hit;
         if hit && !write {
-            return Served { found: Found::Dram, place, slot: NOWHERE };
+            return Served { found: Found::Dram, place, slot: NOWHERE, lookups: 0 };
+        }
+        let pages = self.pages(request.size);
+        if self.is_cut(pages) {
+            let found = self.object(request, pages, write, hit);
+            return Served { found, place, slot: NOWHERE, lookups: self.pieces.len() as u32 };
         }
         let (found, slot) = self.below(request, write, hit);
-        Served { found, place, slot: slot.unwrap_or(NOWHERE) }
+        Served { found, place, slot: slot.unwrap_or(NOWHERE), lookups: 1 }
     }
 
     /// Serves a request, the same way.
@@ -209,7 +263,6 @@ impl FlashCache {
     fn below(&mut self, request: &Request, write: bool, in_dram: bool) -> (Found, Option<u32>) {
         let fetched = !in_dram && (!write || request.asked < request.size);
         let (unit, at, pages) = match self.shape.fill {
-            Fill::Page if request.size == u64::from(self.page) => (request.key, 0, 1),
             Fill::Page => (request.key, 0, self.pages(request.size)),
             Fill::Block if self.flash.is_none() => (request.key, 0, 1),
             Fill::Block => {
@@ -246,8 +299,60 @@ impl FlashCache {
         (found, slot)
     }
 
+    /// Whether an object of so many pages is cut into pieces: one logical block does not hold it, and
+    /// all together do.
+    #[inline]
+    fn is_cut(&self, pages: u32) -> bool {
+        let block = self.shape.pages;
+        pages > block
+            && self.shape.fill == Fill::Page
+            && u64::from(pages) <= u64::from(self.shape.blocks()) * u64::from(block)
+    }
+
+    /// The same as `below`, for an object that is cut: all its pieces are looked up before any that is
+    /// missing is filled, so that a fill does not evict what the same request finds.
+    fn object(&mut self, request: &Request, pages: u32, write: bool, in_dram: bool) -> Found {
+        let fetched = !in_dram && (!write || request.asked < request.size);
+        let flash = self.flash.as_mut().expect("an object is cut where there are blocks");
+        self.pieces.clear();
+        for (number, page) in (0..).zip((0..pages).step_by(self.shape.pages as usize)) {
+            let unit = piece_of(request.key, number);
+            let (found, slot) = flash.find(unit, 0, fetched);
+            if let Some(slot) = slot.filter(|_| write) {
+                flash.forget(slot, 0);
+            }
+            let pages = self.shape.pages.min(pages - page);
+            let missing = Found::Backend { unit, page: 0, pages, ticket: None };
+            let (found, slot) = (found.unwrap_or(missing), slot.unwrap_or(NOWHERE));
+            self.pieces.push(Piece { page, pages, found, slot });
+        }
+        if in_dram {
+            return Found::Dram;
+        }
+        if !fetched {
+            return Found::Written;
+        }
+        for piece in self.pieces.iter_mut().filter(|_| !write) {
+            if let Found::Backend { unit, pages, ticket, .. } = &mut piece.found {
+                let filled = flash.fill(*unit, *pages, None).unzip();
+                *ticket = filled.0;
+                piece.slot = filled.1.unwrap_or(NOWHERE);
+            }
+        }
+        Found::Pieces
+    }
+
+    /// The pieces of the request that [`Found::Pieces`] answered, in order.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
     /// Pages of an object: 32 bits of them are 8 TiB of the smallest.
+    #[inline]
     fn pages(&self, size: u64) -> u32 {
+        if size == u64::from(self.page) {
+            return 1;
+        }
         u32::try_from(size / u64::from(self.page)).unwrap_or(u32::MAX)
     }
 
@@ -324,4 +429,9 @@ impl FlashCache {
         let unit = key.checked_div(self.by_block).unwrap_or(key);
         self.dram.touch(key) ^ self.flash.as_ref().map_or(0, |flash| flash.touch(unit))
     }
+}
+
+/// The tag of a piece: the object's key for the first, a hash of 64 bits for the others.
+fn piece_of(key: u64, number: u64) -> u64 {
+    if number == 0 { key } else { hash(key ^ hash(number)) }
 }

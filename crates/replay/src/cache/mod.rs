@@ -14,20 +14,23 @@ pub mod flashcache;
 mod load;
 mod sweep;
 pub mod tiered;
+mod warmup;
 
 pub use curve::{CurveConfig, CurvePoint, CurveReport, curve};
 pub use sweep::sweep;
+pub use warmup::{WarmUp, WarmUpReport};
 
 use crate::ReplayError;
 use crate::config::TraceLoad;
 use crate::parse::nearest;
 use crate::results::report::LeftOut;
 use crate::results::share;
-use gordon_cache::{Kind, Policy, Request, Tally};
+use gordon_cache::{Counts, Kind, Policy, Request, Tally};
 use gordon_trace::formats::InputNote;
 use gordon_units::{Bytes, Watch};
 use load::Load;
 use serde::{Deserialize, Serialize};
+use warmup::Warming;
 
 /// Bytes of a page.
 pub const PAGE: u64 = 4096;
@@ -48,6 +51,9 @@ pub struct CacheRunConfig {
     /// Requests of a block trace are objects, each as long as it is.
     #[serde(default)]
     pub objects: bool,
+    /// What comes before anything is counted; none: all is counted.
+    #[serde(default)]
+    pub warmup: Option<WarmUp>,
 }
 
 /// What was found.
@@ -63,6 +69,8 @@ pub struct CacheReport {
     pub flash_bytes: u64,
     /// What is cached: `object`, `page` or `request`.
     pub unit: &'static str,
+    /// The warm-up, which no count has, but for what is there at the end.
+    pub warmup: Option<WarmUpReport>,
     /// What was there.
     #[serde(flatten)]
     pub answers: Answers,
@@ -180,6 +188,9 @@ struct Asked<'a> {
     kind: Kind,
     cache: Box<dyn Policy>,
     tally: Tally,
+    /// What the cache had counted when the warm-up ended.
+    before: Counts,
+    warmed: Option<WarmUpReport>,
 }
 
 /// Runs `config`, watched through `progress`.
@@ -191,13 +202,69 @@ pub fn run(config: &CacheRunConfig, progress: &Watch) -> Result<CacheReport, Rep
     let mut load =
         Load::for_some(&config.trace, config.objects, asked.kind.sees_ahead(), progress)?;
     asked.fits(&load)?;
+    let mut warm = WarmStart::new(config, &mut load, progress)?;
     let mut batch = Vec::new();
     while load.next_batch(&mut batch)? {
         progress.check()?;
-        asked.serve(&batch);
+        let end = warm.end(&load, &batch);
+        asked.serve_from(&batch, end);
         progress.step(batch.len() as u64);
     }
+    warm.is_over()?;
     Ok(asked.report(&load))
+}
+
+/// The warm-up of caches of one level, which are asked for one trace.
+struct WarmStart {
+    warming: Option<Warming>,
+    report: WarmUpReport,
+    has_times: bool,
+}
+
+impl WarmStart {
+    /// # Errors
+    /// A warm-up that cannot be, or that needs times of a trace without them.
+    fn new(
+        config: &CacheRunConfig,
+        load: &mut Load,
+        progress: &Watch,
+    ) -> Result<Self, ReplayError> {
+        let (trace, objects) = (&config.trace, config.objects);
+        let warming = config.warmup.map(|warmup| Warming::new(warmup, trace, objects, progress));
+        let warming = warming.transpose()?;
+        let has_times = load.note().time_unit_ns.is_some();
+        if let Some(warming) = &warming {
+            if warming.needs_times() && !has_times {
+                let why = "the trace has no times";
+                return Err(ReplayError::impossible("warmup", why, "100k or 20%"));
+            }
+            load.stamps = Some(Vec::new());
+        }
+        Ok(Self { warming, report: WarmUpReport::default(), has_times })
+    }
+
+    /// Where in a batch the warm-up ends, and what it came to; none if it does not end there.
+    fn end(&mut self, load: &Load, batch: &[Request]) -> Option<(usize, WarmUpReport)> {
+        let warming = self.warming.as_mut()?;
+        let stamps = load.stamps.iter().flatten().zip(batch).enumerate();
+        for (number, (stamp, request)) in stamps {
+            if stamp.first && warming.ends(stamp.at) {
+                self.report.requests = warming.seen() - 1;
+                self.report.time_s = self.has_times.then(|| warming.span(stamp.at).as_secs());
+                self.warming = None;
+                return Some((number, self.report));
+            }
+            self.report.accesses += 1;
+            self.report.bytes += request.asked;
+        }
+        None
+    }
+
+    /// # Errors
+    /// If the trace ended before it.
+    fn is_over(&self) -> Result<(), ReplayError> {
+        self.warming.as_ref().map_or(Ok(()), |warming| Err(warming.not_over()))
+    }
 }
 
 impl<'a> Asked<'a> {
@@ -212,7 +279,14 @@ impl<'a> Asked<'a> {
             let hint = format!("--policy flashcache --dram-policy {}, or --flash 0", kind.name());
             return Err(ReplayError::impossible("flash", why, &hint));
         }
-        Ok(Self { config, kind, cache: kind.make(config.dram), tally: Tally::default() })
+        Ok(Self {
+            config,
+            kind,
+            cache: kind.make(config.dram),
+            tally: Tally::default(),
+            before: Counts::default(),
+            warmed: None,
+        })
     }
 
     fn fits(&self, load: &Load) -> Result<(), ReplayError> {
@@ -227,21 +301,32 @@ impl<'a> Asked<'a> {
         self.cache.serve(requests, &mut self.tally);
     }
 
+    /// Serves requests in which the warm-up may end: all before its end are not counted.
+    fn serve_from(&mut self, requests: &[Request], end: Option<(usize, WarmUpReport)>) {
+        let Some((at, warmed)) = end else { return self.serve(requests) };
+        self.serve(&requests[..at]);
+        (self.tally, self.before, self.warmed) =
+            (Tally::default(), self.cache.counts(), Some(warmed));
+        self.serve(&requests[at..]);
+    }
+
     fn report(&self, load: &Load) -> CacheReport {
-        let Self { config, kind, cache, tally } = self;
+        let Self { config, kind, cache, tally, before, warmed } = self;
         let counts = cache.counts();
+        let refused = counts.refused - before.refused;
         CacheReport {
             kind: "modelled: counted while the trace was replayed",
             policy: kind.name(),
             dram_bytes: config.dram.0,
             flash_bytes: config.flash.0,
             unit: load.unit(),
+            warmup: *warmed,
             answers: Answers::new(tally),
-            insertions: counts.inserted,
-            inserted_bytes: counts.inserted_bytes,
-            evictions: counts.evicted,
-            evicted_bytes: counts.evicted_bytes,
-            refused: counts.refused,
+            insertions: counts.inserted - before.inserted,
+            inserted_bytes: counts.inserted_bytes - before.inserted_bytes,
+            evictions: counts.evicted - before.evicted,
+            evicted_bytes: counts.evicted_bytes - before.evicted_bytes,
+            refused,
             resident_objects: counts.objects,
             resident_bytes: counts.bytes,
             ghosts: cache.ghosts(),
@@ -249,7 +334,7 @@ impl<'a> Asked<'a> {
             sketch_bytes: cache.sketch() as u64,
             ahead_bytes: if kind.sees_ahead() { load.ahead_bytes() } else { 0 },
             input: load.note().clone(),
-            warnings: warnings(Some((*kind, config.dram, counts.refused)), load),
+            warnings: warnings(Some((*kind, config.dram, refused)), load),
             provenance: CacheProvenance {
                 version: env!("CARGO_PKG_VERSION"),
                 config: (*config).clone(),

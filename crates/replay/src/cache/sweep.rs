@@ -4,7 +4,7 @@
 //! Each cache has all requests in order, so nothing depends on how many threads there are.
 
 use super::load::Load;
-use super::{Asked, CacheReport, CacheRunConfig};
+use super::{Asked, CacheReport, CacheRunConfig, WarmStart, WarmUpReport};
 use crate::ReplayError;
 use crate::threads::on_all_cores;
 use gordon_cache::Request;
@@ -29,46 +29,65 @@ pub fn sweep(
     let Some(first) = configs.first() else {
         return Err(ReplayError::impossible("sweep", "there is no cache to ask", "--policy lru"));
     };
-    if configs.iter().any(|c| c.trace != first.trace || c.objects != first.objects) {
-        let why = "all caches are asked for the same trace";
+    let same = |c: &CacheRunConfig| {
+        (&c.trace, c.objects, c.warmup) == (&first.trace, first.objects, first.warmup)
+    };
+    if !configs.iter().all(same) {
+        let why = "all caches are asked for the same trace, after the same warm-up";
         return Err(ReplayError::impossible("sweep", why, "one sweep for each trace"));
     }
     let mut asked = configs.iter().map(Asked::new).collect::<Result<Vec<_>, _>>()?;
     let ahead = asked.iter().any(|one| one.kind.sees_ahead());
     let mut load = Load::for_some(&first.trace, first.objects, ahead, progress)?;
     asked.iter().try_for_each(|one| one.fits(&load))?;
-    let (mut read, mut batch) = (Vec::new(), Vec::new());
-    let mut more = fill(&mut load, &mut batch, &mut read)?;
-    while !read.is_empty() {
+    let mut warm = WarmStart::new(first, &mut load, progress)?;
+    let mut batch = Vec::new();
+    let (mut read, mut more) = fill(&mut load, &mut batch, &mut warm)?;
+    while !read.requests.is_empty() {
         let served = mem::take(&mut read);
         let serve = || {
             asked.par_iter_mut().with_max_len(1).for_each(|one| {
                 if !progress.stopped() {
-                    one.serve(&served);
+                    one.serve_from(&served.requests, served.warm_end);
                 }
             });
         };
-        let mut next = Vec::with_capacity(GO);
-        let read_on = || if more { fill(&mut load, &mut batch, &mut next) } else { Ok(false) };
+        let read_on = || match more {
+            true => fill(&mut load, &mut batch, &mut warm),
+            false => Ok((Read::default(), false)),
+        };
         let (filled, ()) = on_all_cores(|| rayon::join(read_on, serve));
         progress.check()?;
-        progress.step(served.len() as u64);
-        (more, read) = (filled?, next);
+        progress.step(served.requests.len() as u64);
+        (read, more) = filled?;
     }
+    warm.is_over()?;
     Ok(asked.iter().map(|one| one.report(&load)).collect())
+}
+
+/// Requests that were read.
+#[derive(Default)]
+struct Read {
+    requests: Vec<Request>,
+    /// Where the warm-up ends, if it does so here.
+    warm_end: Option<(usize, WarmUpReport)>,
 }
 
 /// Reads [`GO`] requests, about; false at the end.
 fn fill(
     load: &mut Load,
     batch: &mut Vec<Request>,
-    read: &mut Vec<Request>,
-) -> Result<bool, ReplayError> {
-    while read.len() < GO {
+    warm: &mut WarmStart,
+) -> Result<(Read, bool), ReplayError> {
+    let mut read = Read { requests: Vec::with_capacity(GO), warm_end: None };
+    while read.requests.len() < GO {
         if !load.next_batch(batch)? {
-            return Ok(false);
+            return Ok((read, false));
         }
-        read.extend_from_slice(batch);
+        if let Some((at, warmed)) = warm.end(load, batch) {
+            read.warm_end = Some((read.requests.len() + at, warmed));
+        }
+        read.requests.extend_from_slice(batch);
     }
-    Ok(true)
+    Ok((read, true))
 }

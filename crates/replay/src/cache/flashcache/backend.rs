@@ -19,6 +19,20 @@ pub(super) struct Asked {
     pub busy: Ns,
 }
 
+impl Asked {
+    /// What was asked after `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            reads: self.reads - before.reads,
+            read: self.read - before.read,
+            writes: self.writes - before.writes,
+            written: self.written - before.written,
+            sequential: self.sequential - before.sequential,
+            busy: self.busy - before.busy,
+        }
+    }
+}
+
 /// A read or a write of keys that lie side by side.
 #[derive(Clone, Copy, Debug)]
 struct Access {
@@ -30,6 +44,20 @@ struct Access {
     place: Bytes,
     /// It reads for the same request of the trace as the access before it.
     within: bool,
+    /// Bytes of the same object between the end of the access before it and its own start.
+    gap: Option<Bytes>,
+}
+
+/// A part of an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    /// Size of the object.
+    pub object: Bytes,
+    /// Where the part starts in it.
+    pub from: Bytes,
+    pub bytes: Bytes,
+    /// Where the part ended that was fetched before it for the same request.
+    pub after: Option<Bytes>,
 }
 
 /// How long an access takes.
@@ -116,13 +144,13 @@ impl Backend {
             Below::Simulated(disk) => disk.place(key, bytes),
             Below::Disk | Below::Origin => Bytes::ZERO,
         };
-        Access { write, key, keys, bytes, place, within: self.within && !write }
+        Access { write, key, keys, bytes, place, within: self.within && !write, gap: None }
     }
 
     /// When an access that may start at `at` ends.
     #[inline]
     fn take(&mut self, at: Ns, access: Access) -> Ns {
-        let Access { write, key, keys, bytes, place, within } = access;
+        let Access { write, key, keys, bytes, place, within, gap: passed } = access;
         match &mut self.below {
             Below::Origin => {
                 // Questions are under way together, answers share the network.
@@ -142,7 +170,9 @@ impl Backend {
                         let passed = Bytes((bytes.0 / keys.max(1)).saturating_mul(gap));
                         self.latency.min(passed.time_at(self.rate))
                     }
-                    _ => self.latency,
+                    _ => {
+                        passed.map_or(self.latency, |gap| self.latency.min(gap.time_at(self.rate)))
+                    }
                 };
                 let span = position + transfer;
                 self.after = key.checked_add(keys);
@@ -179,6 +209,17 @@ impl Backend {
         self.asked.read += bytes;
         let access = self.access(false, key, keys, bytes);
         self.take(at, access)
+    }
+
+    /// Fetches a part of an object, at a time to which it was advanced; returns when it is there. A disk
+    /// reads over what lies between two parts of one object, where that is faster than another access.
+    pub fn fetch_part(&mut self, at: Ns, key: u64, part: Part) -> Ns {
+        let Part { object, from, bytes, after } = part;
+        self.asked.reads += 1;
+        self.asked.read += bytes;
+        let whole = self.access(false, key, 1, object);
+        let gap = after.map(|after| from - after);
+        self.take(at, Access { bytes, place: whole.place + from, gap, ..whole })
     }
 
     /// Lets a write wait; answers with when there was room for it.

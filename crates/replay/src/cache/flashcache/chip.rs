@@ -3,7 +3,7 @@
 //! A flash page is the step: between two of them a read may come in. So may it between two blocks that
 //! are erased, never within.
 
-use super::config::Design;
+use super::config::{Design, EccConfig};
 use gordon_cache::flashcache::{FlashCache, Job};
 use gordon_units::Ns;
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 pub(super) struct Steps {
     /// Flash pages of a page.
     pub pages: u64,
-    /// To read one and bring it to DRAM.
+    /// To read one, bring it to DRAM and correct it.
     pub read: Ns,
     /// To bring one from DRAM and program it.
     pub program: Ns,
@@ -29,7 +29,7 @@ impl Steps {
         let transfer = flash.page.time_at(*flash.rate_per_s);
         Self {
             pages: design.cache.page.0 / flash.page.0,
-            read: *flash.read + transfer,
+            read: *flash.read + transfer + design.ecc.as_ref().map_or(Ns::ZERO, EccConfig::decode),
             program: transfer + *flash.program,
             erase: *flash.erase,
             erase_blocks: u64::from(*design.cache.erase_blocks),
@@ -54,6 +54,18 @@ pub(super) struct Did {
 }
 
 impl Did {
+    /// What was done after `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            reads: self.reads - before.reads,
+            programs: self.programs - before.programs,
+            erases: self.erases - before.erases,
+            reading: self.reading - before.reading,
+            programming: self.programming - before.programming,
+            erasing: self.erasing - before.erasing,
+        }
+    }
+
     pub fn busy(&self) -> Ns {
         self.reading + self.programming + self.erasing
     }

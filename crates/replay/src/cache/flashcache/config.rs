@@ -1,10 +1,12 @@
 //! What a FlashCache is made of, as a person writes it down, and one run of it.
 
 use crate::ReplayError;
+use crate::cache::WarmUp;
 use crate::config::TraceLoad;
 use crate::disk::DiskDevice;
 use gordon_cache::flashcache::{Fill, Rules, SetRule, Shape};
-use gordon_units::{Bytes, Ns, Sourced, Watts};
+use gordon_nand::{Codewords, parity_bits};
+use gordon_units::{Bytes, Hertz, Ns, Sourced, Watts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +24,9 @@ pub struct Design {
     pub dram: DramConfig,
     /// The secondary page cache's.
     pub flash: FlashConfig,
+    /// What corrects the errors of the flash; none: `wear.endurance` is as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecc: Option<EccConfig>,
     /// What moves data between them.
     pub controller: ControllerConfig,
     /// What lies below: a disk.
@@ -177,6 +182,96 @@ pub struct FlashConfig {
     pub usd_per_gbit: Sourced<f64>,
 }
 
+/// The error-correcting code of the flash: a binary BCH code for each codeword of a flash page.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EccConfig {
+    /// Wrong bits of a codeword that are corrected.
+    pub correctable: Sourced<u32>,
+    /// Those of the code that `wear.endurance` is rated with; it takes no time.
+    pub rated_correctable: Sourced<u32>,
+    /// Data of a codeword.
+    pub codeword: Sourced<Bytes>,
+    /// Spare bytes of a codeword, for its parity.
+    pub spare: Sourced<Bytes>,
+    /// The raw bit error rate grows with this power of the erases.
+    pub wear_exponent: Sourced<f64>,
+    /// Clock of the decoder.
+    pub clock: Sourced<Hertz>,
+    /// Bits of a codeword that it searches for errors in each cycle.
+    pub bits_per_cycle: Sourced<u32>,
+}
+
+impl EccConfig {
+    /// Codewords of an erase block.
+    fn codewords(&self, erase_block: u64) -> Codewords {
+        Codewords {
+            data_bits: (self.codeword.0 * 8) as u32,
+            in_block: (erase_block / self.codeword.0).max(1),
+            exponent: *self.wear_exponent,
+        }
+    }
+
+    /// Bits of parity of a codeword.
+    pub fn parity_bits(&self) -> u32 {
+        parity_bits((self.codeword.0 * 8) as u32, *self.correctable)
+    }
+
+    /// From the last bit of a page to its corrected data. Syndromes are computed while bits arrive, and
+    /// codewords are decoded while the next ones do, so the last codeword is left: two cycles for each
+    /// correctable bit to find the polynomial of the errors (Berlekamp and Massey), then the search of all
+    /// bits (Chien).
+    pub fn decode(&self) -> Ns {
+        if *self.correctable <= *self.rated_correctable {
+            return Ns::ZERO;
+        }
+        let bits = self.codeword.0 * 8 + u64::from(self.parity_bits());
+        let search = bits.div_ceil(u64::from(*self.bits_per_cycle));
+        let cycles = 2 * u64::from(*self.correctable) + search;
+        Ns((cycles as f64 / self.clock.0 * 1e9).ceil() as u64)
+    }
+
+    fn check(&self, flash_page: Bytes) -> Result<(), ReplayError> {
+        let codeword = self.codeword.0;
+        if codeword == 0 || codeword > 1 << 16 || !flash_page.0.is_multiple_of(codeword) {
+            let why =
+                format!("{flash_page} of a flash page is not a whole number of {}", *self.codeword);
+            return Err(not("ecc.codeword", why, "512B"));
+        }
+        for (key, value) in [
+            ("ecc.correctable", *self.correctable),
+            ("ecc.rated_correctable", *self.rated_correctable),
+            ("ecc.bits_per_cycle", *self.bits_per_cycle),
+        ] {
+            if value == 0 {
+                return Err(not(key, "0 corrects and searches nothing".into(), "1 or more"));
+            }
+        }
+        for (key, value) in
+            [("ecc.wear_exponent", *self.wear_exponent), ("ecc.clock", self.clock.0)]
+        {
+            if !(value > 0.0 && value.is_finite()) {
+                return Err(not(key, format!("{value} is not above zero"), "a number above zero"));
+            }
+        }
+        let spare = self.spare.0 * 8;
+        let data = (codeword * 8) as u32;
+        let most =
+            (1..=*self.correctable).take_while(|t| u64::from(parity_bits(data, *t)) <= spare);
+        let most = most.last().unwrap_or(0);
+        if most < *self.correctable {
+            let why = format!(
+                "{} bits of parity for each {} do not fit in its {} of spare",
+                self.parity_bits(),
+                *self.codeword,
+                *self.spare
+            );
+            return Err(not("ecc.correctable", why, &format!("--ecc {most}, or less")));
+        }
+        Ok(())
+    }
+}
+
 /// The flash memory controller.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -285,6 +380,9 @@ pub struct FlashCacheConfig {
     pub backend: BackendKind,
     /// When requests come.
     pub pace: PaceConfig,
+    /// What comes before anything is counted; none: all is counted.
+    #[serde(default)]
+    pub warmup: Option<WarmUp>,
 }
 
 fn not(key: &str, why: String, hint: &str) -> ReplayError {
@@ -348,7 +446,17 @@ impl Design {
                 return Err(not(key, format!("{value} is none"), "a number above zero"));
             }
         }
-        Ok(())
+        self.ecc.as_ref().map_or(Ok(()), |ecc| ecc.check(*flash.page))
+    }
+
+    /// Erases that a block lasts for, for each that `wear.endurance` rates it for, and the raw bit error
+    /// rate at the end; 1 and none without `ecc`.
+    pub fn endurance_gain(&self) -> (f64, Option<f64>) {
+        let Some(ecc) = &self.ecc else { return (1.0, None) };
+        let erase_block = self.cache.logical_block.0 / u64::from(*self.cache.erase_blocks);
+        let codewords = ecc.codewords(erase_block);
+        let gain = codewords.endurance_gain(*ecc.rated_correctable, *ecc.correctable);
+        (gain, Some(codewords.worn_out_rate(*ecc.correctable)))
     }
 
     fn rules(&self) -> Rules {

@@ -1,10 +1,11 @@
 //! Caches and hardware: one request after the other.
 
-use super::backend::Backend;
-use super::chip::{Chip, Steps};
+use super::HeadReport;
+use super::backend::{Asked, Backend, Part};
+use super::chip::{Chip, Did, Steps};
 use super::config::Design;
 use crate::results::latency::Latency;
-use gordon_cache::flashcache::{Fill, FlashCache, Found, Served};
+use gordon_cache::flashcache::{Fill, FlashCache, FlashCounts, Found, Piece, Served};
 use gordon_cache::{NOWHERE, Request};
 use gordon_device::Divisor;
 use gordon_units::{Bytes, Ns};
@@ -129,7 +130,26 @@ pub(super) struct Machine {
     /// Requests that waited until the buffer, or the disk's queue, had room.
     pub(super) waited: u64,
     /// When the flash had been written once over, and what had been done to it: from there on it wears.
+    /// If that was in the warm-up, the end of the warm-up.
     pub(super) full: Option<Full>,
+    /// What had been done when the warm-up ended: no result has it.
+    pub(super) before: Before,
+}
+
+/// What had been done up to some time.
+#[derive(Default)]
+pub(super) struct Before {
+    pub(super) at: Ns,
+    reading: Ns,
+    writing: Ns,
+    did: Did,
+    asked: Asked,
+    counts: FlashCounts,
+    refused: u64,
+    /// Erases of each logical block, and those of swaps; empty: none.
+    erases: Vec<u32>,
+    swap_erases: Vec<u32>,
+    head: Option<HeadReport>,
 }
 
 /// The flash when it had been written once over.
@@ -168,8 +188,76 @@ impl Machine {
             end: Ns::ZERO,
             waited: 0,
             full: None,
+            before: Before::default(),
             cache,
         }
+    }
+
+    /// The warm-up ends at this time, that of the first request that is counted.
+    pub(super) fn warmed(&mut self, at: Ns) {
+        self.tallies = [Tally::default(); SOURCES];
+        self.latencies = std::array::from_fn(|_| Latency::default());
+        self.waited = 0;
+        self.end = at;
+        self.before = Before {
+            at,
+            reading: self.dram.reading,
+            writing: self.dram.writing,
+            did: self.chip.did,
+            asked: self.backend.asked,
+            counts: self.cache.counts(),
+            refused: self.cache.dram().counts().refused,
+            erases: self.cache.erases().to_vec(),
+            swap_erases: self.cache.swap_erases().to_vec(),
+            head: self.backend.simulated().map(|disk| disk.report(at)),
+        };
+        if self.full.is_some() {
+            self.full = Some(self.flash_now(at));
+        }
+    }
+
+    /// How long DRAM was read and written, without the warm-up, as all that follows.
+    pub(super) fn dram_busy(&self) -> [Ns; 2] {
+        [self.dram.reading - self.before.reading, self.dram.writing - self.before.writing]
+    }
+
+    /// What the chip did.
+    pub(super) fn did(&self) -> Did {
+        self.chip.did.since(&self.before.did)
+    }
+
+    /// What was asked of what lies below.
+    pub(super) fn asked(&self) -> Asked {
+        self.backend.asked.since(&self.before.asked)
+    }
+
+    /// What happened in and around flash.
+    pub(super) fn counts(&self) -> FlashCounts {
+        self.cache.counts().since(&self.before.counts)
+    }
+
+    /// Misses that the primary page cache did not admit.
+    pub(super) fn refused(&self) -> u64 {
+        self.cache.dram().counts().refused - self.before.refused
+    }
+
+    /// Erases of each logical block.
+    pub(super) fn erases(&self) -> Vec<u32> {
+        since(self.cache.erases(), &self.before.erases)
+    }
+
+    /// Erases of each place by swaps of sets.
+    pub(super) fn swap_erases(&self) -> Vec<u32> {
+        since(self.cache.swap_erases(), &self.before.swap_erases)
+    }
+
+    /// What the head of a simulated disk did until `time`.
+    pub(super) fn head(&self, time: Ns) -> Option<HeadReport> {
+        let now = self.backend.simulated()?.report(time);
+        Some(match &self.before.head {
+            Some(before) => now.since(before),
+            None => now,
+        })
     }
 
     /// Lets memory know what is looked for soon.
@@ -188,7 +276,7 @@ impl Machine {
         let (source, end) = if served.found == Found::Dram {
             let mut begin = at + self.search;
             if write {
-                begin += self.looked_up();
+                begin += self.looked_up(&served);
             }
             let there = self.in_dram[served.place as usize];
             let end = if there <= begin {
@@ -203,7 +291,10 @@ impl Machine {
         let end = if write { self.through(end, request) } else { end };
         let (at_source, latency) = (source as usize, end - at);
         self.tallies[at_source].requests += 1;
-        self.tallies[at_source].bytes += request.asked;
+        // The bytes of pieces count where each was found.
+        if served.found != Found::Pieces {
+            self.tallies[at_source].bytes += request.asked;
+        }
         self.latencies[at_source].record(latency);
         self.end = self.end.max(end);
         if self.full.is_none() {
@@ -223,16 +314,20 @@ impl Machine {
     fn note_full(&mut self, at: Ns) {
         let (programs, all) = (self.chip.did.programs, self.flash_pages());
         if all > 0 && programs >= all {
-            let erases = self.cache.erases().to_vec();
-            self.full = Some(Full { at, programs, erases });
+            self.full = Some(self.flash_now(at));
         }
     }
 
-    /// The hash table is searched.
+    fn flash_now(&self, at: Ns) -> Full {
+        Full { at, programs: self.chip.did.programs, erases: self.cache.erases().to_vec() }
+    }
+
+    /// The hash table is searched, once for each tag.
     #[inline]
-    fn looked_up(&mut self) -> Ns {
-        self.dram.reading += self.lookup;
-        self.lookup
+    fn looked_up(&mut self, served: &Served) -> Ns {
+        let span = self.lookup * u64::from(served.lookups);
+        self.dram.reading += span;
+        span
     }
 
     /// The host's own bytes, from DRAM or to it.
@@ -251,7 +346,7 @@ impl Machine {
     }
 
     fn below(&mut self, at: Ns, request: &Request, write: bool, served: Served) -> (Source, Ns) {
-        let mut begin = at + self.search + self.looked_up();
+        let mut begin = at + self.search + self.looked_up(&served);
         // When it is in DRAM: its request may wait for more.
         let mut there = begin;
         let source = match served.found {
@@ -295,11 +390,79 @@ impl Machine {
                 Source::Backend
             }
             Found::Written => Source::Written,
+            Found::Pieces => {
+                let (source, all) = self.object(begin, request);
+                there = all;
+                begin = all;
+                if let Some(room) = self.chip.drain(&mut self.cache, self.buffer_pages) {
+                    self.waited += 1;
+                    begin = begin.max(room);
+                }
+                source
+            }
         };
         if served.place != NOWHERE {
             self.comes(served.place as usize, there);
         }
         (source, self.move_after(begin, request.asked, write))
+    }
+
+    /// Brings the pieces of an object to DRAM: first those that are found, then those that are missing,
+    /// adjacent ones with one access of the backend. Returns the slowest source, and when all are there.
+    fn object(&mut self, begin: Ns, request: &Request) -> (Source, Ns) {
+        let pieces = self.cache.pieces().to_vec();
+        let (mut slowest, mut there) = (Source::Buffer, begin);
+        for piece in &pieces {
+            let bytes = self.page * u64::from(piece.pages);
+            let (source, ready) = match piece.found {
+                Found::Buffer { .. } => {
+                    self.dram.read(bytes);
+                    let ready = begin.max(self.in_buffer[piece.slot as usize]);
+                    (Source::Buffer, ready + self.dram.write(bytes))
+                }
+                Found::Flash(place) => {
+                    slowest = Source::Flash;
+                    self.dram.write(bytes);
+                    (Source::Flash, self.chip.read(begin, place.pages))
+                }
+                _ => (Source::Backend, begin),
+            };
+            there = there.max(ready);
+            // The last page may be asked for in part.
+            let before = self.page.0 * u64::from(piece.page);
+            self.tallies[source as usize].bytes +=
+                bytes.0.min(request.asked.saturating_sub(before));
+        }
+        self.backend.advance(begin);
+        let is_missing = |piece: &Piece| matches!(piece.found, Found::Backend { .. });
+        let mut fetched = None;
+        for run in pieces.chunk_by(|one, next| is_missing(one) == is_missing(next)) {
+            if !is_missing(&run[0]) {
+                continue;
+            }
+            let pages: u32 = run.iter().map(|piece| piece.pages).sum();
+            let (from, bytes) = (self.page * u64::from(run[0].page), self.page * u64::from(pages));
+            let part = Part { object: Bytes(request.size), from, bytes, after: fetched };
+            let ready = self.backend.fetch_part(begin, request.key, part);
+            fetched = Some(from + bytes);
+            for piece in run {
+                self.keep(piece, ready);
+            }
+            (slowest, there) = (Source::Backend, there.max(ready));
+        }
+        (slowest, there)
+    }
+
+    /// A piece that was fetched is in DRAM, and in the buffer if it goes to flash.
+    fn keep(&mut self, piece: &Piece, ready: Ns) {
+        let bytes = self.page * u64::from(piece.pages);
+        self.dram.write(bytes);
+        if matches!(piece.found, Found::Backend { ticket: Some(_), .. }) {
+            self.in_buffer[piece.slot as usize] = ready;
+            self.chip.fetch(ready);
+            self.dram.read(bytes);
+            self.dram.write(bytes);
+        }
     }
 
     /// What has a place in the primary page cache is there at this time.
@@ -320,4 +483,10 @@ impl Machine {
         self.waited += u64::from(room > end);
         room
     }
+}
+
+/// Counts without those of an earlier time, if any.
+fn since(now: &[u32], before: &[u32]) -> Vec<u32> {
+    let before = before.iter().chain(std::iter::repeat(&0));
+    now.iter().zip(before).map(|(now, before)| now - before).collect()
 }

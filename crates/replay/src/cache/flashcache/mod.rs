@@ -25,9 +25,9 @@ mod told;
 mod wear;
 
 pub use config::{
-    BackendKind, CacheConfig, ControllerConfig, Design, DiskConfig, DramConfig, FillKind,
-    FlashCacheConfig, FlashConfig, OriginConfig, PaceConfig, RoadmapYear, RuleKind, SetRuleKind,
-    WearConfig, WhenFull,
+    BackendKind, CacheConfig, ControllerConfig, Design, DiskConfig, DramConfig, EccConfig,
+    FillKind, FlashCacheConfig, FlashConfig, OriginConfig, PaceConfig, RoadmapYear, RuleKind,
+    SetRuleKind, WearConfig, WhenFull,
 };
 pub use power::{Cost, DieArea, Power};
 pub use report::{
@@ -35,10 +35,11 @@ pub use report::{
     TableReport, WholeReport,
 };
 pub use simulated::HeadReport;
-pub use wear::{Erased, Life, RoadmapReport, WearReport};
+pub use wear::{EccReport, Erased, Life, RoadmapReport, WearReport};
 
 use super::load::{Load, Stamp};
 use super::policy;
+use super::warmup::{WarmUpReport, Warming};
 use crate::ReplayError;
 use crate::threads::on_all_cores;
 use backend::Backend;
@@ -65,10 +66,18 @@ struct Run<'a> {
     whole: Whole,
     /// Bytes of its tables.
     tables: u64,
+    /// The warm-up that goes on, and what it came to when it was over.
+    warming: Option<Warming>,
+    warmed: Option<WarmUpReport>,
 }
 
 impl<'a> Run<'a> {
-    fn new(config: &'a FlashCacheConfig, kind: Kind, unit: &str) -> Result<Self, ReplayError> {
+    fn new(
+        config: &'a FlashCacheConfig,
+        kind: Kind,
+        unit: &str,
+        warming: Option<Warming>,
+    ) -> Result<Self, ReplayError> {
         let design = &config.design;
         let cache = made(config, kind, fill(design, unit)?)?;
         let tables = cache.memory() as u64;
@@ -83,11 +92,13 @@ impl<'a> Run<'a> {
             end: None,
             whole: Whole::default(),
             tables,
+            warming,
+            warmed: None,
         })
     }
 
     fn serve(&mut self, requests: &[Request], stamps: &[Stamp]) {
-        let Self { pace, machine, at, end, whole, .. } = self;
+        let Self { pace, machine, at, end, whole, warming, warmed, .. } = self;
         let page = machine.page.0;
         for (group, stamps) in requests.chunks(GROUP).zip(stamps.chunks(GROUP)) {
             machine.touch(group);
@@ -96,6 +107,20 @@ impl<'a> Run<'a> {
                 if stamp.first {
                     end.take().into_iter().for_each(|end| pace.answered(end));
                     *at = pace.at(stamp.at);
+                    if let Some(ended) = warming.take_if(|warming| warming.ends(*at)) {
+                        let served = machine.tallies.iter();
+                        let (accesses, bytes) = served.fold((0, 0), |(accesses, bytes), one| {
+                            (accesses + one.requests, bytes + one.bytes)
+                        });
+                        *warmed = Some(WarmUpReport {
+                            requests: ended.seen() - 1,
+                            accesses,
+                            bytes,
+                            time_s: Some(ended.span(*at).as_secs()),
+                        });
+                        *whole = Whole::default();
+                        machine.warmed(*at);
+                    }
                 }
                 let request = Request { size, ..*request };
                 machine.backend.within = !stamp.first;
@@ -136,10 +161,11 @@ pub fn sweep(
         return Err(ReplayError::impossible("sweep", "there is no cache to ask", "--dram 128MiB"));
     };
     let same = |config: &FlashCacheConfig| {
-        (&config.trace, config.objects, &config.pace) == (&first.trace, first.objects, &first.pace)
+        let own = (&config.trace, config.objects, &config.pace, config.warmup);
+        own == (&first.trace, first.objects, &first.pace, first.warmup)
     };
     if !configs.iter().all(same) {
-        let why = "all caches are asked for the same trace, at one pace";
+        let why = "all caches are asked for the same trace, at one pace, after one warm-up";
         return Err(ReplayError::impossible("sweep", why, "one sweep for each"));
     }
     let mut kinds = Vec::new();
@@ -150,8 +176,13 @@ pub fn sweep(
     let pace = Pace::new(&first.pace)?;
     let ahead = kinds.iter().any(|kind| kind.sees_ahead());
     let load = Load::for_some(&first.trace, first.objects, ahead, progress)?;
-    let made =
-        configs.iter().zip(&kinds).map(|(config, kind)| Run::new(config, *kind, load.unit()));
+    let warming =
+        first.warmup.map(|warmup| Warming::new(warmup, &first.trace, first.objects, progress));
+    let warming = warming.transpose()?;
+    let made = configs
+        .iter()
+        .zip(&kinds)
+        .map(|(config, kind)| Run::new(config, *kind, load.unit(), warming));
     let mut runs = made.collect::<Result<Vec<_>, _>>()?;
     let mut source = Spread::new(load, &pace)?;
     loop {
@@ -175,6 +206,9 @@ pub fn sweep(
         }
         progress.step(requests.len() as u64);
         runs.iter().try_for_each(|run| run.machine.backend.check())?;
+    }
+    if let Some(warming) = runs.iter().find_map(|run| run.warming.as_ref()) {
+        return Err(warming.not_over());
     }
     Ok(runs.into_iter().map(|run| run.report(&source)).collect())
 }

@@ -4,7 +4,7 @@ use super::FlashCacheConfig;
 use super::power::{Cost, DieArea, Power};
 use super::simulated::HeadReport;
 use super::wear::{RoadmapReport, WearReport};
-use crate::cache::{Answers, CacheTrace};
+use crate::cache::{Answers, CacheTrace, WarmUpReport};
 use crate::results::latency::LatencySummary;
 use gordon_trace::formats::InputNote;
 use serde::Serialize;
@@ -26,6 +26,8 @@ pub struct FlashCacheReport {
     pub unit: &'static str,
     /// What a miss fetches: a logical `block`, or the `page` or object asked for.
     pub fill: &'static str,
+    /// The warm-up, which no count, time, power or wear has.
+    pub warmup: Option<WarmUpReport>,
     /// What was there, in DRAM or flash.
     #[serde(flatten)]
     pub answers: Answers,
@@ -104,7 +106,8 @@ pub struct LevelReport {
     pub requests: u64,
     /// Of all.
     pub share: Option<f64>,
-    /// Bytes that they asked for.
+    /// Bytes that they asked for. A request counts in the slowest level that it needs; the bytes of an
+    /// object larger than a logical block count where each piece was found.
     pub bytes: u64,
     /// Of all bytes.
     pub byte_share: Option<f64>,
@@ -157,9 +160,9 @@ pub struct FlashReport {
     pub bytes_read: u64,
     /// Bytes programmed.
     pub bytes_programmed: u64,
-    /// Pages, or parts of an object's, that were let in.
+    /// Pages, objects, or pieces of one, that were admitted.
     pub fills: u64,
-    /// Not let in: larger than a logical block.
+    /// Not admitted: the object is larger than all of the flash.
     pub too_large: u64,
     /// Not let in: the write buffer was full.
     pub crowded: u64,

@@ -41,6 +41,23 @@ pub struct HeadReport {
     pub energy_j: Option<f64>,
 }
 
+impl HeadReport {
+    /// What it did after `before`, an earlier report of the same disk.
+    #[must_use]
+    pub fn since(mut self, before: &Self) -> Self {
+        let (now, then) = (&mut self.mechanism_s, &before.mechanism_s);
+        now.seek -= then.seek;
+        now.rotation -= then.rotation;
+        now.transfer -= then.transfer;
+        now.idle -= then.idle;
+        self.positionings -= before.positionings;
+        self.buffer_hits -= before.buffer_hits;
+        self.read_ahead_hits -= before.read_ahead_hits;
+        self.energy_j = self.energy_j.zip(before.energy_j).map(|(now, then)| now - then);
+        self
+    }
+}
+
 /// Keys are numbers that mean nothing to anybody; one multiplication mixes them.
 #[derive(Default)]
 struct Mix(u64);

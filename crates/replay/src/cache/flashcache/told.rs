@@ -27,11 +27,13 @@ fn level(machine: &Machine, source: Source, all: Tally) -> LevelReport {
     }
 }
 
-pub(super) fn made(run: &Run<'_>, time: Ns, source: &Spread) -> FlashCacheReport {
-    let Run { config, kind, machine, tables, whole, .. } = run;
+pub(super) fn made(run: &Run<'_>, end: Ns, source: &Spread) -> FlashCacheReport {
+    let Run { config, kind, machine, tables, whole, warmed, .. } = run;
     let design = &config.design;
-    let (cache, chip) = (&machine.cache, machine.chip.did);
-    let (counts, shape) = (cache.counts(), cache.shape());
+    let time = end - machine.before.at;
+    let (cache, chip, asked) = (&machine.cache, machine.did(), machine.asked());
+    let (counts, shape) = (machine.counts(), cache.shape());
+    let [reading, writing] = machine.dram_busy();
     let all = machine.tallies.iter().fold(Tally::default(), |sum, one| Tally {
         requests: sum.requests + one.requests,
         bytes: sum.bytes + one.bytes,
@@ -52,8 +54,8 @@ pub(super) fn made(run: &Run<'_>, time: Ns, source: &Spread) -> FlashCacheReport
     let what = Use {
         dram: config.dram,
         flash: config.flash,
-        reading: machine.dram.reading,
-        writing: machine.dram.writing,
+        reading,
+        writing,
         chip,
         time,
         requests: all.requests,
@@ -65,12 +67,11 @@ pub(super) fn made(run: &Run<'_>, time: Ns, source: &Spread) -> FlashCacheReport
         fetch: machine.backend.each(fetched),
         refill: Steps::new(design).refill(shape.pages.into()),
     };
-    let worn = Worn::new(machine, time);
-    let wear = wear(design, cache, &worn, &fills);
+    let worn = Worn::new(machine, end);
+    let wear = wear(design, machine, &worn, &fills);
     let has_flash = shape.sets > 0;
     let buffer = if has_flash { design.cache.write_buffer.0 } else { 0 };
     let flash_page = design.flash.page.0;
-    let asked = machine.backend.asked;
     FlashCacheReport {
         kind: "modelled: simulated while the trace was replayed",
         policy: "flashcache",
@@ -79,6 +80,7 @@ pub(super) fn made(run: &Run<'_>, time: Ns, source: &Spread) -> FlashCacheReport
         flash_bytes: config.flash.0,
         unit: source.load.unit(),
         fill: if shape.fill == Fill::Block { "block" } else { "page" },
+        warmup: *warmed,
         answers: Answers::new(&gordon_cache::Tally {
             requests: all.requests,
             hits: all.requests - misses,
@@ -139,7 +141,7 @@ pub(super) fn made(run: &Run<'_>, time: Ns, source: &Spread) -> FlashCacheReport
             sequential: asked.sequential,
             busy_s: asked.busy.as_secs(),
             busy: part(asked.busy, time),
-            head: machine.backend.simulated().map(|disk| disk.report(time)),
+            head: machine.head(end),
         },
         power_active: power(design, &what, *design.dram.idle_per_gbit),
         power_down: power(design, &what, *design.dram.power_down_per_gbit),
@@ -169,15 +171,17 @@ fn warnings(
     source: &Spread,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
-    let (counts, load) = (machine.cache.counts(), &source.load);
-    let refused = machine.cache.dram().counts().refused;
+    let (counts, load) = (machine.counts(), &source.load);
+    let refused = machine.refused();
     if refused > 0 {
         warnings
             .push(format!("{refused} misses were not let into the primary page cache: too large"));
     }
     if counts.too_large > 0 {
-        let (many, block) = (counts.too_large, *config.design.cache.logical_block);
-        warnings.push(format!("{many} misses were not let into flash: larger than {block}"));
+        let (many, flash) = (counts.too_large, config.flash);
+        warnings.push(format!(
+            "{many} misses were not admitted to flash: the object is larger than all {flash} of it"
+        ));
     }
     if counts.worn > 0 {
         let many = counts.worn;
@@ -189,10 +193,8 @@ fn warnings(
         warnings.push(why.to_owned());
     }
     let by_trace = config.pace.outstanding.is_none();
-    let busy = [
-        ("the flash chip", machine.chip.did.busy()),
-        ("what lies below", machine.backend.asked.busy),
-    ];
+    let busy =
+        [("the flash chip", machine.did().busy()), ("what lies below", machine.asked().busy)];
     for (what, busy) in busy {
         if by_trace && part(busy, time) > NEARLY_ALL {
             warnings.push(format!(

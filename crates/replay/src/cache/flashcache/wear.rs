@@ -4,7 +4,6 @@ use super::machine::Machine;
 use super::power::DieArea;
 use super::{Design, FlashCacheConfig};
 use crate::results::ratio;
-use gordon_cache::flashcache::FlashCache;
 use gordon_nand::{endurance_used, lifetime_years};
 use gordon_units::{Bytes, Ns};
 use serde::Serialize;
@@ -16,7 +15,7 @@ const YEAR_S: f64 = 365.25 * 86_400.0;
 /// What a load does to the flash: the basis of all lifetimes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Worn {
-    /// Times that the flash was programmed over in the whole run.
+    /// Times that the flash was programmed over in the whole run, after the warm-up.
     pub whole: f64,
     /// The same since it had been written once over, the erases of the most erased block since, and the
     /// time since; none where it never was.
@@ -28,12 +27,13 @@ impl Worn {
     pub fn new(machine: &Machine, time: Ns) -> Self {
         let over = |programs: u64| ratio(programs, machine.flash_pages().max(1));
         let programs = machine.chip.did.programs;
+        let whole = over(machine.did().programs);
         let steady = machine.full.as_ref().map(|full| {
             let erased = machine.cache.erases().iter().zip(&full.erases);
             let most = erased.map(|(now, before)| now - before).max().unwrap_or(0);
             (over(programs - full.programs), most, time.saturating_sub(full.at))
         });
-        Self { whole: over(programs), steady }
+        Self { whole, steady }
     }
 
     /// Years until blocks of this rating are worn out.
@@ -77,11 +77,38 @@ pub struct WearReport {
     pub max: u32,
     /// How many blocks were erased so often, those set apart included.
     pub erases: Vec<Erased>,
-    /// Time since the flash was written once over, the span of the lifetimes; none if it was not.
+    /// Time since the flash was written once over, or since the warm-up if that was later: the span of the
+    /// lifetimes; none if the flash was not written once over.
     pub lifetime_span_s: Option<f64>,
+    /// The error-correcting code, if the design has one.
+    pub ecc: Option<EccReport>,
     /// How long it lasts, for each endurance.
     pub lifetimes: Vec<Life>,
 }
+
+/// The error-correcting code of the flash and what it brings.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EccReport {
+    /// Wrong bits of a codeword that it corrects.
+    pub correctable: u32,
+    /// Those of the code that the endurance is rated with.
+    pub rated_correctable: u32,
+    /// Erases that a block endures for each that it is rated for.
+    pub endurance_gain: f64,
+    /// The raw bit error rate at which a block is worn out.
+    pub worn_out_bit_error_rate: f64,
+    /// Parity bits of a codeword.
+    pub parity_bits: u32,
+    /// Decoding of a flash page, which each read of one takes longer; the controller and the flash draw
+    /// their active power for it.
+    pub decode_us: f64,
+    /// How the gain is computed.
+    pub formula: &'static str,
+}
+
+/// The model of [`gordon_nand::Codewords`].
+const FORMULA: &str = "binomial errors in each codeword, raw bit error rate growing with a power of the \
+                       erases; a block is worn out at the survival of the rating";
 
 /// Logical blocks that were erased equally often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -95,9 +122,12 @@ pub struct Erased {
 /// How long the flash lasts where its blocks endure so many erases.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Life {
-    /// Erases that a block endures.
+    /// Erases that a block endures, with the code in use.
     pub endurance: u64,
-    /// The part of the rated endurance that the run used, the filling of the flash included.
+    /// Erases that it is rated for, with the code of the rating.
+    pub rated: u64,
+    /// The part of the rated endurance that the run used after the warm-up, the filling of the flash
+    /// included if that was not in the warm-up.
     pub endurance_used: f64,
     /// Years until all blocks are worn out, if they go on to wear alike, as since the flash had been
     /// written once over: Figure 7 (a). None where it was not, or that was less than a minute ago.
@@ -148,26 +178,29 @@ pub(super) struct Fills {
 /// None without flash.
 pub(super) fn wear(
     design: &Design,
-    cache: &FlashCache,
+    machine: &Machine,
     worn: &Worn,
     fills: &Fills,
 ) -> Option<WearReport> {
-    let (counts, all) = (cache.counts(), cache.erases());
+    let (cache, counts, all) = (&machine.cache, machine.counts(), machine.erases());
     let erases = all.get(..cache.shape().blocks() as usize).filter(|erases| !erases.is_empty())?;
     let blocks = erases.len() as f64;
     let sum: u64 = erases.iter().map(|count| u64::from(*count)).sum();
     let mean = sum as f64 / blocks;
     let squares: f64 = erases.iter().map(|count| (f64::from(*count) - mean).powi(2)).sum();
     let (min, max) = (erases.iter().min().copied()?, erases.iter().max().copied()?);
-    let lifetimes = design.wear.endurance.iter().map(|endurance| {
+    let (endurance_gain, worn_out_rate) = design.endurance_gain();
+    let lifetimes = design.wear.endurance.iter().map(|rated| {
+        let endurance = (*rated as f64 * endurance_gain).round() as u64;
         let capacity = f64::from(cache.shape().blocks());
-        let whole = |each: Ns| *endurance as f64 * capacity * each.as_secs() / YEAR_S;
+        let whole = |each: Ns| endurance as f64 * capacity * each.as_secs() / YEAR_S;
         Life {
-            endurance: *endurance,
-            endurance_used: endurance_used(worn.whole, 1.0, *endurance),
-            years: worn.years(*endurance),
+            endurance,
+            rated: *rated,
+            endurance_used: endurance_used(worn.whole, 1.0, endurance),
+            years: worn.years(endurance),
             // Blocks for swaps may be the first to wear out.
-            first_block_years: worn.first_block_years(*endurance),
+            first_block_years: worn.first_block_years(endurance),
             worst_case_years: whole(fills.fetch * fills.fetches),
             worst_case_of_flash_years: whole(fills.refill),
         }
@@ -182,13 +215,22 @@ pub(super) fn wear(
         set_rule_fired: counts.set_swaps,
         swap_erases: counts.swap_erases,
         swap_pages: counts.swap_pages,
-        max_swap_erases: cache.swap_erases()[..erases.len()].iter().max().copied()?,
+        max_swap_erases: machine.swap_erases()[..erases.len()].iter().max().copied()?,
         mean,
         standard_deviation: (squares / blocks).sqrt(),
         min,
         max,
         erases: spread.collect(),
         lifetime_span_s: worn.steady.map(|(_, _, span)| span.as_secs()),
+        ecc: design.ecc.as_ref().zip(worn_out_rate).map(|(ecc, rate)| EccReport {
+            correctable: *ecc.correctable,
+            rated_correctable: *ecc.rated_correctable,
+            endurance_gain,
+            worn_out_bit_error_rate: rate,
+            parity_bits: ecc.parity_bits(),
+            decode_us: ecc.decode().as_secs() * 1e6,
+            formula: FORMULA,
+        }),
         lifetimes: lifetimes.collect(),
     })
 }

@@ -1,9 +1,11 @@
 //! Times, powers, areas and worst cases worked out by hand.
 
 use super::super::chip::Steps;
+use super::super::machine::Source;
 use super::super::power::{Use, power};
 use super::super::wear::{Fills, Worn, wear};
 use super::*;
+use gordon_cache::flashcache::Found;
 
 /// The paper's Table 2, whose caption says that NAND flash is projected to be up to 7 to 8 times as
 /// dense as DRAM: that of several bits in a cell is, from 2011 on.
@@ -72,6 +74,69 @@ fn each_level_takes_its_time() {
     let requests = m.tallies.map(|tally| tally.requests);
     assert_eq!(requests, [4, 1, 2, 1, 0]);
     assert_eq!(m.backend.asked.busy, Ns(BLOCK_DISK));
+}
+
+/// An object of five logical blocks, without room in DRAM; what is missing is fetched by itself.
+#[test]
+fn an_object_in_pieces_is_read_from_flash_and_from_below() {
+    let mut design = design();
+    design.cache.ways.value = 1;
+    let machine = || {
+        let shape = design.shape(Bytes(4 * MIB), Fill::Page).unwrap();
+        let cache = FlashCache::new(shape, 4096, Kind::Lru.make(Bytes(4096)));
+        let below = Backend::new(&design, &BackendKind::Disk, "request").unwrap();
+        Machine::new(&design, cache, below)
+    };
+    // Its last page is half used.
+    let pages = 5 * 32;
+    let object = |key| Request { key, next: NEVER, size: pages * 4096, asked: pages * 4096 - 2048 };
+    let blocks = |m: &Machine| {
+        let mut all = Vec::new();
+        m.cache.residents(&mut |resident| all.push((resident.set, resident.unit)));
+        all
+    };
+    let apart = |key: &u64| {
+        let mut m = machine();
+        m.serve(Ns(0), &object(*key), false);
+        blocks(&m).len() == 5
+    };
+    let object = object((0..).find(apart).unwrap());
+    let mut m = machine();
+    let begun = SEARCH + 5 * LOOKUP;
+    let disk = |blocks: u64| (blocks * 131_072 * 10).div_ceil(3);
+    let moved = 50 + (object.asked * 10).div_ceil(64);
+    // The buffer has room for eight logical blocks.
+    let end = m.serve(Ns(0), &object, false);
+    assert_eq!(end, Ns(begun + 3_300_000 + disk(5) + moved));
+    let quiet = Ns(1000 * MS);
+    let end = m.serve(quiet, &object, false);
+    assert_eq!(end, quiet + Ns(begun + pages * PAGE_READ + moved));
+    let bytes = |m: &Machine| m.tallies.map(|tally| tally.bytes);
+    assert_eq!(bytes(&m), [0, 0, object.asked, object.asked, 0]);
+    // The second and the fourth piece are evicted: two accesses, and what lies between is read over.
+    for number in [1, 3] {
+        let Found::Flash(place) = m.cache.pieces()[number].found else { panic!("not in flash") };
+        // Nothing was swapped, and a set has one block.
+        let set = place.block;
+        let other = (1 << 40..).find(|key| m.cache.set_of(*key) == Some(set)).unwrap();
+        // A whole logical block: the open one has no room for it.
+        let block = Request { key: other, next: NEVER, size: 131_072, asked: 131_072 };
+        m.serve(Ns(2000 * MS), &block, false);
+    }
+    let asked = m.backend.asked;
+    let before = bytes(&m);
+    let late = Ns(4000 * MS);
+    let end = m.serve(late, &object, false);
+    assert_eq!(m.backend.asked.reads - asked.reads, 2);
+    assert_eq!(m.backend.asked.read - asked.read, Bytes(2 * 131_072));
+    assert_eq!(m.backend.asked.busy - asked.busy, Ns(3_300_000) + Ns(disk(1)) * 3);
+    let now = bytes(&m);
+    let flash = object.asked - 2 * 131_072;
+    assert_eq!((now[2] - before[2], now[3] - before[3]), (flash, 2 * 131_072));
+    // Flash has three pieces, which take longer than the disk.
+    assert_eq!(end, late + Ns(begun + 96 * PAGE_READ + moved));
+    assert_eq!(m.source, Source::Backend);
+    assert_eq!(m.cache.counts().too_large, 0);
 }
 
 #[test]
@@ -302,13 +367,13 @@ fn the_worst_case_is_the_papers() {
     let design = design();
     let shape = design.shape(Bytes(2 << 30), Fill::Block).unwrap();
     assert_eq!(shape.blocks(), 16_384);
-    let cache = FlashCache::new(shape, 4096, Kind::Lru.make(Bytes(MIB)));
+    let machine = machine(&design, MIB, 2 << 30, Fill::Block);
     let below = Backend::new(&design, &BackendKind::Disk, "page").unwrap();
     let refill = Steps::new(&design).refill(32);
     assert_eq!(refill, Ns(ERASES + 32 * PAGE_PROGRAM));
     let fetch = below.each(Bytes(128 << 10));
     let worn = Worn { whole: 0.0, steady: None };
-    let told = wear(&design, &cache, &worn, &Fills { fetches: 1, fetch, refill }).unwrap();
+    let told = wear(&design, &machine, &worn, &Fills { fetches: 1, fetch, refill }).unwrap();
     let million = told.lifetimes[1];
     assert_eq!((million.endurance, million.years), (1_000_000, None));
     assert!((1.9..2.0).contains(&million.worst_case_years), "{million:?}");

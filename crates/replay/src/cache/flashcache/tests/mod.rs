@@ -5,6 +5,7 @@ mod hardware;
 mod runs;
 
 use super::*;
+use crate::cache::WarmUp;
 use crate::config::TraceLoad;
 use crate::parse::from_toml;
 use gordon_cache::NEVER;
@@ -79,5 +80,6 @@ fn of(path: PathBuf, dram: u64, flash: u64) -> FlashCacheConfig {
         objects: false,
         backend: BackendKind::Disk,
         pace: PaceConfig { speed: None, rate: None, outstanding: None, think: None },
+        warmup: None,
     }
 }

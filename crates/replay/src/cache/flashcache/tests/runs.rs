@@ -136,6 +136,7 @@ fn without_flash_it_is_the_policys_answer() {
             dram: config.dram,
             flash: Bytes::ZERO,
             objects: false,
+            warmup: None,
         };
         let two = run(&two, &Watch::default()).unwrap();
         let one = crate::cache::run(&one, &Watch::default()).unwrap();
@@ -145,6 +146,104 @@ fn without_flash_it_is_the_policys_answer() {
             "{policy}"
         );
         assert_eq!((two.flash, two.wear, two.table.lookups), (None, None, 0));
+    }
+}
+
+/// What is counted after a warm-up and in it is what is counted of the whole.
+#[test]
+fn a_warm_up_is_left_out_of_all_that_is_counted() {
+    let lines: Vec<_> = (0..30_000_u64).map(|i| (i * 10_000, i * i % 5003, i % 7 != 0)).collect();
+    let told = |warmup, count: usize| {
+        let (_folder, mut config) = config(&lines[..count], 3 * MIB, 4 * MIB);
+        config.warmup = warmup;
+        run(&config, &Watch::default()).unwrap()
+    };
+    let (first, all) = (told(None, 20_000), told(None, 30_000));
+    let later = told(Some(WarmUp::Requests(20_000)), 30_000);
+    let left_out = later.warmup.unwrap();
+    assert_eq!((left_out.requests, left_out.accesses), (20_000, 20_000));
+    assert_eq!((left_out.bytes, left_out.time_s), (first.answers.bytes, Some(200.0)));
+    assert!((later.simulated_s + 200.0 - all.simulated_s).abs() < 1e-9);
+    let counted = |told: &FlashCacheReport| {
+        let (flash, wear) = (told.flash.unwrap(), told.wear.as_ref().unwrap());
+        [
+            told.answers.requests,
+            told.answers.misses,
+            told.whole.misses,
+            told.levels.flash.requests,
+            told.levels.dram.bytes,
+            told.table.reads,
+            told.backend.reads,
+            told.backend.bytes_written,
+            flash.fills,
+            wear.evictions,
+        ]
+    };
+    let sums = counted(&first).iter().zip(counted(&later)).map(|(a, b)| a + b).collect::<Vec<_>>();
+    assert_eq!(sums, counted(&all));
+    // What is done behind requests may end later.
+    let (flash, before) = (later.flash.unwrap(), first.flash.unwrap());
+    let late = all.flash.unwrap().erases - before.erases;
+    assert!(flash.erases.abs_diff(late) <= 64, "{} {late}", flash.erases);
+    let energy = later.power_down.energy_j + first.power_down.energy_j;
+    assert!((energy / all.power_down.energy_j - 1.0).abs() < 1e-3);
+    // Lifetimes are of the time after it, if the flash was full before.
+    let wear = later.wear.as_ref().unwrap();
+    assert!((wear.lifetime_span_s.unwrap() - later.simulated_s).abs() < 1e-9);
+    let mean = wear.evictions as f64 / 32.0;
+    assert!((wear.mean - mean).abs() < 1e-9 && wear.max < all.wear.unwrap().max);
+    let used = flash.pages_programmed as f64 / 2048.0 / 1e5;
+    assert!((wear.lifetimes[0].endurance_used / used - 1.0).abs() < 1e-9);
+    // The same by a part of the trace and by its time.
+    let same = [WarmUp::Share(2.0 / 3.0 + 1e-9), WarmUp::Time(Ns(200 * Ns::SECOND.0))];
+    for warmup in same {
+        let told = told(Some(warmup), 30_000);
+        assert_eq!((told.warmup, counted(&told)), (later.warmup, counted(&later)));
+    }
+}
+
+/// Requests of two pages: a warm-up ends between requests, in a cache of one level, too.
+#[test]
+fn a_warm_up_of_one_level_is_that_of_two() {
+    let (_folder, mut two) = config(&[], 2 * MIB, 0);
+    let lines: String =
+        (0..5000_u64).map(|i| format!("{} 0 {} 16 1\n", i * 1000, i * i % 1009 * 8)).collect();
+    std::fs::write(&two.trace.path, lines).unwrap();
+    for warmup in [WarmUp::Requests(1234), WarmUp::Share(0.4), WarmUp::Time(Ns(1_000_000))] {
+        two.warmup = Some(warmup);
+        let one = crate::cache::CacheRunConfig {
+            trace: two.trace.clone(),
+            policy: "lru".into(),
+            dram: two.dram,
+            flash: Bytes::ZERO,
+            objects: false,
+            warmup: two.warmup,
+        };
+        let two = run(&two, &Watch::default()).unwrap();
+        let swept = crate::cache::sweep(&[one.clone(), one.clone()], &Watch::default()).unwrap();
+        let one = crate::cache::run(&one, &Watch::default()).unwrap();
+        assert_eq!((one.warmup, one.answers), (two.warmup, two.answers));
+        assert_eq!(swept, [one.clone(), one.clone()]);
+        let left_out = one.warmup.unwrap();
+        assert_eq!(left_out.accesses, 2 * left_out.requests);
+        assert_eq!(one.answers.requests + left_out.accesses, 10_000);
+        assert_eq!(one.insertions, one.answers.misses);
+    }
+}
+
+#[test]
+fn a_warm_up_that_cannot_be_is_an_error() {
+    let (_folder, mut config) = config(&[(0, 0, true), (1, 1, true)], 3 * MIB, 4 * MIB);
+    for (warmup, expected) in [
+        (WarmUp::Requests(0), "nothing comes before"),
+        (WarmUp::Requests(2), "after 2 requests"),
+        (WarmUp::Time(Ns(Ns::SECOND.0)), "after 2 requests"),
+        (WarmUp::Share(1.0), "below 100 %"),
+        (WarmUp::Share(0.0), "below 100 %"),
+    ] {
+        config.warmup = Some(warmup);
+        let error = run(&config, &Watch::default()).unwrap_err().to_string();
+        assert!(error.contains(expected) && error.contains("\n  try: "), "{error}");
     }
 }
 

@@ -1,0 +1,31 @@
+"""The warm-up of a replay, as text: `100k` requests, `20%` of the trace, `1h` of it."""
+
+import re
+from contextlib import suppress
+from typing import Any
+
+from gordon import _core
+
+__all__ = ["warm_up"]
+
+_SCALES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
+
+
+def warm_up(text: str | None) -> dict[str, Any] | None:
+    """It, as the core has it. Raises GordonError if it is none of the three."""
+    if text is None:
+        return None
+    if number := re.fullmatch(r"([0-9][0-9_]*(?:\.[0-9]+)?)([kMG]?)", text):
+        requests = float(number[1]) * _SCALES[number[2]]
+        if requests == int(requests):
+            return {"requests": int(requests)}
+    elif part := re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)%", text):
+        return {"share": float(part[1]) / 100}
+    else:
+        with suppress(_core.GordonError):
+            _core.parse_ns(text)
+            return {"time": text}
+    raise _core.GordonError(
+        f"--warmup {text}: not a number of requests, a part of the trace or a time",
+        "--warmup 100k, --warmup 20% or --warmup 1h",
+    )
