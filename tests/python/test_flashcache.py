@@ -341,7 +341,9 @@ def test_servers_are_asked_for_files_that_are_cached_by_pages(tmp_path: Path) ->
     assert objects["byte_miss_ratio"] == both["byte_miss_ratio"] == 20 / 400
     assert objects["table"]["lookups"] == 2 * 400
     (server_objects,) = objects["servers"]
-    assert server_objects["requests_per_s"] == pytest.approx(server_both["requests_per_s"], rel=0.01)
+    assert server_objects["requests_per_s"] == pytest.approx(
+        server_both["requests_per_s"], rel=0.01
+    )
     assert server_alone["requests_per_s"] > 0
 
 

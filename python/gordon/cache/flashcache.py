@@ -42,8 +42,8 @@ class Options:
     set_values: Sequence[str] = ()
     """`KEY=VALUE`: values of the design changed for this run."""
     ecc: int | None = None
-    """Wrong bits of a codeword of flash that are corrected: what a block endures, and how long a read
-    takes, follow from it. None: as the design has it."""
+    """Wrong bits of a codeword of flash that are corrected. What a block endures and how long a
+    read takes follow from it. None: as the design has it."""
     dram_policy: str = "lru"
     """What goes from the primary page cache: one of `gordon.cache.policies()`."""
     backend: Device = "disk"

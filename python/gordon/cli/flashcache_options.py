@@ -24,9 +24,8 @@ _OPTIONS = (
         "--ecc",
         type=options.COUNT,
         metavar="N",
-        help="flashcache: correct N wrong bits of each codeword of flash, 512 bytes. The erases that "
-        "a block lasts for and the time of a read follow from it.  [default: 1, the code of the "
-        "rating]",
+        help="flashcache: correct N wrong bits of each 512 bytes of flash; the erases that a block "
+        "lasts for and the time of a read follow.  [default: 1, the code of the rating]",
     ),
     click.option(
         "--backend",

@@ -47,7 +47,9 @@ def show(console: Output, told: dict[str, Any]) -> None:
         f"{figures(cost['dram_usd'])}, flash {figures(cost['flash_usd'])}"
     )
     if told["roadmap"]:
-        console.text("the same memories by the projection, flash with one or several bits in a cell:")
+        console.text(
+            "the same memories by the projection, flash with one or several bits in a cell:"
+        )
         console.table(_roadmap(told["roadmap"]))
 
 
@@ -129,8 +131,8 @@ def _flash(console: Output, told: dict[str, Any]) -> None:
     if ecc is not None and ecc["correctable"] != ecc["rated_correctable"]:
         console.text(
             f"  code of {ecc['correctable']} bits, rated with {ecc['rated_correctable']}: "
-            f"{figures(ecc['endurance_gain'])} times the erases; decoding {figures(ecc['decode_us'])} "
-            "us a page"
+            f"{figures(ecc['endurance_gain'])} times the erases; decoding takes "
+            f"{figures(ecc['decode_us'])} us a page"
         )
     if wear["lifetime_span_s"] is not None:
         console.text(f"  lifetimes are of {duration(wear['lifetime_span_s'])} with full flash")
