@@ -117,7 +117,7 @@ def test_a_long_request_is_cut_into_pages_piece_by_piece(tmp_path: Path) -> None
 def test_what_is_larger_than_the_cache_is_counted(three: str, run: Run) -> None:
     told = cache.replay(three, dram="25B")
     assert (told["refused"], told["misses"]) == (1, 5 - told["hits"])
-    assert any("1 misses were not let in" in warning for warning in told["warnings"])
+    assert any("1 misses were not admitted" in warning for warning in told["warnings"])
     assert "larger than the cache of 25B" in run("cache", "replay", three, "--dram", "25B").err
 
 

@@ -179,8 +179,8 @@ def test_bad_input_is_told(made: str, block: str, run: Run) -> None:
         (("sweep", made, "--dram", "0B"), "no sizes", "4KiB"),
         (("sweep", block, "--dram", "1KiB", "--format", "mqsim"), "holds no page", "16MiB"),
         (("sweep", "-", "--format", "mqsim", "--dram", "1MiB", "--policy", "belady"), "twice", ""),
-        (("mrc", made, "--sample", "1.5", *objects), "no share", "at most 1"),
-        (("mrc", made, "--sample", "0", *objects), "no share", "more than 0"),
+        (("mrc", made, "--sample", "1.5", *objects), "not a share", "at most 1"),
+        (("mrc", made, "--sample", "0", *objects), "not a share", "more than 0"),
         (("mrc", made, "--sample", "0.5", "--keep", "9", *objects), "not both", "--keep 8192"),
         (("mrc", made, "--dram", "x", *objects), "x", ""),
     ]:

@@ -51,7 +51,7 @@ def test_a_row_for_each_cache(block: str) -> None:
     for row, point in zip(rows(tables["caches"]), told["points"], strict=True):
         same = {key: value for key, value in row.items() if key in point}
         assert same == {key: point[key] for key in same}
-        assert len(same) == len(point) - 3, "all but input, warnings and provenance"
+        assert len(same) == len(point) - 4, "all but input, warmup, warnings and provenance"
         assert row["trace"] == block
         assert row["crc32"] == point["provenance"]["trace"]["crc32"]
     (alone,) = rows(cache.tables(cache.replay(block, dram="1MiB", format="mqsim"))["caches"])

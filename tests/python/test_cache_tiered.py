@@ -182,14 +182,14 @@ def test_the_command(run: Run, trace: tuple[Path, list[tuple[int, int]]], tmp_pa
     [
         ({"admission": "hits"}, "admission: there is no `hits`", "hits:2"),
         ({"admission": "ghosts:1"}, "admission: there is no `ghosts:1`", "ghost:64MiB"),
-        ({"admission": "random:2"}, "2 is no part", "random:0.5"),
+        ({"admission": "random:2"}, "2 is not a probability", "random:0.5"),
         ({"admission": "years:0"}, "0 years", "years:5"),
         ({"segment": "1MiB", "layout": "log"}, "1 segments", "smaller segment"),
         ({"set_size": "1000"}, "not whole pages", "4KiB"),
         ({"dram": "2900"}, "filters", "more DRAM"),
         ({"flash": "20TiB", "layout": "log", "segment": "1MiB"}, "more than 2^32 pages", "less"),
-        ({"spare": 0.0}, "stale pages need room", "0.07"),
-        ({"threshold": 0}, "not written for nothing", "1 or more"),
+        ({"spare": 0.0}, "a spare part of 0", "0.07"),
+        ({"threshold": 0}, "at least one object", "1 or more"),
     ],
 )
 def test_what_cannot_be(

@@ -197,6 +197,7 @@ def test_a_warm_start_through_the_command(web: str, run: Run) -> None:
         assert found[0] == found[1] == found[2]
     swept = cache.sweep(web, dram="2MiB,4MiB", warmup="5k")["points"]
     assert swept[1] == cache.replay(web, dram="4MiB", warmup="5k")
+    assert "warm the caches" in cache.html({"points": swept})
     for bad, said in (("5x", "--warmup 5x"), ("0", "nothing comes"), ("20k", "20000 requests")):
         ran = run(*one, "--warmup", bad)
         assert (ran.status, said in ran.err) == (1, True), ran.err

@@ -362,7 +362,8 @@ fn pages_gather_in_the_order_in_which_they_come() {
     }
     let mut all = Vec::new();
     rig.cache.residents(&mut |r| all.push((r.unit, r.way, r.page, r.pages)));
-    // 12 found no room in the first block; 14 pushed out what was there; 15 is larger than the flash.
+    // 12 found no room in the first block; 14 pushed out what was there; 15 is larger than the
+    // flash.
     assert_eq!(all, [(14, 0, 0, 3), (12, 1, 0, 2), (13, 1, 2, 2)]);
     let counts = rig.cache.counts();
     assert_eq!((counts.evictions, counts.too_large, counts.fills), (1, 1, 5));
@@ -566,8 +567,8 @@ impl Worn {
     }
 }
 
-/// A sequence of sets, picked by `load` while a cache with `rules` runs; that cache, and one without the
-/// set rule after the same sequence.
+/// A sequence of sets, picked by `load` while a cache with `rules` runs; that cache, and one
+/// without the set rule after the same sequence.
 fn worn(load: Load, sets: u32, ways: u32, requests: u32, rules: Rules, seed: u64) -> [Worn; 2] {
     let mut with = Worn::new(sets, ways, rules);
     let mut without = Worn::new(sets, ways, Rules { set: None, ..rules });
@@ -608,8 +609,8 @@ fn worn(load: Load, sets: u32, ways: u32, requests: u32, rules: Rules, seed: u64
     [with, without]
 }
 
-/// Each place has at most the erases that the most worn has without the set rule, or the mean and the
-/// threshold, and its own erases by swaps.
+/// Each place has at most the erases that the most worn has without the set rule, or the mean and
+/// the threshold, and its own erases by swaps.
 fn is_bounded(load: Load, [with, without]: &[Worn; 2], threshold: u32) {
     let blocks = with.cache.shape().blocks() as usize;
     let erases = &with.cache.erases()[..blocks];

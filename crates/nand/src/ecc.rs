@@ -1,12 +1,14 @@
 //! How the strength of an error-correcting code changes the erases that a block lasts for.
 //!
-//! A code of `t` bits reads a codeword while at most `t` of its bits are wrong. Bits fail independently, each
-//! with the raw bit error rate, which grows with a power of the erases (`exponent`; 1: linearly, as Schroeder
-//! and others saw it in the field, FAST 2016). A block is worn out when [`BLOCK_SURVIVAL`] is no
-//! longer the probability that all its codewords are readable: at its rated erases with the code that the
-//! rating is for. A stronger code reaches that probability at a higher error rate, thus after more erases.
+//! A code of `t` bits reads a codeword while at most `t` of its bits are wrong. Bits fail
+//! independently, each with the raw bit error rate, which grows with a power of the erases
+//! (`exponent`; 1: linearly, as Schroeder and others saw it in the field, FAST 2016). A block is
+//! worn out when [`BLOCK_SURVIVAL`] is no longer the probability that all its codewords are
+//! readable: at its rated erases with the code that the rating is for. A stronger code reaches that
+//! probability at a higher error rate, thus after more erases.
 //!
-//! Not covered: errors by reads and by time, blocks that differ, codes that fail otherwise than by count.
+//! Not covered: errors by reads and by time, blocks that differ, codes that fail otherwise than by
+//! count.
 
 use crate::BLOCK_SURVIVAL;
 use libm::{exp, expm1, log, log1p, pow};
@@ -22,8 +24,8 @@ pub struct Codewords {
     pub exponent: f64,
 }
 
-/// Parity bits of a binary BCH code that corrects so many bits of a codeword with so many of data: `m` for
-/// each, in the smallest field of 2^m elements that numbers all bits.
+/// Parity bits of a binary BCH code that corrects so many bits of a codeword with so many of data:
+/// `m` for each, in the smallest field of 2^m elements that numbers all bits.
 pub fn parity_bits(data_bits: u32, correctable: u32) -> u32 {
     let fits = |m: &u32| u64::from(data_bits) + u64::from(m * correctable) < 1 << m;
     let m = (2..=24).find(fits).unwrap_or(24);
@@ -59,8 +61,8 @@ impl Codewords {
     }
 }
 
-/// The probability that more than `correctable` of `bits` are wrong, each with probability `rate`: a
-/// binomial tail, summed from its largest term on for small rates.
+/// The probability that more than `correctable` of `bits` are wrong, each with probability `rate`:
+/// a binomial tail, summed from its largest term on for small rates.
 fn unreadable(bits: u32, correctable: u32, rate: f64) -> f64 {
     let n = f64::from(bits);
     let odds = log(rate) - log1p(-rate);
@@ -121,7 +123,8 @@ mod tests {
         }
     }
 
-    /// FlashCache, CASES 2006, 2.1: more than 5,000,000 cycles with BCH codes, for flash of 100,000.
+    /// FlashCache, CASES 2006, 2.1: more than 5,000,000 cycles with BCH codes, for flash of
+    /// 100,000.
     #[test]
     fn four_bits_reach_the_erases_of_the_paper() {
         let gains = [1, 2, 4].map(|bits| SLC.endurance_gain(1, bits));

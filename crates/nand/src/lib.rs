@@ -1,6 +1,7 @@
 //! What a NAND flash array is: its shape ([`Geometry`], [`Shape`], [`Layout`]), its speed
-//! ([`Timing`]), how long it lasts ([`Endurance`], [`factory_bad`]), what can be asked of it ([`FlashOp`]) and the
-//! rules it obeys ([`Array`], a model that refuses what a chip would not do right).
+//! ([`Timing`]), how long it lasts ([`Endurance`], [`factory_bad`]), what can be asked of it
+//! ([`FlashOp`]) and the rules it obeys ([`Array`], a model that refuses what a chip would not do
+//! right).
 //!
 //! No files, clocks or threads; `no_std`.
 #![no_std]

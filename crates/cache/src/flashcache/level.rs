@@ -1,4 +1,4 @@
-//! The second level: what is looked up, let in and evicted there.
+//! The second level: look-up, admission and eviction of units.
 
 use super::jobs::{Jobs, Queued, Write};
 use super::table::Table;
@@ -69,14 +69,14 @@ impl Level {
         ((u64::from(hash(unit) as u32) * u64::from(self.shape.sets)) >> 32) as u32
     }
 
-    /// Lets memory know that a unit is looked up soon.
+    /// Prefetches the table entry of a unit.
     #[inline]
     pub fn touch(&self, unit: u64) -> u32 {
         self.table.touch(unit)
     }
 
-    /// Looks up a page of a unit, to be read or not: where it is, and the unit's slot, even if the page
-    /// is stale there.
+    /// Looks up a page of a unit, to be read or not: where it is, and the unit's slot, even if the
+    /// page is stale there.
     #[inline]
     pub fn find(&mut self, unit: u64, at: u32, read: bool) -> (Option<Found>, Option<u32>) {
         self.counts.lookups += 1;
@@ -99,7 +99,7 @@ impl Level {
         (Some(Found::Flash(Place { block, page: first + at, pages })), Some(slot))
     }
 
-    /// What there is of a page is stale.
+    /// Marks a page of a unit stale.
     pub fn forget(&mut self, slot: u32, at: u32) {
         let dropped = if self.table.granule > 1 {
             self.table.spoil(self.table.block(slot), at)
@@ -110,8 +110,8 @@ impl Level {
         self.counts.dropped += u64::from(dropped);
     }
 
-    /// Lets a unit in, which was not found or is stale in its slot; answers with its ticket
-    /// and the slot that it has now.
+    /// Admits a unit that was not found or is stale in its slot. Returns its ticket and its new
+    /// slot.
     #[inline]
     pub fn fill(&mut self, unit: u64, pages: u32, slot: Option<u32>) -> Option<(u64, u32)> {
         // Larger objects are cut, where they can be.
@@ -184,7 +184,8 @@ impl Level {
         self.generation[block as usize] = self.generation[block as usize].wrapping_add(1);
         self.wear.evict(set, block - set * self.shape.ways);
         self.jobs.push(Queued::EraseOf(block));
-        // A way is erased for each of its moves: twice for the hot set's block, once for the cold set's.
+        // A way is erased for each of its moves: twice for the hot set's block, once for the cold
+        // set's.
         let cost = |cold| 2 * self.written_blocks(set) + self.written_blocks(cold);
         if let Some(cold) = self.wear.set_rule(set, cost) {
             self.swap(set, cold);

@@ -1,8 +1,8 @@
 //! FlashCache: a page cache in DRAM and a second one in NAND flash below it (Kgil and Mudge,
 //! "FlashCache: A NAND Flash Memory File Cache for Low Power Web Servers", CASES 2006).
 //!
-//! [`FlashCache::access`] says where a page is found; what has to be done in flash meanwhile waits in
-//! order, as [`Job`]s that a driver carries out one at a time ([`FlashCache::job`],
+//! [`FlashCache::access`] says where a page is found; what has to be done in flash meanwhile waits
+//! in order, as [`Job`]s that a driver carries out one at a time ([`FlashCache::job`],
 //! [`FlashCache::done`]). What the paper has, and where:
 //!
 //! | part | paper | here |
@@ -12,11 +12,12 @@
 //! | eviction counts, hot blocks and hot sets | 3.2 | `wear` |
 //! | buffer of what is to be written, reads before writes | 3.3 | `jobs`, and the driver |
 //!
-//! What it leaves open, and the choices made here, are in `docs/design/flashcache.md`. A flash cache
-//! never holds the only copy of anything: writes go through to what lies below.
+//! What it leaves open, and the choices made here, are in `docs/design/flashcache.md`. A flash
+//! cache never holds the only copy of anything: writes go through to what lies below.
 //!
 //! # What a driver promises
-//! - A read of flash that [`access`](FlashCache::access) asks for is over before the next job begins.
+//! - A read of flash that [`access`](FlashCache::access) requests is over before the next job
+//!   begins.
 //! - Jobs are carried out in order; reads may come in between, page by page.
 //! - What is fetched for a fill is kept, under its ticket, until the job that programs it is done.
 
@@ -40,8 +41,8 @@ use level::Level;
 pub enum Fill {
     /// A whole logical block: keys are numbers of pages, and those of a block lie side by side.
     Block,
-    /// What was asked for, a page or an object of several; a logical block gathers them in the order
-    /// in which they come. An object larger than a logical block is cut into pieces of one
+    /// What was asked for, a page or an object of several; a logical block gathers them in the
+    /// order in which they come. An object larger than a logical block is cut into pieces of one
     /// ([`Piece`]).
     Page,
 }
@@ -59,8 +60,8 @@ pub struct Shape {
     pub fill: Fill,
     /// When wear is levelled.
     pub rules: Rules,
-    /// Pages that the buffer holds: what finds it full does not go to flash. None: all does, and who
-    /// drives it waits for room.
+    /// Pages that the buffer holds: what finds it full does not go to flash. None: all does, and
+    /// who drives it waits for room.
     pub buffer: Option<u64>,
 }
 
@@ -106,15 +107,15 @@ pub enum Found {
         /// The fill that programs them; none where they do not go to flash.
         ticket: Option<u64>,
     },
-    /// It was not there, and is written anew as a whole: nothing is fetched.
+    /// It was not there and is written as a whole: nothing is fetched.
     Written,
     /// Of an object larger than a logical block each piece for itself: [`FlashCache::pieces`].
     Pieces,
 }
 
-/// A part of an object that is larger than a logical block: the pages of a logical block, or the last
-/// ones. Each piece has a tag and is admitted, found and evicted by itself, so that parts of an object can
-/// be in flash while others are not.
+/// A part of an object that is larger than a logical block: the pages of a logical block, or the
+/// last ones. Each piece has a tag and is admitted, found and evicted by itself, so that parts of
+/// an object can be in flash while others are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// The first of its pages, in the object.
@@ -132,7 +133,8 @@ pub struct Piece {
 pub struct Served {
     /// Where it was found.
     pub found: Found,
-    /// Its place in the primary page cache from now on, which no other page there has; or [`NOWHERE`].
+    /// Its place in the primary page cache from now on, which no other page there has; or
+    /// [`NOWHERE`].
     pub place: u32,
     /// Of what is in the buffer, or on its way there: its slot, which no other unit in flash has.
     pub slot: u32,
@@ -157,10 +159,10 @@ pub struct FlashCounts {
     pub fill_pages: u64,
     /// Objects not admitted: more pages than the whole flash has.
     pub too_large: u64,
-    /// Units not let in: the buffer was full.
+    /// Units not admitted: the buffer was full.
     pub crowded: u64,
-    /// Units not admitted: every block of their set had been worn by another set, up to the bound of
-    /// [`SetRule::Bounded`].
+    /// Units not admitted: every block of their set had been worn by another set, up to the bound
+    /// of [`SetRule::Bounded`].
     pub worn: u64,
     /// Units, or pages of one, that were written to and are stale in flash.
     pub dropped: u64,
@@ -222,7 +224,7 @@ impl core::fmt::Debug for FlashCache {
 }
 
 impl FlashCache {
-    /// Empty, with flash that was never written, above pages of so many bytes.
+    /// Creates empty caches, with flash that was never written, for pages of `page` bytes.
     ///
     /// # Panics
     /// Where a shape with sets has no ways, no pages or more than 32,767 of them.
@@ -235,8 +237,8 @@ impl FlashCache {
     /// Serves a request. Its size is that of whole pages; what it asks for may be less. With
     /// [`Fill::Block`] it is for one page.
     ///
-    /// A page that was not in DRAM is there afterwards, and one that was nowhere is on its way to flash,
-    /// unless it is written: writes leave flash alone, but for the stale copy there.
+    /// A page that was not in DRAM is there afterwards, and one that was nowhere is on its way to
+    /// flash, unless it is written: writes leave flash alone, but for the stale copy there.
     #[inline]
     pub fn access_at(&mut self, request: &Request, write: bool) -> Served {
         let (access, place) = self.dram.access_at(request);
@@ -286,7 +288,7 @@ impl FlashCache {
             _ if in_dram => Found::Dram,
             _ if !fetched => Found::Written,
             Some(found) => found,
-            // The rest of a page of which a part is written: it goes below, not to flash.
+            // The rest of a page that is written in part: it goes to the backend, not to flash.
             None if write && self.shape.fill == Fill::Block => {
                 Found::Backend { unit, page: at, pages: 1, ticket: None }
             }
@@ -299,8 +301,8 @@ impl FlashCache {
         (found, slot)
     }
 
-    /// Whether an object of so many pages is cut into pieces: one logical block does not hold it, and
-    /// all together do.
+    /// Whether an object of `pages` pages is cut into pieces: one logical block does not hold it,
+    /// and all together do.
     #[inline]
     fn is_cut(&self, pages: u32) -> bool {
         let block = self.shape.pages;
@@ -309,8 +311,8 @@ impl FlashCache {
             && u64::from(pages) <= u64::from(self.shape.blocks()) * u64::from(block)
     }
 
-    /// The same as `below`, for an object that is cut: all its pieces are looked up before any that is
-    /// missing is filled, so that a fill does not evict what the same request finds.
+    /// The same as `below`, for an object that is cut: all its pieces are looked up before any that
+    /// is missing is filled, so that a fill does not evict what the same request finds.
     fn object(&mut self, request: &Request, pages: u32, write: bool, in_dram: bool) -> Found {
         let fetched = !in_dram && (!write || request.asked < request.size);
         let flash = self.flash.as_mut().expect("an object is cut where there are blocks");
@@ -347,7 +349,7 @@ impl FlashCache {
         &self.pieces
     }
 
-    /// Pages of an object: 32 bits of them are 8 TiB of the smallest.
+    /// Pages of an object. 2^32 of the smallest are 8 TiB.
     #[inline]
     fn pages(&self, size: u64) -> u32 {
         if size == u64::from(self.page) {
@@ -423,7 +425,7 @@ impl FlashCache {
         self.flash.as_ref().map(|flash| flash.set_of(unit))
     }
 
-    /// Lets memory know that this key comes soon.
+    /// Prefetches the table entries of a key.
     #[inline]
     pub fn touch(&self, key: u64) -> u32 {
         let unit = key.checked_div(self.by_block).unwrap_or(key);

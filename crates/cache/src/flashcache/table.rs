@@ -87,7 +87,8 @@ impl Table {
         self.tags[slot as usize]
     }
 
-    /// Takes the next pages of a block, which has so many, for a unit that is nowhere.
+    /// Takes the next pages of a block, which has room for them, for a unit that is not in the
+    /// table.
     #[inline]
     pub fn insert(&mut self, block: u32, unit: u64, pages: u32) -> u32 {
         let filled = self.filled(block);

@@ -14,10 +14,10 @@ pub enum Admission {
     Random(f64),
     /// Those asked for at least so often, the request that brought it in among them.
     Hits(u32),
-    /// Those offered before, among the last so many bytes of offers: the first offer is only remembered (CacheLib's
-    /// "reject first").
+    /// Those offered before, among the last so many bytes of offers: the first offer is only
+    /// remembered (CacheLib's "reject first").
     Ghost(u64),
-    /// By lot, so that no more is programmed in all than may be.
+    /// By lot, so that at most the budget is programmed in all.
     Budget(Budget),
 }
 
@@ -26,23 +26,24 @@ pub enum Admission {
 pub struct Budget {
     /// Bytes a second of the requests' time.
     pub bytes_per_s: f64,
-    /// The part that is let in is set anew each time so many bytes have been offered.
+    /// The admitted part is computed again each time this many bytes have been offered.
     pub every: u64,
 }
 
 /// An admission at work.
 pub(super) struct Gate {
     admission: Admission,
-    /// Of 2^32 draws, so many let in.
+    /// Draws out of 2^32 that admit.
     chance: u64,
     draws: u64,
     /// Of [`Admission::Ghost`]: what was offered.
     ghosts: (Store, List),
-    /// Of [`Admission::Budget`]: the first request; when the part was last set, and what was done by then.
+    /// Of [`Admission::Budget`]: the first request; when the part was last set, and what was done
+    /// by then.
     began: Option<Ns>,
     set: Ns,
     before: Done,
-    /// Bytes written for each let in, when last something was.
+    /// Bytes written for each admitted, when last something was.
     each: f64,
     /// Bytes that the medium programs for each written.
     pub times: f64,
@@ -83,8 +84,8 @@ impl Gate {
         }
     }
 
-    /// Sets the part anew: what may be written in a span as long as the last, over what would have been in
-    /// that, had all been let in.
+    /// Computes the part again: what may be written in a span as long as the last, over what would
+    /// have been in that, had all been admitted.
     #[cold]
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // bytes far below 2^53
     fn balance(&mut self, budget: Budget, now: Ns, done: &Done) {
@@ -104,13 +105,13 @@ impl Gate {
         (self.set, self.before) = (now, *done);
     }
 
-    /// The part that is let in by lot.
+    /// The part that is admitted by lot.
     #[allow(clippy::cast_precision_loss)]
     pub fn part(&self) -> f64 {
         self.chance as f64 / ALL as f64
     }
 
-    /// Whether this object, asked for so often in DRAM, is let in.
+    /// Whether this object, asked for so often in DRAM, is admitted.
     pub fn lets_in(&mut self, key: u64, size: u64, asked: u32) -> bool {
         match self.admission {
             Admission::All => true,

@@ -1,9 +1,10 @@
 //! Objects in DRAM and, below it, in flash: caches of small objects, as CacheLib and Kangaroo are.
 //!
-//! A request finds its object in DRAM (least recently used goes), in flash, or nowhere: then it is let into
-//! DRAM. What leaves DRAM is offered to flash; an [`Admission`] takes it or not; a [`Layout`] keeps it there. An
-//! object is in one place: one found in flash stays there. What knowing the places in flash takes of memory is
-//! taken from DRAM ([`Tiered::index_bytes`]), so that DRAM holds that much less of objects.
+//! A request finds its object in DRAM (least recently used goes), in flash, or nowhere: then it is
+//! let into DRAM. What leaves DRAM is offered to flash; an [`Admission`] takes it or not; a
+//! [`Layout`] keeps it there. An object is in one place: one found in flash stays there. What
+//! knowing the places in flash takes of memory is taken from DRAM ([`Tiered::index_bytes`]), so
+//! that DRAM holds that much less of objects.
 //!
 //! | layout | where an object lies | what is written at a time | what goes |
 //! |---|---|---|---|
@@ -11,8 +12,9 @@
 //! | [`Layout::Sets`] | in the set of its key, a page | its set | by set, see `sets` |
 //! | [`Layout::LogSets`] | in a log first, then in its set | segments, and sets for several objects at once | as sets |
 //!
-//! The third is that of McAllister and others, "Kangaroo: Caching Billions of Tiny Objects on Flash", SOSP 2021. The
-//! reads and writes of the medium that follow are handed out, in order, as [`Io`].
+//! The third is that of McAllister and others, "Kangaroo: Caching Billions of Tiny Objects on
+//! Flash", SOSP 2021. The reads and writes of the medium that follow are handed out, in order, as
+//! [`Io`].
 
 mod admission;
 mod log;
@@ -128,7 +130,7 @@ pub enum Found {
 pub struct Done {
     /// Bytes that left DRAM: offered to flash.
     pub offered: u64,
-    /// Of these, let in.
+    /// Of these, admitted.
     pub admitted: u64,
     /// Bytes written to flash.
     pub written: u64,
@@ -253,7 +255,8 @@ impl Tiered {
         }
     }
 
-    /// The medium programs so many bytes for each written: a [`Budget`] is of what is programmed.
+    /// Number of bytes that the medium programs for each byte written: a [`Budget`] is of what is
+    /// programmed.
     pub fn amplify(&mut self, times: f64) {
         self.gate.times = times;
     }
@@ -268,7 +271,7 @@ impl Tiered {
         self.medium.io.drain(..)
     }
 
-    /// The part of offers that is let in now, where it is drawn by lot.
+    /// The part of offers that is admitted now, if it is drawn by lot.
     pub fn admits(&self) -> f64 {
         self.gate.part()
     }

@@ -43,7 +43,8 @@ pub struct CurveReport {
     pub policy: &'static str,
     /// What is cached: `object`, `page` or `request`.
     pub unit: &'static str,
-    /// All objects counted, and they were of one size: misses are those of a cache, to the last request.
+    /// All objects counted, and they were of one size: misses are those of a cache, to the last
+    /// request.
     pub exact: bool,
     /// The share of objects that counted, at the end.
     pub sample: f64,
@@ -103,11 +104,11 @@ fn sample(config: &CurveConfig) -> Result<Sample, ReplayError> {
         }
         (Some(rate), None) if rate > 0.0 && rate <= 1.0 => Ok(Sample::Rate(rate)),
         (Some(rate), None) => {
-            let why = format!("{rate} is no share of the objects");
+            let why = format!("{rate} is not a share of the objects");
             Err(ReplayError::impossible("sample", why, "more than 0, at most 1: --sample 0.01"))
         }
         (None, Some(0)) => {
-            Err(ReplayError::impossible("keep", "no objects say nothing", "--keep 8192"))
+            Err(ReplayError::impossible("keep", "a sample of 0 objects", "--keep 8192"))
         }
         (None, Some(most)) => Ok(Sample::Objects(usize::try_from(most).unwrap_or(usize::MAX))),
         (None, None) => Ok(Sample::All),

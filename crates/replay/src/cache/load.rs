@@ -21,7 +21,8 @@ const END: u64 = 1 << 62;
 /// Where requests come from.
 pub(super) struct Load {
     from: From,
-    /// When the requests of the last batch came, and which of them write, where that is of interest.
+    /// When the requests of the last batch came, and which of them write, where that is of
+    /// interest.
     pub stamps: Option<Vec<Stamp>>,
     crc: crc32fast::Hasher,
     bytes: Vec<u8>,
@@ -100,14 +101,14 @@ impl Load {
             return Ok(first);
         }
         if trace.is_stream() {
-            let why = "who sees ahead reads it twice, and standard input can be read once";
+            let why = "the policy reads the trace twice, and standard input can be read once";
             return Err(ReplayError::impossible("trace -", why, "a file; or another policy"));
         }
         let (mut ahead, mut batch) = (Ahead::default(), Vec::new());
         while first.next_batch(&mut batch)? {
             progress.check()?;
             if !batch.iter().all(|request| ahead.saw(request.key)) {
-                let why = "more than 2^32 requests are too many to see ahead";
+                let why = "the policy looks ahead over at most 2^32 requests";
                 return Err(ReplayError::impossible("trace", why, "a part of it; another policy"));
             }
         }
@@ -119,7 +120,7 @@ impl Load {
     fn with(trace: &TraceLoad, whole: bool, ahead: bool) -> Result<Self, ReplayError> {
         let path = &trace.path;
         if trace.repeat != 1 {
-            let why = "a cache is asked for a trace once";
+            let why = "a cache replays a trace once";
             return Err(ReplayError::impossible("trace.repeat", why, "1"));
         }
         // An object is as large as it is; pages are of whole sectors.
@@ -184,7 +185,7 @@ impl Load {
                 request.next = known.nexts.after(number);
             }
             if batch.is_empty() && known.crc.clone().finalize() != self.crc.clone().finalize() {
-                let why = "it was read twice, and was another the second time";
+                let why = "it changed between its two readings";
                 return Err(ReplayError::impossible("trace", why, "a copy that nobody writes to"));
             }
         }
@@ -313,8 +314,8 @@ impl Blocks {
         Ok(())
     }
 
-    /// The key of what lies at `offset` of a device, which is a multiple of `grain` for nearly all: its
-    /// number, the devices sequentially. A hash of 64 bits stands for what does not fit there.
+    /// The key of what lies at `offset` of a device, which is a multiple of `grain` for nearly all:
+    /// its number, the devices sequentially. A hash of 64 bits stands for what does not fit there.
     fn key(&mut self, device: u32, offset: u64, grain: u64) -> u64 {
         let at = u64::from(self.devices.of(device));
         let each = END / grain;

@@ -1,10 +1,10 @@
 //! One cache of a replacement policy, one trace, what was found in it.
 //!
-//! A trace is streamed once; times in it are only held against each other. Objects of an oracleGeneral
-//! trace or of a web server's log are cached whole. Block traces are cached in pages of [`PAGE`] bytes, each page that a
-//! request touches being asked for in turn, or each request is taken as one object, known by where it
-//! starts. Reads and writes alike bring in what they ask for; flushes and discards are counted and
-//! left out.
+//! A trace is streamed once; times in it are only held against each other. Objects of an
+//! oracleGeneral trace or of a web server's log are cached whole. Block traces are cached in pages
+//! of [`PAGE`] bytes, each page that a request touches being asked for in turn, or each request is
+//! taken as one object, known by where it starts. Reads and writes alike bring in what they ask
+//! for; flushes and discards are counted and left out.
 //!
 //! [`sweep`] asks many caches at once, in one reading; [`curve`](fn@curve) has what LRU caches
 //! of many sizes miss, exactly or from a sample.
@@ -157,7 +157,8 @@ pub struct CacheTrace {
     /// What was left out of it.
     #[serde(flatten)]
     pub left_out: LeftOut,
-    /// Requests of a web server's log whose line names the site, which is part of the object's name.
+    /// Requests of a web server's log whose line names the site, which is part of the object's
+    /// name.
     pub virtual_hosts: u64,
     /// Requests of web clients that are no GET, left out.
     pub other_methods: u64,
@@ -354,7 +355,7 @@ fn warnings(cache: Option<(Kind, Bytes, u64)>, load: &Load) -> Vec<String> {
             Kind::WTinyLfu => format!("larger than a hundredth of the cache of {dram}"),
             _ => format!("larger than the cache of {dram}"),
         };
-        warnings.push(format!("{refused} misses were not let in: {limit}"));
+        warnings.push(format!("{refused} misses were not admitted: {limit}"));
     }
     if load.devices() > 1 {
         let devices = load.devices();

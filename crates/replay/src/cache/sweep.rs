@@ -1,5 +1,5 @@
-//! Many caches, one reading of the trace: while some of it is read, all caches are asked for what was
-//! read before, as many at a time as there are cores.
+//! Many caches, one reading of the trace: while some of it is read, all caches are asked for what
+//! was read before, as many at a time as there are cores.
 //!
 //! Each cache has all requests in order, so nothing depends on how many threads there are.
 
@@ -12,8 +12,8 @@ use gordon_units::Watch;
 use rayon::prelude::*;
 use std::mem;
 
-/// Requests that are read, and asked of one cache, in one go: what it has in the processor's caches is
-/// worth keeping, and two of these (8 MiB) are all that is ever held of the trace.
+/// Requests that are read, and asked of one cache, in one go: what it has in the processor's caches
+/// is worth keeping, and two of these (8 MiB) are all that is ever held of the trace.
 const GO: usize = 1 << 17;
 
 /// Runs all of `configs`, which differ in the cache alone, watched through `progress`: each report
@@ -27,13 +27,13 @@ pub fn sweep(
     progress: &Watch,
 ) -> Result<Vec<CacheReport>, ReplayError> {
     let Some(first) = configs.first() else {
-        return Err(ReplayError::impossible("sweep", "there is no cache to ask", "--policy lru"));
+        return Err(ReplayError::impossible("sweep", "no cache to replay", "--policy lru"));
     };
     let same = |c: &CacheRunConfig| {
         (&c.trace, c.objects, c.warmup) == (&first.trace, first.objects, first.warmup)
     };
     if !configs.iter().all(same) {
-        let why = "all caches are asked for the same trace, after the same warm-up";
+        let why = "all caches of a sweep replay one trace, after one warm-up";
         return Err(ReplayError::impossible("sweep", why, "one sweep for each trace"));
     }
     let mut asked = configs.iter().map(Asked::new).collect::<Result<Vec<_>, _>>()?;

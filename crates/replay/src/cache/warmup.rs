@@ -27,8 +27,8 @@ pub struct WarmUpReport {
     pub accesses: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// From the first request to the first that is counted; null where the trace has no times and the
-    /// replay no pace.
+    /// From the first request to the first that is counted; null where the trace has no times and
+    /// the replay no pace.
     pub time_s: Option<f64>,
 }
 

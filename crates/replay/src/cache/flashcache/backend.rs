@@ -118,8 +118,8 @@ impl Backend {
         })
     }
 
-    /// The shortest time between two fetches of so many bytes, wherever they are; of a simulated disk the
-    /// mean.
+    /// The shortest time between two fetches of so many bytes, wherever they are; of a simulated
+    /// disk the mean.
     pub fn each(&self, bytes: Bytes) -> Ns {
         match &self.below {
             Below::Disk => self.latency + bytes.time_at(self.rate),
@@ -202,8 +202,8 @@ impl Backend {
         }
     }
 
-    /// Fetches keys that lie side by side, at a time to which it was advanced; answers with when they
-    /// are there.
+    /// Fetches keys that lie side by side, at a time to which it was advanced; answers with when
+    /// they are there.
     pub fn fetch(&mut self, at: Ns, key: u64, keys: u64, bytes: Bytes) -> Ns {
         self.asked.reads += 1;
         self.asked.read += bytes;
@@ -211,8 +211,9 @@ impl Backend {
         self.take(at, access)
     }
 
-    /// Fetches a part of an object, at a time to which it was advanced; returns when it is there. A disk
-    /// reads over what lies between two parts of one object, where that is faster than another access.
+    /// Fetches a part of an object, at a time to which it was advanced; returns when it is there. A
+    /// disk reads over what lies between two parts of one object, where that is faster than another
+    /// access.
     pub fn fetch_part(&mut self, at: Ns, key: u64, part: Part) -> Ns {
         let Part { object, from, bytes, after } = part;
         self.asked.reads += 1;

@@ -1,7 +1,7 @@
 //! The flash chip and its controller: one operation at a time, reads before what waits.
 //!
-//! A flash page is the step: between two of them a read may come in. So may it between two blocks that
-//! are erased, never within.
+//! A flash page is the step: between two of them a read may come in. So may it between two blocks
+//! that are erased, never within.
 
 use super::config::{Design, EccConfig};
 use gordon_cache::flashcache::{FlashCache, Job};
@@ -204,8 +204,8 @@ impl Chip {
         }
     }
 
-    /// Reads so many pages at this time, to which it was advanced, or as soon as it is free; answers
-    /// with when they are in DRAM.
+    /// Reads so many pages at this time, to which it was advanced, or as soon as it is free;
+    /// answers with when they are in DRAM.
     #[inline]
     pub fn read(&mut self, at: Ns, pages: u32) -> Ns {
         let steps = u64::from(pages) * self.steps.pages;

@@ -122,8 +122,8 @@ pub enum RuleKind {
 #[serde(rename_all = "lowercase")]
 pub enum SetRuleKind {
     /// To erases of the place and to evictions of the set; swaps erase at most one block for 100
-    /// evictions, and wear no block beyond the mean plus the threshold that would not be so worn without
-    /// them.
+    /// evictions, and wear no block beyond the mean plus the threshold that would not be so worn
+    /// without them.
     #[default]
     Bounded,
     /// To erases of the place alone, as the paper words it: swaps can outnumber evictions.
@@ -217,10 +217,10 @@ impl EccConfig {
         parity_bits((self.codeword.0 * 8) as u32, *self.correctable)
     }
 
-    /// From the last bit of a page to its corrected data. Syndromes are computed while bits arrive, and
-    /// codewords are decoded while the next ones do, so the last codeword is left: two cycles for each
-    /// correctable bit to find the polynomial of the errors (Berlekamp and Massey), then the search of all
-    /// bits (Chien).
+    /// From the last bit of a page to its corrected data. Syndromes are computed while bits arrive,
+    /// and codewords are decoded while the next ones do, so the last codeword is left: two cycles
+    /// for each correctable bit to find the polynomial of the errors (Berlekamp and Massey), then
+    /// the search of all bits (Chien).
     pub fn decode(&self) -> Ns {
         if *self.correctable <= *self.rated_correctable {
             return Ns::ZERO;
@@ -397,7 +397,7 @@ impl Design {
     pub fn check(&self) -> Result<(), ReplayError> {
         let whole = |key: &str, large: Bytes, small: u64, what: &str| {
             let wrong = small == 0 || large.0 == 0 || !large.0.is_multiple_of(small);
-            let why = format!("{large} is no whole number of {what}");
+            let why = format!("{large} is not a whole number of {what}");
             if wrong { Err(not(key, why, "powers of two")) } else { Ok(()) }
         };
         let Self { cache, dram, flash, disk, origin, .. } = self;
@@ -414,7 +414,7 @@ impl Design {
             return Err(not("cache.write_buffer", why, "1MiB"));
         }
         if *cache.ways == 0 {
-            return Err(not("cache.ways", "a set of none holds nothing".into(), "16"));
+            return Err(not("cache.ways", "a set of 0 ways holds nothing".into(), "16"));
         }
         for (key, rate) in [
             ("dram.rate_per_s", *dram.rate_per_s),
@@ -443,14 +443,14 @@ impl Design {
         }
         for (key, value) in positive {
             if !(value > 0.0 && value.is_finite()) {
-                return Err(not(key, format!("{value} is none"), "a number above zero"));
+                return Err(not(key, format!("{value} is not above zero"), "a number above zero"));
             }
         }
         self.ecc.as_ref().map_or(Ok(()), |ecc| ecc.check(*flash.page))
     }
 
-    /// Erases that a block lasts for, for each that `wear.endurance` rates it for, and the raw bit error
-    /// rate at the end; 1 and none without `ecc`.
+    /// Erases that a block lasts for, for each that `wear.endurance` rates it for, and the raw bit
+    /// error rate at the end; 1 and none without `ecc`.
     pub fn endurance_gain(&self) -> (f64, Option<f64>) {
         let Some(ecc) = &self.ecc else { return (1.0, None) };
         let erase_block = self.cache.logical_block.0 / u64::from(*self.cache.erase_blocks);
@@ -481,7 +481,7 @@ impl Design {
         let set = block.0.saturating_mul(ways.into());
         if !flash.0.is_multiple_of(set) {
             let why = format!(
-                "{flash} is no whole number of sets of {ways} logical blocks of {block}: {} each",
+                "{flash} is not a whole number of sets of {ways} logical blocks of {block}: {} each",
                 Bytes(set)
             );
             let near = Bytes((flash.0 / set).max(1).saturating_mul(set));

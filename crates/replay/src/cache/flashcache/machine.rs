@@ -63,8 +63,8 @@ pub(super) struct Tally {
     pub(super) bytes: u64,
 }
 
-/// DRAM that serves requests one after the other; what others move through it takes time of it, too,
-/// but nobody waits for that.
+/// DRAM that serves requests one after the other; what others move through it takes time of it,
+/// too, but nobody waits for that.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dram {
     pub(super) access: Ns,
@@ -117,7 +117,8 @@ pub(super) struct Machine {
     pub(super) dram: Dram,
     pub(super) chip: Chip,
     pub(super) backend: Backend,
-    /// When what each place of the primary page cache has is there: it may be asked for again before.
+    /// When what each place of the primary page cache has is there: it may be asked for again
+    /// before.
     in_dram: Vec<Ns>,
     /// The same of what came to each slot of flash, by way of the buffer.
     in_buffer: Vec<Ns>,
@@ -129,8 +130,8 @@ pub(super) struct Machine {
     pub(super) end: Ns,
     /// Requests that waited until the buffer, or the disk's queue, had room.
     pub(super) waited: u64,
-    /// When the flash had been written once over, and what had been done to it: from there on it wears.
-    /// If that was in the warm-up, the end of the warm-up.
+    /// When the flash had been written once over, and what had been done to it: from there on it
+    /// wears. If that was in the warm-up, the end of the warm-up.
     pub(super) full: Option<Full>,
     /// What had been done when the warm-up ended: no result has it.
     pub(super) before: Before,
@@ -195,6 +196,9 @@ impl Machine {
 
     /// The warm-up ends at this time, that of the first request that is counted.
     pub(super) fn warmed(&mut self, at: Ns) {
+        // What began before is of the warm-up.
+        self.chip.advance(&mut self.cache, at);
+        self.backend.advance(at);
         self.tallies = [Tally::default(); SOURCES];
         self.latencies = std::array::from_fn(|_| Latency::default());
         self.waited = 0;
@@ -407,8 +411,9 @@ impl Machine {
         (source, self.move_after(begin, request.asked, write))
     }
 
-    /// Brings the pieces of an object to DRAM: first those that are found, then those that are missing,
-    /// adjacent ones with one access of the backend. Returns the slowest source, and when all are there.
+    /// Brings the pieces of an object to DRAM: first those that are found, then those that are
+    /// missing, adjacent ones with one access of the backend. Returns the slowest source, and when
+    /// all are there.
     fn object(&mut self, begin: Ns, request: &Request) -> (Source, Ns) {
         let pieces = self.cache.pieces().to_vec();
         let (mut slowest, mut there) = (Source::Buffer, begin);

@@ -28,10 +28,14 @@ impl Pace {
         if [speed.is_some(), rate.is_some(), outstanding.is_some()].map(u8::from).iter().sum::<u8>()
             > 1
         {
-            return Err(ReplayError::impossible(what, "these exclude each other", hint));
+            return Err(ReplayError::impossible(
+                what,
+                "--speed, --rate and --outstanding exclude each other",
+                hint,
+            ));
         }
         if think.is_some() && outstanding.is_none() {
-            let why = "an answer leads to the next request in a closed loop only";
+            let why = "a think time applies in a closed loop only";
             return Err(ReplayError::impossible("think", why, "--outstanding 24 --think 1ms"));
         }
         for (what, value) in [("speed", speed), ("rate", rate)] {
@@ -41,7 +45,11 @@ impl Pace {
         }
         Ok(match (rate, outstanding) {
             (_, Some(0)) => {
-                return Err(ReplayError::impossible("outstanding", "none never end", "24"));
+                return Err(ReplayError::impossible(
+                    "outstanding",
+                    "a closed loop without outstanding requests never ends",
+                    "24",
+                ));
             }
             (_, Some(many)) => {
                 let idle = (0..*many).map(|_| Reverse(Ns::ZERO)).collect();

@@ -106,8 +106,8 @@ pub struct LevelReport {
     pub requests: u64,
     /// Of all.
     pub share: Option<f64>,
-    /// Bytes that they asked for. A request counts in the slowest level that it needs; the bytes of an
-    /// object larger than a logical block count where each piece was found.
+    /// Bytes that they asked for. A request counts in the slowest level that it needs; the bytes of
+    /// an object larger than a logical block count where each piece was found.
     pub bytes: u64,
     /// Of all bytes.
     pub byte_share: Option<f64>,

@@ -174,8 +174,9 @@ fn warnings(
     let (counts, load) = (machine.counts(), &source.load);
     let refused = machine.refused();
     if refused > 0 {
-        warnings
-            .push(format!("{refused} misses were not let into the primary page cache: too large"));
+        warnings.push(format!(
+            "{refused} misses were not admitted to the primary page cache: the object is larger"
+        ));
     }
     if counts.too_large > 0 {
         let (many, flash) = (counts.too_large, config.flash);
@@ -188,24 +189,25 @@ fn warnings(
         warnings.push(format!("{many} misses were not admitted to flash: their set was too worn"));
     }
     if config.flash > Bytes::ZERO && machine.full.is_none() {
-        let why = "the flash was not written once over, so its lifetime is not known: a longer trace, \
-                   or less --flash";
+        let why = "the flash was not filled once, so its lifetime is not known; replay a longer \
+                   trace, or use a smaller --flash";
         warnings.push(why.to_owned());
     }
     let by_trace = config.pace.outstanding.is_none();
-    let busy =
-        [("the flash chip", machine.did().busy()), ("what lies below", machine.asked().busy)];
+    let busy = [("the flash chip", machine.did().busy()), ("the backend", machine.asked().busy)];
     for (what, busy) in busy {
         if by_trace && part(busy, time) > NEARLY_ALL {
             warnings.push(format!(
-                "{what} is at work all the time: requests come faster than it can serve them"
+                "{what} is busy all the time: requests arrive faster than it can serve them"
             ));
         }
     }
     if source.crowded > 0 {
         let many = source.crowded;
-        warnings
-            .push(format!("a second of the trace has a million requests, {many} times: --rate"));
+        warnings.push(format!(
+            "{many} times a second of the trace had a million requests, which were spread over \
+             it in parts; --rate sets another pace"
+        ));
     }
     if load.devices() > 1 {
         let devices = load.devices();

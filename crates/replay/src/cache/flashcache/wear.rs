@@ -17,8 +17,8 @@ const YEAR_S: f64 = 365.25 * 86_400.0;
 pub(super) struct Worn {
     /// Times that the flash was programmed over in the whole run, after the warm-up.
     pub whole: f64,
-    /// The same since it had been written once over, the erases of the most erased block since, and the
-    /// time since; none where it never was.
+    /// The same since it had been written once over, the erases of the most erased block since, and
+    /// the time since; none where it never was.
     pub steady: Option<(f64, u32, Ns)>,
 }
 
@@ -77,8 +77,8 @@ pub struct WearReport {
     pub max: u32,
     /// How many blocks were erased so often, those set apart included.
     pub erases: Vec<Erased>,
-    /// Time since the flash was written once over, or since the warm-up if that was later: the span of the
-    /// lifetimes; none if the flash was not written once over.
+    /// Time since the flash was written once over, or since the warm-up if that was later: the span
+    /// of the lifetimes; none if the flash was not written once over.
     pub lifetime_span_s: Option<f64>,
     /// The error-correcting code, if the design has one.
     pub ecc: Option<EccReport>,
@@ -99,16 +99,16 @@ pub struct EccReport {
     pub worn_out_bit_error_rate: f64,
     /// Parity bits of a codeword.
     pub parity_bits: u32,
-    /// Decoding of a flash page, which each read of one takes longer; the controller and the flash draw
-    /// their active power for it.
+    /// Decoding of a flash page, which each read of one takes longer; the controller and the flash
+    /// draw their active power for it.
     pub decode_us: f64,
     /// How the gain is computed.
     pub formula: &'static str,
 }
 
 /// The model of [`gordon_nand::Codewords`].
-const FORMULA: &str = "binomial errors in each codeword, raw bit error rate growing with a power of the \
-                       erases; a block is worn out at the survival of the rating";
+const FORMULA: &str = "binomial errors in each codeword, raw bit error rate growing with a power of \
+                       the erases; a block is worn out at the survival of the rating";
 
 /// Logical blocks that were erased equally often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -126,16 +126,17 @@ pub struct Life {
     pub endurance: u64,
     /// Erases that it is rated for, with the code of the rating.
     pub rated: u64,
-    /// The part of the rated endurance that the run used after the warm-up, the filling of the flash
-    /// included if that was not in the warm-up.
+    /// The part of the rated endurance that the run used after the warm-up, the filling of the
+    /// flash included if that was not in the warm-up.
     pub endurance_used: f64,
-    /// Years until all blocks are worn out, if they go on to wear alike, as since the flash had been
-    /// written once over: Figure 7 (a). None where it was not, or that was less than a minute ago.
+    /// Years until all blocks are worn out, if they go on to wear alike, as since the flash had
+    /// been written once over: Figure 7 (a). None where it was not, or that was less than a minute
+    /// ago.
     pub years: Option<f64>,
     /// Years until the first block is worn out, if it wears on at the rate since then.
     pub first_block_years: Option<f64>,
-    /// If what lies below is asked without a pause, and each answer goes to flash: the paper's worst
-    /// case.
+    /// If what lies below is asked without a pause, and each answer goes to flash: the paper's
+    /// worst case.
     pub worst_case_years: f64,
     /// The same as fast as the flash itself can be erased and programmed.
     pub worst_case_of_flash_years: f64,

@@ -153,11 +153,15 @@ impl TieredConfig {
             }
         };
         if !(self.log_share > 0.0 && self.log_share < 1.0) {
-            let why = format!("{} is no part of the flash", self.log_share);
+            let why = format!("{} is not a part of the flash above 0 and below 1", self.log_share);
             return Err(wrong("log_share", why, "0.05"));
         }
         if self.threshold == 0 {
-            return Err(wrong("threshold", "sets are not written for nothing".into(), "1 or more"));
+            return Err(wrong(
+                "threshold",
+                "a set is written for at least one object".into(),
+                "1 or more",
+            ));
         }
         let shape = Shape {
             flash: self.flash.0 / PAGE * PAGE,
@@ -182,7 +186,7 @@ impl TieredConfig {
             return Err(wrong("segment", why, "a smaller segment, or more flash"));
         }
         if self.layout != LayoutKind::Log && !(1..1 << 31).contains(&shape.sets()) {
-            let why = format!("{} sets of {}", shape.sets(), self.set);
+            let why = format!("the flash has {} sets of {}", shape.sets(), self.set);
             return Err(wrong("set", why, "from 1 to 2^31 of them"));
         }
         let filters = Bytes(shape.filters());
@@ -203,7 +207,11 @@ impl TieredConfig {
             AdmissionConfig::All => Admission::All,
             AdmissionConfig::Random(part) if (0.0..=1.0).contains(&part) => Admission::Random(part),
             AdmissionConfig::Random(part) => {
-                return Err(wrong("admission", format!("{part} is no part"), "random:0.5"));
+                return Err(wrong(
+                    "admission",
+                    format!("{part} is not a probability"),
+                    "random:0.5",
+                ));
             }
             AdmissionConfig::Hits(least) => Admission::Hits(least),
             AdmissionConfig::Ghost(bytes) => Admission::Ghost(bytes.0),
@@ -215,7 +223,11 @@ impl TieredConfig {
                 Admission::Budget(Budget { bytes_per_s: bytes / seconds, every })
             }
             AdmissionConfig::Years(years) => {
-                return Err(wrong("admission", format!("{years} years"), "years:5"));
+                return Err(wrong(
+                    "admission",
+                    format!("{years} years is not a lifetime"),
+                    "years:5",
+                ));
             }
         })
     }

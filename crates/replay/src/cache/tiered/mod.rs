@@ -1,9 +1,10 @@
 //! A cache of objects in DRAM and flash, one trace, what that came to.
 //!
-//! The state machine is [`gordon_cache::tiered`]. What it writes goes to a full array of flash under Gordon's
-//! translation layer ([`FullArray`]), page by page and without a clock, so that both write amplifications are
-//! counted: bytes that the cache writes for each it lets in, and pages that flash programs for each written.
-//! Requests come at the trace's times, which only a lifetime needs.
+//! The state machine is [`gordon_cache::tiered`]. What it writes goes to a full array of flash
+//! under Gordon's translation layer ([`FullArray`]), page by page and without a clock, so that both
+//! write amplifications are counted: bytes that the cache writes for each it lets in, and pages
+//! that flash programs for each written. Requests come at the trace's times, which only a lifetime
+//! needs.
 
 mod config;
 
@@ -69,14 +70,14 @@ pub struct TieredReport {
     pub index_bytes: u64,
     /// Of the trace's times.
     pub simulated_s: f64,
-    /// The part of the rated endurance that the run used: bytes programmed, over raw bytes times rated
-    /// erases.
+    /// The part of the rated endurance that the run used: bytes programmed, over raw bytes times
+    /// rated erases.
     pub endurance_used: f64,
-    /// The time since the flash had been written once over, of which the lifetime is; none where it was
-    /// not.
+    /// The time since the flash had been written once over, of which the lifetime is; none where it
+    /// was not.
     pub lifetime_span_s: Option<f64>,
-    /// Years until the rated endurance is used up if the load goes on as it did over that span; none where
-    /// nothing was programmed in it, or it is shorter than a minute.
+    /// Years until the rated endurance is used up if the load goes on as it did over that span;
+    /// none where nothing was programmed in it, or it is shorter than a minute.
     pub lifetime_years: Option<f64>,
     /// What the trace was read as.
     pub input: InputNote,
@@ -123,7 +124,7 @@ impl Flash {
         let device = &config.device;
         let wrong = |key: &str, why: String, hint| ReplayError::impossible(key, why, hint);
         if !(device.spare > 0.0 && device.spare < 1.0) {
-            let why = format!("{}: stale pages need room", device.spare);
+            let why = format!("a spare part of {} is not above 0 and below 1", device.spare);
             return Err(wrong("device.spare", why, "0.07"));
         }
         let logical = flash / PAGE;
@@ -235,7 +236,7 @@ pub fn run(config: &TieredConfig, progress: &Watch) -> Result<TieredReport, Repl
     let device = flash.amplification();
     let mut warnings = Vec::new();
     if refused > 0 {
-        warnings.push(format!("{refused} misses were not let in: larger than the DRAM"));
+        warnings.push(format!("{refused} misses were not admitted: larger than the DRAM"));
     }
     if load.devices() > 1 {
         let devices = load.devices();

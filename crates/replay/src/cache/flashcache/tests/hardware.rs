@@ -113,7 +113,8 @@ fn an_object_in_pieces_is_read_from_flash_and_from_below() {
     assert_eq!(end, quiet + Ns(begun + pages * PAGE_READ + moved));
     let bytes = |m: &Machine| m.tallies.map(|tally| tally.bytes);
     assert_eq!(bytes(&m), [0, 0, object.asked, object.asked, 0]);
-    // The second and the fourth piece are evicted: two accesses, and what lies between is read over.
+    // The second and the fourth piece are evicted: two accesses, and what lies between is read
+    // over.
     for number in [1, 3] {
         let Found::Flash(place) = m.cache.pieces()[number].found else { panic!("not in flash") };
         // Nothing was swapped, and a set has one block.
@@ -141,7 +142,8 @@ fn an_object_in_pieces_is_read_from_flash_and_from_below() {
 
 #[test]
 fn only_what_brought_a_page_is_waited_for() {
-    // Of two pages in the place of one the first goes before it is there, and is written as a whole.
+    // Of two pages in the place of one the first goes before it is there, and is written as a
+    // whole.
     let mut m = machine(&design(), 4096, 4 * MIB, Fill::Page);
     let fetched = m.serve(Ns(0), &page(0), false);
     m.serve(Ns(1000), &page(1), false);
@@ -149,7 +151,8 @@ fn only_what_brought_a_page_is_waited_for() {
     let end = m.serve(Ns(3000), &page(0), false);
     assert!(end < fetched);
     assert_eq!(end, Ns(3000 + SEARCH + PAGE_DRAM));
-    // A block goes, and is fetched anew for one of its pages: another has been in DRAM all the time.
+    // A block goes, and is fetched anew for one of its pages: another has been in DRAM all the
+    // time.
     let mut design = design();
     design.cache.ways.value = 1;
     let mut m = machine(&design, MIB, MIB / 8, Fill::Block);

@@ -8,7 +8,8 @@ fn a_run_adds_up() {
     adds_up(FillKind::Page, 1);
 }
 
-/// Flash of 4 MiB that is filled in about half an hour, and overwritten a hundred times as fast after that.
+/// Flash of 4 MiB that is filled in about half an hour, and overwritten a hundred times as fast
+/// after that.
 #[test]
 fn a_lifetime_leaves_out_the_filling_of_the_flash() {
     let at = |i: u64| if i < 2000 { i * 1_000_000 } else { 2_000_000_000 + (i - 2000) * 10_000 };
@@ -261,7 +262,7 @@ fn what_cannot_be_is_told() {
         (|c| c.dram = Bytes(MIB), "holds no page"),
         (|c| c.design.cache.page.value = Bytes(8192), "pages of 4KiB"),
         (|c| c.design.cache.page.value = Bytes(3000), "flash pages"),
-        (|c| c.design.cache.logical_block.value = Bytes(10_000), "no whole number of pages"),
+        (|c| c.design.cache.logical_block.value = Bytes(10_000), "not a whole number of pages"),
         (|c| c.design.cache.erase_blocks.value = 5, "erase blocks"),
         (|c| c.design.cache.ways.value = 0, "holds nothing"),
         (|c| c.design.cache.write_buffer.value = Bytes(4096), "no logical block"),
@@ -269,7 +270,7 @@ fn what_cannot_be_is_told() {
         (|c| c.design.dram.gbit_per_cm2.value = 0.0, "above zero"),
         (|c| c.dram_policy = "lur".into(), "none called `lur`"),
         (|c| c.pace.rate = Some(-1.0), "not above zero"),
-        (|c| c.pace.outstanding = Some(0), "none never end"),
+        (|c| c.pace.outstanding = Some(0), "never ends"),
         (|c| c.pace.think = Some(Ns(1)), "closed loop only"),
         (|c| (c.pace.rate, c.pace.speed) = (Some(1.0), Some(1.0)), "exclude each other"),
         (
