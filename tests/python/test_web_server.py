@@ -96,7 +96,7 @@ def test_what_cannot_be_solved() -> None:
             solve(stations, customers)
 
 
-#: What SURGE finds in 128 MiB, and in 1 GiB beneath: 10 million requests, whole files, seed 1.
+#: A load like SURGE's: whole files in 128 MiB, and in 1 GiB of flash without the largest ones.
 FOUND = Found(
     bytes=13_000,
     dram_misses=0.101,
