@@ -359,7 +359,7 @@ def test_a_command_prints_watts() -> None:
         meter.read()
     meter.close()
     ended = Command("exit 3")
-    with pytest.raises(GordonError, match="ended with 3"):
+    with pytest.raises(GordonError, match="ended with status 3"):
         ended.read()
 
 
@@ -387,6 +387,21 @@ def test_a_log_is_played_in_its_own_time(tmp_path: Path) -> None:
     assert meter.warnings == ["the log ends after 3.0 s"]
     # Its resolution is that of the log, however often it is read.
     assert meter.update_s == 1.5
+
+
+def test_a_gap_in_a_log_is_a_gap_in_the_samples(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("time_s,meter,watts\n0,wall,\n1,wall,10\n2,wall,\n3,wall,0\n4,wall,20\n")
+    clock = Clock()
+    meter = replay.Replay(str(log), clock)
+    for gone, watts in ((0, 10), (0.9, 10), (1, None), (1.9, None), (2, 0), (3, 20)):
+        clock.now = 100 + gone
+        if watts is None:
+            with pytest.raises(GordonError, match="gap at time_s 2"):
+                meter.read()
+        else:
+            assert meter.read() == [watts]
+    assert meter.update_s == 1
 
 
 @pytest.mark.parametrize(

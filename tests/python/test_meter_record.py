@@ -369,11 +369,11 @@ def test_a_meter_that_ends_in_the_run_leaves_the_run(tmp_path: Path) -> None:
     rapl(tmp_path)
     dying = "command:echo 5; echo 6"
     done = energy.record(["sh", "-c", "exit 3"], meters=[dying], idle_s=0, tail_s=0)
-    assert "no more samples" in done.json["meters"][0]["error"]
+    assert "no samples after that" in done.json["meters"][0]["error"]
     assert done.exit_status == 3
     done = energy.record(["true"], meters=[dying, "rapl"], idle_s=0, tail_s=0, root=tmp_path)
     first, second = done.json["meters"]
-    assert "no more samples" in first["error"]
+    assert "no samples after that" in first["error"]
     assert second["error"] is None
     assert second["energy_j"]["mean"] == 0
 

@@ -62,7 +62,9 @@ class Command(Meter):
                 )
             return [drawn(float(match[1]), f"{self.name}: `{text[:60]}`")]
         status = self._process.wait()
-        raise EndedError(f"{self.name}: ended with {status}, no more samples")
+        raise EndedError(
+            f"{self.name}: the meter's command ended with status {status}; no samples after that"
+        )
 
     def close(self) -> None:
         self._closed = True
