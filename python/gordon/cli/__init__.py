@@ -158,11 +158,21 @@ def _end_by_signals() -> None:
             signal.signal(number, _end)
 
 
+def _end_at_once() -> None:
+    """From now on a signal ends the process: the command is over, and what is left is its message."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is _end:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Runs a command and exits; a failure is one line, and what to try, on stderr."""
     try:
         _end_by_signals()
-        status = gordon.main(args, prog_name="gordon", standalone_mode=False)
+        try:
+            status = gordon.main(args, prog_name="gordon", standalone_mode=False)
+        finally:
+            _end_at_once()
         if sys.stdout is not None:
             sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:

@@ -29,10 +29,7 @@ class Replay(Meter):
         self.channels = [Channel(meter or Path(path).name, "a log")]
         self._clock = clock
         self._times, self._watts = log.power(Path(path), meter)
-        samples = [
-            at for at, watts in zip(self._times, self._watts, strict=True) if watts is not None
-        ]
-        steps = [b - a for a, b in pairwise(samples)]
+        steps = [b - a for a, b in pairwise(self._times)]
         self.update_s = median(steps) if steps else None
         self._start: float | None = None
 
