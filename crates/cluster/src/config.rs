@@ -210,8 +210,6 @@ pub struct Survey {
     /// Where there are fewer traces than nodes, the copies of one are shifted over this share of
     /// its length: 0, all nodes march in step; 1, all phases of the job run at any time.
     pub shift: Sourced<f64>,
-    /// Seed of everything random.
-    pub seed: u64,
     /// Whose processor time and cache misses are simulated.
     #[serde(default)]
     pub charge: Charge,

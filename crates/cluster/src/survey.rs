@@ -114,7 +114,6 @@ fn simulated(survey: &Survey, watch: &Watch) -> Result<SurveyReport, ClusterErro
 
     Ok(SurveyReport {
         version: env!("CARGO_PKG_VERSION").into(),
-        seed: survey.seed,
         nodes: survey.nodes,
         charge: survey.charge,
         traces: streams.iter().map(Stream::report).collect(),

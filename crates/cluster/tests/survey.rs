@@ -75,7 +75,7 @@ fn the_figures_agree_with_each_other() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bytes() {
+fn two_runs_give_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let config = survey(vec![job(folder.path(), "a", 1)], 8, designs());
     let bytes = || serde_json::to_string(&answer(&config)).unwrap();

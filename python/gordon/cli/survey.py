@@ -52,7 +52,6 @@ from gordon.cli import options
     help="Processor on which traces without hardware counters were recorded: a part such as core2, "
     "or its instructions per cycle.  [default: the part named in the manifest, else 1.5]",
 )
-@options.seed("No part of the survey is random yet; the seed is recorded in the results.")
 @click.option("--all", "show_all", is_flag=True, help="Print every design, not only the best ones.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON (-: stdout).")
 @click.option("--csv", "csv_path", metavar="PATH", help="Write the designs as CSV (-: stdout).")
@@ -65,7 +64,6 @@ def survey(
     set_values: tuple[str, ...],
     charge: str,
     reference: str | None,
-    seed: int,
     show_all: bool,
     json_path: str | None,
     csv_path: str | None,
@@ -92,7 +90,6 @@ def survey(
             set_values=set_values,
             charge=charge,
             reference=reference,
-            seed=seed,
             progress=progress.tick,
         )
     files = {}

@@ -37,7 +37,6 @@ def run(
     set_values: str | Sequence[str] = (),
     charge: str = "machine",
     reference: str | float | None = None,
-    seed: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Surveys the traced job over a space of designs.
@@ -83,7 +82,6 @@ def run(
         "traces": [fspath(trace) for trace in traces],
         "nodes": nodes,
         "shift": {"value": shift, "assumed": _WHY_SHIFT},
-        "seed": seed,
         "charge": charge,
         "references": references.of(reference, shipped),
         "designs": [asdict(design) for design in simulated],
@@ -138,7 +136,6 @@ def _result(
     sourced = {"budget": chosen["budget"], "memory_per": chosen["node"]["memory_per"]}
     return {
         "version": raw["version"],
-        "seed": raw["seed"],
         "nodes": raw["nodes"],
         "space": {
             "name": chosen["name"],

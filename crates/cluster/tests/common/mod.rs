@@ -57,7 +57,6 @@ pub fn survey(traces: Vec<String>, nodes: u32, designs: Vec<Design>) -> Survey {
         traces,
         nodes,
         shift: 1.0.into(),
-        seed: 1,
         charge: Charge::Machine,
         references: Vec::new(),
         designs,
