@@ -1,9 +1,9 @@
 //! Comparisons of the tables of a layer with each other.
 
 use crate::blocks::State;
+use crate::buffer::PageBuffer;
 use crate::io::Out;
 use crate::machine::Ftl;
-use crate::units::Unit;
 use alloc::vec;
 use core::fmt;
 use core::sync::atomic::Ordering;
@@ -69,8 +69,8 @@ impl fmt::Display for Inconsistency {
 impl core::error::Error for Inconsistency {}
 
 impl<O: Out> Ftl<O> {
-    /// Compares the map with the pages written, the valid counts and the states of the blocks, at any
-    /// time. That no two logical pages share a slot follows.
+    /// Compares the map with the pages written, the valid counts and the states of the blocks, at
+    /// any time. That no two logical pages share a slot follows.
     ///
     /// It looks up each logical page, in an order that no cache helps: minutes for a terabyte. See
     /// [`check_at_rest`](Self::check_at_rest).
@@ -80,13 +80,13 @@ impl<O: Out> Ftl<O> {
     pub fn check(&self) -> Result<(), Inconsistency> {
         let mut mapped = vec![0u32; self.layout.blocks() as usize];
         for lpn in (0..self.config.exported).map(Lpn) {
-            if let Some(at) = self.map.unit_of(lpn.0) {
-                let holds = |unit: &Unit| unit.listed && unit.lpn == lpn.0;
-                if at >= self.units.capacity() || !holds(&self.units[at]) {
+            if let Some(at) = self.map.buffer_of(lpn.0) {
+                let holds = |buffer: &PageBuffer| buffer.in_map && buffer.lpn == lpn.0;
+                if at >= self.buffers.capacity() || !holds(&self.buffers[at]) {
                     return Err(Inconsistency::Buffer(lpn));
                 }
             }
-            let Some(psn) = self.home(lpn) else { continue };
+            let Some(psn) = self.mapped_psn(lpn) else { continue };
             let ppn = self.page_of(psn);
             let written = self.map.written(psn) == Some(lpn.0);
             if !written || !self.map.is_filled(psn) || self.layout.page_of(ppn) >= self.data_pages {
@@ -104,18 +104,19 @@ impl<O: Out> Ftl<O> {
     }
 
     /// Compares the map with the reverse map, the valid counts and the states of the blocks: each
-    /// mapped page is in a slot that was programmed with it and that is marked as filled, each filled
-    /// slot holds a mapped page, a block counts as many valid pages as it has filled slots, and a free
-    /// block has none.
+    /// mapped page is in a slot that was programmed with it and that is marked as filled, each
+    /// filled slot holds a mapped page, a block counts as many valid pages as it has filled slots,
+    /// and a free block has none.
     ///
-    /// Each table is read once, from start to end, a few nanoseconds a slot: fast enough for each mount.
-    /// The map and the reverse map are compared by a hash of all pairs of page and slot, which misses a
-    /// disagreement in one of 2^64 cases. With work in flight it does what [`check`](Self::check) does.
+    /// Each table is read once, from start to end, a few nanoseconds a slot: fast enough for each
+    /// mount. The map and the reverse map are compared by a hash of all pairs of page and slot,
+    /// which misses a disagreement in one of 2^64 cases. With work in flight it does what
+    /// [`check`](Self::check) does.
     ///
     /// # Errors
     /// Names a place where two tables disagree.
     pub fn check_at_rest(&self) -> Result<(), Inconsistency> {
-        if self.units.len() > usize::from(self.cached.is_some()) {
+        if self.buffers.len() > usize::from(self.cached.is_some()) {
             return self.check();
         }
         self.check_blocks()?;
@@ -175,7 +176,8 @@ mod tests {
 
     type Layer = Ftl<VecDeque<Action>>;
 
-    /// All pages written once, on blocks of 6 data pages and a summary of two; some blocks are open.
+    /// All pages written once, on blocks of 6 data pages and a summary of two; some blocks are
+    /// open.
     fn layer() -> Layer {
         let geometry = Geometry {
             buses: 1,
@@ -207,7 +209,7 @@ mod tests {
 
     /// The slot of a page, and its block.
     fn place(ftl: &Layer, lpn: u32) -> (u32, BlockId) {
-        let psn = ftl.home(Lpn(lpn)).unwrap();
+        let psn = ftl.mapped_psn(Lpn(lpn)).unwrap();
         (psn, ftl.block_of(psn))
     }
 
@@ -237,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_page_that_is_lost_from_the_map_is_found() {
-        let found = found(|ftl| ftl.map.set(5, crate::units::NONE));
+        let found = found(|ftl| ftl.map.set(5, crate::buffer::NONE));
         assert!(matches!(found, [Some(Inconsistency::Valid { .. }), Some(_)]), "{found:?}");
         assert_eq!(found[0], found[1]);
     }
@@ -285,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_page_in_a_buffer_that_is_not_there_is_found() {
-        for found in found(|ftl| ftl.map.set_unit(5, 3)) {
+        for found in found(|ftl| ftl.map.set_buffer(5, 3)) {
             assert_eq!(found, Some(Inconsistency::Buffer(Lpn(5))));
         }
     }

@@ -8,10 +8,10 @@
 //! Counts start anew, and no page stays in a buffer.
 
 use crate::blocks::State;
+use crate::buffer::NONE;
 use crate::config::{Config, ConfigError};
 use crate::io::Out;
 use crate::machine::Ftl;
-use crate::units::NONE;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
@@ -78,14 +78,14 @@ impl Input<'_> {
 }
 
 impl<O: Out> Ftl<O> {
-    /// Gives up what the write buffer of a worn-out array holds, which can be programmed no more: these
-    /// pages are what they were on the array. Says how many they are.
+    /// Gives up what the write buffer of a worn-out array holds, which can be programmed no more:
+    /// these pages are what they were on the array. Says how many they are.
     pub fn give_up_buffer(&mut self) -> u64 {
         let mut given_up = 0;
         while self.worn_out && !self.ready.is_empty() {
-            let at = self.ready.unlink(&mut self.units, NONE);
+            let at = self.ready.unlink(&mut self.buffers, NONE);
             self.forget_writes(at);
-            self.end(at);
+            self.release_buffer(at);
             given_up += 1;
         }
         given_up
@@ -98,7 +98,7 @@ impl<O: Out> Ftl<O> {
     pub fn checkpoint(&mut self, out: &mut dyn FnMut(&[u8])) {
         assert!(!self.is_busy(), "a checkpoint is made when no work is in flight");
         if let Some(at) = self.cached.take() {
-            self.units.remove(at);
+            self.buffers.remove(at);
         }
         for block in (0..self.blocks.len()).map(BlockId) {
             out(&self.blocks.sequence(block).to_le_bytes());
@@ -134,7 +134,8 @@ impl<O: Out> Ftl<O> {
     /// that it cannot. Then the tables are looked through: 64 entries are a step of `watch`.
     ///
     /// # Errors
-    /// Where the bytes are not those of a layer on `layout` with the knobs of `config`, or `watch` stops it.
+    /// Where the bytes are not those of a layer on `layout` with the knobs of `config`, or `watch`
+    /// stops it.
     pub fn restore(
         layout: Layout,
         config: Config,

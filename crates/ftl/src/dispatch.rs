@@ -1,19 +1,19 @@
 //! Full buffers to write points.
 //!
-//! A unit gets its place at the last moment, when a write point is idle: until then more writes
+//! A buffer gets its place at the last moment, when a write point is idle: until then more writes
 //! can join it, and the load of the lanes is known. Copies of garbage collection go first. The
 //! host stops while only the reserve is free ([`gc`](crate::gc) shows why that suffices).
 //!
-//! A super-page of several logical pages takes the units that wait. Without a write buffer it is
+//! A super-page of several logical pages takes the buffers that wait. Without a write buffer it is
 //! programmed with what there is, for the host waits; copies wait for others that are on their way.
 
+use crate::buffer::{BufferList, BufferState, CopyCause, NONE, PageBuffer};
 use crate::io::{Action, Out};
 use crate::machine::Ftl;
 use crate::place::Kind;
-use crate::units::{Cause, List, NONE, State, Unit};
 use gordon_nand::{Buf, FlashOp};
 
-/// How many waiting units are tried for an idle write point: the first may only go to a busy one.
+/// How many waiting buffers are tried for an idle write point: the first may only go to a busy one.
 const LOOK_AHEAD: usize = 16;
 
 impl<O: Out> Ftl<O> {
@@ -105,14 +105,14 @@ impl<O: Out> Ftl<O> {
     #[inline(never)]
     fn pick_later<const COPIES: bool>(&self, kind: Kind, mut before: u32) -> Option<(u32, usize)> {
         for _ in 1..self.look_ahead::<COPIES>() {
-            let unit = self.units[before].next;
-            if unit == NONE {
+            let buffer = self.buffers[before].next;
+            if buffer == NONE {
                 break;
             }
-            if let Some(point) = self.point_for::<COPIES>(kind, unit) {
+            if let Some(point) = self.point_for::<COPIES>(kind, buffer) {
                 return Some((before, point));
             }
-            before = unit;
+            before = buffer;
         }
         // Where copies have their own write points, those of one kind may all be too old for a page
         // that was written by the other: one of them then goes on under a new number.
@@ -128,13 +128,13 @@ impl<O: Out> Ftl<O> {
         if COPIES && self.config.slots > 1 { 1 } else { LOOK_AHEAD }
     }
 
-    /// The write point for a unit that is ready, if there is one.
+    /// The write point for a buffer that is ready, if there is one.
     #[inline(always)]
-    fn point_for<const COPIES: bool>(&self, kind: Kind, unit: u32) -> Option<usize> {
+    fn point_for<const COPIES: bool>(&self, kind: Kind, buffer: u32) -> Option<usize> {
         let floor = if COPIES && self.config.slots > 1 {
             self.floor_of_batch(&self.collector.ready)
         } else {
-            self.floor_of(unit)
+            self.floor_of(buffer)
         };
         let scarce = COPIES && self.blocks.free() <= self.reserve();
         let fresh = self.blocks.lane_to_open().filter(|_| !(scarce && self.has_room(kind, floor)));
@@ -142,9 +142,9 @@ impl<O: Out> Ftl<O> {
     }
 
     /// The highest number that a copy of the pages may have that are to go together.
-    fn floor_of_batch(&self, queue: &List) -> u64 {
-        let batch = queue.iter(&self.units).take(self.config.slots as usize);
-        batch.map(|unit| self.floor_of(unit)).max().unwrap_or(0)
+    fn floor_of_batch(&self, queue: &BufferList) -> u64 {
+        let batch = queue.iter(&self.buffers).take(self.config.slots as usize);
+        batch.map(|buffer| self.floor_of(buffer)).max().unwrap_or(0)
     }
 
     /// Whether an open block, its write point busy or not, may take a page.
@@ -155,7 +155,7 @@ impl<O: Out> Ftl<O> {
         })
     }
 
-    /// Programs the unit after `before` of those ready, and others of them that may go with it.
+    /// Programs the buffer after `before` of those ready, and others of them that may go with it.
     #[inline(always)]
     fn program<const COPIES: bool>(&mut self, before: u32, point: usize) {
         if self.points.get(point).block.is_none() {
@@ -179,19 +179,19 @@ impl<O: Out> Ftl<O> {
         let point = point as u32;
         let mut at = head;
         while at != NONE {
-            let unit = &mut self.units[at];
-            assert_eq!(unit.state, State::Ready);
-            (unit.state, unit.psn) = (State::Programming, psn);
-            (unit.point, unit.sequence) = (point, sequence);
-            assert_eq!(unit.copies.is_some(), COPIES);
-            match unit.copies.filter(|_| COPIES && unit.taking.is_empty()) {
+            let buffer = &mut self.buffers[at];
+            assert_eq!(buffer.state, BufferState::Ready);
+            (buffer.state, buffer.psn) = (BufferState::Programming, psn);
+            (buffer.point_or_prev, buffer.sequence) = (point, sequence);
+            assert_eq!(buffer.copy_cause.is_some(), COPIES);
+            match buffer.copy_cause.filter(|_| COPIES && buffer.pending_writes.is_empty()) {
                 None => self.stats.host_programs += 1,
-                Some(Cause::Collection) => self.stats.gc_programs += 1,
-                Some(Cause::Levelling) => self.stats.wear_programs += 1,
+                Some(CopyCause::Collection) => self.stats.gc_programs += 1,
+                Some(CopyCause::Levelling) => self.stats.wear_programs += 1,
             }
             self.collector.programming += u32::from(COPIES);
-            self.map.write(psn, Some(unit.lpn));
-            (psn, at) = (psn + 1, unit.next);
+            self.map.write(psn, Some(buffer.lpn));
+            (psn, at) = (psn + 1, buffer.next);
         }
         self.stats.padded += u64::from(end - psn);
         (psn..end).for_each(|psn| self.map.write(psn, None));
@@ -206,7 +206,7 @@ impl<O: Out> Ftl<O> {
         let floor = if copies {
             self.floor_of_batch(&self.collector.ready)
         } else {
-            self.floor_of(self.ready.after(&self.units, before))
+            self.floor_of(self.ready.after(&self.buffers, before))
         };
         let place = self.points.get(point);
         if floor > place.sequence {
@@ -221,16 +221,16 @@ impl<O: Out> Ftl<O> {
         let (mut last, mut slots, mut tried) = (head, 1, 0);
         while slots < self.config.slots && tried < self.config.slots as usize + LOOK_AHEAD {
             let queue = if copies { &self.collector.ready } else { &self.ready };
-            let unit = queue.after(&self.units, before);
-            if unit == NONE {
+            let buffer = queue.after(&self.buffers, before);
+            if buffer == NONE {
                 break;
             }
-            if self.floor_of(unit) <= sequence {
+            if self.floor_of(buffer) <= sequence {
                 self.unqueue(before, copies);
-                self.units[last].next = unit;
-                (last, slots) = (unit, slots + 1);
+                self.buffers[last].next = buffer;
+                (last, slots) = (buffer, slots + 1);
             } else {
-                before = unit;
+                before = buffer;
             }
             tried += 1;
         }
@@ -239,7 +239,7 @@ impl<O: Out> Ftl<O> {
     #[inline(always)]
     fn unqueue(&mut self, before: u32, copies: bool) -> u32 {
         let queue = if copies { &mut self.collector.ready } else { &mut self.ready };
-        queue.unlink(&mut self.units, before)
+        queue.unlink(&mut self.buffers, before)
     }
 
     /// All data pages of a block are programmed, and `next` is the next page of its write point.
@@ -256,11 +256,11 @@ impl<O: Out> Ftl<O> {
         let (block, page, sequence) = self.points.take(point);
         let part = page - self.data_pages;
         let ppn = self.layout.ppn(block, page);
-        let mut unit = Unit::new(0, NONE, State::Programming);
-        unit.psn = self.slot(ppn, 0);
-        (unit.point, unit.sequence) =
+        let mut buffer = PageBuffer::new(0, NONE, BufferState::Programming);
+        buffer.psn = self.slot(ppn, 0);
+        (buffer.point_or_prev, buffer.sequence) =
             (u32::try_from(point).expect("numbered in 32 bits"), sequence);
-        let at = self.units.add(unit);
+        let at = self.buffers.add(buffer);
         self.stats.summary_programs += u64::from(self.config.slots);
         self.stats.program_operations += 1;
         self.with_buffer(Action::Summarize(Buf(at), block, part));

@@ -1,9 +1,11 @@
 //! What follows when an operation is done, or has failed.
 
+use crate::buffer::{
+    BufferList, BufferState, NONE, PageBuffer, PendingSubRequest, SubRequestKind, SubRequestList,
+};
 use crate::io::{Action, How, Out, RequestId};
 use crate::log::LOG;
 use crate::machine::Ftl;
-use crate::units::{Kind, List, NONE, Queue, State, Unit, Waiting};
 use gordon_nand::{Buf, FlashOp};
 use gordon_units::{BlockId, Lpn, Ppn};
 
@@ -29,8 +31,8 @@ impl<O: Out> Ftl<O> {
         match op {
             FlashOp::Read { .. } => panic!("a read loses single buffers"),
             FlashOp::Program { ppn, buf } => {
-                let unit = &self.units[buf.0];
-                if !unit.listed && unit.point == LOG {
+                let buffer = &self.buffers[buf.0];
+                if !buffer.in_map && buffer.point_or_prev == LOG {
                     self.log_failed(ppn, buf.0);
                 } else {
                     self.program_failed(ppn, buf.0);
@@ -52,12 +54,12 @@ impl<O: Out> Ftl<O> {
         }
         let mut at = head;
         while at != NONE {
-            let next = core::mem::replace(&mut self.units[at].next, NONE);
-            if self.units[at].state == State::Lost {
+            let next = core::mem::replace(&mut self.buffers[at].next, NONE);
+            if self.buffers[at].state == BufferState::Lost {
                 self.unreadable(at);
             } else {
-                assert_eq!(self.units[at].state, State::Reading);
-                self.unit_read(at);
+                assert_eq!(self.buffers[at].state, BufferState::Reading);
+                self.buffer_read(at);
             }
             at = next;
         }
@@ -67,64 +69,68 @@ impl<O: Out> Ftl<O> {
     }
 
     #[inline(always)]
-    fn unit_read(&mut self, at: u32) {
+    fn buffer_read(&mut self, at: u32) {
         // What was written may have been acknowledged: readers see it.
         if self.config.contents {
-            for waiting in self.pieces.iter(self.units[at].taking) {
-                self.out.act(Action::Fill(Buf(at), waiting.piece));
+            for waiting in self.sub_requests.iter(self.buffers[at].pending_writes) {
+                self.out.act(Action::Fill(Buf(at), waiting.sub_request));
             }
         }
-        while let Some(Waiting { piece, .. }) = self.pieces.pop(&mut self.units[at].readers) {
-            self.give(at, piece, How::Flash);
+        while let Some(PendingSubRequest { sub_request: sub_request, .. }) =
+            self.sub_requests.pop(&mut self.buffers[at].waiting_reads)
+        {
+            self.give(at, sub_request, How::Flash);
         }
-        let unit = &self.units[at];
-        if unit.only_reads() {
-            if unit.listed {
+        let buffer = &self.buffers[at];
+        if buffer.only_reads() {
+            if buffer.in_map {
                 // The last page read stays, until another is read or it is written.
-                self.unlist(at);
-                self.units[at].state = State::Cached;
+                self.remove_from_map(at);
+                self.buffers[at].state = BufferState::Cached;
                 if let Some(old) = self.cached.replace(at) {
-                    self.units.remove(old);
+                    self.buffers.remove(old);
                 }
             } else {
-                self.units.remove(at);
+                self.buffers.remove(at);
             }
             return;
         }
-        self.units[at].state = State::Ready;
+        self.buffers[at].state = BufferState::Ready;
         self.enqueue(at);
     }
 
     fn enqueue(&mut self, at: u32) {
         if self.worn_out {
             self.give_up(at);
-        } else if self.units[at].copies.is_some() {
-            self.collector.ready.push_back(&mut self.units, at);
+        } else if self.buffers[at].copy_cause.is_some() {
+            self.collector.ready.push_back(&mut self.buffers, at);
         } else {
-            self.draining |= !self.units[at].held.is_empty();
-            self.ready.push_back(&mut self.units, at);
+            self.draining |= !self.buffers[at].deferred.is_empty();
+            self.ready.push_back(&mut self.buffers, at);
         }
     }
 
     /// The data of a page cannot be had: nobody gets them, and nothing is merged with them. What
     /// was to be copied stays where it is, in a block that is used no more.
     fn unreadable(&mut self, at: u32) {
-        while let Some(Waiting { piece, .. }) = self.pieces.pop(&mut self.units[at].readers) {
-            self.refuse(piece.request);
+        while let Some(PendingSubRequest { sub_request: sub_request, .. }) =
+            self.sub_requests.pop(&mut self.buffers[at].waiting_reads)
+        {
+            self.refuse(sub_request.request);
         }
-        let unit = self.units[at];
-        if unit.copies.is_some() {
-            let block = self.block_of(unit.psn);
+        let buffer = self.buffers[at];
+        if buffer.copy_cause.is_some() {
+            let block = self.block_of(buffer.psn);
             self.blocks.abandon(block);
             self.collector.forget(block);
         }
         self.refuse_all(at);
-        if unit.listed {
-            self.end(at);
+        if buffer.in_map {
+            self.release_buffer(at);
         } else {
-            self.units.remove(at);
+            self.buffers.remove(at);
         }
-        if unit.copies.is_some() {
+        if buffer.copy_cause.is_some() {
             // Other blocks may wait for the place of this copy.
             self.copied();
         }
@@ -133,7 +139,7 @@ impl<O: Out> Ftl<O> {
     #[inline(always)]
     fn program_done(&mut self, ppn: Ppn, head: u32) {
         let block = self.layout.block_of(ppn);
-        let Unit { point, listed, .. } = self.units[head];
+        let PageBuffer { point_or_prev: point, in_map: listed, .. } = self.buffers[head];
         if !listed && point == LOG {
             return self.log_done(ppn, head);
         }
@@ -143,25 +149,34 @@ impl<O: Out> Ftl<O> {
         }
         let mut at = head;
         while at != NONE {
-            let unit = &mut self.units[at];
-            assert_eq!(unit.state, State::Programming);
-            let Unit { lpn, home, psn, next, mut taking, copies, .. } = *unit;
+            let buffer = &mut self.buffers[at];
+            assert_eq!(buffer.state, BufferState::Programming);
+            let PageBuffer {
+                lpn,
+                mapped_psn: mapped_psn,
+                psn,
+                next,
+                pending_writes: mut taking,
+                copy_cause: copies,
+                ..
+            } = *buffer;
             let how = match () {
-                () if unit.stalls != self.stalls => How::Stalled,
-                () if unit.merged => How::Merge,
+                () if buffer.stalls != self.stalls => How::Stalled,
+                () if buffer.merged => How::Merge,
                 () => How::Flash,
             };
-            let ends = unit.held.is_empty() && !self.worn_out;
+            let ends = buffer.deferred.is_empty() && !self.worn_out;
             if ends {
-                self.buffered -= u32::from(unit.buffered);
+                self.buffered -= u32::from(buffer.buffered);
             } else {
-                (unit.home, unit.next, unit.taking) = (psn, NONE, Queue::EMPTY);
-                unit.copies = None;
+                (buffer.mapped_psn, buffer.next, buffer.pending_writes) =
+                    (psn, NONE, SubRequestList::EMPTY);
+                buffer.copy_cause = None;
             }
             self.map.fill(psn);
             self.blocks.add_valid(block, 1);
-            if home != NONE {
-                self.invalidate(home);
+            if mapped_psn != NONE {
+                self.invalidate(mapped_psn);
             }
             if copies.is_some() {
                 self.collector.programming -= 1;
@@ -170,7 +185,7 @@ impl<O: Out> Ftl<O> {
             self.acknowledge(&mut taking, how);
             if ends {
                 self.map.set(lpn, psn);
-                self.units.remove(at);
+                self.buffers.remove(at);
             } else {
                 self.next_round(at);
             }
@@ -183,7 +198,7 @@ impl<O: Out> Ftl<O> {
     }
 
     fn summary_done(&mut self, at: u32, point: usize) {
-        self.units.remove(at);
+        self.buffers.remove(at);
         let next = self.points.release(point);
         self.finish_block(point, next);
     }
@@ -198,24 +213,24 @@ impl<O: Out> Ftl<O> {
     /// What was to be programmed goes elsewhere, and so does what the block holds.
     fn program_failed(&mut self, ppn: Ppn, head: u32) {
         let block = self.layout.block_of(ppn);
-        let point = self.units[head].point as usize;
+        let point = self.buffers[head].point_or_prev as usize;
         let mut at = head;
         while at != NONE {
-            let unit = &mut self.units[at];
-            let next = core::mem::replace(&mut unit.next, NONE);
-            unit.state = State::Ready;
-            if !unit.listed {
-                self.units.remove(at);
+            let buffer = &mut self.buffers[at];
+            let next = core::mem::replace(&mut buffer.next, NONE);
+            buffer.state = BufferState::Ready;
+            if !buffer.in_map {
+                self.buffers.remove(at);
             } else {
-                let copies = unit.copies.is_some();
+                let copies = buffer.copy_cause.is_some();
                 self.collector.programming -= u32::from(copies);
                 if self.worn_out {
                     self.give_up(at);
                 } else if copies || self.stands_for_copy(at) {
-                    self.collector.ready.push_front(&mut self.units, at);
+                    self.collector.ready.push_front(&mut self.buffers, at);
                 } else {
-                    self.draining |= !self.units[at].held.is_empty();
-                    self.ready.push_front(&mut self.units, at);
+                    self.draining |= !self.buffers[at].deferred.is_empty();
+                    self.ready.push_front(&mut self.buffers, at);
                 }
             }
             at = next;
@@ -277,28 +292,28 @@ impl<O: Out> Ftl<O> {
         // What is under collection stays where it is: there is no place for it.
         self.collector.stop();
         for mut list in [
-            core::mem::replace(&mut self.ready, List::EMPTY),
-            core::mem::replace(&mut self.collector.ready, List::EMPTY),
+            core::mem::replace(&mut self.ready, BufferList::EMPTY),
+            core::mem::replace(&mut self.collector.ready, BufferList::EMPTY),
         ] {
             while !list.is_empty() {
-                let at = list.unlink(&mut self.units, NONE);
+                let at = list.unlink(&mut self.buffers, NONE);
                 self.give_up(at);
             }
         }
         self.refuse_flushes();
     }
 
-    /// There may be no place for a unit that is ready. What was acknowledged stays in the write
+    /// There may be no place for a buffer that is ready. What was acknowledged stays in the write
     /// buffer, to be read.
     fn give_up(&mut self, at: u32) {
-        if self.units[at].copies.take().is_some() {
+        if self.buffers[at].copy_cause.take().is_some() {
             self.copied();
         }
         self.refuse_rest(at);
-        if self.units[at].taking.is_empty() {
-            self.end(at);
+        if self.buffers[at].pending_writes.is_empty() {
+            self.release_buffer(at);
         } else {
-            self.ready.push_back(&mut self.units, at);
+            self.ready.push_back(&mut self.buffers, at);
         }
         self.refuse_flushes();
     }
@@ -311,29 +326,32 @@ impl<O: Out> Ftl<O> {
         }
     }
 
-    /// Refuses the writes and trims of a unit that are not acknowledged.
+    /// Refuses the writes and trims of a buffer that are not acknowledged.
     fn refuse_rest(&mut self, at: u32) {
-        let mut kept = Queue::EMPTY;
+        let mut kept = SubRequestList::EMPTY;
         loop {
-            let unit = &mut self.units[at];
-            let taken = self.pieces.pop(&mut unit.taking);
-            let Some(waiting) = taken.or_else(|| self.pieces.pop(&mut unit.held)) else { break };
+            let buffer = &mut self.buffers[at];
+            let taken = self.sub_requests.pop(&mut buffer.pending_writes);
+            let Some(waiting) = taken.or_else(|| self.sub_requests.pop(&mut buffer.deferred))
+            else {
+                break;
+            };
             if waiting.acked {
-                self.pieces.hold(&mut kept, waiting);
+                self.sub_requests.hold(&mut kept, waiting);
             } else {
-                self.refuse(waiting.piece.request);
+                self.refuse(waiting.sub_request.request);
                 self.epochs.leave(waiting.epoch);
             }
         }
-        self.units[at].taking = kept;
+        self.buffers[at].pending_writes = kept;
     }
 
-    /// Acknowledges writes that a unit has carried.
+    /// Acknowledges writes that a buffer has carried.
     #[inline(always)]
-    fn acknowledge(&mut self, taken: &mut Queue, how: How) {
-        while let Some(waiting) = self.pieces.pop(taken) {
+    fn acknowledge(&mut self, taken: &mut SubRequestList, how: How) {
+        while let Some(waiting) = self.sub_requests.pop(taken) {
             if !waiting.acked {
-                self.act(Action::Ack(waiting.piece.request, how));
+                self.act(Action::Ack(waiting.sub_request.request, how));
             }
             self.epochs.leave(waiting.epoch);
         }
@@ -342,72 +360,77 @@ impl<O: Out> Ftl<O> {
         }
     }
 
-    /// Acknowledges the writes of a unit that nobody can read any more.
+    /// Acknowledges the writes of a buffer that nobody can read any more.
     pub(crate) fn forget_writes(&mut self, at: u32) {
-        let mut taken = core::mem::replace(&mut self.units[at].taking, Queue::EMPTY);
+        let mut taken =
+            core::mem::replace(&mut self.buffers[at].pending_writes, SubRequestList::EMPTY);
         self.acknowledge(&mut taken, How::Buffer);
     }
 
-    /// Refuses the writes and trims that a unit holds.
+    /// Refuses the writes and trims that a buffer holds.
     fn refuse_all(&mut self, at: u32) {
         loop {
-            let unit = &mut self.units[at];
-            let taken = self.pieces.pop(&mut unit.taking);
-            let Some(waiting) = taken.or_else(|| self.pieces.pop(&mut unit.held)) else { return };
+            let buffer = &mut self.buffers[at];
+            let taken = self.sub_requests.pop(&mut buffer.pending_writes);
+            let Some(waiting) = taken.or_else(|| self.sub_requests.pop(&mut buffer.deferred))
+            else {
+                return;
+            };
             if !waiting.acked {
-                self.refuse(waiting.piece.request);
+                self.refuse(waiting.sub_request.request);
             }
             self.epochs.leave(waiting.epoch);
         }
     }
 
-    /// What was held while a unit was programmed goes into its next program, or ends it.
+    /// What was held while a buffer was programmed goes into its next program, or ends it.
     fn next_round(&mut self, at: u32) {
         if self.worn_out {
             self.refuse_all(at);
             self.refuse_flushes();
         }
-        let lpn = self.units[at].lpn;
+        let lpn = self.buffers[at].lpn;
         let mut blank = false;
-        while let Some(waiting) = self.pieces.pop(&mut self.units[at].held) {
-            let Waiting { piece, kind, epoch, .. } = waiting;
-            if kind == Kind::Trim {
-                // The writes held before it need not be programmed: nobody can read them. A flush that
-                // waits for them now waits for the trim.
-                let first = self.pieces.iter(self.units[at].taking).next();
+        while let Some(waiting) = self.sub_requests.pop(&mut self.buffers[at].deferred) {
+            let PendingSubRequest { sub_request: sub_request, kind, epoch, .. } = waiting;
+            if kind == SubRequestKind::Trim {
+                // The writes held before it need not be programmed: nobody can read them. A flush
+                // that waits for them now waits for the trim.
+                let first = self.sub_requests.iter(self.buffers[at].pending_writes).next();
                 let epoch_of_first = first.map_or(epoch, |first| first.epoch);
                 self.note_trim(Lpn(lpn), Some(epoch_of_first));
                 self.forget_writes(at);
                 self.unmap(Lpn(lpn));
-                self.acknowledge_trim(piece.request, epoch);
+                self.acknowledge_trim(sub_request.request, epoch);
                 blank = true;
                 continue;
             }
-            if core::mem::take(&mut blank) && !self.is_whole(piece) {
+            if core::mem::take(&mut blank) && !self.is_whole(sub_request) {
                 self.with_buffer(Action::Zero(Buf(at)));
             }
-            self.with_buffer(Action::Fill(Buf(at), piece));
-            let unit = &mut self.units[at];
-            self.stats.combined += u64::from(!unit.taking.is_empty());
+            self.with_buffer(Action::Fill(Buf(at), sub_request));
+            let buffer = &mut self.buffers[at];
+            self.stats.combined += u64::from(!buffer.pending_writes.is_empty());
             // Its place in the write buffer is kept: nobody waits for what is in there.
-            let buffered = unit.buffered && !waiting.acked;
+            let buffered = buffer.buffered && !waiting.acked;
             let acked = waiting.acked || buffered;
-            self.pieces.hold(&mut unit.taking, Waiting { acked, ..waiting });
+            self.sub_requests
+                .hold(&mut buffer.pending_writes, PendingSubRequest { acked, ..waiting });
             if buffered {
                 self.stats.buffered += 1;
-                self.act(Action::Ack(piece.request, How::Buffer));
+                self.act(Action::Ack(sub_request.request, How::Buffer));
             }
             if !self.config.combine {
                 break;
             }
         }
-        if self.units[at].taking.is_empty() {
-            self.end(at);
+        if self.buffers[at].pending_writes.is_empty() {
+            self.release_buffer(at);
         } else {
-            let unit = &mut self.units[at];
-            (unit.state, unit.merged, unit.stalls) = (State::Ready, false, self.stalls);
-            self.draining |= !unit.held.is_empty();
-            self.ready.push_back(&mut self.units, at);
+            let buffer = &mut self.buffers[at];
+            (buffer.state, buffer.merged, buffer.stalls) = (BufferState::Ready, false, self.stalls);
+            self.draining |= !buffer.deferred.is_empty();
+            self.ready.push_back(&mut self.buffers, at);
         }
     }
 

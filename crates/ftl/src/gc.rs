@@ -1,16 +1,17 @@
 //! Garbage collection: empties blocks by copying their valid pages to write points, and erases
 //! them.
 //!
-//! A copy is a unit like a write: read into a buffer, programmed at a write point that may take
-//! it, mapped when done. Where the host has a write of the page waiting, that write takes the
-//! copy's place; where it is being programmed already, the copy is not needed.
+//! A copy has a page buffer like a write: it is read into that, programmed at a write point that
+//! may take it, mapped when done. Where the host has a write of the page waiting, that write takes
+//! the copy's place; where it is being programmed already, the copy is not needed.
 //!
 //! # When it starts
-//! At a number of free blocks, with which those under collection and the pages that the host may still
-//! write to open blocks are counted: so one victim is begun for each block of pages that are programmed. Open
-//! blocks fill at one pace, and many are opened at once; were each of them to begin a victim when it is
-//! opened, the host would wait for all of these together. Open blocks count as no more free blocks than
-//! `low_water` lies above `reserve`: full or not, the host then finds a block to open.
+//! At a number of free blocks, with which those under collection and the pages that the host may
+//! still write to open blocks are counted: so one victim is begun for each block of pages that are
+//! programmed. Open blocks fill at one pace, and many are opened at once; were each of them to
+//! begin a victim when it is opened, the host would wait for all of these together. Open blocks
+//! count as no more free blocks than `low_water` lies above `reserve`: full or not, the host then
+//! finds a block to open.
 //!
 //! # Why it never runs out of blocks
 //! Let `reserve` be R, data pages of a block D, and *debt* the valid pages in blocks under
@@ -19,16 +20,17 @@
 //! programs nothing while no more than R are free; so with free blocks down to R the debt is
 //! covered by whole free blocks, and below R the pages of blocks opened for copies are left to
 //! copies, which fill what is open before they open more. As a page with a copy in a block of
-//! number s may go to any block opened later, a fresh block can take every copy there is. The log of
-//! trims opens blocks at any time: those that it may yet grow by count as taken.
+//! number s may go to any block opened later, a fresh block can take every copy there is. The log
+//! of trims opens blocks at any time: those that it may yet grow by count as taken.
 //!
 //! Only failed programs can use up the reserve. Then what is erased in any block has to do
 //! (`rescue`), or no more writes are taken.
 //!
 //! # Why it always gains
 //! A block under collection has a stale page, so each collection frees at least one page more than
-//! it takes; but for some that take as many as they free, of which few follow each other. [`Config::most_exported`](crate::Config::most_exported) leaves enough room that there
-//! is such a block until `low_water` is passed.
+//! it takes; but for some that take as many as they free, of which few follow each other.
+//! [`Config::most_exported`](crate::Config::most_exported) leaves enough room that there is such a
+//! block until `low_water` is passed.
 
 mod cost_benefit;
 mod d_choices;
@@ -37,11 +39,11 @@ mod greedy;
 mod random;
 
 use crate::blocks::Blocks;
+use crate::buffer::{BufferList, BufferState, CopyCause, NONE, PageBuffer};
 use crate::config::{Config, Victim};
 use crate::io::Out;
 use crate::machine::Ftl;
 use crate::random::Random;
-use crate::units::{Cause, List, NONE, State, Unit};
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -51,8 +53,8 @@ use gordon_units::{BlockId, Lpn, Ppn};
 /// Super-pages that are read at a time in each block under collection.
 const AHEAD: u32 = 4;
 
-/// The pages of at least so many slots ahead of the one copied are known, for the map will soon be asked
-/// of them; and of how many they are made known at once, 64 at most.
+/// The pages of at least so many slots ahead of the one copied are known, for the map will soon be
+/// asked of them; and of how many they are made known at once, 64 at most.
 const SOON: u32 = 16;
 const KNOWN: u32 = 32;
 
@@ -67,14 +69,14 @@ pub(crate) struct Collector {
     starved: VecDeque<BlockId>,
     /// Blocks with nothing in them that cannot be trusted to be erased.
     pub erasable: Vec<BlockId>,
-    /// Copies in flight: at most two super-pages for each write point, one to program and one on its
-    /// way.
+    /// Copies in flight: at most two super-pages for each write point, one to program and one on
+    /// its way.
     pub copies: u32,
     pub most_copies: u32,
     /// How many of them are being programmed.
     pub programming: u32,
     /// Copies that wait for a write point.
-    pub ready: List,
+    pub ready: BufferList,
     random: Random,
     /// The block that is emptied because it lags behind.
     levelling: Option<BlockId>,
@@ -98,7 +100,7 @@ impl Collector {
             copies: 0,
             most_copies: 2 * config.points() * config.slots,
             programming: 0,
-            ready: List::EMPTY,
+            ready: BufferList::EMPTY,
             random: Random(config.seed),
             levelling: None,
             levelled_at: 0,
@@ -163,7 +165,8 @@ impl<O: Out> Ftl<O> {
         if self.is_low() && !held_back {
             self.collect_more();
         }
-        // A block of which nothing is needed is retired at once, and no operation's end comes back here.
+        // A block of which nothing is needed is retired at once, and no operation's end comes back
+        // here.
         while !self.collector.doomed.is_empty() && !self.worn_out && self.empty_doomed() {}
     }
 
@@ -187,7 +190,7 @@ impl<O: Out> Ftl<O> {
     fn erase_suspect(&mut self) -> bool {
         let Some(block) = self.collector.erasable.pop() else { return false };
         if self.blocks.is_stale(block) {
-            self.start(block, Cause::Collection);
+            self.start(block, CopyCause::Collection);
         }
         true
     }
@@ -209,14 +212,14 @@ impl<O: Out> Ftl<O> {
                 // The policy's choice gains nothing: take one that does.
                 let least = self.blocks.closed().min_by_key(|&block| self.blocks.valid(block));
                 match least.filter(|&block| self.blocks.valid(block) <= most) {
-                    Some(block) if self.start(block, Cause::Collection) => {
+                    Some(block) if self.start(block, CopyCause::Collection) => {
                         self.collector.fruitless = 0;
                         continue;
                     }
                     _ => return,
                 }
             };
-            if !self.start(block, Cause::Collection) {
+            if !self.start(block, CopyCause::Collection) {
                 return;
             }
             self.collector.fruitless = if gains { 0 } else { self.collector.fruitless + 1 };
@@ -244,7 +247,7 @@ impl<O: Out> Ftl<O> {
         if wanted && !self.collector.is_active() && self.recovery.is_none() {
             let most = self.data_pages * self.config.slots / 2;
             if let Some(block) = self.victim().filter(|&block| self.blocks.valid(block) <= most) {
-                self.start(block, Cause::Collection);
+                self.start(block, CopyCause::Collection);
             }
         }
     }
@@ -256,18 +259,18 @@ impl<O: Out> Ftl<O> {
             return false;
         }
         self.collector.doomed.remove(0);
-        self.begin(block, Cause::Collection);
+        self.begin(block, CopyCause::Collection);
         true
     }
 
-    /// Failed programs have used up the reserve, and all stands. What is still erased, in open blocks
-    /// too, may have room for the copies of one block; false if not.
+    /// Failed programs have used up the reserve, and all stands. What is still erased, in open
+    /// blocks too, may have room for the copies of one block; false if not.
     #[cold]
     pub(crate) fn rescue(&mut self) -> bool {
         if self.is_unsure() {
             // More erases were undone than a cut of the array alone can: what is stale goes.
             let stale = self.blocks.closed().find(|&block| self.blocks.valid(block) == 0);
-            return stale.is_some_and(|block| self.start(block, Cause::Collection));
+            return stale.is_some_and(|block| self.start(block, CopyCause::Collection));
         }
         let kind = self.points.kind_of_copies();
         let open = self.points.all().iter().filter(|p| p.kind == kind && p.block.is_some());
@@ -278,7 +281,7 @@ impl<O: Out> Ftl<O> {
         let pages = |block| self.blocks.valid(block).div_ceil(self.config.slots);
         if let Some(at) = self.collector.doomed.iter().position(|&block| pages(block) <= room) {
             let block = self.collector.doomed.remove(at);
-            self.begin(block, Cause::Collection);
+            self.begin(block, CopyCause::Collection);
             return true;
         }
         let least = self.blocks.closed().min_by_key(|&block| pages(block));
@@ -286,7 +289,7 @@ impl<O: Out> Ftl<O> {
             return false;
         };
         self.blocks.collect(block);
-        self.begin(block, Cause::Collection);
+        self.begin(block, CopyCause::Collection);
         true
     }
 
@@ -305,7 +308,7 @@ impl<O: Out> Ftl<O> {
             Some(block) if !self.has_cover(block) => return self.collector.is_active(),
             Some(block) => {
                 self.collector.levelling = Some(block);
-                self.start(block, Cause::Levelling);
+                self.start(block, CopyCause::Levelling);
             }
             None => {}
         }
@@ -324,7 +327,7 @@ impl<O: Out> Ftl<O> {
     }
 
     /// Starts emptying a closed block, if there is room for its copies.
-    fn start(&mut self, block: BlockId, cause: Cause) -> bool {
+    fn start(&mut self, block: BlockId, cause: CopyCause) -> bool {
         if !self.has_cover(block) {
             return false;
         }
@@ -333,10 +336,10 @@ impl<O: Out> Ftl<O> {
         true
     }
 
-    fn begin(&mut self, block: BlockId, cause: Cause) {
+    fn begin(&mut self, block: BlockId, cause: CopyCause) {
         match cause {
-            Cause::Collection => self.stats.collections += 1,
-            Cause::Levelling => self.stats.levelled += 1,
+            CopyCause::Collection => self.stats.collections += 1,
+            CopyCause::Levelling => self.stats.levelled += 1,
         }
         self.collector.active.push(block);
         self.blocks.begin(block, cause);
@@ -365,8 +368,8 @@ impl<O: Out> Ftl<O> {
         }
     }
 
-    /// Copies the next super-page of a block under collection that holds anything; false if there is
-    /// none.
+    /// Copies the next super-page of a block under collection that holds anything; false if there
+    /// is none.
     #[inline(never)]
     fn copy_next(&mut self, block: BlockId) -> bool {
         let Some((next, cause)) = self.blocks.next_to_copy(block) else { return false };
@@ -420,7 +423,7 @@ impl<O: Out> Ftl<O> {
     }
 
     /// Reads what is valid of a super-page.
-    pub(crate) fn copy_page(&mut self, ppn: Ppn, cause: Cause) {
+    pub(crate) fn copy_page(&mut self, ppn: Ppn, cause: CopyCause) {
         let (start, end) = (self.slot(ppn, 0), self.slot(ppn, self.config.slots));
         if let Some(first) = self.map.next_filled(start, end) {
             self.copy_from_slot(first, ppn, cause);
@@ -429,39 +432,39 @@ impl<O: Out> Ftl<O> {
 
     /// Reads what is valid of a super-page, whose first valid slot this is.
     #[inline(always)]
-    fn copy_from_slot(&mut self, first: u32, ppn: Ppn, cause: Cause) {
+    fn copy_from_slot(&mut self, first: u32, ppn: Ppn, cause: CopyCause) {
         let (mut head, mut last, mut slots) = (NONE, NONE, 0);
         let end = self.slot(ppn, self.config.slots);
         let mut at = Some(first);
         while let Some(psn) = at {
             at = self.map.next_filled(psn + 1, end);
             let lpn = self.page_in(psn);
-            if let Some(at) = self.map.unit_of(lpn)
+            if let Some(at) = self.map.buffer_of(lpn)
                 && !self.wants_copy(at, cause)
             {
                 continue;
             }
-            let mut unit = Unit::new(lpn, psn, State::Reading);
-            (unit.copies, unit.stalls) = (Some(cause), self.stalls);
+            let mut buffer = PageBuffer::new(lpn, psn, BufferState::Reading);
+            (buffer.copy_cause, buffer.stalls) = (Some(cause), self.stalls);
             self.collector.copies += 1;
-            let at = if let Some(at) = self.cached_unit(Lpn(lpn)) {
+            let at = if let Some(at) = self.cached_buffer(Lpn(lpn)) {
                 // Its content is at hand; and writes that join the copy would make it stale.
                 self.cached = None;
-                self.units[at] = Unit { state: State::Ready, ..unit };
-                self.collector.ready.push_back(&mut self.units, at);
+                self.buffers[at] = PageBuffer { state: BufferState::Ready, ..unit };
+                self.collector.ready.push_back(&mut self.buffers, at);
                 at
             } else {
                 self.stats.gc_page_reads += 1;
-                let at = self.units.add(unit);
+                let at = self.buffers.add(buffer);
                 if slots > 0 {
-                    self.units[last].next = at;
+                    self.buffers[last].next = at;
                 } else {
                     head = at;
                 }
                 (last, slots) = (at, slots + 1);
                 at
             };
-            self.list(at);
+            self.enter_in_map(at);
         }
         if slots > 0 {
             self.read_pages(head, slots);
@@ -471,36 +474,36 @@ impl<O: Out> Ftl<O> {
     /// The program of a write has failed that a copy of the page was left to: it now is that copy.
     /// The host may have to stop until the block is empty that it comes from.
     pub(crate) fn stands_for_copy(&mut self, at: u32) -> bool {
-        let home = self.units[at].home;
-        if home == NONE {
+        let mapped_psn = self.buffers[at].mapped_psn;
+        if mapped_psn == NONE {
             return false;
         }
-        let (ppn, block) = (self.page_of(home), self.block_of(home));
+        let (ppn, block) = (self.page_of(mapped_psn), self.block_of(mapped_psn));
         let Some((next, cause)) = self.blocks.next_to_copy(block) else { return false };
         if next == u32::MAX || self.layout.page_of(ppn) >= next {
             return false;
         }
-        self.units[at].copies = Some(cause);
+        self.buffers[at].copy_cause = Some(cause);
         self.collector.copies += 1;
         true
     }
 
-    /// Whether a valid page needs a copy of its own: the unit that has work with it may stand for
+    /// Whether a valid page needs a copy of its own: the buffer that has work with it may stand for
     /// it.
-    fn wants_copy(&mut self, at: u32, cause: Cause) -> bool {
-        let unit = &mut self.units[at];
-        if unit.only_reads() {
-            self.unlist(at);
+    fn wants_copy(&mut self, at: u32, cause: CopyCause) -> bool {
+        let buffer = &mut self.buffers[at];
+        if buffer.only_reads() {
+            self.remove_from_map(at);
             return true;
         }
-        assert!(unit.copies.is_none(), "each slot is looked at once");
-        if unit.state != State::Programming {
-            unit.copies = Some(cause);
-            let ready = unit.state == State::Ready;
+        assert!(buffer.copy_cause.is_none(), "each slot is looked at once");
+        if buffer.state != BufferState::Programming {
+            buffer.copy_cause = Some(cause);
+            let ready = buffer.state == BufferState::Ready;
             self.collector.copies += 1;
             if ready {
-                self.ready.remove(&mut self.units, at);
-                self.collector.ready.push_back(&mut self.units, at);
+                self.ready.remove(&mut self.buffers, at);
+                self.collector.ready.push_back(&mut self.buffers, at);
             }
         }
         false

@@ -1,8 +1,10 @@
 //! What the host asks for.
 
-use crate::io::{Action, Extent, Host, How, Out, Piece, RequestId};
+use crate::buffer::{
+    BufferState, NONE, PageBuffer, PendingSubRequest, SubRequestKind, SubRequestList,
+};
+use crate::io::{Action, Extent, Host, How, Out, RequestId, SubRequest};
 use crate::machine::Ftl;
-use crate::units::{Kind, NONE, Queue, State, Unit, Waiting};
 use gordon_nand::Buf;
 use gordon_units::Lpn;
 
@@ -12,7 +14,7 @@ impl<O: Out> Ftl<O> {
         match host {
             Host::Read(extent) => self.read(extent),
             Host::Write(extent) if self.worn_out => {
-                let pieces = extent.count(self.config.sectors_per_page);
+                let sub_requests = extent.count(self.config.sectors_per_page);
                 (0..pieces).for_each(|_| self.refuse(extent.request));
             }
             Host::Write(extent) => self.write(extent),
@@ -43,41 +45,46 @@ impl<O: Out> Ftl<O> {
         self.expect_inside(extent);
         // Pages of the request that lie in one super-page are read together.
         let (mut head, mut last, mut slots) = (NONE, NONE, 0);
-        for piece in extent.pieces(self.config.sectors_per_page) {
+        for sub_request in extent.sub_requests(self.config.sectors_per_page) {
             self.stats.host_reads += 1;
-            let lpn = piece.lpn;
+            let lpn = sub_request.lpn;
             let psn = self.map.get(lpn.0);
-            if let Some(at) = self.map.unit(psn) {
-                let unit = &mut self.units[at];
-                if unit.state == State::Reading {
-                    self.pieces.push(&mut unit.readers, piece, Kind::Read, 0);
+            if let Some(at) = self.map.buffer(psn) {
+                let buffer = &mut self.buffers[at];
+                if buffer.state == BufferState::Reading {
+                    self.sub_requests.push(
+                        &mut buffer.waiting_reads,
+                        sub_request,
+                        SubRequestKind::Read,
+                        0,
+                    );
                     self.stats.bypassed += 1;
                 } else {
                     self.stats.forwarded += 1;
-                    self.give(at, piece, How::Buffer);
+                    self.give(at, sub_request, How::Buffer);
                 }
                 continue;
             }
-            if let Some(at) = self.cached_unit(lpn) {
+            if let Some(at) = self.cached_buffer(lpn) {
                 self.stats.bypassed += 1;
-                self.give(at, piece, How::Buffer);
+                self.give(at, sub_request, How::Buffer);
                 continue;
             }
             if psn == NONE {
                 self.stats.unmapped_reads += 1;
-                self.with_buffer(Action::GiveZeros(piece));
-                self.act(Action::Ack(piece.request, How::Buffer));
+                self.with_buffer(Action::GiveZeros(sub_request));
+                self.act(Action::Ack(sub_request.request, How::Buffer));
                 continue;
             }
             self.stats.host_page_reads += 1;
-            let mut unit = Unit::new(lpn.0, psn, State::Reading);
-            self.pieces.push(&mut unit.readers, piece, Kind::Read, 0);
-            let at = self.units.add(unit);
+            let mut buffer = PageBuffer::new(lpn.0, psn, BufferState::Reading);
+            self.sub_requests.push(&mut buffer.waiting_reads, sub_request, SubRequestKind::Read, 0);
+            let at = self.buffers.add(buffer);
             if self.config.bypass {
-                self.list(at);
+                self.enter_in_map(at);
             }
-            if slots > 0 && self.page_of(self.units[last].psn) == self.page_of(psn) {
-                self.units[last].next = at;
+            if slots > 0 && self.page_of(self.buffers[last].psn) == self.page_of(psn) {
+                self.buffers[last].next = at;
                 slots += 1;
             } else {
                 if slots > 0 {
@@ -95,128 +102,137 @@ impl<O: Out> Ftl<O> {
     #[inline(always)]
     fn write(&mut self, extent: Extent) {
         self.expect_inside(extent);
-        for piece in extent.pieces(self.config.sectors_per_page) {
+        for sub_request in extent.sub_requests(self.config.sectors_per_page) {
             self.stats.host_writes += 1;
             let epoch = self.epochs.enter();
-            let place = self.map.get(piece.lpn.0);
-            match self.map.unit(place) {
-                Some(at) => self.write_to(at, piece, epoch),
-                None => self.write_fresh(piece, place, epoch),
+            let place = self.map.get(sub_request.lpn.0);
+            match self.map.buffer(place) {
+                Some(at) => self.write_to(at, sub_request, epoch),
+                None => self.write_fresh(sub_request, place, epoch),
             }
         }
     }
 
-    /// Writes a piece of a page with work in flight.
-    fn write_to(&mut self, at: u32, piece: Piece, epoch: u32) {
-        let unit = &self.units[at];
-        if unit.only_reads() {
-            if self.is_whole(piece) {
-                let home = unit.home;
-                self.unlist(at);
-                return self.write_fresh(piece, home, epoch);
+    /// Writes a sub-request of a page with work in flight.
+    fn write_to(&mut self, at: u32, sub_request: SubRequest, epoch: u32) {
+        let buffer = &self.buffers[at];
+        if buffer.only_reads() {
+            if self.is_whole(sub_request) {
+                let mapped_psn = buffer.mapped_psn;
+                self.remove_from_map(at);
+                return self.write_fresh(sub_request, mapped_psn, epoch);
             }
             // The read that is pending is the one this write needs.
             self.stats.bypassed += 1;
-            self.units[at].merged = true;
-            self.accept_at(at, piece, epoch);
-        } else if unit.state == State::Programming || !unit.held.is_empty() || !self.config.combine
+            self.buffers[at].merged = true;
+            self.accept_at(at, sub_request, epoch);
+        } else if buffer.state == BufferState::Programming
+            || !buffer.deferred.is_empty()
+            || !self.config.combine
         {
             // A trim that is held must come first. Reads are served from the buffer as it is,
             // so what is held is not acknowledged yet.
-            self.hold(at, piece, Kind::Write, epoch);
+            self.hold(at, sub_request, SubRequestKind::Write, epoch);
         } else {
             self.stats.combined += 1;
-            let ready = unit.state == State::Ready;
-            self.accept_at(at, piece, epoch);
+            let ready = buffer.state == BufferState::Ready;
+            self.accept_at(at, sub_request, epoch);
             if ready {
-                self.with_buffer(Action::Fill(Buf(at), piece));
+                self.with_buffer(Action::Fill(Buf(at), sub_request));
             }
         }
     }
 
-    /// What is held waits until the unit is programmed: that may not be left to the write buffer.
-    fn hold(&mut self, at: u32, piece: Piece, kind: Kind, epoch: u32) {
-        self.pieces.push(&mut self.units[at].held, piece, kind, epoch);
-        self.draining |= self.units[at].state == State::Ready;
+    /// What is held waits until the buffer is programmed: that may not be left to the write buffer.
+    fn hold(&mut self, at: u32, sub_request: SubRequest, kind: SubRequestKind, epoch: u32) {
+        self.sub_requests.push(&mut self.buffers[at].deferred, sub_request, kind, epoch);
+        self.draining |= self.buffers[at].state == BufferState::Ready;
     }
 
-    /// Writes a piece of a page that is at `home`, with no work in flight.
+    /// Writes a sub-request of a page that is at `mapped_psn`, with no work in flight.
     #[inline(always)]
-    fn write_fresh(&mut self, piece: Piece, home: u32, epoch: u32) {
-        let whole = self.is_whole(piece);
-        let mut unit = Unit::new(piece.lpn.0, home, State::Ready);
-        (unit.stalls, unit.listed) = (self.stalls, true);
-        let acked = self.accept(&mut unit, piece, epoch);
-        let at = if let Some(at) = self.cached_unit(piece.lpn) {
+    fn write_fresh(&mut self, sub_request: SubRequest, home: u32, epoch: u32) {
+        let whole = self.is_whole(sub_request);
+        let mut buffer = PageBuffer::new(sub_request.lpn.0, mapped_psn, BufferState::Ready);
+        (buffer.stalls, buffer.in_map) = (self.stalls, true);
+        let acked = self.accept(&mut buffer, sub_request, epoch);
+        let at = if let Some(at) = self.cached_buffer(sub_request.lpn) {
             self.stats.bypassed += u64::from(!whole);
             self.cached = None;
-            self.units[at] = unit;
+            self.buffers[at] = buffer;
             at
-        } else if home != NONE && !whole {
+        } else if mapped_psn != NONE && !whole {
             self.stats.merge_page_reads += 1;
-            (unit.state, unit.merged) = (State::Reading, true);
-            let at = self.units.add(unit);
+            (buffer.state, buffer.merged) = (BufferState::Reading, true);
+            let at = self.buffers.add(buffer);
             self.read_pages(at, 1);
             at
         } else {
-            let at = self.units.add(unit);
+            let at = self.buffers.add(buffer);
             if !whole {
                 self.with_buffer(Action::Zero(Buf(at)));
             }
             at
         };
-        self.map.set_unit(piece.lpn.0, at);
-        if home != NONE {
+        self.map.set_buffer(sub_request.lpn.0, at);
+        if mapped_psn != NONE {
             // For when it is programmed.
-            self.map.want_emptied(&self.out, home);
+            self.map.want_emptied(&self.out, mapped_psn);
         }
         if acked {
-            self.act(Action::Ack(piece.request, How::Buffer));
+            self.act(Action::Ack(sub_request.request, How::Buffer));
         }
-        if unit.state == State::Ready {
-            self.with_buffer(Action::Fill(Buf(at), piece));
-            self.ready.push_back(&mut self.units, at);
+        if buffer.state == BufferState::Ready {
+            self.with_buffer(Action::Fill(Buf(at), sub_request));
+            self.ready.push_back(&mut self.buffers, at);
         }
     }
 
-    /// A unit takes in a written piece; true where the write buffer has room for it, so that it is to
-    /// be acknowledged.
+    /// A buffer takes in a write sub-request; true where the write buffer has room for it, so that
+    /// it is to be acknowledged.
     #[inline(always)]
-    fn accept(&mut self, unit: &mut Unit, piece: Piece, epoch: u32) -> bool {
-        if !unit.buffered && self.buffered < self.config.write_buffer {
-            unit.buffered = true;
+    fn accept(&mut self, buffer: &mut PageBuffer, sub_request: SubRequest, epoch: u32) -> bool {
+        if !buffer.buffered && self.buffered < self.config.write_buffer {
+            buffer.buffered = true;
             self.buffered += 1;
         }
-        let acked = unit.buffered;
+        let acked = buffer.buffered;
         self.stats.buffered += u64::from(acked);
-        let waiting = Waiting { piece, kind: Kind::Write, epoch, acked, next: NONE };
-        self.pieces.hold(&mut unit.taking, waiting);
+        let waiting = PendingSubRequest {
+            sub_request: sub_request,
+            kind: SubRequestKind::Write,
+            epoch,
+            acked,
+            next: NONE,
+        };
+        self.sub_requests.hold(&mut buffer.pending_writes, waiting);
         acked
     }
 
-    /// As [`accept`](Self::accept), for a unit on its way.
-    fn accept_at(&mut self, at: u32, piece: Piece, epoch: u32) {
-        let mut unit = self.units[at];
-        if !unit.buffered && self.buffered < self.config.write_buffer {
-            self.acknowledge_early(&mut unit);
+    /// As [`accept`](Self::accept), for a buffer on its way.
+    fn accept_at(&mut self, at: u32, sub_request: SubRequest, epoch: u32) {
+        let mut buffer = self.buffers[at];
+        if !buffer.buffered && self.buffered < self.config.write_buffer {
+            self.acknowledge_early(&mut buffer);
         }
-        let acked = self.accept(&mut unit, piece, epoch);
-        self.units[at] = unit;
+        let acked = self.accept(&mut buffer, sub_request, epoch);
+        self.buffers[at] = buffer;
         if acked {
-            self.act(Action::Ack(piece.request, How::Buffer));
+            self.act(Action::Ack(sub_request.request, How::Buffer));
         }
     }
 
-    /// A unit that had found no room in the write buffer gets some: the writes it has taken wait no
-    /// longer.
+    /// A buffer that had found no room in the write buffer gets some: the writes it has taken wait
+    /// no longer.
     #[cold]
-    fn acknowledge_early(&mut self, unit: &mut Unit) {
-        let mut taken = core::mem::replace(&mut unit.taking, Queue::EMPTY);
-        while let Some(waiting) = self.pieces.pop(&mut taken) {
-            self.pieces.hold(&mut unit.taking, Waiting { acked: true, ..waiting });
+    fn acknowledge_early(&mut self, buffer: &mut PageBuffer) {
+        let mut taken = core::mem::replace(&mut buffer.pending_writes, SubRequestList::EMPTY);
+        while let Some(waiting) = self.sub_requests.pop(&mut taken) {
+            self.sub_requests
+                .hold(&mut buffer.pending_writes, PendingSubRequest { acked: true, ..waiting });
             if !waiting.acked {
                 self.stats.buffered += 1;
-                self.act(Action::Ack(waiting.piece.request, How::Buffer));
+                self.act(Action::Ack(waiting.sub_request.request, How::Buffer));
             }
         }
     }
@@ -225,32 +241,36 @@ impl<O: Out> Ftl<O> {
         let len = self.config.sectors_per_page;
         let first = u64::from(lpn.0) * u64::from(len);
         self.expect_inside(Extent { request, first, sectors: u64::from(len) });
-        let piece = Piece { request, lpn, start: 0, len };
+        let sub_request = SubRequest { request, lpn, start: 0, len };
         self.stats.trims += 1;
         let mut epoch = None;
-        if let Some(at) = self.map.unit_of(lpn.0) {
-            let unit = &self.units[at];
-            if !unit.only_reads() {
-                let waits = unit.state == State::Ready && unit.held.is_empty();
-                if !(waits && unit.buffered && unit.copies.is_none()) {
+        if let Some(at) = self.map.buffer_of(lpn.0) {
+            let buffer = &self.buffers[at];
+            if !buffer.only_reads() {
+                let waits = buffer.state == BufferState::Ready && buffer.deferred.is_empty();
+                if !(waits && buffer.buffered && buffer.copy_cause.is_none()) {
                     let epoch = self.epochs.enter();
-                    self.hold(at, piece, Kind::Trim, epoch);
+                    self.hold(at, sub_request, SubRequestKind::Trim, epoch);
                     return;
                 }
-                // Nobody can read what waits in the write buffer any more. A flush that waits for it
-                // now waits for the trim.
-                epoch = self.pieces.iter(self.units[at].taking).next().map(|first| first.epoch);
+                // Nobody can read what waits in the write buffer any more. A flush that waits for
+                // it now waits for the trim.
+                epoch = self
+                    .sub_requests
+                    .iter(self.buffers[at].pending_writes)
+                    .next()
+                    .map(|first| first.epoch);
                 self.note_trim(lpn, epoch);
-                self.ready.remove(&mut self.units, at);
+                self.ready.remove(&mut self.buffers, at);
                 self.forget_writes(at);
-                self.end(at);
+                self.release_buffer(at);
             } else {
-                self.unlist(at);
+                self.remove_from_map(at);
             }
         }
-        if let Some(at) = self.cached_unit(lpn) {
+        if let Some(at) = self.cached_buffer(lpn) {
             self.cached = None;
-            self.units.remove(at);
+            self.buffers.remove(at);
         }
         if epoch.is_none() {
             self.note_trim(lpn, None);
@@ -259,11 +279,11 @@ impl<O: Out> Ftl<O> {
         self.act(Action::Ack(request, How::Buffer));
     }
 
-    /// The page is on the array no more; a unit of it may go on.
+    /// The page is on the array no more; a buffer of it may go on.
     pub(crate) fn unmap(&mut self, lpn: Lpn) {
         let place = self.map.get(lpn.0);
-        let psn = match self.map.unit(place) {
-            Some(at) => core::mem::replace(&mut self.units[at].home, NONE),
+        let psn = match self.map.buffer(place) {
+            Some(at) => core::mem::replace(&mut self.buffers[at].mapped_psn, NONE),
             None => {
                 self.map.set(lpn.0, NONE);
                 place
@@ -296,42 +316,42 @@ impl<O: Out> Ftl<O> {
     }
 
     #[inline]
-    pub(crate) fn cached_unit(&self, lpn: Lpn) -> Option<u32> {
-        self.cached.filter(|&at| self.units[at].lpn == lpn.0)
+    pub(crate) fn cached_buffer(&self, lpn: Lpn) -> Option<u32> {
+        self.cached.filter(|&at| self.buffers[at].lpn == lpn.0)
     }
 
-    pub(crate) fn is_whole(&self, piece: Piece) -> bool {
-        piece.len == self.config.sectors_per_page
+    pub(crate) fn is_whole(&self, sub_request: SubRequest) -> bool {
+        sub_request.len == self.config.sectors_per_page
     }
 
-    /// Lets later requests find a unit.
+    /// Lets later requests find a buffer.
     #[inline(always)]
-    pub(crate) fn list(&mut self, at: u32) {
-        let unit = &mut self.units[at];
-        unit.listed = true;
-        self.map.set_unit(unit.lpn, at);
+    pub(crate) fn enter_in_map(&mut self, at: u32) {
+        let buffer = &mut self.buffers[at];
+        buffer.in_map = true;
+        self.map.set_buffer(buffer.lpn, at);
     }
 
-    /// Takes a unit off the map: a pending read goes on, but later requests do not join it.
+    /// Takes a buffer off the map: a pending read goes on, but later requests do not join it.
     #[inline(always)]
-    pub(crate) fn unlist(&mut self, at: u32) {
-        let unit = &mut self.units[at];
-        unit.listed = false;
-        self.map.set(unit.lpn, unit.home);
+    pub(crate) fn remove_from_map(&mut self, at: u32) {
+        let buffer = &mut self.buffers[at];
+        buffer.in_map = false;
+        self.map.set(buffer.lpn, buffer.mapped_psn);
     }
 
-    /// Nothing is left to do for a unit.
+    /// Nothing is left to do for a buffer.
     #[inline(always)]
-    pub(crate) fn end(&mut self, at: u32) {
-        self.buffered -= u32::from(self.units[at].buffered);
-        self.unlist(at);
-        self.units.remove(at);
+    pub(crate) fn release_buffer(&mut self, at: u32) {
+        self.buffered -= u32::from(self.buffers[at].buffered);
+        self.remove_from_map(at);
+        self.buffers.remove(at);
     }
 
     #[inline]
-    pub(crate) fn give(&mut self, at: u32, piece: Piece, how: How) {
-        self.with_buffer(Action::Give(Buf(at), piece));
-        self.act(Action::Ack(piece.request, how));
+    pub(crate) fn give(&mut self, at: u32, sub_request: SubRequest, how: How) {
+        self.with_buffer(Action::Give(Buf(at), sub_request));
+        self.act(Action::Ack(sub_request.request, how));
     }
 
     pub(crate) fn refuse(&mut self, request: RequestId) {

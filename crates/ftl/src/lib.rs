@@ -10,6 +10,7 @@
 extern crate alloc;
 
 mod blocks;
+mod buffer;
 mod check;
 mod checkpoint;
 mod config;
@@ -29,12 +30,11 @@ mod precondition;
 mod preload;
 mod random;
 mod stats;
-mod units;
 
 pub use check::Inconsistency;
 pub use checkpoint::CheckpointError;
 pub use config::{Config, ConfigError, MOST_CHOICES, Victim};
-pub use io::{Action, Extent, Host, How, Input, Out, Part, Piece, RequestId};
+pub use io::{Action, Extent, Host, How, Input, Out, Part, RequestId, SubRequest};
 pub use log::Record;
 pub use machine::Ftl;
 pub use mount::{Found, Look, Mount, MountError, Standing};

@@ -1,22 +1,22 @@
 //! The trim log: makes trims outlive a power cut.
 //!
 //! A trim leaves no mark on the array: what a scan finds of a trimmed page is its last copy. So
-//! trims are recorded, in blocks of their own, when a flush asks for it or a page of them is full. A
-//! record of sequence number T says of its pages: no copy with a number below T counts. That stays
-//! true for ever, as any page programmed later has a higher number: records need no order among
-//! themselves, and those that outlive their use do no harm.
+//! trims are recorded, in blocks of their own, when a flush asks for it or a page of them is full.
+//! A record of sequence number T says of its pages: no copy with a number below T counts. That
+//! stays true for ever, as any page programmed later has a higher number: records need no order
+//! among themselves, and those that outlive their use do no harm.
 //!
 //! The log does not grow without end. When as many records as make two snapshots are written, a
 //! *snapshot* is begun in a fresh block: all pages not mapped, a bit each. When it is complete the
 //! blocks before it are erased.
 //!
-//! A page may be on its way when a record is made: it is not mapped, and its program, in flight, has
-//! a number below T. It is left out, and waits: for a later record, or, in a snapshot, by keeping
-//! the old log until that program is done.
+//! A page may be on its way when a record is made: it is not mapped, and its program, in flight,
+//! has a number below T. It is left out, and waits: for a later record, or, in a snapshot, by
+//! keeping the old log until that program is done.
 
+use crate::buffer::{BufferState, NONE, PageBuffer};
 use crate::io::{Action, Out};
 use crate::machine::Ftl;
-use crate::units::{NONE, State, Unit};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::mem::take;
@@ -147,8 +147,8 @@ impl<O: Out> Ftl<O> {
         !log.pending.is_empty() && (self.epochs.is_flushing() || !log.held.is_empty())
     }
 
-    /// An emptied block may be erased only when the trims are recorded that made its pages stale: until
-    /// then a cut would bring back what was there before them. True if it has to wait.
+    /// An emptied block may be erased only when the trims are recorded that made its pages stale:
+    /// until then a cut would bring back what was there before them. True if it has to wait.
     pub(crate) fn holds_erase(&mut self, block: BlockId) -> bool {
         let log = &mut self.log;
         if !log.pending.is_empty() {
@@ -218,9 +218,9 @@ impl<O: Out> Ftl<O> {
         let sequence = self.blocks.renumber(block);
         self.trim_floor = sequence;
         self.renumber_points();
-        let mut unit = Unit::new(0, NONE, State::Programming);
-        (unit.psn, unit.point, unit.sequence) = (self.slot(ppn, 0), LOG, sequence);
-        let at = self.units.add(unit);
+        let mut buffer = PageBuffer::new(0, NONE, BufferState::Programming);
+        (buffer.psn, buffer.point_or_prev, buffer.sequence) = (self.slot(ppn, 0), LOG, sequence);
+        let at = self.buffers.add(buffer);
         self.points.add_load(self.layout.lane_of(block));
         self.stats.log_programs += u64::from(self.config.slots);
         self.stats.program_operations += 1;
@@ -232,12 +232,14 @@ impl<O: Out> Ftl<O> {
     /// Pages on their way to the array that have no place there yet, in order: what is programmed
     /// has a number already.
     fn fresh_programs(&self) -> Vec<u32> {
-        let units = (0..self.units.capacity()).filter(|&at| {
-            let unit = &self.units[at];
-            let fresh = unit.listed && unit.state == State::Programming && unit.home == NONE;
-            fresh && self.map.unit_of(unit.lpn) == Some(at)
+        let buffers = (0..self.buffers.capacity()).filter(|&at| {
+            let buffer = &self.buffers[at];
+            let fresh = buffer.in_map
+                && buffer.state == BufferState::Programming
+                && buffer.mapped_psn == NONE;
+            fresh && self.map.buffer_of(buffer.lpn) == Some(at)
         });
-        let mut programs: Vec<u32> = units.map(|at| self.units[at].lpn).collect();
+        let mut programs: Vec<u32> = buffers.map(|at| self.buffers[at].lpn).collect();
         programs.sort_unstable();
         programs
     }
@@ -256,7 +258,7 @@ impl<O: Out> Ftl<O> {
     /// A page of the log is programmed.
     pub(crate) fn log_done(&mut self, ppn: Ppn, at: u32) {
         self.points.drop_load(self.lane_of(ppn));
-        self.units.remove(at);
+        self.buffers.remove(at);
         match self.log.record.take() {
             Some(Record::Unmapped { first, count, .. }) => {
                 let next = first.0 + count;
@@ -274,7 +276,7 @@ impl<O: Out> Ftl<O> {
     pub(crate) fn log_failed(&mut self, ppn: Ppn, at: u32) {
         let block = self.layout.block_of(ppn);
         self.points.drop_load(self.layout.lane_of(block));
-        self.units.remove(at);
+        self.buffers.remove(at);
         self.blocks.abandon(block);
         let log = &mut self.log;
         if let Some(Record::Trimmed(ranges)) = log.record.take() {
@@ -294,10 +296,10 @@ impl<O: Out> Ftl<O> {
         }
         let mut unsettled = take(&mut self.log.unsettled);
         unsettled.retain(|&lpn| {
-            let at = self.map.unit_of(lpn);
+            let at = self.map.buffer_of(lpn);
             at.is_some_and(|at| {
-                let unit = &self.units[at];
-                unit.state == State::Programming && unit.home == NONE
+                let buffer = &self.buffers[at];
+                buffer.state == BufferState::Programming && buffer.mapped_psn == NONE
             })
         });
         self.log.unsettled = unsettled;
@@ -321,7 +323,7 @@ impl<O: Out> Ftl<O> {
 
     /// Whether a page has no copy that counts, nor will have one with a low number.
     fn is_unmapped(&self, lpn: u32, programs: &[u32]) -> bool {
-        self.home(Lpn(lpn)).is_none() && programs.binary_search(&lpn).is_err()
+        self.mapped_psn(Lpn(lpn)).is_none() && programs.binary_search(&lpn).is_err()
     }
 
     /// As many of the pending trims as fit into a page.
@@ -336,7 +338,7 @@ impl<O: Out> Ftl<O> {
             for lpn in first..first + count {
                 if programs.binary_search(&lpn).is_ok() {
                     left.push((lpn, 1));
-                } else if self.home(Lpn(lpn)).is_none() {
+                } else if self.mapped_psn(Lpn(lpn)).is_none() {
                     let fits = due.len() < most || follows(&due, lpn);
                     append(if fits { &mut due } else { &mut left }, lpn);
                 }

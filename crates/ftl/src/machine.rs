@@ -1,6 +1,7 @@
 //! The machine: its state, and the way in and out.
 
 use crate::blocks::Blocks;
+use crate::buffer::{BufferList, BufferPool, BufferState, NONE, PageBuffer, SubRequestPool};
 use crate::config::{Config, ConfigError};
 use crate::flush::Epochs;
 use crate::gc::Collector;
@@ -10,7 +11,6 @@ use crate::map::Map;
 use crate::mount::Recovery;
 use crate::place::Points;
 use crate::stats::Stats;
-use crate::units::{List, NONE, Pieces, State, Unit, Units};
 use alloc::collections::VecDeque;
 use alloc::vec;
 use core::ops::Range;
@@ -23,21 +23,21 @@ use gordon_units::{BlockId, Lpn, Ppn};
 /// [`Out`] meanwhile, in order. By default that is a queue: after each input it takes from
 /// [`poll`](Self::poll) until that says [`Action::Wait`].
 ///
-/// How it works: each logical page with work in flight has one *unit*, a buffer of its size, which
-/// the map names until the page is on the array again. A
-/// write of a whole page fills the buffer; one of a part reads the page first, and fills over it.
-/// A full buffer waits for a write point, is programmed together with others that fit into the same
-/// super-page, and only then is the map changed and the write acknowledged. Writes that come while
-/// it waits join it (write combining), writes that come while it is programmed are held and go into
-/// the page's next program. Reads of a page with a unit are served from its buffer. So at most one
-/// program of a logical page is in flight, and each goes to a block with a sequence number not
-/// below that of the page's last copy: on the array, the copy in the latest place is the freshest.
+/// How it works: each logical page with work in flight has one *page buffer*, which the map names
+/// until the page is on the array again. A write of a whole page fills the buffer; one of a part
+/// reads the page first, and fills over it. A full buffer waits for a write point, is programmed
+/// together with others that fit into the same super-page, and only then is the map changed and the
+/// write acknowledged. Writes that come while it waits join it (write combining), writes that come
+/// while it is programmed are held and go into the page's next program. Reads of a page with a
+/// buffer are served from its buffer. So at most one program of a logical page is in flight, and
+/// each goes to a block with a sequence number not below that of the page's last copy: on the
+/// array, the copy in the latest place is the freshest.
 ///
 /// Where an operation fails, its block is emptied and taken out of service; where too few blocks
 /// are left for what is exported, the layer takes no more writes.
 ///
-/// With [`Config::durable`] what was flushed outlives a power cut: trims are logged on the array, and
-/// [`Mount`](crate::Mount) finds again what it holds.
+/// With [`Config::durable`] what was flushed outlives a power cut: trims are logged on the array,
+/// and [`Mount`](crate::Mount) finds again what it holds.
 #[derive(Clone, Debug)]
 pub struct Ftl<O = VecDeque<Action>> {
     pub(crate) layout: Layout,
@@ -47,16 +47,16 @@ pub struct Ftl<O = VecDeque<Action>> {
     pub(crate) map: Map,
     pub(crate) blocks: Blocks,
     pub(crate) points: Points,
-    pub(crate) units: Units,
-    pub(crate) pieces: Pieces,
-    /// Units of the host that wait for a write point.
-    pub(crate) ready: List,
-    /// Units of the write buffer.
+    pub(crate) buffers: BufferPool,
+    pub(crate) sub_requests: SubRequestPool,
+    /// Buffers of the host that wait for a write point.
+    pub(crate) ready: BufferList,
+    /// Number of pages in the write buffer.
     pub(crate) buffered: u32,
     /// The write buffer is written out, be its super-pages full or not.
     pub(crate) draining: bool,
     pub(crate) collector: Collector,
-    /// The unit that holds the last page read.
+    /// The buffer that holds the last page read.
     pub(crate) cached: Option<u32>,
     pub(crate) epochs: Epochs,
     /// The highest sequence number of a block that held a trimmed page. Trims leave no mark on
@@ -132,9 +132,9 @@ impl<O: Out> Ftl<O> {
                 layout.pages_per_block(),
                 config.low_water - config.reserve,
             ),
-            units: Units::new(),
-            pieces: Pieces::new(),
-            ready: List::EMPTY,
+            buffers: BufferPool::new(),
+            sub_requests: SubRequestPool::new(),
+            ready: BufferList::EMPTY,
             buffered: 0,
             draining: false,
             collector: Collector::new(&config),
@@ -165,7 +165,7 @@ impl<O: Out> Ftl<O> {
             Input::Host(host) => self.host(host),
             Input::Done(op) => self.done(op),
             Input::Failed(op) => self.failed(op),
-            Input::Lost(buf) => self.units[buf.0].state = State::Lost,
+            Input::Lost(buf) => self.buffers[buf.0].state = BufferState::Lost,
             Input::Idle => self.idle(),
         }
         self.advance();
@@ -190,33 +190,33 @@ impl<O: Out> Ftl<O> {
             if at == NONE {
                 return None;
             }
-            let unit = &self.units[at];
-            let summary = unit.state == State::Programming && !unit.listed;
+            let buffer = &self.buffers[at];
+            let summary = buffer.state == BufferState::Programming && !buffer.in_map;
             let part = Part {
-                slot: unit.psn - self.slot(self.page_of(unit.psn), 0),
-                lpn: (!summary).then_some(Lpn(unit.lpn)),
+                slot: buffer.psn - self.slot(self.page_of(buffer.psn), 0),
+                lpn: (!summary).then_some(Lpn(buffer.lpn)),
                 buf: Buf(at),
             };
-            at = unit.next;
+            at = buffer.next;
             Some(part)
         })
     }
 
     /// What goes beside the data of a program in flight.
     pub fn oob(&self, buf: Buf) -> Oob {
-        let unit = &self.units[buf.0];
-        let holds = match unit.point {
-            _ if unit.listed => Holds::Data,
+        let buffer = &self.buffers[buf.0];
+        let holds = match buffer.point_or_prev {
+            _ if buffer.in_map => Holds::Data,
             LOG => Holds::Trims,
             _ => Holds::Summary,
         };
-        Oob { holds, sequence: unit.sequence }
+        Oob { holds, sequence: buffer.sequence }
     }
 
     /// Where a logical page is: its super-page and the slot in it.
     #[inline]
     pub fn lookup(&self, lpn: Lpn) -> Option<(Ppn, u32)> {
-        let psn = self.home(lpn)?;
+        let psn = self.mapped_psn(lpn)?;
         let ppn = self.page_of(psn);
         Some((ppn, psn - self.slot(ppn, 0)))
     }
@@ -234,8 +234,8 @@ impl<O: Out> Ftl<O> {
 
     /// Whether writes wait for this part of a read, to be merged with what it brings.
     pub fn is_awaited(&self, buf: Buf) -> bool {
-        let unit = &self.units[buf.0];
-        !unit.taking.is_empty() || !unit.held.is_empty()
+        let buffer = &self.buffers[buf.0];
+        !buffer.pending_writes.is_empty() || !buffer.deferred.is_empty()
     }
 
     /// The logical page in each slot of each data page of `block`, as its summary records it.
@@ -305,7 +305,7 @@ impl<O: Out> Ftl<O> {
     /// Whether work is in flight or waits.
     #[inline]
     pub fn is_busy(&self) -> bool {
-        self.units.len() > usize::from(self.cached.is_some())
+        self.buffers.len() > usize::from(self.cached.is_some())
             || self.collector.is_active()
             || !self.worn_out && (self.recovery.is_some() || self.log.is_busy())
     }
@@ -317,8 +317,8 @@ impl<O: Out> Ftl<O> {
         [l2p, p2l, valid, self.blocks.range()]
     }
 
-    /// Prefetches for a request at this sector that comes some requests from now: first the map entry
-    /// of its page, then, with `entry_is_there`, the state of the block that the entry names.
+    /// Prefetches for a request at this sector that comes some requests from now: first the map
+    /// entry of its page, then, with `entry_is_there`, the state of the block that the entry names.
     #[inline]
     pub fn prefetch(&self, sector: u64, entry_is_there: bool) {
         let (lpn, _) = split(sector, self.config.sectors_per_page);
@@ -332,7 +332,7 @@ impl<O: Out> Ftl<O> {
         #[allow(clippy::cast_possible_truncation)]
         let lpn = lpn as u32;
         let psn = self.map.get(lpn);
-        if psn != NONE && self.map.unit(psn).is_none() {
+        if psn != NONE && self.map.buffer(psn).is_none() {
             let (block, pins) = self.blocks.entry(self.block_of(psn));
             self.out.want_soon(block);
             self.out.want_soon(pins);
@@ -412,11 +412,11 @@ impl<O: Out> Ftl<O> {
         self.layout.lane_of(self.layout.block_of(ppn))
     }
 
-    /// Starts reading the slots of one super-page into a chain of units, the first of which is
+    /// Starts reading the slots of one super-page into a chain of buffers, the first of which is
     /// `head`.
     #[inline(always)]
     pub(crate) fn read_pages(&mut self, head: u32, slots: u32) {
-        let Unit { psn, copies, .. } = self.units[head];
+        let PageBuffer { psn, copy_cause: copies, .. } = self.buffers[head];
         let ppn = self.page_of(psn);
         let block = self.layout.block_of(ppn);
         self.blocks.pin(block);
@@ -435,10 +435,10 @@ impl<O: Out> Ftl<O> {
         }
     }
 
-    /// The highest sequence number that a copy of the unit's page may have on the array.
+    /// The highest sequence number that a copy of the buffer's page may have on the array.
     #[inline(always)]
     pub(crate) fn floor_of(&self, at: u32) -> u64 {
-        match self.units[at].home {
+        match self.buffers[at].mapped_psn {
             NONE => self.trim_floor,
             psn => self.blocks.sequence(self.block_of(psn)),
         }

@@ -2,8 +2,9 @@
 //!
 //! The map is not kept on the array; it follows from what is (section 4.2.2 of the paper): of each
 //! page the freshest copy counts, by the sequence number beside it, and of equal ones the later.
-//! [`Mount`] asks for the summary of each block and, where there is none, for its pages one by one. Many looks may be outstanding, to be answered in any order. So mounting can be simulated,
-//! tested and done by the same code.
+//! [`Mount`] asks for the summary of each block and, where there is none, for its pages one by one.
+//! Many looks may be outstanding, to be answered in any order. So mounting can be simulated, tested
+//! and done by the same code.
 //!
 //! After a clean stop the layer goes on where it stood. After a cut it first makes good what that
 //! may have left, with ordinary operations, so that a cut in the midst of it does no harm:
@@ -14,18 +15,18 @@
 //! 3. Blocks without a summary are emptied and erased, and those with a page that cannot be read: it
 //!    might come back after the next cut, older than what was served since.
 //!
-//! Before the first two are done nothing is erased that holds data, for it may be what an unstable page
-//! stands before. A block that seems erased may be half so, or have a page half programmed: it is erased
-//! again before it is used.
+//! Before the first two are done nothing is erased that holds data, for it may be what an unstable
+//! page stands before. A block that seems erased may be half so, or have a page half programmed: it
+//! is erased again before it is used.
 
 use crate::blocks::Blocks;
+use crate::buffer::{CopyCause, NONE};
 use crate::config::{Config, ConfigError};
 use crate::io::Out;
 use crate::log::{Log, Record};
 use crate::machine::Ftl;
 use crate::map::Map;
 use crate::place::Kind;
-use crate::units::{Cause, NONE};
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -33,9 +34,9 @@ use core::fmt;
 use gordon_nand::Layout;
 use gordon_units::{BlockId, Lpn, Ppn};
 
-/// Numbers that pages may have which cannot be read now are skipped after a cut. Such pages are erased
-/// before anything is served, but for one that seems erased and is not: should it ever be read, it is
-/// the older.
+/// Numbers that pages may have which cannot be read now are skipped after a cut. Such pages are
+/// erased before anything is served, but for one that seems erased and is not: should it ever be
+/// read, it is the older.
 const SKIPPED: u64 = 1 << 32;
 /// Higher ones than any layer gives.
 const LIMIT: u64 = 1 << 63;
@@ -43,8 +44,8 @@ const LIMIT: u64 = 1 << 63;
 /// What is to be looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// The summary pages of this block: answer with [`Mount::summary`]. The block has a summary only
-    /// if all of these pages can be read and belong to the same summary.
+    /// The summary pages of this block: answer with [`Mount::summary`]. The block has a summary
+    /// only if all of these pages can be read and belong to the same summary.
     Summary(BlockId),
     /// This page: answer with [`Mount::page`].
     Page(Ppn),
@@ -300,8 +301,9 @@ impl Mount {
         }
     }
 
-    /// A page whose data cannot be read counts as soon as a page after it turns out to be programmed:
-    /// its own program had ended by then. Otherwise an older copy would be served in its place.
+    /// A page whose data cannot be read counts as soon as a page after it turns out to be
+    /// programmed: its own program had ended by then. Otherwise an older copy would be served in
+    /// its place.
     fn count_torn(&mut self, torn: Option<(Ppn, u64)>) {
         if let Some((ppn, sequence)) = torn {
             self.count(ppn, sequence);
@@ -536,7 +538,7 @@ impl<O: Out> Ftl<O> {
             while self.collector.copies < self.collector.most_copies
                 && let Some(ppn) = recovery.rewrite.pop()
             {
-                self.copy_page(ppn, Cause::Collection);
+                self.copy_page(ppn, CopyCause::Collection);
             }
             // What the log said before of a page that may be unstable could be wrong.
             if recovery.rewrite.is_empty() && self.collector.copies == 0 {

@@ -1,9 +1,9 @@
 //! Data that was there before the run: pages are mapped without operations in flight, as if they
 //! had been written before in the order given, spread over the write points.
 //!
-//! Write points take turns, a super-page each, but the map is told of a block's pages together, when the
-//! block is full or there are no more: [`set_all`](crate::map::Map::set_all) waits for memory and
-//! searches groups of slots far less than page after page would.
+//! Write points take turns, a super-page each, but the map is told of a block's pages together,
+//! when the block is full or there are no more: [`set_all`](crate::map::Map::set_all) waits for
+//! memory and searches groups of slots far less than page after page would.
 
 use crate::io::Out;
 use crate::machine::Ftl;
@@ -62,14 +62,15 @@ struct Pending {
 
 impl<O: Out> Ftl<O> {
     /// Maps each of `lpns` that is not mapped. `placed` sees the super-pages that hold them, for
-    /// drivers that keep contents. Each [`PAGES_A_STEP`] pages are a step of `watch`; how many there are
-    /// in all is for the caller to tell it.
+    /// drivers that keep contents. Each [`PAGES_A_STEP`] pages are a step of `watch`; how many
+    /// there are in all is for the caller to tell it.
     ///
     /// # Errors
     /// Where there is no room for more: those before are mapped. Where `watch` stops it.
     ///
     /// # Panics
-    /// Where work is in flight, a page lies outside the exported ones, or not after the one before it.
+    /// Where work is in flight, a page lies outside the exported ones, or not after the one before
+    /// it.
     pub fn preload(
         &mut self,
         lpns: impl IntoIterator<Item = Lpn>,
@@ -107,7 +108,7 @@ impl<O: Out> Ftl<O> {
                 if looked_at % PAGES_A_STEP == 0 {
                     watch.step(1);
                 }
-                empty || self.home(*lpn).is_none()
+                empty || self.mapped_psn(*lpn).is_none()
             });
             page.extend(lpn.map(Some));
             if page.len() == slots || (lpn.is_none() && !page.is_empty()) {
@@ -209,8 +210,8 @@ mod tests {
         Ftl::with_bad(layout, config, &[], VecDeque::new()).unwrap()
     }
 
-    /// Part of the pages, then all others: the map is to tell what it does when it is told of each page
-    /// as it is placed.
+    /// Part of the pages, then all others: the map is to tell what it does when it is told of each
+    /// page as it is placed.
     fn loads_as_page_by_page(slots: u32) {
         let mut ftl = layer(slots);
         let (mut map, layout, data_pages) = (ftl.map.clone(), ftl.layout, ftl.data_pages);
@@ -272,7 +273,7 @@ mod tests {
         let loaded = ftl.preload(all, &mut |_, _, _| (), &Watch::default());
         // The third write point finds no block.
         assert_eq!(loaded, Err(PreloadError::NoRoom { lpn: Lpn(4) }));
-        let mapped = (0..ftl.config.exported).filter(|&lpn| ftl.home(Lpn(lpn)).is_some());
+        let mapped = (0..ftl.config.exported).filter(|&lpn| ftl.mapped_psn(Lpn(lpn)).is_some());
         assert!(mapped.eq(0..4));
         ftl.check().unwrap();
     }
@@ -286,6 +287,6 @@ mod tests {
         let stopped = Watch { stop: true.into(), ..Watch::default() };
         let loaded = ftl.preload((0..200).map(Lpn), &mut |_, _, _| (), &stopped);
         assert_eq!(loaded, Err(PreloadError::Stopped));
-        assert!(ftl.home(Lpn(199)).is_none());
+        assert!(ftl.mapped_psn(Lpn(199)).is_none());
     }
 }

@@ -1,11 +1,11 @@
 //! The layer over the strict array, with contents.
 //!
-//! Operations end in random order, each takes effect at a random end of its flight, and programs and
-//! erases fail if they are told to. Every answer is held against the [`Model`]; everything the
+//! Operations end in random order, each takes effect at a random end of its flight, and programs
+//! and erases fail if they are told to. Every answer is held against the [`Model`]; everything the
 //! array refuses, and every broken promise of the layer, is a panic.
 
 use crate::{Model, Random};
-use gordon_ftl::{Action, Config, Extent, Ftl, Host, Input, Piece, Record, RequestId};
+use gordon_ftl::{Action, Config, Extent, Ftl, Host, Input, Record, RequestId, SubRequest};
 use gordon_nand::{Array, Buf, FlashOp, Holds, Layout};
 use gordon_units::{BlockId, Lpn, Ppn, Watch};
 
@@ -300,17 +300,19 @@ impl Rig {
                     self.flying.push(Flying { op, early, fails });
                 }
                 Action::Zero(buf) => self.buf(buf).fill(0),
-                Action::Fill(buf, piece) => {
-                    let change = self.changes[piece.request.0 as usize];
-                    self.part(buf, piece).fill(change);
+                Action::Fill(buf, sub_request) => {
+                    let change = self.changes[sub_request.request.0 as usize];
+                    self.part(buf, sub_request).fill(change);
                 }
                 Action::Summarize(buf, block, part) => self.summarize(buf, block, part),
                 Action::Record(buf) => *self.more(buf) = More::Trims(self.ftl.record().clone()),
-                Action::Give(buf, piece) => {
-                    let values = self.part(buf, piece).to_vec();
-                    self.give(piece, &values);
+                Action::Give(buf, sub_request) => {
+                    let values = self.part(buf, sub_request).to_vec();
+                    self.give(sub_request, &values);
                 }
-                Action::GiveZeros(piece) => self.give(piece, &vec![0; piece.len as usize]),
+                Action::GiveZeros(sub_request) => {
+                    self.give(sub_request, &vec![0; sub_request.len as usize])
+                }
                 Action::Ack(request, _) => self.acknowledge(request, false),
                 Action::Refuse(request) => self.acknowledge(request, true),
             }
@@ -379,9 +381,9 @@ impl Rig {
         &page.sectors[slot as usize * per_page..][..per_page]
     }
 
-    fn part(&mut self, buf: Buf, piece: Piece) -> &mut [u32] {
-        let start = piece.start as usize;
-        &mut self.buf(buf)[start..start + piece.len as usize]
+    fn part(&mut self, buf: Buf, sub_request: SubRequest) -> &mut [u32] {
+        let start = sub_request.start as usize;
+        &mut self.buf(buf)[start..start + sub_request.len as usize]
     }
 
     /// The power is gone: nothing is in flight, and nobody waits.
@@ -419,13 +421,13 @@ impl Rig {
         self.buf(buf).fill(GARBAGE);
     }
 
-    fn give(&self, piece: Piece, values: &[u32]) {
-        let open = self.request(piece.request);
+    fn give(&self, sub_request: SubRequest, values: &[u32]) {
+        let open = self.request(sub_request.request);
         let Request::Read { first, .. } = open.request else {
             panic!("{:?} is given data", open.request)
         };
         let per_page = u64::from(self.ftl.config().sectors_per_page);
-        let start = u64::from(piece.lpn.0) * per_page + u64::from(piece.start);
+        let start = u64::from(sub_request.lpn.0) * per_page + u64::from(sub_request.start);
         for (sector, &value) in (start..).zip(values) {
             let floor = open.floors[usize::try_from(sector - first).expect("a small read")];
             assert!(

@@ -5,8 +5,8 @@
 mod lists;
 mod pools;
 
+use crate::buffer::CopyCause;
 use crate::config::Victim;
-use crate::units::Cause;
 use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -42,8 +42,8 @@ struct Block {
     /// Pages that the map points to.
     valid: u32,
     erases: u32,
-    /// Neighbours in its list, while closed. Under collection: the next super-page to look at, and the
-    /// slot up to which it is known what is to be copied.
+    /// Neighbours in its list, while closed. Under collection: the next super-page to look at, and
+    /// the slot up to which it is known what is to be copied.
     next: u32,
     prev: u32,
     state: State,
@@ -258,17 +258,17 @@ impl Blocks {
     }
 
     /// A block under collection is to be copied from its first page on.
-    pub fn begin(&mut self, id: BlockId, cause: Cause) {
+    pub fn begin(&mut self, id: BlockId, cause: CopyCause) {
         let block = &mut self.blocks[id.index()];
         assert_eq!(block.state, State::Collecting);
-        (block.next, block.prev, block.levels) = (0, 0, cause == Cause::Levelling);
+        (block.next, block.prev, block.levels) = (0, 0, cause == CopyCause::Levelling);
     }
 
     /// The next super-page to look at in a block under collection, and why it is copied.
     #[inline]
-    pub fn next_to_copy(&self, id: BlockId) -> Option<(u32, Cause)> {
+    pub fn next_to_copy(&self, id: BlockId) -> Option<(u32, CopyCause)> {
         let block = &self.blocks[id.index()];
-        let cause = if block.levels { Cause::Levelling } else { Cause::Collection };
+        let cause = if block.levels { CopyCause::Levelling } else { CopyCause::Collection };
         (block.state == State::Collecting).then_some((block.next, cause))
     }
 

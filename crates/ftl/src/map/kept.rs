@@ -1,6 +1,6 @@
 //! The map as bytes and back, and the comparison of the map with the reverse map.
 
-use super::{Map, UNITS};
+use super::{MIN_BUFFERS, Map};
 use crate::packed::Packed;
 use core::ops::Range;
 use gordon_units::{Stopped, Watch};
@@ -13,7 +13,7 @@ const PART: u32 = 1 << 16;
 impl Map {
     /// Hands out the state. No page is in a buffer.
     pub fn save(&self, out: &mut dyn FnMut(&[u8])) {
-        let at_first = Packed::new(0, self.first_unit - 1 + UNITS).max();
+        let at_first = Packed::new(0, self.first_buffer - 1 + MIN_BUFFERS).max();
         if self.l2p.max() == at_first {
             out(self.l2p.bytes());
         } else {
@@ -45,9 +45,9 @@ impl Map {
     /// Whether each mapped page is in a slot that was programmed with it and that holds a page, and
     /// each slot that holds a page is the one of a mapped page. No page may be in a buffer.
     ///
-    /// Each table is read once, from its start to its end: looking up page after page would wait for
-    /// memory each time. Both maps are sets of pairs of a page and a slot; they are equal if the sums
-    /// of their pairs' hashes are, which for different sets happens in one of 2^64 cases.
+    /// Each table is read once, from its start to its end: looking up page after page would wait
+    /// for memory each time. Both maps are sets of pairs of a page and a slot; they are equal if
+    /// the sums of their pairs' hashes are, which for different sets happens in one of 2^64 cases.
     ///
     /// # Errors
     /// Where `watch` stops it.
@@ -69,7 +69,7 @@ impl Map {
         for lpn in part {
             match self.l2p.get(lpn) {
                 0 => {}
-                place if place >= self.first_unit => return None,
+                place if place >= self.first_buffer => return None,
                 place => sum = sum.wrapping_add(hash(place - 1, lpn)),
             }
         }

@@ -6,7 +6,7 @@ use crate::checksums::Proof;
 use crate::error::Fault;
 use crate::format::{NO_LPN, summary, trims};
 use crate::log;
-use gordon_ftl::{Action, Host, Input, Part, Piece, RequestId};
+use gordon_ftl::{Action, Host, Input, Part, RequestId, SubRequest};
 use gordon_nand::{Buf, FlashOp};
 use gordon_units::BlockId;
 
@@ -100,7 +100,7 @@ impl<P: Payload> Engine<P> {
         self.failure
     }
 
-    fn fill(&mut self, buf: Buf, piece: Piece) {
+    fn fill(&mut self, buf: Buf, piece: SubRequest) {
         let sector = self.sector(piece);
         let (from, to) = within(piece);
         let buffer = &mut self.buffers.get_mut(buf)[from..to];
@@ -116,7 +116,8 @@ impl<P: Payload> Engine<P> {
     }
 
     /// Encodes the summary of a block for the program of its page number `part`. All parts but the
-    /// head, which is in part 0, are the same each time: the data pages of the block are programmed.
+    /// head, which is in part 0, are the same each time: the data pages of the block are
+    /// programmed.
     fn summarize(&mut self, buf: Buf, block: BlockId, part: u32) {
         let (pages, slots) =
             (self.image.resolved.config.data_pages(self.ftl.layout()), self.ftl.config().slots);
@@ -146,7 +147,7 @@ impl<P: Payload> Engine<P> {
         self.notes.push((buf, bytes));
     }
 
-    fn sector(&self, piece: Piece) -> u64 {
+    fn sector(&self, piece: SubRequest) -> u64 {
         let per_page = u64::from(self.ftl.config().sectors_per_page);
         u64::from(piece.lpn.0) * per_page + u64::from(piece.start)
     }
@@ -220,8 +221,8 @@ impl<P: Payload> Engine<P> {
     }
 
     /// While the file under the image takes nothing, nobody is left waiting: requests that change
-    /// something end with the reason. What the layer has taken in stays, and is written when there is
-    /// room.
+    /// something end with the reason. What the layer has taken in stays, and is written when there
+    /// is room.
     pub(super) fn give_up(&mut self) {
         let Some(fault) = self.failure else { return };
         let changes = |open: &Open<P>| !matches!(open.command, Command::Read { .. });
@@ -248,7 +249,7 @@ impl<P: Payload> Engine<P> {
 }
 
 /// A piece's place in its unit's buffer.
-fn within(piece: Piece) -> (usize, usize) {
+fn within(piece: SubRequest) -> (usize, usize) {
     let from = piece.start as usize * 512;
     (from, from + piece.len as usize * 512)
 }
