@@ -65,10 +65,7 @@ impl SubRequestPool {
         kind: SubRequestKind,
         epoch: u32,
     ) {
-        self.hold(
-            queue,
-            PendingSubRequest { sub_request: sub_request, kind, epoch, acked: false, next: NONE },
-        );
+        self.hold(queue, PendingSubRequest { sub_request, kind, epoch, acked: false, next: NONE });
     }
 
     #[inline(always)]
@@ -94,7 +91,7 @@ impl SubRequestPool {
         let request = RequestId(0);
         let sub_request = SubRequest { request, lpn: Lpn(0), start: 0, len: 0 };
         self.pool.push(PendingSubRequest {
-            sub_request: sub_request,
+            sub_request,
             kind: SubRequestKind::Read,
             epoch: 0,
             acked: false,
@@ -175,7 +172,7 @@ pub(crate) struct PageBuffer {
     pub waiting_reads: SubRequestList,
     /// Writes whose data its next (or present) program carries.
     pub pending_writes: SubRequestList,
-    /// Writes and trims held until its program is done.
+    /// Writes and trims that wait until its program is done.
     pub deferred: SubRequestList,
     pub state: BufferState,
     /// The map names it: later requests for the page find it.
@@ -190,7 +187,7 @@ pub(crate) struct PageBuffer {
 
 impl PageBuffer {
     #[inline]
-    pub fn new(lpn: u32, home: u32, state: BufferState) -> Self {
+    pub fn new(lpn: u32, mapped_psn: u32, state: BufferState) -> Self {
         Self {
             lpn,
             mapped_psn,

@@ -1,8 +1,8 @@
 //! Comparisons of the tables of a layer with each other.
 
-use crate::blocks::State;
+use crate::blocks::BlockState;
 use crate::buffer::PageBuffer;
-use crate::io::Out;
+use crate::io::ActionSink;
 use crate::machine::Ftl;
 use alloc::vec;
 use core::fmt;
@@ -68,7 +68,7 @@ impl fmt::Display for Inconsistency {
 
 impl core::error::Error for Inconsistency {}
 
-impl<O: Out> Ftl<O> {
+impl<O: ActionSink> Ftl<O> {
     /// Compares the map with the pages written, the valid counts and the states of the blocks, at
     /// any time. That no two logical pages share a slot follows.
     ///
@@ -143,7 +143,7 @@ impl<O: Out> Ftl<O> {
         // By block: the slots that can have been programmed with data, from its first one on.
         let data_slots = self.data_pages * self.config.slots;
         let mut programmed = vec![data_slots; self.layout.blocks() as usize];
-        for point in self.points.all() {
+        for point in self.write_points.all() {
             if let Some(block) = point.block {
                 programmed[block.index()] = data_slots.min(point.next * self.config.slots);
             }
@@ -158,7 +158,7 @@ impl<O: Out> Ftl<O> {
             if self.map.filled_in(end..slots.end) > 0 {
                 return Err(Inconsistency::Unwritten(block));
             }
-            if filled > 0 && self.blocks.state(block) == State::Free {
+            if filled > 0 && self.blocks.state(block) == BlockState::Free {
                 return Err(Inconsistency::Free(block));
             }
         }
@@ -213,7 +213,7 @@ mod tests {
         (psn, ftl.block_of(psn))
     }
 
-    fn in_state(ftl: &Layer, state: State) -> BlockId {
+    fn in_state(ftl: &Layer, state: BlockState) -> BlockId {
         let mut blocks = (0..ftl.blocks.len()).map(BlockId);
         blocks.find(|&block| ftl.blocks.state(block) == state).unwrap()
     }
@@ -263,12 +263,12 @@ mod tests {
             assert!(found.as_ref().is_some_and(bits), "{found:?}");
         }
         let beyond = found(|ftl| {
-            let summary = ftl.block_slots(in_state(ftl, State::Closed)).end - 1;
+            let summary = ftl.block_slots(in_state(ftl, BlockState::Closed)).end - 1;
             ftl.map.fill(summary);
         });
         assert!(beyond.iter().all(|found| matches!(found, Some(Inconsistency::Unwritten(_)))));
         let ahead = found(|ftl| {
-            let block = in_state(ftl, State::Open);
+            let block = in_state(ftl, BlockState::Open);
             let last = ftl.block_slots(block).start + ftl.data_pages * ftl.config.slots - 1;
             ftl.map.fill(last);
         });
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn a_free_block_with_a_page_is_found() {
         let [_, quick] = found(|ftl| {
-            let block = in_state(ftl, State::Free);
+            let block = in_state(ftl, BlockState::Free);
             ftl.map.fill(ftl.block_slots(block).start);
             ftl.blocks.add_valid(block, 1);
         });
@@ -304,7 +304,7 @@ mod tests {
     #[should_panic(expected = "is erased with 0 valid pages, 1 in its bitmap")]
     fn a_block_whose_bitmap_is_not_empty_is_not_erased() {
         let mut ftl = layer();
-        let block = in_state(&ftl, State::Free);
+        let block = in_state(&ftl, BlockState::Free);
         ftl.map.fill(ftl.block_slots(block).start);
         ftl.erase(block);
     }

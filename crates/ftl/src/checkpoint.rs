@@ -7,10 +7,10 @@
 //! What identifies the array and the knobs, and a checksum, is up to whoever keeps the bytes.
 //! Counts start anew, and no page stays in a buffer.
 
-use crate::blocks::State;
+use crate::blocks::BlockState;
 use crate::buffer::NONE;
 use crate::config::{Config, ConfigError};
-use crate::io::Out;
+use crate::io::ActionSink;
 use crate::machine::Ftl;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -77,7 +77,7 @@ impl Input<'_> {
     }
 }
 
-impl<O: Out> Ftl<O> {
+impl<O: ActionSink> Ftl<O> {
     /// Gives up what the write buffer of a worn-out array holds, which can be programmed no more:
     /// these pages are what they were on the array. Says how many they are.
     pub fn give_up_buffer(&mut self) -> u64 {
@@ -105,19 +105,19 @@ impl<O: Out> Ftl<O> {
             out(&self.blocks.valid(block).to_le_bytes());
             out(&self.blocks.erases(block).to_le_bytes());
             out(&[match self.blocks.state(block) {
-                State::Free => 0,
-                State::Open => 1,
-                State::Closed => 2,
-                State::Bad => 3,
+                BlockState::Free => 0,
+                BlockState::Open => 1,
+                BlockState::Closed => 2,
+                BlockState::Bad => 3,
                 // Not for long: nothing is in flight. What cannot be read stays in such a block.
-                State::Collecting => 4,
+                BlockState::Collecting => 4,
             }]);
         }
         let listed = self.blocks.in_order();
         out(&u32::try_from(listed.len()).expect("numbered in 32 bits").to_le_bytes());
         listed.iter().for_each(|block| out(&block.0.to_le_bytes()));
-        for at in self.points.in_order() {
-            let point = self.points.get(at);
+        for at in self.write_points.in_order() {
+            let point = self.write_points.get(at);
             out(&u32::try_from(at).expect("numbered in 32 bits").to_le_bytes());
             out(&point.block.map_or(u32::MAX, |block| block.0).to_le_bytes());
             out(&point.sequence.to_le_bytes());
@@ -191,11 +191,11 @@ impl<O: Out> Ftl<O> {
         ftl.blocks.restore(&states, &listed, input.u64()?);
         for (at, block, sequence, next) in points {
             if block == u32::MAX {
-                ftl.points.requeue(at);
+                ftl.write_points.requeue(at);
             } else {
                 let lane = layout.lane_of(BlockId(block));
-                ftl.points.open(at, BlockId(block), lane, sequence);
-                ftl.points.skip_to(at, next);
+                ftl.write_points.open(at, BlockId(block), lane, sequence);
+                ftl.write_points.skip_to(at, next);
             }
         }
         ftl.trim_floor = input.u64()?;

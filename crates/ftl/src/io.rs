@@ -81,7 +81,7 @@ pub struct SubRequest {
 
 /// What a host asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Host {
+pub enum HostRequest {
     /// Read a range.
     Read(Extent),
     /// Write a range.
@@ -96,7 +96,7 @@ pub enum Host {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     /// The host asks.
-    Host(Host),
+    Host(HostRequest),
     /// An operation handed out is done.
     Done(FlashOp),
     /// A program or an erase handed out has failed, which makes its block bad.
@@ -110,7 +110,7 @@ pub enum Input {
 
 /// How a sub-request of a request was served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum How {
+pub enum AckSource {
     /// From a buffer: it waited for no operation.
     Buffer,
     /// By an operation of its own, or one it shares.
@@ -125,7 +125,8 @@ pub enum How {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Start an operation, and hand in [`Input::Done`] when it is done. Operations may end in any
-    /// order. [`Ftl::parts`](crate::Ftl::parts) says which buffers a read fills or a program takes.
+    /// order. [`Ftl::segments`](crate::Ftl::segments) says which buffers a read fills or a program
+    /// takes.
     Flash(FlashOp),
     /// As [`Flash`](Self::Flash), for garbage collection or wear levelling.
     Copy(FlashOp),
@@ -137,7 +138,7 @@ pub enum Action {
     /// buffer. A summary has [`Config::summary_pages`](crate::Config::summary_pages) parts,
     /// numbered from 0, which are programmed in this order. The summary is the same for all parts.
     Summarize(Buf, BlockId, u32),
-    /// Write the trims in flight ([`Ftl::record`](crate::Ftl::record)) into the buffer.
+    /// Write the trims in flight ([`Ftl::trim_record`](crate::Ftl::trim_record)) into the buffer.
     Record(Buf),
     /// Copy the data of a read sub-request out of its place in the buffer.
     Give(Buf, SubRequest),
@@ -145,7 +146,7 @@ pub enum Action {
     GiveZeros(SubRequest),
     /// A sub-request, trim or flush of this request is done; one for each that was handed in. For a
     /// write without a write buffer: the data are programmed.
-    Ack(RequestId, How),
+    Ack(RequestId, AckSource),
     /// As [`Ack`](Self::Ack), but it was not done: the array is worn out and takes no more
     /// writes, or the data cannot be read.
     Refuse(RequestId),
@@ -155,27 +156,27 @@ pub enum Action {
 
 /// Takes what the layer wants done, in order: a queue, for drivers that [poll](crate::Ftl::poll),
 /// or a driver that does it at once.
-pub trait Out {
+pub trait ActionSink {
     /// The next thing to do. (Never [`Action::Wait`].)
-    fn act(&mut self, action: Action);
+    fn push(&mut self, action: Action);
 
     /// The layer will look at the memory where `entry` starts soon, which may be far away.
     #[inline]
-    fn want_soon<T>(&self, entry: &[T]) {
+    fn prefetch<T>(&self, entry: &[T]) {
         let _ = entry;
     }
 }
 
-impl Out for VecDeque<Action> {
+impl ActionSink for VecDeque<Action> {
     #[inline]
-    fn act(&mut self, action: Action) {
+    fn push(&mut self, action: Action) {
         self.push_back(action);
     }
 }
 
 /// A logical page's part of a flash operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct PageSegment {
     /// Which slot of the super-page.
     pub slot: u32,
     /// The logical page; of a summary, none.

@@ -5,22 +5,22 @@ use crate::buffer::{BufferList, BufferPool, BufferState, NONE, PageBuffer, SubRe
 use crate::config::{Config, ConfigError};
 use crate::flush::Epochs;
 use crate::gc::Collector;
-use crate::io::{Action, Input, Out, Part, split};
-use crate::log::{LOG, Log};
+use crate::io::{Action, ActionSink, Input, PageSegment, split};
 use crate::map::Map;
 use crate::mount::Recovery;
-use crate::place::Points;
 use crate::stats::Stats;
+use crate::trim_journal::{JOURNAL_POINT, TrimJournal};
+use crate::write_point::WritePoints;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use core::ops::Range;
-use gordon_nand::{Buf, FlashOp, Holds, LaneId, Layout, Oob};
+use gordon_nand::{Buf, FlashOp, LaneId, Layout, Oob, PageContent};
 use gordon_units::{BlockId, Lpn, Ppn};
 
 /// A page-mapped translation layer.
 ///
 /// A driver hands in what happened with [`handle`](Self::handle), and carries out what comes to
-/// [`Out`] meanwhile, in order. By default that is a queue: after each input it takes from
+/// [`ActionSink`] meanwhile, in order. By default that is a queue: after each input it takes from
 /// [`poll`](Self::poll) until that says [`Action::Wait`].
 ///
 /// How it works: each logical page with work in flight has one *page buffer*, which the map names
@@ -46,7 +46,7 @@ pub struct Ftl<O = VecDeque<Action>> {
     pub(crate) data_pages: u32,
     pub(crate) map: Map,
     pub(crate) blocks: Blocks,
-    pub(crate) points: Points,
+    pub(crate) write_points: WritePoints,
     pub(crate) buffers: BufferPool,
     pub(crate) sub_requests: SubRequestPool,
     /// Buffers of the host that wait for a write point.
@@ -62,17 +62,17 @@ pub struct Ftl<O = VecDeque<Action>> {
     /// The highest sequence number of a block that held a trimmed page. Trims leave no mark on
     /// the array, so a page not mapped may have copies in blocks up to this number.
     pub(crate) trim_floor: u64,
-    pub(crate) log: Log,
-    /// Free blocks that neither host nor collection may use: they are for recovery, and for the log
-    /// to grow.
-    pub(crate) apart: u32,
+    pub(crate) trim_journal: TrimJournal,
+    /// Free blocks that neither host nor collection may use: they are for recovery, and for the
+    /// journal to grow.
+    pub(crate) recovery_reserve: u32,
     pub(crate) recovery: Option<Recovery>,
     /// How often the host had to stop for garbage collection.
     pub(crate) stalls: u32,
     pub(crate) stalled: bool,
     /// Too few good blocks are left.
     pub(crate) worn_out: bool,
-    pub(crate) out: O,
+    pub(crate) sink: O,
     pub(crate) stats: Stats,
 }
 
@@ -87,11 +87,11 @@ impl Ftl<VecDeque<Action>> {
     /// Hands out the next thing to do.
     #[inline]
     pub fn poll(&mut self) -> Action {
-        self.out.pop_front().unwrap_or(Action::Wait)
+        self.sink.pop_front().unwrap_or(Action::Wait)
     }
 }
 
-impl<O: Out> Ftl<O> {
+impl<O: ActionSink> Ftl<O> {
     /// A layer on an erased array that has bad blocks. What it wants done goes to `out`.
     pub fn with_bad(
         layout: Layout,
@@ -125,7 +125,7 @@ impl<O: Out> Ftl<O> {
             data_pages,
             map: Map::new(config.exported, layout.pages() * config.slots),
             blocks,
-            points: Points::new(
+            write_points: WritePoints::new(
                 config.write_points,
                 config.copy_points,
                 layout.lanes(),
@@ -141,13 +141,13 @@ impl<O: Out> Ftl<O> {
             cached: None,
             epochs: Epochs::new(),
             trim_floor: 0,
-            log: Log::new(vec![]),
-            apart: config.apart(&layout, 0),
+            trim_journal: TrimJournal::new(vec![]),
+            recovery_reserve: config.recovery_reserve(&layout, 0),
             recovery: None,
             stalls: 0,
             stalled: false,
             worn_out: false,
-            out,
+            sink: out,
             stats: Stats::default(),
             layout,
             config,
@@ -173,18 +173,18 @@ impl<O: Out> Ftl<O> {
 
     /// Where what it wants done goes.
     #[inline]
-    pub fn out(&self) -> &O {
-        &self.out
+    pub fn sink(&self) -> &O {
+        &self.sink
     }
 
     /// Where what it wants done goes.
     #[inline]
-    pub fn out_mut(&mut self) -> &mut O {
-        &mut self.out
+    pub fn sink_mut(&mut self) -> &mut O {
+        &mut self.sink
     }
 
     /// What a read or program in flight is made of: a part for each logical page.
-    pub fn parts(&self, buf: Buf) -> impl Iterator<Item = Part> {
+    pub fn segments(&self, buf: Buf) -> impl Iterator<Item = PageSegment> {
         let mut at = buf.0;
         core::iter::from_fn(move || {
             if at == NONE {
@@ -192,7 +192,7 @@ impl<O: Out> Ftl<O> {
             }
             let buffer = &self.buffers[at];
             let summary = buffer.state == BufferState::Programming && !buffer.in_map;
-            let part = Part {
+            let part = PageSegment {
                 slot: buffer.psn - self.slot(self.page_of(buffer.psn), 0),
                 lpn: (!summary).then_some(Lpn(buffer.lpn)),
                 buf: Buf(at),
@@ -206,11 +206,11 @@ impl<O: Out> Ftl<O> {
     pub fn oob(&self, buf: Buf) -> Oob {
         let buffer = &self.buffers[buf.0];
         let holds = match buffer.point_or_prev {
-            _ if buffer.in_map => Holds::Data,
-            LOG => Holds::Trims,
-            _ => Holds::Summary,
+            _ if buffer.in_map => PageContent::Data,
+            JOURNAL_POINT => PageContent::Trims,
+            _ => PageContent::Summary,
         };
-        Oob { holds, sequence: buffer.sequence }
+        Oob { content: holds, sequence: buffer.sequence }
     }
 
     /// Where a logical page is: its super-page and the slot in it.
@@ -299,7 +299,7 @@ impl<O: Out> Ftl<O> {
 
     /// Whether a block was never in service: bad, and never erased.
     pub fn is_bad_from_the_start(&self, block: BlockId) -> bool {
-        self.blocks.state(block) == crate::blocks::State::Bad && self.blocks.erases(block) == 0
+        self.blocks.state(block) == crate::blocks::BlockState::Bad && self.blocks.erases(block) == 0
     }
 
     /// Whether work is in flight or waits.
@@ -307,7 +307,7 @@ impl<O: Out> Ftl<O> {
     pub fn is_busy(&self) -> bool {
         self.buffers.len() > usize::from(self.cached.is_some())
             || self.collector.is_active()
-            || !self.worn_out && (self.recovery.is_some() || self.log.is_busy())
+            || !self.worn_out && (self.recovery.is_some() || self.trim_journal.is_busy())
     }
 
     /// Where the tables lie that are read and written at random: a driver may ask the system for
@@ -323,7 +323,7 @@ impl<O: Out> Ftl<O> {
     pub fn prefetch(&self, sector: u64, entry_is_there: bool) {
         let (lpn, _) = split(sector, self.config.sectors_per_page);
         if !entry_is_there {
-            return self.out.want_soon(self.map.entry(lpn));
+            return self.sink.prefetch(self.map.entry(lpn));
         }
         if lpn >= u64::from(self.config.exported) {
             return;
@@ -334,8 +334,8 @@ impl<O: Out> Ftl<O> {
         let psn = self.map.get(lpn);
         if psn != NONE && self.map.buffer(psn).is_none() {
             let (block, pins) = self.blocks.entry(self.block_of(psn));
-            self.out.want_soon(block);
-            self.out.want_soon(pins);
+            self.sink.prefetch(block);
+            self.sink.prefetch(pins);
         }
     }
 
@@ -348,8 +348,8 @@ impl<O: Out> Ftl<O> {
     #[inline(always)]
     fn advance(&mut self) {
         let waiting = !self.ready.is_empty() || !self.collector.ready.is_empty();
-        let logs = self.config.durable && (self.recovery.is_some() || self.wants_log());
-        if (waiting && self.points.any_idle()) || self.wants_collection() || logs {
+        let logs = self.config.durable && (self.recovery.is_some() || self.wants_journal_write());
+        if (waiting && self.write_points.any_idle()) || self.wants_collection() || logs {
             self.move_on();
         }
         self.draining &= !self.ready.is_empty();
@@ -368,8 +368,8 @@ impl<O: Out> Ftl<O> {
             if issued && due {
                 continue;
             }
-            let log_stands = self.config.durable && self.write_log();
-            if self.points.in_flight() > 0 || self.worn_out {
+            let log_stands = self.config.durable && self.write_journal();
+            if self.write_points.in_flight() > 0 || self.worn_out {
                 return;
             }
             // Failed programs may have used up the reserve.
@@ -377,7 +377,7 @@ impl<O: Out> Ftl<O> {
             if !(host_stands || log_stands || !self.collector.ready.is_empty()) {
                 return;
             }
-            if !self.rescue() {
+            if !self.emergency_reclaim() {
                 return self.wear_out();
             }
         }
@@ -389,22 +389,22 @@ impl<O: Out> Ftl<O> {
     }
 
     #[inline(always)]
-    pub(crate) fn act(&mut self, action: Action) {
-        self.out.act(action);
+    pub(crate) fn emit(&mut self, action: Action) {
+        self.sink.push(action);
     }
 
     /// Something to be done with a buffer.
     #[inline]
     pub(crate) fn with_buffer(&mut self, action: Action) {
         if self.config.contents {
-            self.out.act(action);
+            self.sink.push(action);
         }
     }
 
     /// An operation on the array: for the host, or for copies.
     #[inline(always)]
     pub(crate) fn issue(&mut self, op: FlashOp, copies: bool) {
-        self.out.act(if copies { Action::Copy(op) } else { Action::Flash(op) });
+        self.sink.push(if copies { Action::Copy(op) } else { Action::Flash(op) });
     }
 
     #[inline]
@@ -420,7 +420,7 @@ impl<O: Out> Ftl<O> {
         let ppn = self.page_of(psn);
         let block = self.layout.block_of(ppn);
         self.blocks.pin(block);
-        self.points.add_load(self.layout.lane_of(block));
+        self.write_points.add_load(self.layout.lane_of(block));
         self.stats.read_operations += 1;
         self.issue(FlashOp::Read { ppn, slots, buf: Buf(head) }, copies.is_some());
     }

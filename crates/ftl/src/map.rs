@@ -5,10 +5,10 @@
 //! copy on the array: one lookup finds both. The tables are packed: of an array of 2^22 slots they
 //! take 23 and 22 bits an entry, and a bit; of the largest, 2^32 slots, 65 bits.
 
-mod kept;
+mod snapshot;
 
 use crate::buffer::NONE;
-use crate::io::Out;
+use crate::io::ActionSink;
 use crate::machine::Ftl;
 use crate::packed::Packed;
 use alloc::vec;
@@ -29,7 +29,7 @@ pub(crate) const MOST_SLOTS: u32 = u32::MAX - (1 << 24);
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
     slots: u32,
-    /// By logical page: 0 if it is not mapped, a slot + 1, or from `first_unit` on a buffer.
+    /// By logical page: 0 if it is not mapped, a slot + 1, or from `first_buffer` on a buffer.
     l2p: Packed,
     /// The number of the first buffer, and how many can be named.
     first_buffer: u32,
@@ -208,15 +208,15 @@ impl Map {
 
     /// Prefetches what changes when a slot is emptied.
     #[inline]
-    pub fn want_emptied(&self, out: &impl Out, psn: u32) {
-        out.want_soon(&self.valid[psn as usize / 64..]);
+    pub fn prefetch_emptied(&self, out: &impl ActionSink, psn: u32) {
+        out.prefetch(&self.valid[psn as usize / 64..]);
     }
 
     /// Prefetches the reverse map of the first slots of a block.
     #[inline]
-    pub fn want_slots(&self, out: &impl Out, slots: Range<u32>) {
+    pub fn prefetch_p2l(&self, out: &impl ActionSink, slots: Range<u32>) {
         let lines = slots.step_by(LINE).take(LINES);
-        lines.for_each(|psn| out.want_soon(self.p2l.from(psn.into())));
+        lines.for_each(|psn| out.prefetch(self.p2l.from(psn.into())));
     }
 
     /// The memory of the tables.
@@ -231,7 +231,7 @@ impl Map {
     }
 }
 
-impl<O: Out> Ftl<O> {
+impl<O: ActionSink> Ftl<O> {
     /// The slot that holds the last copy of a page on the array, whatever is in flight.
     pub(crate) fn mapped_psn(&self, lpn: Lpn) -> Option<u32> {
         let place = self.map.get(lpn.0);

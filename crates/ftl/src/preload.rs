@@ -5,13 +5,13 @@
 //! when the block is full or there are no more: [`set_all`](crate::map::Map::set_all) waits for
 //! memory and searches groups of slots far less than page after page would.
 
-use crate::io::Out;
+use crate::io::ActionSink;
 use crate::machine::Ftl;
-use crate::place::Kind;
+use crate::write_point::WriteStream;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
-use gordon_nand::{Holds, Oob};
+use gordon_nand::{Oob, PageContent};
 use gordon_units::{Lpn, Ppn, Stopped, Watch};
 
 /// So many pages take about as long to lay out as a request takes to be simulated.
@@ -50,17 +50,17 @@ impl From<Stopped> for PreloadError {
 
 /// A super-page that was programmed before the run: what goes beside its data, and the logical
 /// page in each slot.
-pub type Placed<'a> = dyn FnMut(Ppn, Oob, &[Option<Lpn>]) + 'a;
+pub type OnProgram<'a> = dyn FnMut(Ppn, Oob, &[Option<Lpn>]) + 'a;
 
 /// Pages placed one after the other at a write point, that the map does not know yet.
 #[derive(Clone, Default)]
-struct Pending {
+struct PlacedPages {
     /// The slot of the first.
     start: u32,
     pages: Vec<u32>,
 }
 
-impl<O: Out> Ftl<O> {
+impl<O: ActionSink> Ftl<O> {
     /// Maps each of `lpns` that is not mapped. `placed` sees the super-pages that hold them, for
     /// drivers that keep contents. Each [`PAGES_A_STEP`] pages are a step of `watch`; how many
     /// there are in all is for the caller to tell it.
@@ -74,11 +74,11 @@ impl<O: Out> Ftl<O> {
     pub fn preload(
         &mut self,
         lpns: impl IntoIterator<Item = Lpn>,
-        placed: &mut Placed<'_>,
+        placed: &mut OnProgram<'_>,
         watch: &Watch,
     ) -> Result<(), PreloadError> {
         assert!(!self.is_busy(), "pages are loaded when no work is in flight");
-        let mut pending = vec![Pending::default(); self.config.write_points as usize];
+        let mut pending = vec![PlacedPages::default(); self.config.write_points as usize];
         let loaded = self.place_all(lpns.into_iter(), placed, watch, &mut pending);
         for (at, pending) in pending.iter_mut().enumerate() {
             self.map_all(at, pending);
@@ -90,9 +90,9 @@ impl<O: Out> Ftl<O> {
     fn place_all(
         &mut self,
         mut lpns: impl Iterator<Item = Lpn>,
-        placed: &mut Placed<'_>,
+        placed: &mut OnProgram<'_>,
         watch: &Watch,
-        pending: &mut [Pending],
+        pending: &mut [PlacedPages],
     ) -> Result<(), PreloadError> {
         let slots = self.config.slots as usize;
         // On a new device no page need be looked up.
@@ -128,21 +128,21 @@ impl<O: Out> Ftl<O> {
         &mut self,
         at: usize,
         lpns: &[Option<Lpn>],
-        placed: &mut Placed<'_>,
-        pending: &mut Pending,
+        placed: &mut OnProgram<'_>,
+        pending: &mut PlacedPages,
     ) -> Result<(), PreloadError> {
-        assert_eq!(self.points.get(at).kind, Kind::Host);
-        if self.points.get(at).block.is_none() {
+        assert_eq!(self.write_points.get(at).stream, WriteStream::Host);
+        if self.write_points.get(at).block.is_none() {
             let room = self.blocks.free() > self.config.reserve;
             if !room || !self.open(at) {
                 let lpn = lpns.iter().flatten().next().copied().unwrap_or(Lpn(0));
                 return Err(PreloadError::NoRoom { lpn });
             }
         }
-        let point = *self.points.get(at);
+        let point = *self.write_points.get(at);
         let block = point.block.expect("opened above");
         let ppn = self.layout.ppn(block, point.next);
-        placed(ppn, Oob { holds: Holds::Data, sequence: point.sequence }, lpns);
+        placed(ppn, Oob { content: PageContent::Data, sequence: point.sequence }, lpns);
         let (start, end) = (self.slot(ppn, 0), self.slot(ppn, self.config.slots));
         if pending.pages.is_empty() {
             pending.start = start;
@@ -152,22 +152,22 @@ impl<O: Out> Ftl<O> {
         for psn in (start..end).skip(lpns.len()) {
             self.map.write(psn, None);
         }
-        self.points.skip_to(at, point.next + 1);
+        self.write_points.skip_to(at, point.next + 1);
         if point.next + 1 == self.data_pages {
             for page in self.data_pages..self.layout.pages_per_block() {
                 let ppn = self.layout.ppn(block, page);
-                placed(ppn, Oob { holds: Holds::Summary, sequence: point.sequence }, &[]);
+                placed(ppn, Oob { content: PageContent::Summary, sequence: point.sequence }, &[]);
             }
             self.map_all(at, pending);
-            self.points.close(at);
+            self.write_points.close(at);
             self.blocks.close(block);
         }
         Ok(())
     }
 
     /// Tells the map of the pages placed in the block of a write point.
-    fn map_all(&mut self, at: usize, pending: &mut Pending) {
-        let Some(block) = self.points.get(at).block else { return };
+    fn map_all(&mut self, at: usize, pending: &mut PlacedPages) {
+        let Some(block) = self.write_points.get(at).block else { return };
         let count = pending.pages.len();
         // A bit for each slot, all of them set.
         let mut bits = vec![u64::MAX; count.div_ceil(64)];
@@ -220,7 +220,7 @@ mod tests {
         let some = exported / 3 * 2 - 1;
         let mut super_pages = vec![];
         let mut placed = |ppn: Ppn, oob: Oob, lpns: &[Option<Lpn>]| {
-            if oob.holds == Holds::Summary {
+            if oob.content == PageContent::Summary {
                 return assert!(layout.page_of(ppn) == data_pages && lpns.is_empty());
             }
             super_pages.push((ppn, oob.sequence));

@@ -17,8 +17,8 @@ pub struct Stats {
     pub gc_programs: u64,
     /// Pages programmed with copies made by static wear levelling.
     pub wear_programs: u64,
-    /// Pages of the trim log programmed, in slots.
-    pub log_programs: u64,
+    /// Pages of the trim journal programmed, in slots.
+    pub journal_programs: u64,
     /// Summary pages programmed, in slots.
     pub summary_programs: u64,
     /// Slots programmed with nothing: a super-page was not full.
@@ -64,7 +64,7 @@ impl Stats {
             + self.gc_programs
             + self.wear_programs
             + self.summary_programs
-            + self.log_programs
+            + self.journal_programs
             + self.padded
     }
 

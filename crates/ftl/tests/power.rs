@@ -238,7 +238,7 @@ fn stop(rig: &mut Rig) {
     let config = *rig.ftl.config();
     let places = |rig: &Rig| (0..config.exported).map(|lpn| rig.ftl.lookup(Lpn(lpn))).collect();
     let before: Vec<_> = places(rig);
-    let standing = rig.ftl.standing();
+    let standing = rig.ftl.clean_shutdown_state();
     rig.cut(&[]);
     rig.mount(Some(&standing));
     let after: Vec<_> = places(rig);
@@ -247,8 +247,8 @@ fn stop(rig: &mut Rig) {
     rig.settle_cut().unwrap_or_else(|lost| panic!("{lost}"));
 }
 
-/// A long life of a larger device, the trims of which fill several pages, with a cut or a clean stop
-/// every few hundred requests.
+/// A long life of a larger device, the trims of which fill several pages, with a cut or a clean
+/// stop every few hundred requests.
 fn life(seed: u64, requests: u64) {
     let random = &mut Random::new(seed);
     let layout = layout(4, 48, 16, 4);
@@ -334,8 +334,8 @@ fn nothing_flushed_is_lost_where_summaries_take_two_pages() {
     });
 }
 
-/// Of several blocks that are to be emptied the first are bad and empty: no operation's end moves the
-/// recovery on.
+/// Of several blocks that are to be emptied the first are bad and empty: no operation's end moves
+/// the recovery on.
 #[test]
 fn a_recovery_goes_on_where_blocks_are_retired() {
     history(4324, 1);

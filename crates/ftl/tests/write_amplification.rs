@@ -3,7 +3,7 @@
 //! FIFO(alpha) solves A = 1 / (1 - exp(-alpha / A)) and greedy is FIFO(k alpha) / k with
 //! k = 1 + 1 / (2 b) (Desnoyers, SYSTOR'12). The summary page adds a page to each b.
 
-use gordon_ftl::{Action, Config, Extent, Ftl, Host, Input, RequestId};
+use gordon_ftl::{Action, Config, Extent, Ftl, HostRequest, Input, RequestId};
 use gordon_nand::{Geometry, Layout, Shape};
 use gordon_testkit::Random;
 use gordon_units::{Lpn, Watch};
@@ -49,7 +49,7 @@ fn greedy_is_as_theory_says() {
             for _ in 0..writes {
                 let first = random.below(config.exported as usize) as u64;
                 let extent = Extent { request: RequestId(0), first, sectors: 1 };
-                ftl.handle(Input::Host(Host::Write(extent)));
+                ftl.handle(Input::Host(HostRequest::Write(extent)));
                 loop {
                     match ftl.poll() {
                         Action::Flash(op) | Action::Copy(op) => ftl.handle(Input::Done(op)),

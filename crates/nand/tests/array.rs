@@ -1,6 +1,6 @@
 //! The model refuses what a chip would not do right.
 
-use gordon_nand::{Array, Geometry, Holds, Layout, Oob, Refusal, Shape};
+use gordon_nand::{Array, Geometry, Layout, Oob, PageContent, Refusal, Shape};
 use gordon_units::{BlockId, Ppn};
 
 fn array() -> Array<u32> {
@@ -18,7 +18,7 @@ fn array() -> Array<u32> {
     Array::new(Layout::new(geometry, shape).expect("a small array"), 0xdead_beef)
 }
 
-const OOB: Oob = Oob { holds: Holds::Data, sequence: 1 };
+const OOB: Oob = Oob { content: PageContent::Data, sequence: 1 };
 
 #[test]
 fn erase_before_program_and_pages_in_order() {

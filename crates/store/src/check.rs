@@ -2,11 +2,11 @@
 //!
 //! Compared with each other: the block table with what is programmed; each page's out-of-band entry
 //! with its own checksum; summaries with the entries of their block; entries with the rules of NAND
-//! (pages in order, numbers that never fall, none used by two blocks); the map that follows from all
-//! this with its digests, after an orderly shutdown; and the data of each unit with their checksum.
-//! Exempt are erased pages, data that newer ones have superseded, and pages that were being written
-//! when the server was killed. Data are compared as they lie in the file: bit errors of the model
-//! are no damage.
+//! (pages in order, numbers that never fall, none used by two blocks); the map that follows from
+//! all this with its digests, after an orderly shutdown; and the data of each unit with their
+//! checksum. Exempt are erased pages, data that newer ones have superseded, and pages that were
+//! being written when the server was killed. Data are compared as they lie in the file: bit errors
+//! of the model are no damage.
 
 use crate::error::ImageError;
 use crate::format::oob::{self, Content, Entry, Head};
@@ -90,7 +90,7 @@ pub fn check(image: &Image) -> Result<Report, ImageError> {
     let config = image.resolved().config;
     let mut errors = survey.damage(image);
     let mut servable = errors.is_empty();
-    let frozen = mount.clone().finish_frozen(VecDeque::new()).map_err(layer)?;
+    let frozen = mount.clone().into_frozen_ftl(VecDeque::new()).map_err(layer)?;
     if image.past == Past::Closed {
         let proofs = proofs(image, &frozen).map_err(fail)?;
         let wrong = proofs.iter().filter(|proof| **proof == Some(false)).count();
@@ -102,7 +102,7 @@ pub fn check(image: &Image) -> Result<Report, ImageError> {
             errors.push(format!("the digests of {unknown} groups of units are damaged"));
         }
         if survey.missing.is_empty()
-            && let Err(why) = mount.finish::<VecDeque<_>>(Some(&standing(image)), VecDeque::new())
+            && let Err(why) = mount.into_ftl::<VecDeque<_>>(Some(&standing(image)), VecDeque::new())
         {
             errors.push(why.to_string());
         }

@@ -7,7 +7,7 @@ use crate::format::table::{Contents, Record};
 use crate::image::{Image, Past};
 use crate::survey::{Failed, Survey, proofs, standing};
 use gordon_ftl::{Ftl, MountError};
-use gordon_nand::{BlockState, Rules};
+use gordon_nand::{BlockProgress, ProgramOrderChecker};
 use gordon_units::BlockId;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -58,9 +58,9 @@ pub(crate) fn open<P: Payload>(mut image: Image, loss: Loss<'_>) -> Result<Engin
         image.disk.note(block, record);
     }
     image.begin().map_err(fail)?;
-    let mut rules = Rules::new(image.resolved().layout);
+    let mut rules = ProgramOrderChecker::new(image.resolved().layout);
     for (at, (&next, &erases)) in (0..).zip(survey.next.iter().zip(&survey.erases)) {
-        rules.set(BlockId(at), BlockState { next, erases, bad: false });
+        rules.set(BlockId(at), BlockProgress { next, erases, bad: false });
     }
     let mut engine = Engine::with(image, ftl, rules, report);
     if loss != Loss::Refused {
@@ -89,12 +89,12 @@ fn bring_up(image: &Image, loss: Loss<'_>) -> Result<Layer, ImageError> {
     let layer = |why: MountError| Failed::Mount(why).of(image);
     if image.past == Past::Closed {
         let ftl = match &damage[..] {
-            [] => mount.finish(Some(&standing(image)), VecDeque::new()),
-            _ => mount.finish_frozen(VecDeque::new()),
+            [] => mount.into_ftl(Some(&standing(image)), VecDeque::new()),
+            _ => mount.into_frozen_ftl(VecDeque::new()),
         };
         let proofs = match &ftl {
             Ok(ftl) => proofs(image, ftl).map_err(|error| ImageError::io(&image.path, error))?,
-            Err(MountError::Standing(_)) => Vec::new(),
+            Err(MountError::OpenBlock(_)) => Vec::new(),
             Err(MountError::Config(_)) => return Err(layer(ftl.expect_err("just seen"))),
         };
         let wrong = proofs.iter().filter(|proof| **proof == Some(false)).count();
@@ -117,7 +117,8 @@ fn bring_up(image: &Image, loss: Loss<'_>) -> Result<Layer, ImageError> {
             )),
             Ok(_) => {}
         }
-        // Rare enough to look again: a copy of what was found would double the memory of each mount.
+        // Rare enough to look again: a copy of what was found would double the memory of each
+        // mount.
         (mount, survey) = Survey::of(image)?;
     }
     match loss {
@@ -125,7 +126,7 @@ fn bring_up(image: &Image, loss: Loss<'_>) -> Result<Layer, ImageError> {
         Loss::Refused => {}
         Loss::Accepted(damaged) => damaged.iter().for_each(|&block| mount.refresh(block)),
     }
-    let ftl = mount.finish(None, VecDeque::new()).map_err(layer)?;
+    let ftl = mount.into_ftl(None, VecDeque::new()).map_err(layer)?;
     Ok(Layer { ftl, survey, redundant })
 }
 

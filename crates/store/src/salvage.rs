@@ -12,7 +12,7 @@ use crate::image::{Image, Past};
 use crate::mount::Mounted;
 use crate::survey::{Failed, Survey, proofs};
 use gordon_ftl::Ftl;
-use gordon_nand::{BlockState, Rules};
+use gordon_nand::{BlockProgress, ProgramOrderChecker};
 use gordon_units::BlockId;
 use std::collections::VecDeque;
 
@@ -50,7 +50,7 @@ pub(crate) fn look(image: &Image) -> Result<Salvaged, ImageError> {
     let (mount, survey) = Survey::of(image)?;
     let io = |error| ImageError::io(&image.path, error);
     let evidence = mount.evidence();
-    let ftl = mount.finish_frozen(VecDeque::new()).map_err(|why| Failed::Mount(why).of(image))?;
+    let ftl = mount.into_frozen_ftl(VecDeque::new()).map_err(|why| Failed::Mount(why).of(image))?;
     // No sequence number is as high as what may be missing where anything may be.
     let missing = survey.missing.iter().map(|missing| missing.sequence).max();
     let all = survey.damage(image).len() > survey.missing.len();
@@ -75,9 +75,9 @@ pub(crate) fn look(image: &Image) -> Result<Salvaged, ImageError> {
 /// Brings up an image to read what can be proved.
 pub(crate) fn open<P: Payload>(image: Image) -> Result<Engine<P>, ImageError> {
     let Salvaged { ftl, survey, unproven } = look(&image)?;
-    let mut rules = Rules::new(image.resolved().layout);
+    let mut rules = ProgramOrderChecker::new(image.resolved().layout);
     for (at, (&next, &erases)) in (0..).zip(survey.next.iter().zip(&survey.erases)) {
-        rules.set(BlockId(at), BlockState { next, erases, bad: false });
+        rules.set(BlockId(at), BlockProgress { next, erases, bad: false });
     }
     Ok(Engine::with(image, ftl, rules, Mounted::default()).salvaging(unproven))
 }

@@ -17,7 +17,7 @@ use crate::format::oob::{self, Content, Entry, Head};
 use crate::format::table::{Contents, Left, Record};
 use crate::format::{NO_LPN, crc, summary, trims};
 use crate::image::{Image, Past};
-use gordon_ftl::{Ftl, Look, Mount, MountError, Standing};
+use gordon_ftl::{CleanShutdownState, Ftl, Mount, MountError, ScanRequest};
 use gordon_units::{BlockId, Lpn, Ppn};
 use std::collections::HashMap;
 use std::io;
@@ -105,7 +105,7 @@ impl Failed {
 }
 
 /// Where the layer stood when it was closed in order.
-pub(crate) fn standing(image: &Image) -> Standing {
+pub(crate) fn standing(image: &Image) -> CleanShutdownState {
     let blocks = || (0..).map(BlockId).zip(&image.expected);
     let mut open: Vec<_> = blocks()
         .filter_map(|(block, record)| match record.left {
@@ -115,7 +115,7 @@ pub(crate) fn standing(image: &Image) -> Standing {
         .collect();
     open.sort_unstable();
     let suspects = blocks().filter(|(_, record)| record.left == Left::Suspect);
-    Standing {
+    CleanShutdownState {
         open: open.into_iter().map(|(_, block, copies)| (block, copies)).collect(),
         suspects: suspects.map(|(block, _)| block).collect(),
     }
@@ -168,16 +168,16 @@ fn survey(image: &Image) -> Result<(Mount, Survey), Failed> {
     loop {
         looks.clear();
         let last = loop {
-            match mount.poll() {
-                Look::Wait => break Look::Wait,
-                Look::Done => break Look::Done,
+            match mount.next_scan() {
+                ScanRequest::Wait => break ScanRequest::Wait,
+                ScanRequest::Done => break ScanRequest::Done,
                 look => looks.push(look),
             }
             if looks.len() == TOGETHER {
-                break Look::Wait;
+                break ScanRequest::Wait;
             }
         };
-        if last == Look::Done && looks.is_empty() {
+        if last == ScanRequest::Done && looks.is_empty() {
             return Ok((mount, survey));
         }
         for answer in together(&looks, |look| looker.answer(look)) {
@@ -243,19 +243,21 @@ enum Found {
         lpns: Vec<Option<Lpn>>,
     },
     Summary,
-    Trims(u64, gordon_ftl::Record),
+    Trims(u64, gordon_ftl::TrimRecord),
 }
 
 impl Found {
-    fn for_layer(&self) -> gordon_ftl::Found<'_> {
+    fn for_layer(&self) -> gordon_ftl::ScanResult<'_> {
         match self {
-            Self::Erased => gordon_ftl::Found::Erased,
-            Self::Torn | Self::Missing(_) => gordon_ftl::Found::Unreadable,
+            Self::Erased => gordon_ftl::ScanResult::Erased,
+            Self::Torn | Self::Missing(_) => gordon_ftl::ScanResult::Unreadable,
             &Self::Data { sequence, ref lpns } => {
-                gordon_ftl::Found::Data { sequence, lpns, sound: true }
+                gordon_ftl::ScanResult::Data { sequence, lpns, sound: true }
             }
-            Self::Summary => gordon_ftl::Found::Summary,
-            Self::Trims(sequence, record) => gordon_ftl::Found::Trims(*sequence, record.clone()),
+            Self::Summary => gordon_ftl::ScanResult::Summary,
+            Self::Trims(sequence, record) => {
+                gordon_ftl::ScanResult::Trims(*sequence, record.clone())
+            }
         }
     }
 }
@@ -395,11 +397,11 @@ impl<'a> Looker<'a> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).remove(&block);
     }
 
-    fn answer(&self, look: Look) -> io::Result<Answer> {
+    fn answer(&self, look: ScanRequest) -> io::Result<Answer> {
         match look {
-            Look::Summary(block) => self.summary(block),
-            Look::Page(ppn) => self.page(ppn),
-            Look::Wait | Look::Done => unreachable!("no looks"),
+            ScanRequest::Summary(block) => self.summary(block),
+            ScanRequest::Page(ppn) => self.page(ppn),
+            ScanRequest::Wait | ScanRequest::Done => unreachable!("no looks"),
         }
     }
 

@@ -119,7 +119,7 @@ impl Telemetry {
             host_programs,
             gc_programs,
             wear_programs,
-            log_programs,
+            journal_programs: log_programs,
             summary_programs,
             padded,
             host_page_reads,

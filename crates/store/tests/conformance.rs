@@ -1,10 +1,10 @@
-//! The store issues the operations that the layer issues anywhere: handed the same, driven in the same
-//! order, a store with bytes and a bare layer have the same log.
+//! The store issues the operations that the layer issues anywhere: handed the same, driven in the
+//! same order, a store with bytes and a bare layer have the same log.
 
 mod common;
 
 use common::{SHAPES, Tagged, device, device_with_long_summaries, formatted, image, seeds};
-use gordon_ftl::{Action, Extent, Ftl, Host, Input, RequestId};
+use gordon_ftl::{Action, Extent, Ftl, HostRequest, Input, RequestId};
 use gordon_store::{Command, Device, Engine, log};
 use gordon_testkit::Random;
 use std::collections::VecDeque;
@@ -64,9 +64,9 @@ fn issue_the_same(device: &Device, mut random: Random) {
         let data = vec![1; sectors as usize * 512];
         let offset = first * 512;
         let (command, data, host) = match random.below(8) {
-            0..=2 => (Command::Read { offset }, data, Host::Read(extent)),
-            3..=6 => (Command::Write { offset, fua: false }, data, Host::Write(extent)),
-            _ => (Command::Flush, vec![], Host::Flush(RequestId(number))),
+            0..=2 => (Command::Read { offset }, data, HostRequest::Read(extent)),
+            3..=6 => (Command::Write { offset, fua: false }, data, HostRequest::Write(extent)),
+            _ => (Command::Flush, vec![], HostRequest::Flush(RequestId(number))),
         };
         engine.start(command, Tagged { tag: 0, data });
         bare.handle(Input::Host(host));

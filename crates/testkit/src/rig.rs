@@ -5,8 +5,10 @@
 //! array refuses, and every broken promise of the layer, is a panic.
 
 use crate::{Model, Random};
-use gordon_ftl::{Action, Config, Extent, Ftl, Host, Input, Record, RequestId, SubRequest};
-use gordon_nand::{Array, Buf, FlashOp, Holds, Layout};
+use gordon_ftl::{
+    Action, Config, Extent, Ftl, HostRequest, Input, RequestId, SubRequest, TrimRecord,
+};
+use gordon_nand::{Array, Buf, FlashOp, Layout, PageContent};
 use gordon_units::{BlockId, Lpn, Ppn, Watch};
 
 /// What a sector of a page reads as that was not programmed since its erase.
@@ -67,7 +69,7 @@ pub(crate) enum More {
     /// One page of a summary: for its share of the data pages, the sequence number of each and the
     /// logical page in each slot.
     Summary(Vec<u64>, Vec<Option<Lpn>>),
-    Trims(Record),
+    Trims(TrimRecord),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -164,27 +166,27 @@ impl Rig {
         let input = match request {
             Request::Read { first, len } => {
                 open.floors = self.model.floors(first, len);
-                Host::Read(extent(first, len))
+                HostRequest::Read(extent(first, len))
             }
             Request::Write { first, len } => {
                 open.change = self.model.accept(first, len, false);
-                Host::Write(extent(first, len))
+                HostRequest::Write(extent(first, len))
             }
             Request::Trim(lpn) => {
                 self.trimmed = true;
                 let first = u64::from(lpn.0) * u64::from(per_page);
                 open.change = self.model.accept(first, u64::from(per_page), true);
-                Host::Trim(tag, lpn)
+                HostRequest::Trim(tag, lpn)
             }
             Request::Flush => {
                 let open_ones = self.open.iter().flatten();
                 open.before = open_ones.map(|o| o.change).filter(|&change| change > 0).collect();
                 // It waits for all that came before it, acknowledged or not.
                 open.floors = self.model.accepted();
-                Host::Flush(tag)
+                HostRequest::Flush(tag)
             }
         };
-        if let Host::Read(extent) | Host::Write(extent) = input {
+        if let HostRequest::Read(extent) | HostRequest::Write(extent) = input {
             open.left = usize::try_from(extent.count(per_page)).expect("a small request");
         }
         self.changes.push(open.change);
@@ -305,7 +307,9 @@ impl Rig {
                     self.part(buf, sub_request).fill(change);
                 }
                 Action::Summarize(buf, block, part) => self.summarize(buf, block, part),
-                Action::Record(buf) => *self.more(buf) = More::Trims(self.ftl.record().clone()),
+                Action::Record(buf) => {
+                    *self.more(buf) = More::Trims(self.ftl.trim_record().clone())
+                }
                 Action::Give(buf, sub_request) => {
                     let values = self.part(buf, sub_request).to_vec();
                     self.give(sub_request, &values);
@@ -326,7 +330,7 @@ impl Rig {
                 let (page, oob) = self.array.read(ppn).unwrap_or_else(|e| panic!("{e}"));
                 assert!(oob.is_some(), "page {ppn} was read, which is not programmed");
                 let page = page.clone();
-                let parts: Vec<_> = self.ftl.parts(buf).collect();
+                let parts: Vec<_> = self.ftl.segments(buf).collect();
                 assert_eq!(parts.len(), slots as usize);
                 for part in parts {
                     assert_eq!(page.lpns[part.slot as usize], part.lpn, "{op:?}, {part:?}");
@@ -340,7 +344,7 @@ impl Rig {
             FlashOp::Program { ppn, buf } => {
                 let (slots, per_page) =
                     (self.ftl.config().slots, self.ftl.config().sectors_per_page);
-                let parts: Vec<_> = self.ftl.parts(buf).collect();
+                let parts: Vec<_> = self.ftl.segments(buf).collect();
                 let mut page = Page {
                     lpns: vec![None; slots as usize],
                     sectors: vec![GARBAGE; (slots * per_page) as usize],
@@ -406,7 +410,7 @@ impl Rig {
         for (at, &lpn) in (0..).zip(&lpns) {
             let ppn = layout.ppn(block, at / slots);
             let (page, oob) = self.array.read(ppn).unwrap_or_else(|e| panic!("{e}"));
-            assert_eq!(oob.map(|oob| oob.holds), Some(Holds::Data), "block {block}.{at}");
+            assert_eq!(oob.map(|oob| oob.content), Some(PageContent::Data), "block {block}.{at}");
             assert_eq!(page.lpns[(at % slots) as usize], lpn, "block {block}.{at}");
             if at % slots == 0 {
                 sequences.extend(oob.map(|oob| oob.sequence));
@@ -504,7 +508,7 @@ impl Rig {
         for ppn in (0..self.ftl.layout().pages()).map(Ppn) {
             let (page, oob) = self.array.read(ppn).unwrap_or_else(|e| panic!("{e}"));
             if let Some(oob) = oob
-                && oob.holds == Holds::Data
+                && oob.content == PageContent::Data
             {
                 for (slot, lpn) in (0..).zip(&page.lpns) {
                     if let Some(lpn) = lpn {

@@ -3,7 +3,7 @@
 
 use super::lanes::{Kind, Lanes, Work};
 use crate::{Cause, Op, Request};
-use gordon_ftl::{Action, How, Out, RequestId};
+use gordon_ftl::{AckSource, Action, ActionSink, RequestId};
 use gordon_nand::{FlashOp, Layout};
 use gordon_units::{Bytes, Ns};
 
@@ -113,19 +113,19 @@ impl Controller {
     }
 }
 
-impl Out for Controller {
+impl ActionSink for Controller {
     #[inline(always)]
-    fn act(&mut self, action: Action) {
+    fn push(&mut self, action: Action) {
         match action {
             Action::Flash(op) => self.issue(op, false),
             Action::Copy(op) => self.issue(op, true),
             Action::Ack(request, how) => {
                 let cause = match how {
-                    How::Buffer => Cause::Buffer,
-                    How::Stalled => Cause::Collection,
-                    How::Flash | How::Merge if self.behind => Cause::Collection,
-                    How::Flash => Cause::Medium,
-                    How::Merge => Cause::Merge,
+                    AckSource::Buffer => Cause::Buffer,
+                    AckSource::Stalled => Cause::Collection,
+                    AckSource::Flash | AckSource::Merge if self.behind => Cause::Collection,
+                    AckSource::Flash => Cause::Medium,
+                    AckSource::Merge => Cause::Merge,
                 };
                 self.acknowledge(request, cause, false);
             }
@@ -142,7 +142,7 @@ impl Out for Controller {
     }
 
     #[inline]
-    fn want_soon<T>(&self, entry: &[T]) {
+    fn prefetch<T>(&self, entry: &[T]) {
         gordon_pages::want_soon(entry);
     }
 }

@@ -34,7 +34,9 @@ pub use timing::{PageTimes, TimingConfig};
 use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
 use config::Resolved;
 use controller::{Controller, Open};
-use gordon_ftl::{Extent, Ftl, Host, Input, Out, PAGES_A_STEP, PreloadError, RequestId};
+use gordon_ftl::{
+    ActionSink, Extent, Ftl, HostRequest, Input, PAGES_A_STEP, PreloadError, RequestId,
+};
 use gordon_nand::{Buf, Endurance, FlashOp};
 use gordon_units::{BlockId, Bytes, Lpn, Ns, Stopped, Watch};
 use link::{Event, Link};
@@ -125,7 +127,7 @@ impl Ssd {
 
     /// What it counted.
     pub fn stats(&self) -> SsdStats {
-        let (layout, lanes) = (self.ftl.layout(), self.ftl.out().lanes.stats());
+        let (layout, lanes) = (self.ftl.layout(), self.ftl.sink().lanes.stats());
         SsdStats {
             ftl: *self.ftl.stats(),
             events: lanes.events + self.link.events(),
@@ -159,11 +161,11 @@ impl Ssd {
     /// empty: from then on they are kept, where debug assertions are on. Elsewhere it stays empty,
     /// and costs nothing.
     pub fn issued(&mut self) -> Vec<FlashOp> {
-        self.ftl.out_mut().issued.replace(Vec::new()).unwrap_or_default()
+        self.ftl.sink_mut().issued.replace(Vec::new()).unwrap_or_default()
     }
 
     /// The translation layer.
-    pub fn ftl(&self) -> &Ftl<impl Out> {
+    pub fn ftl(&self) -> &Ftl<impl ActionSink> {
         &self.ftl
     }
 
@@ -226,7 +228,7 @@ impl Ssd {
     /// Hands out what the device has become, piece by piece: [`Ftl::checkpoint`]. False where work
     /// is under way.
     pub fn checkpoint(&mut self, out: &mut dyn FnMut(&[u8])) -> bool {
-        if self.ftl.out().is_idle() && !self.ftl.is_busy() {
+        if self.ftl.sink().is_idle() && !self.ftl.is_busy() {
             self.load_unwatched();
             self.ftl.checkpoint(out);
             return true;
@@ -237,7 +239,8 @@ impl Ssd {
     /// A device as it was at its checkpoint, at time zero; its counts start anew.
     ///
     /// # Errors
-    /// Where the device cannot exist, the bytes are not those of such a device, or `watch` stops it.
+    /// Where the device cannot exist, the bytes are not those of such a device, or `watch` stops
+    /// it.
     pub fn restore(
         config: &SsdConfig,
         seed: u64,
@@ -245,7 +248,7 @@ impl Ssd {
         watch: &Watch,
     ) -> Result<Self, SsdError> {
         let mut ssd = Self::with_seed(config, seed)?;
-        let controller = ssd.ftl.out().clone();
+        let controller = ssd.ftl.sink().clone();
         let (layout, knobs) = (*ssd.ftl.layout(), *ssd.ftl.config());
         ssd.ftl = Ftl::restore(layout, knobs, controller, input, watch)?;
         ssd.ftl.tables().into_iter().for_each(gordon_pages::want_large_pages);
@@ -257,7 +260,7 @@ impl Ssd {
     #[inline(always)]
     fn feed(&mut self, input: Input, behind: bool) {
         let now = self.now;
-        let controller = self.ftl.out_mut();
+        let controller = self.ftl.sink_mut();
         (controller.now, controller.behind) = (now, behind);
         self.ftl.handle(input);
         if self.ftl.is_collecting() != self.collecting {
@@ -278,7 +281,7 @@ impl Ssd {
 
     /// How long each group of buses carried something, reservations to come included.
     pub fn bus_busy(&self) -> impl ExactSizeIterator<Item = Ns> {
-        self.ftl.out().lanes.bus_busy()
+        self.ftl.sink().lanes.bus_busy()
     }
 
     /// An operation is over.
@@ -287,7 +290,7 @@ impl Ssd {
         let Done { work, behind_background: behind } = done;
         let Work { block, page, share, tag, kind, .. } = work;
         let now = self.now;
-        let controller = self.ftl.out_mut();
+        let controller = self.ftl.sink_mut();
         controller.in_flight -= 1;
         if controller.in_flight == 0 {
             controller.active += now - controller.active_since;
@@ -327,20 +330,20 @@ impl Ssd {
         match op {
             Op::Read => {
                 let extent = Extent { request: tag, first, sectors };
-                self.feed(Input::Host(Host::Read(extent)), false);
+                self.feed(Input::Host(HostRequest::Read(extent)), false);
             }
             Op::Write => {
                 let extent = Extent { request: tag, first, sectors };
-                self.feed(Input::Host(Host::Write(extent)), false);
+                self.feed(Input::Host(HostRequest::Write(extent)), false);
             }
             Op::Trim => {
                 let (first, end) = self.whole_pages(first, sectors);
                 for lpn in first..end {
                     let lpn = Lpn(u32::try_from(lpn).expect("within the capacity"));
-                    self.feed(Input::Host(Host::Trim(tag, lpn)), false);
+                    self.feed(Input::Host(HostRequest::Trim(tag, lpn)), false);
                 }
             }
-            Op::Flush => self.feed(Input::Host(Host::Flush(tag)), false),
+            Op::Flush => self.feed(Input::Host(HostRequest::Flush(tag)), false),
         }
     }
 
@@ -355,7 +358,7 @@ impl Ssd {
 
     /// Answers what has been acknowledged; what the host has at once is handed out, if that can be.
     fn complete(&mut self, mut out: Option<&mut Vec<Completion>>) {
-        let controller = self.ftl.out_mut();
+        let controller = self.ftl.sink_mut();
         for &tag in &controller.completed {
             let Open { id, request, cause, failed, .. } = controller.open[tag.0 as usize];
             controller.free.push(tag.0);
@@ -372,7 +375,7 @@ impl Ssd {
     /// The next event but for background work, which a request may forestall.
     #[inline]
     fn under_way(&self) -> Option<Ns> {
-        match (self.ftl.out().lanes.next_at(), self.link.next_at()) {
+        match (self.ftl.sink().lanes.next_at(), self.link.next_at()) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         }
@@ -382,7 +385,7 @@ impl Ssd {
     fn run(&mut self, until: Ns, events: u64, completed: &mut Vec<Completion>) {
         let until = until.min(Ns(u64::MAX - 1));
         for _ in 0..events {
-            let (lanes, link) = (self.ftl.out().lanes.next_at(), self.link.next_at());
+            let (lanes, link) = (self.ftl.sink().lanes.next_at(), self.link.next_at());
             let (lanes, link) = (lanes.unwrap_or(Ns::MAX), link.unwrap_or(Ns::MAX));
             let next = lanes.min(link);
             // At one instant the lanes come first, background work last.
@@ -402,23 +405,23 @@ impl Ssd {
             }
             self.now = next;
             if lanes == next {
-                let (_, done) = self.ftl.out_mut().lanes.step();
+                let (_, done) = self.ftl.sink_mut().lanes.step();
                 let Some(done) = done else { continue };
                 self.done(done);
             } else {
                 match self.link.pop() {
                     Some((_, Event::Completed(completion))) => completed.push(completion),
                     Some((_, Event::Start(tag))) => {
-                        let request = self.ftl.out().open[tag.0 as usize].request;
+                        let request = self.ftl.sink().open[tag.0 as usize].request;
                         self.start(tag, request);
                     }
                     None => {}
                 }
             }
-            if !self.ftl.out().completed.is_empty() {
+            if !self.ftl.sink().completed.is_empty() {
                 self.complete(Some(completed));
             }
-            if self.ftl.out().is_idle() {
+            if self.ftl.sink().is_idle() {
                 self.rest();
             }
             if !completed.is_empty() {
@@ -482,14 +485,14 @@ impl Device for Ssd {
         };
         let left = u32::try_from(left).expect("fewer than 2^32 pages");
         let open = Open { id, request, left, cause: Cause::Buffer, failed: false };
-        let tag = self.ftl.out_mut().claim(open);
+        let tag = self.ftl.sink_mut().claim(open);
         if left == 0 {
-            self.ftl.out_mut().completed.push(tag);
+            self.ftl.sink_mut().completed.push(tag);
         } else if self.link.bring(at, tag, request) {
             self.start(tag, request);
         }
         // Completions come out of `step`.
-        if !self.ftl.out().completed.is_empty() {
+        if !self.ftl.sink().completed.is_empty() {
             self.complete(None);
         }
     }
@@ -533,7 +536,7 @@ impl Device for Ssd {
     }
 
     fn usage(&self) -> Usage {
-        let controller = self.ftl.out();
+        let controller = self.ftl.sink();
         let (read, write) = controller.lanes.die_time();
         Usage { read, write, controller: controller.active(self.now) }
     }

@@ -4,8 +4,8 @@
 //! for each part: dies, the controller, its memory (Table 3), from the first arrival to the last
 //! completion. The controller and its memory are at work while any operation is under way.
 //!
-//! Lifetime is that of section 4.1: the bytes programmed in this run, over the raw capacity times the
-//! rated erases, extrapolated over the span of the load ([`gordon_nand::lifetime_years`]).
+//! Lifetime is that of section 4.1: the bytes programmed in this run, over the raw capacity times
+//! the rated erases, extrapolated over the span of the load ([`gordon_nand::lifetime_years`]).
 
 use super::recorder::Recorded;
 use super::{ratio, share};
@@ -86,25 +86,26 @@ pub struct FlashReport {
     pub energy_j: f64,
     /// Joules by part; they sum to `energy_j`.
     pub energy_by_part_j: BTreeMap<&'static str, f64>,
-    /// The part of the rated endurance that the run used: bytes programmed, over raw bytes times rated
-    /// erases.
+    /// The part of the rated endurance that the run used: bytes programmed, over raw bytes times
+    /// rated erases.
     pub endurance_used: f64,
     /// How long the load took: the trace's whole span, or the simulated time where that is longer.
     pub lifetime_span_s: f64,
-    /// Years until the rated endurance is used up if the load goes on as it did over its span; none where
-    /// nothing was programmed, or the span is shorter than a minute.
+    /// Years until the rated endurance is used up if the load goes on as it did over its span; none
+    /// where nothing was programmed, or the span is shorter than a minute.
     pub lifetime_years: Option<f64>,
-    /// The same until the block that the run erased most often reaches its rated erases; none where no
-    /// block was erased, either.
+    /// The same until the block that the run erased most often reaches its rated erases; none where
+    /// no block was erased, either.
     pub first_block_years: Option<f64>,
     /// Bytes that can be programmed before every block's erases are used up.
     pub lifetime_writes_bytes: u64,
-    /// Time from power on until the map is rebuilt from summary pages, or without them from the out-of-band
-    /// data of all pages, by the part's own timing.
+    /// Time from power on until the map is rebuilt from summary pages, or without them from the
+    /// out-of-band data of all pages, by the part's own timing.
     pub startup_s: Option<f64>,
     /// Memory of the simulated layer's tables, in this program.
     pub map_memory_bytes: u64,
-    /// The LBA table of section 4.2.2 of the Gordon paper: 4 bytes for each page of the raw capacity.
+    /// The LBA table of section 4.2.2 of the Gordon paper: 4 bytes for each page of the raw
+    /// capacity.
     pub lba_table_bytes: u64,
     /// Events simulated.
     pub events: u64,
@@ -144,8 +145,8 @@ pub struct Pages {
     pub padding: u64,
 }
 
-/// The part of the run that things were busy for. Operations under way at its end count whole, as far as
-/// there is room.
+/// The part of the run that things were busy for. Operations under way at its end count whole, as
+/// far as there is room.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Utilisation {
     /// Groups of buses that work as one, each.
@@ -192,14 +193,14 @@ pub struct WearReport {
     pub mean_erases: f64,
     /// Erases that each lasts for.
     pub erase_budget: u64,
-    /// The part of super-blocks that last for so many: as long as all their blocks do (section 4.2.2 of
-    /// the paper: 98 % for super-pages of 64 KiB).
+    /// The part of super-blocks that last for so many: as long as all their blocks do (section
+    /// 4.2.2 of the paper: 98 % for super-pages of 64 KiB).
     pub super_block_survival: f64,
 }
 
 impl FlashReport {
-    /// What `ssd`, made of `config`, did in a run of `simulated`, of a load of `span`. `before` are the
-    /// erases of its blocks before the run.
+    /// What `ssd`, made of `config`, did in a run of `simulated`, of a load of `span`. `before` are
+    /// the erases of its blocks before the run.
     pub fn of(
         ssd: &Ssd,
         config: &SsdConfig,
@@ -217,7 +218,7 @@ impl FlashReport {
             ("gc", ftl.gc_programs),
             ("wear_levelling", ftl.wear_programs),
             ("summary", ftl.summary_programs),
-            ("trim_log", ftl.log_programs),
+            ("trim_log", ftl.journal_programs),
             ("padding", ftl.padded),
         ];
         let dies = u64::from(config.dies());
@@ -250,7 +251,7 @@ impl FlashReport {
                 merge_read: ftl.merge_page_reads,
                 wear_program: ftl.wear_programs,
                 summary_program: ftl.summary_programs,
-                log_program: ftl.log_programs,
+                log_program: ftl.journal_programs,
                 padding: ftl.padded,
             },
             page_bytes,
@@ -350,8 +351,8 @@ fn energy(
     ])
 }
 
-/// A warning where the free blocks at which collection starts are a good part of the spare blocks, as
-/// on a small array: they do not shrink with it.
+/// A warning where the free blocks at which collection starts are a good part of the spare blocks,
+/// as on a small array: they do not shrink with it.
 pub fn spare_warning(ssd: &Ssd) -> Option<String> {
     let (ftl, layout) = (ssd.ftl(), ssd.ftl().layout());
     let block = layout.page_bytes() * u64::from(layout.pages_per_block());
@@ -407,7 +408,8 @@ pub fn table_warning(ssd: &Ssd, config: &SsdConfig) -> Option<String> {
     ))
 }
 
-/// How many super-blocks were erased so many times: erases, blocks. Without those that are bad from the start.
+/// How many super-blocks were erased so many times: erases, blocks. Without those that are bad from
+/// the start.
 pub fn erase_histogram(ssd: &Ssd) -> BTreeMap<u32, u64> {
     let mut histogram = BTreeMap::new();
     for erases in ssd.erases() {

@@ -1,8 +1,9 @@
-//! An array of flash that is full, its translation layer, and writes of single pages to it, without a clock.
+//! An array of flash that is full, its translation layer, and writes of single pages to it, without
+//! a clock.
 
 use crate::ReplayError;
 use crate::results::ratio;
-use gordon_ftl::{Action, Config, Extent, Ftl, Host, Input, RequestId, Victim};
+use gordon_ftl::{Action, Config, Extent, Ftl, HostRequest, Input, RequestId, Victim};
 use gordon_nand::{Geometry, Layout, Shape};
 use gordon_units::{Lpn, Watch};
 use serde::Serialize;
@@ -102,7 +103,7 @@ impl FullArray {
     /// Writes a page; all that follows is done when it returns.
     pub fn write(&mut self, page: u64) {
         let extent = Extent { request: RequestId(0), first: page, sectors: 1 };
-        self.ftl.handle(Input::Host(Host::Write(extent)));
+        self.ftl.handle(Input::Host(HostRequest::Write(extent)));
         loop {
             match self.ftl.poll() {
                 Action::Flash(op) | Action::Copy(op) => self.ftl.handle(Input::Done(op)),

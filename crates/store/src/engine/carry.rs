@@ -6,7 +6,7 @@ use crate::checksums::Proof;
 use crate::error::Fault;
 use crate::format::{NO_LPN, summary, trims};
 use crate::log;
-use gordon_ftl::{Action, Host, Input, Part, RequestId, SubRequest};
+use gordon_ftl::{Action, HostRequest, Input, PageSegment, RequestId, SubRequest};
 use gordon_nand::{Buf, FlashOp};
 use gordon_units::BlockId;
 
@@ -23,7 +23,7 @@ impl<P: Payload> Engine<P> {
                 Action::Summarize(buf, block, part) => self.summarize(buf, block, part),
                 Action::Record(buf) => {
                     let mut bytes = self.scratch.spare.pop().unwrap_or_default();
-                    trims::encode(&mut bytes, self.ftl.record());
+                    trims::encode(&mut bytes, self.ftl.trim_record());
                     self.note(buf, bytes);
                 }
                 Action::Give(buf, piece) => {
@@ -171,8 +171,8 @@ impl<P: Payload> Engine<P> {
     /// theirs go nowhere.
     #[cold]
     pub(super) fn lose(&mut self, buf: Buf) {
-        let parts: Vec<Part> =
-            self.ftl.parts(buf).filter(|part| self.lost.contains(&part.buf)).collect();
+        let parts: Vec<PageSegment> =
+            self.ftl.segments(buf).filter(|part| self.lost.contains(&part.buf)).collect();
         self.lost.retain(|lost| parts.iter().all(|part| part.buf != *lost));
         let awaited = parts.iter().filter(|part| self.ftl.is_awaited(part.buf));
         let lost: Vec<u32> = awaited.filter_map(|part| part.lpn.map(|lpn| lpn.0)).collect();
@@ -200,7 +200,7 @@ impl<P: Payload> Engine<P> {
         if open.fault.is_none() && open.wants_durable() && !is_flush {
             (open.flushing, open.left) = (true, 1);
             // What follows is carried out by whoever called.
-            self.ftl.handle(Input::Host(Host::Flush(id)));
+            self.ftl.handle(Input::Host(HostRequest::Flush(id)));
         } else {
             self.end(id);
         }

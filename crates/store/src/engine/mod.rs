@@ -1,15 +1,15 @@
 //! The translation layer with bytes.
 //!
 //! The layer says what is to be done; here it is done, in order, with buffers and an image. Of an
-//! operation the bytes are moved when the layer issues it; when the layer hears that it is done is up
-//! to whoever drives: at once, in another order, or when simulated flash would be.
+//! operation the bytes are moved when the layer issues it; when the layer hears that it is done is
+//! up to whoever drives: at once, in another order, or when simulated flash would be.
 //!
-//! An erase is deferred: the block is noted, and erased when the layer wants to program it again. By
-//! then a sync has recorded that nothing of the block is needed (see [`crate::block_table`]). One
-//! sync serves all erases since the last.
+//! An erase is deferred: the block is noted, and erased when the layer wants to program it again.
+//! By then a sync has recorded that nothing of the block is needed (see [`crate::block_table`]).
+//! One sync serves all erases since the last.
 //!
-//! To erase a block is to clear its entries and its summary. Its data stay, to be written over; in idle
-//! time their room is given back to the file system.
+//! To erase a block is to clear its entries and its summary. Its data stay, to be written over; in
+//! idle time their room is given back to the file system.
 
 mod carry;
 mod erases;
@@ -31,8 +31,8 @@ use crate::survey;
 use crate::synced::{Synced, Syncer};
 use crate::telemetry::{Counters, Lane, Telemetry};
 use erases::DeferredErases;
-use gordon_ftl::{Extent, Ftl, Host, Input, RequestId};
-use gordon_nand::{Buf, FlashOp, Rules};
+use gordon_ftl::{Extent, Ftl, HostRequest, Input, RequestId};
+use gordon_nand::{Buf, FlashOp, ProgramOrderChecker};
 use gordon_units::{BlockId, Lpn, Ppn};
 use request::{Bytes, Open, Opens};
 use std::any::Any;
@@ -60,7 +60,7 @@ pub struct Moved {
 pub struct Engine<P> {
     image: Image,
     ftl: Ftl,
-    rules: Rules,
+    rules: ProgramOrderChecker,
     dice: Dice,
     checksums: Checksums,
     buffers: Buffers,
@@ -93,15 +93,14 @@ pub struct Engine<P> {
 }
 
 impl<P: Payload> Engine<P> {
-    /// Brings up the layer on an image: finds what is where, proves it, and repairs what a power cut
-    /// left. Refuses an image with damage that nothing makes good
-    /// ([`ImageError::Unproven`]).
+    /// Brings up the layer on an image: finds what is where, proves it, and repairs what a power
+    /// cut left. Refuses an image with damage that nothing makes good ([`ImageError::Unproven`]).
     pub fn open(image: Image) -> Result<Self, ImageError> {
         Self::open_guarded(image, Loss::Refused)
     }
 
-    /// Brings up the layer on a damaged image, of which the newest version that is found counts. The
-    /// blocks in which something is `damaged` are emptied.
+    /// Brings up the layer on a damaged image, of which the newest version that is found counts.
+    /// The blocks in which something is `damaged` are emptied.
     pub(crate) fn open_with_loss(
         image: Image,
         damaged: &BTreeSet<BlockId>,
@@ -124,7 +123,12 @@ impl<P: Payload> Engine<P> {
 
     /// A layer that has come up on an image, what is known of its blocks, and what the mount has to
     /// report.
-    pub(crate) fn with(image: Image, ftl: Ftl, rules: Rules, mounted: Mounted) -> Self {
+    pub(crate) fn with(
+        image: Image,
+        ftl: Ftl,
+        rules: ProgramOrderChecker,
+        mounted: Mounted,
+    ) -> Self {
         let resolved = *image.resolved();
         let (layout, slots) = (resolved.layout, resolved.config.slots);
         let unit = usize::try_from(image.places.unit).expect("a unit fits in memory");
@@ -289,7 +293,7 @@ impl<P: Payload> Engine<P> {
         match command {
             Command::Read { .. } => {
                 self.open.get(id).left = extent.count(per_page);
-                self.handle(Host::Read(extent));
+                self.handle(HostRequest::Read(extent));
             }
             Command::Write { .. } => {
                 self.open.get(id).left = extent.count(per_page) + 1;
@@ -299,7 +303,7 @@ impl<P: Payload> Engine<P> {
             }
             Command::Flush => {
                 self.open.get(id).left = 1;
-                self.handle(Host::Flush(id));
+                self.handle(HostRequest::Flush(id));
             }
             Command::Trim { .. } => self.clear(extent, false),
             Command::WriteZeroes { .. } => self.clear(extent, true),
@@ -327,7 +331,7 @@ impl<P: Payload> Engine<P> {
         parts.into_iter().flatten().for_each(|extent| self.write(extent));
         for lpn in from..to {
             let lpn = Lpn(u32::try_from(lpn).expect("a page of the device"));
-            self.handle(Host::Trim(id, lpn));
+            self.handle(HostRequest::Trim(id, lpn));
         }
         self.answered(id, false);
         self.carry_out();
@@ -341,14 +345,14 @@ impl<P: Payload> Engine<P> {
         let page = |sector: u64| u32::try_from(sector / per_page).expect("a page of the device");
         let (start, end) = (page(first), page(first + sectors - 1) + 1);
         self.open.get(id).next = start;
-        self.handle(Host::Write(extent));
+        self.handle(HostRequest::Write(extent));
         let open = self.open.get(id);
         open.late.extend(open.next..end);
         open.next = end;
     }
 
     /// Hands an input to the layer and does what it wants done.
-    fn handle(&mut self, host: Host) {
+    fn handle(&mut self, host: HostRequest) {
         self.ftl.handle(Input::Host(host));
         self.carry_out();
     }
@@ -378,8 +382,8 @@ impl<P: Payload> Engine<P> {
         self.carry_out();
     }
 
-    /// Ends operations in the order they come until none is left and no request waits. (One may wait
-    /// in the write buffer until that is written out: a trim behind a write, for one.)
+    /// Ends operations in the order they come until none is left and no request waits. (One may
+    /// wait in the write buffer until that is written out: a trim behind a write, for one.)
     pub fn run(&mut self) {
         loop {
             while let Some(moved) = self.next_op() {
@@ -392,8 +396,8 @@ impl<P: Payload> Engine<P> {
     }
 
     /// Where no operation is in flight, requests may still wait: for the write buffer to be written
-    /// out, which is done, or as the file under the image takes nothing, which they are told. True if
-    /// there are operations now.
+    /// out, which is done, or as the file under the image takes nothing, which they are told. True
+    /// if there are operations now.
     pub fn unstick(&mut self) -> bool {
         if self.stopped.is_some() {
             return false;
@@ -405,8 +409,8 @@ impl<P: Payload> Engine<P> {
         self.open.len() > 0 && !self.ftl.is_worn_out() && self.idle()
     }
 
-    /// A time for work in the background: collection, and writing out what is buffered. True if there
-    /// was some.
+    /// A time for work in the background: collection, and writing out what is buffered. True if
+    /// there was some.
     pub fn idle(&mut self) -> bool {
         self.guard(|engine| {
             if engine.unproven.is_some() || engine.retry().is_some() {
@@ -418,8 +422,8 @@ impl<P: Payload> Engine<P> {
         })
     }
 
-    /// As [`idle`](Self::idle), for when nobody waits: also gives back what erased blocks take in the
-    /// file.
+    /// As [`idle`](Self::idle), for when nobody waits: also gives back what erased blocks take in
+    /// the file.
     pub fn rest(&mut self) -> bool {
         self.idle() || self.punch_hole()
     }
@@ -557,7 +561,8 @@ impl<P: Payload + Default> Engine<P> {
         self.finished(&mut ended);
         let flush = ended.iter().rev().find(|ended| ended.command == Command::Flush);
         match flush.map(|ended| ended.result) {
-            // A worn-out device is left as after a kill; the blocks that have gone bad are recorded.
+            // A worn-out device is left as after a kill; the blocks that have gone bad are
+            // recorded.
             Some(Err(Fault::WornOut)) => self.disk().sync().map_err(|error| Fault::of(&error)),
             Some(Err(fault)) => Err(fault),
             _ => {
@@ -580,7 +585,7 @@ impl<P: Payload + Default> Engine<P> {
         }
         let records = self.image.records().into_iter();
         let mut records: Vec<_> = records.map(|r| Record { left: Left::Plain, ..r }).collect();
-        let standing = self.ftl.standing();
+        let standing = self.ftl.clean_shutdown_state();
         for (rank, (block, copies)) in (1..).zip(standing.open) {
             records[block.index()].left = Left::Open { rank, copies };
         }

@@ -7,8 +7,8 @@ use crate::format::oob::{self, Content, Head, Slot};
 use crate::format::table::{Contents, Record, Standing};
 use crate::format::{NO_LPN, crc, trims};
 use crate::media::Job;
-use gordon_ftl::Part;
-use gordon_nand::{FlashOp, Holds};
+use gordon_ftl::PageSegment;
+use gordon_nand::{FlashOp, PageContent};
 use gordon_units::{BlockId, Ppn};
 use std::io::{IoSlice, IoSliceMut, Result};
 use std::slice;
@@ -19,7 +19,7 @@ const VECTOR: usize = 64;
 /// Memory that is used again and again.
 #[derive(Default)]
 pub(super) struct Scratch {
-    parts: Vec<Part>,
+    parts: Vec<PageSegment>,
     slots: Vec<Slot>,
     taken: Vec<Buffer>,
     entry: Vec<u8>,
@@ -46,14 +46,14 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// Does an operation; false if it fails as flash does, an error if the file under the image does.
-    /// The layer keeps the rules of NAND: what they refuse is a defect, not an error.
+    /// Does an operation; false if it fails as flash does, an error if the file under the image
+    /// does. The layer keeps the rules of NAND: what they refuse is a defect, not an error.
     pub(super) fn transfer(&mut self, op: FlashOp) -> Result<bool> {
         match op {
             FlashOp::Read { ppn, buf, .. } => {
                 let mut parts = std::mem::take(&mut self.scratch.parts);
                 parts.clear();
-                parts.extend(self.ftl.parts(buf));
+                parts.extend(self.ftl.segments(buf));
                 self.read(ppn, &parts);
                 self.scratch.parts = parts;
                 Ok(true)
@@ -75,11 +75,13 @@ impl<P: Payload> Engine<P> {
                 let oob = self.ftl.oob(buf);
                 let mut parts = std::mem::take(&mut self.scratch.parts);
                 parts.clear();
-                parts.extend(self.ftl.parts(buf));
-                let written = match oob.holds {
-                    Holds::Data => self.program(ppn, oob.sequence, &parts),
-                    Holds::Summary => self.program_note(ppn, oob.sequence, Content::Summary, buf),
-                    Holds::Trims => self.program_note(ppn, oob.sequence, Content::Trims, buf),
+                parts.extend(self.ftl.segments(buf));
+                let written = match oob.content {
+                    PageContent::Data => self.program(ppn, oob.sequence, &parts),
+                    PageContent::Summary => {
+                        self.program_note(ppn, oob.sequence, Content::Summary, buf)
+                    }
+                    PageContent::Trims => self.program_note(ppn, oob.sequence, Content::Trims, buf),
                 };
                 self.scratch.parts = parts;
                 written?;
@@ -123,7 +125,7 @@ impl<P: Payload> Engine<P> {
     }
 
     /// Reads slots of a page, corrects them and holds them against their checksums.
-    fn read(&mut self, ppn: Ppn, parts: &[Part]) {
+    fn read(&mut self, ppn: Ppn, parts: &[PageSegment]) {
         for run in parts.chunk_by(|a, b| a.slot + 1 == b.slot) {
             for run in run.chunks(VECTOR) {
                 if self.read_run(ppn, run).is_ok() {
@@ -137,7 +139,7 @@ impl<P: Payload> Engine<P> {
 
     /// Reads one slot of those that could not be read together.
     #[cold]
-    fn read_alone(&mut self, ppn: Ppn, part: &Part) {
+    fn read_alone(&mut self, ppn: Ppn, part: &PageSegment) {
         if self.read_run(ppn, slice::from_ref(part)).is_ok() {
             self.verify(ppn, slice::from_ref(part));
         } else {
@@ -148,7 +150,7 @@ impl<P: Payload> Engine<P> {
 
     /// A unit cannot be read.
     #[cold]
-    fn unreadable(&mut self, part: &Part) {
+    fn unreadable(&mut self, part: &PageSegment) {
         match (&mut self.zeroed, part.lpn) {
             (Some(zeroed), Some(lpn)) => {
                 zeroed.insert(lpn.0);
@@ -159,7 +161,7 @@ impl<P: Payload> Engine<P> {
     }
 
     /// Corrects what was read, and holds it against its checksums.
-    fn verify(&mut self, ppn: Ppn, parts: &[Part]) {
+    fn verify(&mut self, ppn: Ppn, parts: &[PageSegment]) {
         let (block, page) = self.ftl.layout().place_of(ppn);
         let erases = self.rules.block(block).erases;
         for part in parts {
@@ -181,9 +183,9 @@ impl<P: Payload> Engine<P> {
     /// Does all reads that were put off, at the same time.
     #[cold]
     pub(super) fn read_together(&mut self) {
-        let mut wanted: Vec<(Ppn, Part)> = Vec::new();
+        let mut wanted: Vec<(Ppn, PageSegment)> = Vec::new();
         for (ppn, buf) in self.reads.drain(..) {
-            wanted.extend(self.ftl.parts(buf).map(|part| (ppn, part)));
+            wanted.extend(self.ftl.segments(buf).map(|part| (ppn, part)));
         }
         if let [(ppn, part)] = &wanted[..] {
             return self.read(*ppn, slice::from_ref(part));
@@ -213,7 +215,7 @@ impl<P: Payload> Engine<P> {
     }
 
     /// Reads slots that follow each other with one call.
-    fn read_run(&mut self, ppn: Ppn, run: &[Part]) -> Result<()> {
+    fn read_run(&mut self, ppn: Ppn, run: &[PageSegment]) -> Result<()> {
         let at = self.image.places.slot(ppn, run[0].slot);
         let media = self.image.disk.media();
         if let [one] = run {
@@ -235,7 +237,7 @@ impl<P: Payload> Engine<P> {
     }
 
     /// Programs a page with units: first the data, then what lies beside them.
-    fn program(&mut self, ppn: Ppn, sequence: u64, parts: &[Part]) -> Result<()> {
+    fn program(&mut self, ppn: Ppn, sequence: u64, parts: &[PageSegment]) -> Result<()> {
         let Self { image, buffers, scratch, .. } = self;
         scratch.slots.clear();
         for run in parts.chunks(VECTOR) {
@@ -274,8 +276,9 @@ impl<P: Payload> Engine<P> {
         Ok(())
     }
 
-    /// Writes what lies beside the slots in `scratch`. The entry says how many syncs had been started
-    /// when all of the page was written, so where one is started meanwhile, it is written again.
+    /// Writes what lies beside the slots in `scratch`. The entry says how many syncs had been
+    /// started when all of the page was written, so where one is started meanwhile, it is written
+    /// again.
     fn write_entry(&mut self, ppn: Ppn, sequence: u64, content: Content) -> Result<()> {
         let (block, page) = self.ftl.layout().place_of(ppn);
         let erases = self.rules.block(block).erases;

@@ -186,7 +186,7 @@ fn the_simulated_device_and_the_store_issue_the_same() {
         let (telemetry, stats) = (stored.flight.engine.telemetry(), ssd.stats());
         assert_eq!(telemetry.ftl, stats.ftl, "seed {seed}");
         assert_eq!(stored.flight.lanes.stats(), stats.lanes, "seed {seed}");
-        assert!(stats.ftl.collections > 10 && stats.ftl.log_programs > 0, "{:?}", stats.ftl);
+        assert!(stats.ftl.collections > 10 && stats.ftl.journal_programs > 0, "{:?}", stats.ftl);
         worn_out += usize::from(telemetry.worn_out);
     }
     assert!(worn_out > 0, "none has worn out");
@@ -215,8 +215,8 @@ fn busy_times_are_totals_and_no_longer_than_time() {
     assert!(before.buses.iter().all(|&ns| ns > 0 && ns < 2 * now.0), "{before:?}");
 }
 
-/// A server at full speed adds up its operations by the part's times. With super-pages as units every
-/// operation is whole, so the buses are busy as long as the simulated ones.
+/// A server at full speed adds up its operations by the part's times. With super-pages as units
+/// every operation is whole, so the buses are busy as long as the simulated ones.
 #[test]
 fn counted_operations_keep_the_buses_busy_as_long_as_simulated_ones() {
     let config = config(3);

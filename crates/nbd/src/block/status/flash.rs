@@ -26,11 +26,11 @@ pub struct FlashStatus {
     pub write_amplification: Option<f64>,
     /// Logical pages programmed, by cause.
     pub programmed: Programmed,
-    /// The part of the rated endurance that was used since the start: bytes programmed, over raw bytes times
-    /// rated erases; none if blocks never wear out.
+    /// The part of the rated endurance that was used since the start: bytes programmed, over raw
+    /// bytes times rated erases; none if blocks never wear out.
     pub endurance_used: Option<f64>,
-    /// Years until the rated endurance is used up if writes go on as since the start; none where nothing
-    /// was programmed, or the start was less than a minute ago.
+    /// Years until the rated endurance is used up if writes go on as since the start; none where
+    /// nothing was programmed, or the start was less than a minute ago.
     pub lifetime_years: Option<f64>,
     /// Super-blocks erased.
     pub erases: u64,
@@ -102,9 +102,9 @@ pub struct Wear {
     pub most: u32,
 }
 
-/// How long the simulated flash was busy since the start, in ns: totals, of which differences can be
-/// taken. Modelled: in the time of the flash that of its lanes, at full speed operations by the part's
-/// times, one after the other.
+/// How long the simulated flash was busy since the start, in ns: totals, of which differences can
+/// be taken. Modelled: in the time of the flash that of its lanes, at full speed operations by the
+/// part's times, one after the other.
 #[derive(Clone, Debug, Serialize)]
 pub struct Busy {
     /// By group of buses.
@@ -113,7 +113,8 @@ pub struct Busy {
     pub dies: Vec<u64>,
 }
 
-/// That as a part of the time. Above 1, at full speed, it was asked for more than it could have done.
+/// That as a part of the time. Above 1, at full speed, it was asked for more than it could have
+/// done.
 #[derive(Clone, Debug, Serialize)]
 pub struct Utilisation {
     /// By group of buses.
@@ -186,7 +187,7 @@ impl FlashStatus {
                 gc: ftl.gc_programs,
                 wear: ftl.wear_programs,
                 summary: ftl.summary_programs,
-                trims: ftl.log_programs,
+                trims: ftl.journal_programs,
                 padding: ftl.padded,
             },
             endurance_used,

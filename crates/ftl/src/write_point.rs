@@ -12,10 +12,10 @@
 //! There is always a write point that may take a page, busy or not: the one that wrote its last
 //! copy has since opened only blocks with higher numbers, or has none.
 //!
-//! The choice is made for every program, so little is kept for it: the write points with a block are
-//! ranked by sequence number, and of these a bit says which are idle. A look at each in turn ends at
-//! the first whose lane has nothing to do; where all are busy, few are left to look at. A block is
-//! opened under a new number, so ranks change only when one is closed.
+//! The choice is made for every program, so little is kept for it: the write points with a block
+//! are ranked by sequence number, and of these a bit says which are idle. A look at each in turn
+//! ends at the first whose lane has nothing to do; where all are busy, few are left to look at. A
+//! block is opened under a new number, so ranks change only when one is closed.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -27,7 +27,7 @@ const LEVELS: u32 = 8;
 
 /// A write point.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Point {
+pub(crate) struct WritePoint {
     pub block: Option<BlockId>,
     pub lane: LaneId,
     /// Of its block.
@@ -36,50 +36,49 @@ pub(crate) struct Point {
     pub next: u32,
     /// A program of it is in flight.
     pub busy: bool,
-    /// For which pages.
-    pub kind: Kind,
+    pub stream: WriteStream,
     /// Its place among those of its kind with a block, by sequence number.
     rank: usize,
 }
 
 /// What a write point takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum WriteStream {
     /// What the host writes; copies too, where they have no write points of their own.
     Host,
     /// Copies of garbage collection.
     Copies,
 }
 
-/// What is asked of a write point with a block when one is chosen.
+/// The properties of a write point with a block by which one is chosen.
 #[derive(Clone, Copy, Debug)]
-struct Rank {
+struct RankedPoint {
     sequence: u64,
     lane: LaneId,
     point: u32,
 }
 
-/// The write points of one kind.
+/// The write points of one stream.
 #[derive(Clone, Debug)]
-struct Group {
+struct StreamPoints {
     /// Those with a block, by sequence number.
-    ranks: Vec<Rank>,
+    ranks: Vec<RankedPoint>,
     /// A bit for each of them that is idle.
-    idle: Vec<u64>,
+    idle_bits: Vec<u64>,
     /// Those without.
-    closed: Vec<usize>,
+    without_block: Vec<usize>,
     /// How many are idle, with a block or without.
-    idle_points: u32,
+    idle_count: u32,
 }
 
-impl Group {
+impl StreamPoints {
     /// The ranks of idle ones, from one on.
     #[inline(always)]
     fn idle_from(&self, from: usize) -> impl Iterator<Item = usize> {
         let (mut at, mut mask) = (from / 64, u64::MAX << (from % 64));
         core::iter::from_fn(move || {
             loop {
-                let word = self.idle.get(at)? & mask;
+                let word = self.idle_bits.get(at)? & mask;
                 if word != 0 {
                     let bit = word.trailing_zeros() as usize;
                     // Those after it.
@@ -93,113 +92,114 @@ impl Group {
 
     #[inline(always)]
     fn flip(&mut self, rank: usize) {
-        self.idle[rank / 64] ^= 1 << (rank % 64);
+        self.idle_bits[rank / 64] ^= 1 << (rank % 64);
     }
 }
 
 /// All write points, and how busy the lanes are.
 #[derive(Clone, Debug)]
-pub(crate) struct Points {
-    points: Vec<Point>,
-    /// By [`Kind`]; the second is empty where copies have none of their own.
-    groups: [Group; 2],
-    apart: bool,
+pub(crate) struct WritePoints {
+    points: Vec<WritePoint>,
+    /// By [`WriteStream`]; the second is empty where copies have none of their own.
+    streams: [StreamPoints; 2],
+    separate_copies: bool,
     /// By lane: operations in flight.
     load: Vec<u32>,
     /// In all.
     in_flight: u32,
     /// Of a block.
     pages: u32,
-    /// What a page counts that the host may still write to an open block, what a free block counts (the pages
-    /// of all write points, so that all such pages count as `weight` blocks at most), and all such pages.
+    /// What a page counts that the host may still write to an open block, what a free block counts
+    /// (the pages of all write points, so that all such pages count as `weight` blocks at most),
+    /// and all such pages.
     weight: u32,
     block: u64,
-    room: u64,
+    weighted_room: u64,
 }
 
-impl Points {
-    /// On blocks of so many pages. All that the host may still write to open blocks counts as `open_room`
-    /// free blocks at most.
+impl WritePoints {
+    /// On blocks of so many pages. All that the host may still write to open blocks counts as
+    /// `open_room` free blocks at most.
     pub fn new(hosts: u32, copies: u32, lanes: u32, pages: u32, open_room: u32) -> Self {
-        let group = |first: u32, count: u32| Group {
+        let group = |first: u32, count: u32| StreamPoints {
             ranks: vec![],
             // The first is taken first.
-            closed: (first as usize..(first + count) as usize).rev().collect(),
-            idle: vec![0; count.div_ceil(64) as usize],
-            idle_points: count,
+            without_block: (first as usize..(first + count) as usize).rev().collect(),
+            idle_bits: vec![0; count.div_ceil(64) as usize],
+            idle_count: count,
         };
-        let point = |kind| Point {
+        let point = |stream| WritePoint {
             block: None,
             lane: LaneId(0),
             sequence: u64::MAX,
             next: 0,
             busy: false,
-            kind,
+            stream,
             rank: 0,
         };
-        let kind = |at| if at < hosts { Kind::Host } else { Kind::Copies };
+        let stream = |at| if at < hosts { WriteStream::Host } else { WriteStream::Copies };
         Self {
-            points: (0..hosts + copies).map(|at| point(kind(at))).collect(),
-            groups: [group(0, hosts), group(hosts, copies)],
-            apart: copies > 0,
+            points: (0..hosts + copies).map(|at| point(stream(at))).collect(),
+            streams: [group(0, hosts), group(hosts, copies)],
+            separate_copies: copies > 0,
             load: vec![0; lanes as usize],
             in_flight: 0,
             pages,
             weight: open_room.min(hosts),
             block: u64::from(pages) * u64::from(hosts),
-            room: 0,
+            weighted_room: 0,
         }
     }
 
     /// Whether copies have their own.
     #[inline]
-    pub fn are_apart(&self) -> bool {
-        self.apart
+    pub fn are_copies_separate(&self) -> bool {
+        self.separate_copies
     }
 
-    /// The kind that copies go to.
+    /// The stream that copies go to.
     #[inline]
-    pub fn kind_of_copies(&self) -> Kind {
-        if self.are_apart() { Kind::Copies } else { Kind::Host }
+    pub fn stream_of_copies(&self) -> WriteStream {
+        if self.are_copies_separate() { WriteStream::Copies } else { WriteStream::Host }
     }
 
     pub fn len(&self) -> usize {
         self.points.len()
     }
 
-    pub fn all(&self) -> &[Point] {
+    pub fn all(&self) -> &[WritePoint] {
         &self.points
     }
 
     #[inline]
-    pub fn get(&self, at: usize) -> &Point {
+    pub fn get(&self, at: usize) -> &WritePoint {
         &self.points[at]
     }
 
-    /// Write points of a kind without a program in flight.
+    /// Write points of a stream without a program in flight.
     #[inline]
-    pub fn idle(&self, kind: Kind) -> u32 {
-        self.groups[kind as usize].idle_points
+    pub fn idle(&self, stream: WriteStream) -> u32 {
+        self.streams[stream as usize].idle_count
     }
 
     /// Whether any has no program in flight.
     #[inline]
     pub fn any_idle(&self) -> bool {
-        self.groups[0].idle_points + self.groups[1].idle_points > 0
+        self.streams[0].idle_count + self.streams[1].idle_count > 0
     }
 
     /// The write point for a page whose last copy is in a block of sequence number `floor`;
     /// `fresh` is the lane on which one without a block would open one, if it may.
     #[inline(always)]
-    pub fn choose(&self, kind: Kind, floor: u64, fresh: Option<LaneId>) -> Option<usize> {
-        let group = &self.groups[kind as usize];
+    pub fn choose(&self, stream: WriteStream, floor: u64, fresh: Option<LaneId>) -> Option<usize> {
+        let group = &self.streams[stream as usize];
         let from = match group.ranks.first() {
             Some(least) if least.sequence < floor => {
                 group.ranks.partition_point(|rank| rank.sequence < floor)
             }
             _ => 0,
         };
-        let closed = group.closed.last().copied();
+        let closed = group.without_block.last().copied();
         let level = |lane: LaneId| self.load[lane.index()].min(LEVELS - 1);
         let (mut least, mut chosen) = (LEVELS, None);
         if let Some(lane) = fresh
@@ -209,7 +209,7 @@ impl Points {
             (least, chosen) = (level(lane) + 1, closed);
         }
         for rank in group.idle_from(from) {
-            let Rank { lane, point, .. } = group.ranks[rank];
+            let RankedPoint { lane, point, .. } = group.ranks[rank];
             let level = level(lane);
             if level == 0 {
                 return Some(point as usize);
@@ -221,11 +221,11 @@ impl Points {
         chosen
     }
 
-    /// Whether `free` blocks, and what the host may still write to open ones, are no more than `low` free
-    /// blocks.
+    /// Whether `free` blocks, and what the host may still write to open ones, are no more than
+    /// `low` free blocks.
     #[inline(always)]
     pub fn is_down_to(&self, free: u32, low: u32) -> bool {
-        u64::from(free) * self.block + self.room <= u64::from(low) * self.block
+        u64::from(free) * self.block + self.weighted_room <= u64::from(low) * self.block
     }
 
     /// How many free blocks so many pages count that the host may still write to open ones.
@@ -234,10 +234,10 @@ impl Points {
         u32::try_from(blocks).expect("at most as many as there are write points")
     }
 
-    /// So many pages of a block of this kind can be written.
+    /// So many pages of a block of this stream can be written.
     #[inline(always)]
-    fn weigh(&self, kind: Kind, pages: u32) -> u64 {
-        u64::from(if kind == Kind::Host { self.weight } else { 0 }) * u64::from(pages)
+    fn weigh(&self, stream: WriteStream, pages: u32) -> u64 {
+        u64::from(if stream == WriteStream::Host { self.weight } else { 0 }) * u64::from(pages)
     }
 
     /// Operations in flight.
@@ -269,11 +269,12 @@ impl Points {
         point.busy = true;
         point.next += 1;
         let block = point.block.expect("it has a block");
-        let (page, sequence, lane, kind) = (point.next - 1, point.sequence, point.lane, point.kind);
-        let group = &mut self.groups[point.kind as usize];
+        let (page, sequence, lane, stream) =
+            (point.next - 1, point.sequence, point.lane, point.stream);
+        let group = &mut self.streams[point.stream as usize];
         group.flip(point.rank);
-        group.idle_points -= 1;
-        self.room -= self.weigh(kind, 1);
+        group.idle_count -= 1;
+        self.weighted_room -= self.weigh(stream, 1);
         self.add_load(lane);
         (block, page, sequence)
     }
@@ -285,9 +286,9 @@ impl Points {
         assert!(point.busy);
         point.busy = false;
         let (next, lane) = (point.next, point.lane);
-        let group = &mut self.groups[point.kind as usize];
+        let group = &mut self.streams[point.stream as usize];
         group.flip(point.rank);
-        group.idle_points += 1;
+        group.idle_count += 1;
         self.drop_load(lane);
         next
     }
@@ -296,67 +297,68 @@ impl Points {
     pub fn open(&mut self, at: usize, block: BlockId, lane: LaneId, sequence: u64) {
         let point = &mut self.points[at];
         assert!(!point.busy && point.block.is_none());
-        let group = &mut self.groups[point.kind as usize];
-        group.closed.retain(|&closed| closed != at);
+        let group = &mut self.streams[point.stream as usize];
+        group.without_block.retain(|&closed| closed != at);
         (point.block, point.lane, point.sequence, point.next) = (Some(block), lane, sequence, 0);
         point.rank = group.ranks.len();
-        let kind = point.kind;
+        let stream = point.stream;
         let number = u32::try_from(at).expect("numbered in 32 bits");
-        group.ranks.push(Rank { sequence, lane, point: number });
+        group.ranks.push(RankedPoint { sequence, lane, point: number });
         group.flip(point.rank);
-        self.room += self.weigh(kind, self.pages);
+        self.weighted_room += self.weigh(stream, self.pages);
     }
 
     /// An idle write point loses its block.
     pub fn close(&mut self, at: usize) {
-        let Point { rank, kind, .. } = self.points[at];
+        let WritePoint { rank, stream, .. } = self.points[at];
         assert!(!self.points[at].busy && self.points[at].block.is_some());
-        let group = &mut self.groups[kind as usize];
+        let group = &mut self.streams[stream as usize];
         group.ranks.remove(rank);
-        group.closed.push(at);
-        self.room -= self.weigh(kind, self.pages - self.points[at].next);
+        group.without_block.push(at);
+        self.weighted_room -= self.weigh(stream, self.pages - self.points[at].next);
         let point = &mut self.points[at];
         (point.block, point.sequence, point.next) = (None, u64::MAX, 0);
-        self.rank(kind);
+        self.rank(stream);
     }
 
     /// The block of a write point gets the highest sequence number yet.
     pub fn renumber(&mut self, at: usize, sequence: u64) {
-        let Point { rank, kind, .. } = self.points[at];
+        let WritePoint { rank, stream, .. } = self.points[at];
         self.points[at].sequence = sequence;
-        let group = &mut self.groups[kind as usize];
-        let renumbered = Rank { sequence, ..group.ranks.remove(rank) };
+        let group = &mut self.streams[stream as usize];
+        let renumbered = RankedPoint { sequence, ..group.ranks.remove(rank) };
         group.ranks.push(renumbered);
-        self.rank(kind);
+        self.rank(stream);
     }
 
     /// Fills the page number in at which an open block goes on.
     pub fn skip_to(&mut self, at: usize, next: u32) {
-        let Point { kind, next: before, .. } = self.points[at];
-        self.room = self.room + self.weigh(kind, before) - self.weigh(kind, next);
+        let WritePoint { stream, next: before, .. } = self.points[at];
+        self.weighted_room =
+            self.weighted_room + self.weigh(stream, before) - self.weigh(stream, next);
         self.points[at].next = next;
     }
 
     /// All of them: those with a block by sequence number, then those without in the order in which
     /// they were closed.
     pub fn in_order(&self) -> impl Iterator<Item = usize> {
-        self.groups.iter().flat_map(|group| {
+        self.streams.iter().flat_map(|group| {
             let ranked = group.ranks.iter().map(|rank| rank.point as usize);
-            ranked.chain(group.closed.iter().copied())
+            ranked.chain(group.without_block.iter().copied())
         })
     }
 
     /// A write point without a block becomes the last to be closed.
     pub fn requeue(&mut self, at: usize) {
-        let group = &mut self.groups[self.points[at].kind as usize];
-        group.closed.retain(|&closed| closed != at);
-        group.closed.push(at);
+        let group = &mut self.streams[self.points[at].stream as usize];
+        group.without_block.retain(|&closed| closed != at);
+        group.without_block.push(at);
     }
 
-    /// Ranks the write points of a kind anew.
-    fn rank(&mut self, kind: Kind) {
-        let group = &mut self.groups[kind as usize];
-        group.idle.fill(0);
+    /// Ranks the write points of a stream anew.
+    fn rank(&mut self, stream: WriteStream) {
+        let group = &mut self.streams[stream as usize];
+        group.idle_bits.fill(0);
         for rank in 0..group.ranks.len() {
             let point = &mut self.points[group.ranks[rank].point as usize];
             point.rank = rank;
@@ -372,8 +374,8 @@ mod tests {
     use super::*;
 
     /// Four write points on four lanes; the first three have blocks 9, 5, 7.
-    fn points() -> Points {
-        let mut points = Points::new(4, 0, 4, 8, 4);
+    fn points() -> WritePoints {
+        let mut points = WritePoints::new(4, 0, 4, 8, 4);
         for (at, sequence) in [(1, 5), (2, 7), (0, 9)] {
             points.open(at, BlockId(0), LaneId(at as u32), sequence);
         }
@@ -385,7 +387,8 @@ mod tests {
     #[test]
     fn the_papers_policy() {
         let mut points = points();
-        let choose = |points: &Points, floor, fresh| points.choose(Kind::Host, floor, fresh);
+        let choose =
+            |points: &WritePoints, floor, fresh| points.choose(WriteStream::Host, floor, fresh);
         assert_eq!(choose(&points, 0, FRESH), Some(1), "the smallest sequence number");
         assert_eq!(choose(&points, 6, FRESH), Some(2), "the smallest that may take the page");
         assert_eq!(choose(&points, 9, FRESH), Some(0), "the same block");
@@ -408,22 +411,22 @@ mod tests {
     fn closing_and_renumbering_keep_the_order() {
         let mut points = points();
         points.close(2);
-        assert_eq!(points.choose(Kind::Host, 6, FRESH), Some(0));
+        assert_eq!(points.choose(WriteStream::Host, 6, FRESH), Some(0));
         points.renumber(1, 11);
-        assert_eq!(points.choose(Kind::Host, 0, FRESH), Some(0), "9 before 11");
-        assert_eq!(points.choose(Kind::Host, 10, FRESH), Some(1));
+        assert_eq!(points.choose(WriteStream::Host, 0, FRESH), Some(0), "9 before 11");
+        assert_eq!(points.choose(WriteStream::Host, 10, FRESH), Some(1));
         points.open(2, BlockId(1), LaneId(2), 12);
-        assert_eq!(points.choose(Kind::Host, 12, FRESH), Some(2));
-        assert_eq!(points.idle(Kind::Host), 4);
+        assert_eq!(points.choose(WriteStream::Host, 12, FRESH), Some(2));
+        assert_eq!(points.idle(WriteStream::Host), 4);
     }
 
     #[test]
     fn copies_may_have_their_own() {
-        let mut points = Points::new(1, 1, 1, 8, 1);
-        assert_eq!(points.kind_of_copies(), Kind::Copies);
+        let mut points = WritePoints::new(1, 1, 1, 8, 1);
+        assert_eq!(points.stream_of_copies(), WriteStream::Copies);
         points.open(1, BlockId(0), LaneId(0), 1);
-        assert_eq!(points.choose(Kind::Copies, 0, None), Some(1));
-        assert_eq!(points.choose(Kind::Host, 0, None), None);
-        assert_eq!(points.choose(Kind::Host, 0, Some(LaneId(0))), Some(0));
+        assert_eq!(points.choose(WriteStream::Copies, 0, None), Some(1));
+        assert_eq!(points.choose(WriteStream::Host, 0, None), None);
+        assert_eq!(points.choose(WriteStream::Host, 0, Some(LaneId(0))), Some(0));
     }
 }

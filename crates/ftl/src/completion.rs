@@ -3,23 +3,23 @@
 use crate::buffer::{
     BufferList, BufferState, NONE, PageBuffer, PendingSubRequest, SubRequestKind, SubRequestList,
 };
-use crate::io::{Action, How, Out, RequestId};
-use crate::log::LOG;
+use crate::io::{AckSource, Action, ActionSink, RequestId};
 use crate::machine::Ftl;
+use crate::trim_journal::JOURNAL_POINT;
 use gordon_nand::{Buf, FlashOp};
 use gordon_units::{BlockId, Lpn, Ppn};
 
-impl<O: Out> Ftl<O> {
+impl<O: ActionSink> Ftl<O> {
     #[inline(always)]
     pub(crate) fn done(&mut self, op: FlashOp) {
         match op {
             FlashOp::Read { ppn, buf, .. } => {
-                self.points.drop_load(self.lane_of(ppn));
+                self.write_points.drop_load(self.lane_of(ppn));
                 self.read_done(ppn, buf.0);
             }
             FlashOp::Program { ppn, buf } => self.program_done(ppn, buf.0),
             FlashOp::Erase { block } => {
-                self.points.drop_load(self.layout.lane_of(block));
+                self.write_points.drop_load(self.layout.lane_of(block));
                 self.stats.erases += 1;
                 self.blocks.erased(block);
                 self.collector.forget(block);
@@ -32,14 +32,14 @@ impl<O: Out> Ftl<O> {
             FlashOp::Read { .. } => panic!("a read loses single buffers"),
             FlashOp::Program { ppn, buf } => {
                 let buffer = &self.buffers[buf.0];
-                if !buffer.in_map && buffer.point_or_prev == LOG {
-                    self.log_failed(ppn, buf.0);
+                if !buffer.in_map && buffer.point_or_prev == JOURNAL_POINT {
+                    self.journal_failed(ppn, buf.0);
                 } else {
                     self.program_failed(ppn, buf.0);
                 }
             }
             FlashOp::Erase { block } => {
-                self.points.drop_load(self.layout.lane_of(block));
+                self.write_points.drop_load(self.layout.lane_of(block));
                 self.collector.forget(block);
                 self.retire(block);
             }
@@ -73,13 +73,13 @@ impl<O: Out> Ftl<O> {
         // What was written may have been acknowledged: readers see it.
         if self.config.contents {
             for waiting in self.sub_requests.iter(self.buffers[at].pending_writes) {
-                self.out.act(Action::Fill(Buf(at), waiting.sub_request));
+                self.sink.push(Action::Fill(Buf(at), waiting.sub_request));
             }
         }
-        while let Some(PendingSubRequest { sub_request: sub_request, .. }) =
+        while let Some(PendingSubRequest { sub_request, .. }) =
             self.sub_requests.pop(&mut self.buffers[at].waiting_reads)
         {
-            self.give(at, sub_request, How::Flash);
+            self.give(at, sub_request, AckSource::Flash);
         }
         let buffer = &self.buffers[at];
         if buffer.only_reads() {
@@ -113,7 +113,7 @@ impl<O: Out> Ftl<O> {
     /// The data of a page cannot be had: nobody gets them, and nothing is merged with them. What
     /// was to be copied stays where it is, in a block that is used no more.
     fn unreadable(&mut self, at: u32) {
-        while let Some(PendingSubRequest { sub_request: sub_request, .. }) =
+        while let Some(PendingSubRequest { sub_request, .. }) =
             self.sub_requests.pop(&mut self.buffers[at].waiting_reads)
         {
             self.refuse(sub_request.request);
@@ -132,7 +132,7 @@ impl<O: Out> Ftl<O> {
         }
         if buffer.copy_cause.is_some() {
             // Other blocks may wait for the place of this copy.
-            self.copied();
+            self.copy_done();
         }
     }
 
@@ -140,8 +140,8 @@ impl<O: Out> Ftl<O> {
     fn program_done(&mut self, ppn: Ppn, head: u32) {
         let block = self.layout.block_of(ppn);
         let PageBuffer { point_or_prev: point, in_map: listed, .. } = self.buffers[head];
-        if !listed && point == LOG {
-            return self.log_done(ppn, head);
+        if !listed && point == JOURNAL_POINT {
+            return self.journal_done(ppn, head);
         }
         let point = point as usize;
         if !listed {
@@ -153,7 +153,7 @@ impl<O: Out> Ftl<O> {
             assert_eq!(buffer.state, BufferState::Programming);
             let PageBuffer {
                 lpn,
-                mapped_psn: mapped_psn,
+                mapped_psn,
                 psn,
                 next,
                 pending_writes: mut taking,
@@ -161,9 +161,9 @@ impl<O: Out> Ftl<O> {
                 ..
             } = *buffer;
             let how = match () {
-                () if buffer.stalls != self.stalls => How::Stalled,
-                () if buffer.merged => How::Merge,
-                () => How::Flash,
+                () if buffer.stalls != self.stalls => AckSource::Stalled,
+                () if buffer.merged => AckSource::Merge,
+                () => AckSource::Flash,
             };
             let ends = buffer.deferred.is_empty() && !self.worn_out;
             if ends {
@@ -180,7 +180,7 @@ impl<O: Out> Ftl<O> {
             }
             if copies.is_some() {
                 self.collector.programming -= 1;
-                self.copied();
+                self.copy_done();
             }
             self.acknowledge(&mut taking, how);
             if ends {
@@ -191,7 +191,7 @@ impl<O: Out> Ftl<O> {
             }
             at = next;
         }
-        let next = self.points.release(point);
+        let next = self.write_points.release(point);
         if next == self.data_pages {
             self.finish_block(point, next);
         }
@@ -199,14 +199,14 @@ impl<O: Out> Ftl<O> {
 
     fn summary_done(&mut self, at: u32, point: usize) {
         self.buffers.remove(at);
-        let next = self.points.release(point);
+        let next = self.write_points.release(point);
         self.finish_block(point, next);
     }
 
     /// A full block leaves its write point.
     pub(crate) fn close(&mut self, point: usize) {
-        let block = self.points.get(point).block.expect("a full write point has a block");
-        self.points.close(point);
+        let block = self.write_points.get(point).block.expect("a full write point has a block");
+        self.write_points.close(point);
         self.blocks.close(block);
     }
 
@@ -235,10 +235,10 @@ impl<O: Out> Ftl<O> {
             }
             at = next;
         }
-        self.points.release(point);
-        self.points.close(point);
-        self.blocks.condemn(block);
-        self.collector.doom(block);
+        self.write_points.release(point);
+        self.write_points.close(point);
+        self.blocks.mark_retiring(block);
+        self.collector.retire_later(block);
         if self.config.durable {
             // The page may read well all the same: what is programmed from now on is the fresher.
             self.trim_floor = self.trim_floor.max(self.blocks.next_sequence() - 1);
@@ -249,11 +249,11 @@ impl<O: Out> Ftl<O> {
     /// Nothing needed is left in a block under collection.
     #[inline(never)]
     pub(crate) fn emptied(&mut self, block: BlockId) {
-        if self.blocks.is_condemned(block) {
+        if self.blocks.is_retiring(block) {
             self.collector.forget(block);
             self.retire(block);
         } else {
-            if self.config.durable && self.holds_erase(block) {
+            if self.config.durable && self.defers_erase(block) {
                 return;
             }
             self.erase(block);
@@ -272,8 +272,8 @@ impl<O: Out> Ftl<O> {
             (valid, filled) == (0, 0),
             "block {block} is erased with {valid} valid pages, {filled} in its bitmap"
         );
-        self.points.add_load(self.layout.lane_of(block));
-        self.act(Action::Copy(FlashOp::Erase { block }));
+        self.write_points.add_load(self.layout.lane_of(block));
+        self.emit(Action::Copy(FlashOp::Erase { block }));
     }
 
     /// A block is out of service. With too few left, so is the array, for writes.
@@ -307,7 +307,7 @@ impl<O: Out> Ftl<O> {
     /// buffer, to be read.
     fn give_up(&mut self, at: u32) {
         if self.buffers[at].copy_cause.take().is_some() {
-            self.copied();
+            self.copy_done();
         }
         self.refuse_rest(at);
         if self.buffers[at].pending_writes.is_empty() {
@@ -348,10 +348,10 @@ impl<O: Out> Ftl<O> {
 
     /// Acknowledges writes that a buffer has carried.
     #[inline(always)]
-    fn acknowledge(&mut self, taken: &mut SubRequestList, how: How) {
+    fn acknowledge(&mut self, taken: &mut SubRequestList, how: AckSource) {
         while let Some(waiting) = self.sub_requests.pop(taken) {
             if !waiting.acked {
-                self.act(Action::Ack(waiting.sub_request.request, how));
+                self.emit(Action::Ack(waiting.sub_request.request, how));
             }
             self.epochs.leave(waiting.epoch);
         }
@@ -364,7 +364,7 @@ impl<O: Out> Ftl<O> {
     pub(crate) fn forget_writes(&mut self, at: u32) {
         let mut taken =
             core::mem::replace(&mut self.buffers[at].pending_writes, SubRequestList::EMPTY);
-        self.acknowledge(&mut taken, How::Buffer);
+        self.acknowledge(&mut taken, AckSource::Buffer);
     }
 
     /// Refuses the writes and trims that a buffer holds.
@@ -392,7 +392,7 @@ impl<O: Out> Ftl<O> {
         let lpn = self.buffers[at].lpn;
         let mut blank = false;
         while let Some(waiting) = self.sub_requests.pop(&mut self.buffers[at].deferred) {
-            let PendingSubRequest { sub_request: sub_request, kind, epoch, .. } = waiting;
+            let PendingSubRequest { sub_request, kind, epoch, .. } = waiting;
             if kind == SubRequestKind::Trim {
                 // The writes held before it need not be programmed: nobody can read them. A flush
                 // that waits for them now waits for the trim.
@@ -418,7 +418,7 @@ impl<O: Out> Ftl<O> {
                 .hold(&mut buffer.pending_writes, PendingSubRequest { acked, ..waiting });
             if buffered {
                 self.stats.buffered += 1;
-                self.act(Action::Ack(sub_request.request, How::Buffer));
+                self.emit(Action::Ack(sub_request.request, AckSource::Buffer));
             }
             if !self.config.combine {
                 break;
@@ -435,7 +435,7 @@ impl<O: Out> Ftl<O> {
     }
 
     fn acknowledge_trim(&mut self, request: RequestId, epoch: u32) {
-        self.act(Action::Ack(request, How::Flash));
+        self.emit(Action::Ack(request, AckSource::Flash));
         self.epochs.leave(epoch);
         self.ack_flushes();
     }

@@ -3,24 +3,24 @@
 use crate::buffer::{
     BufferState, NONE, PageBuffer, PendingSubRequest, SubRequestKind, SubRequestList,
 };
-use crate::io::{Action, Extent, Host, How, Out, RequestId, SubRequest};
+use crate::io::{AckSource, Action, ActionSink, Extent, HostRequest, RequestId, SubRequest};
 use crate::machine::Ftl;
 use gordon_nand::Buf;
 use gordon_units::Lpn;
 
-impl<O: Out> Ftl<O> {
+impl<O: ActionSink> Ftl<O> {
     #[inline(always)]
-    pub(crate) fn host(&mut self, host: Host) {
+    pub(crate) fn host(&mut self, host: HostRequest) {
         match host {
-            Host::Read(extent) => self.read(extent),
-            Host::Write(extent) if self.worn_out => {
+            HostRequest::Read(extent) => self.read(extent),
+            HostRequest::Write(extent) if self.worn_out => {
                 let sub_requests = extent.count(self.config.sectors_per_page);
-                (0..pieces).for_each(|_| self.refuse(extent.request));
+                (0..sub_requests).for_each(|_| self.refuse(extent.request));
             }
-            Host::Write(extent) => self.write(extent),
-            Host::Trim(request, _) if self.worn_out => self.refuse(request),
-            Host::Trim(request, lpn) => self.trim(request, lpn),
-            Host::Flush(request) => {
+            HostRequest::Write(extent) => self.write(extent),
+            HostRequest::Trim(request, _) if self.worn_out => self.refuse(request),
+            HostRequest::Trim(request, lpn) => self.trim(request, lpn),
+            HostRequest::Flush(request) => {
                 self.stats.flushes += 1;
                 self.epochs.flush(request);
                 if self.worn_out {
@@ -61,19 +61,19 @@ impl<O: Out> Ftl<O> {
                     self.stats.bypassed += 1;
                 } else {
                     self.stats.forwarded += 1;
-                    self.give(at, sub_request, How::Buffer);
+                    self.give(at, sub_request, AckSource::Buffer);
                 }
                 continue;
             }
             if let Some(at) = self.cached_buffer(lpn) {
                 self.stats.bypassed += 1;
-                self.give(at, sub_request, How::Buffer);
+                self.give(at, sub_request, AckSource::Buffer);
                 continue;
             }
             if psn == NONE {
                 self.stats.unmapped_reads += 1;
                 self.with_buffer(Action::GiveZeros(sub_request));
-                self.act(Action::Ack(sub_request.request, How::Buffer));
+                self.emit(Action::Ack(sub_request.request, AckSource::Buffer));
                 continue;
             }
             self.stats.host_page_reads += 1;
@@ -151,7 +151,7 @@ impl<O: Out> Ftl<O> {
 
     /// Writes a sub-request of a page that is at `mapped_psn`, with no work in flight.
     #[inline(always)]
-    fn write_fresh(&mut self, sub_request: SubRequest, home: u32, epoch: u32) {
+    fn write_fresh(&mut self, sub_request: SubRequest, mapped_psn: u32, epoch: u32) {
         let whole = self.is_whole(sub_request);
         let mut buffer = PageBuffer::new(sub_request.lpn.0, mapped_psn, BufferState::Ready);
         (buffer.stalls, buffer.in_map) = (self.stalls, true);
@@ -177,10 +177,10 @@ impl<O: Out> Ftl<O> {
         self.map.set_buffer(sub_request.lpn.0, at);
         if mapped_psn != NONE {
             // For when it is programmed.
-            self.map.want_emptied(&self.out, mapped_psn);
+            self.map.prefetch_emptied(&self.sink, mapped_psn);
         }
         if acked {
-            self.act(Action::Ack(sub_request.request, How::Buffer));
+            self.emit(Action::Ack(sub_request.request, AckSource::Buffer));
         }
         if buffer.state == BufferState::Ready {
             self.with_buffer(Action::Fill(Buf(at), sub_request));
@@ -199,7 +199,7 @@ impl<O: Out> Ftl<O> {
         let acked = buffer.buffered;
         self.stats.buffered += u64::from(acked);
         let waiting = PendingSubRequest {
-            sub_request: sub_request,
+            sub_request,
             kind: SubRequestKind::Write,
             epoch,
             acked,
@@ -218,7 +218,7 @@ impl<O: Out> Ftl<O> {
         let acked = self.accept(&mut buffer, sub_request, epoch);
         self.buffers[at] = buffer;
         if acked {
-            self.act(Action::Ack(sub_request.request, How::Buffer));
+            self.emit(Action::Ack(sub_request.request, AckSource::Buffer));
         }
     }
 
@@ -232,7 +232,7 @@ impl<O: Out> Ftl<O> {
                 .hold(&mut buffer.pending_writes, PendingSubRequest { acked: true, ..waiting });
             if !waiting.acked {
                 self.stats.buffered += 1;
-                self.act(Action::Ack(waiting.sub_request.request, How::Buffer));
+                self.emit(Action::Ack(waiting.sub_request.request, AckSource::Buffer));
             }
         }
     }
@@ -276,7 +276,7 @@ impl<O: Out> Ftl<O> {
             self.note_trim(lpn, None);
         }
         self.unmap(lpn);
-        self.act(Action::Ack(request, How::Buffer));
+        self.emit(Action::Ack(request, AckSource::Buffer));
     }
 
     /// The page is on the array no more; a buffer of it may go on.
@@ -304,13 +304,13 @@ impl<O: Out> Ftl<O> {
     /// time, so what is there already keeps its age. Without this one trim of fresh data would
     /// leave all new data to the one write point that has opened a block since.
     pub(crate) fn renumber_points(&mut self) {
-        for at in 0..self.points.len() {
-            let point = self.points.get(at);
+        for at in 0..self.write_points.len() {
+            let point = self.write_points.get(at);
             if let Some(block) = point.block
                 && point.sequence < self.trim_floor
             {
                 let sequence = self.blocks.renumber(block);
-                self.points.renumber(at, sequence);
+                self.write_points.renumber(at, sequence);
             }
         }
     }
@@ -349,20 +349,20 @@ impl<O: Out> Ftl<O> {
     }
 
     #[inline]
-    pub(crate) fn give(&mut self, at: u32, sub_request: SubRequest, how: How) {
+    pub(crate) fn give(&mut self, at: u32, sub_request: SubRequest, how: AckSource) {
         self.with_buffer(Action::Give(Buf(at), sub_request));
-        self.act(Action::Ack(sub_request.request, how));
+        self.emit(Action::Ack(sub_request.request, how));
     }
 
     pub(crate) fn refuse(&mut self, request: RequestId) {
         self.stats.refused += 1;
-        self.act(Action::Refuse(request));
+        self.emit(Action::Refuse(request));
     }
 
     #[inline]
     pub(crate) fn ack_flushes(&mut self) {
         while let Some(request) = self.epochs.flushed() {
-            self.act(Action::Ack(request, How::Flash));
+            self.emit(Action::Ack(request, AckSource::Flash));
         }
     }
 }

@@ -9,7 +9,7 @@ use gordon_units::{BlockId, Ppn};
 
 /// What is known of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BlockState {
+pub struct BlockProgress {
     /// Pages programmed since the last erase: the page to be programmed next.
     pub next: u32,
     /// How often it was erased.
@@ -21,15 +21,15 @@ pub struct BlockState {
 /// Holds whoever uses an array to the rules: only erased pages are programmed, those of a block in
 /// order, and nothing is done to a bad block but to read it.
 #[derive(Clone, Debug)]
-pub struct Rules {
+pub struct ProgramOrderChecker {
     layout: Layout,
-    blocks: Vec<BlockState>,
+    blocks: Vec<BlockProgress>,
 }
 
-impl Rules {
+impl ProgramOrderChecker {
     /// Those of an array that is erased, as blocks leave the factory.
     pub fn new(layout: Layout) -> Self {
-        Self { blocks: vec![BlockState::default(); layout.blocks() as usize], layout }
+        Self { blocks: vec![BlockProgress::default(); layout.blocks() as usize], layout }
     }
 
     /// How the array is laid out.
@@ -81,7 +81,7 @@ impl Rules {
     /// # Panics
     /// Where the array has no such block.
     #[inline]
-    pub fn block(&self, id: BlockId) -> BlockState {
+    pub fn block(&self, id: BlockId) -> BlockProgress {
         self.blocks[id.index()]
     }
 
@@ -89,7 +89,7 @@ impl Rules {
     ///
     /// # Panics
     /// Where the array has no such block.
-    pub fn set(&mut self, id: BlockId, state: BlockState) {
+    pub fn set(&mut self, id: BlockId, state: BlockProgress) {
         self.blocks[id.index()] = state;
     }
 }

@@ -1,7 +1,7 @@
 //! The free blocks, and where the next one is best opened.
 //!
-//! They stand in one heap per plane set of a lane, least erased first (dynamic wear levelling); those
-//! never used yet are known by their numbers alone.
+//! They stand in one heap per plane set of a lane, least erased first (dynamic wear levelling);
+//! those never used yet are known by their numbers alone.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec;
@@ -12,7 +12,7 @@ use gordon_units::BlockId;
 
 /// The free blocks of a plane set of a lane.
 #[derive(Clone, Debug)]
-struct Free {
+struct FreeBlocks {
     /// Blocks never opened, of which there are so many: this number and each `step` after it, but
     /// for bad ones.
     next: u32,
@@ -21,7 +21,7 @@ struct Free {
     used: BinaryHeap<Reverse<(u32, u32)>>,
 }
 
-impl Free {
+impl FreeBlocks {
     fn len(&self) -> usize {
         self.left as usize + self.used.len()
     }
@@ -43,12 +43,12 @@ impl Free {
 
 /// All of them.
 #[derive(Clone, Debug)]
-pub(super) struct Pools {
+pub(super) struct FreePool {
     lanes: u32,
     /// Blocks of a plane set, over all lanes.
     group: usize,
     /// By lane and plane set.
-    free: Vec<Free>,
+    free: Vec<FreeBlocks>,
     free_blocks: u32,
     /// By lane: blocks at write points.
     open: Vec<u32>,
@@ -61,7 +61,7 @@ pub(super) struct Pools {
     best: Option<(u32, LaneId)>,
 }
 
-impl Pools {
+impl FreePool {
     /// All blocks free but those that are bad.
     pub fn new(layout: &Layout, is_bad: impl Fn(u32) -> bool) -> Self {
         let (lanes, sets) = (layout.lanes() as usize, layout.plane_sets() as usize);
@@ -72,10 +72,10 @@ impl Pools {
             let (set, lane) = (at / lanes, at % lanes);
             let ids = (set * group + lane..(set + 1) * group).step_by(lanes);
             let left = ids.filter(|&id| !is_bad(id as u32)).count() as u32;
-            Free { next: (set * group + lane) as u32, left, used: BinaryHeap::new() }
+            FreeBlocks { next: (set * group + lane) as u32, left, used: BinaryHeap::new() }
         };
         let free: Vec<_> = (0..lanes * sets).map(of_set).collect();
-        let free_blocks = free.iter().map(Free::len).sum::<usize>();
+        let free_blocks = free.iter().map(FreeBlocks::len).sum::<usize>();
         let mut new = Self {
             lanes: layout.lanes(),
             group,
@@ -102,9 +102,9 @@ impl Pools {
         self.best.map(|(_, lane)| lane)
     }
 
-    /// The next block is opened in the plane set of the least rating: on the lane held by the fewest
-    /// write points, itself held by the fewest, with the most free blocks. (Of more than 2^20 write
-    /// points or 2^24 free blocks the rest is not told apart.)
+    /// The next block is opened in the plane set of the least rating: on the lane held by the
+    /// fewest write points, itself held by the fewest, with the most free blocks. (Of more than
+    /// 2^20 write points or 2^24 free blocks the rest is not told apart.)
     fn rating(&self, set: usize) -> u64 {
         let free = self.free[set].len();
         if free == 0 {

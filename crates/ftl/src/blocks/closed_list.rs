@@ -1,5 +1,5 @@
-//! The closed blocks in circular lists: by valid count, so that the victim of a greedy collection is
-//! at hand; in one by age; or, for policies that look at few or at all of them, in none.
+//! The closed blocks in circular lists: by valid count, so that the victim of a greedy collection
+//! is at hand; in one by age; or, for policies that look at few or at all of them, in none.
 
 use super::{Block, NONE};
 use crate::config::Victim;
@@ -9,7 +9,7 @@ use gordon_units::BlockId;
 
 /// How closed blocks are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Listed {
+enum ListOrder {
     ByValid,
     ByAge,
     Not,
@@ -17,29 +17,29 @@ enum Listed {
 
 /// The lists; the links are in the blocks.
 #[derive(Clone, Debug)]
-pub(super) struct Lists {
-    listed: Listed,
+pub(super) struct ClosedLists {
+    listed: ListOrder,
     /// First closed block of each list.
     heads: Vec<u32>,
     /// No list before this one has a block.
     least: usize,
 }
 
-impl Lists {
+impl ClosedLists {
     /// A block has up to `most_valid` valid pages.
     pub fn new(victim: Victim, most_valid: u32) -> Self {
         let listed = match victim {
-            Victim::Greedy => Listed::ByValid,
-            Victim::Fifo => Listed::ByAge,
-            Victim::Random | Victim::DChoices(_) | Victim::CostBenefit => Listed::Not,
+            Victim::Greedy => ListOrder::ByValid,
+            Victim::Fifo => ListOrder::ByAge,
+            Victim::Random | Victim::DChoices(_) | Victim::CostBenefit => ListOrder::Not,
         };
-        let lists = if listed == Listed::ByValid { most_valid as usize + 1 } else { 1 };
+        let lists = if listed == ListOrder::ByValid { most_valid as usize + 1 } else { 1 };
         Self { listed, heads: vec![NONE; lists], least: 0 }
     }
 
     #[inline]
     pub fn are_by_valid(&self) -> bool {
-        self.listed == Listed::ByValid
+        self.listed == ListOrder::ByValid
     }
 
     /// The first block of the first list that has any.
@@ -50,7 +50,7 @@ impl Lists {
 
     /// All blocks, in the order of the lists, where there are any.
     pub fn in_order(&self, blocks: &[Block]) -> Option<Vec<BlockId>> {
-        if self.listed == Listed::Not {
+        if self.listed == ListOrder::Not {
             return None;
         }
         let mut all = Vec::new();
@@ -69,14 +69,14 @@ impl Lists {
 
     fn list_of(&self, blocks: &[Block], id: u32) -> usize {
         match self.listed {
-            Listed::ByValid => blocks[id as usize].valid as usize,
-            Listed::ByAge | Listed::Not => 0,
+            ListOrder::ByValid => blocks[id as usize].valid as usize,
+            ListOrder::ByAge | ListOrder::Not => 0,
         }
     }
 
     /// A block that is closed becomes the last of its list.
     pub fn link(&mut self, blocks: &mut [Block], id: u32) {
-        if self.listed == Listed::Not {
+        if self.listed == ListOrder::Not {
             return;
         }
         let list = self.list_of(blocks, id);
@@ -97,7 +97,7 @@ impl Lists {
 
     /// A block leaves its list.
     pub fn unlink(&mut self, blocks: &mut [Block], id: u32) {
-        if self.listed == Listed::Not {
+        if self.listed == ListOrder::Not {
             return;
         }
         let list = self.list_of(blocks, id);
