@@ -1,6 +1,6 @@
 //! A hard disk of either kind, or several as one.
 
-use crate::bus::Bus;
+use crate::bus::SharedBus;
 use crate::coalesce::Coalescer;
 use crate::disk::classic::{Classic, ClassicConfig};
 use crate::disk::{Config, ConfigError, Disk, Drawn, Policy, PowerConfig, Sleeper, Stats};
@@ -47,10 +47,11 @@ pub struct StripeConfig {
     pub unit: Bytes,
     /// On so many of them lies the same.
     pub copies: u32,
-    /// Bytes a second that cross the bus, or the host adapter, that all of them share; without it, they
-    /// share none.
+    /// Bytes a second that cross the bus, or the host adapter, that all of them share; without it,
+    /// they share none.
     pub bus_rate_per_s: Option<Bytes>,
-    /// Requests that wait for a disk are joined with their neighbours up to this size; without it, none are.
+    /// Requests that wait for a disk are joined with their neighbours up to this size; without it,
+    /// none are.
     pub coalesce: Option<Bytes>,
 }
 
@@ -115,7 +116,7 @@ impl Drive {
         }
         let mut members = Stripe::of(one, disks, unit)?.mirrored(copies)?;
         if let Some(rate) = bus_rate_per_s {
-            members = members.on(Bus { rate, link })?;
+            members = members.on(SharedBus { rate, link })?;
         }
         Ok(Self::Striped(Box::new(members)))
     }
@@ -156,7 +157,8 @@ impl Drive {
         }
     }
 
-    /// What a single one saved until `now`, and the joules of a run that took `run`; not of several.
+    /// What a single one saved until `now`, and the joules of a run that took `run`; not of
+    /// several.
     pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> Option<Drawn> {
         match self {
             Self::Queued(disk) => Some(disk.drawn(power, now, run)),

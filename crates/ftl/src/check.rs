@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use crate::{Action, Config};
     use alloc::collections::VecDeque;
-    use gordon_nand::{Geometry, Layout, Shape};
+    use gordon_nand::{Geometry, Layout, SuperPageShape};
 
     type Layer = Ftl<VecDeque<Action>>;
 
@@ -189,7 +189,8 @@ mod tests {
             page_bytes: 4096,
             oob_bytes: 16,
         };
-        let layout = Layout::new(geometry, Shape { buses: 1, dies_per_bus: 1, planes: 1 }).unwrap();
+        let layout =
+            Layout::new(geometry, SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 }).unwrap();
         let mut config = Config { slots: 4, summary_pages: 2, ..Config::new(&layout, 1, 2) };
         (config.write_points, config.contents) = (3, false);
         config.exported = u32::try_from(config.most_exported(&layout)).unwrap() - 7;

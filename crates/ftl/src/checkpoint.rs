@@ -193,8 +193,8 @@ impl<O: ActionSink> Ftl<O> {
             if block == u32::MAX {
                 ftl.write_points.requeue(at);
             } else {
-                let lane = layout.lane_of(BlockId(block));
-                ftl.write_points.open(at, BlockId(block), lane, sequence);
+                let die_group = layout.die_group_of(BlockId(block));
+                ftl.write_points.open(at, BlockId(block), die_group, sequence);
                 ftl.write_points.skip_to(at, next);
             }
         }

@@ -14,12 +14,12 @@ impl<O: ActionSink> Ftl<O> {
     pub(crate) fn done(&mut self, op: FlashOp) {
         match op {
             FlashOp::Read { ppn, buf, .. } => {
-                self.write_points.drop_load(self.lane_of(ppn));
+                self.write_points.drop_load(self.die_group_of(ppn));
                 self.read_done(ppn, buf.0);
             }
             FlashOp::Program { ppn, buf } => self.program_done(ppn, buf.0),
             FlashOp::Erase { block } => {
-                self.write_points.drop_load(self.layout.lane_of(block));
+                self.write_points.drop_load(self.layout.die_group_of(block));
                 self.stats.erases += 1;
                 self.blocks.erased(block);
                 self.collector.forget(block);
@@ -39,7 +39,7 @@ impl<O: ActionSink> Ftl<O> {
                 }
             }
             FlashOp::Erase { block } => {
-                self.write_points.drop_load(self.layout.lane_of(block));
+                self.write_points.drop_load(self.layout.die_group_of(block));
                 self.collector.forget(block);
                 self.retire(block);
             }
@@ -272,7 +272,7 @@ impl<O: ActionSink> Ftl<O> {
             (valid, filled) == (0, 0),
             "block {block} is erased with {valid} valid pages, {filled} in its bitmap"
         );
-        self.write_points.add_load(self.layout.lane_of(block));
+        self.write_points.add_load(self.layout.die_group_of(block));
         self.emit(Action::Copy(FlashOp::Erase { block }));
     }
 

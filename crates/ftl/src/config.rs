@@ -30,7 +30,7 @@ pub struct Config {
     /// Logical pages in one super-page.
     pub slots: u32,
     /// Write points: blocks that are written at the same time. The paper has "one write point for
-    /// each" lane.
+    /// each" die group.
     pub write_points: u32,
     /// More write points, for the copies of garbage collection alone: what is copied has not
     /// changed for long, and is kept apart from what the host writes (hot/cold separation). 0:
@@ -153,17 +153,17 @@ impl core::error::Error for ConfigError {}
 
 impl Config {
     /// The paper's layer on `layout`, with logical pages as large as super-pages: one write point
-    /// a lane, bypassing, combining and summaries on.
+    /// a die group, bypassing, combining and summaries on.
     pub fn new(layout: &Layout, exported: u32, sectors_per_page: u32) -> Self {
-        let lanes = layout.lanes();
-        // One victim a lane, and one block for each write point to open while it is collected; but
-        // of a small array no more than a part.
-        let reserve = lanes.min((layout.blocks() / 64).max(2));
+        let die_groups = layout.die_groups();
+        // One victim a die group, and one block for each write point to open while it is collected;
+        // but of a small array no more than a part.
+        let reserve = die_groups.min((layout.blocks() / 64).max(2));
         Self {
             exported,
             sectors_per_page,
             slots: 1,
-            write_points: lanes,
+            write_points: die_groups,
             copy_points: 0,
             bypass: true,
             combine: true,

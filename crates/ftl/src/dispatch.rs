@@ -1,7 +1,7 @@
 //! Full buffers to write points.
 //!
 //! A buffer gets its place at the last moment, when a write point is idle: until then more writes
-//! can join it, and the load of the lanes is known. Copies of garbage collection go first. The
+//! can join it, and the load of the die groups is known. Copies of garbage collection go first. The
 //! host stops while only the reserve is free ([`gc`](crate::gc) shows why that suffices).
 //!
 //! A super-page of several logical pages takes the buffers that wait. Without a write buffer it is
@@ -142,7 +142,7 @@ impl<O: ActionSink> Ftl<O> {
         };
         let scarce = COPIES && self.blocks.free() <= self.reserve();
         let fresh =
-            self.blocks.lane_to_open().filter(|_| !(scarce && self.has_room(stream, floor)));
+            self.blocks.die_group_to_open().filter(|_| !(scarce && self.has_room(stream, floor)));
         self.write_points.choose(stream, floor, fresh)
     }
 
@@ -277,8 +277,8 @@ impl<O: ActionSink> Ftl<O> {
 
     /// Gives a write point a new block; false if there is none.
     pub(crate) fn open(&mut self, point: usize) -> bool {
-        let Some((block, lane, sequence)) = self.blocks.open() else { return false };
-        self.write_points.open(point, block, lane, sequence);
+        let Some((block, die_group, sequence)) = self.blocks.open() else { return false };
+        self.write_points.open(point, block, die_group, sequence);
         true
     }
 }

@@ -124,9 +124,9 @@ pub enum AckSource {
 /// What the driver is to do, in the order handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Start an operation, and hand in [`Input::Done`] when it is done. Operations may end in any
-    /// order. [`Ftl::segments`](crate::Ftl::segments) says which buffers a read fills or a program
-    /// takes.
+    /// Start an operation, and hand in [`Input::Done`] when it is done. Operations may end
+    /// in any order. [`Ftl::segments`](crate::Ftl::segments) says which buffers a read fills or a
+    /// program takes.
     Flash(FlashOp),
     /// As [`Flash`](Self::Flash), for garbage collection or wear levelling.
     Copy(FlashOp),

@@ -14,7 +14,7 @@ use crate::write_point::WritePoints;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use core::ops::Range;
-use gordon_nand::{Buf, FlashOp, LaneId, Layout, Oob, PageContent};
+use gordon_nand::{Buf, DieGroupId, FlashOp, Layout, Oob, PageContent};
 use gordon_units::{BlockId, Lpn, Ppn};
 
 /// A page-mapped translation layer.
@@ -128,7 +128,7 @@ impl<O: ActionSink> Ftl<O> {
             write_points: WritePoints::new(
                 config.write_points,
                 config.copy_points,
-                layout.lanes(),
+                layout.die_groups(),
                 layout.pages_per_block(),
                 config.low_water - config.reserve,
             ),
@@ -408,8 +408,8 @@ impl<O: ActionSink> Ftl<O> {
     }
 
     #[inline]
-    pub(crate) fn lane_of(&self, ppn: Ppn) -> LaneId {
-        self.layout.lane_of(self.layout.block_of(ppn))
+    pub(crate) fn die_group_of(&self, ppn: Ppn) -> DieGroupId {
+        self.layout.die_group_of(self.layout.block_of(ppn))
     }
 
     /// Starts reading the slots of one super-page into a chain of buffers, the first of which is
@@ -420,7 +420,7 @@ impl<O: ActionSink> Ftl<O> {
         let ppn = self.page_of(psn);
         let block = self.layout.block_of(ppn);
         self.blocks.pin(block);
-        self.write_points.add_load(self.layout.lane_of(block));
+        self.write_points.add_load(self.layout.die_group_of(block));
         self.stats.read_operations += 1;
         self.issue(FlashOp::Read { ppn, slots, buf: Buf(head) }, copies.is_some());
     }

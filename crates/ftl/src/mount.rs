@@ -405,7 +405,7 @@ impl Mount {
             let free = points.clone().position(|p| p.stream == kind && p.block.is_none());
             let at = free.ok_or(MountError::OpenBlock(id))?;
             let sequence = ftl.blocks.renumber(id);
-            ftl.write_points.open(at, id, layout.lane_of(id), sequence);
+            ftl.write_points.open(at, id, layout.die_group_of(id), sequence);
             ftl.write_points.skip_to(at, self.blocks[id.index()].end);
         }
         let stage = RecoveryStage::Rewrite;

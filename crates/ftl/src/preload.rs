@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use crate::{Action, Config};
     use alloc::collections::VecDeque;
-    use gordon_nand::{Geometry, Layout, Shape};
+    use gordon_nand::{Geometry, Layout, SuperPageShape};
 
     const POINTS: u64 = 3;
 
@@ -201,7 +201,7 @@ mod tests {
             page_bytes: 2048,
             oob_bytes: 16,
         };
-        let shape = Shape { buses: 1, dies_per_bus: 1, planes: 1 };
+        let shape = SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 };
         let layout = Layout::new(geometry, shape).unwrap();
         let mut config = Config::new(&layout, 1, 2);
         (config.slots, config.contents) = (slots, false);

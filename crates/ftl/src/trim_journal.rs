@@ -231,7 +231,7 @@ impl<O: ActionSink> Ftl<O> {
         (buffer.psn, buffer.point_or_prev, buffer.sequence) =
             (self.slot(ppn, 0), JOURNAL_POINT, sequence);
         let at = self.buffers.add(buffer);
-        self.write_points.add_load(self.layout.lane_of(block));
+        self.write_points.add_load(self.layout.die_group_of(block));
         self.stats.journal_programs += u64::from(self.config.slots);
         self.stats.program_operations += 1;
         self.with_buffer(Action::Record(Buf(at)));
@@ -267,7 +267,7 @@ impl<O: ActionSink> Ftl<O> {
 
     /// A page of the journal is programmed.
     pub(crate) fn journal_done(&mut self, ppn: Ppn, at: u32) {
-        self.write_points.drop_load(self.lane_of(ppn));
+        self.write_points.drop_load(self.die_group_of(ppn));
         self.buffers.remove(at);
         match self.trim_journal.inflight_record.take() {
             Some(TrimRecord::Unmapped { first, count, .. }) => {
@@ -285,7 +285,7 @@ impl<O: ActionSink> Ftl<O> {
     /// tells what was in that page; but what flushes wait for is recorded once more.
     pub(crate) fn journal_failed(&mut self, ppn: Ppn, at: u32) {
         let block = self.layout.block_of(ppn);
-        self.write_points.drop_load(self.layout.lane_of(block));
+        self.write_points.drop_load(self.layout.die_group_of(block));
         self.buffers.remove(at);
         self.blocks.abandon(block);
         let journal = &mut self.trim_journal;

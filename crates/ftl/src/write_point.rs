@@ -4,8 +4,8 @@
 //! writes must go to the same write point or another write point with a larger sequence number",
 //! and the policy "selects the write point with the smallest sequence number that can accept data
 //! for the LBA while also balancing load across the busses". Here: of the idle write points that
-//! may take the page, one on the lane with the fewest operations in flight (seven and more count
-//! as equal), and of these the one with the smallest sequence number. A write point without a
+//! may take the page, one on the die group with the fewest operations in flight (seven and more
+//! count as equal), and of these the one with the smallest sequence number. A write point without a
 //! block would open one under the highest number yet: it may take anything, and comes last among
 //! equals.
 //!
@@ -14,12 +14,12 @@
 //!
 //! The choice is made for every program, so little is kept for it: the write points with a block
 //! are ranked by sequence number, and of these a bit says which are idle. A look at each in turn
-//! ends at the first whose lane has nothing to do; where all are busy, few are left to look at. A
-//! block is opened under a new number, so ranks change only when one is closed.
+//! ends at the first whose die group has nothing to do; where all are busy, few are left to look
+//! at. A block is opened under a new number, so ranks change only when one is closed.
 
 use alloc::vec;
 use alloc::vec::Vec;
-use gordon_nand::LaneId;
+use gordon_nand::DieGroupId;
 use gordon_units::BlockId;
 
 /// Loads told apart.
@@ -29,7 +29,7 @@ const LEVELS: u32 = 8;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WritePoint {
     pub block: Option<BlockId>,
-    pub lane: LaneId,
+    pub die_group: DieGroupId,
     /// Of its block.
     pub sequence: u64,
     /// The next page of its block.
@@ -54,7 +54,7 @@ pub(crate) enum WriteStream {
 #[derive(Clone, Copy, Debug)]
 struct RankedPoint {
     sequence: u64,
-    lane: LaneId,
+    die_group: DieGroupId,
     point: u32,
 }
 
@@ -96,14 +96,14 @@ impl StreamPoints {
     }
 }
 
-/// All write points, and how busy the lanes are.
+/// All write points, and how busy the die groups are.
 #[derive(Clone, Debug)]
 pub(crate) struct WritePoints {
     points: Vec<WritePoint>,
     /// By [`WriteStream`]; the second is empty where copies have none of their own.
     streams: [StreamPoints; 2],
     separate_copies: bool,
-    /// By lane: operations in flight.
+    /// By die group: operations in flight.
     load: Vec<u32>,
     /// In all.
     in_flight: u32,
@@ -120,7 +120,7 @@ pub(crate) struct WritePoints {
 impl WritePoints {
     /// On blocks of so many pages. All that the host may still write to open blocks counts as
     /// `open_room` free blocks at most.
-    pub fn new(hosts: u32, copies: u32, lanes: u32, pages: u32, open_room: u32) -> Self {
+    pub fn new(hosts: u32, copies: u32, die_groups: u32, pages: u32, open_room: u32) -> Self {
         let group = |first: u32, count: u32| StreamPoints {
             ranks: vec![],
             // The first is taken first.
@@ -130,7 +130,7 @@ impl WritePoints {
         };
         let point = |stream| WritePoint {
             block: None,
-            lane: LaneId(0),
+            die_group: DieGroupId(0),
             sequence: u64::MAX,
             next: 0,
             busy: false,
@@ -142,7 +142,7 @@ impl WritePoints {
             points: (0..hosts + copies).map(|at| point(stream(at))).collect(),
             streams: [group(0, hosts), group(hosts, copies)],
             separate_copies: copies > 0,
-            load: vec![0; lanes as usize],
+            load: vec![0; die_groups as usize],
             in_flight: 0,
             pages,
             weight: open_room.min(hosts),
@@ -189,9 +189,14 @@ impl WritePoints {
     }
 
     /// The write point for a page whose last copy is in a block of sequence number `floor`;
-    /// `fresh` is the lane on which one without a block would open one, if it may.
+    /// `fresh` is the die group on which one without a block would open one, if it may.
     #[inline(always)]
-    pub fn choose(&self, stream: WriteStream, floor: u64, fresh: Option<LaneId>) -> Option<usize> {
+    pub fn choose(
+        &self,
+        stream: WriteStream,
+        floor: u64,
+        fresh: Option<DieGroupId>,
+    ) -> Option<usize> {
         let group = &self.streams[stream as usize];
         let from = match group.ranks.first() {
             Some(least) if least.sequence < floor => {
@@ -200,17 +205,17 @@ impl WritePoints {
             _ => 0,
         };
         let closed = group.without_block.last().copied();
-        let level = |lane: LaneId| self.load[lane.index()].min(LEVELS - 1);
+        let level = |die_group: DieGroupId| self.load[die_group.index()].min(LEVELS - 1);
         let (mut least, mut chosen) = (LEVELS, None);
-        if let Some(lane) = fresh
+        if let Some(die_group) = fresh
             && closed.is_some()
         {
             // Of equals one with a block comes first.
-            (least, chosen) = (level(lane) + 1, closed);
+            (least, chosen) = (level(die_group) + 1, closed);
         }
         for rank in group.idle_from(from) {
-            let RankedPoint { lane, point, .. } = group.ranks[rank];
-            let level = level(lane);
+            let RankedPoint { die_group, point, .. } = group.ranks[rank];
+            let level = level(die_group);
             if level == 0 {
                 return Some(point as usize);
             }
@@ -246,17 +251,17 @@ impl WritePoints {
         self.in_flight
     }
 
-    /// An operation on `lane` is issued.
+    /// An operation on `die group` is issued.
     #[inline(always)]
-    pub fn add_load(&mut self, lane: LaneId) {
-        self.load[lane.index()] += 1;
+    pub fn add_load(&mut self, die_group: DieGroupId) {
+        self.load[die_group.index()] += 1;
         self.in_flight += 1;
     }
 
-    /// An operation on `lane` is done.
+    /// An operation on `die group` is done.
     #[inline(always)]
-    pub fn drop_load(&mut self, lane: LaneId) {
-        self.load[lane.index()] -= 1;
+    pub fn drop_load(&mut self, die_group: DieGroupId) {
+        self.load[die_group.index()] -= 1;
         self.in_flight -= 1;
     }
 
@@ -269,13 +274,13 @@ impl WritePoints {
         point.busy = true;
         point.next += 1;
         let block = point.block.expect("it has a block");
-        let (page, sequence, lane, stream) =
-            (point.next - 1, point.sequence, point.lane, point.stream);
+        let (page, sequence, die_group, stream) =
+            (point.next - 1, point.sequence, point.die_group, point.stream);
         let group = &mut self.streams[point.stream as usize];
         group.flip(point.rank);
         group.idle_count -= 1;
         self.weighted_room -= self.weigh(stream, 1);
-        self.add_load(lane);
+        self.add_load(die_group);
         (block, page, sequence)
     }
 
@@ -285,25 +290,26 @@ impl WritePoints {
         let point = &mut self.points[at];
         assert!(point.busy);
         point.busy = false;
-        let (next, lane) = (point.next, point.lane);
+        let (next, die_group) = (point.next, point.die_group);
         let group = &mut self.streams[point.stream as usize];
         group.flip(point.rank);
         group.idle_count += 1;
-        self.drop_load(lane);
+        self.drop_load(die_group);
         next
     }
 
     /// An idle write point without a block gets one, with the highest sequence number yet.
-    pub fn open(&mut self, at: usize, block: BlockId, lane: LaneId, sequence: u64) {
+    pub fn open(&mut self, at: usize, block: BlockId, die_group: DieGroupId, sequence: u64) {
         let point = &mut self.points[at];
         assert!(!point.busy && point.block.is_none());
         let group = &mut self.streams[point.stream as usize];
         group.without_block.retain(|&closed| closed != at);
-        (point.block, point.lane, point.sequence, point.next) = (Some(block), lane, sequence, 0);
+        (point.block, point.die_group, point.sequence, point.next) =
+            (Some(block), die_group, sequence, 0);
         point.rank = group.ranks.len();
         let stream = point.stream;
         let number = u32::try_from(at).expect("numbered in 32 bits");
-        group.ranks.push(RankedPoint { sequence, lane, point: number });
+        group.ranks.push(RankedPoint { sequence, die_group, point: number });
         group.flip(point.rank);
         self.weighted_room += self.weigh(stream, self.pages);
     }
@@ -373,16 +379,16 @@ impl WritePoints {
 mod tests {
     use super::*;
 
-    /// Four write points on four lanes; the first three have blocks 9, 5, 7.
+    /// Four write points on four die groups; the first three have blocks 9, 5, 7.
     fn points() -> WritePoints {
         let mut points = WritePoints::new(4, 0, 4, 8, 4);
         for (at, sequence) in [(1, 5), (2, 7), (0, 9)] {
-            points.open(at, BlockId(0), LaneId(at as u32), sequence);
+            points.open(at, BlockId(0), DieGroupId(at as u32), sequence);
         }
         points
     }
 
-    const FRESH: Option<LaneId> = Some(LaneId(3));
+    const FRESH: Option<DieGroupId> = Some(DieGroupId(3));
 
     #[test]
     fn the_papers_policy() {
@@ -393,10 +399,10 @@ mod tests {
         assert_eq!(choose(&points, 6, FRESH), Some(2), "the smallest that may take the page");
         assert_eq!(choose(&points, 9, FRESH), Some(0), "the same block");
         assert_eq!(choose(&points, 10, FRESH), Some(3), "only a new block");
-        for (lane, load) in [(0, 1), (1, 2), (2, 2), (3, 3)] {
-            (0..load).for_each(|_| points.add_load(LaneId(lane)));
+        for (die_group, load) in [(0, 1), (1, 2), (2, 2), (3, 3)] {
+            (0..load).for_each(|_| points.add_load(DieGroupId(die_group)));
         }
-        assert_eq!(choose(&points, 0, FRESH), Some(0), "the lane with the least to do");
+        assert_eq!(choose(&points, 0, FRESH), Some(0), "the die group with the least to do");
         assert_eq!(choose(&points, 10, None), None, "no block to open");
         points.take(0);
         assert_eq!(choose(&points, 0, FRESH), Some(1), "an idle one");
@@ -415,7 +421,7 @@ mod tests {
         points.renumber(1, 11);
         assert_eq!(points.choose(WriteStream::Host, 0, FRESH), Some(0), "9 before 11");
         assert_eq!(points.choose(WriteStream::Host, 10, FRESH), Some(1));
-        points.open(2, BlockId(1), LaneId(2), 12);
+        points.open(2, BlockId(1), DieGroupId(2), 12);
         assert_eq!(points.choose(WriteStream::Host, 12, FRESH), Some(2));
         assert_eq!(points.idle(WriteStream::Host), 4);
     }
@@ -424,9 +430,9 @@ mod tests {
     fn copies_may_have_their_own() {
         let mut points = WritePoints::new(1, 1, 1, 8, 1);
         assert_eq!(points.stream_of_copies(), WriteStream::Copies);
-        points.open(1, BlockId(0), LaneId(0), 1);
+        points.open(1, BlockId(0), DieGroupId(0), 1);
         assert_eq!(points.choose(WriteStream::Copies, 0, None), Some(1));
         assert_eq!(points.choose(WriteStream::Host, 0, None), None);
-        assert_eq!(points.choose(WriteStream::Host, 0, Some(LaneId(0))), Some(0));
+        assert_eq!(points.choose(WriteStream::Host, 0, Some(DieGroupId(0))), Some(0));
     }
 }

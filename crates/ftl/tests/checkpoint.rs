@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use gordon_ftl::{Action, CheckpointError, Config, Ftl};
-use gordon_nand::{Geometry, Layout, Shape};
+use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_testkit::Random;
 use gordon_units::{Lpn, Watch};
 use std::collections::VecDeque;
@@ -32,7 +32,8 @@ fn kept() -> (Layer, Vec<u8>) {
         page_bytes: 2048,
         oob_bytes: 16,
     };
-    let layout = Layout::new(geometry, Shape { buses: 1, dies_per_bus: 1, planes: 1 }).unwrap();
+    let layout =
+        Layout::new(geometry, SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 }).unwrap();
     let mut config = Config::new(&layout, 1, 4);
     config.exported = u32::try_from(config.most_exported(&layout)).unwrap();
     config.contents = false;

@@ -1,7 +1,7 @@
 //! What a mount makes of single pages.
 
 use gordon_ftl::{Config, Ftl, Mount, ScanRequest, ScanResult};
-use gordon_nand::{Geometry, Layout, Shape};
+use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_units::{BlockId, Lpn, Ppn};
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ fn mounted(after: &[ScanResult<'_>]) -> Ftl {
         page_bytes: 512,
         oob_bytes: 16,
     };
-    let layout = Layout::new(geometry, Shape { buses: 1, dies_per_bus: 1, planes: 1 });
+    let layout = Layout::new(geometry, SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 });
     let layout = layout.expect("a small array");
     let config = Config { durable: true, summary_pages: 2, ..Config::new(&layout, 4, 1) };
     let mut mount = Mount::new(layout, config, &[], &[0; 32]).expect("it has room");

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use gordon_ftl::{Action, Config, Extent, Ftl, HostRequest, Input, RequestId};
-use gordon_nand::{FlashOp, Geometry, Layout, Shape};
+use gordon_nand::{FlashOp, Geometry, Layout, SuperPageShape};
 use gordon_testkit::Random;
 use gordon_units::{Lpn, Ppn, Watch};
 
@@ -21,7 +21,8 @@ fn loaded(slots: u32) -> Ftl {
         page_bytes: 1024 * slots,
         oob_bytes: 16,
     };
-    let layout = Layout::new(geometry, Shape { buses: 1, dies_per_bus: 1, planes: 1 }).unwrap();
+    let layout =
+        Layout::new(geometry, SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 }).unwrap();
     let mut config = Config::new(&layout, 140 * slots, SECTORS);
     config.slots = slots;
     (config.write_points, config.reserve, config.low_water) = (1, 1, 1);

@@ -4,7 +4,7 @@
 //! k = 1 + 1 / (2 b) (Desnoyers, SYSTOR'12). The summary page adds a page to each b.
 
 use gordon_ftl::{Action, Config, Extent, Ftl, HostRequest, Input, RequestId};
-use gordon_nand::{Geometry, Layout, Shape};
+use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_testkit::Random;
 use gordon_units::{Lpn, Watch};
 
@@ -35,7 +35,7 @@ fn greedy_is_as_theory_says() {
         page_bytes: 512,
         oob_bytes: 16,
     };
-    let shape = Shape { buses: 1, dies_per_bus: 1, planes: 1 };
+    let shape = SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 };
     let layout = Layout::new(geometry, shape).unwrap();
     for rho in [0.7, 0.8, 0.9] {
         let mut config = Config::new(&layout, 1, 1);

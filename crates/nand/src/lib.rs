@@ -1,4 +1,4 @@
-//! What a NAND flash array is: its shape ([`Geometry`], [`Shape`], [`Layout`]), its speed
+//! What a NAND flash array is: its shape ([`Geometry`], [`SuperPageShape`], [`Layout`]), its speed
 //! ([`Timing`]), how long it lasts ([`Endurance`], [`factory_bad`]), what can be asked of it
 //! ([`FlashOp`]) and the rules it obeys ([`Array`], a model that refuses what a chip would not do
 //! right).
@@ -26,7 +26,7 @@ pub use endurance::{
 pub use error::GeometryError;
 pub use factory::factory_bad;
 pub use geometry::Geometry;
-pub use layout::{LaneId, Layout, Shape};
+pub use layout::{DieGroupId, Layout, SuperPageShape};
 pub use op::{Buf, FlashOp, Oob, PageContent};
 pub use program_order::{BlockProgress, ProgramOrderChecker};
 pub use table::{LBA_ENTRY, lba_table, smallest_super_page};

@@ -1,6 +1,6 @@
 //! The model refuses what a chip would not do right.
 
-use gordon_nand::{Array, Geometry, Layout, Oob, PageContent, Refusal, Shape};
+use gordon_nand::{Array, Geometry, Layout, Oob, PageContent, Refusal, SuperPageShape};
 use gordon_units::{BlockId, Ppn};
 
 fn array() -> Array<u32> {
@@ -14,7 +14,7 @@ fn array() -> Array<u32> {
         page_bytes: 512,
         oob_bytes: 16,
     };
-    let shape = Shape { buses: 1, dies_per_bus: 1, planes: 1 };
+    let shape = SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 };
     Array::new(Layout::new(geometry, shape).expect("a small array"), 0xdead_beef)
 }
 

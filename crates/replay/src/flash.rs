@@ -13,7 +13,7 @@ use crate::results::report::{Report, TraceProvenance};
 use crate::results::tables::tables;
 use crate::run::{self, Asked, Fitted, counted, fit, open, provenance};
 use crate::source::{Repeat, Source};
-use gordon_device::ssd::{Policy, Ssd, SsdConfig};
+use gordon_device::ssd::{Ssd, SsdConfig, VictimPolicy};
 use gordon_device::{Device, SECTOR};
 use gordon_units::{Bytes, Ns, Watch};
 
@@ -110,7 +110,7 @@ fn preload(ssd: &mut impl Device, ranges: impl IntoIterator<Item = (u64, u64)>) 
 /// What to say where `ftl.choices` is given, and the policy makes none.
 fn choiceless(config: &SsdConfig) -> Option<String> {
     let victim = config.ftl.victim.as_ref().map(|policy| **policy).unwrap_or_default();
-    let given = config.ftl.choices.as_ref().filter(|_| victim != Policy::DChoices)?;
+    let given = config.ftl.choices.as_ref().filter(|_| victim != VictimPolicy::DChoices)?;
     Some(format!(
         "ftl.choices={} changes nothing: only d-choices chooses, and ftl.victim is another",
         **given

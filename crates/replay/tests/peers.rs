@@ -25,7 +25,7 @@ use std::process::Command;
 
 const PAGE: u64 = 4096;
 
-/// One lane of 64 blocks of 32 pages of 4 KiB, 1,600 of which are exported.
+/// One die group of 64 blocks of 32 pages of 4 KiB, 1,600 of which are exported.
 fn device() -> Value {
     let mut device = common::one_die(64, "4KiB");
     device["geometry"]["pages_per_block"] = json!(32);

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 const BLOCKS: u64 = 512;
 const PAGES: u64 = 64;
 
-/// One lane of blocks of 4 KiB pages, of which all but two are closed; mapped: `rho` of these.
+/// One die group of blocks of 4 KiB pages, of which all but two are closed; mapped: `rho` of these.
 fn device(policy: &str, rho: f64) -> Value {
     device_of(PAGES, policy, rho)
 }

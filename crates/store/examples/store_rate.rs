@@ -1,10 +1,10 @@
 //! What the store itself costs, without a network before it: `store_rate IMAGE [direct]`.
 //!
-//! 1 GiB of an 8 GB device with the array of preset gordon-slc-256g, units of 4 KiB; batches as deep
-//! as the queue. Prints requests and processor time a request.
+//! 1 GiB of an 8 GB device with the array of preset gordon-slc-256g, units of 4 KiB; batches as
+//! deep as the queue. Prints requests and processor time a request.
 
 use gordon_ftl::Config;
-use gordon_nand::{Geometry, Layout, Shape};
+use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_store::{Backend, Command, Device, Store};
 use gordon_units::Bytes;
 use std::error::Error;
@@ -25,7 +25,7 @@ fn device() -> Result<Device, Box<dyn Error>> {
         page_bytes: 2048,
         oob_bytes: 32,
     };
-    let layout = Layout::new(geometry, Shape { buses: 4, dies_per_bus: 4, planes: 2 })?;
+    let layout = Layout::new(geometry, SuperPageShape { buses: 4, dies_per_bus: 4, planes: 2 })?;
     let config = Config { slots: 16, ..Config::new(&layout, 1, 8) };
     Ok(Device::new("gordon-slc-256g", &layout, &config, Bytes(7_200_000_000 / UNIT * UNIT)))
 }

@@ -1,7 +1,8 @@
 //! The translation layer with real bytes: a block device in a NAND image, in a file.
 //!
 //! [`Store`] is what is served; [`Engine`] is below it, for those who decide themselves when an
-//! operation ends. [`Media`] is where bytes are, [`Synced`] the same with syncs that are shared. The bytes of an image: docs/SPEC.md. Why it is made so: docs/design/store.md.
+//! operation ends. [`Media`] is where bytes are, [`Synced`] the same with syncs that are shared.
+//! The bytes of an image: docs/SPEC.md. Why it is made so: docs/design/store.md.
 
 mod ahead;
 mod block_table;
@@ -28,7 +29,9 @@ mod telemetry;
 mod wear;
 
 pub use check::{Report, check};
-pub use device::{Counts, Device, DeviceError, Knobs, Policy, Rectangle, Resolved, SECTOR};
+pub use device::{
+    Device, DeviceError, FtlParams, GeometryParams, Resolved, SECTOR, ShapeParams, VictimPolicy,
+};
 pub use engine::{Command, Completion, Engine, Moved, Payload};
 pub use error::{Fault, ImageError};
 pub use export::{Export, export};
@@ -41,5 +44,5 @@ pub use mount::Mounted;
 pub use repair::{Repair, repair, repair_on};
 pub use store::Store;
 pub use synced::{Synced, Syncer};
-pub use telemetry::{Counters, Histogram, Lane, Telemetry};
+pub use telemetry::{Counters, DieGroupCounters, Histogram, Telemetry};
 pub use wear::{BlockWear, Wear, wear};

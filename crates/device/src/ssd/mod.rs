@@ -1,7 +1,7 @@
 //! A flash device: Gordon's translation layer over simulated NAND.
 //!
 //! A request is handed to [`gordon_ftl::Ftl`]; the operations that it issues take bus and die time
-//! ([`Lanes`]); when they are done the layer is told, and when all pieces of a request are
+//! ([`DieGroups`]); when they are done the layer is told, and when all pieces of a request are
 //! acknowledged it completes. Without a write buffer an acknowledged write is programmed.
 //!
 //! - The link to the host, where its speed is given, carries the data of one request after the
@@ -17,29 +17,32 @@
 
 mod config;
 mod controller;
-mod lanes;
+mod die_groups;
 mod link;
 mod startup;
 mod stats;
 mod timing;
 
 pub use config::{
-    EnduranceConfig, FtlConfig, GeometryConfig, HostLink, Policy, Power, ShapeConfig, SsdConfig,
-    SsdError, SuperPage,
+    EnduranceConfig, FtlConfig, GeometryConfig, HostLink, Power, ShapeConfig, SsdConfig, SsdError,
+    SuperPage, VictimPolicy,
 };
-pub use lanes::{Done, Kind, KindStats, LaneStats, Lanes, OVERTAKINGS, Work};
+pub use die_groups::{
+    CommandDone, CommandKind, CommandStats, DieGroupStats, DieGroups, FlashCommand,
+    MAX_READ_BYPASSES,
+};
 pub use stats::{Lifetime, SsdStats, Wear};
 pub use timing::{PageTimes, TimingConfig};
 
 use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
 use config::Resolved;
-use controller::{Controller, Open};
+use controller::{Controller, OpenRequest};
 use gordon_ftl::{
     ActionSink, Extent, Ftl, HostRequest, Input, PAGES_A_STEP, PreloadError, RequestId,
 };
 use gordon_nand::{Buf, Endurance, FlashOp};
 use gordon_units::{BlockId, Bytes, Lpn, Ns, Stopped, Watch};
-use link::{Event, Link};
+use link::{Link, LinkEvent};
 use std::sync::atomic::Ordering;
 
 /// How long nothing is asked of a device until it works in the background.
@@ -62,7 +65,7 @@ pub struct Ssd {
     idle_at: Option<Ns>,
     in_background: bool,
     /// Pages to be mapped before the first request: a bit each.
-    wanted: Vec<u64>,
+    prefill_bitmap: Vec<u64>,
     /// Whether blocks are being emptied, since when, and how long there were before.
     collecting: bool,
     collecting_since: Ns,
@@ -84,8 +87,8 @@ impl Ssd {
             now: Ns::ZERO,
             layout,
             slots,
-            lanes: Lanes::new(layout, &timing, slots),
-            open: Vec::new(),
+            die_groups: DieGroups::new(layout, &timing, slots),
+            open_requests: Vec::new(),
             free: Vec::new(),
             completed: Vec::new(),
             behind: false,
@@ -113,7 +116,7 @@ impl Ssd {
             now: Ns::ZERO,
             idle_at: None,
             in_background: false,
-            wanted: Vec::new(),
+            prefill_bitmap: Vec::new(),
             collecting: false,
             collecting_since: Ns::ZERO,
             collected: Ns::ZERO,
@@ -127,11 +130,11 @@ impl Ssd {
 
     /// What it counted.
     pub fn stats(&self) -> SsdStats {
-        let (layout, lanes) = (self.ftl.layout(), self.ftl.sink().lanes.stats());
+        let (layout, die_groups) = (self.ftl.layout(), self.ftl.sink().die_groups.stats());
         SsdStats {
             ftl: *self.ftl.stats(),
-            events: lanes.events + self.link.events(),
-            lanes,
+            events: die_groups.events + self.link.events(),
+            die_groups,
             wear: Wear::of(self.erases()),
             lifetime: Lifetime {
                 erase_budget: self.endurance.rated(),
@@ -190,8 +193,10 @@ impl Ssd {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let first = (f64::from(exported) * fraction).round() as u32;
         // The bits are given back before memory of the tables is used.
-        let more: Vec<_> =
-            bits(&std::mem::take(&mut self.wanted)).filter(|lpn| *lpn >= first).map(Lpn).collect();
+        let more: Vec<_> = bits(&std::mem::take(&mut self.prefill_bitmap))
+            .filter(|lpn| *lpn >= first)
+            .map(Lpn)
+            .collect();
         self.ftl.precondition(first, &more, self.seed, watch)
     }
 
@@ -200,7 +205,7 @@ impl Ssd {
     /// # Errors
     /// Where `watch` stops it: the device is then of no use.
     pub fn load(&mut self, watch: &Watch) -> Result<(), Stopped> {
-        let wanted = std::mem::take(&mut self.wanted);
+        let wanted = std::mem::take(&mut self.prefill_bitmap);
         if wanted.is_empty() {
             return Ok(());
         }
@@ -258,7 +263,7 @@ impl Ssd {
     /// Hands one input to the layer, which has the controller carry out what it wants. `behind`:
     /// what is acknowledged had to wait for garbage collection.
     #[inline(always)]
-    fn feed(&mut self, input: Input, behind: bool) {
+    fn dispatch(&mut self, input: Input, behind: bool) {
         let now = self.now;
         let controller = self.ftl.sink_mut();
         (controller.now, controller.behind) = (now, behind);
@@ -281,14 +286,14 @@ impl Ssd {
 
     /// How long each group of buses carried something, reservations to come included.
     pub fn bus_busy(&self) -> impl ExactSizeIterator<Item = Ns> {
-        self.ftl.sink().lanes.bus_busy()
+        self.ftl.sink().die_groups.bus_busy()
     }
 
     /// An operation is over.
     #[inline(always)]
-    fn done(&mut self, done: Done) {
-        let Done { work, behind_background: behind } = done;
-        let Work { block, page, share, tag, kind, .. } = work;
+    fn done(&mut self, done: CommandDone) {
+        let CommandDone { command, behind_background: behind } = done;
+        let FlashCommand { block, page, transfer_slots: share, tag, kind, .. } = command;
         let now = self.now;
         let controller = self.ftl.sink_mut();
         controller.in_flight -= 1;
@@ -297,21 +302,21 @@ impl Ssd {
         }
         let ppn = controller.layout.ppn(block, page);
         match kind {
-            Kind::Read => {
+            CommandKind::Read => {
                 let op = FlashOp::Read { ppn, slots: share, buf: Buf(tag) };
-                self.feed(Input::Done(op), behind);
+                self.dispatch(Input::Done(op), behind);
             }
-            Kind::Program => {
-                self.feed(Input::Done(FlashOp::Program { ppn, buf: Buf(tag) }), behind);
+            CommandKind::Program => {
+                self.dispatch(Input::Done(FlashOp::Program { ppn, buf: Buf(tag) }), behind);
             }
-            Kind::Erase => self.erased(block, behind),
+            CommandKind::Erase => self.erased(block, behind),
         }
     }
 
     fn erased(&mut self, block: BlockId, behind: bool) {
         let op = FlashOp::Erase { block };
         let worn = self.is_worn(block);
-        self.feed(if worn { Input::Failed(op) } else { Input::Done(op) }, behind);
+        self.dispatch(if worn { Input::Failed(op) } else { Input::Done(op) }, behind);
     }
 
     /// Whether a block's erases are used up. No budget lies below a quarter of the rating: of
@@ -330,20 +335,20 @@ impl Ssd {
         match op {
             Op::Read => {
                 let extent = Extent { request: tag, first, sectors };
-                self.feed(Input::Host(HostRequest::Read(extent)), false);
+                self.dispatch(Input::Host(HostRequest::Read(extent)), false);
             }
             Op::Write => {
                 let extent = Extent { request: tag, first, sectors };
-                self.feed(Input::Host(HostRequest::Write(extent)), false);
+                self.dispatch(Input::Host(HostRequest::Write(extent)), false);
             }
             Op::Trim => {
                 let (first, end) = self.whole_pages(first, sectors);
                 for lpn in first..end {
                     let lpn = Lpn(u32::try_from(lpn).expect("within the capacity"));
-                    self.feed(Input::Host(HostRequest::Trim(tag, lpn)), false);
+                    self.dispatch(Input::Host(HostRequest::Trim(tag, lpn)), false);
                 }
             }
-            Op::Flush => self.feed(Input::Host(HostRequest::Flush(tag)), false),
+            Op::Flush => self.dispatch(Input::Host(HostRequest::Flush(tag)), false),
         }
     }
 
@@ -360,10 +365,11 @@ impl Ssd {
     fn complete(&mut self, mut out: Option<&mut Vec<Completion>>) {
         let controller = self.ftl.sink_mut();
         for &tag in &controller.completed {
-            let Open { id, request, cause, failed, .. } = controller.open[tag.0 as usize];
+            let OpenRequest { id, request, cause, failed, .. } =
+                controller.open_requests[tag.0 as usize];
             controller.free.push(tag.0);
             let completion = Completion { id, at: self.now, cause, failed };
-            if let Some(here) = self.link.answer(request, completion, out.is_none())
+            if let Some(here) = self.link.transfer_out(request, completion, out.is_none())
                 && let Some(out) = &mut out
             {
                 out.push(here);
@@ -375,7 +381,7 @@ impl Ssd {
     /// The next event but for background work, which a request may forestall.
     #[inline]
     fn under_way(&self) -> Option<Ns> {
-        match (self.ftl.sink().lanes.next_at(), self.link.next_at()) {
+        match (self.ftl.sink().die_groups.next_at(), self.link.next_at()) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         }
@@ -385,10 +391,10 @@ impl Ssd {
     fn run(&mut self, until: Ns, events: u64, completed: &mut Vec<Completion>) {
         let until = until.min(Ns(u64::MAX - 1));
         for _ in 0..events {
-            let (lanes, link) = (self.ftl.sink().lanes.next_at(), self.link.next_at());
-            let (lanes, link) = (lanes.unwrap_or(Ns::MAX), link.unwrap_or(Ns::MAX));
-            let next = lanes.min(link);
-            // At one instant the lanes come first, background work last.
+            let (die_groups, link) = (self.ftl.sink().die_groups.next_at(), self.link.next_at());
+            let (die_groups, link) = (die_groups.unwrap_or(Ns::MAX), link.unwrap_or(Ns::MAX));
+            let next = die_groups.min(link);
+            // At one instant the die groups come first, background work last.
             if let Some(idle) = self.idle_at
                 && idle < next
             {
@@ -397,22 +403,22 @@ impl Ssd {
                 }
                 self.now = idle;
                 (self.idle_at, self.in_background) = (None, true);
-                self.feed(Input::Idle, false);
+                self.dispatch(Input::Idle, false);
                 continue;
             }
             if next > until {
                 return;
             }
             self.now = next;
-            if lanes == next {
-                let (_, done) = self.ftl.sink_mut().lanes.step();
+            if die_groups == next {
+                let (_, done) = self.ftl.sink_mut().die_groups.step();
                 let Some(done) = done else { continue };
                 self.done(done);
             } else {
                 match self.link.pop() {
-                    Some((_, Event::Completed(completion))) => completed.push(completion),
-                    Some((_, Event::Start(tag))) => {
-                        let request = self.ftl.sink().open[tag.0 as usize].request;
+                    Some((_, LinkEvent::Completed(completion))) => completed.push(completion),
+                    Some((_, LinkEvent::Start(tag))) => {
+                        let request = self.ftl.sink().open_requests[tag.0 as usize].request;
                         self.start(tag, request);
                     }
                     None => {}
@@ -422,7 +428,7 @@ impl Ssd {
                 self.complete(Some(completed));
             }
             if self.ftl.sink().is_idle() {
-                self.rest();
+                self.schedule_idle();
             }
             if !completed.is_empty() {
                 return;
@@ -431,9 +437,9 @@ impl Ssd {
     }
 
     /// Nothing is under way: a time for work in the background, soon or, where that has begun, now.
-    fn rest(&mut self) {
+    fn schedule_idle(&mut self) {
         if self.in_background {
-            self.feed(Input::Idle, false);
+            self.dispatch(Input::Idle, false);
         } else if self.idle_at.is_none() {
             self.idle_at = Some(self.now + IDLE_AFTER);
         }
@@ -458,7 +464,7 @@ impl Device for Ssd {
     }
 
     fn submit(&mut self, at: Ns, id: u64, request: Request) {
-        if !self.wanted.is_empty() {
+        if !self.prefill_bitmap.is_empty() {
             self.load_unwatched();
         }
         assert!(at >= self.now, "a request of {at}, when it is {} already", self.now);
@@ -484,11 +490,11 @@ impl Device for Ssd {
             Op::Flush => 1,
         };
         let left = u32::try_from(left).expect("fewer than 2^32 pages");
-        let open = Open { id, request, left, cause: Cause::Buffer, failed: false };
+        let open = OpenRequest { id, request, left, cause: Cause::Buffer, failed: false };
         let tag = self.ftl.sink_mut().claim(open);
         if left == 0 {
             self.ftl.sink_mut().completed.push(tag);
-        } else if self.link.bring(at, tag, request) {
+        } else if self.link.transfer_in(at, tag, request) {
             self.start(tag, request);
         }
         // Completions come out of `step`.
@@ -505,11 +511,11 @@ impl Device for Ssd {
             return;
         }
         let exported = self.ftl.config().exported as usize;
-        self.wanted.resize(exported.div_ceil(64), 0);
+        self.prefill_bitmap.resize(exported.div_ceil(64), 0);
         let page = self.page.0;
         for lpn in offset.0 / page..(offset + len).0.div_ceil(page) {
             let lpn = usize::try_from(lpn).expect("within the capacity");
-            self.wanted[lpn / 64] |= 1 << (lpn % 64);
+            self.prefill_bitmap[lpn / 64] |= 1 << (lpn % 64);
         }
     }
 
@@ -537,7 +543,7 @@ impl Device for Ssd {
 
     fn usage(&self) -> Usage {
         let controller = self.ftl.sink();
-        let (read, write) = controller.lanes.die_time();
+        let (read, write) = controller.die_groups.die_time();
         Usage { read, write, controller: controller.active(self.now) }
     }
 }

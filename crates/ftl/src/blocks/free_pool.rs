@@ -1,16 +1,16 @@
 //! The free blocks, and where the next one is best opened.
 //!
-//! They stand in one heap per plane set of a lane, least erased first (dynamic wear levelling);
-//! those never used yet are known by their numbers alone.
+//! They stand in one heap per plane set of a die group, least erased first (dynamic wear
+//! levelling); those never used yet are known by their numbers alone.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use gordon_nand::{LaneId, Layout};
+use gordon_nand::{DieGroupId, Layout};
 use gordon_units::BlockId;
 
-/// The free blocks of a plane set of a lane.
+/// The free blocks of a plane set of a die group.
 #[derive(Clone, Debug)]
 struct FreeBlocks {
     /// Blocks never opened, of which there are so many: this number and each `step` after it, but
@@ -44,45 +44,45 @@ impl FreeBlocks {
 /// All of them.
 #[derive(Clone, Debug)]
 pub(super) struct FreePool {
-    lanes: u32,
-    /// Blocks of a plane set, over all lanes.
+    die_groups: u32,
+    /// Blocks of a plane set, over all die groups.
     group: usize,
-    /// By lane and plane set.
+    /// By die group and plane set.
     free: Vec<FreeBlocks>,
     free_blocks: u32,
-    /// By lane: blocks at write points.
+    /// By die group: blocks at write points.
     open: Vec<u32>,
-    /// By lane and plane set.
+    /// By die group and plane set.
     open_in_set: Vec<u32>,
-    /// By lane and plane set: how good it is to open the next block there, the least first; see
-    /// [`rating`](Self::rating).
+    /// By die group and plane set: how good it is to open the next block there, the least first;
+    /// see [`rating`](Self::rating).
     ratings: Vec<u64>,
     /// The best of them, which only changes with whole blocks.
-    best: Option<(u32, LaneId)>,
+    best: Option<(u32, DieGroupId)>,
 }
 
 impl FreePool {
     /// All blocks free but those that are bad.
     pub fn new(layout: &Layout, is_bad: impl Fn(u32) -> bool) -> Self {
-        let (lanes, sets) = (layout.lanes() as usize, layout.plane_sets() as usize);
+        let (die_groups, sets) = (layout.die_groups() as usize, layout.plane_sets() as usize);
         let group = layout.blocks() as usize / sets;
         // Blocks are numbered in 32 bits.
         #[allow(clippy::cast_possible_truncation)]
         let of_set = |at: usize| {
-            let (set, lane) = (at / lanes, at % lanes);
-            let ids = (set * group + lane..(set + 1) * group).step_by(lanes);
+            let (set, die_group) = (at / die_groups, at % die_groups);
+            let ids = (set * group + die_group..(set + 1) * group).step_by(die_groups);
             let left = ids.filter(|&id| !is_bad(id as u32)).count() as u32;
-            FreeBlocks { next: (set * group + lane) as u32, left, used: BinaryHeap::new() }
+            FreeBlocks { next: (set * group + die_group) as u32, left, used: BinaryHeap::new() }
         };
-        let free: Vec<_> = (0..lanes * sets).map(of_set).collect();
+        let free: Vec<_> = (0..die_groups * sets).map(of_set).collect();
         let free_blocks = free.iter().map(FreeBlocks::len).sum::<usize>();
         let mut new = Self {
-            lanes: layout.lanes(),
+            die_groups: layout.die_groups(),
             group,
             free,
             free_blocks: u32::try_from(free_blocks).expect("blocks are numbered in 32 bits"),
-            open: vec![0; lanes],
-            open_in_set: vec![0; lanes * sets],
+            open: vec![0; die_groups],
+            open_in_set: vec![0; die_groups * sets],
             ratings: vec![],
             best: None,
         };
@@ -96,13 +96,13 @@ impl FreePool {
         self.free_blocks
     }
 
-    /// The lane that the next block is opened on.
+    /// The die group that the next block is opened on.
     #[inline]
-    pub fn best(&self) -> Option<LaneId> {
-        self.best.map(|(_, lane)| lane)
+    pub fn best(&self) -> Option<DieGroupId> {
+        self.best.map(|(_, die_group)| die_group)
     }
 
-    /// The next block is opened in the plane set of the least rating: on the lane held by the
+    /// The next block is opened in the plane set of the least rating: on the die group held by the
     /// fewest write points, itself held by the fewest, with the most free blocks. (Of more than
     /// 2^20 write points or 2^24 free blocks the rest is not told apart.)
     fn rating(&self, set: usize) -> u64 {
@@ -115,10 +115,10 @@ impl FreePool {
         most(self.open[set % self.open.len()]) << 44 | most(self.open_in_set[set]) << 24 | taken
     }
 
-    /// A block of the set has come or gone: it and the others of its lane are rated anew.
+    /// A block of the set has come or gone: it and the others of its die group are rated anew.
     fn rate(&mut self, set: usize) {
-        let lanes = self.open.len();
-        for set in (set % lanes..self.free.len()).step_by(lanes) {
+        let die_groups = self.open.len();
+        for set in (set % die_groups..self.free.len()).step_by(die_groups) {
             self.ratings[set] = self.rating(set);
         }
         self.rank();
@@ -130,7 +130,7 @@ impl FreePool {
         let best = self.ratings.iter().position(|&rating| rating == least);
         self.best = best.filter(|_| least != u64::MAX).map(|at| {
             let at = u32::try_from(at).expect("fewer sets than blocks");
-            (at, LaneId(at % self.lanes))
+            (at, DieGroupId(at % self.die_groups))
         });
     }
 
@@ -141,32 +141,32 @@ impl FreePool {
     }
 
     fn set_of(&self, id: BlockId) -> usize {
-        let lane = id.0 % self.lanes;
-        id.index() / self.group * self.open.len() + lane as usize
+        let die_group = id.0 % self.die_groups;
+        id.index() / self.group * self.open.len() + die_group as usize
     }
 
     /// The least erased block of the best plane set goes to a write point.
-    pub fn open(&mut self, is_bad: impl Fn(u32) -> bool) -> Option<(BlockId, LaneId)> {
-        let (at, lane) = self.best?;
+    pub fn open(&mut self, is_bad: impl Fn(u32) -> bool) -> Option<(BlockId, DieGroupId)> {
+        let (at, die_group) = self.best?;
         let at = at as usize;
-        let id = self.free[at].pop(self.lanes, is_bad)?;
+        let id = self.free[at].pop(self.die_groups, is_bad)?;
         self.free_blocks -= 1;
-        self.open[lane.index()] += 1;
+        self.open[die_group.index()] += 1;
         self.open_in_set[at] += 1;
         self.rate(at);
-        Some((BlockId(id), lane))
+        Some((BlockId(id), die_group))
     }
 
     /// As [`open`](Self::open), of a block that is full at once.
     pub fn take(&mut self, is_bad: impl Fn(u32) -> bool) -> Option<BlockId> {
         let (at, _) = self.best?;
         let set = at as usize;
-        let id = self.free[set].pop(self.lanes, is_bad)?;
+        let id = self.free[set].pop(self.die_groups, is_bad)?;
         let (before, now) = (self.ratings[set], self.rating(set));
         self.ratings[set] = now;
         // No set before this one was as good: the next that is as good as it was is now the best.
         match (at..).zip(&self.ratings[set..]).skip(1).find(|(_, rating)| **rating == before) {
-            Some((next, _)) => self.best = Some((next, LaneId(next % self.lanes))),
+            Some((next, _)) => self.best = Some((next, DieGroupId(next % self.die_groups))),
             None => self.rank(),
         }
         self.free_blocks -= 1;
@@ -176,7 +176,7 @@ impl FreePool {
     /// A block leaves its write point.
     pub fn leave(&mut self, id: BlockId) {
         let set = self.set_of(id);
-        self.open[(id.0 % self.lanes) as usize] -= 1;
+        self.open[(id.0 % self.die_groups) as usize] -= 1;
         self.open_in_set[set] -= 1;
         self.rate(set);
     }
@@ -204,7 +204,7 @@ impl FreePool {
 
     pub fn restore_open(&mut self, id: BlockId) {
         let set = self.set_of(id);
-        self.open[(id.0 % self.lanes) as usize] += 1;
+        self.open[(id.0 % self.die_groups) as usize] += 1;
         self.open_in_set[set] += 1;
     }
 

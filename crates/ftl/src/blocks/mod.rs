@@ -14,7 +14,7 @@ use closed_list::ClosedLists;
 use core::cmp::Reverse;
 use core::ops::Range;
 use free_pool::FreePool;
-use gordon_nand::{LaneId, Layout};
+use gordon_nand::{DieGroupId, Layout};
 use gordon_units::BlockId;
 
 const NONE: u32 = u32::MAX;
@@ -154,20 +154,21 @@ impl Blocks {
         self.blocks[id.index()].state
     }
 
-    /// The lane the next block is best taken from, as [`open`](Self::open) does.
+    /// The die group the next block is best taken from, as [`open`](Self::open) does.
     #[inline]
-    pub fn lane_to_open(&self) -> Option<LaneId> {
+    pub fn die_group_to_open(&self) -> Option<DieGroupId> {
         self.free_pool.best()
     }
 
     /// Opens the least erased free block of the best plane set under the next sequence number.
-    pub fn open(&mut self) -> Option<(BlockId, LaneId, u64)> {
+    pub fn open(&mut self) -> Option<(BlockId, DieGroupId, u64)> {
         let blocks = &self.blocks;
-        let (id, lane) = self.free_pool.open(|id| blocks[id as usize].state == BlockState::Bad)?;
+        let (id, die_group) =
+            self.free_pool.open(|id| blocks[id as usize].state == BlockState::Bad)?;
         let block = &mut self.blocks[id.index()];
         assert_eq!((block.state, block.valid), (BlockState::Free, 0));
         block.state = BlockState::Open;
-        Some((id, lane, self.renumber(id)))
+        Some((id, die_group, self.renumber(id)))
     }
 
     /// Opens a block, as [`open`](Self::open) does, and closes it with so many valid pages.

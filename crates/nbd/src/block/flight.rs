@@ -1,7 +1,7 @@
 //! A store whose operations take the time of simulated flash.
 //!
-//! The store moves the bytes of an operation when the layer issues it; then the operation goes to the
-//! simulated lanes, and the layer hears that it is done when their clock says so.
+//! The store moves the bytes of an operation when the layer issues it; then the operation goes to
+//! the simulated die groups, and the layer hears that it is done when their clock says so.
 
 #[cfg(test)]
 mod tests;
@@ -9,7 +9,7 @@ mod tests;
 use super::carried::Carried;
 use super::clock::{Due, Simulated};
 use super::status::Busy;
-use gordon_device::ssd::{Kind, LaneStats, Lanes, Work};
+use gordon_device::ssd::{CommandKind, DieGroupStats, DieGroups, FlashCommand};
 use gordon_nand::{FlashOp, Layout, Timing};
 use gordon_store::{Completion, Engine, Moved, Payload};
 use gordon_units::Ns;
@@ -21,10 +21,10 @@ pub(super) struct Flight<P> {
     pub ended: Vec<Completion<P>>,
     /// When those ended.
     now: Ns,
-    lanes: Lanes,
+    die_groups: DieGroups,
     layout: Layout,
     slots: u32,
-    /// By tag: operations on the lanes.
+    /// By tag: operations on the die groups.
     flying: Vec<Option<Moved>>,
     free: Vec<u32>,
 }
@@ -33,12 +33,12 @@ impl<P: Payload> Flight<P> {
     pub fn new(engine: Engine<P>, timing: &Timing) -> Self {
         let resolved = engine.image().resolved();
         let (layout, slots) = (resolved.layout, resolved.config.slots);
-        let lanes = Lanes::new(layout, timing, slots);
+        let die_groups = DieGroups::new(layout, timing, slots);
         Self {
             engine,
             ended: vec![],
             now: Ns::ZERO,
-            lanes,
+            die_groups,
             layout,
             slots,
             flying: vec![],
@@ -48,27 +48,27 @@ impl<P: Payload> Flight<P> {
 
     /// When the next event happens.
     pub fn next_at(&self) -> Option<Ns> {
-        self.lanes.next_at()
+        self.die_groups.next_at()
     }
 
-    /// How long buses and lanes were busy.
+    /// How long buses and die groups were busy.
     pub fn busy(&self) -> Busy {
-        let LaneStats { bus_busy, lane_busy, .. } = self.lanes.stats();
+        let DieGroupStats { bus_busy, group_busy: lane_busy, .. } = self.die_groups.stats();
         let ns = |times: Vec<Ns>| times.into_iter().map(|time| time.0).collect();
         Busy { buses: ns(bus_busy), dies: ns(lane_busy) }
     }
 
-    /// Whether nothing is on the lanes.
+    /// Whether nothing is on the die groups.
     fn is_empty(&self) -> bool {
         self.flying.len() == self.free.len()
     }
 
     /// Simulates the next event, and sends on its way what follows; when that is.
     pub fn step(&mut self) -> Ns {
-        let (at, done) = self.lanes.step();
+        let (at, done) = self.die_groups.step();
         if let Some(done) = done {
-            let moved = self.flying[done.work.tag as usize].take().expect("it was in flight");
-            self.free.push(done.work.tag);
+            let moved = self.flying[done.command.tag as usize].take().expect("it was in flight");
+            self.free.push(done.command.tag);
             self.engine.done(moved);
             self.issue(at);
         }
@@ -97,13 +97,18 @@ impl<P: Payload> Flight<P> {
             self.flying[tag as usize] = Some(moved);
             let background = moved.copies;
             let ((block, page), share, kind) = match moved.op {
-                FlashOp::Read { ppn, slots, .. } => (self.layout.place_of(ppn), slots, Kind::Read),
-                FlashOp::Program { ppn, .. } => {
-                    (self.layout.place_of(ppn), self.slots, Kind::Program)
+                FlashOp::Read { ppn, slots, .. } => {
+                    (self.layout.place_of(ppn), slots, CommandKind::Read)
                 }
-                FlashOp::Erase { block } => ((block, 0), 0, Kind::Erase),
+                FlashOp::Program { ppn, .. } => {
+                    (self.layout.place_of(ppn), self.slots, CommandKind::Program)
+                }
+                FlashOp::Erase { block } => ((block, 0), 0, CommandKind::Erase),
             };
-            self.lanes.issue(now, Work { block, page, share, tag, kind, background });
+            self.die_groups.issue(
+                now,
+                FlashCommand { block, page, transfer_slots: share, tag, kind, background },
+            );
         }
     }
 

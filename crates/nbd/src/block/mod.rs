@@ -1,11 +1,11 @@
-//! A flash image as a block device: the store behind an export, at full speed or in the time that the
-//! simulated flash would take; a plain file in the time of simulated disks ([`DiskFile`]); and what they
-//! tell of themselves.
+//! A flash image as a block device: the store behind an export, at full speed or in the time that
+//! the simulated flash would take; a plain file in the time of simulated disks ([`DiskFile`]); and
+//! what they tell of themselves.
 //!
-//! The store carries operations out and knows no time; the simulated lanes know time and no bytes.
-//! Here both come together: with [`Pace::Real`] each operation that the store issues takes bus and die
-//! in simulation, and the layer hears that it is done, so that the client is answered, when that time
-//! has come.
+//! The store carries operations out and knows no time; the simulated die groups know time and no
+//! bytes. Here both come together: with [`Pace::Real`] each operation that the store issues takes
+//! bus and die in simulation, and the layer hears that it is done, so that the client is answered,
+//! when that time has come.
 
 mod carried;
 mod clock;
@@ -95,8 +95,8 @@ trait Served: Export {
 pub struct Serving(Arc<dyn Served>);
 
 impl Block {
-    /// Opens an image. Without a `part` the status has no flash time. With `salvage` it is opened to
-    /// read what can be proved, and nothing is written to it.
+    /// Opens an image. Without a `part` the status has no flash time. With `salvage` it is opened
+    /// to read what can be proved, and nothing is written to it.
     pub fn open(
         path: &Path,
         backend: Backend,
@@ -118,8 +118,8 @@ impl Block {
         &self.image
     }
 
-    /// Brings the layer up. Nothing is served before what a power cut left is repaired. Returns what
-    /// the mount has to report, too.
+    /// Brings the layer up. Nothing is served before what a power cut left is repaired. Returns
+    /// what the mount has to report, too.
     pub fn start(self) -> Result<(Serving, Vec<String>), BlockError> {
         let Self { image, part, pace, salvage } = self;
         let open = if salvage { Engine::<Carried>::salvage } else { Engine::<Carried>::open };

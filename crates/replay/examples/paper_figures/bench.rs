@@ -1,6 +1,6 @@
 //! What the figures are simulated with: the paper's array, loads, one run.
 
-use gordon_device::ssd::{Kind, Ssd, SsdConfig};
+use gordon_device::ssd::{CommandKind, Ssd, SsdConfig};
 use gordon_device::{Device, Op};
 use gordon_replay::ReplayError;
 use gordon_replay::footprint::Footprint;
@@ -93,15 +93,15 @@ pub fn run(config: &SsdConfig, mapped: &[(u64, u64)], depth: u32, source: impl S
     let outcome = outcome.expect("a load without errors");
     let stats = ssd.stats();
     assert_eq!(stats.ftl.erases, 0, "the array has room for all that is written");
-    let busy: f64 = stats.lanes.bus_busy.iter().map(|bus| bus.as_secs()).sum();
+    let busy: f64 = stats.die_groups.bus_busy.iter().map(|bus| bus.as_secs()).sum();
     Run {
         bytes: sum.0,
         requests: outcome.requests,
         simulated: outcome.simulated,
-        bus: busy / stats.lanes.bus_busy.len() as f64 / outcome.simulated.as_secs(),
+        bus: busy / stats.die_groups.bus_busy.len() as f64 / outcome.simulated.as_secs(),
         reads: stats.ftl.read_operations,
         programs: stats.ftl.program_operations,
-        joined: stats.lanes.kinds[Kind::Program.index()].joined,
+        joined: stats.die_groups.kinds[CommandKind::Program.index()].joined,
     }
 }
 

@@ -10,7 +10,7 @@
 use super::recorder::Recorded;
 use super::{ratio, share};
 use crate::run::counted;
-use gordon_device::ssd::{Kind, LaneStats, Ssd, SsdConfig, Wear};
+use gordon_device::ssd::{CommandKind, DieGroupStats, Ssd, SsdConfig, Wear};
 use gordon_device::{Device, Op};
 use gordon_nand::{lba_table, lifetime_years, smallest_super_page};
 use gordon_units::{Joules, Ns, Watts};
@@ -226,7 +226,7 @@ impl FlashReport {
             let all = simulated.0.saturating_mul(parts);
             share(time.0.min(all), all)
         };
-        let buses: Vec<_> = stats.lanes.bus_busy.iter().map(|time| busy(*time, 1)).collect();
+        let buses: Vec<_> = stats.die_groups.bus_busy.iter().map(|time| busy(*time, 1)).collect();
         let energy = energy(config, simulated, usage.read + usage.write, usage.controller);
         let Wear { min, max, mean } = stats.wear;
         let erased = ssd.erases().zip(before).map(|(now, before)| now - before);
@@ -277,8 +277,8 @@ impl FlashReport {
             preloaded_pages: ftl.preloaded,
             utilisation: Utilisation {
                 bus: busy(
-                    stats.lanes.bus_busy.iter().copied().sum(),
-                    stats.lanes.bus_busy.len() as u64,
+                    stats.die_groups.bus_busy.iter().copied().sum(),
+                    stats.die_groups.bus_busy.len() as u64,
                 ),
                 buses,
                 die_read: busy(usage.read, dies),
@@ -288,7 +288,7 @@ impl FlashReport {
                 collecting: busy(stats.collecting, 1),
             },
             collecting_s: stats.collecting.as_secs(),
-            waiting: waiting(&stats.lanes),
+            waiting: waiting(&stats.die_groups),
             wear: WearReport {
                 min_erases: min,
                 max_erases: max,
@@ -312,10 +312,10 @@ impl FlashReport {
 }
 
 /// Waiting by kind.
-fn waiting(lanes: &LaneStats) -> BTreeMap<&'static str, WaitReport> {
+fn waiting(die_groups: &DieGroupStats) -> BTreeMap<&'static str, WaitReport> {
     let us = |time: Ns, works: u64| share(time.0, works).map(|ns| ns / 1e3);
-    let one = |kind: Kind| {
-        let k = &lanes.kinds[kind.index()];
+    let one = |kind: CommandKind| {
+        let k = &die_groups.kinds[kind.index()];
         WaitReport {
             operations: k.issued,
             queued: k.queued,
@@ -325,7 +325,11 @@ fn waiting(lanes: &LaneStats) -> BTreeMap<&'static str, WaitReport> {
             served_mean_us: us(k.served, k.done),
         }
     };
-    let names = [("read", Kind::Read), ("program", Kind::Program), ("erase", Kind::Erase)];
+    let names = [
+        ("read", CommandKind::Read),
+        ("program", CommandKind::Program),
+        ("erase", CommandKind::Erase),
+    ];
     names.into_iter().map(|(name, kind)| (name, one(kind))).collect()
 }
 
@@ -369,7 +373,7 @@ pub fn spare_warning(ssd: &Ssd) -> Option<String> {
 
 /// A warning where some die groups have no write point.
 pub fn write_point_warning(ssd: &Ssd) -> Option<String> {
-    let (points, groups) = (ssd.ftl().config().write_points, ssd.ftl().layout().lanes());
+    let (points, groups) = (ssd.ftl().config().write_points, ssd.ftl().layout().die_groups());
     (points < groups).then(|| {
         format!(
             "ftl.write_points={points} is less than the {groups} die groups of the array: at most \

@@ -4,7 +4,7 @@
 use crate::ReplayError;
 use crate::results::ratio;
 use gordon_ftl::{Action, Config, Extent, Ftl, HostRequest, Input, RequestId, Victim};
-use gordon_nand::{Geometry, Layout, Shape};
+use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_units::{Lpn, Watch};
 use serde::Serialize;
 
@@ -70,7 +70,7 @@ impl FullArray {
             page_bytes: 512,
             oob_bytes: 16,
         };
-        let layout = Layout::new(geometry, Shape { buses: 1, dies_per_bus: 1, planes: 1 })
+        let layout = Layout::new(geometry, SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 })
             .map_err(|e| ReplayError::impossible("blocks", e, "fewer blocks or pages"))?;
         let knobs = Config {
             write_points: 1,

@@ -20,7 +20,7 @@ pub use array::{ArrayConfig, FullArray, WaPages};
 use crate::ReplayError;
 use crate::random::{Component, Random};
 use crate::results::ratio;
-use gordon_device::ssd::Policy;
+use gordon_device::ssd::VictimPolicy;
 use gordon_ftl::MOST_CHOICES;
 use gordon_units::Watch;
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ pub struct HotCold {
 pub struct WaConfig {
     /// The victim of garbage collection.
     #[serde(default)]
-    pub policy: Policy,
+    pub policy: VictimPolicy,
     /// `d-choices`: how many; 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choices: Option<u32>,
@@ -149,14 +149,14 @@ pub fn write_amplification(config: &WaConfig, progress: &Watch) -> Result<WaRepo
     let rho = ratio(u64::from(array.logical), window);
     let theory = match config.policy {
         _ if config.hot_cold.is_some() => None,
-        Policy::Greedy => Some(theory::greedy(rho, b)),
-        Policy::Fifo => Some(theory::fifo(rho)),
-        Policy::Random => Some(theory::random(rho)),
-        Policy::DChoices => {
+        VictimPolicy::Greedy => Some(theory::greedy(rho, b)),
+        VictimPolicy::Fifo => Some(theory::fifo(rho)),
+        VictimPolicy::Random => Some(theory::random(rho)),
+        VictimPolicy::DChoices => {
             let choices = config.choices.unwrap_or(2);
             Some(theory::d_choices(rho, config.pages_per_block, choices))
         }
-        Policy::CostBenefit => None,
+        VictimPolicy::CostBenefit => None,
     };
     Ok(WaReport {
         kind: "modelled: the simulated translation layer programmed these pages",
@@ -192,7 +192,7 @@ impl Array {
             let why = format!("{rho} is not between 0 and 1: stale pages need room");
             return Err(wrong("rho", why, "0.8"));
         }
-        if config.choices.is_some() && config.policy != Policy::DChoices {
+        if config.choices.is_some() && config.policy != VictimPolicy::DChoices {
             let why = "only d-choices chooses".into();
             return Err(wrong("choices", why, "--policy d-choices"));
         }

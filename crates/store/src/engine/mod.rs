@@ -29,7 +29,7 @@ use crate::mount::{self, Loss, Mounted};
 use crate::salvage::{self, Unproven};
 use crate::survey;
 use crate::synced::{Synced, Syncer};
-use crate::telemetry::{Counters, Lane, Telemetry};
+use crate::telemetry::{Counters, DieGroupCounters, Telemetry};
 use erases::DeferredErases;
 use gordon_ftl::{Extent, Ftl, HostRequest, Input, RequestId};
 use gordon_nand::{Buf, FlashOp, ProgramOrderChecker};
@@ -153,7 +153,7 @@ impl<P: Payload> Engine<P> {
             notes: Vec::new(),
             scratch: transfer::Scratch::default(),
             counters: Counters {
-                lanes: vec![Lane::default(); layout.lanes() as usize],
+                die_groups: vec![DieGroupCounters::default(); layout.die_groups() as usize],
                 ..Counters::default()
             },
             log: 0,

@@ -28,21 +28,21 @@ pub(super) struct Scratch {
 }
 
 impl<P: Payload> Engine<P> {
-    /// Counts an operation, for its lane.
+    /// Counts an operation, for its die group.
     pub(super) fn count_op(&mut self, op: FlashOp) {
         let layout = self.ftl.layout();
         let block = match op {
             FlashOp::Program { ppn, .. } | FlashOp::Read { ppn, .. } => layout.block_of(ppn),
             FlashOp::Erase { block } => block,
         };
-        let lane = &mut self.counters.lanes[layout.lane_of(block).index()];
+        let die_group = &mut self.counters.die_groups[layout.die_group_of(block).index()];
         match op {
             FlashOp::Read { slots, .. } => {
-                lane.reads += 1;
-                lane.units_read += u64::from(slots);
+                die_group.reads += 1;
+                die_group.units_read += u64::from(slots);
             }
-            FlashOp::Program { .. } => lane.programs += 1,
-            FlashOp::Erase { .. } => lane.erases += 1,
+            FlashOp::Program { .. } => die_group.programs += 1,
+            FlashOp::Erase { .. } => die_group.erases += 1,
         }
     }
 

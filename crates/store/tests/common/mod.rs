@@ -1,13 +1,13 @@
 //! A small store in memory, its driver and the model it is held against.
 //!
-//! A sector holds the number of the change that wrote it, over and over; the model says which numbers
-//! it may show.
+//! A sector holds the number of the change that wrote it, over and over; the model says which
+//! numbers it may show.
 #![allow(dead_code)]
 
 pub mod nand_faults;
 
 use gordon_ftl::{Config, Ftl};
-use gordon_nand::{Geometry, Layout, Shape};
+use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_store::{
     Command, Completion, Device, Engine, Fault, Image, Media, Memory, Moved, Payload, Places,
 };
@@ -20,7 +20,8 @@ use std::sync::Arc;
 /// The name that images in memory go by.
 pub const NAME: &str = "memory.img";
 
-/// The shapes that tests run on: bytes of a plane's page, planes of a super-page, sectors of a unit.
+/// The shapes that tests run on: bytes of a plane's page, planes of a super-page, sectors of a
+/// unit.
 pub const SHAPES: [(u32, u32, u32); 4] = [(1024, 2, 1), (1024, 2, 2), (2048, 1, 4), (4096, 1, 2)];
 
 /// A device of two buses with a die each, whose summaries take a page.
@@ -55,7 +56,7 @@ fn device_of(
         page_bytes,
         oob_bytes: 64,
     };
-    let shape = Shape { buses: 1, dies_per_bus: 1, planes };
+    let shape = SuperPageShape { buses: 1, dies_per_bus: 1, planes };
     let layout = Layout::new(geometry, shape).expect("a small array");
     let slots = page_bytes * planes / (sectors * 512);
     let config = Config { slots, seed, durable: true, ..Config::new(&layout, 1, sectors) };
@@ -386,7 +387,8 @@ pub fn forget_boot(media: &Memory) {
     media.sync().expect("it works");
 }
 
-/// Makes the checksum, at `field` of so many bytes, fit what they say in their place (docs/SPEC.md).
+/// Makes the checksum, at `field` of so many bytes, fit what they say in their place
+/// (docs/SPEC.md).
 pub fn seal(media: &Memory, at: u64, len: usize, field: usize, place: u32) {
     let mut bytes = vec![0; len];
     media.read(at, &mut bytes).expect("it works");

@@ -15,7 +15,7 @@ use gordon_units::{Bytes, Ns};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Two lanes of a few blocks of the preset, with what a store needs; some wear out soon.
+/// Two die groups of a few blocks of the preset, with what a store needs; some wear out soon.
 fn config(seed: u64) -> SsdConfig {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/gordon/parts/flash/");
     let text = std::fs::read_to_string(format!("{root}gordon-slc-256g.toml")).unwrap();
@@ -185,7 +185,7 @@ fn the_simulated_device_and_the_store_issue_the_same() {
         }
         let (telemetry, stats) = (stored.flight.engine.telemetry(), ssd.stats());
         assert_eq!(telemetry.ftl, stats.ftl, "seed {seed}");
-        assert_eq!(stored.flight.lanes.stats(), stats.lanes, "seed {seed}");
+        assert_eq!(stored.flight.die_groups.stats(), stats.die_groups, "seed {seed}");
         assert!(stats.ftl.collections > 10 && stats.ftl.journal_programs > 0, "{:?}", stats.ftl);
         worn_out += usize::from(telemetry.worn_out);
     }
@@ -231,8 +231,12 @@ fn counted_operations_keep_the_buses_busy_as_long_as_simulated_ones() {
         stored.submit(now, id, request);
     }
     stored.advance(Ns(now.0 * 2));
-    let lanes = &stored.flight.engine.telemetry().counters.lanes;
-    assert!(lanes.iter().all(|lane| lane.reads > 0 && lane.programs > 0 && lane.erases > 0));
+    let die_groups = &stored.flight.engine.telemetry().counters.die_groups;
+    assert!(
+        die_groups
+            .iter()
+            .all(|die_group| die_group.reads > 0 && die_group.programs > 0 && die_group.erases > 0)
+    );
     let counted = Busy::of(&stored.flight.engine, &timing);
     assert_eq!(counted.buses, stored.flight.busy().buses);
 }

@@ -228,16 +228,20 @@ fn of_flash(s: &FlashStatus, text: &mut Text) {
             ("{of=\"most\"}".to_owned(), s.wear.most.into()),
         ],
     );
-    let lanes: Vec<_> = s
-        .lanes
+    let die_groups: Vec<_> = s
+        .die_groups
         .iter()
         .enumerate()
-        .flat_map(|(at, lane)| {
-            [("read", lane.reads), ("program", lane.programs), ("erase", lane.erases)]
-                .map(|(op, count)| (format!("{{lane=\"{at}\",op=\"{op}\"}}"), count as f64))
+        .flat_map(|(at, die_group)| {
+            [
+                ("read", die_group.reads),
+                ("program", die_group.programs),
+                ("erase", die_group.erases),
+            ]
+            .map(|(op, count)| (format!("{{lane=\"{at}\",op=\"{op}\"}}"), count as f64))
         })
         .collect();
-    text.family("operations_total", "counter", "Operations of the array.", &lanes);
+    text.family("operations_total", "counter", "Operations of the array.", &die_groups);
     #[allow(clippy::cast_precision_loss)]
     if let Some(busy) = &s.busy_ns {
         let seconds = |of: &str, parts: &[u64]| -> Vec<_> {

@@ -4,7 +4,7 @@ use super::{Hosts, Of, Status};
 use crate::block::carried::Carried;
 use crate::block::lateness::Lateness;
 use gordon_nand::{Timing, endurance_used, lifetime_years};
-use gordon_store::{Engine, Lane, Payload, Standing, Telemetry};
+use gordon_store::{DieGroupCounters, Engine, Payload, Standing, Telemetry};
 use gordon_units::{BlockId, Bytes, Ns};
 use serde::Serialize;
 
@@ -66,8 +66,9 @@ pub struct FlashStatus {
     pub checksum_errors: u64,
     /// Programs and erases that failed.
     pub flash_failures: u64,
-    /// Operations by lane.
-    pub lanes: Vec<Lane>,
+    /// Operations by die group.
+    #[serde(rename = "lanes")]
+    pub die_groups: Vec<DieGroupCounters>,
     /// Where the part's times are known.
     pub busy_ns: Option<Busy>,
     /// As above.
@@ -103,13 +104,13 @@ pub struct Wear {
 }
 
 /// How long the simulated flash was busy since the start, in ns: totals, of which differences can
-/// be taken. Modelled: in the time of the flash that of its lanes, at full speed operations by the
-/// part's times, one after the other.
+/// be taken. Modelled: in the time of the flash that of its die groups, at full speed operations by
+/// the part's times, one after the other.
 #[derive(Clone, Debug, Serialize)]
 pub struct Busy {
     /// By group of buses.
     pub buses: Vec<u64>,
-    /// By lane: its dies.
+    /// By die group: its dies.
     pub dies: Vec<u64>,
 }
 
@@ -119,7 +120,7 @@ pub struct Busy {
 pub struct Utilisation {
     /// By group of buses.
     pub buses: Vec<f64>,
-    /// By lane: its dies.
+    /// By die group: its dies.
     pub dies: Vec<f64>,
 }
 
@@ -211,7 +212,7 @@ impl FlashStatus {
             flash_failures: counters.flash_failures,
             utilisation: busy.as_ref().map(|busy| busy.over(now)),
             busy_ns: busy,
-            lanes: counters.lanes.clone(),
+            die_groups: counters.die_groups.clone(),
         }
     }
 }
@@ -232,8 +233,9 @@ fn wear(engine: &Engine<Carried>) -> Wear {
 }
 
 impl Busy {
-    /// Time that the operations of each lane take of its dies and buses, as in the simulated lanes;
-    /// a read of part of a super-page takes the bus for that part of a whole one's time.
+    /// Time that the operations of each die group take of its dies and buses, as in the simulated
+    /// die groups; a read of part of a super-page takes the bus for that part of a whole one's
+    /// time.
     pub(in crate::block) fn of<P: Payload>(engine: &Engine<P>, timing: &Timing) -> Self {
         let layout = engine.ftl().layout();
         let (geometry, shape) = (layout.geometry(), layout.shape());
@@ -244,18 +246,28 @@ impl Busy {
         let mean = |times: &[Ns]| times.iter().map(|t| t.0).sum::<u64>() / times.len() as u64;
         let (read, program) = (mean(timing.read.types()), mean(timing.program.types()));
         // Of what is read only the units asked for cross.
-        let moving = |lane: &Lane| lane.units_read * crossing / slots + lane.programs * crossing;
-        let on_dies = |lane: &Lane| {
-            lane.reads * read + lane.programs * program + lane.erases * timing.erase.0
+        let moving = |die_group: &DieGroupCounters| {
+            die_group.units_read * crossing / slots + die_group.programs * crossing
+        };
+        let on_dies = |die_group: &DieGroupCounters| {
+            die_group.reads * read
+                + die_group.programs * program
+                + die_group.erases * timing.erase.0
         };
         let telemetry = engine.telemetry();
-        let lanes = &telemetry.counters.lanes;
+        let die_groups = &telemetry.counters.die_groups;
         let mut buses = vec![0; layout.bus_groups() as usize];
-        for (at, lane) in (0..).zip(lanes) {
-            buses[layout.bus_group(gordon_nand::LaneId(at))] +=
-                moving(lane) + lane.erases * command;
+        for (at, die_group) in (0..).zip(die_groups) {
+            buses[layout.bus_group(gordon_nand::DieGroupId(at))] +=
+                moving(die_group) + die_group.erases * command;
         }
-        Self { buses, dies: lanes.iter().map(|lane| on_dies(lane) + moving(lane)).collect() }
+        Self {
+            buses,
+            dies: die_groups
+                .iter()
+                .map(|die_group| on_dies(die_group) + moving(die_group))
+                .collect(),
+        }
     }
 
     fn over(&self, now: Ns) -> Utilisation {

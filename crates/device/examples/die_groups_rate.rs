@@ -1,11 +1,11 @@
 //! How fast the array is simulated: operations for each second of processor time, events included,
-//! with nothing above the lanes.
+//! with nothing above the die groups.
 //!
-//!     cargo run --release -p gordon-device --example lanes_rate [OPERATIONS [LOAD]]
+//!     cargo run --release -p gordon-device --example die_groups_rate [OPERATIONS [LOAD]]
 #![allow(clippy::print_stdout)]
 
-use gordon_device::ssd::{Kind, Lanes, Work};
-use gordon_nand::{Geometry, Layout, Modes, Shape, Times, Timing};
+use gordon_device::ssd::{CommandKind, DieGroups, FlashCommand};
+use gordon_nand::{Geometry, Layout, Modes, SuperPageShape, Times, Timing};
 use gordon_units::{BlockId, Hertz, Ns};
 
 /// 8 buses of 4 packages of 2 dies of 2 planes, pages of 8 KiB.
@@ -49,41 +49,48 @@ struct Load {
 /// A closed loop: `depth` operations outstanding, at random places. Of 100, so many are reads and
 /// so many erases.
 fn run(array: Geometry, modes: Modes, load: &Load, depth: u32, operations: u64) {
-    let shape = Shape { buses: 1, dies_per_bus: 1, planes: 1 };
+    let shape = SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 };
     let layout = Layout::new(array, shape).expect("the shape divides the array");
-    let mut lanes = Lanes::new(layout, &timing(modes), 2);
+    let mut die_groups = DieGroups::new(layout, &timing(modes), 2);
     let (mut state, blocks) = (1u64, u64::from(layout.blocks()));
     let mut draw = |tag| {
         // A linear congruential generator (Knuth's MMIX): its high bits are good enough here.
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let (high, low) = (state >> 32, (state >> 16) & 0xffff);
         let kind = match (low * 100) >> 16 {
-            k if k < load.erases => Kind::Erase,
-            k if k < load.erases + load.reads => Kind::Read,
-            _ => Kind::Program,
+            k if k < load.erases => CommandKind::Erase,
+            k if k < load.erases + load.reads => CommandKind::Read,
+            _ => CommandKind::Program,
         };
         let block = BlockId(((high * blocks) >> 32) as u32);
         let page = (high & 0xff) as u32;
-        Work { block, page, share: 1 + (low & 1) as u32, tag, kind, background: low & 8 > 0 }
+        FlashCommand {
+            block,
+            page,
+            transfer_slots: 1 + (low & 1) as u32,
+            tag,
+            kind,
+            background: low & 8 > 0,
+        }
     };
     let start = cpu();
     for tag in 0..depth {
-        lanes.issue(Ns(0), draw(tag));
+        die_groups.issue(Ns(0), draw(tag));
     }
     let mut left = operations;
     while left > 0 {
-        let (now, done) = lanes.step();
+        let (now, done) = die_groups.step();
         if let Some(done) = done {
             left -= 1;
-            lanes.issue(now, draw(done.work.tag));
+            die_groups.issue(now, draw(done.command.tag));
         }
     }
     let cpu = cpu() - start;
-    let stats = lanes.stats();
+    let stats = die_groups.stats();
     let behind: u64 = stats.kinds.iter().map(|k| k.behind_background).sum();
     println!(
-        "{:>4} lanes, depth {depth:>3}, {:<28} {:>6.2} M/s of CPU, {:>5.1} ns each, {:>4.2} events, {:>3.0} % behind background, {} joined",
-        layout.lanes(),
+        "{:>4} die groups, depth {depth:>3}, {:<28} {:>6.2} M/s of CPU, {:>5.1} ns each, {:>4.2} events, {:>3.0} % behind background, {} joined",
+        layout.die_groups(),
         load.name,
         operations as f64 / cpu / 1e6,
         cpu / operations as f64 * 1e9,

@@ -1,9 +1,9 @@
-//! Random works, against the model.
+//! Random commands, against the model.
 
 use super::model::Model;
 use super::{GEOMETRY, layout, timing};
-use gordon_device::ssd::{Done, Kind, Lanes, Work};
-use gordon_nand::{LaneId, Modes, Shape, Times};
+use gordon_device::ssd::{CommandDone, CommandKind, DieGroups, FlashCommand};
+use gordon_nand::{DieGroupId, Modes, SuperPageShape, Times};
 use gordon_units::{BlockId, Hertz, Ns};
 use proptest::prelude::*;
 
@@ -27,14 +27,14 @@ proptest! {
     /// All is done when the model says, in the model's order; and counted the same. Times are short
     /// and round, so that much happens at one instant.
     #[test]
-    fn lanes_do_what_the_model_does(
+    fn die_groups_do_what_the_model_does(
         (shape, bits, slots, rate) in (0..SHAPES.len(), 0u8..32, 1u32..7, 1usize..4),
         drafts in proptest::collection::vec(
             (0u8..20, any::<u32>(), 0u32..4, any::<u32>(), any::<bool>(), 0u64..60), 1..300
         )
     ) {
         let (buses, dies_per_bus, planes) = SHAPES[shape];
-        let layout = layout(Shape { buses, dies_per_bus, planes });
+        let layout = layout(SuperPageShape { buses, dies_per_bus, planes });
         let mut timing = timing(modes(bits));
         timing.read = Times::new([10, 20, 30].map(Ns)).unwrap();
         timing.program = Times::new([30, 70].map(Ns)).unwrap();
@@ -44,14 +44,14 @@ proptest! {
         timing.command = Ns(5);
         // Slots that divide the super-page.
         let slots = 1 << slots;
-        let mut lanes = Lanes::new(layout, &timing, slots);
+        let mut die_groups = DieGroups::new(layout, &timing, slots);
         let mut model = Model::new(layout, timing, slots);
         let (mut now, mut counts) = (Ns(0), [[0u64; 3]; 2]);
         // All that is done up to a time.
-        let mut same = |lanes: &mut Lanes, model: &mut Model, to: Ns| -> Result<(), TestCaseError> {
+        let mut same = |die_groups: &mut DieGroups, model: &mut Model, to: Ns| -> Result<(), TestCaseError> {
             let (mut here, mut there) = (vec![], vec![]);
-            while lanes.next_at().is_some_and(|next| next <= to) {
-                let (at, done) = lanes.step();
+            while die_groups.next_at().is_some_and(|next| next <= to) {
+                let (at, done) = die_groups.step();
                 here.extend(done.map(|done| (at, done)));
             }
             while model.next_at().is_some_and(|next| next <= to) {
@@ -59,29 +59,29 @@ proptest! {
                 there.extend(done.map(|done| (at, done)));
             }
             prop_assert_eq!(&here, &there);
-            for (_, Done { work, behind_background }) in here {
-                counts[0][work.kind.index()] += 1;
-                counts[1][work.kind.index()] += u64::from(behind_background);
+            for (_, CommandDone { command, behind_background }) in here {
+                counts[0][command.kind.index()] += 1;
+                counts[1][command.kind.index()] += u64::from(behind_background);
             }
             Ok(())
         };
         for (tag, &(kind, block, page, share, background, wait)) in (0..).zip(&drafts) {
             now += Ns(wait);
             // Mostly what happens at this instant too; else what is issued comes before it.
-            same(&mut lanes, &mut model, if wait % 8 == 7 { Ns(now.0 - 1) } else { now })?;
+            same(&mut die_groups, &mut model, if wait % 8 == 7 { Ns(now.0 - 1) } else { now })?;
             let kind = match kind {
-                0..9 => Kind::Read,
-                9..18 => Kind::Program,
-                _ => Kind::Erase,
+                0..9 => CommandKind::Read,
+                9..18 => CommandKind::Program,
+                _ => CommandKind::Erase,
             };
             let (block, share) = (BlockId(block % layout.blocks()), share % (slots + 1));
-            let work = Work { block, page, share, tag, kind, background };
-            lanes.issue(now, work);
-            model.issue(now, work);
-            prop_assert_eq!(lanes.next_at().is_some(), model.next_at().is_some());
+            let command = FlashCommand { block, page, transfer_slots: share, tag, kind, background };
+            die_groups.issue(now, command);
+            model.issue(now, command);
+            prop_assert_eq!(die_groups.next_at().is_some(), model.next_at().is_some());
         }
-        same(&mut lanes, &mut model, Ns::MAX)?;
-        let stats = lanes.stats();
+        same(&mut die_groups, &mut model, Ns::MAX)?;
+        let stats = die_groups.stats();
         prop_assert_eq!(stats.kinds.map(|k| k.done), counts[0]);
         prop_assert_eq!(stats.kinds.map(|k| k.issued), counts[0]);
         prop_assert_eq!(stats.kinds.map(|k| k.behind_background), counts[1]);
@@ -89,38 +89,38 @@ proptest! {
         prop_assert_eq!(stats.kinds.map(|k| k.served), model.served);
         prop_assert_eq!(stats.kinds.map(|k| k.waited), model.waited);
         prop_assert_eq!(stats.bus_busy, model.bus_busy.clone());
-        prop_assert_eq!(stats.lane_busy, model.lane_busy());
+        prop_assert_eq!(stats.group_busy, model.lane_busy());
         prop_assert_eq!((stats.die_read, stats.die_write), (model.die_read, model.die_write));
         prop_assert_eq!(stats.waiting, 0);
     }
 
-    /// Within a lane, and without modes, works are done in the order of issue; a bus is never used
-    /// by two, so what crosses it takes at least the sum.
+    /// Within a die group, and without modes, commands are done in the order of issue; a bus is
+    /// never used by two, so what crosses it takes at least the sum.
     #[test]
     fn first_come_first_served(drafts in proptest::collection::vec((0u8..20, 0u32..64, 0u64..3_000), 1..200)) {
-        let shape = Shape { buses: 1, dies_per_bus: 1, planes: 2 };
+        let shape = SuperPageShape { buses: 1, dies_per_bus: 1, planes: 2 };
         let layout = layout(shape);
-        prop_assert_eq!(layout.lanes(), GEOMETRY.dies());
-        let mut lanes = Lanes::new(layout, &timing(Modes::default()), 1);
+        prop_assert_eq!(layout.die_groups(), GEOMETRY.dies());
+        let mut die_groups = DieGroups::new(layout, &timing(Modes::default()), 1);
         let (mut now, mut done) = (Ns(0), vec![]);
         for (tag, &(kind, block, wait)) in (0..).zip(&drafts) {
             now += Ns(wait);
-            while lanes.next_at().is_some_and(|next| next <= now) {
-                done.extend(lanes.step().1);
+            while die_groups.next_at().is_some_and(|next| next <= now) {
+                done.extend(die_groups.step().1);
             }
-            let kind = [Kind::Read, Kind::Program, Kind::Erase][usize::from(kind / 9)];
-            lanes.issue(now, Work { block: BlockId(block % layout.blocks()), page: 0, share: 1, tag, kind, background: false });
+            let kind = [CommandKind::Read, CommandKind::Program, CommandKind::Erase][usize::from(kind / 9)];
+            die_groups.issue(now, FlashCommand { block: BlockId(block % layout.blocks()), page: 0, transfer_slots: 1, tag, kind, background: false });
         }
-        let stats = lanes.stats();
-        done.extend(super::finish(&mut lanes).into_iter().map(|(_, done)| done));
+        let stats = die_groups.stats();
+        done.extend(super::finish(&mut die_groups).into_iter().map(|(_, done)| done));
         prop_assert_eq!(done.len(), drafts.len());
-        for lane in 0..layout.lanes() {
-            let of_lane = |d: &&Done| layout.lane_of(d.work.block) == LaneId(lane);
-            let tags: Vec<_> = done.iter().filter(of_lane).map(|d| d.work.tag).collect();
+        for die_group in 0..layout.die_groups() {
+            let of_die_group = |d: &&CommandDone| layout.die_group_of(d.command.block) == DieGroupId(die_group);
+            let tags: Vec<_> = done.iter().filter(of_die_group).map(|d| d.command.tag).collect();
             prop_assert!(tags.is_sorted());
         }
-        for busy in lanes.stats().bus_busy {
-            prop_assert!(busy <= lanes.now());
+        for busy in die_groups.stats().bus_busy {
+            prop_assert!(busy <= die_groups.now());
         }
         prop_assert!(stats.kinds.iter().map(|k| k.queued).sum::<u64>() <= drafts.len() as u64);
     }

@@ -1,4 +1,4 @@
-//! Buses, each given to lanes in the order of the times at which they ask for it.
+//! Buses, each given to die groups in the order of the times at which they ask for it.
 //!
 //! A read asks when it is sensed. That time is known when it starts, so it needs no event: the read
 //! stands among those that will ask, and its end follows from those before it. What asks meanwhile,
@@ -7,10 +7,10 @@
 use gordon_des::Timeline;
 use gordon_units::Ns;
 
-/// Reads that are being sensed, of one lane.
+/// Reads that are being sensed, of one die group.
 #[derive(Clone, Copy, Debug)]
-struct Read {
-    lane: u32,
+struct PendingBusRead {
+    die_group: u32,
     /// When they are sensed, and ask.
     sensed: Ns,
     /// When the bus is theirs, as far as is known.
@@ -20,30 +20,30 @@ struct Read {
     all: Ns,
 }
 
-/// A lane's next event is at another time than was said.
-pub(super) type Moved = Vec<(u32, Ns)>;
+/// A die group's next event is at another time than was said.
+pub(super) type PostponedEvents = Vec<(u32, Ns)>;
 
 /// Reads that have asked are forgotten so many at a time.
 const FORGET: usize = 16;
 
 /// One group of buses.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Bus {
+pub(super) struct BusGroup {
     /// What is certain.
     line: Timeline,
-    /// By the time at which they ask. Of so many that is counted in what is certain, of others maybe
-    /// not yet.
-    reads: Vec<Read>,
-    asked: usize,
+    /// By the time at which they ask. Of so many that is counted in what is certain, of others
+    /// maybe not yet.
+    reads: Vec<PendingBusRead>,
+    settled_reads: usize,
     /// When all that is known of is over.
     end: Ns,
 }
 
-impl Bus {
+impl BusGroup {
     /// Takes the bus from now, or as soon as it is free; when it is free again.
     #[inline(always)]
-    pub fn reserve(&mut self, now: Ns, span: Ns, moved: &mut Moved) -> Ns {
-        if self.asked < self.reads.len() {
+    pub fn reserve(&mut self, now: Ns, span: Ns, moved: &mut PostponedEvents) -> Ns {
+        if self.settled_reads < self.reads.len() {
             return self.reserve_before(now, span, moved);
         }
         self.end = self.line.reserve(now, span);
@@ -52,51 +52,52 @@ impl Bus {
 
     /// As [`reserve`](Self::reserve), where there are reads.
     #[inline(never)]
-    fn reserve_before(&mut self, now: Ns, span: Ns, moved: &mut Moved) -> Ns {
+    fn reserve_before(&mut self, now: Ns, span: Ns, moved: &mut PostponedEvents) -> Ns {
         self.settle(now);
         let end = self.line.reserve(now, span);
-        self.put_off(self.asked, end, moved);
+        self.postpone(self.settled_reads, end, moved);
         end
     }
 
-    /// Reads of a lane start, and will ask when they are `sensed`; when the first are over, if nothing
-    /// else comes between.
+    /// Reads of a die group start, and will ask when they are `sensed`; when the first are over, if
+    /// nothing else comes between.
     #[inline]
     pub fn read(
         &mut self,
         now: Ns,
-        lane: u32,
+        die_group: u32,
         sensed: Ns,
         [first, all]: [Ns; 2],
-        moved: &mut Moved,
+        moved: &mut PostponedEvents,
     ) -> Ns {
         // Mostly as many ask as start.
         self.settle_one(now);
-        if self.asked >= FORGET {
-            self.reads.drain(..self.asked);
-            self.asked = 0;
+        if self.settled_reads >= FORGET {
+            self.reads.drain(..self.settled_reads);
+            self.settled_reads = 0;
         }
         if self.reads.last().is_some_and(|last| last.sensed > sensed) {
-            return self.push_in(Read { lane, sensed, start: sensed, first, all }, moved);
+            return self
+                .push_in(PendingBusRead { die_group, sensed, start: sensed, first, all }, moved);
         }
         let start = self.end.max(sensed);
         self.end = start + all;
-        self.reads.push(Read { lane, sensed, start, first, all });
+        self.reads.push(PendingBusRead { die_group, sensed, start, first, all });
         start + first
     }
 
     /// Reads start that are sensed before others that started earlier.
     #[cold]
-    fn push_in(&mut self, read: Read, moved: &mut Moved) -> Ns {
+    fn push_in(&mut self, read: PendingBusRead, moved: &mut PostponedEvents) -> Ns {
         let at = self.reads.partition_point(|other| other.sensed <= read.sensed);
         // Where all before it have asked, a program may have, too.
-        let free = match &self.reads[self.asked..at] {
+        let free = match &self.reads[self.settled_reads..at] {
             [.., last] => last.start + last.all,
             [] => self.line.free_at(),
         };
         let start = free.max(read.sensed);
-        self.reads.insert(at, Read { start, ..read });
-        self.put_off(at + 1, start + read.all, moved);
+        self.reads.insert(at, PendingBusRead { start, ..read });
+        self.postpone(at + 1, start + read.all, moved);
         start + read.first
     }
 
@@ -108,17 +109,18 @@ impl Bus {
 
     #[inline(always)]
     fn settle_one(&mut self, now: Ns) -> bool {
-        let Some(read) = self.reads.get(self.asked).filter(|read| read.sensed <= now) else {
+        let Some(read) = self.reads.get(self.settled_reads).filter(|read| read.sensed <= now)
+        else {
             return false;
         };
         self.line.reserve(read.sensed, read.all);
-        self.asked += 1;
+        self.settled_reads += 1;
         true
     }
 
     /// The bus is not free before `end` for the reads from one on.
     #[inline]
-    fn put_off(&mut self, from: usize, mut end: Ns, moved: &mut Moved) {
+    fn postpone(&mut self, from: usize, mut end: Ns, moved: &mut PostponedEvents) {
         for read in &mut self.reads[from..] {
             let start = end.max(read.sensed);
             if start == read.start {
@@ -126,7 +128,7 @@ impl Bus {
                 return;
             }
             read.start = start;
-            moved.push((read.lane, start + read.first));
+            moved.push((read.die_group, start + read.first));
             end = start + read.all;
         }
         self.end = end;
@@ -134,7 +136,7 @@ impl Bus {
 
     /// How long it carried something, reservations to come included.
     pub fn busy(&self, now: Ns) -> Ns {
-        let asked = self.reads[self.asked..].iter().take_while(|read| read.sensed <= now);
+        let asked = self.reads[self.settled_reads..].iter().take_while(|read| read.sensed <= now);
         self.line.busy() + asked.map(|read| read.all).sum()
     }
 }
@@ -145,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_read_that_is_sensed_before_others_waits_for_what_has_the_bus() {
-        let (mut bus, mut moved) = (Bus::default(), vec![]);
+        let (mut bus, mut moved) = (BusGroup::default(), vec![]);
         let ten = Ns(10);
         assert_eq!(bus.read(Ns(0), 0, ten, [ten; 2], &mut moved), Ns(20));
         assert_eq!(bus.reserve(Ns(15), Ns(55), &mut moved), Ns(75));

@@ -1,11 +1,11 @@
-//! When operations on lanes are done: gate by gate, by hand, and at random against a model.
+//! When operations on die groups are done: gate by gate, by hand, and at random against a model.
 
 mod gate;
 mod model;
 mod properties;
 
-use gordon_device::ssd::{Done, Kind, Lanes, Work};
-use gordon_nand::{Geometry, Layout, Modes, Shape, Times, Timing};
+use gordon_device::ssd::{CommandDone, CommandKind, DieGroups, FlashCommand};
+use gordon_nand::{Geometry, Layout, Modes, SuperPageShape, Times, Timing};
 use gordon_units::{BlockId, Hertz, Ns};
 
 /// 2 buses, 2 dies on each, 4 planes; blocks of 4 pages of 1,024 + 26 bytes.
@@ -33,19 +33,19 @@ fn timing(modes: Modes) -> Timing {
     }
 }
 
-fn layout(shape: Shape) -> Layout {
+fn layout(shape: SuperPageShape) -> Layout {
     Layout::new(GEOMETRY, shape).expect("the shape divides the array")
 }
 
-fn work(kind: Kind, block: u32, page: u32, tag: u32) -> Work {
-    Work { block: BlockId(block), page, share: 1, tag, kind, background: false }
+fn command(kind: CommandKind, block: u32, page: u32, tag: u32) -> FlashCommand {
+    FlashCommand { block: BlockId(block), page, transfer_slots: 1, tag, kind, background: false }
 }
 
 /// Everything that is done, in order.
-fn finish(lanes: &mut Lanes) -> Vec<(Ns, Done)> {
+fn finish(die_groups: &mut DieGroups) -> Vec<(Ns, CommandDone)> {
     let mut all = vec![];
-    while lanes.next_at().is_some() {
-        let (at, done) = lanes.step();
+    while die_groups.next_at().is_some() {
+        let (at, done) = die_groups.step();
         all.extend(done.map(|done| (at, done)));
     }
     all

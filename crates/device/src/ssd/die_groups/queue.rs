@@ -1,21 +1,21 @@
-//! Works that wait or are served: lists in one pool, so that issuing allocates nothing.
+//! Commands that wait or are served: lists in one pool, so that issuing allocates nothing.
 
-use super::work::{NOTHING, Work};
+use super::command::{FlashCommand, NO_COMMAND};
 use core::hint::select_unpredictable;
 
 /// The end of a list.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A work and what is known of it.
+/// A command and what is known of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
-    pub work: Work,
+    pub command: FlashCommand,
     /// The next in its list.
     pub next: u32,
-    /// The order of issue, to be compared within a lane.
+    /// The order of issue, to be compared within a die group.
     pub ticket: u32,
-    /// While it waits: how many batches of background work its lane had served to the end when it
-    /// came. When it has started: 1 where one was served while it waited, 0 otherwise.
+    /// While it waits: how many batches of background work its die group had served to the end when
+    /// it came. When it has started: 1 where one was served while it waited, 0 otherwise.
     pub background: u32,
 }
 
@@ -43,12 +43,13 @@ impl Pool {
         at
     }
 
-    /// Another place. (The node is not handed in: it would have to be put together in memory first.)
+    /// Another place. (The node is not handed in: it would have to be put together in memory
+    /// first.)
     #[cold]
     fn grow(&mut self) {
         let at = u32::try_from(self.nodes.len()).ok().filter(|&at| at != NONE);
         self.free = at.expect("fewer than 2^32");
-        self.nodes.push(Node { work: NOTHING, next: NONE, ticket: 0, background: 0 });
+        self.nodes.push(Node { command: NO_COMMAND, next: NONE, ticket: 0, background: 0 });
     }
 
     /// Takes a node out and gives its place back.
@@ -75,32 +76,32 @@ impl Pool {
 
 /// A list, first in first out.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Queue {
+pub(super) struct CommandQueue {
     pub head: u32,
     /// The last; of no account where there is none.
     tail: u32,
-    /// Where works are carried out together: the sets of planes of those in it, as bits, and maybe of some
-    /// that no longer are.
+    /// Where commands are carried out together: the sets of planes of those in it, as bits, and
+    /// maybe of some that no longer are.
     pub sets: u32,
-    /// And how many of them are of each of eight classes, four bits each; 15 stands for more, until all
-    /// are gone.
-    classes: u32,
+    /// And how many of them are of each of eight classes, four bits each; 15 stands for more, until
+    /// all are gone.
+    key_counts: u32,
 }
 
 /// Where the count of a class is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Class(u32);
+pub(super) struct KeyBucket(u32);
 
-impl Class {
-    /// Of works that are alike in this, and of others.
+impl KeyBucket {
+    /// Of commands that are alike in this, and of others.
     #[inline]
     pub fn of(number: u32) -> Self {
         Self(number % 8 * 4)
     }
 }
 
-impl Queue {
-    pub const EMPTY: Self = Self { head: NONE, tail: NONE, sets: 0, classes: 0 };
+impl CommandQueue {
+    pub const EMPTY: Self = Self { head: NONE, tail: NONE, sets: 0, key_counts: 0 };
 
     #[inline]
     pub fn push(&mut self, pool: &mut Pool, at: u32) {
@@ -112,30 +113,30 @@ impl Queue {
         self.tail = at;
     }
 
-    /// A work of a set of planes and a class was pushed.
+    /// A command of a set of planes and a class was pushed.
     #[inline]
-    pub fn note(&mut self, set: u32, Class(shift): Class) {
+    pub fn count_key(&mut self, set: u32, KeyBucket(shift): KeyBucket) {
         self.sets |= set;
-        let few = self.classes >> shift & 15 < 15;
-        self.classes += u32::from(few) << shift;
+        let few = self.key_counts >> shift & 15 < 15;
+        self.key_counts += u32::from(few) << shift;
     }
 
     /// One was taken out.
     #[inline]
-    pub fn forget(&mut self, Class(shift): Class) {
-        let few = self.classes >> shift & 15 < 15;
-        self.classes -= u32::from(few) << shift;
+    pub fn uncount_key(&mut self, KeyBucket(shift): KeyBucket) {
+        let few = self.key_counts >> shift & 15 < 15;
+        self.key_counts -= u32::from(few) << shift;
         // Not a jump: nobody can tell whether more wait.
         let any = u32::from(self.head == NONE).wrapping_sub(1);
         self.sets &= any;
-        self.classes &= any;
+        self.key_counts &= any;
     }
 
-    /// Whether there may be a work of this class in it, of another set of planes.
+    /// Whether there may be a command of this class in it, of another set of planes.
     #[inline]
-    pub fn may_have(&self, but: u32, Class(shift): Class) -> bool {
+    pub fn may_contain(&self, but: u32, KeyBucket(shift): KeyBucket) -> bool {
         // One jump, not two.
-        u64::from(self.classes >> shift & 15) * u64::from(self.sets & !but) != 0
+        u64::from(self.key_counts >> shift & 15) * u64::from(self.sets & !but) != 0
     }
 
     /// Whether this node was pushed last, and still waits.
@@ -169,29 +170,29 @@ mod tests {
     /// What waits is never denied, be it more than can be counted; what is gone is, at last.
     #[test]
     fn a_queue_knows_what_it_may_have() {
-        let (mut pool, mut queue) = (Pool::new(), Queue::EMPTY);
-        let (one, other) = (Class::of(3), Class::of(12));
-        let node = Node { work: NOTHING, next: NONE, ticket: 0, background: 0 };
-        let push = |queue: &mut Queue, pool: &mut Pool, class: Class| {
+        let (mut pool, mut queue) = (Pool::new(), CommandQueue::EMPTY);
+        let (one, other) = (KeyBucket::of(3), KeyBucket::of(12));
+        let node = Node { command: NO_COMMAND, next: NONE, ticket: 0, background: 0 };
+        let push = |queue: &mut CommandQueue, pool: &mut Pool, class: KeyBucket| {
             let at = pool.put(node);
             queue.push(pool, at);
-            queue.note(0b10, class);
+            queue.count_key(0b10, class);
         };
         for waiting in [1, 14, 15, 16, 40] {
             push(&mut queue, &mut pool, other);
             (0..waiting).for_each(|_| push(&mut queue, &mut pool, one));
-            assert!(queue.may_have(0b01, one) && queue.may_have(0b01, other));
-            assert!(!queue.may_have(0b10, one), "there are no other planes");
-            assert!(!queue.may_have(0b01, Class::of(5)), "there is no such class");
-            let mut take = |class: Class| {
+            assert!(queue.may_contain(0b01, one) && queue.may_contain(0b01, other));
+            assert!(!queue.may_contain(0b10, one), "there are no other planes");
+            assert!(!queue.may_contain(0b01, KeyBucket::of(5)), "there is no such class");
+            let mut take = |class: KeyBucket| {
                 let at = queue.unlink(&mut pool, NONE);
                 pool.take(at);
-                queue.forget(class);
+                queue.uncount_key(class);
                 queue
             };
-            assert!(!take(other).may_have(0b01, other));
+            assert!(!take(other).may_contain(0b01, other));
             for left in (0..waiting).rev() {
-                assert_eq!(take(one).may_have(0b01, one), left > 0, "{left} of {waiting}");
+                assert_eq!(take(one).may_contain(0b01, one), left > 0, "{left} of {waiting}");
             }
         }
     }

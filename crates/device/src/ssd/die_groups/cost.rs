@@ -1,11 +1,12 @@
-//! What operations cost: bus time and die time, from the timing table and the shape of a super-page.
+//! What operations cost: bus time and die time, from the timing table and the shape of a
+//! super-page.
 
 use gordon_nand::{Layout, Times, Timing};
 use gordon_units::{Bytes, Ns};
 
 /// What it costs to move part of a super-page.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Share {
+pub(super) struct TransferCost {
     /// Time on the bus that carries the most.
     pub bus: Ns,
     /// Dies that hold any of it.
@@ -16,13 +17,13 @@ pub(super) struct Share {
 
 /// [`Times`], found without a division.
 #[derive(Clone, Debug)]
-pub(super) struct Cells {
+pub(super) struct CellTimes {
     types: Vec<Ns>,
     /// 2^64 / types, rounded up; 0 for one type.
     factor: u64,
 }
 
-impl Cells {
+impl CellTimes {
     fn new(times: &Times) -> Self {
         let types = times.types();
         let types = if types.iter().all(|time| *time == types[0]) { &types[..1] } else { types };
@@ -45,35 +46,37 @@ impl Cells {
 /// All costs of one array.
 #[derive(Clone, Debug)]
 pub(super) struct Costs {
-    pub read: Cells,
-    pub program: Cells,
+    pub read: CellTimes,
+    pub program: CellTimes,
     pub erase: Ns,
     /// By slots moved, and for all of them.
-    pub shares: Vec<Share>,
-    pub whole: Share,
+    pub transfers: Vec<TransferCost>,
+    pub full_transfer: TransferCost,
     /// Command cycles of one erase; they take a die no time.
-    pub commands: Share,
+    pub commands: TransferCost,
 }
 
 impl Costs {
     pub fn new(layout: &Layout, timing: &Timing, slots: u32) -> Self {
         let shape = layout.shape();
         Self {
-            read: Cells::new(&timing.read),
-            program: Cells::new(&timing.program),
+            read: CellTimes::new(&timing.read),
+            program: CellTimes::new(&timing.program),
             erase: timing.erase,
-            shares: (0..=slots).map(|share| Share::of(share, slots, layout, timing)).collect(),
-            whole: Share::of(slots, slots, layout, timing),
-            commands: Share {
+            transfers: (0..=slots)
+                .map(|share| TransferCost::of(share, slots, layout, timing))
+                .collect(),
+            full_transfer: TransferCost::of(slots, slots, layout, timing),
+            commands: TransferCost {
                 bus: timing.command * u64::from(shape.planes * shape.dies_per_bus),
-                dies: u64::from(layout.dies_per_lane()),
+                dies: u64::from(layout.dies_per_group()),
                 dies_on_bus: Ns::ZERO,
             },
         }
     }
 }
 
-impl Share {
+impl TransferCost {
     /// Die time where the dies work for `cells` each, and then send or receive.
     #[inline]
     pub fn die_time(&self, cells: Ns) -> u64 {
@@ -118,11 +121,14 @@ mod tests {
     fn page_types_take_turns() {
         for types in 1..20u64 {
             let times = Times::new((0..types).map(Ns).collect::<Vec<_>>()).expect("there is one");
-            let cells = Cells::new(&times);
+            let cells = CellTimes::new(&times);
             for page in (0..1_000).chain([u32::MAX / 3, u32::MAX - 1, u32::MAX]) {
                 assert_eq!(cells.of(page), times.of(page), "page {page} of {types} types");
             }
         }
-        assert_eq!(Cells::new(&Times::new([Ns(7), Ns(7)]).expect("there are two")).types, [Ns(7)]);
+        assert_eq!(
+            CellTimes::new(&Times::new([Ns(7), Ns(7)]).expect("there are two")).types,
+            [Ns(7)]
+        );
     }
 }

@@ -3,9 +3,9 @@
 //! Where each part of a machine waits for one thing at a time, a general queue does too much. Here
 //! each slot has a place of its own in a tree of groups of [`WIDTH`]; a group's earliest event is
 //! copied to its place in the group above, and the earliest of all stands at the root. To plan an
-//! event is a comparison or two, for it is rarely the next; to move it is one pass from its group to
-//! the root, always of the same length, with nothing to guess for the processor. (Groups of two take
-//! fewer instructions, but each of their comparisons becomes a jump, wrong every other time.)
+//! event is a comparison or two, for it is rarely the next; to move it is one pass from its group
+//! to the root, always of the same length, with nothing to guess for the processor. (Groups of two
+//! take fewer instructions, but each of their comparisons becomes a jump, wrong every other time.)
 //!
 //! A key is one word: the time since a base, and the slot, which thus decides between events of one
 //! instant, whenever they were planned. Times too far off for their bits are *far*, all equal; when
@@ -20,9 +20,9 @@ const NEVER: u64 = u64::MAX;
 
 /// Events to come, one a slot, earliest first; those of one instant in the order of their slots.
 #[derive(Clone, Debug)]
-pub struct Agenda {
-    /// Group 0 is the top; below place `i` of group `g` is group `WIDTH * g + i + 1`. The last level
-    /// holds the slots.
+pub struct SlotScheduler {
+    /// Group 0 is the top; below place `i` of group `g` is group `WIDTH * g + i + 1`. The last
+    /// level holds the slots.
     groups: Vec<[u64; WIDTH]>,
     /// The first group of the last level.
     leaves: usize,
@@ -49,7 +49,7 @@ fn earliest(p: &[u64; WIDTH]) -> u64 {
     a.min(b).min(c.min(d))
 }
 
-impl Agenda {
+impl SlotScheduler {
     /// Nothing planned for any of `slots`.
     ///
     /// # Panics
@@ -183,12 +183,12 @@ impl Agenda {
     #[inline]
     pub fn replace(&mut self, slot: usize, at: Ns) {
         self.planned = self.planned.wrapping_add(1);
-        self.put_off(slot, at);
+        self.postpone(slot, at);
     }
 
     /// The event of this slot happens at another time than was planned.
     #[inline]
-    pub fn put_off(&mut self, slot: usize, at: Ns) {
+    pub fn postpone(&mut self, slot: usize, at: Ns) {
         let key = self.key(slot, at);
         self.set(slot, key);
     }
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn events_come_by_time_then_by_slot() {
-        let mut agenda = Agenda::new(3);
+        let mut agenda = SlotScheduler::new(3);
         assert_eq!(agenda.next(), None);
         agenda.plan(2, Ns(30));
         agenda.plan(0, Ns(30));
@@ -275,22 +275,22 @@ mod tests {
 
     #[test]
     fn one_that_is_put_off_makes_way() {
-        let mut agenda = Agenda::new(9);
+        let mut agenda = SlotScheduler::new(9);
         agenda.plan(0, Ns(10));
         agenda.plan(8, Ns(20));
-        agenda.put_off(0, Ns(30));
+        agenda.postpone(0, Ns(30));
         assert_eq!(agenda.next(), Some((Ns(20), 8)));
-        agenda.put_off(0, Ns(5));
+        agenda.postpone(0, Ns(5));
         assert_eq!(agenda.next(), Some((Ns(5), 0)));
         assert_eq!(agenda.planned(), 2);
     }
 
-    /// Against a list that is searched: as many slots as make one level, two, three and more; events
-    /// near, at one instant, and so far off that their times do not fit a key.
+    /// Against a list that is searched: as many slots as make one level, two, three and more;
+    /// events near, at one instant, and so far off that their times do not fit a key.
     #[test]
     fn it_agrees_with_a_list() {
         for slots in [1, 2, 4, 5, 17, 64, 65, 700, 4_096, 4_100] {
-            let (mut agenda, mut events) = (Agenda::new(slots), vec![None; slots]);
+            let (mut agenda, mut events) = (SlotScheduler::new(slots), vec![None; slots]);
             let (mut now, mut planned) = (Ns::ZERO, 0);
             let mut state = 7u64;
             let mut draw = move |below: u64| {
@@ -311,7 +311,7 @@ mod tests {
                     agenda.plan(slot, then);
                     (events[slot], planned) = (Some(then), planned + 1);
                 } else if events[slot].is_some() && draw(4) == 0 {
-                    agenda.put_off(slot, then);
+                    agenda.postpone(slot, then);
                     events[slot] = Some(then);
                 } else if let Some((at, slot)) = next(&events) {
                     assert_eq!(agenda.next(), Some((at, slot)));
