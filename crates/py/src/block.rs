@@ -2,7 +2,7 @@
 
 use crate::error::raise;
 use crate::watch::{watch, watched};
-use gordon_device::disk::Policy;
+use gordon_device::disk::SchedulingPolicy;
 use gordon_device::drive::StripeConfig;
 use gordon_device::ssd::SsdConfig;
 use gordon_nbd::block::{
@@ -37,7 +37,7 @@ struct Created {
     kind: &'static str,
     version: &'static str,
     uuid: String,
-    device: gordon_store::Device,
+    device: gordon_store::DeviceParams,
     capacity: u64,
     unit: u64,
     blocks: u32,
@@ -108,7 +108,7 @@ struct OnDisk {
     name: String,
     device: DiskDevice,
     stripe: Option<StripeConfig>,
-    scheduler: Option<Policy>,
+    scheduler: Option<SchedulingPolicy>,
 }
 
 impl Serve {
@@ -143,8 +143,8 @@ struct Ready {
     warnings: Vec<String>,
 }
 
-/// Serves an image, or a file as a disk, until a signal handler raises; its last status, as JSON. `ready` hears where, as
-/// JSON, when clients may come.
+/// Serves an image, or a file as a disk, until a signal handler raises; its last status, as JSON.
+/// `ready` hears where, as JSON, when clients may come.
 #[pyfunction]
 pub fn block_serve(py: Python<'_>, config: &str, ready: &Bound<'_, PyAny>) -> PyResult<String> {
     let config: Serve = from_json(config, "server").map_err(raise)?;

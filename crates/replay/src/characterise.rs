@@ -1,5 +1,6 @@
 //! Bandwidth of a simulated device against transfer size and queue depth, as benchmarks of real
-//! storage measure it: in a closed loop, reads of what holds data. Each load runs on a device of its own.
+//! storage measure it: in a closed loop, reads of what holds data. Each load runs on a device of
+//! its own.
 //!
 //! The time of writes ends with a flush: what a cache has taken is not written yet.
 
@@ -10,7 +11,7 @@ use crate::load::{Bench, Load, Order, Pattern, Way};
 use crate::results::latency::{Latency, LatencySummary};
 use crate::results::ratio;
 use crate::threads::on_all_cores;
-use gordon_device::disk::Policy;
+use gordon_device::disk::SchedulingPolicy;
 use gordon_device::drive::StripeConfig;
 use gordon_device::ssd::{Ssd, SsdConfig};
 use gordon_device::stripe::Stripe;
@@ -20,8 +21,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering;
 
-/// Bytes that loads on new flash run over at least, where nothing else is said: all of a large map would
-/// take long to fill, and where on flash a page lies makes no difference.
+/// Bytes that loads on new flash run over at least, where nothing else is said: all of a large map
+/// would take long to fill, and where on flash a page lies makes no difference.
 const FLASH_SPAN: Bytes = Bytes(1 << 30);
 /// And so many times what is outstanding: requests for the same page are served as one.
 const ROOM: u64 = 32;
@@ -59,13 +60,14 @@ pub enum Storage {
         device: DiskDevice,
         /// Which request comes next; without it, as the disk has it.
         #[serde(default)]
-        scheduler: Option<Policy>,
+        scheduler: Option<SchedulingPolicy>,
     },
     /// Flash.
     Flash {
         /// The device.
         device: Box<SsdConfig>,
-        /// The part of what it exports that is mapped before, in the steady state of random overwrites.
+        /// The part of what it exports that is mapped before, in the steady state of random
+        /// overwrites.
         #[serde(default)]
         precondition: Option<f64>,
     },

@@ -14,8 +14,8 @@ use crate::results::tables;
 use crate::run::{self, Asked, Fitted, fit, open, provenance};
 use crate::source::{Repeat, Source};
 use gordon_device::Device;
-use gordon_device::disk::classic::{Classic, ClassicConfig};
-use gordon_device::disk::{self, Policy, Stats};
+use gordon_device::disk::classic::{ClassicConfig, ClassicDisk};
+use gordon_device::disk::{self, DiskStats, SchedulingPolicy};
 use gordon_device::drive::{Drive, DriveConfig, StripeConfig};
 use gordon_units::{Ns, Watch};
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ pub struct DiskRunConfig {
     pub stripe: Option<StripeConfig>,
     /// Which request comes next, where several wait; without it, as the disk has it.
     #[serde(default)]
-    pub scheduler: Option<Policy>,
+    pub scheduler: Option<SchedulingPolicy>,
     /// What it is asked for.
     pub load: LoadConfig,
     /// How.
@@ -61,7 +61,7 @@ fn one() -> u64 {
 #[serde(rename_all = "kebab-case")]
 pub enum DiskDevice {
     /// By a config of ours.
-    Config(Box<disk::Config>),
+    Config(Box<disk::DiskConfig>),
     /// By one of a drive that carries out one command at a time.
     Classic(Box<ClassicConfig>),
     /// By a `.diskspecs` file of DiskSim's and those that it names.
@@ -84,7 +84,7 @@ impl Described {
     /// Where no disk can be built from it.
     pub fn drive(
         &self,
-        scheduler: Option<Policy>,
+        scheduler: Option<SchedulingPolicy>,
         stripe: Option<StripeConfig>,
     ) -> Result<Drive, ReplayError> {
         let drive = Drive::new(&self.config, scheduler)?;
@@ -104,11 +104,11 @@ impl DiskDevice {
         let (config, warnings) = match self {
             Self::Config(config) => (DriveConfig::Config(config.clone()), Vec::new()),
             Self::Classic(config) => {
-                (DriveConfig::Classic(config.clone()), Classic::new(config)?.warnings())
+                (DriveConfig::Classic(config.clone()), ClassicDisk::new(config)?.warnings())
             }
             Self::Diskspecs(path) => {
                 let (config, mut warnings) = diskspecs::read(path)?;
-                let drive = Classic::new(&config)
+                let drive = ClassicDisk::new(&config)
                     .map_err(|error| diskspecs::SpecError::Drive { path: path.clone(), error })?;
                 warnings.extend(drive.warnings());
                 (DriveConfig::Classic(Box::new(config)), warnings)
@@ -123,7 +123,7 @@ impl DiskDevice {
     /// Where its description cannot be read, or no disk built from it.
     pub fn drive(
         &self,
-        scheduler: Option<Policy>,
+        scheduler: Option<SchedulingPolicy>,
         stripe: Option<StripeConfig>,
     ) -> Result<Drive, ReplayError> {
         self.described()?.drive(scheduler, stripe)
@@ -194,7 +194,7 @@ fn replay(
     let outcome = drive(&mut disk, load, rules, &mut recorder, progress)?;
     let (run, recorded) = recorder.finish(&disk)?;
     let disks = disk.disks();
-    let stats: Vec<Stats> = disks.iter().map(Drive::stats).collect();
+    let stats: Vec<DiskStats> = disks.iter().map(Drive::stats).collect();
     let mut report = DiskReport::of(name, &stats, disk.usage(), outcome.simulated, &recorded);
     for one in disks {
         report.coalesced += one.joined();

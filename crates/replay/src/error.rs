@@ -25,7 +25,7 @@ pub enum ReplayError {
     Ssd(#[from] SsdError),
     /// The disk cannot exist.
     #[error(transparent)]
-    Disk(#[from] gordon_device::disk::ConfigError),
+    Disk(#[from] gordon_device::disk::DiskConfigError),
     /// Disks cannot be one.
     #[error(transparent)]
     Stripe(#[from] gordon_device::stripe::StripeError),

@@ -4,7 +4,7 @@
 
 use gordon_ftl::Config;
 use gordon_nand::{Geometry, Layout, SuperPageShape};
-use gordon_store::{Backend, Device, Image, Store, fill};
+use gordon_store::{Backend, DeviceParams, Image, Store, fill};
 use gordon_units::Bytes;
 use std::error::Error;
 use std::fs;
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let config = Config { slots: 16, durable: true, ..Config::new(&layout, 1, 8) };
     let raw = geometry.capacity().0;
     let exported = Bytes((raw / 1024 * 953).min(config.most_exported(&layout) * 4096) / 512 * 512);
-    let device = Device::new("gordon-slc-256g", &layout, &config, exported);
+    let device = DeviceParams::new("gordon-slc-256g", &layout, &config, exported);
     let start = Instant::now();
     let closed = fill(Image::create(path, device, Backend::File)?)?;
     println!(

@@ -5,7 +5,7 @@
 
 use gordon_ftl::Config;
 use gordon_nand::{Geometry, Layout, SuperPageShape};
-use gordon_store::{Backend, Command, Device, Store};
+use gordon_store::{Backend, Command, DeviceParams, Store};
 use gordon_units::Bytes;
 use std::error::Error;
 use std::path::Path;
@@ -14,7 +14,7 @@ use std::time::Instant;
 const UNIT: u64 = 4096;
 const SPAN: u64 = 1 << 30;
 
-fn device() -> Result<Device, Box<dyn Error>> {
+fn device() -> Result<DeviceParams, Box<dyn Error>> {
     let geometry = Geometry {
         buses: 4,
         packages_per_bus: 4,
@@ -27,7 +27,7 @@ fn device() -> Result<Device, Box<dyn Error>> {
     };
     let layout = Layout::new(geometry, SuperPageShape { buses: 4, dies_per_bus: 4, planes: 2 })?;
     let config = Config { slots: 16, ..Config::new(&layout, 1, 8) };
-    Ok(Device::new("gordon-slc-256g", &layout, &config, Bytes(7_200_000_000 / UNIT * UNIT)))
+    Ok(DeviceParams::new("gordon-slc-256g", &layout, &config, Bytes(7_200_000_000 / UNIT * UNIT)))
 }
 
 /// Processor time of this process, in seconds.

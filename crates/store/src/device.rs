@@ -17,7 +17,7 @@ pub const SECTOR: u64 = 512;
 /// An array with a translation layer on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Device {
+pub struct DeviceParams {
     /// The name of the preset it was made from.
     pub preset: String,
     /// Bytes exported.
@@ -150,7 +150,7 @@ impl DeviceError {
 
 /// What the parts of a store are made from.
 #[derive(Clone, Copy, Debug)]
-pub struct Resolved {
+pub struct ResolvedDevice {
     /// The array with its super-pages.
     pub layout: Layout,
     /// The layer's params.
@@ -159,7 +159,7 @@ pub struct Resolved {
     pub endurance: Option<Endurance>,
 }
 
-impl Device {
+impl DeviceParams {
     /// A device of that array and layer. `config` gives the unit and the knobs; what a store needs
     /// is set: contents, summaries, durable trims, and a write buffer of four super-pages a write
     /// point where there is none.
@@ -212,7 +212,7 @@ impl Device {
     }
 
     /// Checks the numbers, and makes of them what the parts are made from.
-    pub fn resolve(&self) -> Result<Resolved, DeviceError> {
+    pub fn resolve(&self) -> Result<ResolvedDevice, DeviceError> {
         let Self { geometry: g, super_page: s, ftl: params, .. } = self;
         let geometry = Geometry {
             buses: g.buses,
@@ -266,6 +266,6 @@ impl Device {
         };
         config.validate(&layout)?;
         let endurance = self.faults.validate(unit)?;
-        Ok(Resolved { layout, config, endurance })
+        Ok(ResolvedDevice { layout, config, endurance })
     }
 }

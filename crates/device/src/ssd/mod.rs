@@ -1,8 +1,8 @@
 //! A flash device: Gordon's translation layer over simulated NAND.
 //!
 //! A request is handed to [`gordon_ftl::Ftl`]; the operations that it issues take bus and die time
-//! ([`DieGroups`]); when they are done the layer is told, and when all pieces of a request are
-//! acknowledged it completes. Without a write buffer an acknowledged write is programmed.
+//! ([`DieGroups`]); when they are done the layer is told, and when all sub-requests of a request
+//! are acknowledged it completes. Without a write buffer an acknowledged write is programmed.
 //!
 //! - The link to the host, where its speed is given, carries the data of one request after the
 //!   other, those of a write before it starts and those of a read when it is done; where a latency

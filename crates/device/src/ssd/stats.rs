@@ -6,7 +6,7 @@ use gordon_units::{Bytes, Ns};
 /// Counts since the device was made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SsdStats {
-    /// Of the translation layer: pieces, pages read and programmed by cause, erases, hits.
+    /// Of the translation layer: sub-requests, pages read and programmed by cause, erases, hits.
     pub ftl: gordon_ftl::Stats,
     /// Events simulated.
     pub events: u64,

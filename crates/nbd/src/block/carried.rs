@@ -1,7 +1,7 @@
 //! Requests of clients as requests of the store.
 
 use crate::export::{Errno, Extent, MAX_EXTENTS, Op, Request};
-use gordon_store::{Command, Completion, Engine, Fault, Payload, SECTOR};
+use gordon_store::{Command, Completion, Engine, IoError, Payload, SECTOR};
 use gordon_units::Ns;
 
 /// A client's request on its way through the store; or none, for the server's own.
@@ -33,8 +33,8 @@ pub(super) fn take(
         Op::Read { offset } => Command::Read { offset },
         Op::Write { offset, fua } => Command::Write { offset, fua },
         Op::Flush => Command::Flush,
-        // Parts of units are zeroed, which a trim need not do: a hole punched into a loop device over nbdfuse comes as
-        // a trim, and Linux takes it for zeros.
+        // Parts of units are zeroed, which a trim need not do: a hole punched into a loop device
+        // over nbdfuse comes as a trim, and Linux takes it for zeros.
         Op::Trim { offset, length, fua } => {
             let mut whole = false;
             look(&mut |engine| {
@@ -73,19 +73,21 @@ pub(super) fn answer(completion: Completion<Carried>) {
     let Some(request) = completion.payload.request else { return };
     let errno = match completion.result {
         Ok(()) => return request.done(),
-        Err(Fault::Unreadable) => Errno::Io,
-        Err(Fault::WornOut | Fault::Salvaging) => Errno::Perm,
-        Err(Fault::NoSpace) => Errno::NoSpc,
-        Err(Fault::Medium | Fault::Stopped) => Errno::Io,
-        Err(Fault::Invalid) => Errno::Inval,
+        Err(IoError::Unreadable) => Errno::Io,
+        Err(IoError::WornOut | IoError::Salvaging) => Errno::Perm,
+        Err(IoError::NoSpace) => Errno::NoSpc,
+        Err(IoError::Medium | IoError::Stopped) => Errno::Io,
+        Err(IoError::Invalid) => Errno::Inval,
     };
     let why = match completion.result {
-        Err(Fault::Unreadable) => "the data cannot be read: more wrong bits than can be corrected",
-        Err(Fault::WornOut) => "read-only: the reserve of good blocks is used up",
-        Err(Fault::NoSpace) => "no space left in the file system under the image",
-        Err(Fault::Medium) => "the file under the image failed",
-        Err(Fault::Stopped) => "the store has stopped on an internal error",
-        Err(Fault::Salvaging) => "read-only: a damaged image is being salvaged",
+        Err(IoError::Unreadable) => {
+            "the data cannot be read: more wrong bits than can be corrected"
+        }
+        Err(IoError::WornOut) => "read-only: the reserve of good blocks is used up",
+        Err(IoError::NoSpace) => "no space left in the file system under the image",
+        Err(IoError::Medium) => "the file under the image failed",
+        Err(IoError::Stopped) => "the store has stopped on an internal error",
+        Err(IoError::Salvaging) => "read-only: a damaged image is being salvaged",
         _ => "not whole sectors inside the device",
     };
     request.fail(errno, why);

@@ -11,7 +11,7 @@ use super::clock::{Due, Simulated};
 use super::status::Busy;
 use gordon_device::ssd::{CommandKind, DieGroupStats, DieGroups, FlashCommand};
 use gordon_nand::{FlashOp, Layout, Timing};
-use gordon_store::{Completion, Engine, Moved, Payload};
+use gordon_store::{CompletedOp, Completion, Engine, Payload};
 use gordon_units::Ns;
 
 /// A store and its operations on their way. It moves only when asked.
@@ -25,7 +25,7 @@ pub(super) struct Flight<P> {
     layout: Layout,
     slots: u32,
     /// By tag: operations on the die groups.
-    flying: Vec<Option<Moved>>,
+    flying: Vec<Option<CompletedOp>>,
     free: Vec<u32>,
 }
 
@@ -81,7 +81,7 @@ impl<P: Payload> Flight<P> {
         loop {
             self.launch(now);
             let flies = !self.is_empty();
-            if flies && self.engine.failure().is_none() || !self.engine.unstick() {
+            if flies && self.engine.failure().is_none() || !self.engine.kick() {
                 break;
             }
         }

@@ -32,7 +32,7 @@ use carried::Carried;
 use direct::Direct;
 use gordon_device::ssd::{SsdConfig, SsdError};
 use gordon_nand::Timing;
-use gordon_store::{Backend, Engine, Fault, Image, ImageError, Store};
+use gordon_store::{Backend, Engine, Image, ImageError, IoError, Store};
 use gordon_units::Bytes;
 use paced::Paced;
 use std::path::Path;
@@ -66,7 +66,7 @@ pub enum BlockError {
     Disk(#[from] DiskFileError),
     /// It could not be left in order.
     #[error("the image could not be left in order: {0}; the next start makes it good")]
-    Close(Fault),
+    Close(IoError),
     /// The system lacks something.
     #[error("cannot serve: {0}")]
     System(#[from] std::io::Error),

@@ -8,7 +8,7 @@ use super::{BlockError, Served, info};
 use crate::export::{Export, Info, Request};
 use crate::threads::spawn;
 use gordon_nand::Timing;
-use gordon_store::{Completion, Engine, Fault, Syncer};
+use gordon_store::{Completion, Engine, IoError, Syncer};
 use gordon_units::{Bytes, Ns};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -58,7 +58,7 @@ fn sync_and_answer(syncer: &Syncer, receiver: &mpsc::Receiver<Completion<Carried
         let synced = syncer.sync().is_ok();
         for mut completion in all {
             if !synced {
-                completion.result = Err(Fault::Medium);
+                completion.result = Err(IoError::Medium);
             }
             carried::answer(completion);
         }
@@ -74,7 +74,7 @@ impl Export for Paced {
         self.taken.fetch_add(batch.len() as u64, Ordering::Relaxed);
         self.clock.act(|flight, now| {
             let after = now.0 - self.last.swap(now.0, Ordering::Relaxed);
-            flight.engine.arrived(after, batch.len());
+            flight.engine.record_arrival(after, batch.len());
             for request in batch.drain(..) {
                 // Not modelled: requests that wait for each other on the link.
                 let bytes = Bytes(request.data().len() as u64);

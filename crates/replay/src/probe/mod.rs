@@ -127,12 +127,12 @@ impl Prober {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gordon_device::disk::Config;
+    use gordon_device::disk::DiskConfig;
 
     /// Without read-ahead, for that moves on what is in memory.
     fn preset() -> ProberConfig {
         let text = include_str!("../../../../python/gordon/parts/disk/sata-7200-1tb.toml");
-        let mut config = Config::from_toml(text).unwrap();
+        let mut config = DiskConfig::from_toml(text).unwrap();
         config.cache.read_ahead = Bytes::ZERO.into();
         ProberConfig { device: DiskDevice::Config(Box::new(config)), lateness: Ns::ZERO, seed: 1 }
     }

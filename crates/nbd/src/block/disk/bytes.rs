@@ -1,7 +1,7 @@
 //! The bytes of a plain file, as clients ask for them.
 
 use crate::export::{Errno, Extent, Fault, MAX_EXTENTS, Op, Request};
-use gordon_store::{Media, SECTOR, Synced};
+use gordon_store::{Media, SECTOR, SyncTracker};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +10,7 @@ const BLOCK: u64 = 4096;
 
 /// A file.
 pub(super) struct Bytes {
-    file: Synced,
+    file: SyncTracker,
     errors: AtomicU64,
 }
 
@@ -44,7 +44,7 @@ const BROKEN: &str = "a sync of the file failed: nothing more is promised";
 
 impl Bytes {
     pub fn new(media: Box<dyn Media>) -> Self {
-        let file = Synced::new(media);
+        let file = SyncTracker::new(media);
         // Who wrote to it before may not have synced: the first flush does.
         file.change(|_| Ok(())).expect("nothing was done");
         Self { file, errors: AtomicU64::new(0) }
@@ -56,7 +56,7 @@ impl Bytes {
 
     /// Syncs of the file.
     pub fn syncs(&self) -> u64 {
-        self.file.syncs()
+        self.file.syncs_started()
     }
 
     /// Errors of the file.

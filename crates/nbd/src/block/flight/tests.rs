@@ -9,7 +9,7 @@ use super::{Busy, Flight};
 use crate::block::{Part, describe};
 use gordon_device::ssd::{IDLE_AFTER, Ssd, SsdConfig};
 use gordon_device::{Device, Op, Request};
-use gordon_store::{Command, Engine, Image, Memory, Payload, Places, log};
+use gordon_store::{Command, Engine, Image, ImageOffsets, Memory, Payload, op_digest};
 use gordon_testkit::Random;
 use gordon_units::{Bytes, Ns};
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ impl Stored {
         let device = describe(&part).unwrap();
         assert_eq!(device.geometry.blocks_per_plane, *part.config.geometry.blocks_per_plane);
         let resolved = device.resolve().unwrap();
-        let media = Memory::new(Places::new(&resolved).len);
+        let media = Memory::new(ImageOffsets::new(&resolved).len);
         let image = Image::format(Path::new("memory"), Box::new(media), device).unwrap();
         let flight = Flight::new(Engine::open(image).unwrap(), &timing);
         Self { flight, open: 0, idle_at: None, in_background: false, answers: Answers::new() }
@@ -153,7 +153,7 @@ fn the_simulated_device_and_the_store_issue_the_same() {
         let (mut random, mut now) = (Random::new(seed), Ns::ZERO);
         let mut ssd = Ssd::with_seed(&config, seed).unwrap();
         let mut stored = Stored::new(&config, seed);
-        let (mut log, mut done, mut answers) = (0, vec![], Answers::new());
+        let (mut digest, mut done, mut answers) = (0, vec![], Answers::new());
         ssd.issued();
         let mut go_on = |ssd: &mut Ssd, stored: &mut Stored, until| {
             while ssd.next_event().is_some_and(|at| at <= until) {
@@ -161,8 +161,8 @@ fn the_simulated_device_and_the_store_issue_the_same() {
                 answers.extend(done.drain(..).map(|done| (done.id, (done.at, done.failed))));
             }
             stored.advance(until);
-            log = ssd.issued().into_iter().fold(log, log::add);
-            assert_eq!(log, stored.flight.engine.log(), "seed {seed}, until {until}");
+            digest = ssd.issued().into_iter().fold(digest, op_digest::add);
+            assert_eq!(digest, stored.flight.engine.op_digest(), "seed {seed}, until {until}");
         };
         let mut writes = vec![];
         for id in 0..6000 {

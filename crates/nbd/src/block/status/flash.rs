@@ -4,7 +4,7 @@ use super::{Hosts, Of, Status};
 use crate::block::carried::Carried;
 use crate::block::lateness::Lateness;
 use gordon_nand::{Timing, endurance_used, lifetime_years};
-use gordon_store::{DieGroupCounters, Engine, Payload, Standing, Telemetry};
+use gordon_store::{BlockHealth, DieGroupCounters, Engine, Payload, Telemetry};
 use gordon_units::{BlockId, Bytes, Ns};
 use serde::Serialize;
 
@@ -220,7 +220,7 @@ impl FlashStatus {
 fn wear(engine: &Engine<Carried>) -> Wear {
     let blocks = engine.ftl().layout().blocks();
     let good =
-        (0..blocks).map(BlockId).filter(|&b| engine.image().record(b).standing == Standing::Good);
+        (0..blocks).map(BlockId).filter(|&b| engine.image().record(b).health == BlockHealth::Good);
     let (mut least, mut most, mut sum, mut count) = (u32::MAX, 0, 0u64, 0u32);
     for erases in good.map(|block| engine.ftl().erases(block)) {
         (least, most) = (least.min(erases), most.max(erases));

@@ -3,53 +3,54 @@
 //! sync records.
 
 use crate::block_table::BlockTable;
-use crate::error::Fault;
-use crate::format::table::Record;
+use crate::error::IoError;
+use crate::format::table::BlockRecord;
 use crate::media::Media;
 use gordon_units::BlockId;
 use std::io::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Makes durable what an [`Engine`](crate::Engine) has written: for drivers of an engine, which call
-/// it before they report a completion that is `durable`. To be called without holding the engine.
+/// Makes durable what an [`Engine`](crate::Engine) has written: for drivers of an engine, which
+/// call it before they report a completion that is `durable`. To be called without holding the
+/// engine.
 #[derive(Clone)]
-pub struct Syncer(pub(crate) Arc<Synced>);
+pub struct Syncer(pub(crate) Arc<SyncTracker>);
 
 impl Syncer {
     /// Returns when all is durable that was written before; may wait for the sync of another.
-    pub fn sync(&self) -> std::result::Result<(), Fault> {
-        self.0.sync().map_err(|error| Fault::of(&error))
+    pub fn sync(&self) -> std::result::Result<(), IoError> {
+        self.0.sync().map_err(|error| IoError::of(&error))
     }
 }
 
 /// A medium whose syncs are shared and recorded.
-pub struct Synced {
+pub struct SyncTracker {
     media: Box<dyn Media>,
     /// Writes and erases that have been done.
-    changes: AtomicU64,
+    write_seq: AtomicU64,
     /// Syncs started. A page is stamped with this number after the record of that sync was written.
-    syncs: AtomicU64,
+    syncs_started: AtomicU64,
     /// Changes that are durable.
-    durable: AtomicU64,
+    durable_seq: AtomicU64,
     /// Held during a sync.
     syncing: Mutex<()>,
     /// None if the medium is no image.
     table: Option<Mutex<BlockTable>>,
-    /// A sync has failed: the system may have dropped what it had not written, and reports that only
-    /// once.
+    /// A sync has failed: the system may have dropped what it had not written, and reports that
+    /// only once.
     broken: AtomicBool,
 }
 
-impl Synced {
+impl SyncTracker {
     /// A medium to which nothing has been written yet, whose syncs are shared.
     #[must_use]
     pub fn new(media: Box<dyn Media>) -> Self {
         Self {
             media,
-            changes: AtomicU64::new(0),
-            syncs: AtomicU64::new(0),
-            durable: AtomicU64::new(0),
+            write_seq: AtomicU64::new(0),
+            syncs_started: AtomicU64::new(0),
+            durable_seq: AtomicU64::new(0),
             syncing: Mutex::new(()),
             table: None,
             broken: AtomicBool::new(false),
@@ -78,38 +79,38 @@ impl Synced {
     /// A change; it is done before a sync that covers it starts.
     pub fn change<T>(&self, change: impl FnOnce(&dyn Media) -> Result<T>) -> Result<T> {
         let done = change(&*self.media);
-        self.changes.fetch_add(1, Ordering::Release);
+        self.write_seq.fetch_add(1, Ordering::Release);
         done
     }
 
     /// Notes a block's new record, after all that it demands has been written.
-    pub(crate) fn note(&self, block: BlockId, record: Record) {
-        self.table().note(block, record);
+    pub(crate) fn set_record(&self, block: BlockId, record: BlockRecord) {
+        self.table().set_record(block, record);
         // The note counts as a change: a sync that covers it has recorded it.
-        self.changes.fetch_add(1, Ordering::AcqRel);
+        self.write_seq.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Notes that nothing in a block is needed any more. Returns the number of changes that have to
     /// be durable before the block may be erased: 0 if no sync has recorded that it holds anything.
-    pub(crate) fn give_up(&self, block: BlockId, record: Record) -> u64 {
+    pub(crate) fn release_block(&self, block: BlockId, record: BlockRecord) -> u64 {
         let mut table = self.table();
-        table.note(block, record);
+        table.set_record(block, record);
         if !table.is_demanded(block) {
             return 0;
         }
         drop(table);
         // The note counts as a change: a sync that covers it has recorded it.
-        self.changes.fetch_add(1, Ordering::AcqRel) + 1
+        self.write_seq.fetch_add(1, Ordering::AcqRel) + 1
     }
 
     /// Syncs started.
-    pub fn syncs(&self) -> u64 {
-        self.syncs.load(Ordering::Acquire)
+    pub fn syncs_started(&self) -> u64 {
+        self.syncs_started.load(Ordering::Acquire)
     }
 
     /// Continues the count of an earlier run.
     pub(crate) fn set_syncs(&self, syncs: u64) {
-        self.syncs.store(syncs, Ordering::Release);
+        self.syncs_started.store(syncs, Ordering::Release);
     }
 
     /// Whether a sync has failed.
@@ -118,23 +119,23 @@ impl Synced {
     }
 
     /// Changes that have been done. The number identifies what has to be durable.
-    pub(crate) fn changes(&self) -> u64 {
-        self.changes.load(Ordering::Acquire)
+    pub(crate) fn write_seq(&self) -> u64 {
+        self.write_seq.load(Ordering::Acquire)
     }
 
     /// Changes that are durable.
-    pub(crate) fn durable(&self) -> u64 {
-        self.durable.load(Ordering::Acquire)
+    pub(crate) fn durable_seq(&self) -> u64 {
+        self.durable_seq.load(Ordering::Acquire)
     }
 
     /// Makes durable what was changed before; may wait for the sync of another.
     pub fn sync(&self) -> Result<()> {
-        self.sync_to(self.changes())
+        self.sync_to(self.write_seq())
     }
 
-    /// Makes the first `wanted` changes durable; may wait for the sync of another.
-    pub(crate) fn sync_to(&self, wanted: u64) -> Result<()> {
-        let is_durable = || self.durable() >= wanted;
+    /// Makes the first `required_seq` changes durable; may wait for the sync of another.
+    pub(crate) fn sync_to(&self, required_seq: u64) -> Result<()> {
+        let is_durable = || self.durable_seq() >= required_seq;
         if is_durable() && !self.is_broken() {
             return Ok(());
         }
@@ -160,15 +161,15 @@ impl Synced {
             return Err(Error::other("an earlier sync of the image failed"));
         }
         // In this order: what is noted later than the changes are counted is only recorded early.
-        let changes = self.changes();
-        let sync = self.syncs() + 1;
+        let changes = self.write_seq();
+        let sync = self.syncs_started() + 1;
         if self.table.is_some() {
             record(&mut self.table(), &*self.media, sync)?;
         }
-        self.syncs.store(sync, Ordering::Release);
+        self.syncs_started.store(sync, Ordering::Release);
         match self.media.sync() {
             Ok(()) => {
-                self.durable.store(changes, Ordering::Release);
+                self.durable_seq.store(changes, Ordering::Release);
                 Ok(())
             }
             Err(error) => {

@@ -1,5 +1,5 @@
-//! A number made of a log of operations: two drivers of the layer that were handed the same have the
-//! same. Any change, also of order, gives another.
+//! A number made of a log of operations: two drivers of the layer that were handed the same have
+//! the same. Any change, also of order, gives another.
 
 use gordon_nand::FlashOp;
 

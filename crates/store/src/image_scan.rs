@@ -13,10 +13,10 @@
 
 use crate::error::ImageError;
 use crate::format::digest;
-use crate::format::oob::{self, Content, Entry, Head};
-use crate::format::table::{Contents, Left, Record};
+use crate::format::oob::{self, OobContent, OobEntry, OobHead};
+use crate::format::table::{BlockRecord, Contents, ShutdownState};
 use crate::format::{NO_LPN, crc, summary, trims};
-use crate::image::{Image, Past};
+use crate::image::{Image, LastShutdown};
 use gordon_ftl::{CleanShutdownState, Ftl, Mount, MountError, ScanRequest};
 use gordon_units::{BlockId, Lpn, Ppn};
 use std::collections::HashMap;
@@ -25,13 +25,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 /// Looks that are answered together.
-const TOGETHER: usize = 1024;
+const SCAN_BATCH: usize = 1024;
 /// Threads that read: they mostly wait for the disk.
 const THREADS: usize = 8;
 
 /// A page, or all pages of a block, that must be there and is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Missing {
+pub(crate) struct MissingPage {
     pub ppn: Ppn,
     /// The highest sequence number that it may have had.
     pub sequence: u64,
@@ -39,9 +39,9 @@ pub(crate) struct Missing {
 }
 
 /// What was found.
-pub(crate) struct Survey {
+pub(crate) struct ImageScan {
     /// By block: the record that it was held to.
-    pub expected: Vec<Record>,
+    pub expected: Vec<BlockRecord>,
     /// By block: the first page that is not programmed.
     pub next: Vec<u32>,
     /// By block: its erases, as far as its pages or the table know.
@@ -53,24 +53,24 @@ pub(crate) struct Survey {
     /// Pages that were written after the last sync, and cut short.
     pub torn: Vec<Ppn>,
     /// Pages that must be there.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingPage>,
     /// Blocks whose summary is damaged, but not their entries.
     pub summaries: Vec<BlockId>,
 }
 
-impl Survey {
+impl ImageScan {
     /// Looks at all of an image. Returns the layer in the making, too.
     pub fn of(image: &Image) -> Result<(Mount, Self), ImageError> {
-        survey(image).map_err(|failed| failed.of(image))
+        scan_image(image).map_err(|failed| failed.of(image))
     }
 
     /// What is damaged, and proved by nothing but perhaps the digests of the map.
     pub fn damage(&self, image: &Image) -> Vec<String> {
         let layout = image.resolved().layout;
         let mut damage = image.unproven.clone();
-        let ahead = u64::from(image.past == Past::Crashed);
+        let ahead = u64::from(image.last_shutdown == LastShutdown::Crashed);
         if let Some(recorded) = image.recorded_sync
-            && image.past != Past::Closed
+            && image.last_shutdown != LastShutdown::Closed
             && self.syncs > recorded + ahead
         {
             damage.push(format!(
@@ -86,13 +86,13 @@ impl Survey {
     }
 }
 
-/// Why a survey did not come to its end.
-pub(crate) enum Failed {
+/// Why a scan did not come to its end.
+pub(crate) enum ScanError {
     Io(io::Error),
     Mount(MountError),
 }
 
-impl Failed {
+impl ScanError {
     /// As an error of this image.
     pub fn of(self, image: &Image) -> ImageError {
         match self {
@@ -105,16 +105,16 @@ impl Failed {
 }
 
 /// Where the layer stood when it was closed in order.
-pub(crate) fn standing(image: &Image) -> CleanShutdownState {
+pub(crate) fn clean_shutdown_state(image: &Image) -> CleanShutdownState {
     let blocks = || (0..).map(BlockId).zip(&image.expected);
     let mut open: Vec<_> = blocks()
-        .filter_map(|(block, record)| match record.left {
-            Left::Open { rank, copies } => Some((rank, block, copies)),
+        .filter_map(|(block, record)| match record.shutdown_state {
+            ShutdownState::Open { rank, copies } => Some((rank, block, copies)),
             _ => None,
         })
         .collect();
     open.sort_unstable();
-    let suspects = blocks().filter(|(_, record)| record.left == Left::Suspect);
+    let suspects = blocks().filter(|(_, record)| record.shutdown_state == ShutdownState::Suspect);
     CleanShutdownState {
         open: open.into_iter().map(|(_, block, copies)| (block, copies)).collect(),
         suspects: suspects.map(|(block, _)| block).collect(),
@@ -130,7 +130,7 @@ pub(crate) fn digests(ftl: &Ftl) -> Vec<u32> {
         let lpns = group * digest::GROUP..exported;
         digest::of(lpns.take(digest::GROUP as usize).map(slot))
     };
-    together(&groups, group)
+    par_map(&groups, group)
 }
 
 /// Compares the digests of a layer's map with those that the orderly shutdown wrote. By group:
@@ -146,15 +146,15 @@ pub(crate) fn proofs(image: &Image, ftl: &Ftl) -> io::Result<Vec<Option<bool>>> 
     Ok(compared.collect())
 }
 
-fn survey(image: &Image) -> Result<(Mount, Survey), Failed> {
+fn scan_image(image: &Image) -> Result<(Mount, ImageScan), ScanError> {
     let resolved = image.resolved();
     let (layout, bad) = (resolved.layout, image.bad());
     let pages = layout.pages_per_block();
-    let looker = Looker::new(image).map_err(Failed::Io)?;
+    let looker = Scanner::new(image).map_err(ScanError::Io)?;
     let erases: Vec<u32> = looker.expected.iter().map(|record| record.erases).collect();
     let mut mount = Mount::new(layout, resolved.config, &bad, &erases)
-        .map_err(|error| Failed::Mount(MountError::Config(error)))?;
-    let mut survey = Survey {
+        .map_err(|error| ScanError::Mount(MountError::Config(error)))?;
+    let mut scan = ImageScan {
         expected: looker.expected.clone(),
         next: vec![0; layout.blocks() as usize],
         erases,
@@ -164,7 +164,7 @@ fn survey(image: &Image) -> Result<(Mount, Survey), Failed> {
         missing: vec![],
         summaries: vec![],
     };
-    let mut looks = Vec::with_capacity(TOGETHER);
+    let mut looks = Vec::with_capacity(SCAN_BATCH);
     loop {
         looks.clear();
         let last = loop {
@@ -173,42 +173,42 @@ fn survey(image: &Image) -> Result<(Mount, Survey), Failed> {
                 ScanRequest::Done => break ScanRequest::Done,
                 look => looks.push(look),
             }
-            if looks.len() == TOGETHER {
+            if looks.len() == SCAN_BATCH {
                 break ScanRequest::Wait;
             }
         };
         if last == ScanRequest::Done && looks.is_empty() {
-            return Ok((mount, survey));
+            return Ok((mount, scan));
         }
-        for answer in together(&looks, |look| looker.answer(look)) {
-            match answer.map_err(Failed::Io)? {
-                Answer::Summary { block, found, erases, damaged } => {
-                    survey.summaries.extend(damaged.then_some(block));
+        for answer in par_map(&looks, |look| looker.answer(look)) {
+            match answer.map_err(ScanError::Io)? {
+                ScanAnswer::Summary { block, found, erases, damaged } => {
+                    scan.summaries.extend(damaged.then_some(block));
                     if let Some(found) = &found {
                         let sequence = found.sequences.iter().copied().max().unwrap_or(0);
-                        survey.syncs = survey.syncs.max(found.syncs);
-                        survey.complete.push((block, sequence));
-                        survey.next[block.index()] = pages;
-                        survey.erases[block.index()] = erases;
+                        scan.syncs = scan.syncs.max(found.syncs);
+                        scan.complete.push((block, sequence));
+                        scan.next[block.index()] = pages;
+                        scan.erases[block.index()] = erases;
                     }
                     mount.summary(block, found.as_ref().map(|f| (&*f.sequences, &*f.lpns)));
                 }
-                Answer::Page { ppn, found, syncs, erases } => {
+                ScanAnswer::Page { ppn, found, syncs, erases } => {
                     let (block, page) = layout.place_of(ppn);
                     let (block, end) = (block.index(), page + 1);
-                    survey.syncs = survey.syncs.max(syncs);
-                    survey.erases[block] = survey.erases[block].max(erases);
-                    survey.next[block] = if matches!(found, Found::Erased) { page } else { end };
+                    scan.syncs = scan.syncs.max(syncs);
+                    scan.erases[block] = scan.erases[block].max(erases);
+                    scan.next[block] = if matches!(found, PageScan::Erased) { page } else { end };
                     match &found {
-                        Found::Torn => survey.torn.push(ppn),
-                        Found::Missing(why) => {
+                        PageScan::Torn => scan.torn.push(ppn),
+                        PageScan::Missing(why) => {
                             let record = looker.expected[block];
                             let sequence = record.contents.sequence();
-                            survey.missing.push(Missing { ppn, sequence, why });
+                            scan.missing.push(MissingPage { ppn, sequence, why });
                         }
                         _ => {}
                     }
-                    if end == pages || matches!(found, Found::Erased) {
+                    if end == pages || matches!(found, PageScan::Erased) {
                         looker.forget(BlockId(u32::try_from(block).expect("a block")));
                     }
                     mount.page(ppn, found.for_layer());
@@ -219,20 +219,20 @@ fn survey(image: &Image) -> Result<(Mount, Survey), Failed> {
 }
 
 /// What a look found.
-enum Answer {
-    Summary { block: BlockId, found: Option<Pages>, erases: u32, damaged: bool },
-    Page { ppn: Ppn, found: Found, syncs: u64, erases: u32 },
+enum ScanAnswer {
+    Summary { block: BlockId, found: Option<SummaryPages>, erases: u32, damaged: bool },
+    Page { ppn: Ppn, found: PageScan, syncs: u64, erases: u32 },
 }
 
 /// The pages of a summary.
-struct Pages {
+struct SummaryPages {
     sequences: Vec<u64>,
     lpns: Vec<Option<Lpn>>,
     syncs: u64,
 }
 
 /// What a page holds.
-enum Found {
+enum PageScan {
     Erased,
     /// It was written after the last sync, and is not whole.
     Torn,
@@ -246,7 +246,7 @@ enum Found {
     Trims(u64, gordon_ftl::TrimRecord),
 }
 
-impl Found {
+impl PageScan {
     fn for_layer(&self) -> gordon_ftl::ScanResult<'_> {
         match self {
             Self::Erased => gordon_ftl::ScanResult::Erased,
@@ -264,7 +264,7 @@ impl Found {
 
 /// Does the same with all, on several threads if they are many and threads are to be had; results
 /// in order.
-pub(crate) fn together<T, R>(all: &[T], each: impl Fn(T) -> R + Sync) -> Vec<R>
+pub(crate) fn par_map<T, R>(all: &[T], each: impl Fn(T) -> R + Sync) -> Vec<R>
 where
     T: Copy + Sync,
     R: Send,
@@ -292,9 +292,9 @@ where
 }
 
 /// The out-of-band entries of a block.
-pub(crate) struct Entries {
+pub(crate) struct BlockEntries {
     bytes: Vec<u8>,
-    entries: Vec<Entry>,
+    entries: Vec<OobEntry>,
     oob_bytes: usize,
     /// Pages with other erases than this are not of the block's present contents.
     pub erases: u32,
@@ -302,14 +302,14 @@ pub(crate) struct Entries {
     pub end: u32,
 }
 
-impl Entries {
+impl BlockEntries {
     /// Reads the entries of a block with this record.
-    pub fn read(image: &Image, block: BlockId, record: Record) -> io::Result<Self> {
-        let (places, layout) = (image.places(), image.resolved().layout);
-        let mut bytes = vec![0; places.oob_area()];
-        image.disk.media().read(places.block(block), &mut bytes)?;
+    pub fn read(image: &Image, block: BlockId, record: BlockRecord) -> io::Result<Self> {
+        let (offsets, layout) = (image.offsets(), image.resolved().layout);
+        let mut bytes = vec![0; offsets.oob_area()];
+        image.sync_tracker.media().read(offsets.block(block), &mut bytes)?;
         let entries: Vec<_> = (0..)
-            .zip(bytes.chunks_exact(places.oob_bytes))
+            .zip(bytes.chunks_exact(offsets.oob_bytes))
             .map(|(page, bytes)| oob::decode(bytes, layout.ppn(block, page)))
             .collect();
         let heads = entries.iter().filter_map(|entry| entry.head());
@@ -319,33 +319,33 @@ impl Entries {
             Contents::Pages { .. } => record.erases,
             Contents::Nothing => heads.map(|head| head.erases).fold(record.erases, u32::max),
         };
-        let used = entries.iter().rposition(|entry| *entry != Entry::Erased);
+        let used = entries.iter().rposition(|entry| *entry != OobEntry::Erased);
         let end = used.map_or(0, |last| u32::try_from(last).expect("a page") + 1);
-        Ok(Self { bytes, entries, oob_bytes: places.oob_bytes, erases, end })
+        Ok(Self { bytes, entries, oob_bytes: offsets.oob_bytes, erases, end })
     }
 
     /// The entry of a page, as it is and as its bytes.
-    pub fn get(&self, page: u32) -> (Entry, &[u8]) {
+    pub fn get(&self, page: u32) -> (OobEntry, &[u8]) {
         let from = page as usize * self.oob_bytes;
         (self.entries[page as usize], &self.bytes[from..from + self.oob_bytes])
     }
 
     /// The head of a page of the block's present contents.
-    pub fn head(&self, page: u32) -> Option<Head> {
+    pub fn head(&self, page: u32) -> Option<OobHead> {
         self.entries[page as usize].head().filter(|head| head.erases == self.erases)
     }
 
     /// Whether the block holds trims: then its last page is no summary.
-    pub fn is_log(&self) -> bool {
+    pub fn is_journal(&self) -> bool {
         self.entries.iter().any(|entry| {
             entry
                 .head()
-                .is_some_and(|head| head.erases == self.erases && head.content == Content::Trims)
+                .is_some_and(|head| head.erases == self.erases && head.content == OobContent::Trims)
         })
     }
 
     /// Whether the block is complete and its entries say what this summary says.
-    fn agree(&self, summary: &Pages, slots: u32) -> bool {
+    fn agree(&self, summary: &SummaryPages, slots: u32) -> bool {
         let pages = summary.sequences.iter().zip(summary.lpns.chunks(slots as usize));
         let data = (0..).zip(pages).all(|(page, (&sequence, lpns))| {
             let (_, bytes) = self.get(page);
@@ -356,22 +356,22 @@ impl Entries {
         let summaries = summary.sequences.len()..self.entries.len();
         let mut summaries = summaries.map(|page| u32::try_from(page).expect("a page"));
         data && summaries
-            .all(|page| self.head(page).is_some_and(|head| head.content == Content::Summary))
+            .all(|page| self.head(page).is_some_and(|head| head.content == OobContent::Summary))
     }
 }
 
 /// Answers looks.
-struct Looker<'a> {
+struct Scanner<'a> {
     image: &'a Image,
     /// By block: its record.
-    expected: Vec<Record>,
+    expected: Vec<BlockRecord>,
     /// The highest number of syncs that was seen on the way here.
     syncs: u64,
     /// Entries of the blocks that are looked at page by page.
-    entries: Mutex<HashMap<BlockId, Arc<Entries>>>,
+    entries: Mutex<HashMap<BlockId, Arc<BlockEntries>>>,
 }
 
-impl<'a> Looker<'a> {
+impl<'a> Scanner<'a> {
     fn new(image: &'a Image) -> io::Result<Self> {
         let (expected, syncs) = if image.is_legacy() {
             expected_by_syncs(image)?
@@ -381,13 +381,13 @@ impl<'a> Looker<'a> {
         Ok(Self { image, expected, syncs, entries: Mutex::default() })
     }
 
-    fn entries(&self, block: BlockId) -> io::Result<Arc<Entries>> {
+    fn entries(&self, block: BlockId) -> io::Result<Arc<BlockEntries>> {
         let lock = || self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entries) = lock().get(&block) {
             return Ok(Arc::clone(entries));
         }
         let record = self.expected[block.index()];
-        let entries = Arc::new(Entries::read(self.image, block, record)?);
+        let entries = Arc::new(BlockEntries::read(self.image, block, record)?);
         lock().insert(block, Arc::clone(&entries));
         Ok(entries)
     }
@@ -397,20 +397,20 @@ impl<'a> Looker<'a> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).remove(&block);
     }
 
-    fn answer(&self, look: ScanRequest) -> io::Result<Answer> {
-        match look {
+    fn answer(&self, request: ScanRequest) -> io::Result<ScanAnswer> {
+        match request {
             ScanRequest::Summary(block) => self.summary(block),
             ScanRequest::Page(ppn) => self.page(ppn),
             ScanRequest::Wait | ScanRequest::Done => unreachable!("no looks"),
         }
     }
 
-    fn summary(&self, block: BlockId) -> io::Result<Answer> {
+    fn summary(&self, block: BlockId) -> io::Result<ScanAnswer> {
         let (image, config) = (self.image, self.image.resolved().config);
         let pages = image.resolved().layout.pages_per_block();
-        let Record { contents, erases, .. } = self.expected[block.index()];
-        let none = Answer::Summary { block, found: None, erases, damaged: false };
-        if image.past == Past::Closed && contents.count() < pages {
+        let BlockRecord { contents, erases, .. } = self.expected[block.index()];
+        let none = ScanAnswer::Summary { block, found: None, erases, damaged: false };
+        if image.last_shutdown == LastShutdown::Closed && contents.count() < pages {
             return Ok(none);
         }
         let found = read_summary(image, block)?;
@@ -418,23 +418,24 @@ impl<'a> Looker<'a> {
             // Sequence numbers only grow, so this is not the summary of older contents.
             let found =
                 found.filter(|found| found.sequences.iter().max() == Some(&contents.sequence()));
-            let damaged = found.is_none() && !self.entries(block)?.is_log();
-            return Ok(Answer::Summary { block, found, erases, damaged });
+            let damaged = found.is_none() && !self.entries(block)?.is_journal();
+            return Ok(ScanAnswer::Summary { block, found, erases, damaged });
         }
         let Some(found) = found else { return Ok(none) };
         let entries = self.entries(block)?;
         let whole = entries.agree(&found, config.slots)
-            && (image.past == Past::Killed || self.is_whole(block, &entries)?);
+            && (image.last_shutdown == LastShutdown::Killed
+                || self.is_complete(block, &entries)?);
         if !whole {
             return Ok(none);
         }
         self.forget(block);
         let erases = entries.erases;
-        Ok(Answer::Summary { block, found: Some(found), erases, damaged: false })
+        Ok(ScanAnswer::Summary { block, found: Some(found), erases, damaged: false })
     }
 
     /// Whether all data of a block are there.
-    fn is_whole(&self, block: BlockId, entries: &Entries) -> io::Result<bool> {
+    fn is_complete(&self, block: BlockId, entries: &BlockEntries) -> io::Result<bool> {
         let layout = self.image.resolved().layout;
         for page in 0..self.image.data_pages() {
             let ppn = layout.ppn(block, page);
@@ -445,67 +446,73 @@ impl<'a> Looker<'a> {
         Ok(true)
     }
 
-    fn page(&self, ppn: Ppn) -> io::Result<Answer> {
+    fn page(&self, ppn: Ppn) -> io::Result<ScanAnswer> {
         let layout = self.image.resolved().layout;
         let (block, page) = layout.place_of(ppn);
         let promised = page < self.expected[block.index()].contents.count();
-        if !promised && self.image.past == Past::Closed {
-            return Ok(Answer::Page { ppn, found: Found::Erased, syncs: 0, erases: 0 });
+        if !promised && self.image.last_shutdown == LastShutdown::Closed {
+            return Ok(ScanAnswer::Page { ppn, found: PageScan::Erased, syncs: 0, erases: 0 });
         }
         let entries = self.entries(block)?;
         let (entry, bytes) = entries.get(page);
         if let Some(head) = entries.head(page) {
             let found = self.content(ppn, head, bytes, promised)?;
-            return Ok(Answer::Page { ppn, found, syncs: head.syncs, erases: head.erases });
+            return Ok(ScanAnswer::Page { ppn, found, syncs: head.syncs, erases: head.erases });
         }
         let is_summary = page >= self.image.data_pages();
-        let found = if promised && !(is_summary && page > 0 && !entries.is_log()) {
-            Found::Missing(match entry {
-                Entry::Erased => "it is erased, and was programmed",
-                Entry::Programmed(_) => "it is that of another erase of its block",
-                Entry::Damaged | Entry::Lost => "its out-of-band entry is damaged",
+        let found = if promised && !(is_summary && page > 0 && !entries.is_journal()) {
+            PageScan::Missing(match entry {
+                OobEntry::Erased => "it is erased, and was programmed",
+                OobEntry::Programmed(_) => "it is that of another erase of its block",
+                OobEntry::Damaged | OobEntry::Lost => "its out-of-band entry is damaged",
             })
         } else if page >= entries.end {
-            Found::Erased
+            PageScan::Erased
         } else if promised {
-            Found::Summary
+            PageScan::Summary
         } else {
-            Found::Torn
+            PageScan::Torn
         };
-        Ok(Answer::Page { ppn, found, syncs: 0, erases: 0 })
+        Ok(ScanAnswer::Page { ppn, found, syncs: 0, erases: 0 })
     }
 
-    fn content(&self, ppn: Ppn, head: Head, entry: &[u8], promised: bool) -> io::Result<Found> {
+    fn content(
+        &self,
+        ppn: Ppn,
+        head: OobHead,
+        entry: &[u8],
+        promised: bool,
+    ) -> io::Result<PageScan> {
         let image = self.image;
         match head.content {
-            Content::Summary => Ok(Found::Summary),
-            Content::Trims => {
-                let page = usize::try_from(image.places().page_bytes).map_err(io::Error::other)?;
+            OobContent::Summary => Ok(PageScan::Summary),
+            OobContent::Trims => {
+                let page = usize::try_from(image.offsets().page_bytes).map_err(io::Error::other)?;
                 let mut bytes = vec![0; page];
-                image.disk.media().read(image.places().slot(ppn, 0), &mut bytes)?;
+                image.sync_tracker.media().read(image.offsets().slot(ppn, 0), &mut bytes)?;
                 Ok(match trims::decode(&bytes, ppn, head.sequence) {
-                    Some(record) => Found::Trims(head.sequence, record),
-                    None if promised => Found::Missing("a page of the trim journal is damaged"),
-                    None => Found::Torn,
+                    Some(record) => PageScan::Trims(head.sequence, record),
+                    None if promised => PageScan::Missing("a page of the trim journal is damaged"),
+                    None => PageScan::Torn,
                 })
             }
-            Content::Data if promised || self.is_sound(ppn, entry)? => {
+            OobContent::Data if promised || self.is_sound(ppn, entry)? => {
                 let slots = (0..image.resolved().config.slots).map(|slot| oob::slot(entry, slot));
                 let lpns = slots.map(|slot| (slot.lpn != NO_LPN).then_some(Lpn(slot.lpn)));
-                Ok(Found::Data { sequence: head.sequence, lpns: lpns.collect() })
+                Ok(PageScan::Data { sequence: head.sequence, lpns: lpns.collect() })
             }
-            Content::Data => Ok(Found::Torn),
+            OobContent::Data => Ok(PageScan::Torn),
         }
     }
 
     /// Whether the data of a page fit their checksums.
     fn is_sound(&self, ppn: Ppn, entry: &[u8]) -> io::Result<bool> {
-        let (image, places) = (self.image, self.image.places());
-        let mut data = vec![0; usize::try_from(places.unit).map_err(io::Error::other)?];
+        let (image, offsets) = (self.image, self.image.offsets());
+        let mut data = vec![0; usize::try_from(offsets.unit).map_err(io::Error::other)?];
         for at in 0..image.resolved().config.slots {
             let slot = oob::slot(entry, at);
             if slot.lpn != NO_LPN {
-                image.disk.media().read(places.slot(ppn, at), &mut data)?;
+                image.sync_tracker.media().read(offsets.slot(ppn, at), &mut data)?;
                 if crc(&data) != slot.crc {
                     return Ok(false);
                 }
@@ -516,13 +523,13 @@ impl<'a> Looker<'a> {
 }
 
 /// The summary of a block, if there is one.
-fn read_summary(image: &Image, block: BlockId) -> io::Result<Option<Pages>> {
+fn read_summary(image: &Image, block: BlockId) -> io::Result<Option<SummaryPages>> {
     let config = image.resolved().config;
     let layout = image.resolved().layout;
     let pages = image.data_pages();
     let mut bytes = vec![0; summary::bytes(pages, config.slots)];
     let first = layout.ppn(block, pages);
-    image.disk.media().read(image.places().slot(first, 0), &mut bytes)?;
+    image.sync_tracker.media().read(image.offsets().slot(first, 0), &mut bytes)?;
     let Some(found) = summary::decode(&bytes, block, pages, config.slots) else {
         return Ok(None);
     };
@@ -532,21 +539,21 @@ fn read_summary(image: &Image, block: BlockId) -> io::Result<Option<Pages>> {
         sequences.push(sequence);
         lpns.extend(slots.map(|lpn| (lpn != NO_LPN).then_some(Lpn(lpn))));
     }
-    Ok(Some(Pages { sequences, lpns, syncs: found.syncs }))
+    Ok(Some(SummaryPages { sequences, lpns, syncs: found.syncs }))
 }
 
 /// What each block of an image of version 2 must hold, which has no sync journal. Pages say how
 /// many syncs had been started when they were written. Syncs do not overlap, so if n is the highest
 /// number, pages with n - 2 or less are durable, and so are those before them in their block.
-fn expected_by_syncs(image: &Image) -> io::Result<(Vec<Record>, u64)> {
+fn expected_by_syncs(image: &Image) -> io::Result<(Vec<BlockRecord>, u64)> {
     let blocks: Vec<_> = (0..image.resolved().layout.blocks()).map(BlockId).collect();
-    let read = together(&blocks, |block| {
-        let entries = Entries::read(image, block, image.expected[block.index()])?;
+    let read = par_map(&blocks, |block| {
+        let entries = BlockEntries::read(image, block, image.expected[block.index()])?;
         let summary = read_summary(image, block)?.map_or(0, |summary| summary.syncs);
         Ok((entries, summary))
     });
     let read: Vec<_> = read.into_iter().collect::<io::Result<_>>()?;
-    let stamps = |entries: &Entries| {
+    let stamps = |entries: &BlockEntries| {
         let heads = (0..entries.end).map(|page| entries.head(page));
         heads.map(|head| head.map_or(0, |head| head.syncs)).collect::<Vec<_>>()
     };
@@ -558,12 +565,12 @@ fn expected_by_syncs(image: &Image) -> io::Result<(Vec<Record>, u64)> {
     for (record, (entries, _)) in expected.iter_mut().zip(&read) {
         let durable = |page: &u32| entries.head(*page).is_some_and(|head| head.syncs + 2 <= newest);
         // A mount of version 2 overwrote entries that a crash of the host had cut short with ones.
-        let struck_out = (0..entries.end).any(|page| entries.get(page).0 == Entry::Lost);
+        let struck_out = (0..entries.end).any(|page| entries.get(page).0 == OobEntry::Lost);
         let Some(last) = (0..entries.end).rev().find(durable).filter(|_| !struck_out) else {
             continue;
         };
         let heads = (0..=last).filter_map(|page| entries.head(page));
-        let heads = heads.filter(|head| head.content != Content::Summary);
+        let heads = heads.filter(|head| head.content != OobContent::Summary);
         let sequence = heads.map(|head| head.sequence).max().unwrap_or(0);
         record.erases = entries.erases;
         record.contents = Contents::Pages { count: last + 1, sequence };
