@@ -8,7 +8,7 @@ use gordon_device::ssd::SsdConfig;
 use gordon_nbd::block::{
     Block, BlockError, DiskFile, DiskPart, Metrics, Pace, Part, Serving, describe,
 };
-use gordon_nbd::{Limits, Listen, Named, Server, ServerOptions, Tls};
+use gordon_nbd::{ConnectionLimits, Listen, NamedExport, Server, ServerOptions, Tls};
 use gordon_replay::disk::DiskDevice;
 use gordon_replay::parse::from_json;
 use gordon_store::{Backend, Faults, Image};
@@ -154,14 +154,14 @@ pub fn block_serve(py: Python<'_>, config: &str, ready: &Bound<'_, PyAny>) -> Py
         listen.push(Listen::Tcp { address: address(place)?, insecure: config.insecure });
     }
     let mut options = ServerOptions::new(serving.export());
-    options.exports = vec![Named {
+    options.exports = vec![NamedExport {
         name: config.export,
         description: if config.disk.is_some() { "Gordon disk" } else { "Gordon flash" }.to_owned(),
         export: serving.export(),
         read_only: config.read_only,
     }];
     options.listen = listen;
-    options.limits.connections = config.clients.unwrap_or(Limits::default().connections);
+    options.limits.connections = config.clients.unwrap_or(ConnectionLimits::default().connections);
     if let (Some(certificate), Some(key)) = (&config.certificate, &config.key) {
         let tls = Tls::from_files(certificate, key, config.authority.as_deref());
         options.tls = Some(tls.map_err(raise)?);
@@ -173,7 +173,7 @@ pub fn block_serve(py: Python<'_>, config: &str, ready: &Bound<'_, PyAny>) -> Py
     }
     let metrics = beside.iter().map(|place| Metrics::start(serving.clone(), place));
     let metrics: Vec<_> = metrics.collect::<Result<_, _>>().map_err(raise)?;
-    let background = serving.in_background().map_err(raise)?;
+    let background = serving.start_idle_worker().map_err(raise)?;
     let told = Ready {
         places: server.uris(),
         status: metrics.iter().map(Metrics::uri).collect(),

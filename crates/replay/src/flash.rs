@@ -169,8 +169,8 @@ fn replay(
     } else if let Some((at, bytes)) = recorded.worn_out {
         warnings.push(format!(
             "the device wore out {} into the run, after {} of writes: {}",
-            at.told(),
-            Bytes(bytes).told(),
+            at.human(),
+            Bytes(bytes).human(),
             failed()
         ));
     } else if flash.worn_out {

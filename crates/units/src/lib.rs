@@ -3,7 +3,8 @@
 //! Whole quantities ([`Ns`], [`Bytes`]) are integers and exact; physical ones ([`Watts`],
 //! [`Joules`], [`Hertz`], [`Volts`]) are floats. Each parses from and prints as text that carries
 //! its unit: `64KiB`, `1.5GB`, `25us`, `2.4GHz`, `19W`. Decimal prefixes are powers of ten, `Ki`,
-//! `Mi`, ... powers of two. [`Watch`] lets one thread see how far another is. No I/O, no allocation, no dependency (`serde` is optional).
+//! `Mi`, ... powers of two. [`Watch`] lets one thread see how far another is. No I/O, no
+//! allocation, no dependency (`serde` is optional).
 #![no_std]
 
 #[cfg(feature = "serde")]
@@ -27,4 +28,4 @@ pub use parse::ParseError;
 #[cfg(feature = "serde")]
 pub use sourced::{Source, Sourced};
 pub use watch::{Stopped, Watch};
-pub use whole::{Bytes, Ns, Told};
+pub use whole::{Bytes, HumanSize, Ns};

@@ -153,7 +153,7 @@ impl Bench {
         }
         let span = self.span.unwrap_or(capacity);
         if span > capacity {
-            let why = format!("{} is more than the device's {}", span.told(), capacity.told());
+            let why = format!("{} is more than the device's {}", span.human(), capacity.human());
             return Err(wrong("span", why, "a smaller span, or a larger device"));
         }
         let places = span.0 / size.0;

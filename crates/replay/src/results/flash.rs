@@ -406,9 +406,9 @@ pub fn table_warning(ssd: &Ssd, config: &SsdConfig) -> Option<String> {
     Some(format!(
         "the LBA table takes {} for {} in pages of {page}, and the controller has {}: pages must be \
          at least {least} (ftl.table_memory)",
-        table.told(),
-        raw.told(),
-        memory.told()
+        table.human(),
+        raw.human(),
+        memory.human()
     ))
 }
 

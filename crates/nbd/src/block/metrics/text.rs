@@ -1,6 +1,6 @@
 //! The text that Prometheus reads: a line for each value.
 
-use crate::block::status::{DiskStatus, FlashStatus, Of, Status};
+use crate::block::status::{DeviceStatus, DiskStatus, FlashStatus, Status};
 use gordon_store::Histogram;
 use std::fmt::Write as _;
 
@@ -11,8 +11,8 @@ pub(super) fn of(s: &Status) -> String {
     let mut text = Text(String::new());
     common(s, &mut text);
     match &s.of {
-        Of::Flash(flash) => of_flash(flash, &mut text),
-        Of::Disk(disk) => of_disk(disk, &mut text),
+        DeviceStatus::Flash(flash) => of_flash(flash, &mut text),
+        DeviceStatus::Disk(disk) => of_disk(disk, &mut text),
     }
     text.0
 }
@@ -68,8 +68,8 @@ fn powers(h: &Histogram, scale: f64) -> Values {
 fn common(s: &Status, text: &mut Text) {
     let h = &s.hosts;
     let uuid = match &s.of {
-        Of::Flash(flash) => &flash.uuid,
-        Of::Disk(_) => "",
+        DeviceStatus::Flash(flash) => &flash.uuid,
+        DeviceStatus::Disk(_) => "",
     };
     let preset = s.preset.replace(['"', '\\', '\n'], "_");
     let labels = format!("{{uuid=\"{uuid}\",preset=\"{preset}\",version=\"{}\"}}", s.version);
@@ -117,7 +117,7 @@ fn common(s: &Status, text: &mut Text) {
         &one(f64::from(u8::from(s.read_only.is_some()))),
     );
     let mut errors = vec![("file", s.medium_errors)];
-    if let Of::Flash(flash) = &s.of {
+    if let DeviceStatus::Flash(flash) = &s.of {
         errors.extend([
             ("bits_corrected", flash.bits_corrected),
             ("codewords_lost", flash.codewords_lost),

@@ -1,8 +1,8 @@
 //! What a flash image tells.
 
-use super::{Hosts, Of, Status};
-use crate::block::carried::Carried;
+use super::{DeviceStatus, HostCounts, Status};
 use crate::block::lateness::Lateness;
+use crate::block::payload::NbdPayload;
 use gordon_nand::{Timing, endurance_used, lifetime_years};
 use gordon_store::{BlockHealth, DieGroupCounters, Engine, Payload, Telemetry};
 use gordon_units::{BlockId, Bytes, Ns};
@@ -127,7 +127,7 @@ pub struct Utilisation {
 impl Status {
     /// Of a store until `now`.
     pub(in crate::block) fn of_flash(
-        engine: &Engine<Carried>,
+        engine: &Engine<NbdPayload>,
         busy: Option<Busy>,
         now: Ns,
         emulation: Option<Lateness>,
@@ -144,7 +144,7 @@ impl Status {
             syncs: counters.syncs,
             medium_errors: counters.medium_errors,
             emulation,
-            hosts: Hosts {
+            hosts: HostCounts {
                 reads: counters.reads,
                 writes: counters.writes,
                 flushes: counters.flushes,
@@ -158,13 +158,13 @@ impl Status {
                 queue_depth: counters.queue_depth,
                 arrivals_ns: counters.arrivals_ns,
             },
-            of: Of::Flash(Box::new(FlashStatus::of(engine, &telemetry, busy, now))),
+            of: DeviceStatus::Flash(Box::new(FlashStatus::of(engine, &telemetry, busy, now))),
         }
     }
 }
 
 impl FlashStatus {
-    fn of(engine: &Engine<Carried>, telemetry: &Telemetry, busy: Option<Busy>, now: Ns) -> Self {
+    fn of(engine: &Engine<NbdPayload>, telemetry: &Telemetry, busy: Option<Busy>, now: Ns) -> Self {
         let (image, counters, ftl) = (engine.image(), &telemetry.counters, telemetry.ftl);
         let unit = image.device().unit.0;
         let config = engine.ftl().config();
@@ -217,7 +217,7 @@ impl FlashStatus {
     }
 }
 
-fn wear(engine: &Engine<Carried>) -> Wear {
+fn wear(engine: &Engine<NbdPayload>) -> Wear {
     let blocks = engine.ftl().layout().blocks();
     let good =
         (0..blocks).map(BlockId).filter(|&b| engine.image().record(b).health == BlockHealth::Good);

@@ -5,7 +5,7 @@ mod bytes;
 mod times;
 
 use super::*;
-use crate::export::{Errno, Outcome, Sink};
+use crate::export::{CompletionSink, Errno, Outcome};
 use gordon_device::disk::DiskConfig;
 use gordon_device::drive::{DriveConfig, StripeConfig};
 use gordon_units::Ns;
@@ -40,7 +40,7 @@ type End = (u64, Vec<u8>, Outcome);
 /// Where they end.
 struct Ends(Sender<End>);
 
-impl Sink for Ends {
+impl CompletionSink for Ends {
     fn complete(&self, cookie: u64, _: Op, data: Vec<u8>, outcome: Outcome) {
         self.0.send((cookie, data, outcome)).unwrap();
     }

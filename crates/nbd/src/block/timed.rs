@@ -1,11 +1,11 @@
 //! In the time that the simulated flash would take.
 
-use super::carried::{self, Carried};
-use super::clock::Clock;
-use super::flight::Flight;
+use super::clock::SimClock;
+use super::payload::{self, NbdPayload};
+use super::simulated_timing::SimulatedTiming;
 use super::status::Status;
 use super::{BlockError, Served, info};
-use crate::export::{Export, Info, Request};
+use crate::export::{Export, ExportInfo, Request};
 use crate::threads::spawn;
 use gordon_nand::Timing;
 use gordon_store::{Completion, Engine, IoError, Syncer};
@@ -15,11 +15,11 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
 /// A store whose operations take flash time.
-pub(super) struct Paced {
-    clock: Arc<Clock<Flight<Carried>>>,
+pub(super) struct TimedExport {
+    clock: Arc<SimClock<SimulatedTiming<NbdPayload>>>,
     latency: Ns,
     link: Option<Bytes>,
-    info: Info,
+    info: ExportInfo,
     taken: AtomicU64,
     /// When the last request came.
     last: AtomicU64,
@@ -27,22 +27,22 @@ pub(super) struct Paced {
     syncing: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Paced {
+impl TimedExport {
     pub fn start(
-        engine: Engine<Carried>,
+        engine: Engine<NbdPayload>,
         (timing, latency, link): (Timing, Ns, Option<Bytes>),
     ) -> Result<Arc<Self>, BlockError> {
         let (info, syncer) = (info(&engine), engine.syncer());
-        let (sender, receiver) = mpsc::channel::<Completion<Carried>>();
-        let tell = move |completion: Completion<Carried>| {
+        let (sender, receiver) = mpsc::channel::<Completion<NbdPayload>>();
+        let tell = move |completion: Completion<NbdPayload>| {
             if completion.durable && completion.result.is_ok() {
                 // Where that thread is gone, the request is dropped, which answers an error.
                 let _ = sender.send(completion);
             } else {
-                carried::answer(completion);
+                payload::reply(completion);
             }
         };
-        let clock = Clock::start(Flight::new(engine, &timing), tell)?;
+        let clock = SimClock::start(SimulatedTiming::new(engine, &timing), tell)?;
         let sync = move || sync_and_answer(&syncer, &receiver);
         let thread = spawn("block-sync", sync)?;
         let (taken, last) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -52,7 +52,7 @@ impl Paced {
 }
 
 /// One sync for all who wait.
-fn sync_and_answer(syncer: &Syncer, receiver: &mpsc::Receiver<Completion<Carried>>) {
+fn sync_and_answer(syncer: &Syncer, receiver: &mpsc::Receiver<Completion<NbdPayload>>) {
     while let Ok(first) = receiver.recv() {
         let all: Vec<_> = std::iter::once(first).chain(receiver.try_iter()).collect();
         let synced = syncer.sync().is_ok();
@@ -60,49 +60,50 @@ fn sync_and_answer(syncer: &Syncer, receiver: &mpsc::Receiver<Completion<Carried
             if !synced {
                 completion.result = Err(IoError::Medium);
             }
-            carried::answer(completion);
+            payload::reply(completion);
         }
     }
 }
 
-impl Export for Paced {
-    fn info(&self) -> Info {
+impl Export for TimedExport {
+    fn info(&self) -> ExportInfo {
         self.info
     }
 
     fn submit(&self, batch: &mut Vec<Request>) {
         self.taken.fetch_add(batch.len() as u64, Ordering::Relaxed);
-        self.clock.act(|flight, now| {
+        self.clock.with(|sim, now| {
             let after = now.0 - self.last.swap(now.0, Ordering::Relaxed);
-            flight.engine.record_arrival(after, batch.len());
+            sim.engine.record_arrival(after, batch.len());
             for request in batch.drain(..) {
                 // Not modelled: requests that wait for each other on the link.
                 let bytes = Bytes(request.data().len() as u64);
                 let crossing = self.link.map_or(Ns::ZERO, |rate| bytes.time_at(rate));
-                let engine = &flight.engine;
-                let taken = carried::take(request, |see| see(engine));
-                if let Some((command, carried)) = taken {
+                let engine = &sim.engine;
+                let taken = payload::to_command(request, |see| see(engine));
+                if let Some((command, payload)) = taken {
                     let way = self.latency + crossing;
-                    flight.engine.start(command, Carried { came: now, way, ..carried });
+                    sim.engine
+                        .start(command, NbdPayload { arrived_at: now, link_time: way, ..payload });
                 }
             }
-            flight.issue(now);
+            sim.issue(now);
         });
     }
 }
 
-impl Served for Paced {
+impl Served for TimedExport {
     fn status(&self) -> Status {
-        self.clock.look(|flight, now, lateness| {
-            Status::of_flash(&flight.engine, Some(flight.busy()), now, Some(lateness))
+        self.clock.observe(|sim, now, lateness| {
+            Status::of_flash(&sim.engine, Some(sim.busy()), now, Some(lateness))
         })
     }
 
     fn idle(&self) -> bool {
-        self.clock.act(|flight, now| {
+        self.clock.with(|sim, now| {
             // What it begins takes its time.
-            flight.engine.idle();
-            flight.issue(now);
+            sim.engine.idle();
+            sim.issue(now);
         });
         false
     }
@@ -118,10 +119,10 @@ impl Served for Paced {
             // One that panicked has said so.
             let _ = thread.join();
         }
-        self.clock.after(|flight| {
+        self.clock.after(|sim| {
             // What is in flight is done: nobody waits for it any more.
-            flight.land();
-            flight.engine.close().map_err(BlockError::Close)
+            sim.land();
+            sim.engine.close().map_err(BlockError::Close)
         })
     }
 }

@@ -5,7 +5,7 @@
 //! when it has moved the bytes there. They are the client's until then, and wait where the rest of
 //! their page is being read, or the page being programmed.
 
-use super::{Busy, Flight};
+use super::{Busy, SimulatedTiming};
 use crate::block::{Part, describe};
 use gordon_device::ssd::{IDLE_AFTER, Ssd, SsdConfig};
 use gordon_device::{Device, Op, Request};
@@ -55,7 +55,7 @@ type Answers = BTreeMap<u64, (Ns, bool)>;
 
 /// The store, with idle time when the simulated device has it.
 struct Stored {
-    flight: Flight<Tagged>,
+    timing: SimulatedTiming<Tagged>,
     open: usize,
     idle_at: Option<Ns>,
     in_background: bool,
@@ -71,8 +71,8 @@ impl Stored {
         let resolved = device.resolve().unwrap();
         let media = Memory::new(ImageOffsets::new(&resolved).len);
         let image = Image::format(Path::new("memory"), Box::new(media), device).unwrap();
-        let flight = Flight::new(Engine::open(image).unwrap(), &timing);
-        Self { flight, open: 0, idle_at: None, in_background: false, answers: Answers::new() }
+        let timing = SimulatedTiming::new(Engine::open(image).unwrap(), &timing);
+        Self { timing, open: 0, idle_at: None, in_background: false, answers: Answers::new() }
     }
 
     fn submit(&mut self, now: Ns, id: u64, request: Request) {
@@ -86,22 +86,22 @@ impl Stored {
         (self.idle_at, self.in_background) = (None, false);
         self.open += 1;
         let bytes = vec![7; usize::try_from(bytes).unwrap()];
-        self.flight.engine.start(command, Tagged(id, bytes));
-        self.flight.issue(now);
+        self.timing.engine.start(command, Tagged(id, bytes));
+        self.timing.issue(now);
         self.collect(now);
     }
 
     fn collect(&mut self, now: Ns) {
-        for ended in self.flight.ended.drain(..) {
+        for ended in self.timing.ended.drain(..) {
             self.open -= 1;
             self.answers.insert(ended.payload.0, (now, ended.result.is_err()));
         }
-        if self.open > 0 || !self.flight.is_empty() {
+        if self.open > 0 || !self.timing.is_empty() {
             return;
         }
         if self.in_background {
-            self.flight.engine.idle();
-            self.flight.issue(now);
+            self.timing.engine.idle();
+            self.timing.issue(now);
         } else if self.idle_at.is_none() {
             self.idle_at = Some(now + IDLE_AFTER);
         }
@@ -109,16 +109,16 @@ impl Stored {
 
     fn advance(&mut self, until: Ns) {
         loop {
-            let next = self.flight.next_at();
+            let next = self.timing.next_at();
             if let Some(idle) = self.idle_at.filter(|&idle| next.is_none_or(|next| idle < next)) {
                 if idle > until {
                     return;
                 }
                 (self.idle_at, self.in_background) = (None, true);
-                self.flight.engine.idle();
-                self.flight.issue(idle);
+                self.timing.engine.idle();
+                self.timing.issue(idle);
             } else if next.is_some_and(|next| next <= until) {
-                let now = self.flight.step();
+                let now = self.timing.step();
                 self.collect(now);
             } else {
                 return;
@@ -162,7 +162,7 @@ fn the_simulated_device_and_the_store_issue_the_same() {
             }
             stored.advance(until);
             digest = ssd.issued().into_iter().fold(digest, op_digest::add);
-            assert_eq!(digest, stored.flight.engine.op_digest(), "seed {seed}, until {until}");
+            assert_eq!(digest, stored.timing.engine.op_digest(), "seed {seed}, until {until}");
         };
         let mut writes = vec![];
         for id in 0..6000 {
@@ -183,9 +183,9 @@ fn the_simulated_device_and_the_store_issue_the_same() {
             let late = is_write && other.0 > one.0 && other.1 == one.1;
             assert!(late || one == other, "seed {seed}: {id} at {one:?}, stored at {other:?}");
         }
-        let (telemetry, stats) = (stored.flight.engine.telemetry(), ssd.stats());
+        let (telemetry, stats) = (stored.timing.engine.telemetry(), ssd.stats());
         assert_eq!(telemetry.ftl, stats.ftl, "seed {seed}");
-        assert_eq!(stored.flight.die_groups.stats(), stats.die_groups, "seed {seed}");
+        assert_eq!(stored.timing.die_groups.stats(), stats.die_groups, "seed {seed}");
         assert!(stats.ftl.collections > 10 && stats.ftl.journal_programs > 0, "{:?}", stats.ftl);
         worn_out += usize::from(telemetry.worn_out);
     }
@@ -197,13 +197,13 @@ fn busy_times_are_totals_and_no_longer_than_time() {
     let config = config(1);
     let (mut random, mut now) = (Random::new(1), Ns::ZERO);
     let mut stored = Stored::new(&config, 1);
-    let mut before = stored.flight.busy();
+    let mut before = stored.timing.busy();
     for id in 0..2000 {
         now += Ns(random.below(300_000) as u64);
         stored.advance(now);
         let request = request(&mut random, *config.capacity);
         stored.submit(now, id, request);
-        let busy = stored.flight.busy();
+        let busy = stored.timing.busy();
         for (was, is) in [(&before.buses, &busy.buses), (&before.dies, &busy.dies)] {
             assert!(was.iter().zip(is).all(|(was, is)| was <= is), "{before:?} {busy:?}");
         }
@@ -231,12 +231,12 @@ fn counted_operations_keep_the_buses_busy_as_long_as_simulated_ones() {
         stored.submit(now, id, request);
     }
     stored.advance(Ns(now.0 * 2));
-    let die_groups = &stored.flight.engine.telemetry().counters.die_groups;
+    let die_groups = &stored.timing.engine.telemetry().counters.die_groups;
     assert!(
         die_groups
             .iter()
             .all(|die_group| die_group.reads > 0 && die_group.programs > 0 && die_group.erases > 0)
     );
-    let counted = Busy::of(&stored.flight.engine, &timing);
-    assert_eq!(counted.buses, stored.flight.busy().buses);
+    let counted = Busy::of(&stored.timing.engine, &timing);
+    assert_eq!(counted.buses, stored.timing.busy().buses);
 }

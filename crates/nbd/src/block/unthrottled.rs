@@ -1,10 +1,11 @@
-//! As fast as it can: whoever submits carries out, but for large requests. Those take longer than it
-//! takes to wake a thread, which carries them out while their connection receives and sends others.
+//! As fast as it can: whoever submits carries out, but for large requests. Those take longer than
+//! it takes to wake a thread, which carries them out while their connection receives and sends
+//! others.
 
-use super::carried::{self, Carried};
+use super::payload::{self, NbdPayload};
 use super::status::{Busy, Status};
 use super::{BlockError, Served, info};
-use crate::export::{Export, Info, Request};
+use crate::export::{Export, ExportInfo, Request};
 use crate::threads::spawn;
 use gordon_nand::Timing;
 use gordon_store::{Command, Payload, Store};
@@ -21,9 +22,9 @@ use std::time::Instant;
 const LARGE: usize = 256 << 10;
 
 /// A store behind an export.
-pub(super) struct Direct {
-    store: Arc<Store<Carried>>,
-    info: Info,
+pub(super) struct UnthrottledExport {
+    store: Arc<Store<NbdPayload>>,
+    info: ExportInfo,
     timing: Option<Timing>,
     since: Instant,
     taken: AtomicU64,
@@ -31,21 +32,21 @@ pub(super) struct Direct {
     thread: Option<JoinHandle<()>>,
 }
 
-type Batch = Vec<(Command, Carried)>;
+type Batch = Vec<(Command, NbdPayload)>;
 
 thread_local! {
     /// A list of this connection's thread, used over and over.
     static BATCH: RefCell<Batch> = const { RefCell::new(Vec::new()) };
 }
 
-impl Direct {
-    pub fn new(store: Store<Carried>, timing: Option<Timing>) -> io::Result<Self> {
+impl UnthrottledExport {
+    pub fn new(store: Store<NbdPayload>, timing: Option<Timing>) -> io::Result<Self> {
         let info = store.with(|engine| info(engine));
         let store = Arc::new(store);
         let (large, batches) = mpsc::channel::<Batch>();
         let work = {
             let store = Arc::clone(&store);
-            move || batches.into_iter().for_each(|mut all| store.submit(&mut all, carried::answer))
+            move || batches.into_iter().for_each(|mut all| store.submit(&mut all, payload::reply))
         };
         let thread = spawn("block-large", work)?;
         let (since, taken) = (Instant::now(), AtomicU64::new(0));
@@ -55,8 +56,8 @@ impl Direct {
 
     /// Leaves large requests to the thread. Not where a sync is to be waited for: those behind them
     /// would wait too.
-    fn leave(&self, batch: &mut Batch) {
-        let bytes: usize = batch.iter().map(|(_, carried)| carried.bytes().len()).sum();
+    fn hand_to_thread(&self, batch: &mut Batch) {
+        let bytes: usize = batch.iter().map(|(_, payload)| payload.bytes().len()).sum();
         let durable = batch.iter().any(|(command, _)| command.wants_durable());
         if bytes >= LARGE
             && !durable
@@ -68,7 +69,7 @@ impl Direct {
     }
 }
 
-impl Drop for Direct {
+impl Drop for UnthrottledExport {
     fn drop(&mut self) {
         self.large = None;
         if let Some(thread) = self.thread.take() {
@@ -78,8 +79,8 @@ impl Drop for Direct {
     }
 }
 
-impl Export for Direct {
-    fn info(&self) -> Info {
+impl Export for UnthrottledExport {
+    fn info(&self) -> ExportInfo {
         self.info
     }
 
@@ -87,16 +88,17 @@ impl Export for Direct {
         self.taken.fetch_add(batch.len() as u64, Ordering::Relaxed);
         BATCH.with_borrow_mut(|commands| {
             let look = |see: &mut dyn FnMut(&_)| self.store.with(|engine| see(engine));
-            commands.extend(batch.drain(..).filter_map(|request| carried::take(request, look)));
-            self.leave(commands);
+            commands
+                .extend(batch.drain(..).filter_map(|request| payload::to_command(request, look)));
+            self.hand_to_thread(commands);
             if !commands.is_empty() {
-                self.store.submit(commands, carried::answer);
+                self.store.submit(commands, payload::reply);
             }
         });
     }
 }
 
-impl Served for Direct {
+impl Served for UnthrottledExport {
     fn status(&self) -> Status {
         let now = Ns(u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX));
         self.store.with(|engine| {

@@ -6,8 +6,8 @@
 #[cfg(test)]
 mod tests;
 
-use super::carried::Carried;
-use super::clock::{Due, Simulated};
+use super::clock::{DueAnswer, Simulated};
+use super::payload::NbdPayload;
 use super::status::Busy;
 use gordon_device::ssd::{CommandKind, DieGroupStats, DieGroups, FlashCommand};
 use gordon_nand::{FlashOp, Layout, Timing};
@@ -15,7 +15,7 @@ use gordon_store::{CompletedOp, Completion, Engine, Payload};
 use gordon_units::Ns;
 
 /// A store and its operations on their way. It moves only when asked.
-pub(super) struct Flight<P> {
+pub(super) struct SimulatedTiming<P> {
     pub engine: Engine<P>,
     /// Requests that have ended since somebody looked.
     pub ended: Vec<Completion<P>>,
@@ -29,7 +29,7 @@ pub(super) struct Flight<P> {
     free: Vec<u32>,
 }
 
-impl<P: Payload> Flight<P> {
+impl<P: Payload> SimulatedTiming<P> {
     pub fn new(engine: Engine<P>, timing: &Timing) -> Self {
         let resolved = engine.image().resolved();
         let (layout, slots) = (resolved.layout, resolved.config.slots);
@@ -67,9 +67,10 @@ impl<P: Payload> Flight<P> {
     pub fn step(&mut self) -> Ns {
         let (at, done) = self.die_groups.step();
         if let Some(done) = done {
-            let moved = self.flying[done.command.tag as usize].take().expect("it was in flight");
+            let completed =
+                self.flying[done.command.tag as usize].take().expect("it was in flight");
             self.free.push(done.command.tag);
-            self.engine.done(moved);
+            self.engine.done(completed);
             self.issue(at);
         }
         at
@@ -89,14 +90,14 @@ impl<P: Payload> Flight<P> {
     }
 
     fn launch(&mut self, now: Ns) {
-        while let Some(moved) = self.engine.next_op() {
+        while let Some(completed) = self.engine.next_op() {
             let tag = self.free.pop().unwrap_or_else(|| {
                 self.flying.push(None);
                 u32::try_from(self.flying.len() - 1).expect("few operations in flight")
             });
-            self.flying[tag as usize] = Some(moved);
-            let background = moved.copies;
-            let ((block, page), share, kind) = match moved.op {
+            self.flying[tag as usize] = Some(completed);
+            let background = completed.copies;
+            let ((block, page), share, kind) = match completed.op {
                 FlashOp::Read { ppn, slots, .. } => {
                     (self.layout.place_of(ppn), slots, CommandKind::Read)
                 }
@@ -115,13 +116,13 @@ impl<P: Payload> Flight<P> {
     /// Ends at once what is on its way: nobody waits for it any more.
     pub fn land(&mut self) {
         let flying: Vec<_> = self.flying.iter_mut().filter_map(Option::take).collect();
-        flying.into_iter().for_each(|moved| self.engine.done(moved));
+        flying.into_iter().for_each(|completed| self.engine.done(completed));
         self.engine.run();
     }
 }
 
-impl Simulated for Flight<Carried> {
-    type Answer = Completion<Carried>;
+impl Simulated for SimulatedTiming<NbdPayload> {
+    type Answer = Completion<NbdPayload>;
 
     fn next_at(&self) -> Option<Ns> {
         self.next_at()
@@ -131,10 +132,10 @@ impl Simulated for Flight<Carried> {
         self.step();
     }
 
-    fn ended(&mut self, mut each: impl FnMut(Due<Self::Answer>)) {
+    fn ended(&mut self, mut each: impl FnMut(DueAnswer<Self::Answer>)) {
         for answer in self.ended.drain(..) {
-            let Carried { came, way, .. } = answer.payload;
-            each(Due { answer, came, at: self.now + way });
+            let NbdPayload { arrived_at: came, link_time: way, .. } = answer.payload;
+            each(DueAnswer { answer, arrived_at: came, at: self.now + way });
         }
     }
 }

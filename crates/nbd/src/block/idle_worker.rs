@@ -12,21 +12,21 @@ use std::time::Duration;
 const IDLE_AFTER: Duration = Duration::from_millis(20);
 
 /// Lets a device work in the background until it is dropped.
-pub struct Background {
+pub struct IdleWorker {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Background {
+impl IdleWorker {
     pub(super) fn start(served: Arc<dyn Served>) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&stop);
+        let stopped = Arc::clone(&stop);
         let work = move || {
             let mut before = served.taken();
-            while !told.load(Ordering::Relaxed) {
+            while !stopped.load(Ordering::Relaxed) {
                 thread::park_timeout(IDLE_AFTER);
                 let now = served.taken();
-                while now == before && !told.load(Ordering::Relaxed) && served.idle() {
+                while now == before && !stopped.load(Ordering::Relaxed) && served.idle() {
                     before = served.taken();
                 }
                 before = served.taken();
@@ -37,7 +37,7 @@ impl Background {
     }
 }
 
-impl Drop for Background {
+impl Drop for IdleWorker {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {

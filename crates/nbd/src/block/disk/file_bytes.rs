@@ -1,6 +1,6 @@
 //! The bytes of a plain file, as clients ask for them.
 
-use crate::export::{Errno, Extent, Fault, MAX_EXTENTS, Op, Request};
+use crate::export::{AllocationExtent, Errno, MAX_EXTENTS, Op, Request, RequestError};
 use gordon_store::{Media, SECTOR, SyncTracker};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,22 +9,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const BLOCK: u64 = 4096;
 
 /// A file.
-pub(super) struct Bytes {
+pub(super) struct FileBytes {
     file: SyncTracker,
     errors: AtomicU64,
 }
 
 /// A request that was carried out.
-pub(super) struct Moved {
+pub(super) struct FinishedIo {
     pub request: Request,
     /// Extents are the answer to a status.
-    pub result: Result<Vec<Extent>, Fault>,
+    pub result: Result<Vec<AllocationExtent>, RequestError>,
 }
 
-impl Moved {
+impl FinishedIo {
     /// Zeros that are no faster than other data.
     pub fn not_fast(request: Request) -> Self {
-        let fault = Fault { errno: Errno::NotSup, why: "zeros are written" };
+        let fault = RequestError { errno: Errno::NotSup, why: "zeros are written" };
         Self { request, result: Err(fault) }
     }
 
@@ -35,14 +35,14 @@ impl Moved {
                 self.request.done_with(extents);
             }
             Ok(_) => self.request.done(),
-            Err(Fault { errno, why }) => self.request.fail(errno, why),
+            Err(RequestError { errno, why }) => self.request.fail(errno, why),
         }
     }
 }
 
 const BROKEN: &str = "a sync of the file failed: nothing more is promised";
 
-impl Bytes {
+impl FileBytes {
     pub fn new(media: Box<dyn Media>) -> Self {
         let file = SyncTracker::new(media);
         // Who wrote to it before may not have synced: the first flush does.
@@ -75,18 +75,18 @@ impl Bytes {
     }
 
     /// Does what a request asks for, and waits until that is done.
-    pub fn carry_out(&self, mut request: Request) -> Moved {
+    pub fn carry_out(&self, mut request: Request) -> FinishedIo {
         if let Op::WriteZeroes { no_hole: true, fast: true, .. } = request.op() {
-            return Moved::not_fast(request);
+            return FinishedIo::not_fast(request);
         }
         let result = self.try_to(&mut request).map_err(|error| {
             self.errors.fetch_add(1, Ordering::Relaxed);
             fault(&error)
         });
-        Moved { request, result }
+        FinishedIo { request, result }
     }
 
-    fn try_to(&self, request: &mut Request) -> io::Result<Vec<Extent>> {
+    fn try_to(&self, request: &mut Request) -> io::Result<Vec<AllocationExtent>> {
         let op = request.op();
         let writes = !matches!(op, Op::Read { .. } | Op::Cache { .. } | Op::Status { .. });
         if writes && self.file.is_broken() {
@@ -102,7 +102,7 @@ impl Bytes {
                 fua
             }
             Op::Flush => true,
-            // Zeros to the last byte: see `carried::take`.
+            // Zeros to the last byte: see `payload::to_command`.
             Op::Trim { offset, length, fua } => {
                 self.file.change(|media| clear(media, offset, length, true))?;
                 fua
@@ -147,7 +147,7 @@ fn zeros(media: &dyn Media, mut at: u64, end: u64) -> io::Result<()> {
 }
 
 /// Data and holes, in whole sectors: a sector with data in it is data.
-fn extents(media: &dyn Media, offset: u64, length: u64) -> io::Result<Vec<Extent>> {
+fn extents(media: &dyn Media, offset: u64, length: u64) -> io::Result<Vec<AllocationExtent>> {
     let (mut at, end) = (offset, offset + length);
     let mut extents = Vec::new();
     while at < end && extents.len() < MAX_EXTENTS {
@@ -156,18 +156,18 @@ fn extents(media: &dyn Media, offset: u64, length: u64) -> io::Result<Vec<Extent
         let next = if hole { data } else { media.next_hole(at)?.next_multiple_of(SECTOR) };
         // A file that others change meanwhile may say anything.
         let next = next.clamp(at + SECTOR, end);
-        extents.push(Extent { length: next - at, hole, zero: hole });
+        extents.push(AllocationExtent { length: next - at, hole, zero: hole });
         at = next;
     }
     Ok(extents)
 }
 
-fn fault(error: &io::Error) -> Fault {
+fn fault(error: &io::Error) -> RequestError {
     let (errno, why) = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             (Errno::NoSpc, "no space left in the file system under the file")
         }
         _ => (Errno::Io, "the file failed"),
     };
-    Fault { errno, why }
+    RequestError { errno, why }
 }

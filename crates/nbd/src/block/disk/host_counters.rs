@@ -1,26 +1,26 @@
 //! What hosts asked of a file, counted.
 
-use super::bytes::Moved;
-use crate::block::status::Hosts;
+use super::file_bytes::FinishedIo;
+use crate::block::status::HostCounts;
 use crate::export::{Op, Request};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// What hosts asked.
-pub(super) struct Asked {
+pub(super) struct HostCounters {
     /// And when the last of it came.
-    hosts: Mutex<(Hosts, Instant)>,
+    hosts: Mutex<(HostCounts, Instant)>,
     start: Instant,
 }
 
-impl Asked {
+impl HostCounters {
     pub fn new() -> Self {
         let start = Instant::now();
-        Self { hosts: Mutex::new((Hosts::default(), start)), start }
+        Self { hosts: Mutex::new((HostCounts::default(), start)), start }
     }
 
     /// All of it.
-    pub fn hosts(&self) -> Hosts {
+    pub fn hosts(&self) -> HostCounts {
         self.lock().0.clone()
     }
 
@@ -29,33 +29,33 @@ impl Asked {
         self.start.elapsed().as_secs_f64()
     }
 
-    fn lock(&self) -> MutexGuard<'_, (Hosts, Instant)> {
+    fn lock(&self) -> MutexGuard<'_, (HostCounts, Instant)> {
         self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts requests that came together.
-    pub fn come(&self, batch: &[Request]) {
+    pub fn record_batch(&self, batch: &[Request]) {
         let now = Instant::now();
-        let mut asked = self.lock();
-        let after = now.saturating_duration_since(std::mem::replace(&mut asked.1, now));
+        let mut counters = self.lock();
+        let after = now.saturating_duration_since(std::mem::replace(&mut counters.1, now));
         let mut after = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
         for request in batch {
-            asked.0.come(request, std::mem::take(&mut after));
+            counters.0.record(request, std::mem::take(&mut after));
         }
     }
 
     /// Answers a request, and counts that.
-    pub fn answer(&self, moved: Moved) {
-        let mut asked = self.lock();
-        asked.0.in_flight -= 1;
-        asked.0.failed += u64::from(moved.result.is_err());
-        drop(asked);
-        moved.answer();
+    pub fn answer(&self, finished: FinishedIo) {
+        let mut counters = self.lock();
+        counters.0.in_flight -= 1;
+        counters.0.failed += u64::from(finished.result.is_err());
+        drop(counters);
+        finished.answer();
     }
 }
 
-impl Hosts {
-    fn come(&mut self, request: &Request, after_ns: u64) {
+impl HostCounts {
+    fn record(&mut self, request: &Request, after_ns: u64) {
         self.arrivals_ns.add(after_ns);
         self.in_flight += 1;
         self.queue_depth.add(self.in_flight as u64);

@@ -1,19 +1,19 @@
 //! Requests of clients as requests of the store.
 
-use crate::export::{Errno, Extent, MAX_EXTENTS, Op, Request};
+use crate::export::{AllocationExtent, Errno, MAX_EXTENTS, Op, Request};
 use gordon_store::{Command, Completion, Engine, IoError, Payload, SECTOR};
 use gordon_units::Ns;
 
 /// A client's request on its way through the store; or none, for the server's own.
 #[derive(Debug, Default)]
-pub(super) struct Carried {
+pub(super) struct NbdPayload {
     pub request: Option<Request>,
     /// When it came, and what its way to the host and back adds.
-    pub came: Ns,
-    pub way: Ns,
+    pub arrived_at: Ns,
+    pub link_time: Ns,
 }
 
-impl Payload for Carried {
+impl Payload for NbdPayload {
     fn bytes(&self) -> &[u8] {
         self.request.as_ref().map_or(&[], Request::data)
     }
@@ -25,10 +25,10 @@ impl Payload for Carried {
 
 /// What a request asks of the store; answered at once where the store is not needed, or its engine
 /// has only to be looked at.
-pub(super) fn take(
+pub(super) fn to_command(
     request: Request,
-    look: impl FnOnce(&mut dyn FnMut(&Engine<Carried>)),
-) -> Option<(Command, Carried)> {
+    look: impl FnOnce(&mut dyn FnMut(&Engine<NbdPayload>)),
+) -> Option<(Command, NbdPayload)> {
     let command = match request.op() {
         Op::Read { offset } => Command::Read { offset },
         Op::Write { offset, fua } => Command::Write { offset, fua },
@@ -57,7 +57,7 @@ pub(super) fn take(
             let mut extents = Vec::new();
             look(&mut |engine| {
                 engine.extents(offset, length, |length, data| {
-                    extents.push(Extent { length, hole: !data, zero: !data });
+                    extents.push(AllocationExtent { length, hole: !data, zero: !data });
                     extents.len() < MAX_EXTENTS
                 });
             });
@@ -65,11 +65,11 @@ pub(super) fn take(
             return None;
         }
     };
-    Some((command, Carried { request: Some(request), ..Carried::default() }))
+    Some((command, NbdPayload { request: Some(request), ..NbdPayload::default() }))
 }
 
 /// Answers the client.
-pub(super) fn answer(completion: Completion<Carried>) {
+pub(super) fn reply(completion: Completion<NbdPayload>) {
     let Some(request) = completion.payload.request else { return };
     let errno = match completion.result {
         Ok(()) => return request.done(),
