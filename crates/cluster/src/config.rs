@@ -203,7 +203,8 @@ pub struct Reference {
 /// A survey to run.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Survey {
+#[schemars(rename = "Survey")]
+pub struct SurveyConfig {
     /// Folders of the traces.
     pub traces: Vec<String>,
     /// Nodes of the cluster.

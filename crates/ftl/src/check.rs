@@ -7,7 +7,7 @@ use crate::machine::Ftl;
 use alloc::vec;
 use core::fmt;
 use core::sync::atomic::Ordering;
-use gordon_units::{BlockId, Lpn, Ppn, Stopped, Watch};
+use gordon_units::{BlockId, Lpn, Ppn, Progress, Stopped};
 
 /// Two tables disagree: a bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl<O: ActionSink> Ftl<O> {
             return self.check();
         }
         self.check_blocks()?;
-        if self.map.agrees(&Watch::default()).expect("nobody stops it") {
+        if self.map.agrees(&Progress::default()).expect("nobody stops it") {
             return Ok(());
         }
         // Finds the page.
@@ -132,10 +132,10 @@ impl<O: ActionSink> Ftl<O> {
     /// [`check_at_rest`](Self::check_at_rest) does.
     ///
     /// # Errors
-    /// Where `watch` stops it.
-    pub(crate) fn is_sound(&self, watch: &Watch) -> Result<bool, Stopped> {
-        watch.total.fetch_add(self.map.steps(), Ordering::Relaxed);
-        Ok(self.check_blocks().is_ok() && self.map.agrees(watch)?)
+    /// Where `progress` stops it.
+    pub(crate) fn is_sound(&self, progress: &Progress) -> Result<bool, Stopped> {
+        progress.total.fetch_add(self.map.steps(), Ordering::Relaxed);
+        Ok(self.check_blocks().is_ok() && self.map.agrees(progress)?)
     }
 
     /// Compares the valid count of each block with its bitmap and its state.
@@ -196,7 +196,7 @@ mod tests {
         config.exported = u32::try_from(config.most_exported(&layout)).unwrap() - 7;
         let mut ftl = Layer::with_bad(layout, config, &[], VecDeque::new()).unwrap();
         let all = (0..config.exported).map(Lpn);
-        ftl.preload(all, &mut |_, _, _| (), &Watch::default()).unwrap();
+        ftl.preload(all, &mut |_, _, _| (), &Progress::default()).unwrap();
         assert_eq!((ftl.check(), ftl.check_at_rest()), (Ok(()), Ok(())));
         ftl
     }

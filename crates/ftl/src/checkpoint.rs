@@ -16,7 +16,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use gordon_nand::Layout;
-use gordon_units::{BlockId, Stopped, Watch};
+use gordon_units::{BlockId, Progress, Stopped};
 
 /// Bytes that are no checkpoint of this array and these knobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,17 +131,17 @@ impl<O: ActionSink> Ftl<O> {
     }
 
     /// The layer as it was when the bytes were handed out. `input` fills what it is given, or says
-    /// that it cannot. Then the tables are looked through: 64 entries are a step of `watch`.
+    /// that it cannot. Then the tables are looked through: 64 entries are a step of `progress`.
     ///
     /// # Errors
-    /// Where the bytes are not those of a layer on `layout` with the knobs of `config`, or `watch`
-    /// stops it.
+    /// Where the bytes are not those of a layer on `layout` with the knobs of `config`, or
+    /// `progress` stops it.
     pub fn restore(
         layout: Layout,
         config: Config,
         out: O,
         input: &mut dyn FnMut(&mut [u8]) -> bool,
-        watch: &Watch,
+        progress: &Progress,
     ) -> Result<Self, CheckpointError> {
         let wrong = |what| Err(CheckpointError::Wrong(what));
         let mut input = Input(input);
@@ -210,6 +210,6 @@ impl<O: ActionSink> Ftl<O> {
             return Err(CheckpointError::Short);
         }
         ftl.stats.preloaded = states.iter().map(|&(_, valid, ..)| u64::from(valid)).sum();
-        if ftl.is_sound(watch)? { Ok(ftl) } else { wrong("its map and its blocks disagree") }
+        if ftl.is_sound(progress)? { Ok(ftl) } else { wrong("its map and its blocks disagree") }
     }
 }

@@ -24,15 +24,15 @@ use crate::random::Random;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
-use gordon_units::{Lpn, Stopped, Watch};
+use gordon_units::{Lpn, Progress, Stopped};
 
 impl<O: ActionSink> Ftl<O> {
     /// Maps the pages below `first` and those of `more` (in order, none of them below `first`) in
     /// the steady state of uniform random overwrites, free blocks at the mark where garbage
-    /// collection starts. Each 16 pages are a step of `watch`.
+    /// collection starts. Each 16 pages are a step of `progress`.
     ///
     /// # Errors
-    /// Where `watch` stops it: the layer is then of no use.
+    /// Where `progress` stops it: the layer is then of no use.
     ///
     /// # Panics
     /// Where the layer is not new, or a page lies outside the exported ones.
@@ -41,7 +41,7 @@ impl<O: ActionSink> Ftl<O> {
         first: u32,
         more: &[Lpn],
         seed: u64,
-        watch: &Watch,
+        progress: &Progress,
     ) -> Result<(), Stopped> {
         let new = self.stats.preloaded == 0 && self.stats.program_operations == 0;
         assert!(new && !self.is_busy(), "preconditioning is for a new device");
@@ -51,13 +51,13 @@ impl<O: ActionSink> Ftl<O> {
         if pages == 0 {
             return Ok(());
         }
-        watch.total.fetch_add(u64::from(pages) / PAGES_A_STEP, Ordering::Relaxed);
+        progress.total.fetch_add(u64::from(pages) / PAGES_A_STEP, Ordering::Relaxed);
         let mut laid_out = 0;
         let mut tell = |more: u32| {
             let before = laid_out / PAGES_A_STEP;
             laid_out += u64::from(more);
-            watch.step(laid_out / PAGES_A_STEP - before);
-            watch.check()
+            progress.step(laid_out / PAGES_A_STEP - before);
+            progress.check()
         };
         let per_block = self.data_pages * self.config.slots;
         let points = self.config.points();

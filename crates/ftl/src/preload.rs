@@ -12,7 +12,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use gordon_nand::{Oob, PageContent};
-use gordon_units::{Lpn, Ppn, Stopped, Watch};
+use gordon_units::{Lpn, Ppn, Progress, Stopped};
 
 /// So many pages take about as long to lay out as a request takes to be simulated.
 pub const PAGES_A_STEP: u64 = 16;
@@ -62,11 +62,11 @@ struct PlacedPages {
 
 impl<O: ActionSink> Ftl<O> {
     /// Maps each of `lpns` that is not mapped. `placed` sees the super-pages that hold them, for
-    /// drivers that keep contents. Each [`PAGES_A_STEP`] pages are a step of `watch`; how many
+    /// drivers that keep contents. Each [`PAGES_A_STEP`] pages are a step of `progress`; how many
     /// there are in all is for the caller to tell it.
     ///
     /// # Errors
-    /// Where there is no room for more: those before are mapped. Where `watch` stops it.
+    /// Where there is no room for more: those before are mapped. Where `progress` stops it.
     ///
     /// # Panics
     /// Where work is in flight, a page lies outside the exported ones, or not after the one before
@@ -75,11 +75,11 @@ impl<O: ActionSink> Ftl<O> {
         &mut self,
         lpns: impl IntoIterator<Item = Lpn>,
         placed: &mut OnProgram<'_>,
-        watch: &Watch,
+        progress: &Progress,
     ) -> Result<(), PreloadError> {
         assert!(!self.is_busy(), "pages are loaded when no work is in flight");
         let mut pending = vec![PlacedPages::default(); self.config.write_points as usize];
-        let loaded = self.place_all(lpns.into_iter(), placed, watch, &mut pending);
+        let loaded = self.place_all(lpns.into_iter(), placed, progress, &mut pending);
         for (at, pending) in pending.iter_mut().enumerate() {
             self.map_all(at, pending);
         }
@@ -91,7 +91,7 @@ impl<O: ActionSink> Ftl<O> {
         &mut self,
         mut lpns: impl Iterator<Item = Lpn>,
         placed: &mut OnProgram<'_>,
-        watch: &Watch,
+        progress: &Progress,
         pending: &mut [PlacedPages],
     ) -> Result<(), PreloadError> {
         let slots = self.config.slots as usize;
@@ -106,14 +106,14 @@ impl<O: ActionSink> Ftl<O> {
                 next = lpn.0 + 1;
                 looked_at += 1;
                 if looked_at % PAGES_A_STEP == 0 {
-                    watch.step(1);
+                    progress.step(1);
                 }
                 empty || self.mapped_psn(*lpn).is_none()
             });
             page.extend(lpn.map(Some));
             if page.len() == slots || (lpn.is_none() && !page.is_empty()) {
                 self.place(point, &page, placed, &mut pending[point])?;
-                watch.check()?;
+                progress.check()?;
                 page.clear();
                 point = (point + 1) % pending.len();
             }
@@ -233,8 +233,9 @@ mod tests {
                 }
             }
         };
-        ftl.preload((exported - some..exported).map(Lpn), &mut placed, &Watch::default()).unwrap();
-        ftl.preload((0..exported).map(Lpn), &mut placed, &Watch::default()).unwrap();
+        ftl.preload((exported - some..exported).map(Lpn), &mut placed, &Progress::default())
+            .unwrap();
+        ftl.preload((0..exported).map(Lpn), &mut placed, &Progress::default()).unwrap();
         ftl.check().unwrap();
         assert_eq!(ftl.stats.preloaded, u64::from(exported));
         let count = |lpns: u32| lpns.div_ceil(slots);
@@ -270,7 +271,7 @@ mod tests {
             ftl.blocks.fill(0).unwrap();
         }
         let all = (0..ftl.config.exported).map(Lpn);
-        let loaded = ftl.preload(all, &mut |_, _, _| (), &Watch::default());
+        let loaded = ftl.preload(all, &mut |_, _, _| (), &Progress::default());
         // The third write point finds no block.
         assert_eq!(loaded, Err(PreloadError::NoRoom { lpn: Lpn(4) }));
         let mapped = (0..ftl.config.exported).filter(|&lpn| ftl.mapped_psn(Lpn(lpn)).is_some());
@@ -281,10 +282,10 @@ mod tests {
     #[test]
     fn loading_is_watched_and_ends_where_it_is_to() {
         let mut ftl = layer(2);
-        let watch = Watch::default();
-        ftl.preload((0..100).map(Lpn), &mut |_, _, _| (), &watch).unwrap();
-        assert_eq!(watch.progress(), (100 / PAGES_A_STEP, 0));
-        let stopped = Watch { stop: true.into(), ..Watch::default() };
+        let progress = Progress::default();
+        ftl.preload((0..100).map(Lpn), &mut |_, _, _| (), &progress).unwrap();
+        assert_eq!(progress.progress(), (100 / PAGES_A_STEP, 0));
+        let stopped = Progress { stop: true.into(), ..Progress::default() };
         let loaded = ftl.preload((0..200).map(Lpn), &mut |_, _, _| (), &stopped);
         assert_eq!(loaded, Err(PreloadError::Stopped));
         assert!(ftl.mapped_psn(Lpn(199)).is_none());

@@ -4,7 +4,7 @@
 use gordon_ftl::{Action, Config, Extent, Ftl, HostRequest, Input, RequestId};
 use gordon_nand::{FlashOp, Geometry, Layout, SuperPageShape};
 use gordon_testkit::Random;
-use gordon_units::{Lpn, Ppn, Watch};
+use gordon_units::{Lpn, Ppn, Progress};
 
 const SECTORS: u32 = 2;
 
@@ -27,7 +27,7 @@ fn loaded(slots: u32) -> Ftl {
     config.slots = slots;
     (config.write_points, config.reserve, config.low_water) = (1, 1, 1);
     let mut ftl = Ftl::new(layout, config).unwrap();
-    ftl.preload((0..140 * slots).map(Lpn), &mut |_, _, _| (), &Watch::default()).unwrap();
+    ftl.preload((0..140 * slots).map(Lpn), &mut |_, _, _| (), &Progress::default()).unwrap();
     ftl
 }
 
@@ -122,7 +122,7 @@ fn a_page_that_cannot_be_copied_keeps_its_block() {
             taken.len() == into.len()
         };
         let out = std::collections::VecDeque::new();
-        Ftl::restore(*ftl.layout(), *ftl.config(), out, &mut input, &Watch::default())
+        Ftl::restore(*ftl.layout(), *ftl.config(), out, &mut input, &Progress::default())
     };
     let mut again = restore().unwrap();
     kept(&again);

@@ -6,7 +6,7 @@
 use gordon_ftl::{Action, Config, Extent, Ftl, HostRequest, Input, RequestId};
 use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_testkit::Random;
-use gordon_units::{Lpn, Watch};
+use gordon_units::{Lpn, Progress};
 
 fn theory(rho: f64, b: f64) -> f64 {
     let k = 1.0 + 1.0 / (2.0 * b);
@@ -43,7 +43,8 @@ fn greedy_is_as_theory_says() {
         // One block is open and one free: the others are closed.
         config.exported = (f64::from((blocks - 2) * data_pages) * rho) as u32;
         let mut ftl = Ftl::new(layout, config).unwrap();
-        ftl.preload((0..config.exported).map(Lpn), &mut |_, _, _| (), &Watch::default()).unwrap();
+        ftl.preload((0..config.exported).map(Lpn), &mut |_, _, _| (), &Progress::default())
+            .unwrap();
         let mut random = Random::new(3);
         let mut write = |ftl: &mut Ftl, writes: u32| {
             for _ in 0..writes {

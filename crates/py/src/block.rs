@@ -123,7 +123,7 @@ impl Serve {
             };
             return open().map_err(raise);
         };
-        let described = disk.device.described().map_err(raise)?;
+        let described = disk.device.description().map_err(raise)?;
         let part = DiskPart {
             drive: described.drive(disk.scheduler, disk.stripe).map_err(raise)?,
             name: disk.name.clone(),

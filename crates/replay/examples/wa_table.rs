@@ -8,7 +8,7 @@
 
 use gordon_device::ssd::VictimPolicy;
 use gordon_replay::wa::{HotCold, WaConfig, WaReport, theory, write_amplification};
-use gordon_units::Watch;
+use gordon_units::Progress;
 
 const RHOS: [f64; 4] = [0.7, 0.8, 0.9, 0.95];
 
@@ -20,7 +20,7 @@ const SIMULATED: [(&str, [f64; 4]); 3] = [
 ];
 
 fn simulate(config: &WaConfig) -> WaReport {
-    let report = write_amplification(config, &Watch::default()).expect("a right config");
+    let report = write_amplification(config, &Progress::default()).expect("a right config");
     assert!(report.converged, "no steady state: {config:?}");
     report
 }

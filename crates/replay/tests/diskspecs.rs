@@ -198,7 +198,7 @@ fn a_third_column_of_a_seek_curve_changes_nothing() {
 
 #[test]
 fn a_skew_too_short_for_a_write_is_a_warning() {
-    let of = |path: PathBuf| DiskDevice::Diskspecs(path).described().unwrap().warnings;
+    let of = |path: PathBuf| DiskDevice::Diskspecs(path).description().unwrap().warnings;
     // 50 sectors in 10 ms: 7 of them are 1.4 ms, a head switch takes 0.5 ms.
     let (_folder, path) = files("", "", "");
     assert!(of(path).is_empty());

@@ -4,7 +4,7 @@
 
 use gordon_device::ssd::VictimPolicy;
 use gordon_replay::wa::{HotCold, WaConfig, write_amplification};
-use gordon_units::Watch;
+use gordon_units::Progress;
 
 fn config(policy: VictimPolicy, rho: f64) -> WaConfig {
     WaConfig {
@@ -21,7 +21,7 @@ fn config(policy: VictimPolicy, rho: f64) -> WaConfig {
 
 /// Ours over theory, less 1.
 fn off(config: &WaConfig) -> f64 {
-    let report = write_amplification(config, &Watch::default()).unwrap();
+    let report = write_amplification(config, &Progress::default()).unwrap();
     assert!(report.converged, "{config:?}");
     report.write_amplification / report.theory.unwrap() - 1.0
 }
@@ -49,7 +49,7 @@ fn each_is_as_theory_says() {
 #[test]
 fn cost_benefit_lies_between_greedy_and_fifo_and_gains_where_copies_go_apart() {
     let wa = |config: &WaConfig| {
-        write_amplification(config, &Watch::default()).unwrap().write_amplification
+        write_amplification(config, &Progress::default()).unwrap().write_amplification
     };
     let [greedy, costs, fifo] =
         [VictimPolicy::Greedy, VictimPolicy::CostBenefit, VictimPolicy::Fifo]

@@ -9,7 +9,7 @@ use gordon_ftl::{
     Action, Config, Extent, Ftl, HostRequest, Input, RequestId, SubRequest, TrimRecord,
 };
 use gordon_nand::{Array, Buf, FlashOp, Layout, PageContent};
-use gordon_units::{BlockId, Lpn, Ppn, Watch};
+use gordon_units::{BlockId, Lpn, Ppn, Progress};
 
 /// What a sector of a page reads as that was not programmed since its erase.
 const GARBAGE: u32 = u32::MAX;
@@ -151,8 +151,8 @@ impl Rig {
             }
             array.program(ppn, oob, page).unwrap_or_else(|e| panic!("{e}"));
         };
-        let watch = Watch::default();
-        ftl.preload(lpns, &mut placed, &watch).unwrap_or_else(|e| panic!("{e}"));
+        let progress = Progress::default();
+        ftl.preload(lpns, &mut placed, &progress).unwrap_or_else(|e| panic!("{e}"));
     }
 
     /// Hands in a request.

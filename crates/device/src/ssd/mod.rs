@@ -41,7 +41,7 @@ use gordon_ftl::{
     ActionSink, Extent, Ftl, HostRequest, Input, PAGES_A_STEP, PreloadError, RequestId,
 };
 use gordon_nand::{Buf, Endurance, FlashOp};
-use gordon_units::{BlockId, Bytes, Lpn, Ns, Stopped, Watch};
+use gordon_units::{BlockId, Bytes, Lpn, Ns, Progress, Stopped};
 use link::{Link, LinkEvent};
 use std::sync::atomic::Ordering;
 
@@ -182,11 +182,11 @@ impl Ssd {
     /// [`Ftl::precondition`].
     ///
     /// # Errors
-    /// Where `watch` stops it: the device is then of no use.
+    /// Where `progress` stops it: the device is then of no use.
     ///
     /// # Panics
     /// Where `fraction` is not between 0 and 1, or the device was used before.
-    pub fn precondition(&mut self, fraction: f64, watch: &Watch) -> Result<(), Stopped> {
+    pub fn precondition(&mut self, fraction: f64, progress: &Progress) -> Result<(), Stopped> {
         assert!((0.0..=1.0).contains(&fraction), "{fraction} of the capacity");
         let exported = self.ftl.config().exported;
         // At most `exported`.
@@ -197,21 +197,21 @@ impl Ssd {
             .filter(|lpn| *lpn >= first)
             .map(Lpn)
             .collect();
-        self.ftl.precondition(first, &more, self.seed, watch)
+        self.ftl.precondition(first, &more, self.seed, progress)
     }
 
     /// Maps the pages to be preloaded now, rather than with the first request.
     ///
     /// # Errors
-    /// Where `watch` stops it: the device is then of no use.
-    pub fn load(&mut self, watch: &Watch) -> Result<(), Stopped> {
+    /// Where `progress` stops it: the device is then of no use.
+    pub fn load(&mut self, progress: &Progress) -> Result<(), Stopped> {
         let wanted = std::mem::take(&mut self.prefill_bitmap);
         if wanted.is_empty() {
             return Ok(());
         }
         let pages: u64 = wanted.iter().map(|word| u64::from(word.count_ones())).sum();
-        watch.total.fetch_add(pages / PAGES_A_STEP, Ordering::Relaxed);
-        match self.ftl.preload(bits(&wanted).map(Lpn), &mut |_, _, _| (), watch) {
+        progress.total.fetch_add(pages / PAGES_A_STEP, Ordering::Relaxed);
+        match self.ftl.preload(bits(&wanted).map(Lpn), &mut |_, _, _| (), progress) {
             Ok(()) => Ok(()),
             Err(PreloadError::Stopped) => Err(Stopped),
             Err(PreloadError::NoRoom { .. }) => {
@@ -222,7 +222,7 @@ impl Ssd {
 
     /// The same, where nobody watches.
     fn load_unwatched(&mut self) {
-        self.load(&Watch::default()).expect("nobody stops it");
+        self.load(&Progress::default()).expect("nobody stops it");
     }
 
     /// Gives up what the write buffer holds, where the array is worn out: [`Ftl::give_up_buffer`].
@@ -244,18 +244,18 @@ impl Ssd {
     /// A device as it was at its checkpoint, at time zero; its counts start anew.
     ///
     /// # Errors
-    /// Where the device cannot exist, the bytes are not those of such a device, or `watch` stops
+    /// Where the device cannot exist, the bytes are not those of such a device, or `progress` stops
     /// it.
     pub fn restore(
         config: &SsdConfig,
         seed: u64,
         input: &mut dyn FnMut(&mut [u8]) -> bool,
-        watch: &Watch,
+        progress: &Progress,
     ) -> Result<Self, SsdError> {
         let mut ssd = Self::with_seed(config, seed)?;
         let controller = ssd.ftl.sink().clone();
         let (layout, knobs) = (*ssd.ftl.layout(), *ssd.ftl.config());
-        ssd.ftl = Ftl::restore(layout, knobs, controller, input, watch)?;
+        ssd.ftl = Ftl::restore(layout, knobs, controller, input, progress)?;
         ssd.ftl.tables().into_iter().for_each(gordon_pages::want_large_pages);
         Ok(ssd)
     }

@@ -3,11 +3,11 @@
 use super::{MIN_BUFFERS, Map};
 use crate::packed::Packed;
 use core::ops::Range;
-use gordon_units::{Stopped, Watch};
+use gordon_units::{Progress, Stopped};
 
 /// Table entries that take about as long to compare as a request takes to be simulated.
 pub(crate) const ENTRIES_A_STEP: u32 = 64;
-/// Entries from one look at the watch to the next.
+/// Entries from one look at the progress to the next.
 const PART: u32 = 1 << 16;
 
 impl Map {
@@ -37,7 +37,7 @@ impl Map {
         true
     }
 
-    /// Steps of the watch that [`agrees`](Self::agrees) takes.
+    /// Steps of the progress that [`agrees`](Self::agrees) takes.
     pub fn steps(&self) -> u64 {
         u64::from(self.exported / ENTRIES_A_STEP) + u64::from(self.slots / ENTRIES_A_STEP)
     }
@@ -50,16 +50,16 @@ impl Map {
     /// the sums of their pairs' hashes are, which for different sets happens in one of 2^64 cases.
     ///
     /// # Errors
-    /// Where `watch` stops it.
-    pub fn agrees(&self, watch: &Watch) -> Result<bool, Stopped> {
+    /// Where `progress` stops it.
+    pub fn agrees(&self, progress: &Progress) -> Result<bool, Stopped> {
         let (mut pages, mut slots) = (Some(0), Some(0));
         for part in parts(self.exported) {
             pages = pages.and_then(|sum| self.pairs_of_pages(part.clone(), sum));
-            advance(watch, &part)?;
+            advance(progress, &part)?;
         }
         for part in parts(self.slots) {
             slots = slots.and_then(|sum| self.pairs_of_slots(part.clone(), sum));
-            advance(watch, &part)?;
+            advance(progress, &part)?;
         }
         Ok(pages.is_some() && pages == slots)
     }
@@ -108,9 +108,9 @@ fn parts(entries: u32) -> impl Iterator<Item = Range<u32>> {
     starts.map(move |start| start..start.saturating_add(PART).min(entries))
 }
 
-fn advance(watch: &Watch, part: &Range<u32>) -> Result<(), Stopped> {
-    watch.step(((part.end - part.start) / ENTRIES_A_STEP).into());
-    watch.check()
+fn advance(progress: &Progress, part: &Range<u32>) -> Result<(), Stopped> {
+    progress.step(((part.end - part.start) / ENTRIES_A_STEP).into());
+    progress.check()
 }
 
 /// A hash of two numbers (the finalizer of SplitMix64).

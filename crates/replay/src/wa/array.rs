@@ -5,7 +5,7 @@ use crate::ReplayError;
 use crate::results::ratio;
 use gordon_ftl::{Action, Config, Extent, Ftl, HostRequest, Input, RequestId, Victim};
 use gordon_nand::{Geometry, Layout, SuperPageShape};
-use gordon_units::{Lpn, Watch};
+use gordon_units::{Lpn, Progress};
 use serde::Serialize;
 
 /// Pages programmed.
@@ -84,7 +84,7 @@ impl FullArray {
         };
         let mut ftl = Ftl::new(layout, knobs)?;
         let all = (0..config.logical).map(Lpn);
-        let loaded = ftl.preload(all, &mut |_, _, _| (), &Watch::default());
+        let loaded = ftl.preload(all, &mut |_, _, _| (), &Progress::default());
         loaded.expect("an empty array has room for what it may export");
         Ok(Self { ftl })
     }

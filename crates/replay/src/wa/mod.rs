@@ -22,7 +22,7 @@ use crate::random::{Component, Random};
 use crate::results::ratio;
 use gordon_device::ssd::VictimPolicy;
 use gordon_ftl::MOST_CHOICES;
-use gordon_units::Watch;
+use gordon_units::Progress;
 use serde::{Deserialize, Serialize};
 
 /// Part of the pages is hot.
@@ -122,8 +122,11 @@ const SLICE: u64 = 1 << 14;
 ///
 /// # Errors
 /// A value that cannot be, or a stop.
-pub fn write_amplification(config: &WaConfig, progress: &Watch) -> Result<WaReport, ReplayError> {
-    let mut array = Array::new(config)?;
+pub fn write_amplification(
+    config: &WaConfig,
+    progress: &Progress,
+) -> Result<WaReport, ReplayError> {
+    let mut array = SimulatedArray::new(config)?;
     let window = u64::from(config.blocks) * u64::from(config.pages_per_block);
     let mut windows = Vec::new();
     let converged = loop {
@@ -174,7 +177,7 @@ pub fn write_amplification(config: &WaConfig, progress: &Watch) -> Result<WaRepo
 }
 
 /// An array, full, and the writes to it.
-struct Array {
+struct SimulatedArray {
     array: FullArray,
     logical: u32,
     /// Hot pages, and the share of the writes that go to them.
@@ -183,7 +186,7 @@ struct Array {
     choice: Random,
 }
 
-impl Array {
+impl SimulatedArray {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn new(config: &WaConfig) -> Result<Self, ReplayError> {
         let wrong = |key: &str, why: String, hint: &str| ReplayError::impossible(key, why, hint);
@@ -233,7 +236,7 @@ impl Array {
         })
     }
 
-    fn write(&mut self, writes: u64, progress: &Watch) -> Result<(), ReplayError> {
+    fn write(&mut self, writes: u64, progress: &Progress) -> Result<(), ReplayError> {
         let mut left = writes;
         while left > 0 {
             progress.check()?;

@@ -8,7 +8,7 @@
 
 use super::super::PAGE;
 use crate::ReplayError;
-use crate::disk::{Described, DiskDevice};
+use crate::disk::{DiskDescription, DiskDevice};
 use crate::results::disk::Mechanism;
 use gordon_device::disk::DiskStats;
 use gordon_device::drive::Drive;
@@ -71,7 +71,7 @@ enum Places {
 }
 
 pub(super) struct Simulated {
-    described: Described,
+    described: DiskDescription,
     drive: Drive,
     places: Places,
     /// Accesses so far: each is known by its number.
@@ -86,7 +86,7 @@ impl Simulated {
     /// # Errors
     /// Where there can be no such disk.
     pub fn new(device: &DiskDevice, unit: &str) -> Result<Self, ReplayError> {
-        let described = device.described()?;
+        let described = device.description()?;
         let drive = described.drive(None, None)?;
         let places = match unit {
             "page" => Places::Keys(PAGE),

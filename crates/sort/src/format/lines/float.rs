@@ -1,5 +1,5 @@
-//! Numbers as `sort -g` reads them: what C's `strtold` makes of a text, which on x86-64 has 64 bits of
-//! precision and 15 of exponent. Rounded as there, so that the same texts are equal.
+//! Numbers as `sort -g` reads them: what C's `strtold` makes of a text, which on x86-64 has 64 bits
+//! of precision and 15 of exponent. Rounded as there, so that the same texts are equal.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,8 @@ const BIAS: i64 = 16383;
 const INFINITE: i64 = 32767;
 /// Above all numbers below zero, with the sign that others have.
 const SIGN: u128 = 1 << 79;
-/// More digits than these say nothing but that there are more: halfway between two numbers has fewer.
+/// More digits than these say nothing but that there are more: halfway between two numbers has
+/// fewer.
 const DIGITS: usize = 12_000;
 /// Powers of five below 2^64.
 const FIVES: [u64; 28] = {
@@ -24,8 +25,8 @@ const FIVES: [u64; 28] = {
     powers
 };
 
-/// The number at the start of a text, as 80 bits in the order of the numbers: 0 where there is none, then
-/// two kinds of what is not a number, then numbers from minus infinity on.
+/// The number at the start of a text, as 80 bits in the order of the numbers: 0 where there is
+/// none, then two kinds of what is not a number, then numbers from minus infinity on.
 pub fn order(text: &[u8]) -> u128 {
     let blanks = text.iter().position(|byte| !matches!(byte, b' ' | 9..=13)).unwrap_or(text.len());
     let text = &text[blanks..];
@@ -53,8 +54,8 @@ fn pack(exponent: i64, digits: u64) -> u128 {
     u128::from(exponent.unsigned_abs()) << PRECISION | u128::from(digits)
 }
 
-/// The nearest number to `value` x 2^`power`, and a little more where `more`; of two that are as near the
-/// even one.
+/// The nearest number to `value` x 2^`power`, and a little more where `more`; of two that are as
+/// near the even one.
 fn round(value: u128, power: i64, more: bool) -> u128 {
     if value == 0 {
         return 0;
@@ -162,7 +163,8 @@ fn decimal(text: &[u8]) -> u128 {
         if scale >= 0 {
             return round(u128::from(value) * five, scale, false);
         }
-        // The quotient has 64 bits or more, and what is left says on which side of it the number is.
+        // The quotient has 64 bits or more, and what is left says on which side of it the number
+        // is.
         let zeros = u128::from(value).leading_zeros().min(127);
         let value = u128::from(value) << zeros;
         return round(value / five, scale - i64::from(zeros), value % five != 0);
@@ -284,7 +286,8 @@ impl Big {
         self.trim();
     }
 
-    /// The top 128 bits, the power of two they are to be multiplied with, and whether there are more.
+    /// The top 128 bits, the power of two they are to be multiplied with, and whether there are
+    /// more.
     fn top(&self) -> (u128, i64, bool) {
         let low = self.0.len().saturating_sub(4);
         let top = self.0[low..].iter().rev().fold(0, |top, &word| top << 32 | u128::from(word));

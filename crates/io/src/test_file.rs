@@ -1,12 +1,12 @@
 //! What is asked, and what may be destroyed by it.
 //!
-//! In a directory a scratch file is made, which is ours to write to. A file or a block device is read,
-//! and written to only where that was said.
+//! In a directory a scratch file is made, which is ours to write to. A file or a block device is
+//! read, and written to only where that was said.
 
 use crate::buffer::Buffer;
 use crate::probe::length;
 use crate::target::{Access, Target};
-use crate::{IoError, Watch};
+use crate::{IoError, Progress};
 use gordon_units::Bytes;
 use rustix::fs::statvfs;
 use std::path::Path;
@@ -18,16 +18,16 @@ const FILL: u64 = 4 << 20;
 
 /// A target, and whose it is.
 #[derive(Debug)]
-pub struct Place {
+pub struct TestFile {
     /// What is asked.
     pub target: Target,
     /// A file of our own: it has no name, and is gone with the last use of it, however that ends.
     pub scratch: bool,
 }
 
-impl Place {
-    /// Opens `path`: a file or a block device, to be written to only where `write` is said; in a directory
-    /// a scratch file of `span` bytes (1 GiB, or half of what is free).
+impl TestFile {
+    /// Opens `path`: a file or a block device, to be written to only where `write` is said; in a
+    /// directory a scratch file of `span` bytes (1 GiB, or half of what is free).
     ///
     /// # Errors
     /// Where `path` does not exist, where there is no storage or no room.
@@ -54,11 +54,12 @@ impl Place {
         Ok(Self { target, scratch: true })
     }
 
-    /// Writes all of a scratch file with what cannot be compressed: a hole is not read from a device.
+    /// Writes all of a scratch file with what cannot be compressed: a hole is not read from a
+    /// device.
     ///
     /// # Errors
     /// Where it cannot be written, a stop.
-    pub fn fill(&self, watch: &Watch) -> Result<(), IoError> {
+    pub fn fill(&self, progress: &Progress) -> Result<(), IoError> {
         let target = &self.target;
         if !self.scratch {
             return Ok(());
@@ -67,7 +68,7 @@ impl Place {
         let mut buffer = Buffer::random(length(len)?, 2);
         let mut at = 0;
         while at < target.capacity() {
-            watch.check()?;
+            progress.check()?;
             let now = length(len.min(target.capacity() - at))?;
             buffer.stamp(now);
             target.write(at, &buffer.get()[..now])?;

@@ -1,5 +1,6 @@
-//! The order of versions and file names with numbers in them, as `sort -V` has it: names without what
-//! looks like an extension first, then whole. Texts of bytes that are not digits and numbers take turns.
+//! The order of versions and file names with numbers in them, as `sort -V` has it: names without
+//! what looks like an extension first, then whole. Texts of bytes that are not digits and numbers
+//! take turns.
 
 use std::cmp::Ordering;
 
@@ -50,8 +51,8 @@ fn class(name: &[u8]) -> u8 {
     }
 }
 
-/// A name without what looks like an extension: dots with words behind them that do not start with a
-/// digit. The first byte is never part of that.
+/// A name without what looks like an extension: dots with words behind them that do not start with
+/// a digit. The first byte is never part of that.
 fn stem(name: &[u8]) -> &[u8] {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'~';
     let mut end = name.len();

@@ -1,14 +1,14 @@
 //! What every pass of a sort has at hand.
 
+use crate::Progress;
 use crate::SortError;
-use crate::Watch;
-use crate::entries::{Entries, Room};
-use crate::incore::{Batch, InCore, Keyed, Keys, Scratch, ranges};
+use crate::entries::{EntryArena, EntrySorter};
+use crate::format::RecordFormat;
+use crate::incore::{Batch, InCore, KeyExtractor, PartitionedChunk, Scratch, ranges};
 use crate::memory::{Buffer, PAGE};
 use crate::output::{Emitter, Output, Written};
 use crate::partition::Partition;
-use crate::queue::{Op, Queue, Request};
-use crate::shape::Shape;
+use crate::queue::{Op, Queue, TransferRequest};
 use crate::stream::{Chunk, Extent};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -25,10 +25,10 @@ const SAMPLES: u64 = 512;
 const SAMPLED: usize = 1 << 14;
 
 /// What every pass of a sort has at hand.
-pub struct Work<'a, S> {
-    pub shape: &'a S,
+pub struct SortContext<'a, S> {
+    pub format: &'a S,
     pub queue: &'a Queue,
-    pub watch: &'a Watch,
+    pub progress: &'a Progress,
     pub threads: usize,
     pub seed: u64,
     /// How records in memory are put in order.
@@ -36,27 +36,28 @@ pub struct Work<'a, S> {
     /// Of records whose keys are equal, only the first one is written.
     pub unique: bool,
     /// The weight of the keys that went to temporary files and did not come back yet.
-    pub away: &'a AtomicU64,
+    pub spilled_hash: &'a AtomicU64,
 }
 
 /// What a thread uses again from one batch to the next.
 #[derive(Default)]
-pub struct Bench {
+pub struct WorkerScratch {
     scratch: Scratch,
-    entries: Entries,
-    pub room: Room,
+    entries: EntrySorter,
+    pub arena: EntryArena,
 }
 
 /// What a key adds to a sum that finds temporary files which do not hold what was written.
 #[inline]
-pub fn weight(prefix: u128) -> u64 {
+pub fn key_hash(prefix: u128) -> u64 {
     // All of its bits.
     (prefix as u64) ^ ((prefix >> 64) as u64).rotate_left(40)
 }
 
-impl<S: Shape> Work<'_, S> {
-    /// Looks at places all over the extents, which start with records: the shape for records like those
-    /// there if `focus`, or the same shape; its prefixes of their keys; and the mean length of a record.
+impl<S: RecordFormat> SortContext<'_, S> {
+    /// Looks at places all over the extents, which start with records: the format for records like
+    /// those there if `focus`, or the same format; its prefixes of their keys; and the mean length
+    /// of a record.
     pub fn sample(
         &self,
         extents: &[Extent],
@@ -84,7 +85,7 @@ impl<S: Shape> Work<'_, S> {
             place -= place % PAGE as u64;
             let len = (extent.len - place).min(SAMPLE);
             asked.push((place, len));
-            self.queue.ask(Request {
+            self.queue.submit(TransferRequest {
                 op: Op::Read,
                 file: extent.file.clone(),
                 offset: extent.offset + place,
@@ -104,10 +105,10 @@ impl<S: Shape> Work<'_, S> {
             let bytes = &buffer.get()[..len as usize];
             let first = if place == 0 { Some(0) } else { self.first(place, bytes) };
             let Some(mut at) = first.filter(|&first| first < bytes.len()) else { continue };
-            let end = at + self.shape.whole(&bytes[at..]);
+            let end = at + self.format.complete_len(&bytes[at..]);
             sampled += end - at;
             while at < end {
-                let next = self.shape.end(bytes, at);
+                let next = self.format.end(bytes, at);
                 records.push(&bytes[at..next]);
                 at = next;
             }
@@ -117,19 +118,19 @@ impl<S: Shape> Work<'_, S> {
         } else {
             sampled as f64 / records.len() as f64
         };
-        let shape = if focus { self.shape.focused(&records) } else { self.shape.clone() };
-        let sample = records.iter().map(|record| shape.prefix(record)).collect();
-        Ok((shape, sample, mean))
+        let format = if focus { self.format.specialized(&records) } else { self.format.clone() };
+        let sample = records.iter().map(|record| format.prefix(record)).collect();
+        Ok((format, sample, mean))
     }
 
     /// The mean length of records, from the record ends in a piece that holds no whole record.
     fn mean(&self, pieces: &[((u64, u64), Buffer)]) -> f64 {
-        if let Some(length) = self.shape.length() {
+        if let Some(length) = self.format.length() {
             return length as f64;
         }
         let bytes: u64 = pieces.iter().map(|((_, len), _)| len).sum();
         let looked_at = pieces.iter().map(|((_, len), buffer)| &buffer.get()[..*len as usize]);
-        let ends: usize = match self.shape.separator() {
+        let ends: usize = match self.format.separator() {
             Some(separator) => {
                 looked_at.map(|bytes| memchr::memchr_iter(separator, bytes).count()).sum()
             }
@@ -140,9 +141,9 @@ impl<S: Shape> Work<'_, S> {
 
     /// Where the first record starts in bytes from the middle of a file.
     fn first(&self, place: u64, bytes: &[u8]) -> Option<usize> {
-        match self.shape.length() {
+        match self.format.length() {
             Some(length) => Some((place.next_multiple_of(length as u64) - place) as usize),
-            None => Some(memchr::memchr(self.shape.separator()?, bytes)? + 1),
+            None => Some(memchr::memchr(self.format.separator()?, bytes)? + 1),
         }
     }
 
@@ -158,8 +159,8 @@ impl<S: Shape> Work<'_, S> {
                 let from = &bytes[place..];
                 let first = if place == 0 { Some(0) } else { self.first(place as u64, from) };
                 let Some(at) = first.filter(|&at| at < from.len()) else { break };
-                let end = self.shape.end(from, at);
-                sample.push(self.shape.prefix(&from[at..end]));
+                let end = self.format.end(from, at);
+                sample.push(self.format.prefix(&from[at..end]));
                 // No record twice.
                 place += step.max(end - 1);
             }
@@ -173,16 +174,16 @@ impl<S: Shape> Work<'_, S> {
         chunks: &[Chunk],
         records: u64,
         (output, at): (&Output<'_>, u64),
-        Bench { scratch, entries, room }: &mut Bench,
+        WorkerScratch { scratch, entries, arena }: &mut WorkerScratch,
     ) -> Result<Written, SortError> {
         let partition = &Partition::new(self.sample_chunks(chunks), ranges(records));
-        let keys = &Keys { shape: self.shape, partition, in_core: self.in_core };
-        room.fit(records as usize);
-        let share = room.share();
+        let keys = &KeyExtractor { format: self.format, partition, in_core: self.in_core };
+        arena.fit(records as usize);
+        let share = arena.split();
         let keyed = chunks.iter().enumerate();
         let keyed = keyed.map(|(number, chunk)| keys.of(chunk, number, scratch, &share));
-        let keyed: Vec<Keyed<'_>> = keyed.collect();
-        self.back(keyed.iter().fold(0, |sum, keyed| sum.wrapping_add(keyed.weight())));
+        let keyed: Vec<PartitionedChunk<'_>> = keyed.collect();
+        self.remove_spilled(keyed.iter().fold(0, |sum, keyed| sum.wrapping_add(keyed.key_hash())));
         let batch = Batch::new(keys, chunks, &keyed);
         let mut emitter = Emitter::new(output, at)?;
         batch.emit(0..batch.ranges(), self.unique, entries, &mut emitter)?;
@@ -190,8 +191,8 @@ impl<S: Shape> Work<'_, S> {
     }
 
     /// Sorts a batch by all threads and writes it from byte `at` of the output on, `group` bytes or
-    /// more at a time. With `unique` one thread does all: where a group starts is known only when the
-    /// ones before it are sorted.
+    /// more at a time. With `unique` one thread does all: where a group starts is known only when
+    /// the ones before it are sorted.
     pub fn emit_all(
         &self,
         batch: &Batch<'_, S>,
@@ -212,9 +213,9 @@ impl<S: Shape> Work<'_, S> {
         let next = AtomicUsize::new(0);
         let written = Mutex::new(Written::default());
         self.on_all(|failed| {
-            let mut entries = Entries::default();
+            let mut entries = EntrySorter::default();
             while let Some((ranges, at)) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
-                failed.check(self.watch)?;
+                failed.check(self.progress)?;
                 let mut emitter = Emitter::new(output, *at)?;
                 batch.emit(ranges.clone(), self.unique, &mut entries, &mut emitter)?;
                 *written.lock().unwrap_or_else(PoisonError::into_inner) += emitter.finish()?;
@@ -224,30 +225,30 @@ impl<S: Shape> Work<'_, S> {
         Ok(written.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Keys of such a weight went to temporary files.
-    pub fn away(&self, weight: u64) {
-        self.away.fetch_add(weight, Ordering::Relaxed);
+    /// Keys of such a key_hash went to temporary files.
+    pub fn add_spilled(&self, key_hash: u64) {
+        self.spilled_hash.fetch_add(key_hash, Ordering::Relaxed);
     }
 
     /// They came back.
-    pub fn back(&self, weight: u64) {
-        self.away.fetch_sub(weight, Ordering::Relaxed);
+    pub fn remove_spilled(&self, key_hash: u64) {
+        self.spilled_hash.fetch_sub(key_hash, Ordering::Relaxed);
     }
 
     /// Moves from temporary files to temporary files; what is away is the same.
-    pub fn over<T>(&self, work: impl FnOnce() -> T) -> T {
-        let away = self.away.load(Ordering::Relaxed);
+    pub fn with_frozen_spill<T>(&self, work: impl FnOnce() -> T) -> T {
+        let away = self.spilled_hash.load(Ordering::Relaxed);
         let result = work();
-        self.away.store(away, Ordering::Relaxed);
+        self.spilled_hash.store(away, Ordering::Relaxed);
         result
     }
 
     /// Runs `work` on every thread; it looks at what it is given for errors of the others.
     pub fn on_all(
         &self,
-        work: impl Fn(&Failed) -> Result<(), SortError> + Sync,
+        work: impl Fn(&FirstError) -> Result<(), SortError> + Sync,
     ) -> Result<(), SortError> {
-        let failed = Failed::default();
+        let failed = FirstError::default();
         thread::scope(|scope| {
             for _ in 0..self.threads {
                 failed.note(start(scope, || failed.note(work(&failed))));
@@ -271,12 +272,12 @@ pub fn start<'scope>(
 
 /// The first error of several threads.
 #[derive(Default)]
-pub struct Failed {
+pub struct FirstError {
     first: Mutex<Option<SortError>>,
     any: AtomicBool,
 }
 
-impl Failed {
+impl FirstError {
     /// Keeps an error where it is the first.
     pub fn note(&self, result: Result<(), SortError>) {
         if let Err(error) = result {
@@ -286,11 +287,11 @@ impl Failed {
     }
 
     /// An error where there was one, or the work is to stop.
-    pub fn check(&self, watch: &Watch) -> Result<(), SortError> {
+    pub fn check(&self, progress: &Progress) -> Result<(), SortError> {
         if self.any.load(Ordering::Relaxed) {
             Err(SortError::Interrupted)
         } else {
-            Ok(watch.check()?)
+            Ok(progress.check()?)
         }
     }
 

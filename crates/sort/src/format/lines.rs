@@ -6,9 +6,9 @@ mod float;
 mod text;
 mod version;
 
-use super::{Depth, PREFIX_BITS, PREFIX_BYTES, PREFIX_MASK, Rest, Shape};
+use super::{KeyOffset, PREFIX_BITS, PREFIX_BYTES, PREFIX_MASK, RecordFormat, Tiebreak};
 use decimal::Decimal;
-pub use fields::{End, Start};
+pub use fields::{KeyEnd, KeyStart};
 use fields::{part, skip_blanks, within};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -17,7 +17,7 @@ pub use text::{Ignore, Translation};
 
 /// What a key is compared as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum KeyOrder {
     /// Bytes.
     #[default]
     Text,
@@ -35,21 +35,21 @@ pub enum Order {
 
 /// A key of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Key {
-    pub start: Start,
+pub struct LineKey {
+    pub start: KeyStart,
     /// The line's end where there is none.
-    pub end: Option<End>,
-    pub order: Order,
+    pub end: Option<KeyEnd>,
+    pub order: KeyOrder,
     pub translation: Translation,
     pub reverse: bool,
 }
 
-impl Key {
+impl LineKey {
     /// The whole line, as it is.
     pub const LINE: Self = Self {
-        start: Start { fields: 0, bytes: 0, skip: false },
+        start: KeyStart { fields: 0, bytes: 0, skip: false },
         end: None,
-        order: Order::Text,
+        order: KeyOrder::Text,
         translation: Translation { ignore: Ignore::Nothing, fold: false },
         reverse: false,
     };
@@ -64,7 +64,7 @@ impl Key {
     /// Whether it is bytes none of which is passed over.
     #[inline]
     fn is_plain(&self) -> bool {
-        self.order == Order::Text && self.translation.ignore == Ignore::Nothing
+        self.order == KeyOrder::Text && self.translation.ignore == Ignore::Nothing
     }
 
     /// Texts as the order of versions sees them: only where they are changed are they copied.
@@ -80,36 +80,36 @@ impl Key {
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         let fold = self.translation.fold;
         let order = match self.order {
-            Order::Text => self.translation.compare(a, b),
-            Order::Decimal => Decimal::read(a).compare(&Decimal::read(b)),
-            Order::Human => {
+            KeyOrder::Text => self.translation.compare(a, b),
+            KeyOrder::Decimal => Decimal::read(a).compare(&Decimal::read(b)),
+            KeyOrder::Human => {
                 let (a, b) = (Decimal::read(a), Decimal::read(b));
                 a.unit(fold).cmp(&b.unit(fold)).then_with(|| a.compare(&b))
             }
-            Order::Float => float::order(a).cmp(&float::order(b)),
-            Order::Month => month(a).cmp(&month(b)),
-            Order::Version => version::compare(&self.changed(a), &self.changed(b)),
+            KeyOrder::Float => float::order(a).cmp(&float::order(b)),
+            KeyOrder::Month => month(a).cmp(&month(b)),
+            KeyOrder::Version => version::compare(&self.changed(a), &self.changed(b)),
         };
         if self.reverse { order.reverse() } else { order }
     }
 
-    /// The key from byte `from` of a text on, in the order that [`Key::compare`] has; from the first one on
-    /// it is behind what most keys share.
+    /// The key from byte `from` of a text on, in the order that [`LineKey::compare`] has; from the
+    /// first one on it is behind what most keys share.
     #[inline]
     fn prefix(&self, text: &[u8], from: usize, shared: &[u8]) -> u128 {
         let prefix = match self.order {
-            Order::Text if from == 0 && !shared.is_empty() => {
+            KeyOrder::Text if from == 0 && !shared.is_empty() => {
                 self.translation.focused(text, shared)
             }
-            Order::Text => self.translation.prefix(text, from),
-            Order::Decimal => Decimal::read(text).plain(),
-            Order::Human => {
+            KeyOrder::Text => self.translation.prefix(text, from),
+            KeyOrder::Decimal => Decimal::read(text).plain(),
+            KeyOrder::Human => {
                 let number = Decimal::read(text);
                 number.human(number.unit(self.translation.fold))
             }
-            Order::Float => float::order(text),
-            Order::Month => month(text).into(),
-            Order::Version => version::prefix(&self.changed(text)),
+            KeyOrder::Float => float::order(text),
+            KeyOrder::Month => month(text).into(),
+            KeyOrder::Version => version::prefix(&self.changed(text)),
         };
         if self.reverse { PREFIX_MASK - prefix } else { prefix }
     }
@@ -118,15 +118,15 @@ impl Key {
     fn after(&self, prefix: u128, from: usize, shared: &[u8]) -> After {
         let prefix = if self.reverse { PREFIX_MASK - prefix } else { prefix };
         match self.order {
-            Order::Text if !Translation::is_all(prefix) => {
+            KeyOrder::Text if !Translation::is_all(prefix) => {
                 let is_focused = from == 0 && !shared.is_empty();
                 let skipped =
                     if is_focused && Translation::is_shared(prefix) { shared.len() } else { 0 };
                 After::Part(from + skipped + PART)
             }
-            Order::Text | Order::Float | Order::Month => After::Key,
-            Order::Decimal | Order::Human if Decimal::is_all(prefix) => After::Key,
-            Order::Decimal | Order::Human | Order::Version => After::Unknown,
+            KeyOrder::Text | KeyOrder::Float | KeyOrder::Month => After::Key,
+            KeyOrder::Decimal | KeyOrder::Human if Decimal::is_all(prefix) => After::Key,
+            KeyOrder::Decimal | KeyOrder::Human | KeyOrder::Version => After::Unknown,
         }
     }
 }
@@ -159,7 +159,7 @@ const LOOKED_AT: usize = 1024;
 /// Lines, and their order.
 #[derive(Clone, Debug)]
 pub struct Lines {
-    keys: Vec<Key>,
+    keys: Vec<LineKey>,
     /// What stands between fields; blanks where there is none.
     separator: Option<u8>,
     /// What ends a line.
@@ -174,7 +174,7 @@ impl Lines {
     /// # Panics
     ///
     /// Without a key.
-    pub(super) fn new(keys: Vec<Key>, separator: Option<u8>, end: u8) -> Self {
+    pub(super) fn new(keys: Vec<LineKey>, separator: Option<u8>, end: u8) -> Self {
         assert!(!keys.is_empty(), "lines have a key");
         Self { keys, separator, end, shared: vec![] }
     }
@@ -185,24 +185,24 @@ impl Lines {
 
     /// What most keys share at this depth.
     #[inline]
-    fn shared(&self, depth: Depth) -> &[u8] {
+    fn shared(&self, depth: KeyOffset) -> &[u8] {
         if depth.key == 0 { &self.shared } else { &[] }
     }
 
     #[inline]
-    fn text<'a>(&self, key: &Key, record: &'a [u8]) -> &'a [u8] {
+    fn text<'a>(&self, key: &LineKey, record: &'a [u8]) -> &'a [u8] {
         part(self.line(record), self.separator, key.start, key.end)
     }
 }
 
-impl Shape for Lines {
+impl RecordFormat for Lines {
     #[inline]
     fn end(&self, bytes: &[u8], start: usize) -> usize {
         let rest = &bytes[start..];
         start + memchr::memchr(self.end, rest).map_or(rest.len(), |at| at + 1)
     }
 
-    fn whole(&self, bytes: &[u8]) -> usize {
+    fn complete_len(&self, bytes: &[u8]) -> usize {
         memchr::memrchr(self.end, bytes).map_or(0, |at| at + 1)
     }
 
@@ -212,11 +212,11 @@ impl Shape for Lines {
 
     #[inline]
     fn prefix(&self, record: &[u8]) -> u128 {
-        self.prefix_at(record, Depth::default())
+        self.prefix_at(record, KeyOffset::default())
     }
 
-    fn is_whole(&self) -> bool {
-        matches!(&self.keys[..], [Key { order: Order::Float | Order::Month, .. }])
+    fn prefix_is_full_key(&self) -> bool {
+        matches!(&self.keys[..], [LineKey { order: KeyOrder::Float | KeyOrder::Month, .. }])
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
@@ -230,7 +230,7 @@ impl Shape for Lines {
     }
 
     #[inline]
-    fn prefix_at(&self, record: &[u8], depth: Depth) -> u128 {
+    fn prefix_at(&self, record: &[u8], depth: KeyOffset) -> u128 {
         let key = &self.keys[depth.key as usize];
         if key.is_plain() && depth.at == 0 && self.shared(depth).is_empty() {
             let line = self.line(record);
@@ -243,7 +243,7 @@ impl Shape for Lines {
     }
 
     #[inline]
-    fn prefix_from(&self, bytes: &[u8], start: usize, depth: Depth) -> u128 {
+    fn prefix_from(&self, bytes: &[u8], start: usize, depth: KeyOffset) -> u128 {
         let key = &self.keys[depth.key as usize];
         // Where the line is long enough to have been equal up to there, its end need not be known.
         if depth.at > 0 && key.is_line() {
@@ -254,23 +254,22 @@ impl Shape for Lines {
         self.prefix_at(&bytes[start..self.end(bytes, start)], depth)
     }
 
-    fn rest(&self, prefix: u128, depth: Depth) -> Rest {
+    fn tiebreak(&self, prefix: u128, depth: KeyOffset) -> Tiebreak {
         let key = depth.key as usize;
         match self.keys[key].after(prefix, depth.at as usize, self.shared(depth)) {
-            After::Part(at) => {
-                u32::try_from(at).map_or(Rest::Compare, |at| Rest::At(Depth { at, ..depth }))
-            }
-            After::Key if key + 1 == self.keys.len() => Rest::Nothing,
-            After::Key => Rest::At(Depth { key: depth.key + 1, at: 0 }),
-            After::Unknown => Rest::Compare,
+            After::Part(at) => u32::try_from(at)
+                .map_or(Tiebreak::Compare, |at| Tiebreak::At(KeyOffset { at, ..depth })),
+            After::Key if key + 1 == self.keys.len() => Tiebreak::Nothing,
+            After::Key => Tiebreak::At(KeyOffset { key: depth.key + 1, at: 0 }),
+            After::Unknown => Tiebreak::Compare,
         }
     }
 
-    fn focused(&self, sample: &[&[u8]]) -> Self {
+    fn specialized(&self, sample: &[&[u8]]) -> Self {
         let key = &self.keys[0];
         let some = sample.iter().step_by(sample.len().div_ceil(LOOKED_AT).max(1));
         let mut shared = match key.order {
-            Order::Text => key.translation.shared(some.map(|line| self.text(key, line))),
+            KeyOrder::Text => key.translation.shared(some.map(|line| self.text(key, line))),
             _ => vec![],
         };
         if shared.len() < WORTH {

@@ -6,7 +6,7 @@ mod spec;
 
 pub use fixed::{Benchmark, Fixed};
 pub use lines::Lines;
-pub use spec::{Config, FixedConfig, LinesConfig, Visitor};
+pub use spec::{Config, FixedConfig, FormatVisitor, LinesConfig};
 
 use std::cmp::Ordering;
 
@@ -19,14 +19,14 @@ const PREFIX_MASK: u128 = (1 << PREFIX_BITS) - 1;
 
 /// A place in the keys of records that are equal up to there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Depth {
+pub struct KeyOffset {
     /// Which key of several.
     key: u32,
     /// From which of its bytes on.
     at: u32,
 }
 
-impl Depth {
+impl KeyOffset {
     /// About where in a record it is.
     pub(crate) fn bytes(self) -> usize {
         self.at as usize
@@ -35,23 +35,23 @@ impl Depth {
 
 /// What equal prefixes leave of the order of their records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rest {
+pub enum Tiebreak {
     /// Nothing: the keys are equal.
     Nothing,
-    /// What [`Shape::prefix_at`] says of the next place.
-    At(Depth),
-    /// What [`Shape::compare`] says.
+    /// What [`RecordFormat::prefix_at`] says of the next place.
+    At(KeyOffset),
+    /// What [`RecordFormat::compare`] says.
     Compare,
 }
 
 /// Records of one kind, and their order.
-pub trait Shape: Clone + Sync {
+pub trait RecordFormat: Clone + Sync {
     /// Where the record that starts at `start` of `bytes` ends, its separator included. Records are
     /// whole here.
     fn end(&self, bytes: &[u8], start: usize) -> usize;
 
     /// How many of `bytes`, which start with a record, are whole records.
-    fn whole(&self, bytes: &[u8]) -> usize;
+    fn complete_len(&self, bytes: &[u8]) -> usize;
 
     /// What ends each record, and is added where a file does not end with it.
     fn separator(&self) -> Option<u8>;
@@ -61,7 +61,7 @@ pub trait Shape: Clone + Sync {
     fn prefix(&self, record: &[u8]) -> u128;
 
     /// Whether equal prefixes mean equal keys.
-    fn is_whole(&self) -> bool;
+    fn prefix_is_full_key(&self) -> bool;
 
     /// The order of the whole keys.
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering;
@@ -69,28 +69,28 @@ pub trait Shape: Clone + Sync {
     /// The length of every record, where all have one.
     fn length(&self) -> Option<usize>;
 
-    /// The same shape for records of which most are like these: prefixes start behind what those share.
-    /// Depths and prefixes of one are not those of the other; the order of records is.
+    /// The same format for records of which most are like these: prefixes start behind what those
+    /// share. Depths and prefixes of one are not those of the other; the order of records is.
     #[must_use]
-    fn focused(&self, _sample: &[&[u8]]) -> Self {
+    fn specialized(&self, _sample: &[&[u8]]) -> Self {
         self.clone()
     }
 
-    /// The same as [`Shape::prefix`], further into the key: of records that are equal up to `depth`.
-    /// The start is [`Depth::default`].
-    fn prefix_at(&self, record: &[u8], depth: Depth) -> u128 {
-        assert_eq!(depth, Depth::default(), "nothing is deeper");
+    /// The same as [`RecordFormat::prefix`], further into the key: of records that are equal up to
+    /// `depth`. The start is [`KeyOffset::default`].
+    fn prefix_at(&self, record: &[u8], depth: KeyOffset) -> u128 {
+        assert_eq!(depth, KeyOffset::default(), "nothing is deeper");
         self.prefix(record)
     }
 
     /// The same of the record that starts at `start` of `bytes`: only what it needs is looked at.
     #[inline]
-    fn prefix_from(&self, bytes: &[u8], start: usize, depth: Depth) -> u128 {
+    fn prefix_from(&self, bytes: &[u8], start: usize, depth: KeyOffset) -> u128 {
         self.prefix_at(&bytes[start..self.end(bytes, start)], depth)
     }
 
     /// What is left of the order of records that all have this prefix at this depth.
-    fn rest(&self, _prefix: u128, _depth: Depth) -> Rest {
-        if self.is_whole() { Rest::Nothing } else { Rest::Compare }
+    fn tiebreak(&self, _prefix: u128, _depth: KeyOffset) -> Tiebreak {
+        if self.prefix_is_full_key() { Tiebreak::Nothing } else { Tiebreak::Compare }
     }
 }

@@ -1,4 +1,5 @@
-//! Decimal numbers of any length, as `sort -n` reads them, and with the letter of a unit, as `sort -h`.
+//! Decimal numbers of any length, as `sort -n` reads them, and with the letter of a unit, as `sort
+//! -h`.
 
 use super::fields::skip_blanks;
 use std::cmp::Ordering;
@@ -74,8 +75,8 @@ impl<'a> Decimal<'a> {
         }
     }
 
-    /// The start of the number in order, in 1 + `exponent` + `bits` + 4 bits: sign; digits before the
-    /// point; as many first digits, in `bits`; whether there are more.
+    /// The start of the number in order, in 1 + `exponent` + `bits` + 4 bits: sign; digits before
+    /// the point; as many first digits, in `bits`; whether there are more.
     fn prefix(&self, exponent: u32, first: usize, bits: u32) -> u128 {
         let sign = 1u128 << (exponent + bits + MORE_BITS);
         if self.is_zero() {
@@ -124,8 +125,8 @@ impl<'a> Decimal<'a> {
         matches!(prefix & ((1 << MORE_BITS) - 1), 0 | 0xF)
     }
 
-    /// The power of 1,000 that the letter behind the number stands for, below zero for negative ones. As
-    /// with GNU sort, letters go before values: 2000K is less than 1M.
+    /// The power of 1,000 that the letter behind the number stands for, below zero for negative
+    /// ones. As with GNU sort, letters go before values: 2000K is less than 1M.
     #[inline]
     pub fn unit(&self, fold: bool) -> i8 {
         if self.is_zero() {

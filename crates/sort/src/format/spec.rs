@@ -1,8 +1,8 @@
 //! Shapes as users write them: `2,2n` of lines, `8:16:u64be` of records.
 
-use super::fixed::{self, Type};
-use super::lines::{self, End, Ignore, Order, Start, Translation};
-use super::{Benchmark, Fixed, Lines, Shape};
+use super::fixed::{self, KeyType};
+use super::lines::{self, Ignore, KeyEnd, KeyOrder, KeyStart, Translation};
+use super::{Benchmark, Fixed, Lines, RecordFormat};
 use crate::SortError;
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +45,8 @@ pub struct LinesConfig {
     pub separator: Option<String>,
     /// Lines end in a zero byte.
     pub zero: bool,
-    /// Lines with equal keys stay in the order in which they come; else they are in that of their bytes.
+    /// Lines with equal keys stay in the order in which they come; else they are in that of their
+    /// bytes.
     pub stable: bool,
 }
 
@@ -55,27 +56,27 @@ impl Default for LinesConfig {
     }
 }
 
-/// What is to be done with a shape of any kind.
-pub trait Visitor {
+/// What is to be done with a format of any kind.
+pub trait FormatVisitor {
     /// What comes of it.
     type Output;
 
     /// Does it.
-    fn visit<S: Shape>(self, shape: &S) -> Self::Output;
+    fn visit<S: RecordFormat>(self, format: &S) -> Self::Output;
 }
 
 impl Config {
-    /// Does something with the shape, made for its kind.
+    /// Does something with the format, made for its kind.
     ///
     /// # Errors
     ///
     /// What is wrong with the keys.
-    pub fn with<V: Visitor>(&self, visitor: V) -> Result<V::Output, SortError> {
+    pub fn with<V: FormatVisitor>(&self, visitor: V) -> Result<V::Output, SortError> {
         Ok(match self {
             Self::Benchmark => visitor.visit(&Benchmark),
             Self::Fixed(config) => match config.shape()? {
-                shape if shape.is_benchmark() => visitor.visit(&Benchmark),
-                shape => visitor.visit(&shape),
+                format if format.is_benchmark() => visitor.visit(&Benchmark),
+                format => visitor.visit(&format),
             },
             Self::Lines(config) => visitor.visit(&config.shape()?),
         })
@@ -88,9 +89,9 @@ impl Config {
     /// What is wrong with them.
     pub fn check(&self) -> Result<(), SortError> {
         struct Nothing;
-        impl Visitor for Nothing {
+        impl FormatVisitor for Nothing {
             type Output = ();
-            fn visit<S: Shape>(self, _: &S) {}
+            fn visit<S: RecordFormat>(self, _: &S) {}
         }
         self.with(Nothing)
     }
@@ -105,8 +106,12 @@ impl FixedConfig {
                 "--record 100",
             ));
         }
-        let all =
-            fixed::Key { bytes: 0..self.record, kind: Type::Bytes, little: false, reverse: false };
+        let all = fixed::FixedKey {
+            bytes: 0..self.record,
+            kind: KeyType::Bytes,
+            little: false,
+            reverse: false,
+        };
         let keys = self.keys.iter().map(|key| fixed_key(key, self.record));
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         Ok(Fixed::new(self.record, if keys.is_empty() { vec![all] } else { keys }))
@@ -121,7 +126,7 @@ const FIXED_HINT: &str = "START:END[:TYPE][:r], as 8:16:u64be: bytes 8 to 15, as
                           ascii (any case), or u, i, f with its bits and le or be";
 
 /// A key of a record of so many bytes.
-fn fixed_key(text: &str, record: usize) -> Result<fixed::Key, SortError> {
+fn fixed_key(text: &str, record: usize) -> Result<fixed::FixedKey, SortError> {
     let err = |why: String| wrong("--key", text, why, FIXED_HINT);
     let mut parts: Vec<&str> = text.split(':').collect();
     let reverse = parts.len() > 2 && parts.last() == Some(&"r");
@@ -159,21 +164,21 @@ fn fixed_key(text: &str, record: usize) -> Result<fixed::Key, SortError> {
             parts[2],
             end - start
         ))),
-        _ => Ok(fixed::Key { bytes: start..end, kind, little, reverse }),
+        _ => Ok(fixed::FixedKey { bytes: start..end, kind, little, reverse }),
     }
 }
 
 /// A type, its bytes where it has so many, and whether the lowest comes first.
-fn fixed_type(name: &str) -> Option<(Type, Option<usize>, bool)> {
+fn fixed_type(name: &str) -> Option<(KeyType, Option<usize>, bool)> {
     match name {
-        "" | "bytes" => return Some((Type::Bytes, None, false)),
-        "ascii" => return Some((Type::Ascii, None, false)),
+        "" | "bytes" => return Some((KeyType::Bytes, None, false)),
+        "ascii" => return Some((KeyType::Ascii, None, false)),
         _ => {}
     }
     let kind = match name.chars().next()? {
-        'u' => Type::Unsigned,
-        'i' => Type::Signed,
-        'f' => Type::Float,
+        'u' => KeyType::Unsigned,
+        'i' => KeyType::Signed,
+        'f' => KeyType::Float,
         _ => return None,
     };
     let (bits, little) = match &name[1..] {
@@ -184,8 +189,8 @@ fn fixed_type(name: &str) -> Option<(Type, Option<usize>, bool)> {
         },
     };
     let width = match (bits, kind) {
-        ("8", Type::Signed | Type::Unsigned) => 1,
-        ("16", Type::Signed | Type::Unsigned) => 2,
+        ("8", KeyType::Signed | KeyType::Unsigned) => 1,
+        ("16", KeyType::Signed | KeyType::Unsigned) => 2,
         ("32", _) => 4,
         ("64", _) => 8,
         _ => return None,
@@ -198,7 +203,7 @@ const LINES_HINT: &str = "FIELD[.BYTE][LETTERS][,FIELD[.BYTE][LETTERS]], as 2,2n
 
 /// Letters behind a key, or for all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Letters {
+struct KeyFlags {
     skip_start: bool,
     skip_end: bool,
     reverse: bool,
@@ -212,7 +217,7 @@ struct Letters {
     version: bool,
 }
 
-impl Letters {
+impl KeyFlags {
     /// Takes a letter; answers whether it is one.
     fn take(&mut self, letter: u8, (start, end): (bool, bool)) -> bool {
         let place = match letter {
@@ -237,25 +242,25 @@ impl Letters {
     }
 
     /// A key of these letters, where they go together.
-    fn key(self, (start, end): (Start, Option<End>)) -> Option<lines::Key> {
+    fn key(self, (start, end): (KeyStart, Option<KeyEnd>)) -> Option<lines::LineKey> {
         let ignore = match (self.punctuation, self.control) {
             (true, _) => Ignore::Punctuation,
             (false, true) => Ignore::Control,
             _ => Ignore::Nothing,
         };
         let orders = [
-            (self.decimal, Order::Decimal),
-            (self.float, Order::Float),
-            (self.human, Order::Human),
-            (self.month, Order::Month),
-            (self.version, Order::Version),
+            (self.decimal, KeyOrder::Decimal),
+            (self.float, KeyOrder::Float),
+            (self.human, KeyOrder::Human),
+            (self.month, KeyOrder::Month),
+            (self.version, KeyOrder::Version),
         ];
         let mut chosen = orders.iter().filter(|(is_chosen, _)| *is_chosen).map(|(_, order)| *order);
         let order = chosen.next().unwrap_or_default();
-        let goes = matches!(order, Order::Text | Order::Version) || ignore == Ignore::Nothing;
-        (goes && chosen.next().is_none()).then_some(lines::Key {
-            start: Start { skip: self.skip_start, ..start },
-            end: end.map(|end| End { skip: self.skip_end, ..end }),
+        let goes = matches!(order, KeyOrder::Text | KeyOrder::Version) || ignore == Ignore::Nothing;
+        (goes && chosen.next().is_none()).then_some(lines::LineKey {
+            start: KeyStart { skip: self.skip_start, ..start },
+            end: end.map(|end| KeyEnd { skip: self.skip_end, ..end }),
             order,
             translation: Translation { ignore, fold: self.fold },
             reverse: self.reverse,
@@ -266,14 +271,14 @@ impl Letters {
 impl LinesConfig {
     fn shape(&self) -> Result<Lines, SortError> {
         let separator = self.separator.as_deref().map(separator).transpose()?;
-        let mut all = Letters::default();
+        let mut all = KeyFlags::default();
         for (at, letter) in self.options.bytes().enumerate() {
             if !all.take(letter, (true, true)) {
                 let why = stray(&self.options, at);
                 return Err(wrong("--order", &self.options, why, "letters of b d f g h i M n r V"));
             }
         }
-        let whole = (lines::Key::LINE.start, None);
+        let whole = (lines::LineKey::LINE.start, None);
         let clash = |what: &str, text: &str| {
             wrong(
                 what,
@@ -285,14 +290,14 @@ impl LinesConfig {
         let mut keys = vec![];
         for text in &self.keys {
             let (place, letters) = line_key(text)?;
-            let letters = if letters == Letters::default() { all } else { letters };
+            let letters = if letters == KeyFlags::default() { all } else { letters };
             keys.push(letters.key(place).ok_or_else(|| clash("--key", text))?);
         }
         if keys.is_empty() {
             keys.push(all.key(whole).ok_or_else(|| clash("--order", &self.options))?);
         }
         if !self.stable {
-            keys.push(lines::Key { reverse: all.reverse, ..lines::Key::LINE });
+            keys.push(lines::LineKey { reverse: all.reverse, ..lines::LineKey::LINE });
         }
         Ok(Lines::new(keys, separator, if self.zero { 0 } else { b'\n' }))
     }
@@ -321,7 +326,7 @@ fn stray(text: &str, at: usize) -> String {
 }
 
 /// A key of a line: where it is, and its letters.
-fn line_key(text: &str) -> Result<((Start, Option<End>), Letters), SortError> {
+fn line_key(text: &str) -> Result<((KeyStart, Option<KeyEnd>), KeyFlags), SortError> {
     let mut at = 0;
     let bytes = text.as_bytes();
     let err = |why: String| wrong("--key", text, why, LINES_HINT);
@@ -343,9 +348,9 @@ fn line_key(text: &str) -> Result<((Start, Option<End>), Letters), SortError> {
         }
         Ok(value)
     };
-    let mut letters = Letters::default();
+    let mut letters = KeyFlags::default();
     let fields = number(&mut at, "field", 1)? - 1;
-    let mut start = Start { fields, bytes: 0, skip: false };
+    let mut start = KeyStart { fields, bytes: 0, skip: false };
     if bytes.get(at) == Some(&b'.') {
         at += 1;
         start.bytes = number(&mut at, "byte", 1)? - 1;
@@ -357,7 +362,7 @@ fn line_key(text: &str) -> Result<((Start, Option<End>), Letters), SortError> {
     if bytes.get(at) == Some(&b',') {
         at += 1;
         let fields = number(&mut at, "field", 1)? - 1;
-        let mut place = End { fields, bytes: 0, skip: false };
+        let mut place = KeyEnd { fields, bytes: 0, skip: false };
         if bytes.get(at) == Some(&b'.') {
             at += 1;
             // No byte is all bytes.

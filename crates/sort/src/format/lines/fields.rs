@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// Where a key starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Start {
+pub struct KeyStart {
     /// Fields before it.
     pub fields: usize,
     /// Bytes before it in its field.
@@ -16,7 +16,7 @@ pub struct Start {
 
 /// Where a key ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct KeyEnd {
     /// Fields before that in which it ends.
     pub fields: usize,
     /// How many bytes of that are part of it; none: all.
@@ -25,8 +25,8 @@ pub struct End {
     pub skip: bool,
 }
 
-/// What stands between fields without a separator, and before many a number. A new line can be in a line
-/// that ends otherwise.
+/// What stands between fields without a separator, and before many a number. A new line can be in a
+/// line that ends otherwise.
 #[inline]
 pub fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n')
@@ -42,7 +42,8 @@ fn blanks(bytes: &[u8]) -> usize {
     bytes.iter().position(|&byte| !is_blank(byte)).unwrap_or(bytes.len())
 }
 
-/// Where the field that starts at `at` ends: before the separator, or the blanks that lead the next.
+/// Where the field that starts at `at` ends: before the separator, or the blanks that lead the
+/// next.
 #[inline]
 fn field_end(line: &[u8], at: usize, separator: Option<u8>) -> usize {
     let rest = &line[at..];
@@ -73,13 +74,18 @@ fn field_start(line: &[u8], mut at: usize, separator: Option<u8>, fields: usize)
 
 /// The part of a line from `start` to `end`: nothing where that is before.
 #[inline]
-pub fn part(line: &[u8], separator: Option<u8>, start: Start, end: Option<End>) -> &[u8] {
+pub fn part(line: &[u8], separator: Option<u8>, start: KeyStart, end: Option<KeyEnd>) -> &[u8] {
     &line[within(line, separator, start, end)]
 }
 
 /// Where in a line that is.
 #[inline]
-pub fn within(line: &[u8], separator: Option<u8>, start: Start, end: Option<End>) -> Range<usize> {
+pub fn within(
+    line: &[u8],
+    separator: Option<u8>,
+    start: KeyStart,
+    end: Option<KeyEnd>,
+) -> Range<usize> {
     let field = field_start(line, 0, separator, start.fields);
     let mut from = field;
     if start.skip {

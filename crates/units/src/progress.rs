@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Lets another thread see how far work has come, and end it.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub struct Progress {
     /// Steps or bytes done.
     pub done: AtomicU64,
     /// Of how many in all; 0 until known.
@@ -17,7 +17,7 @@ pub struct Watch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
 
-impl Watch {
+impl Progress {
     /// Whether the work is to stop.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)

@@ -71,8 +71,8 @@ impl Translation {
         pack(&bytes[..len])
     }
 
-    /// The same of the first `len` of these bytes, of which none is passed over; what follows them is read
-    /// where that is quicker.
+    /// The same of the first `len` of these bytes, of which none is passed over; what follows them
+    /// is read where that is quicker.
     #[inline]
     pub fn prefix_of(self, bytes: &[u8], len: usize) -> u128 {
         let Some(start) = bytes.first_chunk::<16>() else { return self.prefix(&bytes[..len], 0) };
@@ -92,8 +92,9 @@ impl Translation {
         self.prefix(&bytes[..len], 0)
     }
 
-    /// The same of texts most of which start with `shared`: whether this one goes before all of those, is
-    /// of them or goes behind; then bytes behind what they share, or from the start; and how many.
+    /// The same of texts most of which start with `shared`: whether this one goes before all of
+    /// those, is of them or goes behind; then bytes behind what they share, or from the start; and
+    /// how many.
     #[inline]
     pub fn focused(self, text: &[u8], shared: &[u8]) -> u128 {
         let start = &text[..text.len().min(shared.len())];

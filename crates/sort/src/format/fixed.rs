@@ -1,6 +1,6 @@
 //! Records of one length.
 
-use super::{Depth, PREFIX_BITS, PREFIX_BYTES, Rest, Shape};
+use super::{KeyOffset, PREFIX_BITS, PREFIX_BYTES, RecordFormat, Tiebreak};
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -16,13 +16,13 @@ impl Benchmark {
     pub const KEY: usize = 10;
 }
 
-impl Shape for Benchmark {
+impl RecordFormat for Benchmark {
     #[inline]
     fn end(&self, _: &[u8], start: usize) -> usize {
         start + Self::RECORD
     }
 
-    fn whole(&self, bytes: &[u8]) -> usize {
+    fn complete_len(&self, bytes: &[u8]) -> usize {
         bytes.len() - bytes.len() % Self::RECORD
     }
 
@@ -36,7 +36,7 @@ impl Shape for Benchmark {
         u128::from_be_bytes(*start) >> (128 - PREFIX_BITS)
     }
 
-    fn is_whole(&self) -> bool {
+    fn prefix_is_full_key(&self) -> bool {
         true
     }
 
@@ -51,7 +51,7 @@ impl Shape for Benchmark {
 
 /// What the bytes of a key are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
+pub enum KeyType {
     /// Bytes, the first one first.
     Bytes,
     /// The same, where small letters stand for capital ones.
@@ -66,18 +66,18 @@ pub enum Type {
 
 /// A key of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct FixedKey {
     /// Which bytes; of numbers 8 or fewer.
     pub bytes: Range<usize>,
     /// What they are.
-    pub kind: Type,
+    pub kind: KeyType,
     /// Whether of a number the lowest byte comes first.
     pub little: bool,
     /// Whether the greatest is first.
     pub reverse: bool,
 }
 
-impl Key {
+impl FixedKey {
     /// A number as one that has the same order and no sign.
     #[inline]
     fn number(&self, record: &[u8]) -> u64 {
@@ -91,24 +91,24 @@ impl Key {
         let sign = 1 << (bits - 1);
         let all = u64::MAX >> (64 - bits);
         match self.kind {
-            Type::Signed => value ^ sign,
-            Type::Float if value & sign != 0 => value ^ all,
-            Type::Float => value ^ sign,
+            KeyType::Signed => value ^ sign,
+            KeyType::Float if value & sign != 0 => value ^ all,
+            KeyType::Float => value ^ sign,
             _ => value,
         }
     }
 
-    /// Up to `most` bytes of the key from byte `from` on, put behind `prefix`, such that the order of the
-    /// keys is that of their bytes.
+    /// Up to `most` bytes of the key from byte `from` on, put behind `prefix`, such that the order
+    /// of the keys is that of their bytes.
     #[inline]
     fn put(&self, record: &[u8], from: usize, most: usize, prefix: u128) -> u128 {
         let bytes = &record[self.bytes.start + from..self.bytes.end];
         let len = bytes.len().min(most);
         let bits = 8 * len as u32;
         let part = match self.kind {
-            Type::Bytes | Type::Ascii => {
+            KeyType::Bytes | KeyType::Ascii => {
                 let fold = |byte: u8| match self.kind {
-                    Type::Ascii => byte.to_ascii_uppercase(),
+                    KeyType::Ascii => byte.to_ascii_uppercase(),
                     _ => byte,
                 };
                 match bytes.first_chunk::<16>() {
@@ -127,8 +127,8 @@ impl Key {
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         let (x, y) = (&a[self.bytes.clone()], &b[self.bytes.clone()]);
         let order = match self.kind {
-            Type::Bytes => x.cmp(y),
-            Type::Ascii => {
+            KeyType::Bytes => x.cmp(y),
+            KeyType::Ascii => {
                 let fold = |byte: &u8| byte.to_ascii_uppercase();
                 x.iter().map(fold).cmp(y.iter().map(fold))
             }
@@ -142,33 +142,38 @@ impl Key {
 #[derive(Clone, Debug)]
 pub struct Fixed {
     record: usize,
-    keys: Vec<Key>,
+    keys: Vec<FixedKey>,
     /// The bytes of all keys.
     key_bytes: usize,
 }
 
 impl Fixed {
-    /// Records of `record` bytes in the order of these keys, which lie in them, the first one first.
-    pub(super) fn new(record: usize, keys: Vec<Key>) -> Self {
+    /// Records of `record` bytes in the order of these keys, which lie in them, the first one
+    /// first.
+    pub(super) fn new(record: usize, keys: Vec<FixedKey>) -> Self {
         let key_bytes = keys.iter().map(|key| key.bytes.len()).sum();
         Self { record, keys, key_bytes }
     }
 
     /// Whether they are [`Benchmark`]'s.
     pub(super) fn is_benchmark(&self) -> bool {
-        let key =
-            Key { bytes: 0..Benchmark::KEY, kind: Type::Bytes, little: false, reverse: false };
+        let key = FixedKey {
+            bytes: 0..Benchmark::KEY,
+            kind: KeyType::Bytes,
+            little: false,
+            reverse: false,
+        };
         self.record == Benchmark::RECORD && self.keys == [key]
     }
 }
 
-impl Shape for Fixed {
+impl RecordFormat for Fixed {
     #[inline]
     fn end(&self, _: &[u8], start: usize) -> usize {
         start + self.record
     }
 
-    fn whole(&self, bytes: &[u8]) -> usize {
+    fn complete_len(&self, bytes: &[u8]) -> usize {
         bytes.len() - bytes.len() % self.record
     }
 
@@ -178,10 +183,10 @@ impl Shape for Fixed {
 
     #[inline]
     fn prefix(&self, record: &[u8]) -> u128 {
-        self.prefix_at(record, Depth::default())
+        self.prefix_at(record, KeyOffset::default())
     }
 
-    fn is_whole(&self) -> bool {
+    fn prefix_is_full_key(&self) -> bool {
         self.key_bytes <= PREFIX_BYTES
     }
 
@@ -196,7 +201,7 @@ impl Shape for Fixed {
 
     /// All keys one behind the other, from a byte on.
     #[inline]
-    fn prefix_at(&self, record: &[u8], depth: Depth) -> u128 {
+    fn prefix_at(&self, record: &[u8], depth: KeyOffset) -> u128 {
         let (mut skip, mut left) = (depth.at as usize, PREFIX_BYTES);
         let mut prefix = 0;
         for key in &self.keys {
@@ -215,8 +220,12 @@ impl Shape for Fixed {
         prefix << (8 * left)
     }
 
-    fn rest(&self, _: u128, depth: Depth) -> Rest {
+    fn tiebreak(&self, _: u128, depth: KeyOffset) -> Tiebreak {
         let at = depth.at + PREFIX_BYTES as u32;
-        if (at as usize) < self.key_bytes { Rest::At(Depth { at, ..depth }) } else { Rest::Nothing }
+        if (at as usize) < self.key_bytes {
+            Tiebreak::At(KeyOffset { at, ..depth })
+        } else {
+            Tiebreak::Nothing
+        }
     }
 }
