@@ -1,10 +1,10 @@
 //! A constant number of requests outstanding, for a time.
 //!
 //! Each is a thread that issues its next request when its last has completed: what the system calls
-//! queue depth is then the device's affair. A warm-up comes before, and is over when its last request
-//! is: nothing but what counts moves in the time that counts. That begins with the first request and
-//! ends with the last completion, of writes with the flush after them: what a cache has taken is not
-//! written yet.
+//! queue depth is then the device's affair. A warm-up comes before, and is over when its last
+//! request is: nothing but what counts moves in the time that counts. That begins with the first
+//! request and ends with the last completion, of writes with the flush after them: what a cache has
+//! taken is not written yet.
 //!
 //! Not covered: what the host's processor could do with fewer threads (io_uring); requests past the
 //! device's own queue wait in the kernel and count as outstanding.
@@ -12,7 +12,7 @@
 use crate::buffer::Buffer;
 use crate::latency::Latency;
 use crate::probe::{length, nanoseconds};
-use crate::{IoError, Op, Target, Watch};
+use crate::{IoError, Op, Progress, Target};
 use gordon_units::{Bytes, Ns};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -119,7 +119,7 @@ impl Load {
 ///
 /// # Errors
 /// What cannot be asked of the target, an answer that is an error, a stop.
-pub fn load(target: &Target, load: &Load, watch: &Watch) -> Result<Loaded, IoError> {
+pub fn load(target: &Target, load: &Load, progress: &Progress) -> Result<Loaded, IoError> {
     load.check(target)?;
     let size = length(load.size)?;
     let make = |number: u64| match load.op {
@@ -134,7 +134,7 @@ pub fn load(target: &Target, load: &Load, watch: &Watch) -> Result<Loaded, IoErr
     let run = |users: &mut Vec<User>, time: Ns| -> Result<(Latency, Ns), IoError> {
         let first = cursor.load(Ordering::Relaxed);
         let last = first + (bytes / load.size).max(load.depth.into());
-        let phase = Phase { target, load, watch, cursor: &cursor, last, time };
+        let phase = Phase { target, load, progress, cursor: &cursor, last, time };
         phase.run(users)
     };
     if warm_up > Ns::ZERO {
@@ -162,7 +162,7 @@ struct User {
 struct Phase<'a> {
     target: &'a Target,
     load: &'a Load,
-    watch: &'a Watch,
+    progress: &'a Progress,
     /// The number of the next request, of all phases.
     cursor: &'a AtomicU64,
     /// The first number that is too many.
@@ -197,7 +197,7 @@ impl Phase<'_> {
             let threads = threads.map_err(|error| too_many(depth, &error))?;
             threads.into_iter().filter_map(join).collect::<Result<Vec<_>, _>>()
         })?;
-        self.watch.check()?;
+        self.progress.check()?;
         let mut latency = Latency::default();
         ended.iter().for_each(|one| latency.add(&one.latency));
         let start = ended.iter().map(|one| one.start).min().unwrap_or_else(Instant::now);
@@ -220,8 +220,9 @@ impl Phase<'_> {
         let mut now = start;
         loop {
             let number = self.cursor.fetch_add(1, Ordering::Relaxed);
-            let stop = self.watch.stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
-            // Each issues one at least, if there is one: a request may take longer than there is time.
+            let stop = self.progress.stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
+            // Each issues one at least, if there is one: a request may take longer than there is
+            // time.
             if stop || number >= self.last || now >= until && latency.count() > 0 {
                 return Ok(Ended { latency, start, end: now });
             }

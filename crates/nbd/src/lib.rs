@@ -18,6 +18,11 @@ mod threads;
 
 #[cfg(fuzzing)]
 pub use codec::fuzz;
-pub use export::{Errno, Export, Extent, Fault, Info, MAX_EXTENTS, Op, Request};
+pub use export::{
+    AllocationExtent, Errno, Export, ExportInfo, MAX_EXTENTS, Op, Request, RequestError,
+};
 pub use memory::Memory;
-pub use server::{Event, Limits, Listen, Named, NbdError, Server, ServerOptions, Tls, Watch};
+pub use server::{
+    ClientEvent, ConnectionLimits, EventCallback, Listen, NamedExport, NbdError, Server,
+    ServerOptions, Tls,
+};

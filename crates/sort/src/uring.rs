@@ -1,7 +1,7 @@
 //! The queue's requests by io_uring: one thread tells the kernel of them and hears of their ends.
 
 use crate::SortError;
-use crate::queue::{Next, Op, Queue, Request};
+use crate::queue::{NextTransfer, Op, Queue, TransferRequest};
 use gordon_ring::{Ended, Ring, Transfer};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
@@ -24,7 +24,7 @@ pub struct Uring {
 
 /// A request whose buffer the ring has, and how much of it is done.
 struct Begun {
-    request: Request,
+    request: TransferRequest,
     done: usize,
 }
 
@@ -46,8 +46,8 @@ impl Uring {
         assert!(started.is_ok(), "its place is kept");
     }
 
-    /// Carries out what is in the queue until it is closed. What is under way then is left off, and what cannot be
-    /// is waited for (`Ring`).
+    /// Carries out what is in the queue until it is closed. What is under way then is left off, and
+    /// what cannot be is waited for (`Ring`).
     pub fn serve(mut self, queue: &Queue) {
         let mut ended = Vec::new();
         queue.wake_by(self.wake.clone());
@@ -65,9 +65,9 @@ impl Uring {
     fn begin(&mut self, queue: &Queue) -> bool {
         while self.ring.has_place() {
             match queue.poll() {
-                Next::Request(request) => self.go_on(Begun { request, done: 0 }, queue),
-                Next::Nothing => break,
-                Next::Closed => return false,
+                NextTransfer::Request(request) => self.go_on(Begun { request, done: 0 }, queue),
+                NextTransfer::Nothing => break,
+                NextTransfer::Closed => return false,
             }
         }
         true
@@ -80,7 +80,7 @@ impl Uring {
         if left == 0 {
             return begun.request.end(Ok(()), queue);
         }
-        let way = request.file.way(request.offset + *done as u64, left);
+        let way = request.file.segment(request.offset + *done as u64, left);
         let (file, offset, len) = (way.file.clone(), way.offset, way.len);
         let (buffer, start) = request.buffer.lend();
         let start = start + request.part.start + *done;
@@ -106,11 +106,11 @@ impl Uring {
         request.buffer.put_back(ended.buffer);
         let moved = ended.result.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
         if matches!(moved, Err(Errno::AGAIN | Errno::CANCELED)) {
-            // The kernel cannot keep it in mind now, or the system refuses it a thread. (What is cancelled when the
-            // queue is closed does not come here.)
+            // The kernel cannot keep it in mind now, or the system refuses it a thread. (What is
+            // cancelled when the queue is closed does not come here.)
             return begun.request.carry_out(begun.done, queue);
         }
-        let way = request.file.way(request.offset + *done as u64, request.part.len() - *done);
+        let way = request.file.segment(request.offset + *done as u64, request.part.len() - *done);
         match way.after(request.op, moved) {
             Err(error) => begun.request.end(Err(error), queue),
             Ok(moved) => {
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::file::{File, Mode};
     use crate::memory::{Buffer, PAGE};
-    use crate::queue::Done;
+    use crate::queue::TransferDone;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
     fn uring() -> Option<Uring> {
@@ -144,14 +144,14 @@ mod tests {
     }
 
     /// A queue with requests for a file of three pages and a bit, and whom it answers.
-    fn asked(parts: &[(Op, u64, usize)]) -> (Queue, Receiver<Done>, tempfile::TempDir) {
+    fn asked(parts: &[(Op, u64, usize)]) -> (Queue, Receiver<TransferDone>, tempfile::TempDir) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("file");
         fs::write(&path, vec![7; 3 * PAGE + 100]).expect("written");
         let file = Arc::new(File::open_to_write(&path, Mode::Direct).expect("open"));
         let (queue, (reply, replies)) = (Queue::default(), channel());
         for (tag, &(op, offset, len)) in (0..).zip(parts) {
-            queue.ask(request(op, &file, offset, len, tag, &reply));
+            queue.submit(request(op, &file, offset, len, tag, &reply));
         }
         (queue, replies, folder)
     }
@@ -162,10 +162,10 @@ mod tests {
         offset: u64,
         len: usize,
         tag: u64,
-        reply: &Sender<Done>,
-    ) -> Request {
+        reply: &Sender<TransferDone>,
+    ) -> TransferRequest {
         let (file, reply) = (file.clone(), reply.clone());
-        Request {
+        TransferRequest {
             op,
             file,
             offset,
@@ -188,7 +188,7 @@ mod tests {
             (Op::Read, 2 * page, 2 * PAGE),
             (Op::Write, 0, PAGE),
         ]);
-        let mut done: Vec<Done> = std::thread::scope(|scope| {
+        let mut done: Vec<TransferDone> = std::thread::scope(|scope| {
             scope.spawn(|| uring.serve(&queue));
             let done = replies.iter().take(5).collect();
             queue.close();

@@ -1,17 +1,19 @@
-//! Files of lines and of records by keys, sorted in every way, against GNU sort and the same in memory.
+//! Files of lines and of records by keys, sorted in every way, against GNU sort and the same in
+//! memory.
 
 mod common;
 
 use common::gnu::{arguments, gnu, known};
 use common::{sorted, unique};
-use gordon_sort::{Config, FixedConfig, Job, LinesConfig, Watch};
+use gordon_sort::{Config, FixedConfig, Job, LinesConfig, Progress};
 use gordon_units::Bytes;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::fs;
 use tempfile::TempDir;
 
-/// Sorts files in each way, with all records and with the first of equal ones; each has to come to its expected bytes.
+/// Sorts files in each way, with all records and with the first of equal ones; each has to come to
+/// its expected bytes.
 fn same(config: &Config, inputs: &[&[u8]], (expected, first_of_equal): (&[u8], &[u8])) {
     let folder = TempDir::new().expect("a folder");
     let files: Vec<_> = (0..inputs.len()).map(|n| folder.path().join(format!("in{n}"))).collect();
@@ -36,7 +38,7 @@ fn same(config: &Config, inputs: &[&[u8]], (expected, first_of_equal): (&[u8], &
             });
             let job: Job = serde_json::from_value(text).expect("a job");
             let what = format!("{config:?} {method} {in_core} {unique}");
-            let report = job.run(&Watch::default()).expect(&what);
+            let report = job.run(&Progress::default()).expect(&what);
             assert_eq!(report.output_bytes, expected.len() as u64, "{what}");
             assert!(unique || report.output_records == report.records, "{what}");
             assert!(fs::read(&job.output).expect("an output") == expected, "{what}");
@@ -152,7 +154,7 @@ fn a_last_resort_makes_no_record_unique() {
     let folder = TempDir::new().expect("a folder");
     (job.inputs, job.output) = (vec![folder.path().join("in")], folder.path().join("out"));
     fs::write(&job.inputs[0], "b 2\na 2\na 1\nb 1\n").expect("written");
-    job.run(&Watch::default()).expect("sorted");
+    job.run(&Progress::default()).expect("sorted");
     assert_eq!(fs::read_to_string(&job.output).expect("an output"), "a 2\nb 2\n");
 }
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::sorted;
-use gordon_sort::{Benchmark, Config, FixedConfig, Shape, Visitor};
+use gordon_sort::{Benchmark, Config, FixedConfig, FormatVisitor, RecordFormat};
 use proptest::prelude::*;
 use std::cmp::Ordering;
 
@@ -151,9 +151,9 @@ fn what_may_be_left_out() {
 #[test]
 fn the_benchmark_is_one_of_them() {
     struct Name;
-    impl Visitor for Name {
+    impl FormatVisitor for Name {
         type Output = &'static str;
-        fn visit<S: Shape>(self, shape: &S) -> &'static str {
+        fn visit<S: RecordFormat>(self, shape: &S) -> &'static str {
             assert_eq!(shape.length(), Some(Benchmark::RECORD));
             std::any::type_name::<S>()
         }

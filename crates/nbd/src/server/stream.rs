@@ -137,14 +137,14 @@ impl Stream {
         &self,
         read: bool,
         write: bool,
-        bell: &OwnedFd,
+        wake_fd: &OwnedFd,
         time: Duration,
     ) -> io::Result<bool> {
         let mut events = PollFlags::empty();
         events.set(PollFlags::IN, read);
         events.set(PollFlags::OUT, write);
         let mut fds = [
-            PollFd::new(bell, PollFlags::IN),
+            PollFd::new(wake_fd, PollFlags::IN),
             PollFd::from_borrowed_fd(self.socket.as_fd(), events),
         ];
         // Where nothing is wanted of the socket, its end would wake us again and again.

@@ -6,7 +6,7 @@ use crate::ReplayError;
 use crate::config::TraceLoad;
 use gordon_cache::{Curve, Sample};
 use gordon_trace::formats::InputNote;
-use gordon_units::{Bytes, Watch};
+use gordon_units::{Bytes, Progress};
 use serde::{Deserialize, Serialize};
 
 /// Sizes in each doubling, where none are asked for.
@@ -43,7 +43,8 @@ pub struct CurveReport {
     pub policy: &'static str,
     /// What is cached: `object`, `page` or `request`.
     pub unit: &'static str,
-    /// All objects counted, and they were of one size: misses are those of a cache, to the last request.
+    /// All objects counted, and they were of one size: misses are those of a cache, to the last
+    /// request.
     pub exact: bool,
     /// The share of objects that counted, at the end.
     pub sample: f64,
@@ -125,7 +126,7 @@ fn ladder() -> Vec<u64> {
 ///
 /// # Errors
 /// A sample or size that cannot be, a trace that cannot be read, a stop.
-pub fn curve(config: &CurveConfig, progress: &Watch) -> Result<CurveReport, ReplayError> {
+pub fn curve(config: &CurveConfig, progress: &Progress) -> Result<CurveReport, ReplayError> {
     let sample = sample(config)?;
     if config.dram.iter().any(|size| size.0 == 0) {
         let why = "a cache of 0 bytes holds nothing";

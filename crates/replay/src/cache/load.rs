@@ -11,7 +11,7 @@ use gordon_trace::BlockOp;
 use gordon_trace::formats::{
     self, Counts, Format, InputNote, Io, Object, Objects, Opened, Options, Order, Reader,
 };
-use gordon_units::{Ns, Watch};
+use gordon_units::{Ns, Progress};
 
 /// Requests of a batch, about.
 const BATCH: usize = 1 << 13;
@@ -21,7 +21,8 @@ const END: u64 = 1 << 62;
 /// Where requests come from.
 pub(super) struct Load {
     from: From,
-    /// When the requests of the last batch came, and which of them write, where that is of interest.
+    /// When the requests of the last batch came, and which of them write, where that is of
+    /// interest.
     pub stamps: Option<Vec<Stamp>>,
     crc: crc32fast::Hasher,
     bytes: Vec<u8>,
@@ -74,7 +75,7 @@ impl Load {
         trace: &TraceLoad,
         whole: bool,
         ahead: bool,
-        progress: &Watch,
+        progress: &Progress,
     ) -> Result<Self, ReplayError> {
         if ahead { Self::seeing_ahead(trace, whole, progress) } else { Self::open(trace, whole) }
     }
@@ -93,7 +94,7 @@ impl Load {
     pub fn seeing_ahead(
         trace: &TraceLoad,
         whole: bool,
-        progress: &Watch,
+        progress: &Progress,
     ) -> Result<Self, ReplayError> {
         let mut first = Self::with(trace, whole, true)?;
         if matches!(&first.from, From::Objects(of, _) if of.format() == Format::OracleGeneral) {
@@ -313,8 +314,8 @@ impl Blocks {
         Ok(())
     }
 
-    /// The key of what lies at `offset` of a device, which is a multiple of `grain` for nearly all: its
-    /// number, the devices sequentially. A hash of 64 bits stands for what does not fit there.
+    /// The key of what lies at `offset` of a device, which is a multiple of `grain` for nearly all:
+    /// its number, the devices sequentially. A hash of 64 bits stands for what does not fit there.
     fn key(&mut self, device: u32, offset: u64, grain: u64) -> u64 {
         let at = u64::from(self.devices.of(device));
         let each = END / grain;

@@ -1,10 +1,10 @@
 //! One cache of a replacement policy, one trace, what was found in it.
 //!
-//! A trace is streamed once; times in it are only held against each other. Objects of an oracleGeneral
-//! trace or of a web server's log are cached whole. Block traces are cached in pages of [`PAGE`] bytes, each page that a
-//! request touches being asked for in turn, or each request is taken as one object, known by where it
-//! starts. Reads and writes alike bring in what they ask for; flushes and discards are counted and
-//! left out.
+//! A trace is streamed once; times in it are only held against each other. Objects of an
+//! oracleGeneral trace or of a web server's log are cached whole. Block traces are cached in pages
+//! of [`PAGE`] bytes, each page that a request touches being asked for in turn, or each request is
+//! taken as one object, known by where it starts. Reads and writes alike bring in what they ask
+//! for; flushes and discards are counted and left out.
 //!
 //! [`sweep`] asks many caches at once, in one reading; [`curve`](fn@curve) has what LRU caches
 //! of many sizes miss, exactly or from a sample.
@@ -25,7 +25,7 @@ use crate::results::report::LeftOut;
 use crate::results::share;
 use gordon_cache::{Kind, Policy, Request, Tally};
 use gordon_trace::formats::InputNote;
-use gordon_units::{Bytes, Watch};
+use gordon_units::{Bytes, Progress};
 use load::Load;
 use serde::{Deserialize, Serialize};
 
@@ -149,7 +149,8 @@ pub struct CacheTrace {
     /// What was left out of it.
     #[serde(flatten)]
     pub left_out: LeftOut,
-    /// Requests of a web server's log whose line names the site, which is part of the object's name.
+    /// Requests of a web server's log whose line names the site, which is part of the object's
+    /// name.
     pub virtual_hosts: u64,
     /// Requests of web clients that are no GET, left out.
     pub other_methods: u64,
@@ -186,7 +187,7 @@ struct Asked<'a> {
 ///
 /// # Errors
 /// A policy or size that cannot be, a trace that cannot be read, a stop.
-pub fn run(config: &CacheRunConfig, progress: &Watch) -> Result<CacheReport, ReplayError> {
+pub fn run(config: &CacheRunConfig, progress: &Progress) -> Result<CacheReport, ReplayError> {
     let mut asked = Asked::new(config)?;
     let mut load =
         Load::for_some(&config.trace, config.objects, asked.kind.sees_ahead(), progress)?;

@@ -1,5 +1,5 @@
-//! Many caches, one reading of the trace: while some of it is read, all caches are asked for what was
-//! read before, as many at a time as there are cores.
+//! Many caches, one reading of the trace: while some of it is read, all caches are asked for what
+//! was read before, as many at a time as there are cores.
 //!
 //! Each cache has all requests in order, so nothing depends on how many threads there are.
 
@@ -8,12 +8,12 @@ use super::{Asked, CacheReport, CacheRunConfig};
 use crate::ReplayError;
 use crate::threads::on_all_cores;
 use gordon_cache::Request;
-use gordon_units::Watch;
+use gordon_units::Progress;
 use rayon::prelude::*;
 use std::mem;
 
-/// Requests that are read, and asked of one cache, in one go: what it has in the processor's caches is
-/// worth keeping, and two of these (8 MiB) are all that is ever held of the trace.
+/// Requests that are read, and asked of one cache, in one go: what it has in the processor's caches
+/// is worth keeping, and two of these (8 MiB) are all that is ever held of the trace.
 const GO: usize = 1 << 17;
 
 /// Runs all of `configs`, which differ in the cache alone, watched through `progress`: each report
@@ -24,7 +24,7 @@ const GO: usize = 1 << 17;
 /// stop.
 pub fn sweep(
     configs: &[CacheRunConfig],
-    progress: &Watch,
+    progress: &Progress,
 ) -> Result<Vec<CacheReport>, ReplayError> {
     let Some(first) = configs.first() else {
         return Err(ReplayError::impossible("sweep", "there is no cache to ask", "--policy lru"));

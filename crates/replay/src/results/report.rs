@@ -2,7 +2,7 @@
 
 use super::latency::{CAUSES, LatencySummary, OPS};
 use super::recorder::{Queue, Recorded};
-use super::series::Run;
+use super::series::RunSeries;
 use super::{ratio, share};
 use crate::host::Outcome;
 use gordon_device::Op;
@@ -198,7 +198,7 @@ impl<D> Report<D> {
     /// The summary of a run.
     pub fn new(
         outcome: &Outcome,
-        run: &Run,
+        run: &RunSeries,
         recorded: &Recorded,
         weights: &[u32],
         device: D,

@@ -4,7 +4,7 @@ use super::stream::Stream;
 use crate::blocks::BLOCK;
 use crate::file::{File, Mode, unit_over};
 use crate::target::Target;
-use crate::{SortError, Watch};
+use crate::{Progress, SortError};
 use gordon_units::Bytes;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -27,9 +27,9 @@ pub enum Output<'a> {
 
 impl<'a> Output<'a> {
     /// Opens `path` for so many bytes.
-    pub fn open(path: &Path, len: u64, watch: &'a Watch) -> Result<Self, SortError> {
+    pub fn open(path: &Path, len: u64, progress: &'a Progress) -> Result<Self, SortError> {
         if path == Path::new("-") {
-            return Ok(Self::Stream(Stream::stdout(watch)?));
+            return Ok(Self::Stream(Stream::stdout(progress)?));
         }
         let failed = |error| SortError::system(path, "open it", error);
         let kind = match fs::metadata(path) {
@@ -44,7 +44,7 @@ impl<'a> Output<'a> {
         } else if kind.is_block_device() {
             Self::device(path, len)
         } else if kind.is_fifo() || kind.is_char_device() {
-            Ok(Self::Stream(Stream::open(path, watch)?))
+            Ok(Self::Stream(Stream::open(path, progress)?))
         } else {
             let what =
                 if kind.is_dir() { "it is a folder" } else { "nothing can be written there" };
@@ -69,7 +69,7 @@ impl<'a> Output<'a> {
         let files: Vec<_> = targets.iter().map(|target| target.file().clone()).collect();
         let file = File::striped(&files, unit);
         for (n, (path, one)) in paths.iter().zip(&files).enumerate() {
-            reserve(path, one, file.share(n, len))?;
+            reserve(path, one, file.part_len(n, len))?;
         }
         Ok(Self::Stripe(targets, file))
     }
@@ -105,8 +105,8 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// All are written: a file or a device has them durably after this. Whether they went past the page
-    /// cache.
+    /// All are written: a file or a device has them durably after this. Whether they went past the
+    /// page cache.
     pub fn finish(self) -> Result<bool, SortError> {
         match self {
             Self::File(target) => {

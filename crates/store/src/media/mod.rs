@@ -32,8 +32,8 @@ pub trait Media: Send + Sync {
     /// Fills the buffer with what lies at `at`.
     fn read(&self, at: u64, into: &mut [u8]) -> Result<()>;
 
-    /// As [`read`](Self::read), into several buffers, one after the other, and for page data: it may
-    /// go past the page cache.
+    /// As [`read`](Self::read), into several buffers, one after the other, and for page data: it
+    /// may go past the page cache.
     fn read_data(&self, at: u64, into: &mut [IoSliceMut<'_>]) -> Result<()>;
 
     /// Whether [`read_together`](Self::read_together) does several reads at a time.

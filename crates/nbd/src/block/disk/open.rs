@@ -1,6 +1,6 @@
 //! A file that is to be a disk, opened and looked at.
 
-use super::bytes::Bytes;
+use super::file_bytes::FileBytes;
 use gordon_device::disk::PowerConfig;
 use gordon_device::drive::Drive;
 use gordon_device::{Device, SECTOR};
@@ -84,7 +84,7 @@ pub enum DiskFileError {
 /// A file that is open to be served.
 pub struct DiskFile {
     pub(super) path: PathBuf,
-    pub(super) bytes: Bytes,
+    pub(super) bytes: FileBytes,
     pub(super) part: DiskPart,
 }
 
@@ -129,6 +129,6 @@ impl DiskFile {
             let (name, stripe) = (part.name, len.div_ceil(one.0));
             return Err(DiskFileError::Large { path, len, name, capacity, stripe });
         }
-        Ok(Self { path, bytes: Bytes::new(media), part })
+        Ok(Self { path, bytes: FileBytes::new(media), part })
     }
 }

@@ -1,11 +1,11 @@
-//! A FlashCache, one trace, what that came to: who had what was asked for, when it was there, what it
-//! took in time, power and wear (Kgil and Mudge, CASES 2006).
+//! A FlashCache, one trace, what that came to: who had what was asked for, when it was there, what
+//! it took in time, power and wear (Kgil and Mudge, CASES 2006).
 //!
-//! The state machine is [`gordon_cache::flashcache`]; here are the clock and the hardware. A request
-//! is served at its time, in the order of times: search of the primary page cache; of the hash table;
-//! then the DRAM, the flash chip (`chip`) or what lies below (`backend`). Each of these does one
-//! thing at a time, and what waits behind reads is done in the gaps, up to each request's time. So no
-//! event queue is needed. The model in words, with all that the paper leaves open, is
+//! The state machine is [`gordon_cache::flashcache`]; here are the clock and the hardware. A
+//! request is served at its time, in the order of times: search of the primary page cache; of the
+//! hash table; then the DRAM, the flash chip (`chip`) or what lies below (`backend`). Each of these
+//! does one thing at a time, and what waits behind reads is done in the gaps, up to each request's
+//! time. So no event queue is needed. The model in words, with all that the paper leaves open, is
 //! `docs/design/flashcache.md`.
 //!
 //! Not covered: several chips, a disk's own queue, and time of the processor, which is the web
@@ -44,13 +44,13 @@ use crate::threads::on_all_cores;
 use backend::Backend;
 use gordon_cache::flashcache::{Fill, FlashCache};
 use gordon_cache::{Kind, Request};
-use gordon_units::{Bytes, Ns, Watch};
+use gordon_units::{Bytes, Ns, Progress};
 use machine::{Machine, Whole};
 use pace::{Pace, Spread};
 use rayon::prelude::*;
 
-/// So many requests' parts of the tables are asked of memory at once, before they are served: it answers
-/// all in hardly more than the time of one.
+/// So many requests' parts of the tables are asked of memory at once, before they are served: it
+/// answers all in hardly more than the time of one.
 const GROUP: usize = 16;
 
 /// A FlashCache that is asked.
@@ -59,7 +59,8 @@ struct Run<'a> {
     kind: Kind,
     pace: Pace,
     machine: Machine,
-    /// When the request of the trace came that is being served, and when its last part was answered.
+    /// When the request of the trace came that is being served, and when its last part was
+    /// answered.
     at: Ns,
     end: Option<Ns>,
     whole: Whole,
@@ -118,19 +119,22 @@ impl<'a> Run<'a> {
 ///
 /// # Errors
 /// A design or size that cannot be, a trace that cannot be read, a stop.
-pub fn run(config: &FlashCacheConfig, progress: &Watch) -> Result<FlashCacheReport, ReplayError> {
+pub fn run(
+    config: &FlashCacheConfig,
+    progress: &Progress,
+) -> Result<FlashCacheReport, ReplayError> {
     let told = sweep(std::slice::from_ref(config), progress)?;
     Ok(told.into_iter().next().expect("one report for each config"))
 }
 
-/// Runs all `configs`, which are asked for one trace at one pace, in one reading of it, on all cores. A
-/// report is what [`run`] says of its config.
+/// Runs all `configs`, which are asked for one trace at one pace, in one reading of it, on all
+/// cores. A report is what [`run`] says of its config.
 ///
 /// # Errors
 /// No config, or of several traces or paces; and as [`run`].
 pub fn sweep(
     configs: &[FlashCacheConfig],
-    progress: &Watch,
+    progress: &Progress,
 ) -> Result<Vec<FlashCacheReport>, ReplayError> {
     let Some(first) = configs.first() else {
         return Err(ReplayError::impossible("sweep", "there is no cache to ask", "--dram 128MiB"));

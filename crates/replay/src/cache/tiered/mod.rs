@@ -1,9 +1,10 @@
 //! A cache of objects in DRAM and flash, one trace, what that came to.
 //!
-//! The state machine is [`gordon_cache::tiered`]. What it writes goes to a full array of flash under Gordon's
-//! translation layer ([`FullArray`]), page by page and without a clock, so that both write amplifications are
-//! counted: bytes that the cache writes for each it lets in, and pages that flash programs for each written.
-//! Requests come at the trace's times, which only a lifetime needs.
+//! The state machine is [`gordon_cache::tiered`]. What it writes goes to a full array of flash
+//! under Gordon's translation layer ([`FullArray`]), page by page and without a clock, so that both
+//! write amplifications are counted: bytes that the cache writes for each it lets in, and pages
+//! that flash programs for each written. Requests come at the trace's times, which only a lifetime
+//! needs.
 
 mod config;
 
@@ -18,7 +19,7 @@ use gordon_cache::Tally;
 use gordon_cache::tiered::{Found, Tiered};
 use gordon_nand::{endurance_used, lifetime_years};
 use gordon_trace::formats::InputNote;
-use gordon_units::{Ns, Watch};
+use gordon_units::{Ns, Progress};
 use serde::Serialize;
 
 /// What was found, and what flash did for it.
@@ -69,14 +70,14 @@ pub struct TieredReport {
     pub index_bytes: u64,
     /// Of the trace's times.
     pub simulated_s: f64,
-    /// The part of the rated endurance that the run used: bytes programmed, over raw bytes times rated
-    /// erases.
+    /// The part of the rated endurance that the run used: bytes programmed, over raw bytes times
+    /// rated erases.
     pub endurance_used: f64,
-    /// The time since the flash had been written once over, of which the lifetime is; none where it was
-    /// not.
+    /// The time since the flash had been written once over, of which the lifetime is; none where it
+    /// was not.
     pub lifetime_span_s: Option<f64>,
-    /// Years until the rated endurance is used up if the load goes on as it did over that span; none where
-    /// nothing was programmed in it, or it is shorter than a minute.
+    /// Years until the rated endurance is used up if the load goes on as it did over that span;
+    /// none where nothing was programmed in it, or it is shorter than a minute.
     pub lifetime_years: Option<f64>,
     /// What the trace was read as.
     pub input: InputNote,
@@ -175,7 +176,7 @@ impl Flash {
 ///
 /// # Errors
 /// Parts that do not fit each other, a trace that cannot be read, a stop.
-pub fn run(config: &TieredConfig, progress: &Watch) -> Result<TieredReport, ReplayError> {
+pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, ReplayError> {
     let (shape, admission) = (config.shape()?, config.admission()?);
     let mut flash = Flash::new(config, shape.flash)?;
     let mut load = Load::open(&config.trace, config.objects)?;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::export::{Extent, Op};
+use crate::export::{AllocationExtent, Op};
 use gordon_store::{Media, Memory};
 use std::path::Path;
 
@@ -55,7 +55,7 @@ fn an_acknowledged_write_is_in_the_file_and_a_flushed_one_survives_a_crash() {
         assert_eq!((hosts.host_bytes_read, hosts.host_bytes_written), (512, 41 * 4096));
         assert_eq!((hosts.in_flight, hosts.failed, hosts.queue_depth.count()), (0, 0, 43));
         assert_eq!(hosts.arrivals_ns.count(), 43);
-        let Of::Disk(DiskStatus { disks: 1, disk, .. }) = &status.of else { panic!() };
+        let DeviceStatus::Disk(DiskStatus { disks: 1, disk, .. }) = &status.of else { panic!() };
         assert_eq!(
             (disk.is_some(), status.emulation.is_some()),
             (pace == Pace::Real, pace == Pace::Real)
@@ -102,7 +102,8 @@ fn zeros_and_trims_make_holes_that_are_told() {
     let status = Op::Status { offset: 0, length: MIB, one: false };
     client.send([(1, status, vec![])]);
     let (_, _, Outcome::Extents(extents)) = client.2.recv().unwrap() else { panic!() };
-    let told = extents.iter().map(|&Extent { length, hole, zero }| (length, hole && zero));
+    let told =
+        extents.iter().map(|&AllocationExtent { length, hole, zero }| (length, hole && zero));
     let told: Vec<_> = told.collect();
     let holes = [(4096, false), (12288, true), (20480, false), (4096, true), (24576, false)];
     assert_eq!(told[..5], holes);
@@ -115,7 +116,9 @@ fn a_disk_writes_zeros_like_other_data() {
     assert_eq!(client.ask(zeroes(0, 4096, false, true), vec![]), Err(Errno::NotSup));
     client.ask(zeroes(0, 65536, false, false), vec![]).unwrap();
     client.ask(FLUSH, vec![]).unwrap();
-    let Of::Disk(DiskStatus { disk: Some(disk), .. }) = serving.status().of else { panic!() };
+    let DeviceStatus::Disk(DiskStatus { disk: Some(disk), .. }) = serving.status().of else {
+        panic!()
+    };
     assert_eq!(disk.sectors_destaged, 128);
 }
 

@@ -1,12 +1,12 @@
-//! A file in the time of disks: the times are those of the simulation, however late its threads are; what
-//! was promised is in the file.
+//! A file in the time of disks: the times are those of the simulation, however late its threads
+//! are; what was promised is in the file.
 
 mod bytes;
 mod times;
 
 use super::*;
-use crate::export::{Errno, Outcome, Sink};
-use gordon_device::disk::Config;
+use crate::export::{CompletionSink, Errno, Outcome};
+use gordon_device::disk::DiskConfig;
 use gordon_device::drive::{DriveConfig, StripeConfig};
 use gordon_units::Ns;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -21,7 +21,7 @@ fn drive(disks: u32) -> Drive {
         let config = toml::from_str(&part("drive/seagate-cheetah-9lp")).unwrap();
         DriveConfig::Classic(Box::new(config))
     } else {
-        DriveConfig::Config(Box::new(Config::from_toml(&part("disk/sata-7200-1tb")).unwrap()))
+        DriveConfig::Config(Box::new(DiskConfig::from_toml(&part("disk/sata-7200-1tb")).unwrap()))
     };
     let one = Drive::new(&config, None).unwrap();
     if disks <= 1 {
@@ -40,7 +40,7 @@ type End = (u64, Vec<u8>, Outcome);
 /// Where they end.
 struct Ends(Sender<End>);
 
-impl Sink for Ends {
+impl CompletionSink for Ends {
     fn complete(&self, cookie: u64, _: Op, data: Vec<u8>, outcome: Outcome) {
         self.0.send((cookie, data, outcome)).unwrap();
     }

@@ -10,7 +10,7 @@ use super::*;
 #[test]
 fn the_projection_has_all_rows_of_the_papers_table() {
     let (_folder, config) = config(&[(0, 0, true)], 128 * MIB, 1024 * MIB);
-    let told = run(&config, &Watch::default()).unwrap();
+    let told = run(&config, &Progress::default()).unwrap();
     let found: Vec<_> = told
         .roadmap
         .iter()
@@ -76,7 +76,8 @@ fn each_level_takes_its_time() {
 
 #[test]
 fn only_what_brought_a_page_is_waited_for() {
-    // Of two pages in the place of one the first goes before it is there, and is written as a whole.
+    // Of two pages in the place of one the first goes before it is there, and is written as a
+    // whole.
     let mut m = machine(&design(), 4096, 4 * MIB, Fill::Page);
     let fetched = m.serve(Ns(0), &page(0), false);
     m.serve(Ns(1000), &page(1), false);
@@ -84,7 +85,8 @@ fn only_what_brought_a_page_is_waited_for() {
     let end = m.serve(Ns(3000), &page(0), false);
     assert!(end < fetched);
     assert_eq!(end, Ns(3000 + SEARCH + PAGE_DRAM));
-    // A block goes, and is fetched anew for one of its pages: another has been in DRAM all the time.
+    // A block goes, and is fetched anew for one of its pages: another has been in DRAM all the
+    // time.
     let mut design = design();
     design.cache.ways.value = 1;
     let mut m = machine(&design, MIB, MIB / 8, Fill::Block);
