@@ -1,4 +1,4 @@
-"""What runs of any kind are told, from their keyword arguments."""
+"""Splits keyword arguments over option classes, and checks lists of arguments."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -23,7 +23,9 @@ def words(command: Sequence[str]) -> list[str]:
         from gordon._core import GordonError
 
         raise GordonError(
-            f"the command {command!r} is one text", "a list of its words, or shlex.split(command)"
+            f"the command {command!r} is a single string, not a list of words",
+            "a list of words, as from shlex.split(command)",
+            kind="command-is-text",
         )
     return list(command)
 

@@ -1,4 +1,4 @@
-"""A simulated device: a preset of the catalogue, a TOML file, or what such a file holds."""
+"""A simulated device: a preset of the catalogue, a TOML file, or the content of such a file."""
 
 import json
 from copy import deepcopy
@@ -32,8 +32,10 @@ def load(kind: str, device: Device) -> dict[str, Any]:
         content = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a text file"
-        hint = f"`gordon {kind} presets` for the shipped ones"
-        raise _core.GordonError(f"cannot read the device {path}: {why}", hint) from None
+        hint = f"`gordon {kind} presets` lists the shipped devices"
+        raise _core.GordonError(
+            f"cannot read the device file {path}: {why}", hint, kind="unreadable-file"
+        ) from None
     loaded: dict[str, Any] = json.loads(_core.load_toml(kind, content, path))
     return loaded
 

@@ -26,8 +26,9 @@ def number(field: Any, what: str = "a value") -> float:
     match = _QUANTITY.fullmatch(plain) if isinstance(plain, str) else None
     if match is None:
         raise GordonError(
-            f"{what}: {plain!r} is not a number, or none of hertz, watts or volts",
-            "a number above zero, with its unit where it has one, as in 2.4GHz or 19W",
+            f"{what}: {plain!r} is not a number, a frequency, a power or a voltage",
+            "a number above zero with its unit, as in 2.4GHz, 19W or 1.2V",
+            kind="bad-quantity",
         )
     scale = _PREFIX[match[2]]
     # Dividing by a whole power of ten is exact where multiplying by its inverse is not.

@@ -1,4 +1,4 @@
-"""A simulated device of either kind, flash or a disk, by its name, its file or what that holds."""
+"""Whether a simulated device is flash or a disk, given its name, its file or its content."""
 
 import tomllib
 from os import fspath

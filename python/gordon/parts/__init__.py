@@ -86,4 +86,4 @@ def unknown(what: str, name: str, known: list[str]) -> _core.GordonError:
         hint = "one of " + ", ".join(f"`{k}`" for k in known)
     else:
         hint = ""
-    return _core.GordonError(f"no {what} `{name}`", hint)
+    return _core.GordonError(f"there is no {what} `{name}`", hint, kind="unknown-name")
