@@ -1,4 +1,4 @@
-"""A counter that wraps around or is reset, as one that does not."""
+"""Extends a counter that wraps around or is reset to one that only grows."""
 
 import time
 from collections.abc import Callable
@@ -41,9 +41,10 @@ class Counter:
         turn_s = self.turn_s
         if turn_s is not None and turn_s < LEAST_TURN_S:
             raise GordonError(
-                f"{path.with_name('max_energy_range_uj')}: a range of {range_uj} uJ is less than "
-                f"{LEAST_TURN_S:g} s at {most_w:g} W",
-                "another meter: this counter cannot be followed",
+                f"{path.with_name('max_energy_range_uj')}: the counter can wrap around within "
+                f"{LEAST_TURN_S:g} s (range {range_uj} uJ at {most_w:g} W)",
+                "another meter: wrap-arounds of this counter cannot be detected",
+                kind="bad-meter",
             )
 
     @property
@@ -59,7 +60,9 @@ class Counter:
         except OSError as error:
             raise unreadable(self._path, error) from None
         except ValueError:
-            raise GordonError(f"{self._path}: no number of microjoules in it") from None
+            raise GordonError(
+                f"{self._path}: not a number of microjoules", kind="bad-meter"
+            ) from None
         self.was_reset = False
         if self._last is None:
             self._total_uj = now
@@ -79,4 +82,4 @@ class Counter:
 def unreadable(path: Path, error: OSError) -> GordonError:
     """What to do where a counter is for root alone."""
     hint = f"sudo chmod a+r {path}, or run as root" if isinstance(error, PermissionError) else ""
-    return GordonError(f"{path}: {error.strerror or error}", hint)
+    return GordonError(f"{path}: {error.strerror or error}", hint, "unreadable-file")

@@ -1,17 +1,17 @@
-"""The meter for machines that have none: parts of the catalogue times what the machine does.
+"""The meter for machines without one: the power of parts of the catalogue times their activity.
 
     joules = overhead x (processors + memory + disks)
     processors  N x idle x time + (active - idle) x their busy seconds, /proc/stat
-    memory      modules x (idle x time + (active - idle) x busy seconds / N): nobody counts its
-                accesses, so it is taken to be as busy as the processors
+    memory      modules x (idle x time + (active - idle) x busy seconds / N): its accesses are not
+                counted, so it is assumed to be as busy as the processors
     disk        idle x time + (read or write - idle) x seconds at work, /proc/diskstats, divided
                 by bytes read and written
 
-Seconds add up, so activity between two readings is not lost, however far apart. Linux counts the
-time of a request when it ends, and so a disk may seem at work for longer than the time between two
-readings: what is above that is charged to the next ones, and no part draws more than at work. The
-model knows neither clocks, temperature nor which instructions run: always `modelled`. It counts
-what all programs do: its idle baseline is that of the parts at rest only if nothing else runs.
+The counters are cumulative, so no activity between two readings is lost. Linux counts the time of a
+request when it ends, so that a disk may seem busy for longer than the time between two readings:
+the excess is charged to later readings, and no part draws more than its active power. The model
+ignores clocks, temperature and instruction mix, and its values are always `modelled`. It counts all
+programs: its idle baseline is the idle power of the parts only if nothing else runs.
 """
 
 import os
@@ -46,7 +46,7 @@ class Level:
     active: float
 
     def over(self, seconds: float, busy_s: float) -> float:
-        """Joules of so many seconds, of which so many at work."""
+        """Joules of a time in seconds, given the busy part of it."""
         return self.idle * seconds + (self.active - self.idle) * busy_s
 
 
@@ -84,9 +84,9 @@ class Machine:
 class Model(Meter):
     """Joules of the machine, by its parts."""
 
-    measures, kind, how = "the whole machine, by its parts", "energy", "modelled"
+    measures, kind, how = "the whole machine, as the sum of its parts", "energy", "modelled"
     update_s = 0.01  # /proc/stat counts in hundredths of a second
-    step = "10 ms of a processor"
+    step = "10 ms of CPU time"
 
     def __init__(self, which: str, root: Path, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -191,7 +191,9 @@ def machine(which: str, root: Path) -> Machine:
     except (tomllib.TOMLDecodeError, KeyError, TypeError, FileNotFoundError) as error:
         raise GordonError(
             f"machine {which}: {type(error).__name__}: {error}",
-            "core, memory = { part, size }, storage and overhead, as `model:server-2023` has them",
+            "a file with core, memory = { part, size }, storage and overhead, as that of "
+            "`model:server-2023`",
+            kind="bad-machine",
         ) from None
     read, write = _storage(storage)
     return Machine(
@@ -243,7 +245,7 @@ def count_of_processors(root: Path) -> int:
 def memory_bytes(root: Path) -> int:
     match = re.search(r"MemTotal:\s*(\d+) kB", _read(root / "proc/meminfo"))
     if match is None:
-        raise GordonError(f"{root / 'proc/meminfo'}: no MemTotal")
+        raise GordonError(f"{root / 'proc/meminfo'}: MemTotal is missing", kind="bad-proc")
     return int(match[1]) * 1024
 
 
@@ -262,4 +264,8 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="ascii", errors="replace")
     except OSError as error:
-        raise GordonError(f"{path}: {error.strerror}", "the model wants Linux' /proc") from None
+        raise GordonError(
+            f"{path}: {error.strerror}",
+            "a machine with Linux, whose /proc the model reads",
+            "no-proc",
+        ) from None

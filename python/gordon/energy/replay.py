@@ -25,7 +25,7 @@ class Replay(Meter):
         super().__init__()
         path, _, meter = where.partition("#")
         self.name = PREFIX + where
-        self.measures = "what was logged"
+        self.measures = "the logged machine"
         self.channels = [Channel(meter or Path(path).name, "a log")]
         self._clock = clock
         self._times, self._watts = log.power(Path(path), meter)
@@ -49,4 +49,4 @@ def opened(where: str) -> Meter:
     try:
         return Replay(where)
     except OSError as error:
-        raise GordonError(f"replay: {where}: {error.strerror}") from None
+        raise GordonError(f"replay: {where}: {error.strerror}", kind="unreadable-file") from None

@@ -1,4 +1,4 @@
-"""A meter's samples, and what they come to between two moments."""
+"""The samples of a meter, and energy and power between two moments."""
 
 import math
 from bisect import bisect_left
@@ -11,7 +11,7 @@ from gordon.energy.meter import Meter
 
 #: A hole in the samples, in usual distances.
 HOLE = 3.0
-#: A counter's power is told over so many of its steps in time: to a tenth.
+#: Number of steps of a counter over which power is computed, for a resolution of a tenth.
 STEPS = 10
 
 

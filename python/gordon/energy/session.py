@@ -1,4 +1,4 @@
-"""Meters beside work: an idle baseline, runs one after the other, the tail; and the log of it."""
+"""A session of meters: an idle baseline, consecutive runs, the tail, and the log of samples."""
 
 import signal
 import time
@@ -44,8 +44,8 @@ class Session:
             sampler.stop()
 
     def rest(self, seconds: float) -> None:
-        """The baseline: nothing of ours runs. A meter that ends here, or of which every reading
-        fails, ends it before the work."""
+        """Measures the idle baseline. Raises GordonError if a meter ends here, or if all its
+        readings fail, so that the work is not started."""
         if seconds <= 0:
             return
         begin = time.monotonic()
