@@ -1,4 +1,4 @@
-"""The benchmark's result as a page: its figure, power over time with the runs, checks."""
+"""The report of a JouleSort result: the score, power over time with the runs, checks."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from gordon.human import duration
 from gordon.report.page import render
 from gordon.report.run_figures import TONES, axis
 
-#: More points than this are thinned: a plot has no more columns.
+#: More points than this are thinned: a plot has fewer columns.
 POINTS = 4000
 
 
