@@ -1,4 +1,4 @@
-"""What overwriting an output costs, as a page: times, pages by cause, reasons."""
+"""The report of `gordon sort rewrite`: times, pages programmed by cause, causes."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ Json = dict[str, Any]
 #: Of pages programmed, by what the layer calls their cause.
 CAUSES = {
     "host": "written by the host",
-    "gc": "copied by collection",
+    "gc": "copied by garbage collection",
     "wear": "copied by wear levelling",
     "summary": "summaries",
-    "trims": "log of trims",
-    "padding": "left empty",
+    "trims": "trim journal",
+    "padding": "padding",
 }
 
 

@@ -1,4 +1,4 @@
-"""What a sort asks of a machine, by phase: bytes of each group of drives, and core-seconds."""
+"""The work of a sort by phase: bytes for each group of drives, and core-seconds."""
 
 from dataclasses import dataclass, field
 from typing import Literal

@@ -1,9 +1,9 @@
 """Time and power of a sort on a system made of parts.
 
-A phase takes as long as the slowest of: the processor, all cores at work; each group of drives,
-what it reads and writes one after the other, striped evenly; and the link that they share, where a
-board has one. Power at the wall is what the parts draw over the supply's efficiency: board, memory,
-the processor between idle and busy, each drive between idle and active.
+A phase takes as long as the slowest of: the processor, with all cores busy; each group of drives,
+which reads and writes sequentially and is striped evenly; and the link that the drives share, if
+the board has one. Power at the wall is the power of the parts over the supply's efficiency: board,
+memory, the processor between idle and busy, each drive between idle and active.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,11 @@ class Parts:
         power = systems.cpu_power
         acp, tdp = np.array(power.acp_w), np.array(power.tdp_w)
         if len(acp) != len(tdp) or not len(acp) or (tdp <= 0).any():
-            raise GordonError("cpu_power: acp_w and tdp_w are not pairs above zero")
+            raise GordonError(
+                "cpu_power: acp_w and tdp_w are not lists of the same length with values above "
+                "zero",
+                kind="bad-value",
+            )
         #: Busy power over TDP: least squares through the origin.
         self.busy_share = float(acp @ tdp / (tdp @ tdp))
         memory = parts.load("memory", systems.memory_power.part)
@@ -97,7 +101,9 @@ def phase(parts: Parts, system: System, asked: Phase) -> Taken:
         limits["link"] = moved / board.link.value
     time = max(limits.values(), default=0.0)
     if time <= 0:
-        raise GordonError(f"phase {asked.name}: nothing is asked of anything in it")
+        raise GordonError(
+            f"phase {asked.name}: it has no CPU time and no I/O to model", kind="empty-phase"
+        )
     share = min(1.0, (asked.core_s or 0.0) / cpu.cores.value / time)
     idle, active = parts.idle_w(cpu), parts.busy_w(cpu)
     drives = 0.0
@@ -171,7 +177,11 @@ def _whole(drive: Drive, name: str) -> Drive:
             raise unknown("disk part", drive.part, parts.names("disk"))
         zones = disk["geometry"]["zones"].get("linear")
         if zones is None:
-            raise GordonError(f"drive.{name}: the rates of {drive.part} are by zone", "another")
+            raise GordonError(
+                f"drive.{name}: the part {drive.part} has a table of zones, not a single rate",
+                "read and write rates instead of `part`, or another part",
+                kind="bad-value",
+            )
         said = f"the part {drive.part}: rate of its outer tracks"
         rate = Value(float(parse_bytes(quantity.value(zones["outer_rate_per_s"]))), said)
         watts = {
@@ -189,7 +199,11 @@ def _whole(drive: Drive, name: str) -> Drive:
         )
     for key in ("read", "write", "active", "idle"):
         if getattr(drive, key) is None:
-            raise GordonError(f"drive.{name}: `{key}` is missing", "a value, or `part`, a disk's")
+            raise GordonError(
+                f"drive.{name}: `{key}` is missing",
+                f"{key}, or the name of a disk part as `part`",
+                kind="missing-key",
+            )
     return drive
 
 

@@ -1,4 +1,4 @@
-"""Trials as pictures: the JouleSort paper's figures 6 to 10 on one's own device.
+"""Plots of trials: figures 6 to 10 of the JouleSort paper for your own device.
 
 Figures 7 and 8 are power and time against the stripe unit, here that of the temporary files over
 several folders.
@@ -42,8 +42,8 @@ def draw(report: Json, path: str) -> None:
     titles = (
         "transfer sizes",
         "method",
-        "output overwritten, or a new file",
-        "temp folders",
+        "output overwritten or a new file",
+        "temporary folders",
         "stripe unit",
     )
     for panel, title in zip(panels[0], titles, strict=True):

@@ -26,7 +26,7 @@ from typing import Any
 from gordon._core import GordonError
 from gordon.sort.tune.point import TRANSFERS, Point
 
-#: Trials of the defaults, from which noise is first told.
+#: Trials of the defaults, which give the first estimate of the noise.
 BASE = 3
 #: More trials of a point that seems better.
 CONFIRM = 2
@@ -153,7 +153,7 @@ class Search:
         return max(LEAST_NOISE, sqrt(squares / free)) if free else LEAST_NOISE
 
     def better(self, one: Point, other: Point, by: float = BEYOND) -> bool:
-        """Whether a point costs less than another by so many deviations of the difference."""
+        """Whether a point costs less than another by `by` deviations of the difference."""
         ours, theirs = self.costs(one), self.costs(other)
         if not ours or not theirs:
             return False
@@ -193,13 +193,14 @@ class Search:
             return f"interrupted by {self.interrupted}"
         tried = "every setting was tried" if self.finished else "not every setting was tried"
         if self.best == Point():
-            none = "none cost less than the defaults"
+            none = "none was better than the defaults"
             kept = (
                 "" if self.finished else "; the time left is too short for a trial and a comparison"
             )
             return f"{tried}, and {none}{kept}"
         if self._precise():
-            return f"{tried}, and the gain is known to {PRECISION:.0%} of the defaults' cost"
+            return f"{tried}, and the gain is known to within {PRECISION:.0%} of the cost of the "
+            "defaults"
         return f"{tried}, and no further comparison fits into the budget"
 
     def _advised(self) -> None:

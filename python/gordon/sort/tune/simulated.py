@@ -1,8 +1,8 @@
-"""A sort's requests on a simulated flash device, and what goes on in it meanwhile.
+"""The requests of a sort on a simulated flash device, with the device's counters.
 
-The device is as one that sorts now and then: partly mapped, in the steady state of random
-overwrites, and an input and temporary files were written to it before. A closed loop keeps as many
-transfers at it as the sort has threads for I/O.
+The device is partly mapped, in the steady state of random overwrites, and an input and temporary
+files were written to it before. A closed loop keeps as many transfers outstanding as the sort has
+threads for I/O.
 """
 
 import random
@@ -107,12 +107,13 @@ class Simulated:
         return int(self.capacity * self.precondition) // ALIGN * ALIGN
 
     def room(self, size: int, files: int) -> None:
-        """So many files fit into what is in use."""
+        """Raises GordonError unless that many files fit into the space in use."""
         if size * files > self.mapped:
             raise GordonError(
-                f"{files} files of {size} bytes are more than the {self.mapped} bytes in use of "
+                f"{files} files of {size} bytes are larger than the {self.mapped} bytes in use of "
                 f"{flash.device.name(self.device)}",
-                "fewer --records, or --set capacity=",
+                "fewer --records, or a larger --set capacity=SIZE",
+                kind="no-space",
             )
 
     def run(
@@ -134,7 +135,7 @@ class Simulated:
 
 
 def told(report: dict[str, Any]) -> dict[str, Any]:
-    """What is asked of a run here, of all that there is."""
+    """The figures of a run that the search uses."""
     # What takes no time, as a trim alone, keeps nothing busy.
     busy = {key: value or 0.0 for key, value in report["utilisation"].items()}
     pages = report["pages"]
@@ -164,8 +165,9 @@ def rewriting(device: Simulated, size: int, transfer: int) -> dict[str, dict[str
     fresh = device.mapped
     if size > fresh or fresh + size > device.capacity:
         raise GordonError(
-            f"a file of {size} bytes fits no two times on {flash.device.name(device.device)}",
-            "a smaller file, or less preconditioned",
+            f"two files of {size} bytes do not fit on {flash.device.name(device.device)}",
+            "a smaller file, or a smaller preconditioned fraction",
+            kind="no-space",
         )
     device.run(sequential("write", 0, size, transfer), keep="old")
     device.run([("trim", 0, size)], start="old", keep="trimmed")

@@ -1,8 +1,8 @@
-"""What the export under a sort tells meanwhile: totals, asked for again and again, and by how much
-they grew in each of the sort's phases.
+"""Telemetry of the served device under a sort: totals, sampled repeatedly, and their growth in each
+phase of the sort.
 
-Requests, pages, erases and trims are counted, times of answers measured; how long dies and buses
-were busy is modelled, in the time of the simulated flash.
+Requests, pages, erases and trims are counted; response times are measured; busy times of dies and
+buses are modelled, in the time of the simulated flash.
 """
 
 import threading
@@ -28,7 +28,11 @@ LAYER = ("gc_page_reads", "erases", "collections")
 def totals(status: Json) -> Json:
     """What of a status only grows; numbers, or lists of them."""
     if status["kind"] != "block-status":
-        raise GordonError("the export is a file in the time of disks", "one of a flash image")
+        raise GordonError(
+            "the export is a file with the timing of a disk, which has no flash telemetry",
+            "the socket of a served flash image",
+            kind="flash-only",
+        )
     found: Json = {key: status[key] for key in (*REQUESTS, *BYTES, *LAYER)}
     found["time_s"] = status["uptime_s"]
     found["pages"] = [status["programmed"][cause] for cause in CAUSES]

@@ -1,4 +1,4 @@
-"""Trials: sorts of a file on the devices that are to be tuned for, and what they took."""
+"""Trials: timed sorts of a file on the devices to tune for."""
 
 import os
 import time
@@ -14,7 +14,7 @@ from gordon.energy.session import Session
 from gordon.energy.work import Usage
 from gordon.sort.tune.point import Point
 
-#: Runs work and tells the joules that were drawn meanwhile.
+#: Runs work and returns the joules that were drawn meanwhile.
 Drawn = Callable[[Callable[[], Any]], float | None]
 
 
@@ -79,7 +79,11 @@ class Trials:
         objective: str = "time",
     ) -> None:
         if objective == "energy" and meter is None:
-            raise GordonError("energy needs a meter", "--meter NAME: `gordon meter list`")
+            raise GordonError(
+                "--objective energy needs a meter",
+                "--meter NAME with one of `gordon meter list`",
+                kind="needs-option",
+            )
         self.source, self.output = source, folder / "out"
         self.given: dict[str, Any] = {"seed": seed}
         if memory is not None:
@@ -109,7 +113,11 @@ class Trials:
         (report,) = reports
         cost = report["time_s"] if self.objective == "time" else joules
         if cost is None:
-            raise GordonError("the meter told nothing in a trial", "more records, or a quicker one")
+            raise GordonError(
+                "the meter gave no energy of a trial",
+                "more --records, or a meter with a shorter interval",
+                kind="no-sample",
+            )
         keys = ("plan", "phases", "direct", "io", "passes", "temp_bytes")
         return cost, {
             "time_s": report["time_s"],
@@ -133,5 +141,7 @@ class Trials:
         found = sort.validate(self.output, checksum=checksum)
         if not found["in_order"] or found["all_there"] is False:
             raise GordonError(
-                "the tuned settings do not sort: this is an error of gordon", "report it"
+                "the tuned settings do not sort correctly: this is a defect of gordon",
+                "report it with the settings",
+                kind="defect",
             )
