@@ -1,6 +1,6 @@
-"""A disk: a preset or a TOML file, with values changed for one run; or DiskSim's files.
+"""A disk: a preset or a TOML file, with values changed for one run, or a file of DiskSim.
 
-There are two kinds: `disk`, which has a queue and much memory, and `drive`, which carries out one
+There are two kinds: a `disk` has a command queue and a large cache, a `drive` carries out one
 command at a time.
 """
 
@@ -62,7 +62,9 @@ def made(device: Device, diskspecs: Path | None, set_values: Sequence[str]) -> d
     if diskspecs is not None:
         if set_values:
             raise _core.GordonError(
-                "--set changes values of our own files, not of DiskSim's", "an edited copy of those"
+                "--set cannot change values of a .diskspecs file",
+                "edit a copy of that file",
+                kind="exclusive-options",
             )
         return {"diskspecs": fspath(diskspecs)}
     loaded, which = load(device), kind(device)
@@ -88,7 +90,11 @@ def array(
 ) -> dict[str, Any] | None:
     """Several disks as one, and what lies before them; none where it is one alone."""
     if stripe_unit is not None and stripe is None:
-        raise _core.GordonError("--stripe-unit: of a single disk", "--stripe 2")
+        raise _core.GordonError(
+            "--stripe-unit needs --stripe: a single disk is not striped",
+            "--stripe 2",
+            kind="needs-option",
+        )
     if (stripe, copies, bus_rate, coalesce) == (None,) * 4:
         return None
     copies = 1 if copies is None else copies

@@ -1,4 +1,4 @@
-"""What a report on runs wants of a kind of device, and the rows that its tables are made of."""
+"""The interface of a kind of device to the report of runs, and the rows of the report's tables."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -30,7 +30,7 @@ class DeviceKind(ABC):
 
     @abstractmethod
     def card(self, report: Report) -> list[tuple[str, str]]:
-        """What matters most, beside speed."""
+        """The most important figures other than speed."""
 
     @abstractmethod
     def groups(self, reports: list[Report], row: "Rows") -> list[Group]:

@@ -1,6 +1,6 @@
-"""What every report is made of: a template, its script, plotly.js and the data, in one file.
+"""Renders a report: a template, its script, plotly.js and the data in one HTML file.
 
-Numbers are written for people by the filters here: `sig`, `si`, `percent`, `times`, `plain`.
+The filters `sig`, `si`, `percent`, `times` and `plain` format numbers.
 """
 
 import json
@@ -58,7 +58,9 @@ def plotly_js() -> str:
         if path.is_file():
             return path.read_text(encoding="utf-8")
     raise GordonError(
-        "cannot write the report: the plotly package has no plotly.min.js", "pip install plotly"
+        "cannot write the report: the plotly package has no plotly.min.js",
+        "pip install plotly",
+        kind="no-plotly",
     )
 
 
@@ -80,7 +82,7 @@ def grouped(rows: list[dict[str, Any]]) -> list[tuple[str, str, list[dict[str, A
 
 
 def sig(value: float | None, digits: int = 3) -> str:
-    """So many significant figures, thousands apart; a dash where there is none."""
+    """`digits` significant figures, thousands apart; a dash where there is none."""
     if value is None:
         return "–"
     if isinstance(value, int) or value == 0:
