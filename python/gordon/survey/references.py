@@ -27,8 +27,9 @@ def of(given: str | float | None, parts: Catalogue) -> list[dict[str, Any]]:
         return [{"name": name, "ipc": parts.get("cpu", name)["ipc"]}]
     if not (isfinite(ipc) and ipc > 0):
         raise GordonError(
-            f"--reference {given}: instructions per cycle are above zero",
+            f"--reference {given}: instructions per cycle must be above zero",
             "--reference core2, or --reference 3",
+            kind="bad-number",
         )
     ipc_field = {"value": ipc, "assumed": "given by --reference"}
     return [{"name": "the traced processor", "ipc": ipc_field}]

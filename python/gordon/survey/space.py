@@ -1,4 +1,4 @@
-"""A design space: a TOML file by name (shipped) or path, expanded to its grid of designs."""
+"""A design space: a TOML file, shipped or your own, expanded to its grid of designs."""
 
 import json
 from dataclasses import dataclass
@@ -51,7 +51,9 @@ def load(space: str) -> Space:
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) else "not a text file"
             raise _core.GordonError(
-                f"cannot read the space {space}: {why}", "`gordon spaces` for the shipped ones"
+                f"cannot read the space {space}: {why}",
+                "`gordon spaces` lists the shipped spaces",
+                kind="unreadable-file",
             ) from None
     else:
         raise unknown("space", space, names())
@@ -80,20 +82,22 @@ def expand(space: Space) -> list[Design]:
         raise _core.GordonError(
             f"the space `{space['name']}` has no design",
             "give processors at least one clock and count, and storage at least one count",
+            kind="no-designs",
         )
     seen: set[str] = set()
     for design in designs:
         if design.id in seen:
             raise _core.GordonError(
                 f"the space `{space['name']}` has two designs `{design.id}`",
-                "give each storage a label of its own, and list no choice twice",
+                "give each storage its own label, and list each choice once",
+                kind="same-name",
             )
         seen.add(design.id)
     return designs
 
 
 def baseline(space: Space, designs: list[Design]) -> Design:
-    """What times and energies are relative to: a design of the grid, or one beside it."""
+    """What times and energies are relative to: a design of the grid, or another one."""
     b = space["baseline"]
     beside = Design(_name(b["cpu"], b["clock"], b["cpus"], f"{b['storage']}-x{b['count']}"), **b)
     return next((d for d in designs if d.key == beside.key), beside)
