@@ -222,7 +222,7 @@ def test_a_curve_is_a_report(block: str, tmp_path: Path, run: Run) -> None:
     assert "default-src 'none'" in html
     sampled = cache.mrc(block, sample=0.5, format="mqsim")
     assert f"{sampled['sampled_requests']:,} of {sampled['requests']:,}" in cache.html(sampled)
-    assert "estimates" in cache.html(sampled)
+    assert "estimated" in cache.html(sampled)
     for key in ("footprint_bytes", "index_bytes"):
         assert f'<td class="text">{short(told[key], "B")}</td>' in html
 
