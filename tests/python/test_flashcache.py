@@ -191,7 +191,7 @@ def test_bad_input_is_told(web: str, run: Run, tmp_path: Path) -> None:
         ((*two, *sizes, "--rate", "-1"), "not above zero", "1"),
         ((*two, *sizes, "--rate", "1", "--speed", "2"), "exclude", "one of"),
         (("--dram", "4MiB", "--set", "cache.ways=8"), "--set applies to two", "flashcache"),
-        (("--dram", "4MiB", "--dram-policy", "lru"), "--dram-policy is of", "flashcache"),
+        (("--dram", "4MiB", "--dram-policy", "lru"), "--dram-policy applies to two", "flashcache"),
     ]:
         ran = run("cache", "replay", web, *args)
         assert (ran.status, ran.out) == (1, ""), args

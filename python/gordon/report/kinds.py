@@ -21,7 +21,7 @@ class DeviceKind(ABC):
 
     name = ""
     unit, in_us = "us", 1.0
-    """Of its latencies, and what it is in microseconds."""
+    """The unit of latencies, and that unit in microseconds."""
 
     def parameters(self, report: Report) -> dict[str, Any]:
         """What was simulated, as its config has it."""

@@ -23,16 +23,16 @@ class Least:
 
     time: float
     within: float
-    """It is so far off at most, but for noise."""
+    """Maximum error of `time`, apart from noise."""
 
 
 @dataclass(frozen=True)
 class Arm:
-    """Seek times, command overhead taken off; nanoseconds."""
+    """Seek times without the command overhead, in nanoseconds."""
 
     head_switch: Least | None
     seeks: list[tuple[int, Least]]
-    """By distance in cylinders."""
+    """Seek distance in cylinders, and the time."""
 
 
 def least(times: Floats, revolution: float) -> Least:

@@ -18,9 +18,9 @@ READ, WRITE, FLUSH = 0, 1, 3
 
 Floats = NDArray[np.float64]
 Probes = tuple[list[int], list[int], list[int], list[int]]
-"""By column: operation, offset, length in bytes, nanoseconds after the one before."""
+"""Columns: operation, offset and length in bytes, nanoseconds after the previous completion."""
 Progress = Callable[[str, int], None]
-"""Hears what is asked about, and how many probes were answered."""
+"""Called with the current step and the number of answered probes."""
 
 
 @dataclass(frozen=True)

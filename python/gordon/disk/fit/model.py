@@ -58,9 +58,9 @@ class Model:
 
     config: dict[str, Any]
     curve: Curve
-    """Of reads."""
+    """The seek curve of reads."""
     parameters: dict[str, Any]
-    """In words of the field, as reports have them."""
+    """The parameters for reports, with units in their keys."""
 
 
 def model(
@@ -78,7 +78,7 @@ def model(
 
     def borrowed(field: Any) -> dict[str, Any]:
         value = field["value"] if isinstance(field, dict) else field
-        return inferred(value, f"times do not show it: that of {like_name}")
+        return inferred(value, f"cannot be inferred from times: that of {like_name}")
 
     inner, heads = found.cylinder, found.cylinder.heads
     table = _zones(found, unit)

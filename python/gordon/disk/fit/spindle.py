@@ -21,18 +21,18 @@ LEAST_SKEW = 0.015
 
 @dataclass(frozen=True)
 class Spindle:
-    """How it turns."""
+    """The revolution of the disk."""
 
     revolution: float
     """Nanoseconds."""
     spread: float
-    """Standard deviation of completions about it, but for outliers; nanoseconds."""
+    """Standard deviation of completions about the revolution without outliers, in nanoseconds."""
     hit: float
-    """What a read from memory takes, in nanoseconds; zero where it has none."""
+    """Time of a read that hits the cache, in nanoseconds; zero without a cache."""
 
     @property
     def quick(self) -> float:
-        """What takes less came from memory."""
+        """The time below which a read was a cache hit, in nanoseconds."""
         return self.hit and self.hit + max(self.hit / 2, 6 * self.spread)
 
 
@@ -41,13 +41,13 @@ class Tracks:
     """A few neighbouring tracks."""
 
     per_track: float
-    """Sectors that pass in a revolution."""
+    """Sectors per revolution."""
     skews: list[tuple[int, float]]
-    """Where one ends: at most `step` sectors below this one, and nanoseconds that are lost
-    there."""
+    """Ends of tracks, each at most `step` sectors below this sector, and the skew there in
+    nanoseconds."""
     step: int
     bottom: int
-    """The lowest sector that was read."""
+    """The lowest sector read."""
 
 
 def revolution(top: int, rng: np.random.Generator) -> Asking[Spindle]:

@@ -24,10 +24,10 @@ class Zone:
 
     first: int
     end: int
-    """Sectors, the last one excluded."""
+    """Sectors from `first` on, without `end`."""
     per_track: float
-    """Sectors that pass in a revolution: no whole number where tracks are none of sectors as the
-    disk is asked by."""
+    """Sectors per revolution; not a whole number if a track is not a whole number of the sectors
+    that the disk is addressed by."""
 
     def cylinders(self, heads: int) -> int:
         """Whole ones in it."""

@@ -77,7 +77,7 @@ class Machine:
     processors: int
     lanes: int
     erase_groups: tuple[int, ...]
-    """What is erased together: at all write points, at one."""
+    """Bytes that are erased together: over all write points, and at one write point."""
     most_transfer: int
     may_overwrite: bool = False
 

@@ -11,12 +11,12 @@ TRANSFERS = ("output_transfer", "temp_transfer", "input_transfer")
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """What is searched. Without any value: what a sort does when nothing is said."""
+    """Settings that are searched. The default values are the defaults of a sort."""
 
     method: str = "auto"
     in_core: str = "radix"
     input_transfer: int | None = None
-    """Bytes; None: chosen by memory. So are the next two."""
+    """Transfer sizes in bytes; None: chosen by the memory."""
     output_transfer: int | None = None
     temp_transfer: int | None = None
     threads: int = 0

@@ -59,7 +59,7 @@ class Trial:
     role: str
     point: Point
     cost: float | None = None
-    """What is to be least: seconds, or joules. None where it failed."""
+    """The quantity to minimise, in seconds or joules; None for a failed trial."""
     facts: dict[str, Any] = field(default_factory=dict)
     error: str | None = None
 
