@@ -284,7 +284,7 @@ def needs(**changed: Any) -> dict[str, bool]:
 
 
 WORDS = {
-    "power factor, once a second",
+    "the power factor, once per second",
     "a meter of known accuracy, named in the report",
     "checksum and duplicates by valsort itself",
     "a description: ambient temperature, hardware, its price and all settings",

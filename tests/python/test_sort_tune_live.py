@@ -501,7 +501,7 @@ def test_a_sort_on_a_real_export(disk: Disk, run: Run, tmp_path: Path) -> None:
     assert [one["way"] for one in report["explained"]] == [OVER, UNTRIMMED]
     html = Path("r.html").read_text()
     assert html == page(report)
-    assert "An output overwritten, or deleted first" in html
+    assert "The cost of overwriting an output" in html
     # As it was, and nothing left.
     assert "discard" not in mounted.options(disk.files)
     assert [one.name for one in disk.files.iterdir()] == ["lost+found"]
