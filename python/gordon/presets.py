@@ -12,14 +12,14 @@ Device = str | PathLike[str] | dict[str, Any]
 
 
 def text(kind: str, name: str) -> str:
-    """A preset's file as it is."""
+    """The TOML text of a preset. Raises GordonError for an unknown name."""
     if name not in parts.names(kind):
         raise parts.unknown(f"{kind} preset", name, parts.names(kind))
     return parts.text(kind, name)
 
 
 def load(kind: str, device: Device) -> dict[str, Any]:
-    """The device, checked by the core."""
+    """The content of the device, checked by the core. Raises GordonError."""
     if isinstance(device, dict):
         return deepcopy(device)
     path = fspath(device)
@@ -41,7 +41,7 @@ def load(kind: str, device: Device) -> dict[str, Any]:
 
 
 def name(kind: str, device: Device) -> str:
-    """What to call it."""
+    """The name of the device in results."""
     if isinstance(device, dict):
         return str(device.get("summary", "device"))
     path = fspath(device)

@@ -19,7 +19,7 @@ def value(field: Any) -> Any:
 
 
 def number(field: Any, what: str = "a value") -> float:
-    """The field as a number of its base unit: hertz, watts, volts, or none; `what` it is."""
+    """The field as a number in its base unit: hertz, watts or volts. `what` names it in errors."""
     plain = value(field)
     if isinstance(plain, int | float):
         return float(plain)

@@ -82,13 +82,13 @@ class Run(_Shown):
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """The summary; keys are in snake_case and carry their units."""
+        """The summary of the run. Keys are in snake_case and carry their units."""
         report: dict[str, Any] = json.loads(self._core.json())
         return report
 
     @property
     def tables(self) -> list[str]:
-        """The names of the tables."""
+        """The names of the tables of the run."""
         return self._core.tables()
 
     def table(self, name: str) -> _core.RunTable:
@@ -97,7 +97,7 @@ class Run(_Shown):
         return self._core.table(name)
 
     def columns(self, name: str) -> dict[str, list[Any]]:
-        """A table's columns as lists, by name."""
+        """The columns of a table as lists, by name. Raises GordonError for an unknown name."""
         columns: dict[str, list[Any]] = json.loads(self.table(name).json())
         return columns
 
@@ -138,7 +138,7 @@ class Comparison(_Shown, Generic[R]):
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """Each device's summary, and its figures relative to the first's."""
+        """The summary of each device, and ratios of its figures to those of the first device."""
         first = self.results[0]
         return {
             "kind": first.report["kind"],

@@ -18,7 +18,7 @@ Table = dict[str, Any]
 
 
 def split(setting: str, example: str) -> tuple[str, str]:
-    """The key and the text of its value."""
+    """The key and the text of the value of `KEY=VALUE`. Raises GordonError."""
     key, equals, text = setting.partition("=")
     if not equals or not key or not text:
         raise _core.GordonError(
@@ -28,8 +28,8 @@ def split(setting: str, example: str) -> tuple[str, str]:
 
 
 def change(kind: str, table: Table, path: str, text: str, key: str | None = None) -> None:
-    """Sets the value at a path of a table of a kind, in place; `key` is what to call it in errors,
-    if that is not the path."""
+    """Sets the value at a path of a table of a kind, in place. `key` is its name in errors, by
+    default the path. Raises GordonError for an unknown path or a path of a table."""
     key = key or path
     known, schema = _root(kind), _schema(kind)
     *folders, leaf = path.split(".")
@@ -62,7 +62,7 @@ def _unknown(
 
 
 def paths(kind: str) -> list[str]:
-    """The dotted path of every value that a kind's schema has a place for."""
+    """The dotted paths of all values in the schema of a kind."""
 
     def below(table: Table, prefix: str) -> Iterator[str]:
         for name, field in table.items():

@@ -11,7 +11,7 @@ from gordon.presets import Device
 
 
 def is_disk(device: Device) -> bool:
-    """Whether it is one: flash has nothing to seek with."""
+    """Whether the device is a disk, which has seek times, and not flash. Raises GordonError."""
     if isinstance(device, dict):
         return "seek" in device
     path = fspath(device)

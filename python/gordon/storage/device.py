@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def config(device: Device, how: "Simulated") -> tuple[str, dict[str, Any]]:
-    """What to call it, and what the core wants of it."""
+    """The name of the storage in results, and the core's config."""
     if not is_disk(device):
         if how.scheduler is not None:
             raise _core.GordonError(
