@@ -5,8 +5,8 @@
     result.report["response_ms"]["mean"], result.table("series"), result.save("report.html")
 
 The Rust core simulates the mechanism, the cache and the command queue of each disk, request by
-request. It leaves out the file system, defects and retries. Every value is modelled. A failure
-raises `gordon.GordonError`, whose args are (message, hint).
+request. It leaves out the file system, read errors and the CPU time of the host. Every value is
+modelled. A failure raises `gordon.GordonError`, whose args are (message, hint).
 """
 
 from gordon.disk.device import DEFAULT, load, names, text
