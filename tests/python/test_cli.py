@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -515,3 +516,13 @@ def test_a_huge_count_is_one_error(run: Run, trace: str, tmp_path: Path) -> None
     ran = run("survey", trace, "--space", str(mine))
     assert ran.status == 1
     assert "is not 1 to 1024" in ran.err
+
+
+def test_a_signal_while_an_error_is_printed_leaves_no_traceback() -> None:
+    script = (
+        "import os, signal; from gordon import cli;"
+        "cli.say = lambda *_: os.kill(os.getpid(), signal.SIGTERM);"
+        "cli.main(['flash', 'replay', 'no-such-trace'])"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (-signal.SIGTERM, "")

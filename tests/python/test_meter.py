@@ -391,6 +391,21 @@ def test_a_log_is_played_in_its_own_time(tmp_path: Path) -> None:
     assert meter.update_s == 1.5
 
 
+def test_a_gap_in_a_log_is_a_gap_in_the_samples(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("time_s,meter,watts\n0,wall,\n1,wall,10\n2,wall,\n3,wall,0\n4,wall,20\n")
+    clock = Clock()
+    meter = replay.Replay(str(log), clock)
+    for gone, watts in ((0, 10), (0.9, 10), (1, None), (1.9, None), (2, 0), (3, 20)):
+        clock.now = 100 + gone
+        if watts is None:
+            with raises("no-sample", "time_s 2"):
+                meter.read()
+        else:
+            assert meter.read() == [watts]
+    assert meter.update_s == 1
+
+
 @pytest.mark.parametrize(
     ("line", "what"),
     [

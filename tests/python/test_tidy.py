@@ -65,7 +65,6 @@ ALLOWED = (
 #: Files with phrases to avoid.
 PHRASES_LEFT: frozenset[str] = frozenset(
     {
-        "docs/ARCHITECTURE.md",
         "docs/FORMATS.md",
         "docs/REFERENCE.md",
         "docs/SPEC.md",
@@ -104,7 +103,6 @@ PHRASES_LEFT: frozenset[str] = frozenset(
 #: Pages with longer lines.
 LONG_LEFT: frozenset[str] = frozenset(
     {
-        "docs/ARCHITECTURE.md",
         "docs/FORMATS.md",
         "docs/GUIDE.md",
         "docs/SPEC.md",
@@ -152,7 +150,7 @@ def of_kind(suffix: str, *folders: str) -> list[str]:
 
 def pages() -> list[str]:
     """The pages for users: those of the root and of docs, without the lab diary."""
-    found = of_kind(".md", "docs/", "README.md", "CHANGELOG.md")
+    found = of_kind(".md", "docs/", "README.md", "CHANGELOG.md", "CONTRIBUTING.md")
     return [name for name in found if not name.startswith("docs/lab/")]
 
 

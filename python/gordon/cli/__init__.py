@@ -160,13 +160,23 @@ def _end_by_signals() -> None:
             signal.signal(number, _end)
 
 
+def _end_at_once() -> None:
+    """From now on a signal ends the process: all that is left to do is to print a message."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is _end:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Runs a command and exits; a failure is one line and a hint on stderr, and the cause of the
     SystemExit."""
     failure: BaseException | None = None
     try:
         _end_by_signals()
-        status = gordon.main(args, prog_name="gordon", standalone_mode=False)
+        try:
+            status = gordon.main(args, prog_name="gordon", standalone_mode=False)
+        finally:
+            _end_at_once()
         if sys.stdout is not None:
             sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:

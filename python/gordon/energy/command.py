@@ -66,7 +66,11 @@ class Command(Meter):
                 )
             return [drawn(float(match[1]), f"{self.name}: `{text[:60]}`")]
         status = self._process.wait()
-        raise EndedError(f"{self.name}: the command ended with exit status {status}", kind="ended")
+        raise EndedError(
+            f"{self.name}: the meter's command ended with exit status {status}; there are no "
+            "samples after that",
+            kind="ended",
+        )
 
     def close(self) -> None:
         self._closed = True

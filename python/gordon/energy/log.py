@@ -33,10 +33,11 @@ def _cell(value: Any) -> Any:
     return "" if value is None else f"{value:.6f}" if isinstance(value, float) else value
 
 
-def power(path: Path, meter: str = "") -> tuple[list[float], list[float]]:
-    """Times and watts of one meter, the log's first unless named."""
+def power(path: Path, meter: str = "") -> tuple[list[float], list[float | None]]:
+    """Times and watts of one meter, the log's first unless named. A row without watts after the
+    first sample is a gap, whose watts are None."""
     times: list[float] = []
-    watts: list[float] = []
+    watts: list[float | None] = []
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
         if not {"time_s", "watts"} <= set(reader.fieldnames or ()):
@@ -48,11 +49,12 @@ def power(path: Path, meter: str = "") -> tuple[list[float], list[float]]:
         for row in reader:
             where, name = f"{path}:{reader.line_num}", row.get("meter") or ""
             meter = meter or name
-            if name != meter or not row["watts"]:
+            if name != meter or not (row["watts"] or watts):
                 continue
             try:
                 times.append(float(row["time_s"]))
-                watts.append(drawn(float(row["watts"]), f"{where}: `{row['watts']}`"))
+                text = row["watts"]
+                watts.append(drawn(float(text), f"{where}: `{text}`") if text else None)
             except ValueError:
                 raise GordonError(
                     f"{where}: time_s or watts is not a number", kind="bad-log"
