@@ -23,7 +23,7 @@ SLOWER = 1.5
 
 
 def of(session: Session, records: float | None = None) -> list[Json]:
-    """One account for each meter."""
+    """The accounts of a session, one per meter."""
     return [_meter(session, sampler, records) for sampler in session.samplers]
 
 
@@ -157,8 +157,8 @@ def _efficiency(records: float | None, known: list[Json], walls: list[float]) ->
 
 
 def resolution(series: Series) -> float | None:
-    """What a run's ends are known to: of a counter read at both, its own step in time; of power,
-    the distance of samples."""
+    """The time resolution of a run's ends, in seconds: for a counter that is read at both ends, the
+    interval of its own values; for power, the sampling interval."""
     interval, seen, own = series.interval(), series.update(), series.meter.update_s
     if interval is None:
         return own

@@ -34,7 +34,7 @@ class Battery(Meter):
 
 
 def watts(battery: Path) -> float:
-    """Some drivers give the current a sign."""
+    """The power of a battery in watts; the sign that some drivers give the current is ignored."""
     power = number_of(battery / "power_now")
     if power is not None:
         return abs(power) * MICRO
@@ -48,7 +48,7 @@ def watts(battery: Path) -> float:
 
 
 def find(root: Path) -> list[Candidate]:
-    """One meter of all batteries that feed the machine; not those of mice and keyboards."""
+    """One meter for all batteries that feed the machine, without those of mice and keyboards."""
     folder = root / FOLDER
     batteries = [
         path

@@ -49,11 +49,11 @@ class Counter:
 
     @property
     def turn_s(self) -> float | None:
-        """The least time in which it can wrap around."""
+        """The shortest time in which the counter can wrap around, in seconds."""
         return None if self._range_uj is None else self._range_uj * MICRO / self._most_w
 
     def read(self) -> float:
-        """Joules; raises a `GordonError` where the file cannot be read or holds no number."""
+        """Joules since the first reading. Raises GordonError if the file is not a number."""
         at = self._clock()
         try:
             now = int(self._path.read_bytes())
@@ -80,6 +80,6 @@ class Counter:
 
 
 def unreadable(path: Path, error: OSError) -> GordonError:
-    """What to do where a counter is for root alone."""
+    """The error for a counter that cannot be read, with a hint if only root may read it."""
     hint = f"sudo chmod a+r {path}, or run as root" if isinstance(error, PermissionError) else ""
     return GordonError(f"{path}: {error.strerror or error}", hint, "unreadable-file")

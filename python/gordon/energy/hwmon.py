@@ -19,7 +19,7 @@ SOCKETS = "processor sockets"
 
 
 class Energies(Meter):
-    """Counters of one chip. The driver widens them to 64 bits: they do not go round."""
+    """The counters of one chip. The driver widens them to 64 bits, so they do not wrap around."""
 
     kind = "energy"
     step = "1 uJ"
@@ -66,7 +66,7 @@ class Power(Meter):
 
 
 def find(root: Path) -> list[Candidate]:
-    """Every channel of energy or power that any chip has."""
+    """All channels of energy or power of all chips."""
     folder = root / FOLDER
     seen: Count[str] = Count()
     found = []

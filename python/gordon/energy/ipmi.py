@@ -15,7 +15,7 @@ LONGEST_S = 20
 
 
 class Ipmi(Meter):
-    """Watts, whole ones, as the controller has them."""
+    """Whole watts, as the controller reports them."""
 
     name, measures, kind, how = NAME, MEASURES, "power", "measured"
     step = "1 W"
@@ -61,7 +61,7 @@ class Ipmi(Meter):
 
 
 def find() -> list[Candidate]:
-    """It is asked once: having the program says nothing of the controller."""
+    """Reads the meter once, since an installed ipmitool does not imply a controller."""
     if shutil.which(COMMAND[0]) is None:
         hint = "sudo apt install ipmitool, on a server with a management controller"
         return [Candidate(NAME, MEASURES, why="there is no program ipmitool", hint=hint)]

@@ -20,7 +20,7 @@ FIELDS = ("time_s", "unix_s", "phase", "meter", "how", "watts", "joules")
 
 
 def text(rows: list[dict[str, Any]]) -> str:
-    """The whole log."""
+    """The rows of a log as CSV."""
     out = StringIO()
     writer = csv.DictWriter(out, FIELDS, lineterminator="\n")
     writer.writeheader()

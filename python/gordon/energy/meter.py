@@ -35,7 +35,7 @@ def drawn(watts: float, where: str) -> float:
 
 @dataclass(frozen=True)
 class Channel:
-    """One number of a meter. What is not `counted` is part of another channel."""
+    """One value of a meter. A channel that is not `counted` is included in another channel."""
 
     name: str
     measures: str
@@ -114,12 +114,12 @@ class Candidate:
 
 
 def text_of(path: Path) -> str:
-    """A file of sysfs."""
+    """The content of a file of sysfs."""
     return path.read_text(encoding="ascii", errors="replace").strip()
 
 
 def number_of(path: Path) -> int | None:
-    """The number in a file of sysfs; None where there is none to read."""
+    """The number in a file of sysfs; None if it is not a readable number."""
     try:
         return int(text_of(path))
     except (OSError, ValueError):

@@ -40,7 +40,7 @@ _WHOLE_DISK = re.compile(r"(?:sd[a-z]+|vd[a-z]+|xvd[a-z]+|nvme\d+n\d+|mmcblk\d+)
 
 @dataclass(frozen=True)
 class Level:
-    """Watts at rest and at work."""
+    """The power of a part in watts, idle and active."""
 
     idle: float
     active: float
@@ -52,7 +52,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Disk:
-    """Bytes read and written, and seconds at work, since the machine began."""
+    """Bytes read and written and busy seconds of a disk since boot."""
 
     read: int
     written: int
@@ -61,7 +61,7 @@ class Disk:
 
 @dataclass(frozen=True)
 class State:
-    """What Linux has counted at a moment."""
+    """The counters of Linux at a moment."""
 
     at: float
     busy_s: float
@@ -70,7 +70,7 @@ class State:
 
 @dataclass(frozen=True)
 class Machine:
-    """What is drawn by one of each part, and how many there are."""
+    """The power of one of each part, and the number of parts."""
 
     core: Level
     cores: int
@@ -82,7 +82,7 @@ class Machine:
 
 
 class Model(Meter):
-    """Joules of the machine, by its parts."""
+    """The modelled energy of the machine, as the sum of its parts."""
 
     measures, kind, how = "the whole machine, as the sum of its parts", "energy", "modelled"
     update_s = 0.01  # /proc/stat counts in hundredths of a second
@@ -174,7 +174,7 @@ def names() -> list[str]:
 
 
 def machine(which: str, root: Path) -> Machine:
-    """A machine of the catalogue or of a TOML file, as large as this one."""
+    """A machine of the catalogue or a TOML file, with the processors and memory of this one."""
     if which in names():
         text = parts.text(KIND, which)
     else:
@@ -232,7 +232,7 @@ def _storage(name: str) -> tuple[Level, Level]:
 
 
 def busy_seconds(root: Path) -> float:
-    """Of all processors; what waits for I/O or is taken by other guests is idle."""
+    """Busy seconds of all processors; I/O wait and stolen time count as idle."""
     fields = [int(n) for n in _read(root / "proc/stat").splitlines()[0].split()[1:9]]
     user, nice, system, _, _, irq, softirq = fields[:7]
     return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
@@ -250,7 +250,7 @@ def memory_bytes(root: Path) -> int:
 
 
 def disks(root: Path) -> dict[str, Disk]:
-    """Each whole disk: partitions and what is made of disks would count twice."""
+    """The counters of whole disks; partitions and composed devices would count twice."""
     found = {}
     for line in _read(root / "proc/diskstats").splitlines():
         fields = line.split()

@@ -11,7 +11,7 @@ MILLI = 1e-3
 
 
 class Nvml(Meter):
-    """All GPUs of the machine."""
+    """A meter of all GPUs of the machine."""
 
     name, measures, how = NAME, MEASURES, "measured"
 
@@ -78,7 +78,7 @@ class Nvml(Meter):
 
 
 def find(library: str = LIBRARY) -> list[Candidate]:
-    """The library comes with the driver."""
+    """The meter of the GPUs, if the driver's library can be loaded."""
     try:
         return [Candidate(NAME, MEASURES, Nvml(library))]
     except OSError:

@@ -19,7 +19,7 @@ PACKAGES, PLATFORM = "rapl", "rapl-psys"
 
 
 class Rapl(Meter):
-    """Zones of powercap that are read together."""
+    """A meter of powercap zones that are read together."""
 
     kind = "energy"
     # "The registers are updated every 1 ms": Linux, Documentation/hwmon/amd_energy.rst; Intel's
@@ -91,7 +91,7 @@ def most_w(zone: Path) -> float:
 
 
 def find(root: Path) -> list[Candidate]:
-    """The packages with their memory, and the platform where it has a counter."""
+    """The meters of packages with memory and, if it has a counter, of the platform."""
     measures = {PACKAGES: "processor packages and their memory", PLATFORM: "platform"}
     zones: dict[str, list[tuple[Channel, Path]]] = {PACKAGES: [], PLATFORM: []}
     there = _zones(root)

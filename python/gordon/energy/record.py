@@ -76,7 +76,7 @@ def record(
 def report(
     session: Session, command: list[str], asked: int, status: int, records: float | None
 ) -> dict[str, Any]:
-    """Everything about it, each meter with how its values are known."""
+    """The report of a session; each meter names the source of its values."""
     warnings = []
     if len(session.runs) < asked:
         warnings.append(
@@ -98,7 +98,7 @@ def report(
 
 
 def spread(values: list[float]) -> dict[str, float | None]:
-    """Mean and sample deviation of what is never empty."""
+    """Mean and sample deviation. Raises GordonError for an empty list."""
     found = summary(values)
     if found is None:
         raise GordonError("there are no runs to summarise", kind="no-runs")

@@ -22,7 +22,7 @@ LONGEST_S = 10
 
 
 class Redfish(Meter):
-    """Watts of a chassis."""
+    """The power of a chassis in watts."""
 
     measures, kind, how = "the whole machine, at its power supplies", "power", "measured"
     step = "1 W"

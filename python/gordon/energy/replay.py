@@ -49,7 +49,7 @@ class Replay(Meter):
 
 
 def opened(where: str) -> Meter:
-    """With an error that names the file."""
+    """The meter of a log. Raises GordonError that names the file."""
     try:
         return Replay(where)
     except OSError as error:

@@ -17,7 +17,7 @@ MARK_S = 0.25
 
 
 class Sampler:
-    """One meter, one thread: a slow meter delays no other."""
+    """Reads one meter in a thread of its own, so that a slow meter does not delay others."""
 
     def __init__(
         self, meter: Meter, interval_s: float, clock: Callable[[], float] = time.monotonic
@@ -47,7 +47,7 @@ class Sampler:
         threads.start(self._thread)
 
     def mark(self) -> None:
-        """A sample now, for a quick meter; it is there when this returns."""
+        """Takes a sample of a quick meter; it is recorded when this returns."""
         if not (self.meter.quick and self.meter.paced):
             return
         with self._wake:
@@ -57,7 +57,7 @@ class Sampler:
             self._wake.wait_for(lambda: self._given >= mine or self.error is not None, MARK_S)
 
     def stop(self) -> Series:
-        """The last sample, and all of them."""
+        """Takes a last sample, ends the thread and returns all samples."""
         self.mark()
         with self._wake:
             self._ended = True

@@ -22,7 +22,7 @@ BLOCK = 512
 
 @dataclass(frozen=True)
 class Usage:
-    """What a run took: its process and all that it waited for."""
+    """The resources used by a run: its process and all processes that it waited for."""
 
     span: Span
     user_s: float
@@ -45,7 +45,7 @@ class Usage:
 
 
 def check(command: list[str]) -> None:
-    """Before anything is waited for: there is such a program."""
+    """Raises GordonError, before the work begins, if there is no such program."""
     if shutil.which(command[0]) is None:
         if Path(command[0]).is_file():
             raise GordonError(
@@ -61,7 +61,7 @@ def check(command: list[str]) -> None:
 
 
 def run(command: list[str], stdout: int | None = None) -> Usage:
-    """Runs it to its end. Storage's bytes are those that went to and came from devices."""
+    """Runs a command to its end. Bytes read and written are those of storage devices."""
     with _signals() as signals:
         begin = time.monotonic()
         try:

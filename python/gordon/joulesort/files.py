@@ -57,7 +57,7 @@ def claimed(folder: Path, names: Sequence[str]) -> Iterator[list[str]]:
 
 
 def prepare(source: Path, target: Path) -> float | None:
-    """Every run finds the same: no output, and no input in memory; how much of it is there yet."""
+    """Prepares a run: no output, and no input in memory. Returns the fraction still in memory."""
     with suppress(FileNotFoundError):
         target.unlink()
     share = None
@@ -71,7 +71,7 @@ def prepare(source: Path, target: Path) -> float | None:
 
 
 def forget(path: Path) -> None:
-    """Leaves nothing of a file in the page cache."""
+    """Drops a file from the page cache."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -114,7 +114,7 @@ def stamp(path: Path) -> tuple[int, int, int]:
 
 
 def durable_place(folder: Path) -> str | None:
-    """The file system of a folder, where storage lies below it."""
+    """The file system of a folder; None if it is a file system in memory."""
     here = folder.resolve()
     best, kind = "", ""
     for line in Path("/proc/mounts").read_text(errors="replace").splitlines():

@@ -29,7 +29,7 @@ def read(path: Path) -> list[Json]:
 
 
 def spans(used: Usage, phases: list[Json]) -> dict[str, Span]:
-    """When each was."""
+    """The time span of each phase."""
     at = max(used.span.begin, used.span.end - sum(phase["seconds"] for phase in phases))
     found = {START: Span(used.span.begin, at)}
     for phase in phases:

@@ -88,7 +88,7 @@ class Result:
 
 
 def run(asked: Asked, tools: Tools, tell: Callable[[str], None] = lambda _: None) -> Result:
-    """All of it. The files are removed in any case, unless they are to be kept."""
+    """Runs the benchmark. The files are removed in any case, unless `keep` is set."""
     source, target = asked.folder / INPUT, asked.folder / OUTPUT
     with (
         tempfile.TemporaryDirectory(prefix="gordon-joulesort-") as beside,
@@ -148,7 +148,7 @@ def _run(
 
 
 def argv(asked: Asked, source: Path, target: Path, told: Path) -> list[str]:
-    """The words of a run; our own sort writes down its phases."""
+    """The words of the command of a run; `gordon sort` also writes its phases."""
     if not asked.command:
         ours = [sys.executable, "-m", "gordon", "sort", str(source), str(target)]
         return [*ours, *asked.options, "--json", str(told)]
@@ -163,8 +163,8 @@ def argv(asked: Asked, source: Path, target: Path, told: Path) -> list[str]:
 
 
 def once(command: list[str], target: Path) -> Usage:
-    """One run, to the moment at which its output is on the device: of a sort that flushes, as ours
-    does, that is its end."""
+    """One run, which ends when its output is durable: with a sort that syncs its output, as
+    `gordon sort` does, that is the end of the process."""
     used = work.run(command, stdout=subprocess.DEVNULL)
     if used.exit_status == 0:
         with target.open("rb") as file:
@@ -182,7 +182,7 @@ def once(command: list[str], target: Path) -> Usage:
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal ended the sort, to which this process passes its own on."""
+    """A signal ended the sort; this process passes its own signals on to it."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -201,8 +201,7 @@ def _sorted(used: Usage) -> None:
 
 
 def room(asked: Asked, source: Path, target: Path) -> None:
-    """Before anything is written: input and output fit. Temporary files are the sort's to look
-    for."""
+    """Raises GordonError unless input and output fit; the sort itself checks temporary files."""
     told = os.statvfs(asked.folder)
     free, wanted = told.f_bavail * told.f_frsize, 2 * asked.records * RECORD
     if free < wanted:
@@ -221,7 +220,7 @@ def _skewed(
     session: Session,
     tell: Callable[[str], None],
 ) -> Json:
-    """Skewed keys by the same command."""
+    """Sorts skewed keys with the same command."""
     source, target = asked.folder / INPUT, asked.folder / OUTPUT
     tell("generating skewed keys")
     source.unlink()
@@ -249,7 +248,7 @@ def _skewed(
 def judged(
     asked: Asked, made: Json, found: list[Json], held: list[float | None], untouched: bool
 ) -> list[Check]:
-    """What was looked at."""
+    """The checks of the benchmark, with their results."""
     place = files.durable_place(asked.folder)
     duplicates = sorted({told["duplicates"] for told in found})
     sums = {told["checksum"] for told in found}
@@ -303,7 +302,7 @@ def judged(
 
 
 def _order(found: list[Json]) -> str:
-    """What reading the outputs has shown of their order."""
+    """The evidence for the order of the outputs."""
     for number, out in enumerate(found, 1):
         if out["unordered"]:
             return (
@@ -314,7 +313,7 @@ def _order(found: list[Json]) -> str:
 
 
 def _records(records: int, checksum: str, found: list[Json]) -> str:
-    """What reading the outputs has shown of their records."""
+    """The evidence for the records of the outputs."""
     for number, out in enumerate(found, 1):
         if out["records"] != records:
             return f"run {number}: {out['records']:,} records instead of {records:,}"
@@ -346,7 +345,7 @@ def report(
     skewed: Json | None,
     parts: list[list[Json]],
 ) -> Json:
-    """Everything; each number says how it is known. If a check failed, `result` is None and no
+    """The report; each number names its source. If a check failed, `result` is None and no
     meter has records per joule: nothing was sorted by the rules."""
     failed = [check.about() for check in checks if check.held is False]
     meters = account.of(session, None if failed else asked.records)
@@ -382,7 +381,7 @@ def report(
 
 
 def class_(skewed: Json | None) -> str:
-    """Daytona is for general sorts: it is claimed where skewed keys were sorted in time, too."""
+    """The class: Daytona (general sorts) if skewed keys were also sorted in time, else Indy."""
     return "Daytona" if skewed is not None and skewed["held"] else "Indy"
 
 
@@ -396,7 +395,7 @@ def chosen(meters: list[Json]) -> Json:
 
 
 def outcome(best: Json) -> Json:
-    """The figure, of one meter."""
+    """The result of the benchmark, by one meter."""
     return {
         "meter": best["name"],
         "measures": best["measures"],
@@ -423,7 +422,7 @@ def clocks(lines: list[str]) -> Json | None:
 
 
 def machine(folder: Path) -> Json:
-    """What was sorted on."""
+    """The machine on which the benchmark ran."""
     try:
         lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -93,7 +93,7 @@ def _curve(points: list[dict[str, Any]], key: str, title: str) -> Spec:
 
 
 def settings(point: dict[str, Any]) -> dict[str, Any]:
-    """What was asked for, and what was left out of the trace."""
+    """The options of a run, and counts of rows left out of the trace."""
     asked = point["provenance"]["config"]["trace"]
     found = {f"trace.{key}": value for key, value in asked.items() if value not in (None, False)}
     if point["provenance"]["config"]["objects"]:

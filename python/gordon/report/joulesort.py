@@ -11,7 +11,7 @@ POINTS = 4000
 
 
 def page(report: dict[str, Any], rows: list[dict[str, Any]]) -> str:
-    """One self-contained file."""
+    """The report as one self-contained HTML file."""
     spans = [(run["begin_s"], run["end_s"]) for run in report["runs"]]
     figures = {"power": power(rows, spans)}
     data = {"result": report, "figures": figures}

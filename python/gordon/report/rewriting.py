@@ -19,7 +19,7 @@ CAUSES = {
 
 
 def page(report: Json) -> str:
-    """One self-contained file."""
+    """The report as one self-contained HTML file."""
     rows = report["rows"]
     data = {"result": report, "figures": {"times": times(rows), "pages": pages(report)}}
     return render(

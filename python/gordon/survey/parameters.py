@@ -4,7 +4,7 @@ from typing import Any
 
 
 def rows(used: dict[str, dict[str, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """One row per value: kind, part, key (dotted), value, and where it is from.
+    """One row per value: kind, part, key (dotted), value, and its source.
 
     `origin` is `source` (published), `assumed` (with the reason) or `given` (without a reason). The
     `source` of a whole part is that of each value that has no other.

@@ -12,7 +12,7 @@ from gordon.parts import Catalogue
 
 
 def of(given: str | float | None, parts: Catalogue) -> list[dict[str, Any]]:
-    """The reference that was given, for all traces; else those that a manifest may name."""
+    """The given reference for all traces, or all processors that a manifest may name."""
     if given is None:
         known = [(name, parts.get("cpu", name)) for name in parts.names("cpu")]
         return [

@@ -20,7 +20,7 @@ FLASH = "gordon-slc-256g"  # the paper's array
 
 
 def compare(designs: list[Row], named: dict[str, str | None]) -> dict[str, Any]:
-    """The rows: the paper's designs in its order, then ours that it does not have."""
+    """The rows of the table: the paper's designs in its order, then the others."""
     paper = json.loads((files("gordon.survey") / "table6.json").read_text(encoding="utf-8"))
     by_id = {d["id"]: d for d in designs}
     best_disk = {name: by_id.get(named[f"{name}-disk"] or "") for name in ("MinP", "MaxE", "MinT")}
@@ -78,7 +78,7 @@ def _figures(design: Row, best_disk: dict[str, Row | None], model: str) -> Row:
 
 
 def explain(raw: Row, designs: list[Row], named: dict[str, str | None], node: Row) -> list[str]:
-    """Why this survey's figures are not the paper's: what can be read off the result."""
+    """Sentences that explain the differences to the paper with figures of the result."""
     paper = json.loads((files("gordon.survey") / "table6.json").read_text(encoding="utf-8"))
     by_id = {d["id"]: d for d in designs}
     said = [_job(raw)]

@@ -43,7 +43,7 @@ def shipped() -> Table:
 
 
 def read(path: str | PathLike[str]) -> Table:
-    """A file of one's own as it is."""
+    """The content of a user's file. Raises GordonError."""
     where = fspath(path)
     try:
         return tomllib.loads(Path(where).read_text(encoding="utf-8"))
@@ -58,7 +58,7 @@ def read(path: str | PathLike[str]) -> Table:
 
 
 def joined(own: Table, where: str) -> tuple[Table, list[str]]:
-    """The shipped tables with one's own parts and systems over them; the names of one's own."""
+    """The shipped tables with a user's parts and systems merged over them; the user's systems."""
     table = shipped()
     for key, value in _sized({"records": table["records"], **own}).items():
         if key in (*PARTS, "system"):

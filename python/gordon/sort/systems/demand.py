@@ -24,7 +24,7 @@ class Demand:
 
 
 def passes(memory: float, data: float) -> int:
-    """One where all records fit in memory, else two."""
+    """The number of passes: one if all records fit in memory, else two."""
     return 1 if memory > data else 2
 
 

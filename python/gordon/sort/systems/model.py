@@ -22,7 +22,7 @@ P = TypeVar("P")
 
 @dataclass(frozen=True)
 class Taken:
-    """A phase as it comes out: what each part would take alone, and the mean power of parts."""
+    """A modelled phase: the time that each part needs alone, and the mean power of the parts."""
 
     name: str
     time_s: float
@@ -35,7 +35,7 @@ class Taken:
 
 
 class Parts:
-    """The parts of systems by name, with what is worked out of them once."""
+    """The parts of systems by name, with values that are derived from them once."""
 
     def __init__(self, systems: Systems) -> None:
         self.all = systems
@@ -83,7 +83,7 @@ class Parts:
 
 
 def phase(parts: Parts, system: System, asked: Phase) -> Taken:
-    """A phase on a system, without the board's own power and the supply's losses."""
+    """Models a phase on a system, without the power of the board and the losses of the supply."""
     assert system.cpu is not None
     assert system.board is not None
     cpu, board = parts.cpu(system.cpu), _named(parts.all.board, system.board, "board")
@@ -136,7 +136,7 @@ _TOLD: dict[Group, str] = {"files": "input and output drives", "temp": "temporar
 
 
 def bandwidth(parts: Parts, system: System, array: Array, writes: bool) -> float:
-    """Bytes a second of a stripe over drives."""
+    """The bandwidth of a stripe over drives, in bytes per second."""
     drive = parts.drive(array.drive)
     rate = drive.write if writes else drive.read
     assert rate is not None
@@ -158,14 +158,14 @@ def mean_parts_w(taken: list[Taken]) -> dict[str, float]:
 
 
 def wall_w(parts: Parts, system: System, drawn: dict[str, float], base: float) -> float:
-    """At the wall: parts and the board's own, over the supply's efficiency."""
+    """Power at the wall: parts and board, over the efficiency of the supply."""
     assert system.board is not None
     board = _named(parts.all.board, system.board, "board")
     return (sum(drawn.values()) + base) / board.efficiency.value
 
 
 def whole(system: System) -> bool:
-    """Whether a system's parts are known; of some only what was measured is."""
+    """Whether the parts of a system are known; some systems have only a measured row."""
     needed = (system.cpu, system.board, system.memory, system.files)
     return all(part is not None for part in needed)
 

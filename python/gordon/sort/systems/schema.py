@@ -18,7 +18,7 @@ from gordon.parts import unknown
 
 @dataclass(frozen=True)
 class Value:
-    """A number of its base unit, and where it is from."""
+    """A number in its base unit, and its source."""
 
     value: float
     source: str | None = None
@@ -64,7 +64,7 @@ class Seen:
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """Core-seconds for a gigabyte of records, by phase."""
+    """Core-seconds per gigabyte of records, by phase."""
 
     input: Number
     output: Number
@@ -166,7 +166,7 @@ class Claims:
 
 @dataclass(frozen=True, kw_only=True)
 class Systems:
-    """All of it."""
+    """The content of a file of systems."""
 
     source: str
     cpu_power: CpuPower
@@ -184,7 +184,7 @@ T = TypeVar("T")
 
 
 def read(kind: type[T], table: Any, where: str) -> T:
-    """A table as one of the dataclasses here; `where` it stands, for errors."""
+    """Reads a table as one of these dataclasses; `where` is its place, for errors."""
     if not isinstance(table, dict):
         raise GordonError(f"{where}: not a table", kind="bad-value")
     fields = {f.name: f for f in dataclasses.fields(kind)}  # type: ignore[arg-type]

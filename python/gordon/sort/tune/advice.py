@@ -61,7 +61,7 @@ LAST = ("write", "gather", "merge")
 
 @dataclass(frozen=True)
 class Advice:
-    """What a rule says of a phase."""
+    """The advice of a rule for a phase."""
 
     phase: str
     rule: str
@@ -83,7 +83,7 @@ class Machine:
 
 
 def advise(facts: Json, point: Point, machine: Machine) -> list[Advice]:
-    """Of each phase, the longest first. `facts` are those of a trial."""
+    """The advice for each phase, longest first. `facts` are those of a trial."""
     trimmed = facts["device"]["whole"]["host_bytes_trimmed"] > 0
     told = {row["name"]: row | {"trimmed": trimmed} for row in facts["device"]["phases"]}
     sizes = {key: _core.parse_bytes(facts["plan"][key]) for key in TRANSFERS}
@@ -145,7 +145,7 @@ def _phase(
 
 
 def _larger(settings: Any, plan: Json, machine: Machine) -> tuple[dict[str, Any], ...]:
-    """Four times as large, or as large as may be: in whole pages, as the plan is."""
+    """Transfers that are `STEP` times as large, up to the maximum, in whole pages."""
     found = []
     most = machine.most_transfer // PAGE * PAGE
     for key in settings:
@@ -175,7 +175,7 @@ def _groups(key: str, plan: Json, machine: Machine) -> tuple[dict[str, Any], ...
 
 
 def told(advice: Advice) -> str:
-    """In a line."""
+    """The advice as one line."""
     changes = [
         f"{key.removesuffix('_transfer')} {binary(value)}"
         if type(value) is int

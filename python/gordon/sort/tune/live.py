@@ -77,12 +77,12 @@ class Steered(Search):
         return self.best == point
 
     def told(self, point: Point) -> Json:
-        """Facts of its last trial."""
+        """The facts of the last trial of a point."""
         return next(t.facts for t in reversed(self.trials) if t.point == point and t.facts)
 
 
 def answering(export: str) -> Json:
-    """What an export is; one whose flash takes time, for else there is nothing to steer by."""
+    """The properties of an export. Raises GordonError if it is served at full speed."""
     about = telemetry.about(block.stat(export))
     if not about["timed"]:
         raise GordonError(

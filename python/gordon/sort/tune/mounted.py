@@ -17,7 +17,7 @@ FITRIM = 0xC0185879
 
 
 def point(folder: Path) -> Path:
-    """Where it is mounted."""
+    """The mount point of a folder."""
     here = folder.resolve()
     while not here.is_mount():
         here = here.parent
@@ -82,7 +82,7 @@ def discards(where: Path, on: bool) -> None:
 
 @contextmanager
 def as_it_was(where: Path) -> Iterator[None]:
-    """Mounted as before, afterwards."""
+    """Restores the mount option for discards afterwards."""
     before = "discard" in options(where)
     try:
         yield

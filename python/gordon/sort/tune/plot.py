@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 def draw(report: Json, path: str) -> None:
-    """A panel for each question that trials answer."""
+    """Draws a panel for each group of settings."""
     picture.check(path)
 
     trials = [t for t in report["trials"] if t["cost"] is not None and t["role"] != "warm-up"]

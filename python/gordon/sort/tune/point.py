@@ -29,7 +29,7 @@ class Point:
     """Unit in bytes in which temporary data is striped over them; None: a transfer."""
 
     def options(self, temp: tuple[str, ...]) -> dict[str, Any]:
-        """Those of `gordon.sort.run`."""
+        """The point as options of `gordon.sort.run`."""
         found: dict[str, Any] = {
             "method": self.method,
             "in_core": self.in_core,
@@ -47,11 +47,11 @@ class Point:
         return found
 
     def about(self) -> dict[str, Any]:
-        """For JSON."""
+        """The point as JSON."""
         return asdict(self)
 
     def label(self) -> str:
-        """What differs from the defaults."""
+        """The settings that differ from the defaults, as text."""
         told = []
         for field in fields(self):
             value = getattr(self, field.name)
@@ -71,7 +71,7 @@ class Point:
         return ", ".join(told) or "defaults"
 
     def to(self, **changes: Any) -> "Point":
-        """With other values."""
+        """The point with other values."""
         return replace(self, **changes)
 
 

@@ -125,7 +125,7 @@ def _write(path: Path, records: int, export: str) -> None:
 
 
 class Attempt:
-    """A sort onto what one before it left."""
+    """A sort in the presence of an earlier output."""
 
     def __init__(self, export: str, where: Path, place: Path, size: int, transfer: int) -> None:
         self.export, self.where, self.place, self.size = export, where, place, size
@@ -138,7 +138,7 @@ class Attempt:
         }
 
     def run(self, way: str) -> Json:
-        """What it took, and what the device did."""
+        """Runs the sort; returns its times and the counters of the device."""
         self._before()
         begin = time.monotonic()
         if way != OVER:
@@ -178,7 +178,7 @@ class Attempt:
         return done[0]
 
     def _before(self) -> None:
-        """The last sort's output is there, and the device knows what is not in use."""
+        """Leaves the output of a sort, and trims the free space."""
         mounted.discards(self.where, on=True)
         self.out.unlink(missing_ok=True)
         self._commit()
@@ -204,7 +204,7 @@ class Attempt:
             time.sleep(0.01)
 
     def _commit(self) -> None:
-        """What the file system has yet to write of its folders."""
+        """Makes the folder durable."""
         folder = os.open(self.place, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(folder)
@@ -213,7 +213,7 @@ class Attempt:
 
 
 def _mean(trials: Sequence[Json], transfer: int, way: str) -> Json:
-    """Of the rounds, with the deviation of times."""
+    """The means over the rounds, with the deviations of times."""
     mine = [one for one in trials if one["transfer"] == transfer and one["way"] == way]
     row: Json = {"transfer": transfer, "way": way, "trials": len(mine)}
     for key in ("time_s", "output_s"):

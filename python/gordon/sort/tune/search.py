@@ -53,7 +53,7 @@ STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228
 
 @dataclass
 class Trial:
-    """One sort."""
+    """One measured sort."""
 
     number: int
     role: str
@@ -80,12 +80,12 @@ Measure = Callable[[Point, str], tuple[float, dict[str, Any]]]
 
 
 class Spent(Exception):  # noqa: N818 - it is the usual end of a search
-    """The budget leaves no room for another trial."""
+    """The budget does not allow another trial."""
 
 
 @dataclass(kw_only=True)
 class Space:
-    """What may be chosen."""
+    """The search space."""
 
     starts: list[Point]
     methods: list[str]
@@ -131,7 +131,7 @@ class Search:
     # What is known.
 
     def costs(self, point: Point) -> list[float]:
-        """Of its trials, but for warming up."""
+        """The costs of the trials of a point, without the warm-up."""
         return [
             trial.cost
             for trial in self.trials
@@ -188,7 +188,7 @@ class Search:
             self.interrupted = signal.Signals(number).name
 
     def stopped(self) -> str:
-        """Why the search ended, for people."""
+        """The reason for the end of the search, as text."""
         if self.interrupted:
             return f"interrupted by {self.interrupted}"
         tried = "every setting was tried" if self.finished else "not every setting was tried"
@@ -279,7 +279,7 @@ class Search:
         return point.to(**{name: size and min(size, most) for name, size in sizes.items()})
 
     def sizes(self) -> list[int]:
-        """The grid."""
+        """The grid of transfer sizes, in bytes."""
         space = self._space
         return [size for size in COARSE if space.least_transfer <= size <= space.most_transfer]
 

@@ -28,19 +28,19 @@ Request = tuple[str, int, int]
 
 
 def sequential(what: str, base: int, total: int, size: int) -> list[Request]:
-    """A file from its start to its end."""
+    """Requests over a file from its start to its end."""
     return [(what, base + at, min(size, total - at)) for at in range(0, total, size)]
 
 
 def shuffled(what: str, base: int, total: int, size: int, seed: int) -> list[Request]:
-    """The pieces of buckets: bucket after bucket, and each has its own all over the file."""
+    """Requests of buckets, bucket by bucket; the pieces of each are spread over the file."""
     found = sequential(what, base, total, size)
     random.Random(seed).shuffle(found)  # noqa: S311 - an order, no secret
     return found
 
 
 def merged(*loads: Sequence[Request]) -> list[Request]:
-    """Side by side, each as far as the others in its bytes."""
+    """Several loads interleaved, each advancing at the same fraction of its bytes."""
     rows: list[tuple[float, int, Request]] = []
     for order, load in enumerate(loads):
         total, done = sum(length for _, _, length in load), 0
@@ -52,7 +52,7 @@ def merged(*loads: Sequence[Request]) -> list[Request]:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where files lie."""
+    """The addresses of the files on the device."""
 
     size: int
 
@@ -70,7 +70,7 @@ class Layout:
 
 
 class Simulated:
-    """A device that is asked for a load again and again, each time from the same state."""
+    """A device on which loads run repeatedly, each from the same state."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class Simulated:
 
     @property
     def mapped(self) -> int:
-        """Bytes at the start that are in use."""
+        """Bytes in use, from address 0 on."""
         return int(self.capacity * self.precondition) // ALIGN * ALIGN
 
     def room(self, size: int, files: int) -> None:
@@ -119,7 +119,7 @@ class Simulated:
     def run(
         self, load: Iterable[Request], *, start: str | None = None, keep: str | None = None
     ) -> dict[str, Any]:
-        """Asks for a load: of a new device, or from a state that was kept by a name."""
+        """Runs a load on a new device, or from a state that was saved under a name."""
         folder = Path(self._folder.name)
         trace = folder / "load.fio"
         lines = "".join(f"device {what} {at} {length}\n" for what, at, length in load)
@@ -161,7 +161,7 @@ WAYS = ("overwritten", "deleted, not trimmed", "deleted and trimmed")
 
 
 def rewriting(device: Simulated, size: int, transfer: int) -> dict[str, dict[str, Any]]:
-    """The output phase where the last sort's output is still there: figure 10 from inside."""
+    """Simulates the output phase in the presence of an earlier output (figure 10)."""
     fresh = device.mapped
     if size > fresh or fresh + size > device.capacity:
         raise GordonError(
@@ -181,7 +181,7 @@ def rewriting(device: Simulated, size: int, transfer: int) -> dict[str, dict[str
 def again_and_again(
     device: Simulated, size: int, transfer: int, times: int
 ) -> list[dict[str, Any]]:
-    """Sort after sort overwrites the same output."""
+    """Simulates consecutive sorts that overwrite the same output."""
     rows, start = [], None
     for n in range(times):
         row = device.run(sequential("write", 0, size, transfer), start=start, keep=f"state{n % 2}")

@@ -19,7 +19,7 @@ Drawn = Callable[[Callable[[], Any]], float | None]
 
 
 class Metered:
-    """By a meter, a new one each time."""
+    """Measures the energy of each trial with a new meter."""
 
     def __init__(self, meter: Callable[[], Meter], interval_s: float) -> None:
         self.meter, self.interval_s = meter, interval_s
@@ -42,7 +42,7 @@ class Metered:
 
 
 def forget(path: Path) -> None:
-    """The page cache keeps none of it: a trial begins cold."""
+    """Drops a file from the page cache, so that a trial begins cold."""
     try:
         file = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -65,7 +65,7 @@ def forget_peak() -> bool:
 
 
 class Trials:
-    """Sorts one file again and again."""
+    """Repeated sorts of one file."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Trials:
         self._own_peak = False
 
     def measure(self, point: Point, role: str) -> tuple[float, dict[str, Any]]:
-        """What the objective says, and the rest."""
+        """Measures a point: its cost by the objective, and the facts of the sort."""
         if point.overwrite and not self.output.exists():
             # It overwrites what a sort of its kind left.
             self._sort(point.to(overwrite=False))
@@ -135,7 +135,7 @@ class Trials:
         return sort.run(self.source, self.output, **options).report
 
     def check(self, config: Path, checksum: str | None) -> None:
-        """Sorts as the file of settings says, and looks at what comes out."""
+        """Sorts with the file of settings and validates the output. Raises GordonError."""
         memory = {} if "memory" not in self.given else {"memory": self.given["memory"]}
         sort.run(self.source, self.output, config=config, **memory)
         found = sort.validate(self.output, checksum=checksum)

@@ -200,7 +200,7 @@ def _records(file: Path, memory: str | None, free: int, budget_s: float) -> int:
 
 
 def warnings(folders: Sequence[str]) -> list[str]:
-    """What makes the result differ from that on a storage device."""
+    """Warnings about folders whose results do not apply to a storage device."""
     found = []
     for one in dict.fromkeys(folders):
         if mounted.in_memory(Path(one)):
@@ -270,7 +270,7 @@ def head(report: dict[str, Any]) -> list[str]:
 
 
 def known(report: dict[str, Any]) -> str:
-    """How the values are known."""
+    """The source of the values: measured, or energy by a model."""
     meter = report["meter"]
     if meter is None or meter["how"] == "measured":
         return "all values are measured"
@@ -278,7 +278,7 @@ def known(report: dict[str, Any]) -> str:
 
 
 def holds(report: dict[str, Any]) -> str:
-    """The size and memory that the result was measured with."""
+    """The size and memory for which the result holds."""
     cache = (
         "; --memory does not include the page cache of buffered I/O, which helps less with larger "
         "files"
@@ -292,7 +292,7 @@ def holds(report: dict[str, Any]) -> str:
 
 
 def told(report: dict[str, Any]) -> str:
-    """The gain, in a sentence."""
+    """The gain as a sentence."""
     gain = report["gain"]
     unit = "s" if report["objective"] == "time" else "J"
     if not gain["pairs"]:
