@@ -116,8 +116,8 @@ def test_answers_take_the_time_of_the_disk(run: Run, serve: Serve) -> None:
     assert 0.5 * asked_us <= read_us <= 1.1 * asked_us
     assert 9 * found["uptime_s"] * 0.9 < disk["energy_j"] < 13 * found["uptime_s"] * 1.1
     said = run("block", "stat", "--socket", "s").out
-    assert "for each move of the head" in said
-    assert "late by" in server.stop()
+    assert "mean per positioning" in said
+    assert "lateness mean" in server.stop()
 
 
 def test_disks_of_a_stripe_answer_at_a_time(run: Run, serve: Serve) -> None:

@@ -264,7 +264,7 @@ def test_the_capacity_is_on_the_screen_and_in_the_report(run: Run, tmp_path: Pat
     text = page.read_text()
     assert all(word in text for word in ("275 GB", "18.9 GB"))
     # The warning and the screen have one LBA table.
-    assert "LBA table 512 MiB" in shown.out
+    assert "LBA table of the device 512 MiB" in shown.out
     assert "the LBA table takes 512MiB" in shown.err
 
 

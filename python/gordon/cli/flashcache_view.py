@@ -1,4 +1,4 @@
-"""What a replay through a FlashCache comes to, in the terminal."""
+"""The screen of a replay through a FlashCache."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ LEVELS = {
     "dram": "DRAM",
     "buffer": "write buffer",
     "flash": "flash",
-    "backend": "below",
-    "written": "written anew",
+    "backend": "backend",
+    "written": "newly written",
 }
-POWER = flashcache.POWER | {"total_w": "all"}
+POWER = flashcache.POWER | {"total_w": "total"}
 
 
 def show(console: Output, told: dict[str, Any]) -> None:
@@ -42,8 +42,8 @@ def show(console: Output, told: dict[str, Any]) -> None:
     console.table(_power(told))
     area, cost = told["area"], told["cost"]
     console.text(
-        f"dies {figures(area['total_cm2'])} cm2: DRAM {figures(area['dram_cm2'])}, flash "
-        f"{figures(area['flash_cm2'])}; {figures(cost['total_usd'])} $: DRAM "
+        f"die area {figures(area['total_cm2'])} cm2: DRAM {figures(area['dram_cm2'])}, flash "
+        f"{figures(area['flash_cm2'])}; cost {figures(cost['total_usd'])} $: DRAM "
         f"{figures(cost['dram_usd'])}, flash {figures(cost['flash_usd'])}"
     )
 
@@ -57,14 +57,16 @@ def _levels(told: dict[str, Any]) -> list[Column]:
         return [*cells, figures(told["latency_us"][which])]
 
     return [
-        Column("found in", [*(name for name, _ in rows), "all"]),
+        Column("level", [*(name for name, _ in rows), "all"]),
         Column(
             "requests",
             [*(f"{level['requests']:,}" for _, level in rows), f"{told['requests']:,}"],
             right=True,
         ),
         Column("share", [*(f"{level['share']:.2%}" for _, level in rows), ""], right=True),
-        Column("of bytes", [*(f"{level['byte_share']:.2%}" for _, level in rows), ""], right=True),
+        Column(
+            "share of bytes", [*(f"{level['byte_share']:.2%}" for _, level in rows), ""], right=True
+        ),
         *(
             Column(title, times(which), right=True)
             for title, which in (("mean us", "mean"), ("p50", "p50"), ("p99", "p99"))
@@ -78,7 +80,7 @@ def _flash(console: Output, told: dict[str, Any]) -> None:
     if flash is None:
         return
     ratio = table["hit_ratio"]
-    hits = "" if ratio is None else f", {ratio:.2%} of those to read found"
+    hits = "" if ratio is None else f", {ratio:.2%} of the searches for reads hit"
     console.text(
         f"table: {table['lookups']:,} searches of {table['lookup_ns']} ns{hits}; a miss fetches a "
         f"{'logical block' if told['fill'] == 'block' else told['unit']}"
@@ -89,13 +91,14 @@ def _flash(console: Output, told: dict[str, Any]) -> None:
         f"{flash['busy']:.1%} of the time"
     )
     console.text(
-        f"wear: {wear['evictions']:,} blocks evicted, {figures(wear['mean'])} each, standard "
+        f"wear: {wear['evictions']:,} evictions, {figures(wear['mean'])} per block, standard "
         f"deviation {figures(wear['standard_deviation'])}, {wear['min']:,} to {wear['max']:,}; hot "
         f"blocks spared {wear['block_rule_fired']:,} times, hot sets swapped "
         f"{wear['set_rule_fired']:,} times"
     )
     if wear["lifetime_span_s"] is not None:
-        console.text(f"  lifetimes are of {duration(wear['lifetime_span_s'])} with full flash")
+        span = duration(wear["lifetime_span_s"])
+        console.text(f"  lifetimes are extrapolated from {span} with full flash")
     for life in wear["lifetimes"]:
         lasts = f"{percent(life['endurance_used'])} of rated endurance used"
         if life["years"] is not None:
@@ -103,7 +106,7 @@ def _flash(console: Output, told: dict[str, Any]) -> None:
             first = life["first_block_years"]
             lasts += "never" if first is None else _years(first)
         console.text(
-            f"  {life['endurance']:,} erases a block: {lasts}; worst case "
+            f"  {life['endurance']:,} erases per block: {lasts}; worst case "
             f"{_years(life['worst_case_years'])}"
         )
 
@@ -115,8 +118,8 @@ def _head(console: Output, head: dict[str, Any], simulated_s: float) -> None:
     energy = "" if head["energy_j"] is None else f"; {figures(head['energy_j'])} J"
     console.text(f"  {head['disk']}: {', '.join(parts)}{energy}")
     console.text(
-        f"  {head['positionings']:,} times sent somewhere; {head['buffer_hits']:,} reads from its "
-        f"memory, {head['read_ahead_hits']:,} met by its reading ahead; lies {head['places']}"
+        f"  {head['positionings']:,} positionings; {head['buffer_hits']:,} reads served from the "
+        f"buffer, {head['read_ahead_hits']:,} from read-ahead; data laid out: {head['places']}"
     )
 
 
@@ -136,7 +139,7 @@ def _power(told: dict[str, Any]) -> list[Column]:
         return [*(_milliwatts(modes[which][key]) for key in names), each[which]]
 
     return [
-        Column("power", [*(POWER[key] for key in names), "a request"]),
+        Column("power", [*(POWER[key] for key in names), "energy per request"]),
         Column("DRAM ready", cells(0), right=True),
         Column("DRAM powered down", cells(1), right=True),
     ]

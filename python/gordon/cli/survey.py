@@ -28,8 +28,8 @@ from gordon.cli import options
     default=0.05,
     show_default=True,
     metavar="SHARE",
-    help="How far nodes that run copies of one trace are apart, as a share of its length: 0, in "
-    "step; 1, every phase runs at all times.",
+    help="Maximum distance between nodes that run copies of one trace, as a fraction of its "
+    "length. 0: in step; 1: every phase runs at all times.",
 )
 @click.option(
     "--set",
@@ -43,8 +43,8 @@ from gordon.cli import options
     type=click.Choice(["machine", "command"]),
     default="machine",
     show_default=True,
-    help="Whose processor time and cache misses to simulate. Network and block I/O are always the "
-    "machine's.",
+    help="Simulate the CPU time and cache misses of the whole machine or of the traced command "
+    "only. Network and block I/O are always those of the machine.",
 )
 @click.option(
     "--reference",
@@ -69,10 +69,10 @@ def survey(
     csv_path: str | None,
     out: str | None,
 ) -> None:
-    """Simulate a traced job on a cluster of every design of a space: which is fastest, which takes
-    the least energy, what limits each.
+    """Simulate a traced job on a cluster of each node design of a space.
 
-    A TRACE is a folder that `gordon trace` made: one for each node, or fewer, spread over them.
+    Shows the fastest designs, the designs with the least energy, and what limits each. A TRACE is a
+    folder made by `gordon trace`: one per node, or fewer, which are spread over the nodes.
     """
     from gordon.cli import output, terminal
     from gordon.cli.progress import Progress

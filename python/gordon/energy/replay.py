@@ -25,7 +25,7 @@ class Replay(Meter):
         super().__init__()
         path, _, meter = where.partition("#")
         self.name = PREFIX + where
-        self.measures = "what was logged"
+        self.measures = "the logged machine"
         self.channels = [Channel(meter or Path(path).name, "a log")]
         self._clock = clock
         self._times, self._watts = log.power(Path(path), meter)
@@ -43,13 +43,14 @@ class Replay(Meter):
             return [None]
         row = bisect.bisect_right(self._times, at) - 1
         if self._watts[row] is None:
-            raise GordonError(f"{self.name}: the log has a gap at time_s {self._times[row]:g}")
+            gap = f"{self.name}: the log has a gap at time_s {self._times[row]:g}"
+            raise GordonError(gap, kind="no-sample")
         return [self._watts[row]]
 
 
 def opened(where: str) -> Meter:
-    """With an error that names the file."""
+    """The meter of a log. Raises GordonError that names the file."""
     try:
         return Replay(where)
     except OSError as error:
-        raise GordonError(f"replay: {where}: {error.strerror}") from None
+        raise GordonError(f"replay: {where}: {error.strerror}", kind="unreadable-file") from None
