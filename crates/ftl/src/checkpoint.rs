@@ -9,7 +9,7 @@
 
 use crate::blocks::BlockState;
 use crate::buffer::NONE;
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, FtlConfigError};
 use crate::io::ActionSink;
 use crate::machine::Ftl;
 use alloc::vec;
@@ -22,7 +22,7 @@ use gordon_units::{BlockId, Progress, Stopped};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckpointError {
     /// The knobs cannot be.
-    Config(ConfigError),
+    Config(FtlConfigError),
     /// They end too early.
     Short,
     /// They say what cannot be.
@@ -44,8 +44,8 @@ impl fmt::Display for CheckpointError {
 
 impl core::error::Error for CheckpointError {}
 
-impl From<ConfigError> for CheckpointError {
-    fn from(error: ConfigError) -> Self {
+impl From<FtlConfigError> for CheckpointError {
+    fn from(error: FtlConfigError) -> Self {
         Self::Config(error)
     }
 }
@@ -57,9 +57,9 @@ impl From<Stopped> for CheckpointError {
 }
 
 /// Takes numbers from bytes.
-struct Input<'a>(&'a mut dyn FnMut(&mut [u8]) -> bool);
+struct ByteSource<'a>(&'a mut dyn FnMut(&mut [u8]) -> bool);
 
-impl Input<'_> {
+impl ByteSource<'_> {
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), CheckpointError> {
         if (self.0)(bytes) { Ok(()) } else { Err(CheckpointError::Short) }
     }
@@ -144,7 +144,7 @@ impl<O: ActionSink> Ftl<O> {
         progress: &Progress,
     ) -> Result<Self, CheckpointError> {
         let wrong = |what| Err(CheckpointError::Wrong(what));
-        let mut input = Input(input);
+        let mut input = ByteSource(input);
         let mut states = Vec::with_capacity(layout.blocks() as usize);
         for _ in 0..layout.blocks() {
             let (sequence, valid, erases) = (input.u64()?, input.u32()?, input.u32()?);

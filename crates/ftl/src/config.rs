@@ -74,7 +74,7 @@ pub const MOST_CHOICES: u32 = 4096;
 
 /// Why a layer cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConfigError {
+pub enum FtlConfigError {
     /// A count is zero.
     Zero(&'static str),
     /// `low_water` is below `reserve`.
@@ -108,7 +108,7 @@ pub enum ConfigError {
     TooMany(u64),
 }
 
-impl fmt::Display for ConfigError {
+impl fmt::Display for FtlConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Zero(what) => write!(f, "{what} is 0; give at least 1"),
@@ -149,7 +149,7 @@ impl fmt::Display for ConfigError {
     }
 }
 
-impl core::error::Error for ConfigError {}
+impl core::error::Error for FtlConfigError {}
 
 impl Config {
     /// The paper's layer on `layout`, with logical pages as large as super-pages: one write point
@@ -257,7 +257,7 @@ impl Config {
     }
 
     /// Checks that a layer with these knobs can always go on.
-    pub fn validate(&self, layout: &Layout) -> Result<(), ConfigError> {
+    pub fn validate(&self, layout: &Layout) -> Result<(), FtlConfigError> {
         for (count, what) in [
             (self.exported, "exported"),
             (self.sectors_per_page, "sectors_per_page"),
@@ -266,36 +266,40 @@ impl Config {
             (self.reserve, "reserve"),
         ] {
             if count == 0 {
-                return Err(ConfigError::Zero(what));
+                return Err(FtlConfigError::Zero(what));
             }
         }
         if self.durable && self.summary_pages == 0 {
-            return Err(ConfigError::NoSummary);
+            return Err(FtlConfigError::NoSummary);
         }
         if self.data_pages(layout) == 0 {
             let (pages, summary_pages) = (layout.pages_per_block(), self.summary_pages);
-            return Err(ConfigError::NoData { pages, summary_pages });
+            return Err(FtlConfigError::NoData { pages, summary_pages });
         }
         if self.victim == Victim::DChoices(0) {
-            return Err(ConfigError::Zero("choices"));
+            return Err(FtlConfigError::Zero("choices"));
         }
         if let Victim::DChoices(choices) = self.victim
             && choices > MOST_CHOICES
         {
-            return Err(ConfigError::Choices(choices));
+            return Err(FtlConfigError::Choices(choices));
         }
         let pages = u64::from(layout.pages()) * u64::from(self.slots);
         if pages > u64::from(MOST_SLOTS) {
-            return Err(ConfigError::TooMany(pages));
+            return Err(FtlConfigError::TooMany(pages));
         }
         let Self { low_water, reserve, exported, .. } = *self;
         if low_water < reserve {
-            return Err(ConfigError::LowWater { low_water, reserve });
+            return Err(FtlConfigError::LowWater { low_water, reserve });
         }
         let most = self.most_exported(layout);
         if u64::from(exported) > most {
             let raw = u64::from(layout.blocks()) * u64::from(self.data_pages(layout));
-            return Err(ConfigError::NoRoom { exported, raw: raw * u64::from(self.slots), most });
+            return Err(FtlConfigError::NoRoom {
+                exported,
+                raw: raw * u64::from(self.slots),
+                most,
+            });
         }
         Ok(())
     }
@@ -308,7 +312,7 @@ mod tests {
 
     #[test]
     fn an_array_that_can_export_nothing_is_not_advised_to_export_nothing() {
-        let text = |most| ConfigError::NoRoom { exported: 9, raw: 9, most }.to_string();
+        let text = |most| FtlConfigError::NoRoom { exported: 9, raw: 9, most }.to_string();
         assert!(text(4).contains("export at most 4"), "{}", text(4));
         assert!(!text(0).contains("at most"), "{}", text(0));
     }

@@ -2,7 +2,7 @@
 
 use crate::blocks::Blocks;
 use crate::buffer::{BufferList, BufferPool, BufferState, NONE, PageBuffer, SubRequestPool};
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, FtlConfigError};
 use crate::flush::Epochs;
 use crate::gc::Collector;
 use crate::io::{Action, ActionSink, Input, PageSegment, split};
@@ -78,7 +78,7 @@ pub struct Ftl<O = VecDeque<Action>> {
 
 impl Ftl {
     /// A layer on an erased array.
-    pub fn new(layout: Layout, config: Config) -> Result<Self, ConfigError> {
+    pub fn new(layout: Layout, config: Config) -> Result<Self, FtlConfigError> {
         Self::with_bad(layout, config, &[], VecDeque::new())
     }
 }
@@ -98,13 +98,13 @@ impl<O: ActionSink> Ftl<O> {
         config: Config,
         bad: &[BlockId],
         out: O,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, FtlConfigError> {
         let ftl = Self::worn(layout, config, bad, out)?;
         let (good, exported) = (ftl.blocks.good(), config.exported);
         let most = config.most_on(good, &layout);
         if u64::from(exported) > most {
             let raw = u64::from(good) * u64::from(ftl.data_pages * config.slots);
-            return Err(ConfigError::NoRoom { exported, raw, most });
+            return Err(FtlConfigError::NoRoom { exported, raw, most });
         }
         Ok(ftl)
     }
@@ -115,7 +115,7 @@ impl<O: ActionSink> Ftl<O> {
         config: Config,
         bad: &[BlockId],
         out: O,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, FtlConfigError> {
         config.validate(&layout)?;
         let data_pages = config.data_pages(&layout);
         let most_valid = data_pages * config.slots;

@@ -21,7 +21,7 @@
 
 use crate::blocks::Blocks;
 use crate::buffer::{CopyCause, NONE};
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, FtlConfigError};
 use crate::io::ActionSink;
 use crate::machine::Ftl;
 use crate::map::Map;
@@ -91,7 +91,7 @@ pub struct CleanShutdownState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MountError {
     /// The knobs cannot be.
-    Config(ConfigError),
+    Config(FtlConfigError),
     /// What is said to have been open cannot have been.
     OpenBlock(BlockId),
 }
@@ -179,7 +179,7 @@ impl Mount {
         config: Config,
         bad: &[BlockId],
         erases: &[u32],
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, FtlConfigError> {
         config.validate(&layout)?;
         assert_eq!(erases.len(), layout.blocks() as usize, "a count for each block");
         let block = ScannedBlock {

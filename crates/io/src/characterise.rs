@@ -2,7 +2,7 @@
 
 use crate::latency::LatencySummary;
 use crate::load::{Limits, Load, Pattern, load};
-use crate::{Description, IoError, Op, Progress, TestFile};
+use crate::{Description, Op, ProbeError, Progress, TestFile};
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -94,10 +94,10 @@ pub struct MeasuredPoint {
 pub fn characterise(
     survey: &CharacteriseConfig,
     progress: &Progress,
-) -> Result<CharacteriseReport, IoError> {
+) -> Result<CharacteriseReport, ProbeError> {
     let exists = survey.path.exists() && !survey.path.is_dir();
     if exists && !survey.write && survey.points.iter().any(|point| point.op == Op::Write) {
-        return Err(IoError::Kept(survey.path.clone()));
+        return Err(ProbeError::Kept(survey.path.clone()));
     }
     progress.total.store(survey.points.len() as u64, Ordering::Relaxed);
     let place = TestFile::open(&survey.path, survey.write, survey.span.map(|span| span.0))?;
@@ -132,7 +132,7 @@ pub fn characterise(
             latency_us: loaded.latency.summary(),
         })
     });
-    let points = points.collect::<Result<Vec<_>, IoError>>()?;
+    let points = points.collect::<Result<Vec<_>, ProbeError>>()?;
     let target = place.target.description().clone();
     Ok(CharacteriseReport { target, scratch: place.scratch, span_bytes: span, points })
 }

@@ -20,7 +20,7 @@ mod test_file;
 pub use characterise::{
     CharacteriseConfig, CharacteriseReport, MeasuredPoint, Point, characterise,
 };
-pub use error::IoError;
+pub use error::ProbeError;
 pub use facts::{Description, Kind};
 pub use gordon_units::Progress;
 pub use latency::{Latency, LatencySummary};

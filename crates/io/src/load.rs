@@ -12,7 +12,7 @@
 use crate::buffer::Buffer;
 use crate::latency::Latency;
 use crate::probe::{length, nanoseconds};
-use crate::{IoError, Op, Progress, Target};
+use crate::{Op, ProbeError, Progress, Target};
 use gordon_units::{Bytes, Ns};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -83,12 +83,13 @@ const DEEPEST: u32 = 1024;
 
 impl Load {
     /// An error where it cannot be asked of a target.
-    pub(crate) fn check(&self, target: &Target) -> Result<(), IoError> {
+    pub(crate) fn check(&self, target: &Target) -> Result<(), ProbeError> {
         let Self { op, size, depth, span, .. } = *self;
         let sector = target.sector();
-        let wrong = |what: &str, why: String, hint: &str| Err(IoError::impossible(what, why, hint));
+        let wrong =
+            |what: &str, why: String, hint: &str| Err(ProbeError::impossible(what, why, hint));
         if op == Op::Write && !target.is_writable() {
-            return Err(IoError::ReadOnly(target.path().into()));
+            return Err(ProbeError::ReadOnly(target.path().into()));
         }
         if size == 0 || !size.is_multiple_of(sector) {
             let why = format!("{} is not whole sectors of {}", Bytes(size), Bytes(sector));
@@ -119,7 +120,7 @@ impl Load {
 ///
 /// # Errors
 /// What cannot be asked of the target, an answer that is an error, a stop.
-pub fn load(target: &Target, load: &Load, progress: &Progress) -> Result<Loaded, IoError> {
+pub fn load(target: &Target, load: &Load, progress: &Progress) -> Result<Loaded, ProbeError> {
     load.check(target)?;
     let size = length(load.size)?;
     let make = |number: u64| match load.op {
@@ -131,7 +132,7 @@ pub fn load(target: &Target, load: &Load, progress: &Progress) -> Result<Loaded,
         .collect();
     let cursor = AtomicU64::new(0);
     let Limits { time, bytes, warm_up } = load.limits;
-    let run = |users: &mut Vec<User>, time: Ns| -> Result<(Latency, Ns), IoError> {
+    let run = |users: &mut Vec<User>, time: Ns| -> Result<(Latency, Ns), ProbeError> {
         let first = cursor.load(Ordering::Relaxed);
         let last = first + (bytes / load.size).max(load.depth.into());
         let phase = Phase { target, load, progress, cursor: &cursor, last, time };
@@ -172,7 +173,7 @@ struct Phase<'a> {
 
 impl Phase<'_> {
     /// Latencies, and the time from the first issue to the end.
-    fn run(&self, users: &mut [User]) -> Result<(Latency, Ns), IoError> {
+    fn run(&self, users: &mut [User]) -> Result<(Latency, Ns), ProbeError> {
         let depth = users.len();
         let signal = StartSignal::default();
         let failed = AtomicBool::new(false);
@@ -210,7 +211,7 @@ impl Phase<'_> {
     }
 
     /// One request after the other.
-    fn user(&self, user: &mut User, failed: &AtomicBool) -> Result<Ended, IoError> {
+    fn user(&self, user: &mut User, failed: &AtomicBool) -> Result<Ended, ProbeError> {
         let User { buffer, random } = user;
         let Load { pattern, op, size, span, .. } = *self.load;
         let places = span / size;
@@ -246,11 +247,11 @@ impl Phase<'_> {
 }
 
 /// An error where the system refuses a thread.
-fn too_many(depth: usize, error: &io::Error) -> IoError {
+fn too_many(depth: usize, error: &io::Error) -> ProbeError {
     let why = format!(
         "{depth} requests outstanding need as many threads, and the system refuses one: {error}"
     );
-    IoError::impossible(
+    ProbeError::impossible(
         "depth",
         why,
         "smaller --depths, or a higher limit of processes (ulimit -u)",

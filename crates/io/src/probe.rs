@@ -1,7 +1,7 @@
 //! One request after the other, each timed.
 
 use crate::buffer::Buffer;
-use crate::{IoError, Progress, Target};
+use crate::{ProbeError, Progress, Target};
 use serde::{Deserialize, Serialize};
 use std::hint::spin_loop;
 use std::sync::atomic::Ordering;
@@ -56,13 +56,13 @@ pub fn probe(
     target: &Target,
     probes: &[Probe],
     progress: &Progress,
-) -> Result<Vec<TimedProbe>, IoError> {
+) -> Result<Vec<TimedProbe>, ProbeError> {
     for (probe, number) in probes.iter().zip(1..) {
         if probe.op.is_some() {
             target.check(number, probe.offset, probe.len)?;
         }
         if probe.op != Some(Op::Read) && !target.is_writable() {
-            return Err(IoError::ReadOnly(target.path().into()));
+            return Err(ProbeError::ReadOnly(target.path().into()));
         }
     }
     progress.total.store(probes.len() as u64, Ordering::Relaxed);
@@ -102,9 +102,9 @@ pub fn probe(
 }
 
 /// A length as memory has it.
-pub(crate) fn length(len: u64) -> Result<usize, IoError> {
+pub(crate) fn length(len: u64) -> Result<usize, ProbeError> {
     usize::try_from(len)
-        .map_err(|_| IoError::impossible("size", "more than memory has", "a smaller size"))
+        .map_err(|_| ProbeError::impossible("size", "more than memory has", "a smaller size"))
 }
 
 /// 584 years fit.
@@ -114,7 +114,7 @@ pub(crate) fn nanoseconds(time: Duration) -> u64 {
 }
 
 /// Returns at that time, to the microsecond, or when it is to stop.
-fn wait(until: Instant, progress: &Progress) -> Result<(), IoError> {
+fn wait(until: Instant, progress: &Progress) -> Result<(), ProbeError> {
     loop {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {

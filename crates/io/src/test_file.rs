@@ -6,7 +6,7 @@
 use crate::buffer::Buffer;
 use crate::probe::length;
 use crate::target::{Access, Target};
-use crate::{IoError, Progress};
+use crate::{ProbeError, Progress};
 use gordon_units::Bytes;
 use rustix::fs::statvfs;
 use std::path::Path;
@@ -31,24 +31,24 @@ impl TestFile {
     ///
     /// # Errors
     /// Where `path` does not exist, where there is no storage or no room.
-    pub fn open(path: &Path, write: bool, span: Option<u64>) -> Result<Self, IoError> {
+    pub fn open(path: &Path, write: bool, span: Option<u64>) -> Result<Self, ProbeError> {
         if !path.is_dir() {
             let access = if write { Access::ReadWrite } else { Access::ReadOnly };
             let target = Target::open(path, access)?;
             if let Some(span) = span.filter(|span| *span > target.capacity()) {
                 let why = format!("{} is more than there is", Bytes(span));
                 let hint = format!("at most {}", Bytes(target.capacity()));
-                return Err(IoError::impossible("span", why, &hint));
+                return Err(ProbeError::impossible("span", why, &hint));
             }
             return Ok(Self { target, scratch: false });
         }
         let mut target = Target::scratch(path)?;
-        let free = statvfs(path).map_err(|e| IoError::system(path, "look at it", e))?;
+        let free = statvfs(path).map_err(|e| ProbeError::system(path, "look at it", e))?;
         let free = free.f_bavail.saturating_mul(free.f_frsize);
         let span = span.unwrap_or(SPAN.min(free / 2)).next_multiple_of(target.sector());
         if span > free || span == 0 {
             let why = format!("a scratch file of {} where {} are free", Bytes(span), Bytes(free));
-            return Err(IoError::impossible("span", why, "a smaller --span, or another place"));
+            return Err(ProbeError::impossible("span", why, "a smaller --span, or another place"));
         }
         target.resize(span)?;
         Ok(Self { target, scratch: true })
@@ -59,7 +59,7 @@ impl TestFile {
     ///
     /// # Errors
     /// Where it cannot be written, a stop.
-    pub fn fill(&self, progress: &Progress) -> Result<(), IoError> {
+    pub fn fill(&self, progress: &Progress) -> Result<(), ProbeError> {
         let target = &self.target;
         if !self.scratch {
             return Ok(());

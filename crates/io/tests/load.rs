@@ -3,7 +3,7 @@
 mod common;
 
 use gordon_io::{
-    Access, CharacteriseConfig, IoError, Limits, Load, Op, Pattern, Point, Progress, Target,
+    Access, CharacteriseConfig, Limits, Load, Op, Pattern, Point, ProbeError, Progress, Target,
     TestFile, characterise, load,
 };
 use gordon_units::{Bytes, Ns};
@@ -117,13 +117,13 @@ fn what_exists_is_only_read_unless_it_is_said() {
     let path = file(folder.path());
     let mut asked = survey(&path, &[Op::Read, Op::Write]);
     let told = characterise(&asked, &Progress::default()).unwrap_err();
-    assert!(matches!(told, IoError::Kept(_)), "{told}");
+    assert!(matches!(told, ProbeError::Kept(_)), "{told}");
     assert!(told.to_string().contains("destroys what is there\n  try: "), "{told}");
     let report = characterise(&survey(&path, &[Op::Read]), &Progress::default()).unwrap();
     assert_eq!((report.points.len(), report.scratch), (2, false));
     let target = Target::open(&path, Access::ReadOnly).unwrap();
     let write = some(Pattern::Random, Op::Write, 4096, 1, MIB);
-    assert!(matches!(load(&target, &write, &Progress::default()), Err(IoError::ReadOnly(_))));
+    assert!(matches!(load(&target, &write, &Progress::default()), Err(ProbeError::ReadOnly(_))));
     assert_eq!(fs::read(&path).unwrap(), vec![7; 1 << 20]);
     asked.write = true;
     let report = characterise(&asked, &Progress::default()).unwrap();
@@ -146,12 +146,15 @@ fn a_scratch_file_is_full_and_leaves_nothing() {
     let progress = Progress::default();
     progress.stop.store(true, Ordering::Relaxed);
     let asked = survey(folder.path(), &[Op::Read]);
-    assert!(matches!(characterise(&asked, &progress), Err(IoError::Interrupted)));
+    assert!(matches!(characterise(&asked, &progress), Err(ProbeError::Interrupted)));
     assert!(empty());
     // A name that nothing has is not another place on the same device.
     for name in ["none", "no/where"] {
         let nowhere = survey(&folder.path().join(name), &[Op::Read]);
-        assert!(matches!(characterise(&nowhere, &Progress::default()), Err(IoError::Missing(_))));
+        assert!(matches!(
+            characterise(&nowhere, &Progress::default()),
+            Err(ProbeError::Missing(_))
+        ));
     }
     assert!(empty());
 }

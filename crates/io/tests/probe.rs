@@ -2,7 +2,7 @@
 
 mod common;
 
-use gordon_io::{Access, IoError, Kind, Op, Probe, Progress, Target, TimedProbe, probe};
+use gordon_io::{Access, Kind, Op, Probe, ProbeError, Progress, Target, TimedProbe, probe};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -76,14 +76,14 @@ fn what_cannot_be_is_refused_before_anything_happens() {
         at(Op::Read, u64::MAX - 4095, 4096, 0),
     ] {
         let error = probe(&target, &[fine, wrong], &Progress::default()).unwrap_err();
-        assert!(matches!(error, IoError::Range { number: 2, .. }), "{error}");
+        assert!(matches!(error, ProbeError::Range { number: 2, .. }), "{error}");
     }
     let target = Target::open(&path, Access::ReadOnly).unwrap();
     let error = probe(&target, &[fine], &Progress::default()).unwrap_err();
-    assert!(matches!(error, IoError::ReadOnly(_)), "{error}");
+    assert!(matches!(error, ProbeError::ReadOnly(_)), "{error}");
     let flush = Probe { op: None, offset: 0, len: 0, think_ns: 0 };
     let error = probe(&target, &[flush], &Progress::default()).unwrap_err();
-    assert!(matches!(error, IoError::ReadOnly(_)), "{error}");
+    assert!(matches!(error, ProbeError::ReadOnly(_)), "{error}");
     assert_eq!(fs::read(&path).unwrap(), vec![7; LEN]);
 }
 
@@ -113,7 +113,7 @@ fn a_stop_ends_it_in_the_midst_of_a_pause() {
         progress.stop.store(true, Ordering::Relaxed);
         work.join().unwrap()
     });
-    assert!(matches!(ended, Err(IoError::Interrupted)));
+    assert!(matches!(ended, Err(ProbeError::Interrupted)));
 }
 
 #[test]
@@ -122,8 +122,8 @@ fn what_is_no_storage_is_refused() {
     let open = |path: &Path| Target::open(path, Access::ReadOnly).unwrap_err();
     let told = open(folder.path()).to_string();
     assert!(told.contains("neither a regular file nor a block device\n  try: "), "{told}");
-    assert!(matches!(open(Path::new("/dev/null")), IoError::Kind(_)));
-    assert!(matches!(open(&folder.path().join("none")), IoError::Missing(_)));
+    assert!(matches!(open(Path::new("/dev/null")), ProbeError::Kind(_)));
+    assert!(matches!(open(&folder.path().join("none")), ProbeError::Missing(_)));
     let memory = Path::new("/dev/shm");
     if !fs::read_to_string("/proc/mounts").is_ok_and(|text| text.contains("tmpfs /dev/shm tmpfs")) {
         gordon_testkit::skipped("what_is_no_storage_is_refused: no tmpfs at /dev/shm");

@@ -168,7 +168,7 @@ pub struct RequestError {
 
 /// How a request ended.
 #[derive(Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum RequestOutcome {
     Done,
     Extents(Vec<AllocationExtent>),
     Failed(RequestError),
@@ -177,7 +177,7 @@ pub(crate) enum Outcome {
 /// Where completed requests go.
 pub(crate) trait CompletionSink: Send + Sync {
     /// The request with that number has ended; its buffer comes back.
-    fn complete(&self, cookie: u64, op: Op, data: Vec<u8>, outcome: Outcome);
+    fn complete(&self, cookie: u64, op: Op, data: Vec<u8>, outcome: RequestOutcome);
 }
 
 /// A request on its way through an export.
@@ -213,21 +213,21 @@ impl Request {
 
     /// It is done. (A status without extents is answered as data.)
     pub fn done(mut self) {
-        self.end(Outcome::Done);
+        self.end(RequestOutcome::Done);
     }
 
     /// A status is known: extents in order from the offset asked, at least one, none of length 0;
     /// what is above [`MAX_EXTENTS`] is not told.
     pub fn done_with(mut self, extents: Vec<AllocationExtent>) {
-        self.end(Outcome::Extents(extents));
+        self.end(RequestOutcome::Extents(extents));
     }
 
     /// It failed.
     pub fn fail(mut self, errno: Errno, why: &'static str) {
-        self.end(Outcome::Failed(RequestError { errno, why }));
+        self.end(RequestOutcome::Failed(RequestError { errno, why }));
     }
 
-    fn end(&mut self, outcome: Outcome) {
+    fn end(&mut self, outcome: RequestOutcome) {
         if let Some(sink) = self.sink.take() {
             sink.complete(self.cookie, self.op, std::mem::take(&mut self.data), outcome);
         }
@@ -236,7 +236,7 @@ impl Request {
 
 impl Drop for Request {
     fn drop(&mut self) {
-        self.end(Outcome::Failed(RequestError {
+        self.end(RequestOutcome::Failed(RequestError {
             errno: Errno::Io,
             why: "the device gave no answer",
         }));

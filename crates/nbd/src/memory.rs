@@ -16,12 +16,12 @@ type Chunk = RwLock<Option<Box<[u8]>>>;
 
 /// Bytes in memory, as many as were written.
 #[derive(Debug)]
-pub struct Memory {
+pub struct MemoryExport {
     info: ExportInfo,
     tables: Vec<OnceLock<Box<[Chunk]>>>,
 }
 
-impl Memory {
+impl MemoryExport {
     /// All zeroes, of a size that is best below some 100 TiB.
     #[must_use]
     pub fn new(size: Bytes) -> Self {
@@ -121,7 +121,7 @@ impl Memory {
     }
 }
 
-impl Export for Memory {
+impl Export for MemoryExport {
     fn info(&self) -> ExportInfo {
         self.info
     }

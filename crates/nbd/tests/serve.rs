@@ -9,8 +9,8 @@ use common::{
     serve_options, serve_with, string, until,
 };
 use gordon_nbd::{
-    ClientEvent, ConnectionLimits, Export, ExportInfo, Listen, MAX_EXTENTS, Memory, NamedExport,
-    NbdError, Op, Server, ServerOptions,
+    ClientEvent, ConnectionLimits, Export, ExportInfo, Listen, MAX_EXTENTS, MemoryExport,
+    NamedExport, NbdError, Op, Server, ServerOptions,
 };
 use gordon_testkit::watchdog;
 use gordon_units::Bytes;
@@ -25,8 +25,8 @@ use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 
-fn memory(size: u64) -> Memory {
-    Memory::new(Bytes(size))
+fn memory(size: u64) -> MemoryExport {
+    MemoryExport::new(Bytes(size))
 }
 
 fn late(size: u64) -> Late {
@@ -158,7 +158,7 @@ fn exports_have_names_and_sizes() {
 fn block_sizes_are_kept() {
     let info =
         ExportInfo { minimum: Bytes(4096), maximum: Bytes(65_536), ..ExportInfo::new(Bytes(MIB)) };
-    let served = serve(Memory::with_info(info));
+    let served = serve(MemoryExport::with_info(info));
     let mut client = served.client();
     assert_eq!(client.read(4096, 4096), Ok(vec![0; 4096]));
     assert_eq!(client.read(512, 4096), Err(22));
@@ -174,7 +174,7 @@ fn block_sizes_are_kept() {
         ExportInfo { maximum: Bytes(1 << 30), ..info },
         ExportInfo { size: Bytes(1000), ..info },
     ] {
-        let options = ServerOptions::new(Arc::new(Memory::with_info(wrong)));
+        let options = ServerOptions::new(Arc::new(MemoryExport::with_info(wrong)));
         assert!(matches!(Server::start(options), Err(NbdError::Export { .. })), "{wrong:?}");
     }
 }
@@ -520,7 +520,7 @@ fn the_tightest_limits_still_serve() {
         share: Bytes(70_000),
         ..ConnectionLimits::default()
     };
-    let served = serve_with(Memory::with_info(info), limits);
+    let served = serve_with(MemoryExport::with_info(info), limits);
     let (mut one, mut other) = (served.client(), served.client());
     // (What one keeps, another gets after a tick of a second at the latest.)
     for _ in 0..3 {

@@ -6,7 +6,7 @@ use gordon_device::disk::SchedulingPolicy;
 use gordon_device::drive::StripeConfig;
 use gordon_device::ssd::SsdConfig;
 use gordon_nbd::block::{
-    Block, BlockError, DiskFile, DiskPart, Metrics, Pace, Part, Serving, describe,
+    BlockError, DiskFile, DiskPart, Metrics, Pace, Part, ServedImage, Serving, describe,
 };
 use gordon_nbd::{ConnectionLimits, Listen, NamedExport, Server, ServerOptions, Tls};
 use gordon_replay::disk::DiskDevice;
@@ -119,7 +119,7 @@ impl Serve {
             let backend = if self.direct { Backend::Direct } else { Backend::File };
             let open = || -> Result<_, BlockError> {
                 let part = self.device.as_ref();
-                Block::open(&self.path, backend, part, pace, self.salvage)?.start()
+                ServedImage::open(&self.path, backend, part, pace, self.salvage)?.start()
             };
             return open().map_err(raise);
         };

@@ -13,7 +13,7 @@ use gordon_replay::load::SyntheticConfig;
 use gordon_replay::parse::{from_json, from_toml};
 use gordon_replay::results::Recorder;
 use gordon_replay::results::series::SampledDevice;
-use gordon_replay::source::Source;
+use gordon_replay::source::RequestSource;
 use gordon_units::{Bytes, Ns, Progress};
 use serde_json::json;
 use std::collections::VecDeque;

@@ -12,7 +12,7 @@ use crate::results::responses::Responses;
 use crate::results::series::SampledDevice;
 use crate::results::tables;
 use crate::run::{self, LoadSource, ValidatedLoad, open, provenance, validate_load};
-use crate::source::{Repeat, Source};
+use crate::source::{Repeat, RequestSource};
 use gordon_device::Device;
 use gordon_device::disk::classic::{ClassicConfig, ClassicDisk};
 use gordon_device::disk::{self, DiskStats, SchedulingPolicy};
@@ -181,7 +181,7 @@ impl PreparedRun {
 fn replay(
     config: &DiskRunConfig,
     (mut disk, described): (Drive, DiskDescription),
-    load: impl Source,
+    load: impl RequestSource,
     policy: &HostPolicy,
     (trace, scan): (Option<TraceProvenance>, Vec<String>),
     progress: &Progress,

@@ -34,7 +34,7 @@ pub enum ReplayError {
     Diskspecs(#[from] crate::diskspecs::SpecError),
     /// The translation layer cannot exist.
     #[error("flash translation layer: {0}\n  try: fewer logical pages, or more blocks")]
-    Ftl(#[from] gordon_ftl::ConfigError),
+    Ftl(#[from] gordon_ftl::FtlConfigError),
     /// A trace cannot be read.
     #[error(transparent)]
     Trace(#[from] FormatError),

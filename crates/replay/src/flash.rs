@@ -12,7 +12,7 @@ use crate::results::log::RequestLog;
 use crate::results::report::{Report, TraceProvenance};
 use crate::results::tables::tables;
 use crate::run::{self, LoadSource, ValidatedLoad, counted, open, provenance, validate_load};
-use crate::source::{Repeat, Source};
+use crate::source::{Repeat, RequestSource};
 use gordon_device::ssd::{Ssd, SsdConfig, VictimPolicy};
 use gordon_device::{Device, SECTOR};
 use gordon_units::{Bytes, Ns, Progress};
@@ -127,7 +127,7 @@ fn part(capacity: Bytes, fraction: f64) -> Bytes {
 fn replay(
     config: &RunConfig,
     mut ssd: Ssd,
-    load: impl Source,
+    load: impl RequestSource,
     policy: &HostPolicy,
     (trace, span, mut warnings): (Option<TraceProvenance>, Ns, Vec<String>),
     progress: &Progress,

@@ -21,7 +21,7 @@
 
 use crate::ReplayError;
 use crate::queues::Queues;
-use crate::source::{Feed, Source, TimedRequest};
+use crate::source::{Feed, RequestSource, TimedRequest};
 use gordon_device::{Cause, Completion, Device, Op, PREFETCH_STAGES, Request, SECTOR};
 use gordon_units::{Bytes, Ns, Progress};
 use std::cmp::Reverse;
@@ -186,7 +186,7 @@ struct Host<'a, D, O> {
 ///
 /// # Panics
 /// Where the rules hold a zero.
-pub fn drive<D: Device, S: Source, O: Observer<D>>(
+pub fn drive<D: Device, S: RequestSource, O: Observer<D>>(
     device: &mut D,
     source: S,
     policy: &HostPolicy,
@@ -234,7 +234,7 @@ struct WatchedLoad<'a, S> {
     counted: u64,
 }
 
-impl<S: Source> WatchedLoad<'_, S> {
+impl<S: RequestSource> WatchedLoad<'_, S> {
     /// The next request, without taking it; `number` of them were taken before.
     #[inline]
     fn peek(&mut self, number: u64) -> Result<Option<&TimedRequest>, ReplayError> {
@@ -277,7 +277,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         self.free.len() == self.open.len()
     }
 
-    fn arrivals<S: Source>(
+    fn arrivals<S: RequestSource>(
         &mut self,
         load: &mut WatchedLoad<'_, S>,
         mut queues: Queues<WaitingRequest>,
@@ -328,7 +328,10 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         }
     }
 
-    fn closed<S: Source>(&mut self, load: &mut WatchedLoad<'_, S>) -> Result<(), ReplayError> {
+    fn closed<S: RequestSource>(
+        &mut self,
+        load: &mut WatchedLoad<'_, S>,
+    ) -> Result<(), ReplayError> {
         loop {
             while self.has_room()
                 && let Some(request) = load.peek(self.taken)?
@@ -344,7 +347,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         }
     }
 
-    fn closed_queues<S: Source>(
+    fn closed_queues<S: RequestSource>(
         &mut self,
         load: &mut WatchedLoad<'_, S>,
         mut queues: Queues<TimedRequest>,
@@ -370,7 +373,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         }
     }
 
-    fn gaps<S: Source>(&mut self, load: &mut WatchedLoad<'_, S>) -> Result<(), ReplayError> {
+    fn gaps<S: RequestSource>(&mut self, load: &mut WatchedLoad<'_, S>) -> Result<(), ReplayError> {
         // Users that have asked for nothing yet are free from the start, before all others.
         let mut fresh = self.depth;
         self.users = Some(BinaryHeap::new());
@@ -519,7 +522,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
 
     /// Lets the device prefetch for requests to come. Their ranges are not checked yet.
     #[inline]
-    fn prefetch<S: Source>(&self, feed: &Feed<S>) {
+    fn prefetch<S: RequestSource>(&self, feed: &Feed<S>) {
         let of = |&TimedRequest { op, offset, len, .. }: &TimedRequest| Request {
             op,
             offset: Bytes(offset),

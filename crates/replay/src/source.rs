@@ -31,7 +31,7 @@ impl TimedRequest {
 }
 
 /// Hands out requests in their order.
-pub trait Source {
+pub trait RequestSource {
     /// Replaces the content of `batch` with the next requests; leaves it empty at the end.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ pub(crate) struct Feed<S> {
     next: usize,
 }
 
-impl<S: Source> Feed<S> {
+impl<S: RequestSource> Feed<S> {
     pub fn new(source: S) -> Self {
         Self { source, batch: Vec::with_capacity(BATCH), next: 0 }
     }
@@ -100,7 +100,7 @@ pub struct Repeat<S, F> {
     count: u64,
 }
 
-impl<S: Source, F: FnMut() -> Result<S, ReplayError>> Repeat<S, F> {
+impl<S: RequestSource, F: FnMut() -> Result<S, ReplayError>> Repeat<S, F> {
     /// The load that `open` opens, `times` times.
     pub fn new(open: F, times: u32) -> Self {
         Self {
@@ -115,7 +115,7 @@ impl<S: Source, F: FnMut() -> Result<S, ReplayError>> Repeat<S, F> {
     }
 }
 
-impl<S: Source, F: FnMut() -> Result<S, ReplayError>> Source for Repeat<S, F> {
+impl<S: RequestSource, F: FnMut() -> Result<S, ReplayError>> RequestSource for Repeat<S, F> {
     fn next_batch(&mut self, batch: &mut Vec<TimedRequest>) -> Result<(), ReplayError> {
         batch.clear();
         loop {

@@ -8,7 +8,7 @@ use crate::ReplayError;
 use crate::config::{QueueBy, TraceLoad};
 use crate::footprint::Footprint;
 use crate::numbers::Numbers;
-use crate::source::{Source, TimedRequest};
+use crate::source::{RequestSource, TimedRequest};
 use gordon_device::Op;
 use gordon_trace::BlockOp;
 use gordon_trace::formats::{self, Counts, Format, InputNote, Io, Order, Reader};
@@ -88,7 +88,7 @@ impl TraceSource {
     }
 }
 
-impl Source for TraceSource {
+impl RequestSource for TraceSource {
     fn next_batch(&mut self, batch: &mut Vec<TimedRequest>) -> Result<(), ReplayError> {
         batch.clear();
         self.reader.fill(&mut self.ios)?;
@@ -153,7 +153,7 @@ impl TraceSurvey {
 /// # Errors
 /// Where it cannot be read, or a range does not fit; where `progress` says to stop.
 pub fn survey(
-    source: &mut impl Source,
+    source: &mut impl RequestSource,
     path: &Path,
     capacity: Bytes,
     wrap: bool,

@@ -7,7 +7,7 @@ use common::{Given, Keep, OPEN, Toy, given, play, policy, read};
 use gordon_device::{Cause, Op};
 use gordon_replay::ReplayError;
 use gordon_replay::host::{CompletedRequest, HostPolicy, LATEST, Pacing, WINDOW, drive};
-use gordon_replay::source::{Repeat, Source, TimedRequest};
+use gordon_replay::source::{Repeat, RequestSource, TimedRequest};
 use gordon_units::{Bytes, Ns, Progress};
 use std::sync::atomic::Ordering;
 

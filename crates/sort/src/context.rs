@@ -4,11 +4,11 @@ use crate::Progress;
 use crate::SortError;
 use crate::entries::{EntryArena, EntrySorter};
 use crate::format::RecordFormat;
-use crate::incore::{Batch, InCore, KeyExtractor, PartitionedChunk, Scratch, ranges};
+use crate::incore::{EntryScratch, InCore, KeyExtractor, PartitionedChunk, SortBatch, ranges};
 use crate::memory::{Buffer, PAGE};
-use crate::output::{Emitter, Output, Written};
+use crate::output::{Emitter, SortOutput, Written};
 use crate::partition::Partition;
-use crate::queue::{Op, Queue, TransferRequest};
+use crate::queue::{IoQueue, Op, TransferRequest};
 use crate::stream::{Chunk, Extent};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -27,7 +27,7 @@ const SAMPLED: usize = 1 << 14;
 /// What every pass of a sort has at hand.
 pub struct SortContext<'a, S> {
     pub format: &'a S,
-    pub queue: &'a Queue,
+    pub queue: &'a IoQueue,
     pub progress: &'a Progress,
     pub threads: usize,
     pub seed: u64,
@@ -42,7 +42,7 @@ pub struct SortContext<'a, S> {
 /// What a thread uses again from one batch to the next.
 #[derive(Default)]
 pub struct WorkerScratch {
-    scratch: Scratch,
+    scratch: EntryScratch,
     entries: EntrySorter,
     pub arena: EntryArena,
 }
@@ -173,7 +173,7 @@ impl<S: RecordFormat> SortContext<'_, S> {
         &self,
         chunks: &[Chunk],
         records: u64,
-        (output, at): (&Output<'_>, u64),
+        (output, at): (&SortOutput<'_>, u64),
         WorkerScratch { scratch, entries, arena }: &mut WorkerScratch,
     ) -> Result<Written, SortError> {
         let partition = &Partition::new(self.sample_chunks(chunks), ranges(records));
@@ -184,7 +184,7 @@ impl<S: RecordFormat> SortContext<'_, S> {
         let keyed = keyed.map(|(number, chunk)| keys.of(chunk, number, scratch, &share));
         let keyed: Vec<PartitionedChunk<'_>> = keyed.collect();
         self.remove_spilled(keyed.iter().fold(0, |sum, keyed| sum.wrapping_add(keyed.key_hash())));
-        let batch = Batch::new(keys, chunks, &keyed);
+        let batch = SortBatch::new(keys, chunks, &keyed);
         let mut emitter = Emitter::new(output, at)?;
         batch.emit(0..batch.ranges(), self.unique, entries, &mut emitter)?;
         emitter.finish()
@@ -195,8 +195,8 @@ impl<S: RecordFormat> SortContext<'_, S> {
     /// the ones before it are sorted.
     pub fn emit_all(
         &self,
-        batch: &Batch<'_, S>,
-        (output, mut at): (&Output<'_>, u64),
+        batch: &SortBatch<'_, S>,
+        (output, mut at): (&SortOutput<'_>, u64),
         group: u64,
     ) -> Result<Written, SortError> {
         let group = if self.unique { u64::MAX } else { group };

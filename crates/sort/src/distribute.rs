@@ -4,15 +4,15 @@
 use crate::SortError;
 use crate::context::{SortContext, WorkerScratch, key_hash};
 use crate::entries::EntryArena;
-use crate::file::File;
+use crate::file::SortFile;
 use crate::format::RecordFormat;
 use crate::incore::MOST_CHUNKS;
 use crate::memory::{Buffer, PAGE};
-use crate::output::{Output, Writer, Written};
+use crate::output::{SortOutput, Writer, Written};
 use crate::partition::Partition;
 use crate::queue::{Op, TransferRequest};
 use crate::space::Space;
-use crate::stream::{Chunk, Stream};
+use crate::stream::{Chunk, RecordStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -20,7 +20,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 /// A piece of a bucket in a temporary file: whole records from a page on.
 #[derive(Clone, Debug)]
 pub struct BucketBlock {
-    pub file: Arc<File>,
+    pub file: Arc<SortFile>,
     pub offset: u64,
     pub len: u64,
 }
@@ -52,7 +52,7 @@ fn memory_of(block: &BucketBlock, room: usize) -> u64 {
 /// Puts all records of a stream into buckets; answers with the length of the longest record, too.
 pub fn scatter<S: RecordFormat>(
     context: &SortContext<'_, S>,
-    stream: &mut Stream<'_, S>,
+    stream: &mut RecordStream<'_, S>,
     partition: &Partition,
     writer: &Writer<'_>,
     space: &mut Space,
@@ -225,7 +225,7 @@ fn read<S: RecordFormat>(
 pub fn gather<S: RecordFormat>(
     context: &SortContext<'_, S>,
     buckets: &[Bucket],
-    (output, mut at): (&Output<'_>, u64),
+    (output, mut at): (&SortOutput<'_>, u64),
     (most, room, workers): (u64, usize, usize),
 ) -> Result<(Vec<(Bucket, u64)>, Written), SortError> {
     assert!(!context.unique || buckets.len() <= 1, "unique buckets are gathered one by one");

@@ -18,7 +18,8 @@ use std::sync::Arc;
 /// Whether the page cache is gone past.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Mode {
+#[schemars(rename = "Mode")]
+pub enum CacheMode {
     /// Past it, where the file system can: nothing is copied, and nothing else is pushed out.
     #[default]
     Direct,
@@ -39,7 +40,7 @@ struct FilePart {
 
 /// A file; or one that is striped over several, unit n in file n mod their count.
 #[derive(Debug)]
-pub struct File {
+pub struct SortFile {
     parts: Vec<Arc<FilePart>>,
     /// Bytes of a unit.
     unit: u64,
@@ -53,9 +54,9 @@ pub struct IoSegment<'a> {
     pub len: usize,
 }
 
-impl File {
+impl SortFile {
     /// Opens what is there, to be read.
-    pub fn open(path: &Path, mode: Mode) -> Result<Self, SortError> {
+    pub fn open(path: &Path, mode: CacheMode) -> Result<Self, SortError> {
         // Before it is opened: a pipe would wait for its other end.
         let meta = fs::metadata(path).map_err(|error| SortError::system(path, "open it", error))?;
         if !meta.is_file() && !meta.file_type().is_block_device() {
@@ -70,10 +71,13 @@ impl File {
     }
 
     /// Makes one that must not be there yet, to be read and written by us alone.
-    pub fn create(path: &Path, mode: Mode) -> Result<Self, SortError> {
+    pub fn create(path: &Path, mode: CacheMode) -> Result<Self, SortError> {
         let mut options = OpenOptions::new();
-        let made =
-            FilePart::with(path, Mode::Buffered, options.read(true).write(true).create_new(true));
+        let made = FilePart::with(
+            path,
+            CacheMode::Buffered,
+            options.read(true).write(true).create_new(true),
+        );
         let mut part = made?;
         // Where files cannot be locked, the number of the process has to do.
         let _ = rustix::fs::flock(&part.cached, FlockOperation::NonBlockingLockExclusive);
@@ -91,13 +95,13 @@ impl File {
     }
 
     /// Opens what is there, to be read and written.
-    pub fn open_to_write(path: &Path, mode: Mode) -> Result<Self, SortError> {
+    pub fn open_to_write(path: &Path, mode: CacheMode) -> Result<Self, SortError> {
         FilePart::with(path, mode, OpenOptions::new().read(true).write(true)).map(Self::of)
     }
 
     /// Makes one in a folder that nobody else sees and that is gone when it is closed, however that
     /// comes.
-    pub fn scratch(folder: &Path, number: usize, mode: Mode) -> Result<Self, SortError> {
+    pub fn scratch(folder: &Path, number: usize, mode: CacheMode) -> Result<Self, SortError> {
         remove_of_dead(existing(folder)?, SCRATCH.as_bytes());
         let path = folder.join(format!("{SCRATCH}{}-{number}", std::process::id()));
         let file = Self::create(&path, mode)?;
@@ -116,7 +120,11 @@ impl File {
     }
 
     /// Opens what is there, striped in units of so many bytes, to be read.
-    pub fn open_striped(paths: &[PathBuf], unit: Bytes, mode: Mode) -> Result<Self, SortError> {
+    pub fn open_striped(
+        paths: &[PathBuf],
+        unit: Bytes,
+        mode: CacheMode,
+    ) -> Result<Self, SortError> {
         let opened = paths.iter().map(|path| Self::open(path, mode).map(Arc::new));
         let file =
             Self::striped(&opened.collect::<Result<Vec<_>, _>>()?, unit_over(unit, paths.len())?);
@@ -237,7 +245,7 @@ impl IoSegment<'_> {
 }
 
 impl FilePart {
-    fn with(path: &Path, mode: Mode, options: &mut OpenOptions) -> Result<Self, SortError> {
+    fn with(path: &Path, mode: CacheMode, options: &mut OpenOptions) -> Result<Self, SortError> {
         let cached =
             options.open(path).map_err(|error| SortError::system(path, "open it", error))?;
         let direct = direct(path, mode, options)?.map(Arc::new);
@@ -293,10 +301,10 @@ pub fn unit_over(unit: Bytes, files: usize) -> Result<u64, SortError> {
 /// A way past the page cache; none where that is not wanted, or the file system has none.
 fn direct(
     path: &Path,
-    mode: Mode,
+    mode: CacheMode,
     options: &mut OpenOptions,
 ) -> Result<Option<fs::File>, SortError> {
-    if mode == Mode::Buffered {
+    if mode == CacheMode::Buffered {
         return Ok(None);
     }
     match options.custom_flags(bits(OFlags::DIRECT)).open(path) {

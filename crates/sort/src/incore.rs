@@ -87,7 +87,7 @@ pub struct PartitionedChunk<'r> {
 
 /// What a thread uses again from one chunk to the next.
 #[derive(Default)]
-pub struct Scratch {
+pub struct EntryScratch {
     entries: Vec<u128>,
     ranges: Vec<u16>,
 }
@@ -98,7 +98,7 @@ impl<S: RecordFormat> KeyExtractor<'_, S> {
         &self,
         chunk: &Chunk,
         number: usize,
-        scratch: &mut Scratch,
+        scratch: &mut EntryScratch,
         share: &ArenaSplitter<'r>,
     ) -> PartitionedChunk<'r> {
         let Self { format, partition, in_core } = *self;
@@ -179,7 +179,7 @@ impl PartitionedChunk<'_> {
 }
 
 /// Chunks and their entries, all by one partition.
-pub struct Batch<'a, S> {
+pub struct SortBatch<'a, S> {
     keys: &'a KeyExtractor<'a, S>,
     bytes: Vec<&'a [u8]>,
     keyed: &'a [PartitionedChunk<'a>],
@@ -187,7 +187,7 @@ pub struct Batch<'a, S> {
     last: Option<usize>,
 }
 
-impl<'a, S: RecordFormat> Batch<'a, S> {
+impl<'a, S: RecordFormat> SortBatch<'a, S> {
     pub fn new(
         keys: &'a KeyExtractor<'a, S>,
         chunks: &'a [Chunk],

@@ -3,18 +3,18 @@
 use crate::Progress;
 use crate::SortError;
 use crate::context::SortContext;
-use crate::file::{File, Mode};
-use crate::format::{Config, FormatVisitor, LinesConfig, RecordFormat};
+use crate::file::{CacheMode, SortFile};
+use crate::format::{FormatVisitor, LinesConfig, RecordConfig, RecordFormat};
 use crate::head::refuse_text;
 use crate::incore::InCore;
 use crate::memory::Buffer;
-use crate::output::{Output, Writer, Written};
+use crate::output::{SortOutput, Writer, Written};
 use crate::passes::Passes;
 use crate::plan::{Method, Plan, Transfers};
-use crate::queue::{Io, Queue};
-use crate::report::{Clock, Report};
+use crate::queue::{Io, IoQueue};
+use crate::report::{Clock, SortReport};
 use crate::stream::Extent;
-use crate::target::Target;
+use crate::target::OutputFile;
 use gordon_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ pub struct Settings {
     /// Threads that sort; 0 for one a core.
     pub threads: usize,
     /// Whether the page cache is gone past.
-    pub mode: Mode,
+    pub mode: CacheMode,
     /// Who carries transfers out.
     pub io: Io,
     /// Writes into the file that is there, so that its place on the device is used again: while the
@@ -85,7 +85,7 @@ pub struct Job {
     pub output: PathBuf,
     /// What a record is, and its key.
     #[serde(default)]
-    pub records: Config,
+    pub records: RecordConfig,
     /// How.
     #[serde(default)]
     pub settings: Settings,
@@ -95,7 +95,7 @@ pub struct Job {
 struct RunVisitor<'a>(&'a Job, &'a Progress);
 
 impl FormatVisitor for RunVisitor<'_> {
-    type Output = Result<Report, SortError>;
+    type Output = Result<SortReport, SortError>;
 
     fn visit<S: RecordFormat>(self, format: &S) -> Self::Output {
         self.0.run_as(format, self.1)
@@ -109,7 +109,7 @@ const MOST_DEPTH: u32 = 256;
 const MOST_THREADS: usize = 1024;
 
 /// Ends the threads of a queue, also where a sort panics.
-struct CloseGuard<'a>(&'a Queue);
+struct CloseGuard<'a>(&'a IoQueue);
 
 impl Drop for CloseGuard<'_> {
     fn drop(&mut self) {
@@ -142,10 +142,10 @@ impl Job {
     /// Where a file cannot be read or written, a device is full, a value leads nowhere, or the user
     /// stops it. The input is as it was; unless the output was to be overwritten, so is what was
     /// there.
-    pub fn run(&self, progress: &Progress) -> Result<Report, SortError> {
+    pub fn run(&self, progress: &Progress) -> Result<SortReport, SortError> {
         match &self.records {
-            Config::Lines(lines) if self.unique && !lines.stable => {
-                Config::Lines(LinesConfig { stable: true, ..lines.clone() })
+            RecordConfig::Lines(lines) if self.unique && !lines.stable => {
+                RecordConfig::Lines(LinesConfig { stable: true, ..lines.clone() })
                     .with(RunVisitor(self, progress))?
             }
             records => records.with(RunVisitor(self, progress))?,
@@ -156,13 +156,13 @@ impl Job {
         &self,
         format: &S,
         progress: &Progress,
-    ) -> Result<Report, SortError> {
+    ) -> Result<SortReport, SortError> {
         if self.settings.threads > MOST_THREADS {
             let what = format!("threads: {}", self.settings.threads);
             let why = format!("more than {MOST_THREADS}");
             return Err(SortError::impossible(what, why, "--threads 0: one a core"));
         }
-        let queue = Queue::default();
+        let queue = IoQueue::default();
         thread::scope(|scope| {
             // A few for each device that may be asked.
             let devices = self.settings.temp.len().max(self.devices());
@@ -188,13 +188,13 @@ impl Job {
         let (mut extents, mut partial) = (Vec::new(), Vec::new());
         let mode = self.settings.mode;
         let files = match self.stripe {
-            None => self.inputs.iter().map(|path| File::open(path, mode)).collect(),
-            Some(unit) => File::open_striped(&self.inputs, unit, mode).map(|file| vec![file]),
+            None => self.inputs.iter().map(|path| SortFile::open(path, mode)).collect(),
+            Some(unit) => SortFile::open_striped(&self.inputs, unit, mode).map(|file| vec![file]),
         };
         for (file, path) in files?.into_iter().zip(&self.inputs) {
             let file = Arc::new(file);
             let all = file.len()?;
-            if self.records == Config::Benchmark {
+            if self.records == RecordConfig::Benchmark {
                 refuse_text(path, all, |head| file.read(0, head))?;
             }
             let record = format.length().map_or(1, |length| length as u64);
@@ -250,9 +250,9 @@ impl Job {
     fn sort<S: RecordFormat>(
         &self,
         format: &S,
-        (queue, io): (&Queue, Io),
+        (queue, io): (&IoQueue, Io),
         progress: &Progress,
-    ) -> Result<Report, SortError> {
+    ) -> Result<SortReport, SortError> {
         let mut clock = Clock::start(queue);
         let cores = || thread::available_parallelism().map_or(1, usize::from);
         let threads = if self.settings.threads == 0 { cores() } else { self.settings.threads };
@@ -276,8 +276,12 @@ impl Job {
         let (memory, plan) = self.plan(context, &extents, (&sample, record))?;
         let passes = if plan.method == Method::OnePass { 1 } else { 2 };
         progress.total.store(2 * passes * bytes, Ordering::Relaxed);
-        let target =
-            Target::new(&self.output, self.settings.mode, self.settings.overwrite, &self.inputs)?;
+        let target = OutputFile::new(
+            &self.output,
+            self.settings.mode,
+            self.settings.overwrite,
+            &self.inputs,
+        )?;
         // Each file may lack a separator.
         let added = if format.separator().is_some() { extents.len() as u64 } else { 0 };
         target.file().reserve(bytes + added)?;
@@ -288,7 +292,7 @@ impl Job {
         let direct = files.into_iter().all(|file| file.is_direct());
         let writer =
             Writer::new(queue, progress, plan.output_transfer.0 as usize, plan.output_buffers);
-        let output = Output::new(&writer, target.file().clone(), 0);
+        let output = SortOutput::new(&writer, target.file().clone(), 0);
         let passes = Passes { context, plan: &plan, writer: &writer, output: &output };
         let moved = passes.run(extents, (sample, record), temp, &mut clock)?;
         // Whatever else goes wrong: nothing is lost without a word.
@@ -308,7 +312,7 @@ impl Job {
         target.file().set_len(end)?;
         target.keep()?;
         clock.end("make durable");
-        Ok(Report {
+        Ok(SortReport {
             memory_bytes: memory,
             plan,
             bytes: len,
@@ -327,12 +331,12 @@ impl Job {
     }
 
     /// Temporary files, which are gone however this ends.
-    fn temp_files(&self) -> Result<Vec<Arc<File>>, SortError> {
+    fn temp_files(&self) -> Result<Vec<Arc<SortFile>>, SortError> {
         let beside = [crate::target::folder(&self.output).to_path_buf()];
         let folders = if self.settings.temp.is_empty() { &beside[..] } else { &self.settings.temp };
         let files = folders.iter().enumerate();
         files
-            .map(|(n, folder)| File::scratch(folder, n, self.settings.mode).map(Arc::new))
+            .map(|(n, folder)| SortFile::scratch(folder, n, self.settings.mode).map(Arc::new))
             .collect()
     }
 }

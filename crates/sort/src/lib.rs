@@ -29,9 +29,9 @@ mod uring;
 mod validate;
 
 pub use error::SortError;
-pub use file::Mode;
+pub use file::CacheMode;
 pub use format::{
-    Benchmark, Config, Fixed, FixedConfig, FormatVisitor, KeyOffset, Lines, LinesConfig,
+    Benchmark, Fixed, FixedConfig, FormatVisitor, KeyOffset, Lines, LinesConfig, RecordConfig,
     RecordFormat, Tiebreak,
 };
 pub use generate::{Generate, Generated, Records, generate};
@@ -40,5 +40,5 @@ pub use incore::InCore;
 pub use job::{Job, Partial, Settings};
 pub use plan::{Method, Plan, Transfers};
 pub use queue::Io;
-pub use report::{Phase, Report};
+pub use report::{Phase, SortReport};
 pub use validate::{Validated, read_summaries, validate, write_summary};

@@ -8,14 +8,14 @@ use crate::entries::EntryArena;
 use crate::format::{KeyOffset, RecordFormat, Tiebreak};
 use crate::incore::{KeyExtractor, ranges};
 use crate::one_pass::Loaded;
-use crate::output::{Emitter, Output, Writer};
+use crate::output::{Emitter, SortOutput, Writer};
 use crate::partition::Partition;
 use crate::space::Space;
-use crate::stream::{Chunk, Extent, Stream, head, room};
+use crate::stream::{Chunk, Extent, RecordStream, head, room};
 
 /// A run's first record that is not written yet.
 struct RunHead<'a, S> {
-    stream: Stream<'a, S>,
+    stream: RecordStream<'a, S>,
     chunk: Chunk,
     end: usize,
     /// Above all keys where the run has ended.
@@ -29,7 +29,7 @@ const SHORT: u64 = 64;
 const ENDED: u128 = u128::MAX;
 
 impl<'a, S: RecordFormat> RunHead<'a, S> {
-    fn new(stream: Stream<'a, S>, format: &S) -> Result<Self, SortError> {
+    fn new(stream: RecordStream<'a, S>, format: &S) -> Result<Self, SortError> {
         let mut head = Self { stream, chunk: Chunk::default(), end: 0, prefix: 0 };
         head.advance(format)?;
         Ok(head)
@@ -82,7 +82,8 @@ pub fn merge<S: RecordFormat>(
     let heads = runs.iter().map(|run| {
         // One is used while the next comes.
         let extent = [run.clone()];
-        let stream = Stream::new(format, context.queue, context.progress, extent, transfer, 1);
+        let stream =
+            RecordStream::new(format, context.queue, context.progress, extent, transfer, 1);
         RunHead::new(stream, format)
     });
     let mut heads: Vec<_> = heads.collect::<Result<_, _>>()?;
@@ -175,7 +176,7 @@ pub struct Runs {
 /// Makes sorted runs of a stream.
 pub fn make_runs<S: RecordFormat>(
     context: &SortContext<'_, S>,
-    stream: &mut Stream<'_, S>,
+    stream: &mut RecordStream<'_, S>,
     sample: Vec<u128>,
     limits: &MergeLimits,
     (writer, space): (&Writer<'_>, &mut Space),
@@ -196,7 +197,7 @@ pub fn make_runs<S: RecordFormat>(
             return Ok(Runs { extents: runs, records, longest });
         }
         let (file, offset) = space.run(len);
-        let output = Output::new(writer, file.clone(), offset);
+        let output = SortOutput::new(writer, file.clone(), offset);
         loaded.emit(context, keys, (&output, 0), limits.group)?;
         output.finish()?;
         context.add_spilled(loaded.key_hash());
@@ -225,7 +226,7 @@ pub fn merge_until_fan_in<S: RecordFormat>(
             }
             let len = some.iter().map(|run| run.len).sum();
             let (file, offset) = space.run(len);
-            let output = Output::new(writer, file.clone(), offset);
+            let output = SortOutput::new(writer, file.clone(), offset);
             let mut emitter = Emitter::new(&output, 0)?;
             context.with_frozen_spill(|| {
                 merge(context, some, (limits.transfer, false), &mut emitter)

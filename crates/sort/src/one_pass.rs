@@ -6,9 +6,9 @@ use crate::SortError;
 use crate::context::{FirstError, SortContext, start};
 use crate::entries::ArenaSplitter;
 use crate::format::RecordFormat;
-use crate::incore::{Batch, KeyExtractor, MOST_CHUNKS, PartitionedChunk, Scratch};
-use crate::output::{Output, Written};
-use crate::stream::{Chunk, Stream};
+use crate::incore::{EntryScratch, KeyExtractor, MOST_CHUNKS, PartitionedChunk, SortBatch};
+use crate::output::{SortOutput, Written};
+use crate::stream::{Chunk, RecordStream};
 use gordon_pages::LARGE;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +25,7 @@ impl<'r> Loaded<'r> {
     /// Reads up to `most` bytes of whole records, while others make entries of what has come.
     pub fn read<S: RecordFormat>(
         context: &SortContext<'_, S>,
-        stream: &mut Stream<'_, S>,
+        stream: &mut RecordStream<'_, S>,
         keys: &KeyExtractor<'_, S>,
         most: u64,
         share: &ArenaSplitter<'r>,
@@ -37,7 +37,7 @@ impl<'r> Loaded<'r> {
         // The threads alone hold it: where they have died, nobody waits for them.
         let receiver = Arc::new(Mutex::new(receiver));
         let scatter = |receiver: Arc<Mutex<Receiver<_>>>| {
-            let mut scratch = Scratch::default();
+            let mut scratch = EntryScratch::default();
             loop {
                 let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok((number, chunk)) = next else { return };
@@ -87,11 +87,11 @@ impl<'r> Loaded<'r> {
         &self,
         context: &SortContext<'_, S>,
         keys: &KeyExtractor<'_, S>,
-        to: (&Output<'_>, u64),
+        to: (&SortOutput<'_>, u64),
         group: u64,
     ) -> Result<Written, SortError> {
         let Self { chunks, keyed } = self;
-        context.emit_all(&Batch::new(keys, chunks, keyed), to, group)
+        context.emit_all(&SortBatch::new(keys, chunks, keyed), to, group)
     }
 
     /// How many records they hold.

@@ -2,9 +2,9 @@
 
 use crate::Progress;
 use crate::SortError;
-use crate::file::File;
+use crate::file::SortFile;
 use crate::memory::{Buffer, PAGE};
-use crate::queue::{Op, Queue, TransferDone, TransferRequest};
+use crate::queue::{IoQueue, Op, TransferDone, TransferRequest};
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, Range};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Buffers that go to files and come back; so many and no more.
 pub struct Writer<'a> {
-    queue: &'a Queue,
+    queue: &'a IoQueue,
     progress: &'a Progress,
     transfer: usize,
     most: usize,
@@ -32,7 +32,7 @@ struct ReturnedBuffers {
 
 impl<'a> Writer<'a> {
     /// `most` buffers of `transfer` bytes.
-    pub fn new(queue: &'a Queue, progress: &'a Progress, transfer: usize, most: usize) -> Self {
+    pub fn new(queue: &'a IoQueue, progress: &'a Progress, transfer: usize, most: usize) -> Self {
         let (reply, replies) = channel();
         let back = Mutex::new(ReturnedBuffers { replies, spare: Vec::new(), made: 0 });
         let transfer = transfer.next_multiple_of(PAGE);
@@ -100,7 +100,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a part of a buffer there.
-    pub fn write(&self, file: Arc<File>, offset: u64, buffer: Buffer, part: Range<usize>) {
+    pub fn write(&self, file: Arc<SortFile>, offset: u64, buffer: Buffer, part: Range<usize>) {
         self.under_way.fetch_add(1, Ordering::Relaxed);
         let reply = self.reply.clone();
         self.queue.submit(TransferRequest {
@@ -125,17 +125,17 @@ impl<'a> Writer<'a> {
 }
 
 /// A part of a file that is written from several places at once, in any order, each byte once.
-pub struct Output<'a> {
+pub struct SortOutput<'a> {
     writer: &'a Writer<'a>,
-    file: Arc<File>,
+    file: Arc<SortFile>,
     /// Where it starts in the file: a page.
     base: u64,
     /// Pages of which a part has come, by their place: two neighbours meet in them.
     edges: Mutex<BTreeMap<u64, (Buffer, usize)>>,
 }
 
-impl<'a> Output<'a> {
-    pub fn new(writer: &'a Writer<'a>, file: Arc<File>, base: u64) -> Self {
+impl<'a> SortOutput<'a> {
+    pub fn new(writer: &'a Writer<'a>, file: Arc<SortFile>, base: u64) -> Self {
         Self { writer, file, base, edges: Mutex::default() }
     }
 
@@ -189,7 +189,7 @@ impl AddAssign for Written {
 
 /// Writes records one after the other from some place of an output on.
 pub struct Emitter<'o, 'a> {
-    output: &'o Output<'a>,
+    output: &'o SortOutput<'a>,
     buffer: Buffer,
     /// Where the first record starts in the output.
     start: u64,
@@ -202,7 +202,7 @@ pub struct Emitter<'o, 'a> {
 
 impl<'o, 'a> Emitter<'o, 'a> {
     /// From byte `at` of the output on.
-    pub fn new(output: &'o Output<'a>, at: u64) -> Result<Self, SortError> {
+    pub fn new(output: &'o SortOutput<'a>, at: u64) -> Result<Self, SortError> {
         let buffer = output.writer.take()?;
         // Less than a buffer.
         let from = (at % buffer.len() as u64) as usize;

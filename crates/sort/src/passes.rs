@@ -4,17 +4,17 @@ use crate::SortError;
 use crate::context::SortContext;
 use crate::distribute::{self, Bucket};
 use crate::entries::EntryArena;
-use crate::file::File;
+use crate::file::SortFile;
 use crate::format::RecordFormat;
 use crate::incore::{KeyExtractor, ranges};
 use crate::merge::{self, MergeLimits, Runs};
 use crate::one_pass::Loaded;
-use crate::output::{Emitter, Output, Writer, Written};
+use crate::output::{Emitter, SortOutput, Writer, Written};
 use crate::partition::Partition;
 use crate::plan::{Method, Plan};
 use crate::report::Clock;
 use crate::space::Space;
-use crate::stream::{Extent, Stream};
+use crate::stream::{Extent, RecordStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -23,7 +23,7 @@ pub struct Passes<'a, S> {
     pub context: &'a SortContext<'a, S>,
     pub plan: &'a Plan,
     pub writer: &'a Writer<'a>,
-    pub output: &'a Output<'a>,
+    pub output: &'a SortOutput<'a>,
 }
 
 /// What a method did.
@@ -50,12 +50,12 @@ impl<S: RecordFormat> Passes<'_, S> {
         &self,
         extents: Vec<Extent>,
         sample: Sample,
-        temp: Vec<Arc<File>>,
+        temp: Vec<Arc<SortFile>>,
         clock: &mut Clock<'_>,
     ) -> Result<PassResult, SortError> {
         let Self { context, plan, .. } = *self;
         let input = plan.input_transfer.0 as usize;
-        let stream = Stream::new(
+        let stream = RecordStream::new(
             context.format,
             context.queue,
             context.progress,
@@ -85,14 +85,14 @@ impl<S: RecordFormat> Passes<'_, S> {
         }
     }
 
-    fn space(&self, temp: Vec<Arc<File>>) -> Space {
+    fn space(&self, temp: Vec<Arc<SortFile>>) -> Space {
         Space::new(temp, self.plan.temp_transfer.0 as usize, self.plan.temp_stripe)
     }
 
     /// All in memory.
     fn one_pass(
         &self,
-        mut stream: Stream<'_, S>,
+        mut stream: RecordStream<'_, S>,
         (sample, record): Sample,
         clock: &mut Clock<'_>,
     ) -> Result<PassResult, SortError> {
@@ -122,9 +122,9 @@ impl<S: RecordFormat> Passes<'_, S> {
     /// To buckets, then each sorted.
     fn distribute(
         &self,
-        mut stream: Stream<'_, S>,
+        mut stream: RecordStream<'_, S>,
         sample: Vec<u128>,
-        temp: Vec<Arc<File>>,
+        temp: Vec<Arc<SortFile>>,
         clock: &mut Clock<'_>,
     ) -> Result<PassResult, SortError> {
         let Self { context, plan, output, .. } = *self;
@@ -177,7 +177,7 @@ impl<S: RecordFormat> Passes<'_, S> {
         // Prefixes stay those of the first pass: the weight of the keys is compared with that of
         // their writing.
         let (_, sample, _) = context.sample(&extents, false)?;
-        let mut stream = Stream::new(
+        let mut stream = RecordStream::new(
             context.format,
             context.queue,
             context.progress,
@@ -197,9 +197,9 @@ impl<S: RecordFormat> Passes<'_, S> {
     /// To sorted runs, then merged.
     fn merge(
         &self,
-        mut stream: Stream<'_, S>,
+        mut stream: RecordStream<'_, S>,
         sample: Vec<u128>,
-        temp: Vec<Arc<File>>,
+        temp: Vec<Arc<SortFile>>,
         clock: &mut Clock<'_>,
     ) -> Result<PassResult, SortError> {
         let Self { context, writer, .. } = *self;

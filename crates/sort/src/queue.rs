@@ -6,7 +6,7 @@
 
 use crate::SortError;
 use crate::context::start;
-use crate::file::File;
+use crate::file::SortFile;
 use crate::memory::Buffer;
 use crate::uring::Uring;
 pub use gordon_ring::Op;
@@ -36,7 +36,7 @@ pub enum Io {
 /// One transfer.
 pub struct TransferRequest {
     pub op: Op,
-    pub file: Arc<File>,
+    pub file: Arc<SortFile>,
     /// Where in the file.
     pub offset: u64,
     pub buffer: Buffer,
@@ -58,7 +58,7 @@ pub struct TransferDone {
 
 impl TransferRequest {
     /// Does what is left of it but for so many bytes, and waits for it.
-    pub fn carry_out(mut self, done: usize, queue: &Queue) {
+    pub fn carry_out(mut self, done: usize, queue: &IoQueue) {
         let part = self.part.start + done..self.part.end;
         let offset = self.offset + done as u64;
         let result = match self.op {
@@ -69,7 +69,7 @@ impl TransferRequest {
     }
 
     /// Tells who asked.
-    pub fn end(self, result: Result<(), SortError>, queue: &Queue) {
+    pub fn end(self, result: Result<(), SortError>, queue: &IoQueue) {
         let Self { op, buffer, part, tag, reply, .. } = self;
         let moved = if op == Op::Read { &queue.read } else { &queue.written };
         moved.fetch_add(part.len() as u64, Ordering::Relaxed);
@@ -81,7 +81,7 @@ impl TransferRequest {
 /// What a queue has for who asks and does not wait.
 pub enum NextTransfer {
     Request(TransferRequest),
-    /// Whoever puts something in, or closes it, wakes who asked ([`Queue::wake_by`]).
+    /// Whoever puts something in, or closes it, wakes who asked ([`IoQueue::wake_by`]).
     Nothing,
     Closed,
 }
@@ -98,7 +98,7 @@ struct QueueState {
 
 /// The queue; its threads end when it is closed.
 #[derive(Default)]
-pub struct Queue {
+pub struct IoQueue {
     state: Mutex<QueueState>,
     changed: Condvar,
     /// Bytes that were read.
@@ -107,7 +107,7 @@ pub struct Queue {
     pub written: AtomicU64,
 }
 
-impl Queue {
+impl IoQueue {
     /// Starts what carries requests out, so many at a time; answers with what that is.
     pub fn start<'scope, 'env>(
         &'env self,

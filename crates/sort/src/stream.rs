@@ -2,10 +2,10 @@
 
 use crate::Progress;
 use crate::SortError;
-use crate::file::File;
+use crate::file::SortFile;
 use crate::format::RecordFormat;
 use crate::memory::{Buffer, PAGE};
-use crate::queue::{Op, Queue, TransferDone, TransferRequest};
+use crate::queue::{IoQueue, Op, TransferDone, TransferRequest};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -54,16 +54,16 @@ impl Chunk {
 /// A part of a file.
 #[derive(Clone, Debug)]
 pub struct Extent {
-    pub file: Arc<File>,
+    pub file: Arc<SortFile>,
     /// A whole page.
     pub offset: u64,
     pub len: u64,
 }
 
 /// Parts of files, read one after the other. Each starts with a record and ends with one.
-pub struct Stream<'a, S> {
+pub struct RecordStream<'a, S> {
     format: &'a S,
-    queue: &'a Queue,
+    queue: &'a IoQueue,
     progress: &'a Progress,
     extents: VecDeque<Extent>,
     transfer: usize,
@@ -79,11 +79,11 @@ pub struct Stream<'a, S> {
     spare: Vec<Buffer>,
 }
 
-impl<'a, S: RecordFormat> Stream<'a, S> {
+impl<'a, S: RecordFormat> RecordStream<'a, S> {
     /// Keeps `depth` transfers under way.
     pub fn new(
         format: &'a S,
-        queue: &'a Queue,
+        queue: &'a IoQueue,
         progress: &'a Progress,
         extents: impl IntoIterator<Item = Extent>,
         transfer: usize,

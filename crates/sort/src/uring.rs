@@ -1,7 +1,7 @@
 //! The queue's requests by io_uring: one thread tells the kernel of them and hears of their ends.
 
 use crate::SortError;
-use crate::queue::{NextTransfer, Op, Queue, TransferRequest};
+use crate::queue::{IoQueue, NextTransfer, Op, TransferRequest};
 use gordon_ring::{Ended, Ring, Transfer};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
@@ -48,7 +48,7 @@ impl Uring {
 
     /// Carries out what is in the queue until it is closed. What is under way then is left off, and
     /// what cannot be is waited for (`Ring`).
-    pub fn serve(mut self, queue: &Queue) {
+    pub fn serve(mut self, queue: &IoQueue) {
         let mut ended = Vec::new();
         queue.wake_by(self.wake.clone());
         while self.begin(queue) {
@@ -62,7 +62,7 @@ impl Uring {
     }
 
     /// Begins what waits; false at the end.
-    fn begin(&mut self, queue: &Queue) -> bool {
+    fn begin(&mut self, queue: &IoQueue) -> bool {
         while self.ring.has_place() {
             match queue.poll() {
                 NextTransfer::Request(request) => self.go_on(Begun { request, done: 0 }, queue),
@@ -74,7 +74,7 @@ impl Uring {
     }
 
     /// Begins what is left of a request.
-    fn go_on(&mut self, mut begun: Begun, queue: &Queue) {
+    fn go_on(&mut self, mut begun: Begun, queue: &IoQueue) {
         let Begun { request, done } = &mut begun;
         let left = request.part.len() - *done;
         if left == 0 {
@@ -97,7 +97,7 @@ impl Uring {
         }
     }
 
-    fn end(&mut self, ended: Ended, queue: &Queue) {
+    fn end(&mut self, ended: Ended, queue: &IoQueue) {
         if ended.key == WAKE {
             return self.listen();
         }
@@ -121,7 +121,7 @@ impl Uring {
     }
 
     /// The kernel does not answer any more: buffers under way are lost.
-    fn give_up(&mut self, error: &Error, queue: &Queue) {
+    fn give_up(&mut self, error: &Error, queue: &IoQueue) {
         for (_, Begun { mut request, .. }) in mem::take(&mut self.begun) {
             request.buffer = Default::default();
             let lost = SortError::impossible("io_uring", error, "--io threads");
@@ -133,7 +133,7 @@ impl Uring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::{File, Mode};
+    use crate::file::{CacheMode, SortFile};
     use crate::memory::{Buffer, PAGE};
     use crate::queue::TransferDone;
     use std::sync::mpsc::{Receiver, Sender, channel};
@@ -144,12 +144,12 @@ mod tests {
     }
 
     /// A queue with requests for a file of three pages and a bit, and whom it answers.
-    fn asked(parts: &[(Op, u64, usize)]) -> (Queue, Receiver<TransferDone>, tempfile::TempDir) {
+    fn asked(parts: &[(Op, u64, usize)]) -> (IoQueue, Receiver<TransferDone>, tempfile::TempDir) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("file");
         fs::write(&path, vec![7; 3 * PAGE + 100]).expect("written");
-        let file = Arc::new(File::open_to_write(&path, Mode::Direct).expect("open"));
-        let (queue, (reply, replies)) = (Queue::default(), channel());
+        let file = Arc::new(SortFile::open_to_write(&path, CacheMode::Direct).expect("open"));
+        let (queue, (reply, replies)) = (IoQueue::default(), channel());
         for (tag, &(op, offset, len)) in (0..).zip(parts) {
             queue.submit(request(op, &file, offset, len, tag, &reply));
         }
@@ -158,7 +158,7 @@ mod tests {
 
     fn request(
         op: Op,
-        file: &Arc<File>,
+        file: &Arc<SortFile>,
         offset: u64,
         len: usize,
         tag: u64,

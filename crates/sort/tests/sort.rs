@@ -1,7 +1,7 @@
 //! Sorted files against a model, for each kind of input, way and memory.
 
 use gordon_sort::{
-    Benchmark, InCore, Io, Job, Method, Partial, Progress, Report, Settings, SortError,
+    Benchmark, InCore, Io, Job, Method, Partial, Progress, Settings, SortError, SortReport,
 };
 use gordon_units::Bytes;
 use proptest::prelude::*;
@@ -73,7 +73,7 @@ fn job(folder: &Path, inputs: &[&str], method: Method, memory: u64) -> Job {
     serde_json::from_value(text).expect("a job")
 }
 
-fn run(job: &Job) -> Result<Report, SortError> {
+fn run(job: &Job) -> Result<SortReport, SortError> {
     job.run(&Progress::default())
 }
 
@@ -184,7 +184,7 @@ proptest! {
         job.settings.seed = seed;
         (job.settings.io, job.settings.in_core) = (io, in_core);
         if buffered {
-            job.settings.mode = gordon_sort::Mode::Buffered;
+            job.settings.mode = gordon_sort::CacheMode::Buffered;
         }
         match run(&job) {
             Ok(report) => {
@@ -241,7 +241,7 @@ proptest! {
             job.settings.temp.push(temp);
         }
         if buffered {
-            job.settings.mode = gordon_sort::Mode::Buffered;
+            job.settings.mode = gordon_sort::CacheMode::Buffered;
         }
         match run(&job) {
             Ok(report) => {

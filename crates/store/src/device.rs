@@ -5,7 +5,7 @@
 
 use crate::faults::Faults;
 use crate::format::summary;
-use gordon_ftl::{Config, ConfigError, Victim};
+use gordon_ftl::{Config, FtlConfigError, Victim};
 use gordon_nand::{Endurance, EnduranceError, Geometry, GeometryError, Layout, SuperPageShape};
 use gordon_units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -122,7 +122,7 @@ pub enum DeviceError {
     Geometry(#[from] GeometryError),
     /// The layer.
     #[error("translation layer: {0}")]
-    Ftl(#[from] ConfigError),
+    Ftl(#[from] FtlConfigError),
     /// The erase budgets.
     #[error("faults: {0}")]
     Endurance(#[from] EnduranceError),
@@ -144,7 +144,7 @@ impl DeviceError {
     /// Whether more blocks would do.
     #[must_use]
     pub fn wants_room(&self) -> bool {
-        matches!(self, Self::Ftl(ConfigError::NoRoom { .. }))
+        matches!(self, Self::Ftl(FtlConfigError::NoRoom { .. }))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::faults::factory_bad;
 use crate::format::superblock::{self, Superblock, SuperblockError};
 use crate::format::table::{self, BlockHealth, BlockRecord};
 use crate::format::{digest, is_zero, journal, legacy, oob};
-use crate::media::{Backend, File, Media};
+use crate::media::{Backend, FileMedia, Media};
 use crate::sync_tracker::SyncTracker;
 use gordon_units::{BlockId, Ppn};
 use std::fs;
@@ -194,7 +194,7 @@ impl Image {
         let mut partial = name.to_owned();
         partial.push(format!(".partial-{}", std::process::id()));
         let partial = path.with_file_name(partial);
-        let made = File::create(&partial, offsets.len, backend)
+        let made = FileMedia::create(&partial, offsets.len, backend)
             .map_err(fail)
             .and_then(|file| Self::format(path, Box::new(file), device))
             .and_then(|image| rename(&partial, path).map_err(fail).map(|()| image));
@@ -207,11 +207,12 @@ impl Image {
 
     /// Opens an image and locks it: to write against all others, to read against those who write.
     pub fn open(path: &Path, backend: Backend, write: bool) -> Result<Self, ImageError> {
-        let file = File::open(path, backend, write).map_err(|error| ImageError::io(path, error))?;
+        let file =
+            FileMedia::open(path, backend, write).map_err(|error| ImageError::io(path, error))?;
         Self::on(path, Box::new(file))
     }
 
-    /// Makes an image on any medium of the right length: [`ImageLayout::len`].
+    /// Makes an image on any medium of the right length: [`ImageOffsets::len`].
     pub fn format(
         path: &Path,
         media: Box<dyn Media>,

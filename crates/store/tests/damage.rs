@@ -8,7 +8,7 @@ use common::{
 };
 use gordon_nand::Layout;
 use gordon_store::{
-    CheckReport, Command, Engine, Image, ImageError, ImageOffsets, Media, Memory, check,
+    CheckReport, Command, Engine, Image, ImageError, ImageOffsets, Media, MemoryMedia, check,
 };
 use gordon_testkit::Random;
 use gordon_units::{BlockId, Ppn};
@@ -28,7 +28,7 @@ fn closed(seed: u64) -> Bench {
 }
 
 /// What a check finds after bytes of a sound image were changed.
-fn found(bench: &Bench, change: impl FnOnce(&Memory, &ImageOffsets, &Layout)) -> CheckReport {
+fn found(bench: &Bench, change: impl FnOnce(&MemoryMedia, &ImageOffsets, &Layout)) -> CheckReport {
     let media = Arc::new(bench.media.survivor());
     let before = image(&media);
     change(&media, before.offsets(), &before.resolved().layout);
@@ -65,7 +65,7 @@ fn a_check_finds_each_kind_of_damage() {
             media.damage(offsets.slot(ppn, 0) + 12, |byte| *byte ^= 4);
         });
         expect(&errors, "a page of the trim journal is damaged");
-        let oob = |change: &dyn Fn(&Memory, &ImageOffsets, Ppn)| {
+        let oob = |change: &dyn Fn(&MemoryMedia, &ImageOffsets, Ppn)| {
             found(&bench, |media, offsets, layout| {
                 change(media, offsets, page_of(media, offsets, layout, 1));
             })
@@ -118,7 +118,7 @@ fn a_check_finds_damaged_data_of_units_in_use() {
 #[test]
 fn numbers_at_the_end_of_their_fields_are_no_panic() {
     let bench = full(2);
-    let forged = |change: &dyn Fn(&Memory, &ImageOffsets, &Layout)| {
+    let forged = |change: &dyn Fn(&MemoryMedia, &ImageOffsets, &Layout)| {
         let media = Arc::new(bench.media.survivor());
         let before = image(&media);
         change(&media, before.offsets(), &before.resolved().layout);
@@ -133,7 +133,7 @@ fn numbers_at_the_end_of_their_fields_are_no_panic() {
             }
         }
     };
-    let put = |media: &Memory, at, bytes: &[u8]| media.write(at, bytes).unwrap();
+    let put = |media: &MemoryMedia, at, bytes: &[u8]| media.write(at, bytes).unwrap();
     forged(&|media, _, _| {
         for copy in [0, 4096] {
             put(media, copy + 16, &[0xff; 8]);

@@ -53,7 +53,7 @@ class Counter:
         return None if self._range_uj is None else self._range_uj * MICRO / self._most_w
 
     def read(self) -> float:
-        """Joules since the first reading. Raises GordonError if the file is not a number."""
+        """The total in joules, which only grows. Raises GordonError if the file is not a number."""
         at = self._clock()
         try:
             now = int(self._path.read_bytes())

@@ -5,7 +5,7 @@
 //! the medium in one operation. A sector in both is current in both: the drive updates a segment
 //! when it is written to.
 
-use super::mechanics::Target;
+use super::mechanics::SeekTarget;
 use super::schedule::Candidate;
 use gordon_units::Ns;
 
@@ -184,7 +184,7 @@ impl DirtySectors {
     }
 
     /// Adds a range; `target` says where a sector lies.
-    pub fn add(&mut self, start: u64, end: u64, since: Ns, target: impl FnOnce(u64) -> Target) {
+    pub fn add(&mut self, start: u64, end: u64, since: Ns, target: impl FnOnce(u64) -> SeekTarget) {
         let first = self.extents.partition_point(|e| e.end < start);
         let beyond = self.extents.partition_point(|e| e.start() <= end);
         let merged = &self.extents[first..beyond];
@@ -209,7 +209,7 @@ impl DirtySectors {
         &mut self,
         index: usize,
         most: u64,
-        target: impl FnOnce(u64) -> Target,
+        target: impl FnOnce(u64) -> SeekTarget,
     ) -> (u64, u64) {
         let extent = &mut self.extents[index];
         let start = extent.start();
@@ -231,8 +231,8 @@ mod tests {
     use crate::disk::mechanics::Head;
     use proptest::prelude::*;
 
-    fn at(lba: u64) -> Target {
-        Target { track: Head::default(), angle: lba, course: lba }
+    fn at(lba: u64) -> SeekTarget {
+        SeekTarget { track: Head::default(), angle: lba, course: lba }
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub struct Head {
 
 /// A sector to get to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct SeekTarget {
     /// Its track.
     pub track: Head,
     /// Where it begins, in nanoseconds of a revolution.
@@ -178,21 +178,21 @@ impl Mechanics {
 
     /// What to aim for to begin at a sector.
     #[inline]
-    pub fn aim(&self, lba: u64) -> Target {
+    pub fn aim(&self, lba: u64) -> SeekTarget {
         let (place, home) = self.geometry.location_and_nominal(lba);
         let target = self.target(place);
         if place == home {
             return target;
         }
-        Target { course: self.geometry.course(home), ..target }
+        SeekTarget { course: self.geometry.course(home), ..target }
     }
 
     /// What to aim for to begin at `place`, where nothing was remapped.
     #[inline]
-    pub(super) fn target(&self, place: SectorLocation) -> Target {
+    pub(super) fn target(&self, place: SectorLocation) -> SeekTarget {
         let track = Head { cylinder: place.cylinder, head: place.head };
         let course = self.geometry.course(place);
-        Target { track, angle: self.revolution.rest(course), course }
+        SeekTarget { track, angle: self.revolution.rest(course), course }
     }
 
     /// The way of the arm, and its head switch, alone.
@@ -202,14 +202,14 @@ impl Mechanics {
     }
 
     /// How long at time `at`, the head being there, until `to` begins to pass.
-    pub fn wait(&self, at: Ns, to: Target) -> Ns {
+    pub fn wait(&self, at: Ns, to: SeekTarget) -> Ns {
         let early = to.angle.wrapping_sub(self.angle(at));
         Ns(early.min(early.wrapping_add(self.revolution.get())))
     }
 
     /// How long from `from` at time `at` until `to` begins to pass under its head.
     #[inline]
-    pub fn position(&self, at: Ns, from: Head, to: Target, write: bool) -> Positioning {
+    pub fn position(&self, at: Ns, from: Head, to: SeekTarget, write: bool) -> Positioning {
         self.position_at(self.angle(at), from, to, write)
     }
 
@@ -221,7 +221,7 @@ impl Mechanics {
 
     /// How long from `from`, the spindle at `angle`, until `to` begins to pass under its head.
     #[inline(always)] // the scheduler's inner loop
-    pub fn position_at(&self, angle: u64, from: Head, to: Target, write: bool) -> Positioning {
+    pub fn position_at(&self, angle: u64, from: Head, to: SeekTarget, write: bool) -> Positioning {
         let distance = from.cylinder.abs_diff(to.track.cylinder);
         let switches = from.head != to.track.head;
         let seek = self.arm(distance, switches, write);

@@ -56,7 +56,7 @@ pub use config::{
     ZoneConfig, Zones,
 };
 pub use geometry::{DiskGeometry, SectorLocation, Zone};
-pub use mechanics::{Head, Mechanics, Positioning, ShortSkew, Target};
+pub use mechanics::{Head, Mechanics, Positioning, SeekTarget, ShortSkew};
 pub use power::{AdaptiveConfig, PowerConfig, PowerState};
 pub use schedule::{Candidate, Choice, Scheduler, SchedulerInput};
 pub use seek::{Distances, SeekCurve};
@@ -340,7 +340,7 @@ impl Disk {
     }
 
     /// Sends the head to `target`; says when it begins to pass.
-    fn position(&mut self, target: Target, write: bool) -> Ns {
+    fn position(&mut self, target: SeekTarget, write: bool) -> Ns {
         let at = self.clock.max(self.arm_free);
         let positioning = self.mechanics.position(at, self.head, target, write);
         self.stats.positionings += 1;

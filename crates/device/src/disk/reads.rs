@@ -1,6 +1,6 @@
 //! The way of a read: memory, queue, medium, link; and reading ahead.
 
-use super::mechanics::{Head, Target};
+use super::mechanics::{Head, SeekTarget};
 use super::schedule::Candidate;
 use super::{Disk, LinkTransfer, MechanismTask};
 use crate::Cause;
@@ -148,7 +148,7 @@ impl Disk {
     }
 
     /// Positions the head and has it read `from..to`.
-    pub(super) fn stream(&mut self, from: u64, target: Target, to: u64) -> ReadStream {
+    pub(super) fn stream(&mut self, from: u64, target: SeekTarget, to: u64) -> ReadStream {
         let begins = self.position(target, false);
         let segment = self.segments.open(from);
         let (ends, last) = (begins, self.head);

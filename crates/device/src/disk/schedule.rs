@@ -17,7 +17,7 @@
 //! looked at, and the oldest.
 
 use super::config::{SchedulerConfig, SchedulingPolicy};
-use super::mechanics::{Head, Mechanics, Target};
+use super::mechanics::{Head, Mechanics, SeekTarget};
 use gordon_units::Ns;
 
 /// Destages looked at on either side of the head; a look costs 10 ns, and among 32 one is close.
@@ -29,7 +29,7 @@ pub struct Candidate {
     /// The first sector.
     pub lba: u64,
     /// Where that is.
-    pub target: Target,
+    pub target: SeekTarget,
     /// Since when it waits.
     pub since: Ns,
 }

@@ -3,7 +3,7 @@
 use super::startup::startup;
 use super::timing::{LONGEST, TimingConfig};
 use crate::SECTOR;
-use gordon_ftl::{CheckpointError, Config, ConfigError, Victim};
+use gordon_ftl::{CheckpointError, Config, FtlConfigError, Victim};
 use gordon_nand::{
     BLOCK_SURVIVAL, Endurance, EnduranceError, Geometry, GeometryError, Layout, SuperPageShape,
     Timing,
@@ -92,7 +92,7 @@ pub struct ShapeConfig {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FtlConfig {
-    /// Write points; one a die group.
+    /// Write points; one for each die group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_points: Option<Sourced<u32>>,
     /// Read bypassing; on.
@@ -238,7 +238,7 @@ pub enum SsdError {
     Geometry(#[from] GeometryError),
     /// The translation layer.
     #[error("flash translation layer: {0}")]
-    Ftl(#[from] ConfigError),
+    Ftl(#[from] FtlConfigError),
     /// What is exported leaves too little.
     #[error(
         "capacity: exporting {exported} of {raw} leaves garbage collection no room; {}",
@@ -342,9 +342,9 @@ impl SsdError {
     }
 
     /// Why a layer with pages of `unit` cannot be made, in bytes where it is about room.
-    pub(super) fn of(error: ConfigError, unit: Bytes) -> Self {
+    pub(super) fn of(error: FtlConfigError, unit: Bytes) -> Self {
         match error {
-            ConfigError::NoRoom { exported, raw, most } => {
+            FtlConfigError::NoRoom { exported, raw, most } => {
                 Self::Room { exported: unit * exported.into(), raw: unit * raw, most: unit * most }
             }
             other => Self::Ftl(other),

@@ -74,7 +74,7 @@ pub enum BlockError {
 }
 
 /// An image that is open, as something to serve.
-pub struct Block {
+pub struct ServedImage {
     image: Image,
     part: Option<(Timing, gordon_units::Ns, Option<Bytes>)>,
     pace: Pace,
@@ -95,7 +95,7 @@ trait Served: Export {
 #[derive(Clone)]
 pub struct Serving(Arc<dyn Served>);
 
-impl Block {
+impl ServedImage {
     /// Opens an image. Without a `part` the status has no flash time. With `salvage` it is opened
     /// to read what can be proved, and nothing is written to it.
     pub fn open(

@@ -1,7 +1,7 @@
 //! Replies: simple where the protocol allows it, chunks for data and errors where agreed.
 
 use super::wire::{self, chunk};
-use crate::export::{AllocationExtent, Errno, MAX_EXTENTS, Op, Outcome, RequestError};
+use crate::export::{AllocationExtent, Errno, MAX_EXTENTS, Op, RequestError, RequestOutcome};
 
 /// Bytes before the data: a chunk's header and the offset of its data.
 const HEAD: usize = 28;
@@ -68,11 +68,11 @@ impl Reply {
         cookie: u64,
         op: Op,
         data: Vec<u8>,
-        outcome: Outcome,
+        outcome: RequestOutcome,
         structured: bool,
     ) -> (Self, Vec<u8>) {
         match (op, outcome) {
-            (_, Outcome::Failed(fault)) => (Self::refused(cookie, fault, structured), data),
+            (_, RequestOutcome::Failed(fault)) => (Self::refused(cookie, fault, structured), data),
             (Op::Read { offset }, _) => {
                 let extra = offset.to_be_bytes();
                 let reply = if structured {
@@ -84,7 +84,7 @@ impl Reply {
             }
             (Op::Status { length, one, .. }, outcome) => {
                 let extents = match outcome {
-                    Outcome::Extents(extents) => extents,
+                    RequestOutcome::Extents(extents) => extents,
                     _ => vec![AllocationExtent { length, hole: false, zero: false }],
                 };
                 (Self::status(cookie, length, one, &extents), data)

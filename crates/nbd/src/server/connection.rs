@@ -7,8 +7,8 @@
 
 use super::budget::MemoryBudget;
 use super::inbox::{CompletedRequest, Inbox, SleepState};
-use super::output::Output;
-use super::stream::Stream;
+use super::output::ReplyQueue;
+use super::stream::ClientStream;
 use super::{ConnectionEnd, ServerState};
 use crate::codec::Agreed;
 use crate::codec::handshake::{Handshake, HandshakeStep};
@@ -34,7 +34,11 @@ const RETRY: Duration = Duration::from_millis(5);
 const SLOWEST: u64 = 1 << 20;
 
 /// Serves a client to its end.
-pub(super) fn serve(shared: &ServerState, mut stream: Stream, inbox: Arc<Inbox>) -> ConnectionEnd {
+pub(super) fn serve(
+    shared: &ServerState,
+    mut stream: ClientStream,
+    inbox: Arc<Inbox>,
+) -> ConnectionEnd {
     let (agreed, early) = match handshake(shared, &mut stream, &inbox) {
         Ok(done) => done,
         Err(end) => {
@@ -55,7 +59,7 @@ pub(super) fn serve(shared: &ServerState, mut stream: Stream, inbox: Arc<Inbox>)
         requests: RequestParser::new(shared.offers[agreed.export].info, agreed, &early),
         structured: agreed.structured,
         budget,
-        output: Output::default(),
+        output: ReplyQueue::default(),
         batch: Vec::with_capacity(BATCH),
         completed: Vec::new(),
         in_flight: 0,
@@ -71,7 +75,7 @@ pub(super) fn serve(shared: &ServerState, mut stream: Stream, inbox: Arc<Inbox>)
 
 fn handshake(
     shared: &ServerState,
-    stream: &mut Stream,
+    stream: &mut ClientStream,
     inbox: &Inbox,
 ) -> Result<(Agreed, Vec<u8>), ConnectionEnd> {
     let deadline = Instant::now() + shared.limits.handshake;
@@ -115,7 +119,7 @@ fn handshake(
 
 /// Waits for the client until the deadline, or until the server stops.
 fn sleep(
-    stream: &mut Stream,
+    stream: &mut ClientStream,
     inbox: &Inbox,
     read: bool,
     deadline: Instant,
@@ -134,7 +138,7 @@ fn sleep(
 }
 
 fn send_all(
-    stream: &mut Stream,
+    stream: &mut ClientStream,
     inbox: &Inbox,
     out: &mut Vec<u8>,
     deadline: Instant,
@@ -166,13 +170,13 @@ enum BlockedOn {
 
 struct Transmission<'a> {
     shared: &'a ServerState,
-    stream: Stream,
+    stream: ClientStream,
     inbox: Arc<Inbox>,
     export: &'a dyn Export,
     requests: RequestParser,
     structured: bool,
     budget: MemoryBudget,
-    output: Output,
+    output: ReplyQueue,
     batch: Vec<Request>,
     completed: Vec<CompletedRequest>,
     /// Submitted and not yet back.

@@ -6,7 +6,7 @@
 use super::PAUSE;
 use super::connection::TICK;
 use super::stream::timespec;
-use crate::export::{CompletionSink, Op, Outcome};
+use crate::export::{CompletionSink, Op, RequestOutcome};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
 use rustix::net::{self, Shutdown};
@@ -20,7 +20,7 @@ pub(super) struct CompletedRequest {
     pub(super) cookie: u64,
     pub(super) op: Op,
     pub(super) data: Vec<u8>,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: RequestOutcome,
 }
 
 /// What the connection's thread is at.
@@ -143,7 +143,7 @@ impl Inbox {
 }
 
 impl CompletionSink for Inbox {
-    fn complete(&self, cookie: u64, op: Op, data: Vec<u8>, outcome: Outcome) {
+    fn complete(&self, cookie: u64, op: Op, data: Vec<u8>, outcome: RequestOutcome) {
         let mut state = self.state();
         state.completed.push(CompletedRequest { cookie, op, data, outcome });
         if state.sleep == SleepState::Polling {

@@ -33,7 +33,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
-pub(crate) use stream::{Stream, timespec};
+pub(crate) use stream::{ClientStream, timespec};
 
 /// A list of them must be short enough to tell at once.
 const MAX_EXPORTS: usize = 1000;
@@ -306,7 +306,7 @@ fn admit(shared: &Arc<ServerState>, socket: OwnedFd, client: u64, peer: String) 
     let place = ConnectionGuard { shared: Arc::clone(shared), client };
     let serve = move || {
         place.shared.emit(&ClientEvent::Connected { client, peer });
-        let end = connection::serve(&place.shared, Stream::new(socket), inbox);
+        let end = connection::serve(&place.shared, ClientStream::new(socket), inbox);
         place.shared.emit(&ClientEvent::Disconnected { client, why: end.to_string() });
     };
     // Where no thread can be had, the place goes with the closure.
@@ -330,7 +330,7 @@ impl Drop for ConnectionGuard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Memory;
+    use crate::memory::MemoryExport;
     use gordon_units::Bytes;
     use std::io::Read;
     use std::os::unix::net::UnixStream;
@@ -346,7 +346,7 @@ mod tests {
         let events = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&events);
         let shared = Arc::new(ServerState {
-            exports: vec![Arc::new(Memory::new(Bytes(4096)))],
+            exports: vec![Arc::new(MemoryExport::new(Bytes(4096)))],
             offers: Arc::new([]),
             tls: None,
             limits: ConnectionLimits::default(),

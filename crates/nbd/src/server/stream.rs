@@ -13,7 +13,7 @@ use std::time::Duration;
 const TLS_BUFFER: usize = 256 << 10;
 
 /// The socket, which the server keeps a hand on to close it from outside.
-pub(crate) struct Stream {
+pub(crate) struct ClientStream {
     socket: Arc<OwnedFd>,
     tls: Option<Box<ServerConnection>>,
 }
@@ -49,7 +49,7 @@ impl Write for Raw<'_> {
     }
 }
 
-impl Stream {
+impl ClientStream {
     pub(crate) fn new(socket: Arc<OwnedFd>) -> Self {
         Self { socket, tls: None }
     }

@@ -7,7 +7,7 @@ use gordon_replay::footprint::Footprint;
 use gordon_replay::host::{CompletedRequest, HostPolicy, Observer, Pacing, drive};
 use gordon_replay::load::SyntheticConfig;
 use gordon_replay::parse::{from_json, from_toml};
-use gordon_replay::source::{Source, TimedRequest};
+use gordon_replay::source::{RequestSource, TimedRequest};
 use gordon_trace::BlockOp;
 use gordon_trace::formats::{FormatError, Io, Options, open};
 use gordon_units::{Bytes, Ns, Progress};
@@ -77,7 +77,12 @@ impl Observer<Ssd> for Sum {
 }
 
 /// Drives a new device, `mapped` of it holding data, with `depth` requests outstanding.
-pub fn run(config: &SsdConfig, mapped: &[(u64, u64)], depth: u32, source: impl Source) -> Run {
+pub fn run(
+    config: &SsdConfig,
+    mapped: &[(u64, u64)],
+    depth: u32,
+    source: impl RequestSource,
+) -> Run {
     let mut ssd = Ssd::with_seed(config, SEED).expect("a device that can exist");
     // Traces of larger devices begin again at its end, as their requests do.
     let capacity = ssd.capacity().0;
@@ -118,7 +123,7 @@ impl Requests {
         Self { all, next: 0 }
     }
 
-    pub fn take_all(mut source: impl Source) -> Result<Self, ReplayError> {
+    pub fn take_all(mut source: impl RequestSource) -> Result<Self, ReplayError> {
         let (mut all, mut batch) = (vec![], vec![]);
         loop {
             source.next_batch(&mut batch)?;
@@ -150,7 +155,7 @@ impl Requests {
     }
 }
 
-impl Source for Requests {
+impl RequestSource for Requests {
     fn next_batch(&mut self, batch: &mut Vec<TimedRequest>) -> Result<(), ReplayError> {
         batch.clear();
         let end = (self.next + 1024).min(self.all.len());

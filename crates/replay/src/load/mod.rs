@@ -9,7 +9,7 @@ mod zipf;
 use crate::ReplayError;
 use crate::host::LATEST;
 use crate::random::{Component, Random};
-use crate::source::{BATCH, Source, TimedRequest};
+use crate::source::{BATCH, RequestSource, TimedRequest};
 use gordon_device::{Op, SECTOR};
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
@@ -339,7 +339,7 @@ impl RequestGenerator {
     }
 }
 
-impl Source for SyntheticLoad {
+impl RequestSource for SyntheticLoad {
     fn next_batch(&mut self, batch: &mut Vec<TimedRequest>) -> Result<(), ReplayError> {
         let count = usize::try_from(self.left).map_or(BATCH, |left| left.min(BATCH));
         self.left -= count as u64;

@@ -15,7 +15,7 @@ pub struct Recorder {
     /// By operation and cause.
     pub latencies: Latencies,
     /// By queue, where there are several.
-    pub queues: Vec<Queue>,
+    pub queues: Vec<QueueRecord>,
     /// Requests that failed, by operation; they count nowhere else.
     pub failed: [u64; 4],
     /// When the first write failed, and how many bytes had been written.
@@ -34,7 +34,7 @@ impl Recorder {
         Self {
             latencies: Latencies::default(),
             queues: if queues > 1 {
-                (0..queues).map(|_| Queue::default()).collect()
+                (0..queues).map(|_| QueueRecord::default()).collect()
             } else {
                 Vec::new()
             },
@@ -106,7 +106,7 @@ impl Recorder {
 
 /// The requests of one queue that did not fail.
 #[derive(Clone, Debug, Default)]
-pub struct Queue {
+pub struct QueueRecord {
     /// From arrival to completion.
     pub latency: Latency,
     /// Bytes read and written.
@@ -115,7 +115,7 @@ pub struct Queue {
     pub finished: Ns,
 }
 
-impl Queue {
+impl QueueRecord {
     fn record(&mut self, done: &CompletedRequest) {
         self.latency.record(done.completed - done.arrived);
         if matches!(done.op, Op::Read | Op::Write) {
@@ -131,7 +131,7 @@ pub struct Recorded {
     /// By operation and cause.
     pub latencies: Latencies,
     /// By queue, where there are several.
-    pub queues: Vec<Queue>,
+    pub queues: Vec<QueueRecord>,
     /// Bytes by operation.
     pub bytes: [u64; 4],
     /// Requests that failed, by operation; they count nowhere else.

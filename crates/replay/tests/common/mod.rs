@@ -6,7 +6,7 @@ use gordon_replay::ReplayError;
 use gordon_replay::host::{CompletedRequest, HostPolicy, Observer, Outcome, Pacing, drive};
 use gordon_replay::parse::from_toml;
 use gordon_replay::results::series::SampledDevice;
-use gordon_replay::source::{Source, TimedRequest};
+use gordon_replay::source::{RequestSource, TimedRequest};
 use gordon_units::{Bytes, Ns, Progress};
 use serde_json::{Value, json};
 
@@ -89,7 +89,7 @@ pub fn given(requests: impl IntoIterator<Item = TimedRequest>) -> Given {
     Given(requests.into_iter().collect::<Vec<_>>().into_iter())
 }
 
-impl Source for Given {
+impl RequestSource for Given {
     fn next_batch(&mut self, batch: &mut Vec<TimedRequest>) -> Result<(), ReplayError> {
         batch.clear();
         batch.extend(self.0.by_ref().take(7));

@@ -6,7 +6,7 @@ mod spec;
 
 pub use fixed::{Benchmark, Fixed};
 pub use lines::Lines;
-pub use spec::{Config, FixedConfig, FormatVisitor, LinesConfig};
+pub use spec::{FixedConfig, FormatVisitor, LinesConfig, RecordConfig};
 
 use std::cmp::Ordering;
 

@@ -12,7 +12,7 @@ const LONGEST: usize = 1 << 20;
 /// What is sorted, and by what.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Config {
+pub enum RecordConfig {
     /// The records of the sort benchmark.
     #[default]
     Benchmark,
@@ -65,7 +65,7 @@ pub trait FormatVisitor {
     fn visit<S: RecordFormat>(self, format: &S) -> Self::Output;
 }
 
-impl Config {
+impl RecordConfig {
     /// Does something with the format, made for its kind.
     ///
     /// # Errors

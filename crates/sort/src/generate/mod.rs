@@ -6,7 +6,7 @@ mod random;
 mod record;
 mod stream;
 
-pub(crate) use output::Output;
+pub(crate) use output::GeneratorOutput;
 pub use record::Records;
 
 use crate::blocks::{self, BLOCK, PIECE};
@@ -59,8 +59,8 @@ pub fn generate(what: &Generate, progress: &Progress) -> Result<Generated, SortE
     progress.total.store(bytes, Ordering::Relaxed);
     let records = Records::new(what.ascii, what.skewed);
     let output = match (what.stripe, &what.outputs[..]) {
-        (Some(unit), paths) => Output::striped(paths, unit, bytes)?,
-        (None, [path]) => Output::open(path, bytes, progress)?,
+        (Some(unit), paths) => GeneratorOutput::striped(paths, unit, bytes)?,
+        (None, [path]) => GeneratorOutput::open(path, bytes, progress)?,
         (None, paths) => {
             let why = format!("{} of them", paths.len());
             return Err(SortError::impossible("outputs", why, "one, or --stripe SIZE"));

@@ -28,7 +28,7 @@ struct Turn {
 }
 
 /// What takes bytes in order only.
-pub struct Stream<'a> {
+pub struct SequentialOutput<'a> {
     path: PathBuf,
     to: OwnedFd,
     turn: Mutex<Turn>,
@@ -36,7 +36,7 @@ pub struct Stream<'a> {
     progress: &'a Progress,
 }
 
-impl<'a> Stream<'a> {
+impl<'a> SequentialOutput<'a> {
     pub fn stdout(progress: &'a Progress) -> Result<Self, SortError> {
         let path = Path::new("stdout");
         let to = io::stdout().as_fd().try_clone_to_owned();

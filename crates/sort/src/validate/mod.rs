@@ -10,8 +10,8 @@ pub(crate) use sum::of as checksum;
 pub use summary::Validated;
 
 use crate::blocks::{self, BLOCK};
-use crate::file::{File, Mode};
-use crate::generate::Output;
+use crate::file::{CacheMode, SortFile};
+use crate::generate::GeneratorOutput;
 use crate::head::refuse_text;
 use crate::{Benchmark, Progress, SortError};
 use std::collections::BTreeMap;
@@ -33,10 +33,10 @@ pub fn validate(
     records: Option<u64>,
     progress: &Progress,
 ) -> Result<Vec<Validated>, SortError> {
-    let opened: Vec<(File, u64)> = paths
+    let opened: Vec<(SortFile, u64)> = paths
         .iter()
         .map(|path| {
-            let file = File::open(path, Mode::Direct)?;
+            let file = SortFile::open(path, CacheMode::Direct)?;
             let all = file.len()?;
             if records.is_none() {
                 refuse_text(path, all, |head| file.read(0, head)).map_err(not_lines)?;
@@ -105,7 +105,7 @@ impl JoinedSummary {
 }
 
 /// One file, of at least a record.
-fn check(file: &File, len: u64, progress: &Progress) -> Result<Validated, SortError> {
+fn check(file: &SortFile, len: u64, progress: &Progress) -> Result<Validated, SortError> {
     let joined = Mutex::new(JoinedSummary::default());
     blocks::each(len.div_ceil(BLOCK as u64), progress, |buffer, block| {
         let start = block * BLOCK as u64;
@@ -130,7 +130,7 @@ fn check(file: &File, len: u64, progress: &Progress) -> Result<Validated, SortEr
 /// Where it cannot be written; a stop.
 pub fn write_summary(what: &Validated, path: &Path, progress: &Progress) -> Result<(), SortError> {
     let bytes = what.to_bytes();
-    let output = Output::open(path, bytes.len() as u64, progress)?;
+    let output = GeneratorOutput::open(path, bytes.len() as u64, progress)?;
     output.write(0, &bytes)?;
     output.finish().map(drop)
 }

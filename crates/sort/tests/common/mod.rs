@@ -4,7 +4,7 @@
 
 pub mod gnu;
 
-use gordon_sort::{Config, FormatVisitor, KeyOffset, RecordFormat, SortError, Tiebreak};
+use gordon_sort::{FormatVisitor, KeyOffset, RecordConfig, RecordFormat, SortError, Tiebreak};
 
 /// What a shape makes of bytes.
 struct Sorted<'a> {
@@ -85,11 +85,11 @@ fn shown(records: &[&[u8]]) -> Vec<String> {
 }
 
 /// Sorts bytes.
-pub fn sorted(config: &Config, bytes: &[u8]) -> Result<Vec<u8>, SortError> {
+pub fn sorted(config: &RecordConfig, bytes: &[u8]) -> Result<Vec<u8>, SortError> {
     config.with(Sorted { bytes, unique: false })
 }
 
 /// Sorts bytes and keeps the first of the records whose keys are equal.
-pub fn unique(config: &Config, bytes: &[u8]) -> Result<Vec<u8>, SortError> {
+pub fn unique(config: &RecordConfig, bytes: &[u8]) -> Result<Vec<u8>, SortError> {
     config.with(Sorted { bytes, unique: true })
 }

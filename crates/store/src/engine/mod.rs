@@ -80,7 +80,7 @@ pub struct Engine<P> {
     erases: DeferredErases,
     /// Pages that are not units, by the buffer that stands for them.
     metadata_pages: Vec<(Buf, Vec<u8>)>,
-    scratch: transfer::Scratch,
+    scratch: transfer::TransferScratch,
     counters: Counters,
     op_digest: u64,
     mounted: MountReport,
@@ -151,7 +151,7 @@ impl<P: Payload> Engine<P> {
             marked_untrusted: false,
             erases: DeferredErases::new(layout.blocks()),
             metadata_pages: Vec::new(),
-            scratch: transfer::Scratch::default(),
+            scratch: transfer::TransferScratch::default(),
             counters: Counters {
                 die_groups: vec![DieGroupCounters::default(); layout.die_groups() as usize],
                 ..Counters::default()

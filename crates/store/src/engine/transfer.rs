@@ -1,7 +1,7 @@
 //! Moving the bytes of operations between buffers and the image.
 
 use super::{Engine, Payload};
-use crate::buffers::Buffer;
+use crate::buffers::AlignedBuffer;
 use crate::checksums::Proof;
 use crate::format::oob::{self, OobContent, OobHead, OobSlot};
 use crate::format::table::{BlockHealth, BlockRecord, Contents};
@@ -18,10 +18,10 @@ const VECTOR: usize = 64;
 
 /// Memory that is used again and again.
 #[derive(Default)]
-pub(super) struct Scratch {
+pub(super) struct TransferScratch {
     parts: Vec<PageSegment>,
     slots: Vec<OobSlot>,
-    taken: Vec<Buffer>,
+    taken: Vec<AlignedBuffer>,
     entry: Vec<u8>,
     /// Of pages that are not units.
     pub spare: Vec<Vec<u8>>,
@@ -197,7 +197,7 @@ impl<P: Payload> Engine<P> {
         if let [(ppn, part)] = &wanted[..] {
             return self.read(*ppn, slice::from_ref(part));
         }
-        let mut buffers: Vec<Buffer> =
+        let mut buffers: Vec<AlignedBuffer> =
             wanted.iter().map(|(_, part)| self.buffers.take(part.buf)).collect();
         let mut jobs: Vec<Job<'_>> = wanted
             .iter()

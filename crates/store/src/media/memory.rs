@@ -30,12 +30,12 @@ struct MemoryState {
 
 /// Bytes in memory.
 #[derive(Debug)]
-pub struct Memory {
+pub struct MemoryMedia {
     len: AtomicU64,
     state: Mutex<MemoryState>,
 }
 
-impl Memory {
+impl MemoryMedia {
     /// So many, all hole.
     #[must_use]
     pub fn new(len: u64) -> Self {
@@ -142,7 +142,7 @@ impl MemoryState {
     }
 }
 
-impl Media for Memory {
+impl Media for MemoryMedia {
     fn len(&self) -> u64 {
         self.len.load(Ordering::Relaxed)
     }

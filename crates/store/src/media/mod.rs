@@ -1,14 +1,14 @@
 //! The port: what an image asks of whatever keeps its bytes.
 //!
-//! Three adapters: a [`file`](File) by positioned I/O, through the page cache or past it, and
-//! [`memory`](Memory) for tests, which can lose what was not synced.
+//! Three adapters: a [`file`](FileMedia) by positioned I/O, through the page cache or past it, and
+//! [`memory`](MemoryMedia) for tests, which can lose what was not synced.
 
 mod file;
 mod memory;
 
-pub use file::{Backend, File};
+pub use file::{Backend, FileMedia};
 pub use gordon_ring::Job;
-pub use memory::Memory;
+pub use memory::MemoryMedia;
 
 use std::io::{IoSlice, IoSliceMut, Result};
 use std::sync::Arc;

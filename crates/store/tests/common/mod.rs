@@ -10,7 +10,7 @@ use gordon_ftl::{Config, Ftl};
 use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_store::{
     Command, CompletedOp, Completion, DeviceParams, Engine, Image, ImageOffsets, IoError, Media,
-    Memory, Payload,
+    MemoryMedia, Payload,
 };
 use gordon_testkit::{Model, Random};
 use gordon_units::Bytes;
@@ -73,16 +73,16 @@ fn device_of(
 }
 
 /// A medium with an image of that device on it.
-pub fn formatted(device: &DeviceParams) -> Arc<Memory> {
+pub fn formatted(device: &DeviceParams) -> Arc<MemoryMedia> {
     let resolved = device.resolve().unwrap_or_else(|e| panic!("{e}"));
     let offsets = ImageOffsets::new(&resolved);
-    let media = Arc::new(Memory::new(offsets.len));
+    let media = Arc::new(MemoryMedia::new(offsets.len));
     Image::format(Path::new(NAME), Box::new(media.clone()), device.clone())
         .unwrap_or_else(|e| panic!("{e}"));
     media
 }
 
-pub fn image(media: &Arc<Memory>) -> Image {
+pub fn image(media: &Arc<MemoryMedia>) -> Image {
     Image::on(Path::new(NAME), Box::new(media.clone())).unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -116,7 +116,7 @@ struct Asked {
 /// A store, what it should hold, and what is on its way.
 pub struct Bench {
     pub engine: Engine<Tagged>,
-    pub media: Arc<Memory>,
+    pub media: Arc<MemoryMedia>,
     pub model: Model,
     pub random: Random,
     flying: Vec<CompletedOp>,
@@ -154,7 +154,7 @@ impl Bench {
         }
     }
 
-    pub fn on(media: Arc<Memory>, seed: u64) -> Self {
+    pub fn on(media: Arc<MemoryMedia>, seed: u64) -> Self {
         let engine = Engine::open(image(&media)).unwrap_or_else(|e| panic!("{e}"));
         let model = Model::new(engine.sectors());
         let random = Random::new(seed);
@@ -340,7 +340,7 @@ impl Bench {
     }
 
     /// The process is gone, or the host: what is left is mounted, and holds what it may.
-    pub fn cut(self, media: Memory) -> Self {
+    pub fn cut(self, media: MemoryMedia) -> Self {
         let media = Arc::new(media);
         let Self { engine, mut model, random, failed, strict, calm, .. } = self;
         drop(engine);
@@ -356,7 +356,7 @@ impl Bench {
 
     /// The process is gone, or the host: damages what is left, which is then refused, or served
     /// without a unit that is wrong. The array as it was before the damage stays.
-    pub fn damage(&mut self, older: &Memory) {
+    pub fn damage(&mut self, older: &MemoryMedia) {
         let media = self.media.survivor();
         let mut random = Random::new(self.random.next_u64());
         let what = nand_faults::damage(&media, older, &image(&self.media), true, &mut random);
@@ -380,7 +380,7 @@ impl Bench {
 }
 
 /// What the superblocks say of the host's run no longer holds.
-pub fn forget_boot(media: &Memory) {
+pub fn forget_boot(media: &MemoryMedia) {
     for copy in 0..2 {
         media.write(copy * 4096 + 48, &[0xee; 16]).expect("it works");
         seal(media, copy * 4096, 4096, 12, 0);
@@ -390,7 +390,7 @@ pub fn forget_boot(media: &Memory) {
 
 /// Makes the checksum, at `field` of so many bytes, fit what they say in their place
 /// (docs/SPEC.md).
-pub fn seal(media: &Memory, at: u64, len: usize, field: usize, place: u32) {
+pub fn seal(media: &MemoryMedia, at: u64, len: usize, field: usize, place: u32) {
     let mut bytes = vec![0; len];
     media.read(at, &mut bytes).expect("it works");
     bytes[field..field + 4].fill(0);

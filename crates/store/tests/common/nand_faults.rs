@@ -6,7 +6,7 @@
 use super::{NAME, Tagged, image, sector};
 use gordon_nand::Layout;
 use gordon_store::{
-    Command, Engine, Image, ImageError, ImageOffsets, IoError, Media, Memory, check,
+    Command, Engine, Image, ImageError, ImageOffsets, IoError, Media, MemoryMedia, check,
 };
 use gordon_testkit::{Model, Random};
 use gordon_units::Ppn;
@@ -15,7 +15,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Pages whose out-of-band entry is of this kind (docs/SPEC.md).
-pub fn pages_of(media: &Memory, offsets: &ImageOffsets, layout: &Layout, kind: u8) -> Vec<Ppn> {
+pub fn pages_of(
+    media: &MemoryMedia,
+    offsets: &ImageOffsets,
+    layout: &Layout,
+    kind: u8,
+) -> Vec<Ppn> {
     let is_kind = |ppn: &Ppn| {
         let mut entry = vec![0; offsets.oob_bytes];
         media.read(offsets.oob(*ppn), &mut entry).expect("it works");
@@ -25,7 +30,7 @@ pub fn pages_of(media: &Memory, offsets: &ImageOffsets, layout: &Layout, kind: u
 }
 
 /// The first such page that must be there.
-pub fn page_of(media: &Memory, offsets: &ImageOffsets, layout: &Layout, kind: u8) -> Ppn {
+pub fn page_of(media: &MemoryMedia, offsets: &ImageOffsets, layout: &Layout, kind: u8) -> Ppn {
     let image = image(&Arc::new(media.survivor()));
     let must_be = |ppn: &Ppn| {
         let (block, page) = layout.place_of(*ppn);
@@ -36,7 +41,7 @@ pub fn page_of(media: &Memory, offsets: &ImageOffsets, layout: &Layout, kind: u8
 }
 
 /// Swaps two ranges of the same length.
-pub fn swap(media: &Memory, first: u64, second: u64, len: usize) {
+pub fn swap(media: &MemoryMedia, first: u64, second: u64, len: usize) {
     let (mut one, mut other) = (vec![0; len], vec![0; len]);
     media.read(first, &mut one).expect("it works");
     media.read(second, &mut other).expect("it works");
@@ -68,7 +73,7 @@ const PROVED: usize = 9;
 const KINDS: [&str; 6] = ["one bit", "many bits", "zeros", "ones", "another's", "older"];
 
 /// A part of the image, and another that has the same form.
-fn pick(area: usize, media: &Memory, image: &Image, random: &mut Random) -> (Range<u64>, u64) {
+fn pick(area: usize, media: &MemoryMedia, image: &Image, random: &mut Random) -> (Range<u64>, u64) {
     let (offsets, layout) = (image.offsets(), image.resolved().layout);
     let mut page = |kind: u8| {
         let pages = pages_of(media, offsets, &layout, kind);
@@ -132,8 +137,8 @@ fn pick(area: usize, media: &Memory, image: &Image, random: &mut Random) -> (Ran
 /// Damages a part of an image; says what was done. Only where it is not `alone` among the damages
 /// is what proves the others spared.
 pub fn damage(
-    media: &Memory,
-    older: &Memory,
+    media: &MemoryMedia,
+    older: &MemoryMedia,
     image: &Image,
     alone: bool,
     random: &mut Random,
@@ -204,7 +209,7 @@ pub struct Tally {
 
 /// An image that is refused or served, of which no unit reads as anything but what was flushed last
 /// or written since. Nor does one of what can be salvaged, and a repair makes it servable.
-pub fn judge(media: &Memory, model: &Model, what: &str, tally: &mut Tally) {
+pub fn judge(media: &MemoryMedia, model: &Model, what: &str, tally: &mut Tally) {
     let media = Arc::new(media.survivor());
     tally.images += 1;
     let Ok(found) = Image::on(Path::new(NAME), Box::new(media.clone())) else {
@@ -241,7 +246,7 @@ pub fn judge(media: &Memory, model: &Model, what: &str, tally: &mut Tally) {
 
 /// A repair makes a damaged image servable, and a check finds nothing more. False if so many blocks
 /// are damaged that there is no room to empty them.
-fn is_repaired(media: &Arc<Memory>, what: &str) -> bool {
+fn is_repaired(media: &Arc<MemoryMedia>, what: &str) -> bool {
     let several = what.contains(';');
     let repaired = gordon_store::repair_on(|| Image::on(Path::new(NAME), Box::new(media.clone())));
     let repaired = match repaired {

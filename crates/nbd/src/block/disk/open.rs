@@ -4,7 +4,7 @@ use super::file_bytes::FileBytes;
 use gordon_device::disk::PowerConfig;
 use gordon_device::drive::Drive;
 use gordon_device::{Device, SECTOR};
-use gordon_store::{Backend, File, Media, is_image};
+use gordon_store::{Backend, FileMedia, Media, is_image};
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -102,7 +102,7 @@ impl DiskFile {
                 _ => DiskFileError::Io { path, error },
             }
         };
-        let file = File::open(path, Backend::File, write).map_err(fail)?;
+        let file = FileMedia::open(path, Backend::File, write).map_err(fail)?;
         if is_image(&file).map_err(fail)? {
             let (path, name) = (path.to_owned(), part.name);
             return Err(DiskFileError::Image { path, name });

@@ -3,7 +3,7 @@
 //! One thread serves all clients sequentially. A client has [`PATIENCE`] to send its request and as
 //! long to take the answer, so that none holds up the others for long.
 
-use crate::server::{Listener, Stream, timespec};
+use crate::server::{ClientStream, Listener, timespec};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use std::io::{self, ErrorKind, IoSlice};
@@ -39,7 +39,7 @@ pub(super) fn serve(listener: &Listener, wake_fd: &OwnedFd, answer: impl Fn(&str
         };
         match accepted {
             Ok((socket, _)) => {
-                let stream = Stream::new(Arc::new(socket));
+                let stream = ClientStream::new(Arc::new(socket));
                 // A client that left, or is too slow, is no concern of ours.
                 let _ = serve_one(&stream, wake_fd, &answer);
             }
@@ -68,7 +68,7 @@ fn is_rung(wake_fd: &OwnedFd, time: Option<Duration>) -> bool {
 }
 
 fn serve_one(
-    stream: &Stream,
+    stream: &ClientStream,
     wake_fd: &OwnedFd,
     answer: &impl Fn(&str, &str) -> Answer,
 ) -> io::Result<()> {
@@ -81,7 +81,7 @@ fn serve_one(
 }
 
 /// What a client sends up to the first empty line.
-fn head(stream: &Stream, wake_fd: &OwnedFd) -> io::Result<Vec<u8>> {
+fn head(stream: &ClientStream, wake_fd: &OwnedFd) -> io::Result<Vec<u8>> {
     let deadline = Instant::now() + PATIENCE;
     let mut head = vec![0; HEAD];
     let mut len = 0;
@@ -112,7 +112,12 @@ fn request(head: &[u8]) -> Option<(&str, &str)> {
     (version.starts_with("HTTP/1.") && words.next().is_none()).then_some((method, path))
 }
 
-fn send(stream: &Stream, wake_fd: &OwnedFd, answer: &Answer, with_body: bool) -> io::Result<()> {
+fn send(
+    stream: &ClientStream,
+    wake_fd: &OwnedFd,
+    answer: &Answer,
+    with_body: bool,
+) -> io::Result<()> {
     let Answer { code, kind, body } = answer;
     let reason = match code {
         200 => "OK",
@@ -141,7 +146,7 @@ fn send(stream: &Stream, wake_fd: &OwnedFd, answer: &Answer, with_body: bool) ->
 }
 
 /// Waits for the client; an error where the time is over or the server ends.
-fn wait(stream: &Stream, wake_fd: &OwnedFd, read: bool, deadline: Instant) -> io::Result<()> {
+fn wait(stream: &ClientStream, wake_fd: &OwnedFd, read: bool, deadline: Instant) -> io::Result<()> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() || is_rung(wake_fd, None) {
         return Err(ErrorKind::TimedOut.into());

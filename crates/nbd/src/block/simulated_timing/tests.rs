@@ -9,7 +9,7 @@ use super::{Busy, SimulatedTiming};
 use crate::block::{Part, describe};
 use gordon_device::ssd::{IDLE_AFTER, Ssd, SsdConfig};
 use gordon_device::{Device, Op, Request};
-use gordon_store::{Command, Engine, Image, ImageOffsets, Memory, Payload, op_digest};
+use gordon_store::{Command, Engine, Image, ImageOffsets, MemoryMedia, Payload, op_digest};
 use gordon_testkit::Random;
 use gordon_units::{Bytes, Ns};
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ impl Stored {
         let device = describe(&part).unwrap();
         assert_eq!(device.geometry.blocks_per_plane, *part.config.geometry.blocks_per_plane);
         let resolved = device.resolve().unwrap();
-        let media = Memory::new(ImageOffsets::new(&resolved).len);
+        let media = MemoryMedia::new(ImageOffsets::new(&resolved).len);
         let image = Image::format(Path::new("memory"), Box::new(media), device).unwrap();
         let timing = SimulatedTiming::new(Engine::open(image).unwrap(), &timing);
         Self { timing, open: 0, idle_at: None, in_background: false, answers: Answers::new() }

@@ -5,7 +5,7 @@ mod bytes;
 mod times;
 
 use super::*;
-use crate::export::{CompletionSink, Errno, Outcome};
+use crate::export::{CompletionSink, Errno, RequestOutcome};
 use gordon_device::disk::DiskConfig;
 use gordon_device::drive::{DriveConfig, StripeConfig};
 use gordon_units::Ns;
@@ -35,13 +35,13 @@ fn part() -> DiskPart {
 }
 
 /// How a request ended: which, its bytes, how.
-type End = (u64, Vec<u8>, Outcome);
+type End = (u64, Vec<u8>, RequestOutcome);
 
 /// Where they end.
 struct Ends(Sender<End>);
 
 impl CompletionSink for Ends {
-    fn complete(&self, cookie: u64, _: Op, data: Vec<u8>, outcome: Outcome) {
+    fn complete(&self, cookie: u64, _: Op, data: Vec<u8>, outcome: RequestOutcome) {
         self.0.send((cookie, data, outcome)).unwrap();
     }
 }
@@ -64,7 +64,7 @@ impl Client {
     fn ask(&self, op: Op, data: Vec<u8>) -> Result<Vec<u8>, Errno> {
         self.send([(0, op, data)]);
         match self.2.recv().unwrap() {
-            (_, _, Outcome::Failed(fault)) => Err(fault.errno),
+            (_, _, RequestOutcome::Failed(fault)) => Err(fault.errno),
             (_, data, _) => Ok(data),
         }
     }
