@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -79,3 +80,16 @@ def test_a_pure_crate_has_no_standard_library(crate: str) -> None:
     assert "#![no_std]" in (ROOT / "crates" / crate / "src/lib.rs").read_text()
     for file in (ROOT / "crates" / crate / "src").rglob("*.rs"):
         assert "extern crate std" not in file.read_text(), file
+
+
+def test_the_files_that_the_page_names_are_there() -> None:
+    text = (ROOT / "docs/ARCHITECTURE.md").read_text()
+    section = text.partition("## Where is it?")[2].partition("\n## ")[0]
+    rows = [line.split("|") for line in section.splitlines() if "crates/" in line]
+    answers = [row[2] for row in rows]
+    assert len(answers) >= 20
+    for answer in answers:
+        for path in re.findall(r"crates/[\w/.]+", answer):
+            assert (ROOT / path).exists(), path
+        for path, name in re.findall(r"(crates/[\w/.]+) \(`(\w+)`\)", answer):
+            assert f"fn {name}" in (ROOT / path).read_text(), answer
