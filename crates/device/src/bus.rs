@@ -2,9 +2,9 @@
 //! a time, in the order in which they are ready to (FIFO). Commands, flushes and trims take none of
 //! it.
 //!
-//! - **A read** has its data in the device's hands as fast as the device's own link gives them, up to
-//!   its completion; they cross at the slower of the two rates, and the last sector not before the
-//!   device is done.
+//! - **A read** has its data in the device's hands as fast as the device's own link gives them, up
+//!   to its completion; they cross at the slower of the two rates, and the last sector not before
+//!   the device is done.
 //! - **A write** crosses when it comes, and reaches the device so that its own link, if that is the
 //!   faster, never waits for data.
 //!

@@ -9,11 +9,11 @@
 //! After a clean stop the layer goes on where it stood. After a cut it first makes good what that
 //! may have left, with ordinary operations, so that a cut in the midst of it does no harm:
 //!
-//! 1. The last page of a block that was being written may read well now and fail later (an *unstable
-//!    page*): what it holds is rewritten.
+//! 1. The last page of a block that was being written may read well now and fail later (an
+//!    *unstable page*): what it holds is rewritten.
 //! 2. So may the last page of the trim journal: the journal is written anew, as a snapshot.
-//! 3. Blocks without a summary are emptied and erased, and those with a page that cannot be read: it
-//!    might come back after the next cut, older than what was served since.
+//! 3. Blocks without a summary are emptied and erased, and those with a page that cannot be read:
+//!    it might come back after the next cut, older than what was served since.
 //!
 //! Before the first two are done nothing is erased that holds data, for it may be what an unstable
 //! page stands before. A block that seems erased may be half so, or have a page half programmed: it

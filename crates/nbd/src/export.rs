@@ -256,8 +256,8 @@ impl fmt::Debug for Request {
 ///   another request or for a client: the connection is not served meanwhile.
 /// - Requests in flight have no order among each other; whoever needs one waits for the completion.
 /// - After a flush is completed, all that was completed before the flush was submitted survives a
-/// power cut; so does a request with `fua` when it is completed. With [`ExportInfo::multi_conn`]
-/// this holds across connections.
+///   power cut; so does a request with `fua` when it is completed. With [`ExportInfo::multi_conn`]
+///   this holds across connections.
 /// - A request that failed may have changed any part of its own range and nothing else.
 pub trait Export: Send + Sync {
     /// What clients are told. The same each time.

@@ -1,16 +1,16 @@
 //! What goes wrong with flash, from a seed: the same image has the same faults, whatever the order
 //! of things, on every machine.
 //!
-//! - *Blocks bad from the factory*: each physical block with one probability; a super-block with one
-//!   such block is bad.
-//! - *Programs and erases fail* with one probability each, of a place and a wear; the block has gone
-//!   bad then.
+//! - *Blocks bad from the factory*: each physical block with one probability; a super-block with
+//!   one such block is bad.
+//! - *Programs and erases fail* with one probability each, of a place and a wear; the block has
+//!   gone bad then.
 //! - *Wear*: a block that was erased as often as it lasts for ([`Endurance`]) fails its next erase.
 //! - *Bit errors*: what is read differs from what was programmed in bits that follow from the page
-//! and its block's erases, as many as a Poisson distribution of the rate has in a codeword. They
-//! stay until the block is erased. The rate grows in proportion to the erases, as seen in the field
-//! (Schroeder, Lagisetty, Merchant: "Flash Reliability in Production", FAST'16: linear, not
-//! exponential).
+//!   and its block's erases, as many as a Poisson distribution of the rate has in a codeword. They
+//!   stay until the block is erased. The rate grows in proportion to the erases, as seen in the
+//!   field (Schroeder, Lagisetty, Merchant: "Flash Reliability in Production", FAST'16: linear, not
+//!   exponential).
 //! - *Correction* is modelled: up to so many flipped bits a codeword are put right; more are
 //!   reported, never passed on. The checksum of each slot catches whatever else differs.
 //!

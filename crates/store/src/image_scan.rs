@@ -3,8 +3,8 @@
 //!
 //! The table says how many pages of each block must be there ([`Contents`]). Of those:
 //!
-//! - A page of data counts by its out-of-band entry, whatever its data: they have a checksum of their
-//!   own, which reads compare.
+//! - A page of data counts by its out-of-band entry, whatever its data: they have a checksum of
+//!   their own, which reads compare.
 //! - A summary stands for all entries of its block, and the entries for the summary.
 //! - What neither proves is *missing*: an older version, or nothing, would be taken for it.
 //!

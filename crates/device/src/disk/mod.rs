@@ -11,16 +11,16 @@
 //!   flush is no queued command: it waits until the drive is empty and nothing passes it (as ATA
 //!   has it). A trim is acknowledged and changes nothing.
 //! - **Reads** that lie wholly in memory go straight to the link. Others queue for the mechanism,
-//! which takes them in the order of [`Scheduler`]. Data goes to the host as it comes off the
-//! medium: a read is done one sector's transfer after its last sector, or when the link is done.
+//!   which takes them in the order of [`Scheduler`]. Data goes to the host as it comes off the
+//!   medium: a read is done one sector's transfer after its last sector, or when the link is done.
 //! - **Read-ahead.** After a read the head goes on into the segment, over tracks and cylinders,
 //!   until the limit, or until there is other work: a read elsewhere, or a destage that the host
 //!   waits for. A read of what is still being fetched just waits for it. When the host gets near
 //!   the end of what was fetched and the mechanism has nothing to do, it fetches more.
 //! - **Writes** are acknowledged when they are in memory. They go to the medium when no read waits
-//! and read-ahead is done, or beside the reads when memory is full or a flush waits. With
-//! `cache.write_through` they are acknowledged when they are on the medium, and go there beside the
-//! reads.
+//!   and read-ahead is done, or beside the reads when memory is full or a flush waits. With
+//!   `cache.write_through` they are acknowledged when they are on the medium, and go there beside
+//!   the reads.
 //! - **Usage.** `read` is the time the mechanism spends on reads and on reading ahead, positioning
 //!   included: the head reads, whether or not the host asked; any other work stops it. `write` is
 //!   that of destages. Both are charged when the operation ends.

@@ -2,14 +2,14 @@
 //!
 //! - the oldest (FCFS);
 //! - the nearest cylinder (SSTF);
-//! - the nearest in the direction of the arm, which turns where there is none (LOOK), or goes back to the
-//!   farthest (C-LOOK);
-//! - the nearest, where turning round counts as a part of the whole stroke (V-SCAN; Geist and Daniel, ACM
-//!   TOCS 5(1), 1987);
-//! - the one with the shortest positioning time (SPTF), less a share of the time it has waited, so that
-//! none waits for ever (aged SPTF; Jacobson and Wilkes, HPL-CSP-91-7). An operation that goes on
-//! where the last one ended then costs nothing, though a skew may lie between: leaving a sequential
-//! run to save part of a skew costs more on the way back.
+//! - the nearest in the direction of the arm, which turns where there is none (LOOK), or goes back
+//!   to the farthest (C-LOOK);
+//! - the nearest, where turning round counts as a part of the whole stroke (V-SCAN; Geist and
+//!   Daniel, ACM TOCS 5(1), 1987);
+//! - the one with the shortest positioning time (SPTF), less a share of the time it has waited, so
+//!   that none waits for ever (aged SPTF; Jacobson and Wilkes, HPL-CSP-91-7). An operation that
+//!   goes on where the last one ended then costs nothing, though a skew may lie between: leaving a
+//!   sequential run to save part of a skew costs more on the way back.
 //!
 //! Reads go first: somebody waits for them, while a write was acknowledged when it reached the
 //! cache. Destages come when no read waits, or beside the reads when the host waits for them: the

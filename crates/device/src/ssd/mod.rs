@@ -7,8 +7,8 @@
 //! - The link to the host, where its speed is given, carries the data of one request after the
 //!   other, those of a write before it starts and those of a read when it is done; where a latency
 //!   is given, each completion comes that much later.
-//! - A block fails to be erased when its budget ([`Endurance`]) is used up, and is bad from then on;
-//!   with too few good blocks left the device refuses writes.
+//! - A block fails to be erased when its budget ([`Endurance`]) is used up, and is bad from then
+//!   on; with too few good blocks left the device refuses writes.
 //! - When nothing has been asked of it for [`IDLE_AFTER`], it collects garbage in the background
 //!   and writes its write buffer out.
 //!

@@ -19,7 +19,8 @@ use std::sync::Arc;
 /// - After [`sync`](Self::sync) has returned, all that was written and erased before it was called
 ///   survives a crash of the host. What was not synced may survive or not, in blocks of 4 KiB, in
 ///   any order. A killed process loses nothing of it.
-/// - Calls may come from several threads at once; where their ranges overlap, either order is right.
+/// - Calls may come from several threads at once; where their ranges overlap, either order is
+///   right.
 pub trait Media: Send + Sync {
     /// How many bytes there are.
     fn len(&self) -> u64;

@@ -4,14 +4,14 @@
 //! describes such drives, several of which were measured. Everything is in closed form, a track at
 //! a time: when a command starts, its end is known.
 //!
-//! - **Overheads** differ by what is asked, whether it is in the buffer, and what was asked before. The
-//!   arm does not start before they are over.
-//! - **Reads** go over the bus as they come off the medium, never faster than the bus. After a miss the
-//!   head reads on, up to a limit, over tracks and cylinders.
+//! - **Overheads** differ by what is asked, whether it is in the buffer, and what was asked before.
+//!   The arm does not start before they are over.
+//! - **Reads** go over the bus as they come off the medium, never faster than the bus. After a miss
+//!   the head reads on, up to a limit, over tracks and cylinders.
 //! - **Writes** are acknowledged when they are in the buffer, if the drive does that, and go to the
 //!   medium at once: a command that comes meanwhile waits for them.
-//! - **A command while the head reads ahead** goes on with that, if it asks for what comes; else it stops it, at
-//!   the end of what the head is at.
+//! - **A command while the head reads ahead** goes on with that, if it asks for what comes; else it
+//!   stops it, at the end of what the head is at.
 //! - **The host** holds all but the command under way, and chooses the next by a
 //!   [policy](super::SchedulingPolicy): nothing passes a flush.
 //!

@@ -6,9 +6,9 @@
 //! parallel, but those that hang on the same buses take turns there, in the order of the times at
 //! which they ask:
 //!
-//! - program: the bus is asked for at the start, and carries the pages of the die group's dies one after
-//!   the other, without a gap (section 4.2.2: "stream out the data without interruption"); done
-//!   t_PROG after the last.
+//! - program: the bus is asked for at the start, and carries the pages of the die group's dies one
+//!   after the other, without a gap (section 4.2.2: "stream out the data without interruption");
+//!   done t_PROG after the last.
 //! - read: the dies sense together, t_R; then the bus is asked for, and carries what is wanted of
 //!   the super-page; done with the last.
 //! - erase: the command cycles on the bus, then t_BERS.
@@ -19,19 +19,19 @@
 //!
 //! [`Modes`](gordon_nand::Modes) change that:
 //!
-//! - multi-plane, where a super-page has fewer planes than the die: when a command starts, those waiting
-//! for the same die group join it that are of its kind, each the first that waits for its set of
-//! planes, and (not for erases, nor for reads where these are independent) of its page number. So
-//! nothing overtakes within a set of planes. The bus carries their data in one go, in the order of
-//! the queue; sensing, programming or erasing takes place once. Reads are done one by one as their
-//! data have crossed.
-//! - cache read: while data cross the bus the dies sense for the next command, if that is a read; it
-//!   asks for the bus when it is sensed and the data before it have crossed.
-//! - cache program: while the dies program, the bus is asked for the data of the next command, if that
-//!   is a program; programming goes on when both are done.
+//! - multi-plane, where a super-page has fewer planes than the die: when a command starts, those
+//!   waiting for the same die group join it that are of its kind, each the first that waits for its
+//!   set of planes, and (not for erases, nor for reads where these are independent) of its page
+//!   number. So nothing overtakes within a set of planes. The bus carries their data in one go, in
+//!   the order of the queue; sensing, programming or erasing takes place once. Reads are done one
+//!   by one as their data have crossed.
+//! - cache read: while data cross the bus the dies sense for the next command, if that is a read;
+//!   it asks for the bus when it is sensed and the data before it have crossed.
+//! - cache program: while the dies program, the bus is asked for the data of the next command, if
+//!   that is a program; programming goes on when both are done.
 //! - read first: reads overtake waiting programs and erases, never each other; when that has
-//! happened [`MAX_READ_BYPASSES`] times to those of a die group, its next command is again the one
-//! that came first. The owner must not issue a read of what a waiting program is to bring.
+//!   happened [`MAX_READ_BYPASSES`] times to those of a die group, its next command is again the
+//!   one that came first. The owner must not issue a read of what a waiting program is to bring.
 //!
 //! Not covered: the short busy times between multi-plane and cache commands (t_DBSY, t_CBSY, below
 //! 3 us), transfers cut short for others, suspending programs and erases, slots of one read that
