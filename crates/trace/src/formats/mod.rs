@@ -7,12 +7,10 @@
 //!
 //! Not covered: data, process names, and completions as events of their own.
 
-mod ascii;
 mod blkparse;
 mod blktrace;
 mod clf;
 mod convert;
-mod csv;
 mod delimited;
 mod describe;
 mod detect;
@@ -28,6 +26,7 @@ mod own;
 mod records;
 mod requeue;
 mod source;
+mod validate;
 mod write;
 
 pub use convert::{Conversion, Converted, Line, convert};
@@ -348,18 +347,9 @@ fn source(
             Box::new(Text::new(ftrace::Ftrace::new(event, unit), input, path, format))
         }
         Format::Fio => Box::new(Text::new(fio::Fio::new(unit), input, path, format)),
-        Format::Msr => Box::new(Text::new(csv::Msr(unit), input, path, format)),
-        Format::Mqsim => {
-            let reader = ascii::Mqsim::new(unit, options.time_unit.is_some());
-            Box::new(Text::new(reader, input, path, format))
-        }
-        Format::Disksim => Box::new(Text::new(ascii::Disksim(unit), input, path, format)),
         Format::DisksimValidate => {
-            Box::new(Text::new(ascii::Validate::new(unit), input, path, format))
+            Box::new(Text::new(validate::Validate::new(unit), input, path, format))
         }
-        Format::Spc => Box::new(Text::new(csv::Spc(unit), input, path, format)),
-        Format::Alibaba => Box::new(Text::new(csv::Alibaba(unit), input, path, format)),
-        Format::Tencent => Box::new(Text::new(csv::Tencent(unit), input, path, format)),
         Format::OracleGeneral => {
             Box::new(Binary::new(records::OracleGeneral(unit), input, path, format))
         }

@@ -205,6 +205,11 @@ impl Objects {
                     self.counts.other_kinds += 1;
                     Ok(())
                 }
+                // What removes an object, or none, is no request for it.
+                Ok(Read::Row(row)) if !matches!(row.op, BlockOp::Read | BlockOp::Write) => {
+                    self.counts.other_kinds += 1;
+                    Ok(())
+                }
                 Ok(Read::Row(row)) if row.size == 0 => {
                     self.counts.empty += row.repeat;
                     Ok(())

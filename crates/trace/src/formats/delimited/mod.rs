@@ -11,6 +11,7 @@ pub(super) use read::{DelimitedLines, Read};
 pub use shipped::Described;
 
 use super::error::FormatError;
+use super::fields::Notation;
 use crate::model::BlockOp;
 use gordon_units::{Bytes, Ns};
 use serde::Deserialize;
@@ -55,11 +56,6 @@ impl Role {
             Self::Latency => "latency",
             Self::Repeat => "repeat",
         }
-    }
-
-    /// Whether its values are numbers in every format, so that a first line without any is a header.
-    const fn is_number(self) -> bool {
-        matches!(self, Self::Time | Self::Offset | Self::Size | Self::Latency | Self::Repeat)
     }
 }
 
@@ -198,6 +194,24 @@ impl Columns {
         self.unit(Role::Size).or(self.unit(Role::Offset))
     }
 
+    /// Whether the first column is a key, which may be any text.
+    fn starts_with_key(&self) -> bool {
+        let key = self.find(Role::Key).map(|column| &column.parts);
+        key.is_some_and(|parts| parts.iter().flatten().any(|at| *at == At::Number(0)))
+    }
+
+    /// Columns that a line has at least.
+    fn least(&self) -> usize {
+        let columns = self.columns.iter().filter(|column| !column.optional);
+        let least = columns.flat_map(|column| &column.parts).map(|part| match part.first() {
+            Some(At::Number(number)) => (number + 1, 0),
+            _ => (0, 1),
+        });
+        let (last, named) =
+            least.fold((0, 0), |(last, named), (at, name)| (last.max(at), named + name));
+        last.max(named)
+    }
+
     /// Whether a header is needed to find the columns.
     fn by_name(&self) -> bool {
         let mut parts = self.columns.iter().flat_map(|c| c.parts.iter().flatten());
@@ -277,12 +291,16 @@ impl FromStr for Separator {
 }
 
 impl Separator {
-    /// The one that a first line has: a comma, else a tab, a semicolon, a bar, else blanks.
-    fn of(line: &[u8]) -> Self {
-        [(b',', Self::Comma), (b'\t', Self::Tab), (b';', Self::Semicolon), (b'|', Self::Bar)]
-            .into_iter()
-            .find(|(byte, _)| line.contains(byte))
-            .map_or(Self::Blank, |(_, separator)| separator)
+    /// The one that a first line has: the first of comma, tab, semicolon, bar and blanks that makes as many
+    /// columns of it as are needed, else the first that it has.
+    fn of(line: &[u8], columns: usize) -> Self {
+        let marks =
+            [(b',', Self::Comma), (b'\t', Self::Tab), (b';', Self::Semicolon), (b'|', Self::Bar)];
+        let present = marks.into_iter().filter(|(byte, _)| line.contains(byte));
+        let present: Vec<Self> =
+            present.map(|(_, separator)| separator).chain([Self::Blank]).collect();
+        let enough = present.iter().find(|separator| separator.split(line).len() >= columns);
+        *enough.unwrap_or(&present[0])
     }
 }
 
@@ -348,6 +366,12 @@ pub struct Delimited {
     pub(super) completed: bool,
     /// Times have no decimals in the format's own unit.
     pub(super) whole_times: bool,
+    /// How addresses and sizes are written.
+    pub(super) notation: Notation,
+    /// Devices have numbers, never names.
+    pub(super) numbered_devices: bool,
+    /// The operation is a hexadecimal number of flags, of which this one marks a read.
+    pub(super) read_flag: Option<u32>,
     /// The words of the operation, and what each means.
     pub(super) words: Vec<(String, Meaning)>,
 }
@@ -411,6 +435,9 @@ impl Delimited {
             ragged: None,
             completed: false,
             whole_times: false,
+            notation: Notation::Any,
+            numbered_devices: false,
+            read_flag: None,
             words: all,
         })
     }
@@ -455,6 +482,9 @@ struct DescriptionFile {
     #[serde(default)]
     whole_times: bool,
     #[serde(default)]
+    numbered_devices: bool,
+    read_flag: Option<u32>,
+    #[serde(default)]
     reads: Vec<String>,
     #[serde(default)]
     writes: Vec<String>,
@@ -466,12 +496,27 @@ struct DescriptionFile {
     decimal_times: bool,
     #[serde(default)]
     detect: Detect,
+    #[serde(default)]
+    plausible: Plausible,
+    /// Its reader has met a whole real file, or bytes of the format's own tool.
+    #[serde(default)]
+    proven: bool,
+}
+
+/// Beyond what the values of a trace are implausible.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::formats) struct Plausible {
+    /// Devices, where there are fewer than twice as many requests.
+    pub devices: Option<usize>,
+    /// The mean interval of requests.
+    pub least_interval: Option<Ns>,
 }
 
 /// How far the content of a file says that it is of a format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Detect {
+pub(in crate::formats) enum Detect {
     /// Its words or its header are its own.
     #[default]
     Distinct,
@@ -501,11 +546,15 @@ impl DescriptionFile {
             columns: Columns::parse(&self.columns)?,
             separator: self.separator.as_deref().map(str::parse).transpose()?,
             skip_lines: 0,
-            comment: self.comment.clone(),
+            comment: Some(self.comment.clone().unwrap_or_else(|| "#".to_owned())),
             widths: self.widths,
             ragged: self.ragged.clone(),
             completed: self.completed,
             whole_times: self.whole_times,
+            // What fits any number fits too many formats.
+            notation: Notation::Decimal,
+            numbered_devices: self.numbered_devices,
+            read_flag: self.read_flag,
             words,
         })
     }
