@@ -340,6 +340,27 @@ fn addresses_may_be_hexadecimal_and_numbers_end_with_zeros() {
 }
 
 #[test]
+fn the_letters_of_blkparse_are_operations_of_own_columns() {
+    let text = "0 RA 8 512\n1 WSM 8 512\n2 FWFS 8 512\n3 FF 0 0\n4 DS 8 512\n5 N 0 0\n6 RM 8 512\n";
+    let case = case(text);
+    let columns = "time=1:s,op=2,lba=3,size=4:B";
+    let ops: Vec<_> =
+        blocks(&case.path, None, &own(columns)).unwrap().iter().map(|io| io.1).collect();
+    assert_eq!(ops, [Read, Write, Write, BlockOp::Flush, Discard, Read]);
+    for word in ["DONE", "COMMAND", "MODE", "ERASE", "RR", "FS"] {
+        let case = self::case(&format!("0 R 8 512\n1 {word} 8 512\n"));
+        assert!(blocks(&case.path, None, &own(columns)).is_err(), "{word}");
+    }
+    // A flush has no address.
+    let flush = self::case("0 R 8 512\n1 flush 8 512\n");
+    let got = blocks(&flush.path, None, &own(columns)).unwrap();
+    assert_eq!(got[1], (S, BlockOp::Flush, 0, 0, 0));
+    // Named words are all that are known.
+    let words = Words { reads: vec!["RA".into()], ..Words::default() };
+    assert!(blocks(&case.path, None, &described(columns, &words)).is_err());
+}
+
+#[test]
 fn devices_have_numbers_or_names_and_never_both() {
     let columns = own("time=1:s,device=2,lba=3,size=4");
     let names = case("0 sda 8 512\n1 7 8 512\n2 sda 8 512\n");

@@ -131,7 +131,7 @@ pub enum FormatError {
         source: io::Error,
     },
     /// The file cannot be read to its end.
-    #[error("cannot read {path} after {place}: {source}\n  try: a fresh copy of it; it may be cut short or damaged", path = .path.display())]
+    #[error("cannot read {path} after {place}: {source}\n  try: a fresh copy of the file, which may be cut short or damaged", path = .path.display())]
     Read {
         /// The file.
         path: PathBuf,

@@ -10,6 +10,7 @@ mod shipped;
 pub(super) use read::{DelimitedLines, Read};
 pub use shipped::Described;
 
+use super::blkparse;
 use super::error::FormatError;
 use super::fields::Notation;
 use crate::model::BlockOp;
@@ -172,7 +173,7 @@ impl Columns {
                 return Err(wrong(why.to_owned()));
             }
             (false, true) if has(Role::Device) => {
-                let why = "objects have no device; `key=2+5` tells the objects of devices apart";
+                let why = "objects have no device; `key=2+5` joins the number of a device and a name to one key";
                 return Err(wrong(why.to_owned()));
             }
             _ => {}
@@ -347,6 +348,18 @@ const WORDS: [(&str, Meaning); 23] = [
 /// the input's description says which is used.
 const NUMBERS: [(&str, Meaning); 3] = [("0", READ), ("1", WRITE), ("3", DISCARD)];
 
+/// What the letters mean that blkparse prints as RWBS (`%d` of its `-f`): a flush before, the operation, and
+/// marks in the order of the kernel's `blk_fill_rwbs`.
+fn of_rwbs(word: &[u8]) -> Option<Meaning> {
+    let rest = word.strip_prefix(b"F").unwrap_or(word);
+    let (_, mut rest) = rest.split_first().filter(|(op, _)| b"RWDFN".contains(op))?;
+    for mark in [b"F", b"A", b"S", b"M", b"U"] {
+        rest = rest.strip_prefix(mark).unwrap_or(rest);
+    }
+    let known = rest.is_empty();
+    known.then(|| blkparse::op(word).map_or(Meaning::Other, Meaning::Op))
+}
+
 /// A text format whose lines are columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delimited {
@@ -374,6 +387,8 @@ pub struct Delimited {
     pub(super) read_flag: Option<u32>,
     /// The words of the operation, and what each means.
     pub(super) words: Vec<(String, Meaning)>,
+    /// Letters as blkparse prints them are words of the operation, too.
+    pub(super) takes_rwbs: bool,
 }
 
 /// The words of the operation in a user's description.
@@ -403,15 +418,17 @@ impl Delimited {
         let named = [(&words.reads, READ), (&words.writes, WRITE), (&words.trims, DISCARD)];
         let given = named.iter().any(|(words, _)| !words.is_empty());
         if given && columns.find(Role::Op).is_none() {
-            let why = "words of the operation are named, and no column of it\n  try: op=COLUMN among the \
-                       columns";
+            let why = "--reads, --writes and --trims need a column of the operation\n  try: op=COLUMN among \
+                       the columns";
             return Err(FormatError::Option(why.to_owned()));
         }
         let mut all: Vec<(String, Meaning)> = Vec::new();
         for (words, meaning) in named {
             for word in words {
                 if all.iter().any(|(known, other)| known == word && *other != meaning) {
-                    let why = format!("the operation `{word}` means two things");
+                    let why = format!(
+                        "the operation `{word}` is named for two of reads, writes and trims"
+                    );
                     return Err(FormatError::Option(format!("{why}\n  try: name it once")));
                 }
                 all.push((word.clone(), meaning));
@@ -439,6 +456,7 @@ impl Delimited {
             numbered_devices: false,
             read_flag: None,
             words: all,
+            takes_rwbs: !given,
         })
     }
 
@@ -447,7 +465,11 @@ impl Delimited {
     fn meaning(&self, word: &[u8]) -> Option<Meaning> {
         let found =
             self.words.iter().find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(word));
-        found.map(|(_, meaning)| *meaning)
+        match found {
+            Some((_, meaning)) => Some(*meaning),
+            None if self.takes_rwbs => of_rwbs(word),
+            None => None,
+        }
     }
 
     /// Its words for numbers, as the description of the input shows them.
@@ -556,6 +578,7 @@ impl DescriptionFile {
             numbered_devices: self.numbered_devices,
             read_flag: self.read_flag,
             words,
+            takes_rwbs: false,
         })
     }
 }

@@ -47,7 +47,10 @@ impl Row {
     /// Its requests for blocks.
     #[inline]
     pub fn hand_out(&self, intake: &mut Intake) -> Result<(), Bad> {
-        let Self { time, op, offset, size: len, device, latency, repeat, .. } = *self;
+        let Self { time, op, mut offset, size: mut len, device, latency, repeat, .. } = *self;
+        if op == BlockOp::Flush {
+            (offset, len) = (0, 0);
+        }
         for _ in 0..repeat {
             intake.take(Raw { time, op, device, offset, len, latency, gap: None, pid: None })?;
         }
