@@ -487,6 +487,7 @@ fn an_unknown_word_or_a_missing_column_is_an_error_with_its_place() {
     let error =
         blocks(&short.path, None, &own("time=1:s,op=2,lba=3,size=4")).unwrap_err().to_string();
     assert!(error.contains("line 2: size (column 4): expected a whole number"), "{error}");
+    assert!(error.contains("try: --columns and --separator that fit this line"), "{error}");
     let header = case("time,key\n1,2\n");
     let error = open_any(&header.path, None, &own("time=time,key=id"), false).unwrap();
     let Opened::Objects(mut reader) = error else { panic!("these are objects") };
@@ -543,6 +544,14 @@ fn bytes_where_sectors_belong_are_noticed() {
     let plain = self::case("1000000 0 8 8 1\n2000000 0 16 16 0\n3000000 0 8 8 1\n");
     let reader = open(&plain.path, None, &Options::default()).unwrap();
     assert_eq!((reader.format(), reader.note().doubts.len()), (Format::MQSIM, 0));
+}
+
+#[test]
+fn a_large_discard_is_plausible() {
+    let text = "0.5 1 100 4096 0\n0.75 3 0 68719476736 0\n1.25 0 101 4096 0\n";
+    let case = case(text);
+    let reader = open(&case.path, None, &Options::default()).unwrap();
+    assert_eq!((reader.format().name(), reader.note().doubts.len()), ("midas", 0));
 }
 
 #[test]

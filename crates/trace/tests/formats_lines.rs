@@ -346,6 +346,22 @@ fn statistics_of_blkparse_are_no_events() {
     }
 }
 
+/// An idle disk, transfers of megabytes and discards of gigabytes are not another unit.
+#[test]
+fn a_trace_of_blkparse_is_never_implausible() {
+    let line = |n: u64, seconds: u64, op: &str, sectors: u64| {
+        format!("  8,0 0 {n} {seconds}.000000000 920 D {op} {} + {sectors} [dd]\n", n * 8192)
+    };
+    let idle = [line(1, 0, "R", 8), line(2, 40_000, "R", 8), line(3, 90_000, "R", 8)].concat();
+    let large = [line(1, 0, "W", 8192), line(2, 1, "W", 4096), line(3, 2, "D", 8 << 20)].concat();
+    for text in [idle, large] {
+        let case = case(text);
+        let reader = open(&case.path, None, &Options::default()).unwrap();
+        assert_eq!((reader.format(), reader.note().doubts.len()), (Format::Blkparse, 0));
+        assert_eq!(with(&case.path, &Options::default()).0.len(), 3);
+    }
+}
+
 /// What Linux 6.18 prints of a `dd conv=fsync` and a `fstrim`, and a requeue.
 const FTRACE: &str = "# tracer: nop
 #

@@ -348,7 +348,7 @@ impl Sample {
         let bytes: u64 = self.seen.iter().fold(0, |sum, seen| sum.saturating_add(seen.len));
         let count = self.seen.len();
         let requests = if count == 1 { "request" } else { "requests" };
-        let mut text = format!("{count} {requests}, {}, over {}", Bytes(bytes), Ns(self.span()));
+        let mut text = format!("{count} {requests}, {}, over {}", Bytes(bytes), span(self.span()));
         if self.empty > 0 {
             text.push_str(&format!("; {} of no bytes", self.empty));
         }
@@ -361,6 +361,10 @@ impl Sample {
     /// What makes these values implausible.
     fn doubts(&self, format: Format, options: &Options) -> Vec<String> {
         let (mut doubts, seen, count) = (Vec::new(), &self.seen, self.seen.len());
+        // Their lines are those of one tool, which has no other units.
+        if matches!(format, Format::Blkparse | Format::Ftrace) {
+            return doubts;
+        }
         let rows = count as u64 + if format.reads_objects() { 0 } else { self.empty };
         if self.empty * 4 > rows && rows >= 4 {
             doubts.push(format!("{} of {rows} requests have no bytes", self.empty));
@@ -390,7 +394,8 @@ impl Sample {
                 doubts.push("most sizes are below 512 bytes, so they may be blocks".to_owned());
             }
         }
-        if let Some(large) = seen.iter().find(|s| s.len > 1 << 30) {
+        let is_large = |seen: &&Seen| seen.len > 1 << 30 && seen.op != BlockOp::Discard;
+        if let Some(large) = seen.iter().find(is_large) {
             doubts.push(format!("a request of {}", Bytes(large.len)));
         }
         if let Some(far) = seen.iter().find(|s| s.offset > 1 << 50) {
@@ -412,18 +417,18 @@ impl Sample {
             if gap > 3_600 * Ns::SECOND.0 {
                 doubts.push(format!(
                     "a request every {}, so the unit of time may be another",
-                    Ns(gap)
+                    span(gap)
                 ));
             } else if plausible.least_interval.is_some_and(|least| Ns(gap) < least) {
                 doubts.push(format!(
                     "a request every {}, more than the devices of this format can serve, so the times \
                      may be seconds",
-                    Ns(gap)
+                    span(gap)
                 ));
             } else if gap < 10 && count >= 4 && !self.is_regular() {
                 doubts.push(format!(
                     "a request every {}, so the unit of time may be another",
-                    Ns(gap)
+                    span(gap)
                 ));
             }
         }
@@ -447,6 +452,22 @@ impl Sample {
                 .push("all requests are for one object, so the column may be a device".to_owned());
         }
     }
+}
+
+/// A time to three digits, in the unit that a reader expects.
+fn span(ns: u64) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| ns >= *unit).unwrap_or((1, "ns"));
+    #[allow(clippy::cast_precision_loss)]
+    let value = ns as f64 / unit as f64;
+    let decimals = match value {
+        ..10.0 => 2,
+        ..100.0 => 1,
+        _ => 0,
+    };
+    let text = format!("{value:.decimals$}");
+    let text = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text}{name}")
 }
 
 /// A format whose reader takes the lines.
@@ -659,4 +680,25 @@ fn odd_decimals(
     };
     let odd = lines.iter().any(fine);
     odd.then(|| "times finer than a nanosecond, so they may be seconds".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::span;
+
+    #[test]
+    fn spans_have_three_digits() {
+        let cases = [
+            (0, "0ns"),
+            (999, "999ns"),
+            (1_000, "1us"),
+            (666_666, "667us"),
+            (1_250_000, "1.25ms"),
+            (20_500_000_000, "20.5s"),
+            (41_152_100_003_333, "41152s"),
+        ];
+        for (ns, text) in cases {
+            assert_eq!(span(ns), text);
+        }
+    }
 }

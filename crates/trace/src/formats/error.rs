@@ -93,6 +93,10 @@ impl Bad {
                 "--reads, --writes or --trims with this word, or --skip-bad to leave such lines out and \
                  count them"
             }
+            Self::Field { .. } if format == Format::Columns => {
+                "--columns and --separator that fit this line, or --skip-bad to leave out what is malformed \
+                 and count it"
+            }
             Self::Field { field, .. } if field == "next access" => {
                 "a policy that does not need the next accesses, such as --policy lru"
             }
