@@ -136,7 +136,7 @@ fn scan_trace(
     let (format, counts, devices) = (source.format(), source.counts(), source.devices());
     let mut warnings = Vec::new();
     // MQSim's column of devices says which of its own simulated ones; here there is one.
-    if devices.len() > 1 && format != Format::Mqsim {
+    if devices.len() > 1 && format != Format::MQSIM {
         warnings.push(format!(
             "the trace has requests of {} devices ({}); all go to the one simulated device, at \
              their own addresses; --device picks one",
