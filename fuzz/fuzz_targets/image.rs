@@ -7,7 +7,7 @@
 mod common;
 
 use common::{Bench, NAME, SHAPES, Tagged, device, forget_boot, image, seal};
-use gordon_store::{Command, Engine, Image, Media, Memory, check};
+use gordon_store::{Command, Engine, Image, Media, MemoryMedia, check};
 use gordon_testkit::Model;
 use gordon_units::Ppn;
 use libfuzzer_sys::fuzz_target;
@@ -25,7 +25,7 @@ struct Sealed {
 
 /// An image that is sound.
 struct Sound {
-    media: Memory,
+    media: MemoryMedia,
     /// The pieces of 4 KiB that are no holes.
     pieces: Vec<u64>,
     /// All that docs/SPEC.md puts under a checksum, but data.
@@ -44,7 +44,7 @@ fn sound() -> &'static ([Sound; 2], Model) {
 }
 
 impl Sound {
-    fn new(media: Memory) -> Self {
+    fn new(media: MemoryMedia) -> Self {
         let next = |at| Some(media.next_data(at).expect("it works")).filter(|&at| at < media.len());
         let pieces = std::iter::successors(next(0), |at| next(at + 4096)).collect();
         let sealed = find(&media);
@@ -52,28 +52,28 @@ impl Sound {
     }
 }
 
-fn read<const N: usize>(media: &Memory, at: u64) -> [u8; N] {
+fn read<const N: usize>(media: &MemoryMedia, at: u64) -> [u8; N] {
     let mut bytes = [0; N];
     media.read(at, &mut bytes).expect("it works");
     bytes
 }
 
-fn put(media: &Memory, at: u64, bytes: &[u8]) {
+fn put(media: &MemoryMedia, at: u64, bytes: &[u8]) {
     media.write(at, bytes).expect("it works");
 }
 
-fn find(media: &Memory) -> Vec<Sealed> {
+fn find(media: &MemoryMedia) -> Vec<Sealed> {
     let image = image(&Arc::new(media.survivor()));
-    let (places, layout) = (image.places(), image.resolved().layout);
+    let (offsets, layout) = (image.offsets(), image.resolved().layout);
     let slots = image.resolved().config.slots as usize;
     let superblock = |copy: u64| Sealed { at: copy * 4096, len: 4096, crc_at: 12, place: 0 };
     let len = 64 + layout.blocks() as usize * 24;
-    let table = |copy| Sealed { at: places.table(copy), len, crc_at: 4, place: 0 };
+    let table = |copy| Sealed { at: offsets.table(copy), len, crc_at: 4, place: 0 };
     let mut found: Vec<_> = (0..2).map(superblock).chain((0..2).map(table)).collect();
     for ppn in (0..layout.pages()).map(Ppn) {
-        let at = places.oob(ppn);
-        let entry = Sealed { at, len: places.oob_bytes, crc_at: 28, place: ppn.0 };
-        let at = places.slot(ppn, 0);
+        let at = offsets.oob(ppn);
+        let entry = Sealed { at, len: offsets.oob_bytes, crc_at: 28, place: ppn.0 };
+        let at = offsets.slot(ppn, 0);
         let words = read::<16>(media, at);
         let word = |at| words[at..].first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
         let pages = layout.pages_per_block() as usize - 1;
@@ -91,13 +91,13 @@ fn find(media: &Memory) -> Vec<Sealed> {
 }
 
 impl Sealed {
-    fn seal(self, media: &Memory) {
+    fn seal(self, media: &MemoryMedia) {
         seal(media, self.at, self.len, self.crc_at, self.place);
     }
 }
 
 /// Six bytes a change: where, where in it, how, with what.
-fn mangle(sound: &Sound, media: &Memory, forged: bool, data: &[u8]) {
+fn mangle(sound: &Sound, media: &MemoryMedia, forged: bool, data: &[u8]) {
     for change in data.chunks_exact(6).take(64) {
         let word = |at: usize| usize::from(u16::from_le_bytes([change[at], change[at + 1]]));
         let (how, with) = (change[4], change[5]);

@@ -2,32 +2,35 @@
 //! which prefixes and whole keys agree.
 #![no_main]
 
-use gordon_sort::{Config, FixedConfig, LinesConfig, Shape, Visitor};
+use gordon_sort::{FixedConfig, FormatVisitor, LinesConfig, RecordConfig, RecordFormat};
 use libfuzzer_sys::fuzz_target;
 
 /// Looks at every two records.
 struct Agree<'a>(&'a [u8]);
 
-impl Visitor for Agree<'_> {
+impl FormatVisitor for Agree<'_> {
     type Output = ();
 
-    fn visit<S: Shape>(self, shape: &S) {
-        let bytes = &self.0[..shape.whole(self.0)];
+    fn visit<S: RecordFormat>(self, format: &S) {
+        let bytes = &self.0[..format.complete_len(self.0)];
         let mut records = vec![];
         let mut at = 0;
         while at < bytes.len() && records.len() < 16 {
-            let end = shape.end(bytes, at);
+            let end = format.end(bytes, at);
             records.push(&bytes[at..end]);
             at = end;
         }
-        for shape in [shape, &shape.focused(&records)] {
+        for format in [format, &format.specialized(&records)] {
             for a in &records {
                 for b in &records {
                     let (order, whole) =
-                        (shape.prefix(a).cmp(&shape.prefix(b)), shape.compare(a, b));
-                    assert_eq!(whole, shape.compare(b, a).reverse(), "one way or the other");
+                        (format.prefix(a).cmp(&format.prefix(b)), format.compare(a, b));
+                    assert_eq!(whole, format.compare(b, a).reverse(), "one way or the other");
                     assert!(order.is_eq() || order == whole, "prefixes say what keys do");
-                    assert!(order.is_ne() || whole.is_eq() || !shape.is_whole(), "all is said");
+                    assert!(
+                        order.is_ne() || whole.is_eq() || !format.prefix_is_full_key(),
+                        "all is said"
+                    );
                 }
             }
         }
@@ -38,9 +41,9 @@ fuzz_target!(|data: (Vec<String>, String, Option<String>, u8, Vec<u8>)| {
     let (keys, options, separator, kind, bytes) = data;
     let config = if kind & 1 == 0 {
         let (zero, stable) = (kind & 2 != 0, kind & 4 != 0);
-        Config::Lines(LinesConfig { keys, options, separator, zero, stable })
+        RecordConfig::Lines(LinesConfig { keys, options, separator, zero, stable })
     } else {
-        Config::Fixed(FixedConfig { record: usize::from(kind >> 1), keys })
+        RecordConfig::Fixed(FixedConfig { record: usize::from(kind >> 1), keys })
     };
     if let Err(error) = config.with(Agree(&bytes)) {
         assert!(error.to_string().contains("\n  try: "), "{error}");

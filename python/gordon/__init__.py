@@ -4,14 +4,15 @@
     result = gordon.survey.run("sort.trace", nodes=32)
     result["named"]["MaxE"], result["front"]
 
-The work is done by the Rust core, `gordon._core`; this package is what people use. Nothing is
-imported before it is asked for, so that `gordon --help` answers at once.
+The Rust core, `gordon._core`, simulates, sorts and serves; this package checks options, calls the
+core and shows results. Each subpackage is imported at its first use, so that `gordon --help` is
+quick. A failure that a user can act on raises `gordon.GordonError`.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gordon._core import GordonError
+    from gordon.errors import GordonError
 
 _PACKAGES = (
     "block", "cache", "disk", "energy", "flash", "joulesort", "sort", "storage", "survey"
@@ -22,7 +23,7 @@ __all__ = ["GordonError", "__version__", *_PACKAGES]
 
 def __getattr__(name: str) -> Any:
     if name == "GordonError":
-        from gordon._core import GordonError
+        from gordon.errors import GordonError
 
         return GordonError
     if name == "__version__":

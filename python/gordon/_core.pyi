@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import final
 
-class GordonError(Exception):
-    """What went wrong and where, and what to try: `args` is (message, hint), hint may be ''."""
+from gordon.errors import GordonError as GordonError
 
 def version() -> str: ...
 def parse_bytes(text: str) -> int:

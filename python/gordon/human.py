@@ -1,4 +1,4 @@
-"""Numbers as people read them: few figures, a prefix, a unit."""
+"""Numbers in human-readable form: few significant figures, a prefix, a unit."""
 
 
 def short(value: float, unit: str) -> str:

@@ -1,4 +1,4 @@
-"""What runs of any kind are told, from their keyword arguments."""
+"""Splits keyword arguments over option classes, and checks lists of arguments."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -11,25 +11,26 @@ Item = TypeVar("Item", str, Path)
 
 
 def several(given: Item | Sequence[Item]) -> list[Item]:
-    """The items of a list. A single text or path is a list of one: it is never taken apart into
-    characters."""
+    """The items of a list. A single string or path is a list of one item, not of characters."""
     return [given] if isinstance(given, str | PathLike) else list(given)
 
 
 def words(command: Sequence[str]) -> list[str]:
-    """The words of a command. Raises GordonError if they are one text, which only a shell could
-    divide."""
+    """The words of a command. Raises GordonError for a single string, which only a shell could
+    split."""
     if isinstance(command, str):
         from gordon._core import GordonError
 
         raise GordonError(
-            f"the command {command!r} is one text", "a list of its words, or shlex.split(command)"
+            f"the command {command!r} is a single string, not a list of words",
+            "a list of words, as from shlex.split(command)",
+            kind="command-is-text",
         )
     return list(command)
 
 
 def dealt(options: dict[str, Any], *to: type[Any]) -> list[Any]:
-    """The options as instances of the classes that have them; an option of none is an error."""
+    """Splits options over the classes that have them. Raises GordonError for an unknown option."""
     hands: list[dict[str, Any]] = [{} for _ in to]
     known = [[f.name for f in fields(kind)] for kind in to]
     for name, value in options.items():

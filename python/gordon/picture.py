@@ -1,4 +1,4 @@
-"""Pictures in files, whole or not at all."""
+"""Image files of plots, written completely or not at all."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +12,17 @@ KINDS = (".png", ".svg", ".pdf")
 
 
 def check(path: str) -> None:
-    """An error that can be told before the work."""
+    """Raises GordonError if the path does not end in a supported image format."""
     if Path(path).suffix.lower() not in KINDS:
-        raise GordonError(f"cannot draw {path}: no kind of picture", "a name in .png, .svg or .pdf")
+        raise GordonError(
+            f"cannot draw {path}: not a supported image format",
+            "a name that ends in .png, .svg or .pdf",
+            kind="bad-image-format",
+        )
 
 
 def figure(**how: Any) -> "Figure":
-    """An empty one of matplotlib's. Nothing of matplotlib is imported before."""
+    """An empty figure of matplotlib, which is imported here and not earlier."""
     import gordon.arrays  # noqa: F401 - before matplotlib imports numpy
 
     # isort: split
@@ -28,13 +32,15 @@ def figure(**how: Any) -> "Figure":
 
 
 def save(figure: Any, path: str) -> None:
-    """Writes a figure of matplotlib's, in the kind that the path ends in."""
+    """Writes a figure of matplotlib in the format of the path's suffix. Raises GordonError."""
     target = Path(path)
     beside = target.with_name(f".{target.name}.partial")
     try:
         figure.savefig(beside, format=target.suffix.lower()[1:], dpi=120)
         beside.replace(target)
     except OSError as error:
-        raise GordonError(f"cannot write {path}: {error.strerror or error}") from None
+        raise GordonError(
+            f"cannot write {path}: {error.strerror or error}", kind="unwritable"
+        ) from None
     finally:
         beside.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""A simulated device: a preset of the catalogue, a TOML file, or what such a file holds."""
+"""A simulated device: a preset of the catalogue, a TOML file, or the content of such a file."""
 
 import json
 from copy import deepcopy
@@ -12,14 +12,14 @@ Device = str | PathLike[str] | dict[str, Any]
 
 
 def text(kind: str, name: str) -> str:
-    """A preset's file as it is."""
+    """The TOML text of a preset. Raises GordonError for an unknown name."""
     if name not in parts.names(kind):
         raise parts.unknown(f"{kind} preset", name, parts.names(kind))
     return parts.text(kind, name)
 
 
 def load(kind: str, device: Device) -> dict[str, Any]:
-    """The device, checked by the core."""
+    """The content of the device, checked by the core. Raises GordonError."""
     if isinstance(device, dict):
         return deepcopy(device)
     path = fspath(device)
@@ -32,14 +32,16 @@ def load(kind: str, device: Device) -> dict[str, Any]:
         content = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a text file"
-        hint = f"`gordon {kind} presets` for the shipped ones"
-        raise _core.GordonError(f"cannot read the device {path}: {why}", hint) from None
+        hint = f"`gordon {kind} presets` lists the shipped devices"
+        raise _core.GordonError(
+            f"cannot read the device file {path}: {why}", hint, kind="unreadable-file"
+        ) from None
     loaded: dict[str, Any] = json.loads(_core.load_toml(kind, content, path))
     return loaded
 
 
 def name(kind: str, device: Device) -> str:
-    """What to call it."""
+    """The name of the device in results."""
     if isinstance(device, dict):
         return str(device.get("summary", "device"))
     path = fspath(device)

@@ -19,15 +19,16 @@ def value(field: Any) -> Any:
 
 
 def number(field: Any, what: str = "a value") -> float:
-    """The field as a number of its base unit: hertz, watts, volts, or none; `what` it is."""
+    """The field as a number in its base unit: hertz, watts or volts. `what` names it in errors."""
     plain = value(field)
     if isinstance(plain, int | float):
         return float(plain)
     match = _QUANTITY.fullmatch(plain) if isinstance(plain, str) else None
     if match is None:
         raise GordonError(
-            f"{what}: {plain!r} is not a number, or none of hertz, watts or volts",
-            "a number above zero, with its unit where it has one, as in 2.4GHz or 19W",
+            f"{what}: {plain!r} is not a number, a frequency, a power or a voltage",
+            "a number above zero with its unit, as in 2.4GHz, 19W or 1.2V",
+            kind="bad-quantity",
         )
     scale = _PREFIX[match[2]]
     # Dividing by a whole power of ten is exact where multiplying by its inverse is not.

@@ -1,4 +1,4 @@
-"""What runs on simulated devices come to, and several of them side by side."""
+"""Results of runs on simulated devices, and comparisons of several results."""
 
 import json
 import os
@@ -25,13 +25,13 @@ class _Shown(ABC):
     def _json(self) -> Any: ...
 
     def html(self) -> str:
-        """One HTML file that works offline."""
+        """The report, one HTML file that works offline."""
         from gordon.report.runs import render
 
         return render(self._runs())
 
     def figures(self) -> dict[str, Any]:
-        """Plotly figures by name: those of the report."""
+        """The figures of the report as plotly figures, by name."""
         import plotly.graph_objects as go  # type: ignore[import-untyped, unused-ignore]
 
         from gordon.report.run_figures import figures, light
@@ -39,35 +39,42 @@ class _Shown(ABC):
         return {name: go.Figure(light(spec)) for name, spec in figures(self._runs()).items()}
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the report: `.html`, or `.json` for the numbers alone."""
+        """Writes the report to a `.html` file, or only its numbers to a `.json` file. Raises
+        GordonError for another format, or if the file cannot be written."""
         target = Path(fspath(path))
         if target.suffix == ".html":
             text = self.html()
         elif target.suffix == ".json":
             text = json.dumps(self._json(), indent=1) + "\n"
         else:
-            raise _core.GordonError(f"{target}: neither .html nor .json", "to_parquet for tables")
+            raise _core.GordonError(
+                f"{target}: a report is .html or .json",
+                "a name that ends in .html or .json, or to_parquet for tables",
+                kind="bad-report-format",
+            )
         beside = target.with_name(f".{target.name}.partial-{os.getpid()}")
         try:
             beside.write_text(text, encoding="utf-8")
             beside.replace(target)
         except OSError as error:
             why = f"cannot write {target}: {error.strerror or error}"
-            raise _core.GordonError(why, "a folder that exists, with room") from None
+            raise _core.GordonError(
+                why, "an existing folder with enough free space", kind="unwritable"
+            ) from None
         finally:
             with suppress(OSError):
                 beside.unlink()
 
 
 class Run(_Shown):
-    """What one run comes to: `report` is the summary, tables are Arrow columns."""
+    """The result of one run: `report` is the summary, tables are Arrow columns."""
 
     RATIOS: ClassVar[dict[str, str]] = {}
-    """What a comparison puts side by side: name, path in the report."""
+    """Figures that a comparison gives as ratios: name, path in the report."""
 
     @abstractmethod
     def kind(self) -> "DeviceKind":
-        """What reports tell of such devices."""
+        """The part of a report that only this kind of device has."""
 
     def __init__(self, name: str, core: _core.RunResult) -> None:
         self.name = name
@@ -75,26 +82,27 @@ class Run(_Shown):
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """The summary; keys are in snake_case and carry their units."""
+        """The summary of the run. Keys are in snake_case and carry their units."""
         report: dict[str, Any] = json.loads(self._core.json())
         return report
 
     @property
     def tables(self) -> list[str]:
-        """The names of the tables."""
+        """The names of the tables of the run."""
         return self._core.tables()
 
     def table(self, name: str) -> _core.RunTable:
-        """A table, for anything that takes Arrow: `pyarrow.table(t)`, `polars.DataFrame(t)`."""
+        """A table, for libraries that read Arrow: `pyarrow.table(t)`, `polars.DataFrame(t)`. Raises
+        GordonError for an unknown name."""
         return self._core.table(name)
 
     def columns(self, name: str) -> dict[str, list[Any]]:
-        """A table's columns as lists, by name."""
+        """The columns of a table as lists, by name. Raises GordonError for an unknown name."""
         columns: dict[str, list[Any]] = json.loads(self.table(name).json())
         return columns
 
     def to_parquet(self, folder: str | PathLike[str]) -> None:
-        """Writes each table into the folder, as NAME.parquet."""
+        """Writes each table to NAME.parquet in the folder. Raises GordonError if it cannot."""
         self._core.write_parquet(fspath(folder))
 
     def __repr__(self) -> str:
@@ -115,22 +123,22 @@ R = TypeVar("R", bound=Run)
 
 
 class CheckpointError(_core.GordonError):
-    """A run is done, and its device could not be kept in a file. `result` is what it came to."""
+    """A run succeeded, but its checkpoint could not be written. `result` is the run's result."""
 
-    def __init__(self, result: Run, what: str, hint: str) -> None:
-        super().__init__(what, hint)
+    def __init__(self, result: Run, message: str, hint: str, kind: str = "") -> None:
+        super().__init__(message, hint, kind)
         self.result = result
 
 
 class Comparison(_Shown, Generic[R]):
-    """The same load on several devices; ratios are to the first."""
+    """The results of the same load on several devices; ratios are to the first device."""
 
     def __init__(self, results: list[R]) -> None:
         self.results = results
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """Each device's summary, and its figures relative to the first's."""
+        """The summary of each device, and ratios of its figures to those of the first device."""
         first = self.results[0]
         return {
             "kind": first.report["kind"],
@@ -187,12 +195,12 @@ def load_of(report: dict[str, Any]) -> str:
     if "trace" in load:
         text = str(load["trace"]["path"])
         if load["trace"]["repeat"] > 1:
-            text += f", {load['trace']['repeat']} times"
+            text += f", repeated {load['trace']['repeat']} times"
     else:
         load = load["bench"]
         text = f"{load['pattern']} {load.get('size') or '4KiB'}"
         if load["pattern"] == "gordon-pair":
-            text = "gordon-pair: 8 KiB, then the other 120 KiB of 128"
+            text = "gordon-pair: 8 KiB, then the other 120 KiB of each 128 KiB"
     if precondition is not None:
         text += f", {precondition:.0%} preconditioned"
     return text

@@ -1,4 +1,9 @@
-"""What any simulated device may be asked for, and how: one JSON config goes to the core."""
+"""Options and runs that all simulated devices have in common.
+
+The options become one JSON config per device for the core, which reads the load, simulates, and
+returns a summary and tables. This module checks only what the core cannot see: options that
+contradict each other and comparisons that are not defined.
+"""
 
 import json
 from abc import ABC, abstractmethod
@@ -14,38 +19,43 @@ from gordon.presets import Device
 from gordon.results import CheckpointError, Comparison, Run
 
 FILES = ("requests_out", "responses_out", "checkpoint")
-"""Options that name a file which the core writes, of one run."""
+"""Options that name an output file of a single run."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Host:
-    """How requests are handed to a device. Sizes and times are text (`64KiB`, `10us`)."""
+    """How the host issues requests. Sizes and times are text (`64KiB`, `10us`)."""
 
     closed_loop: bool = False
-    """A constant number of requests outstanding, whatever the load's own times."""
+    """Keep a constant number of requests outstanding and ignore the load's own times."""
     gaps: bool = False
-    """Each request the load's gap after its predecessor's completion."""
+    """Issue each request the trace's gap after its predecessor completes."""
     queue_depth: int | None = None
-    """The most requests at the device."""
+    """Maximum number of outstanding requests. Default: 32 in a closed loop, 1 with gaps, no limit
+    for arrivals."""
     speed: float | None = None
-    """2: arrivals twice as fast as the load's own."""
+    """Factor by which the load's arrivals are sped up. Default: 1."""
     split: str | None = None
-    """The most bytes of one device request."""
+    """Maximum size of a device request; larger requests are split. Default: not split."""
     fit: str = "error"
-    """Addresses past the end: `error` or `wrap`."""
+    """Handling of addresses past the end: `error`, or `wrap` for modulo the capacity."""
     queue_by: str = "one"
-    """Queues of a trace: `one`, one a `device` of it, or one a `process`."""
+    """Submission queues: `one`, one per `device` of the trace, or one per `process`."""
     weights: Sequence[int] = ()
-    """Requests that each queue issues in its turn."""
+    """Requests that each queue issues per round, in the order of the queues."""
     seed: int = 1
-    """Of everything random."""
+    """Random seed."""
     requests_out: Path | None = None
-    """A Parquet file for a row for each request."""
+    """Parquet file to write, with one row per request."""
 
     def host(self) -> dict[str, Any]:
         """The core's config of the host."""
         if self.closed_loop and self.gaps:
-            raise _core.GordonError("closed loop and gaps exclude each other", "one of them")
+            raise _core.GordonError(
+                "closed_loop and gaps exclude each other",
+                "give only one of them",
+                kind="exclusive-options",
+            )
         pacing = "closed" if self.closed_loop else "gaps" if self.gaps else None
         return {
             "pacing": pacing,
@@ -65,7 +75,7 @@ class Host:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(Host, ABC):
-    """What a run may be told; each kind of device adds its own."""
+    """Options of a run; each kind of device adds its own."""
 
     @abstractmethod
     def config(self, load: dict[str, Any], device: Device) -> dict[str, Any]:
@@ -73,40 +83,40 @@ class RunOptions(Host, ABC):
 
     @abstractmethod
     def name(self, device: Device) -> str:
-        """What to call the device."""
+        """The name of the device in results."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TraceLoad:
-    """How a trace is read."""
+    """How to read a trace."""
 
     format: str | None = None
-    """One of `gordon trace formats`; without it, its content tells."""
+    """One of `gordon trace formats`. Default: auto-detected."""
     only_device: int | None = None
-    """Only requests to this device of it."""
+    """Use only the requests to this device of the trace."""
     repeat: int = 1
-    """How many times over."""
+    """Number of times to replay the trace."""
     skip_bad: bool = False
-    """Leave out what is malformed, and count it."""
+    """Skip malformed records, and count them."""
     order: str | None = None
-    """Where time goes backwards: `strict`, `clamp` or `sort`."""
+    """Handling of times that go backwards: `strict`, `clamp` or `sort`."""
     time_unit: str | None = None
-    """Unit of its times, if not the format's."""
+    """Unit of the times. Default: the format's."""
     event: str | None = None
-    """Event that counts in traces of the kernel's block layer."""
+    """Event to use, in traces of the kernel's block layer."""
     columns: str | None = None
     """Columns of a text trace, in place of a format: `time=1:s,op=2,lba=3:4KiB,size=4:B`."""
     separator: str | None = None
-    """What is between the columns: `comma`, `blank`, `tab`, `semicolon` or `bar`; left out, the
-    first line decides."""
+    """Column separator: `comma`, `blank`, `tab`, `semicolon` or `bar`. Default: detected from the
+    first line."""
     skip_lines: int | None = None
-    """Lines to pass over at the start."""
+    """Number of lines to skip at the start."""
     reads: Sequence[str] = ()
-    """Words of the operation that are reads."""
+    """Values of the operation column that are reads."""
     writes: Sequence[str] = ()
-    """Words of the operation that are writes."""
+    """Values of the operation column that are writes."""
     trims: Sequence[str] = ()
-    """Words of the operation that are discards."""
+    """Values of the operation column that are discards."""
 
     def config(self, path: Path) -> dict[str, Any]:
         given = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -116,30 +126,30 @@ class TraceLoad:
 
 @dataclass(frozen=True, kw_only=True)
 class BenchLoad:
-    """A pattern of requests. What a pattern has no use for is an error."""
+    """A pattern of requests. An option that the pattern does not use is an error."""
 
     requests: int = 100_000
-    """How many."""
+    """Number of requests."""
     size: str | None = None
-    """Bytes of a request; 4 KiB."""
+    """Request size. Default: 4KiB."""
     span: str | None = None
-    """Bytes that it runs over; all, or the part that is preconditioned."""
+    """Size of the address range. Default: the whole device, or its preconditioned part."""
     read_share: float | None = None
-    """`mixed` (0.7), `hot-cold`, `zipf` (0): part of the requests that read."""
+    """`mixed`, `hot-cold`, `zipf`: fraction of reads. Default: 0.7 for `mixed`, else 0."""
     hot_space: float | None = None
-    """`hot-cold`: part of the span that is hot; 0.1."""
+    """`hot-cold`: fraction of the span that is hot. Default: 0.1."""
     hot_share: float | None = None
-    """`hot-cold`: part of the requests that go there; 0.9."""
+    """`hot-cold`: fraction of requests to the hot part. Default: 0.9."""
     exponent: float | None = None
-    """`zipf`: 0.99."""
+    """`zipf`: exponent. Default: 0.99."""
     way: str | None = None
-    """`gordon-pair`: `read` or `write`."""
+    """`gordon-pair`: operation, `read` or `write`."""
     order: str | None = None
-    """`gordon-pair`: `random` or `sequential`."""
+    """`gordon-pair`: order of the regions, `random` or `sequential`."""
     queues: int | None = None
-    """Queues that the requests go to in turn; 1."""
+    """Number of submission queues, used round-robin. Default: 1."""
     every: str | None = None
-    """Time between arrivals; without it the load is a closed loop."""
+    """Time between arrivals in an open loop. Default: a closed loop."""
 
     def config(self, pattern: str) -> dict[str, Any]:
         given = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -152,7 +162,9 @@ def as_json(config: dict[str, Any]) -> str:
         return json.dumps(config, allow_nan=False)
     except ValueError:
         where = ", ".join(_endless(config))
-        raise _core.GordonError(f"{where}: no finite number", "a number such as 0.8 or 2") from None
+        raise _core.GordonError(
+            f"{where}: not a finite number", "a number such as 0.8 or 2", kind="not-finite"
+        ) from None
 
 
 def _endless(value: Any, name: str = "") -> Iterator[str]:
@@ -168,12 +180,13 @@ def _endless(value: Any, name: str = "") -> Iterator[str]:
 
 
 def _agree(load: TraceLoad | BenchLoad, how: Host) -> None:
-    """Arrivals at their own times are no closed loop, and have no gaps."""
+    """Raises GordonError for an open loop that is also to be a closed loop or to have gaps."""
     if isinstance(load, BenchLoad) and load.every is not None and (how.closed_loop or how.gaps):
-        other = "closed loop" if how.closed_loop else "gaps"
+        other = "--closed-loop" if how.closed_loop else "--gaps"
         raise _core.GordonError(
-            f"arrivals every {load.every} and {other} exclude each other",
-            f"--every for an open loop, or --{other.replace(' ', '-')} without it",
+            f"--every {load.every} and {other} exclude each other",
+            "give only one of them; --every is an open loop",
+            kind="exclusive-options",
         )
 
 
@@ -186,7 +199,7 @@ R = TypeVar("R", bound=Run)
 
 @dataclass(frozen=True)
 class Kind(Generic[R]):
-    """A kind of device: what its runs may be told, what they come to, what carries them out."""
+    """A kind of device: the options and results of its runs, and the core functions that run."""
 
     options: type[RunOptions]
     result: type[R]
@@ -201,7 +214,7 @@ class Kind(Generic[R]):
         progress: Progress | None,
         options: dict[str, Any],
     ) -> R:
-        """Asks one device for a trace or a pattern."""
+        """Runs a trace or a pattern on one device."""
         about, how = dealt(options, load, self.options)
         _agree(about, how)
         config = as_json(how.config(about.config(asked), device))
@@ -210,7 +223,7 @@ class Kind(Generic[R]):
         try:
             told.kept()
         except _core.GordonError as error:
-            raise CheckpointError(result, *error.args) from None
+            raise CheckpointError(result, error.args[0], error.args[1], error.kind) from None
         return result
 
     def compare(
@@ -221,23 +234,35 @@ class Kind(Generic[R]):
         progress: Progress | None,
         options: dict[str, Any],
     ) -> Comparison[R]:
-        """Asks several devices for the same trace, or the same pattern, one device a core."""
+        """Runs the same trace or pattern on several devices, one device per core."""
         if (trace is None) == (pattern is None):
-            raise _core.GordonError("a comparison has one load", "a trace, or a pattern")
+            raise _core.GordonError(
+                "a comparison needs exactly one load",
+                "give either a trace or a pattern",
+                kind="one-load",
+            )
         load, how = dealt(options, TraceLoad if pattern is None else BenchLoad, self.options)
         for name in FILES:
             if getattr(how, name, None) is not None:
                 raise _core.GordonError(
-                    f"{name} is a file of one device", "`replay` or `bench` for each"
+                    f"a comparison cannot write {name}, the file of a single run",
+                    "run `replay` or `bench` for each device",
+                    kind="file-of-one-run",
                 )
         if len(devices) < 2:
             raise _core.GordonError(
-                "a comparison needs two devices or more", "presets by name, or TOML files"
+                "a comparison needs at least two devices",
+                "names of presets, or TOML files",
+                kind="too-few-devices",
             )
         called = [how.name(device) for device in devices]
         for name in called:
             if called.count(name) > 1:
-                raise _core.GordonError(f"two devices are called {name}", "rename a file")
+                raise _core.GordonError(
+                    f"two devices have the name {name}",
+                    "rename one of the files",
+                    kind="same-name",
+                )
         _agree(load, how)
         about = load.config(trace if pattern is None else pattern)
         configs = [as_json(how.config(about, device)) for device in devices]

@@ -1,4 +1,4 @@
-"""Folders for files that are gone afterwards, also those of a process that was killed."""
+"""Temporary folders that are removed afterwards, even those of a process that was killed."""
 
 import fcntl
 import os

@@ -1,7 +1,7 @@
-"""`KEY=VALUE`: one value of a file's table changed for one run, by the schema of its kind.
+"""`--set KEY=VALUE`: overrides one value of a config for one run, by the schema of its kind.
 
-Keys are dotted paths (`power.die_idle`). A key that the schema has may be added; a value with an
-address gets the address of the command line. The core checks the values.
+Keys are dotted paths (`power.die_idle`). Keys that the schema knows may be added. If the schema has
+a source for the value, the source becomes `--set`. The core checks the values.
 """
 
 import json
@@ -18,16 +18,18 @@ Table = dict[str, Any]
 
 
 def split(setting: str, example: str) -> tuple[str, str]:
-    """The key and the text of its value."""
+    """The key and the text of the value of `KEY=VALUE`. Raises GordonError."""
     key, equals, text = setting.partition("=")
     if not equals or not key or not text:
-        raise _core.GordonError(f"--set {setting}: not KEY=VALUE", f"--set {example}")
+        raise _core.GordonError(
+            f"--set {setting}: not KEY=VALUE", f"--set {example}", kind="bad-setting"
+        )
     return key, text
 
 
 def change(kind: str, table: Table, path: str, text: str, key: str | None = None) -> None:
-    """Sets the value at a path of a table of a kind, in place; `key` is what to call it in errors,
-    if that is not the path."""
+    """Sets the value at a path of a table of a kind, in place. `key` is its name in errors, by
+    default the path. Raises GordonError for an unknown path or a path of a table."""
     key = key or path
     known, schema = _root(kind), _schema(kind)
     *folders, leaf = path.split(".")
@@ -41,8 +43,9 @@ def change(kind: str, table: Table, path: str, text: str, key: str | None = None
         raise _unknown(kind, key, "key", leaf, sorted(known), path)
     if _inner(known[leaf], schema) is not None or _is_map(known[leaf], schema):
         raise _core.GordonError(
-            f"--set {key}: this is not one value but a table",
+            f"--set {key}: `{path}` is a table, not a value",
             "set its keys one by one, or write a file",
+            kind="not-a-value",
         )
     new = _parse(text)
     table[leaf] = {"value": new, "assumed": WHY} if _has_address(known[leaf]) else new
@@ -55,11 +58,11 @@ def _unknown(
     error = unknown(what, name, here)
     full = [known for known in paths(kind) if known.rpartition(".")[2] == path]
     hint = " or ".join(f"`{known}`" for known in full) or error.args[1]
-    return _core.GordonError(f"--set {key}: {error.args[0]}", hint)
+    return _core.GordonError(f"--set {key}: {error.args[0]}", hint, kind=error.kind)
 
 
 def paths(kind: str) -> list[str]:
-    """The dotted path of every value that a kind's schema has a place for."""
+    """The dotted paths of all values in the schema of a kind."""
 
     def below(table: Table, prefix: str) -> Iterator[str]:
         for name, field in table.items():
@@ -96,7 +99,7 @@ def _resolved(field: Table, schema: Table) -> Table:
 
 
 def _inner(field: Table | None, schema: Table) -> Table | None:
-    """The fields of a table; none where it is no table of known keys."""
+    """The fields of a table; None if it is not a table of known keys."""
     if field is None:
         return None
     plain = _resolved(field, schema)

@@ -1,4 +1,4 @@
-"""A simulated device of either kind, flash or a disk, by its name, its file or what that holds."""
+"""Whether a simulated device is flash or a disk, given its name, its file or its content."""
 
 import tomllib
 from os import fspath
@@ -11,7 +11,7 @@ from gordon.presets import Device
 
 
 def is_disk(device: Device) -> bool:
-    """Whether it is one: flash has nothing to seek with."""
+    """Whether the device is a disk, which has seek times, and not flash. Raises GordonError."""
     if isinstance(device, dict):
         return "seek" in device
     path = fspath(device)

@@ -1,4 +1,4 @@
-"""Lists of sizes as people write them."""
+"""Parses lists and ranges of sizes."""
 
 from collections.abc import Sequence
 
@@ -6,8 +6,9 @@ from gordon import _core
 
 
 def doubling(asked: str | Sequence[str], option: str, none: bool = False) -> list[int]:
-    """`4KiB..64MiB`: the powers of two times the first that are not above the last; `4KiB,1MiB`,
-    or a list: those. With `none` 0 is a size, too. In bytes, ascending, each once."""
+    """The sizes in bytes, ascending and unique. `4KiB..64MiB` is the first size and its doublings
+    up to the last; `4KiB,1MiB` or a list are these sizes. With `none`, 0 is allowed. Raises
+    GordonError."""
     words = asked.split(",") if isinstance(asked, str) else list(asked)
     found: list[int] = []
     for word in words:
@@ -18,7 +19,11 @@ def doubling(asked: str | Sequence[str], option: str, none: bool = False) -> lis
             found.append(0)
             continue
         if size == 0 or end < size:
-            raise _core.GordonError(f"{option} {word}: no sizes", "4KiB..64MiB, or 4KiB,1MiB")
+            raise _core.GordonError(
+                f"{option} {word}: a range starts above zero and does not end below its start",
+                "4KiB..64MiB, or 4KiB,1MiB",
+                kind="bad-size",
+            )
         while size <= end:
             found.append(size)
             size *= 2

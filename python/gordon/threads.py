@@ -1,18 +1,20 @@
-"""Threads and processes, and what to do if the system refuses one."""
+"""Starts threads, and explains failures to start threads and processes."""
 
 import errno
 import threading
 
 from gordon._core import GordonError
 
-HINT = "a higher limit of processes (ulimit -u), or fewer programs at once"
+HINT = "raise the limit of processes (ulimit -u), or run fewer programs at the same time"
 
 
 def start(thread: threading.Thread) -> None:
     try:
         thread.start()
     except RuntimeError as error:
-        raise GordonError(f"the system refuses a thread: {error}", HINT) from None
+        raise GordonError(
+            f"the operating system cannot start a thread: {error}", HINT, kind="no-thread"
+        ) from None
 
 
 def refused(error: OSError) -> str:

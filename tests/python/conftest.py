@@ -7,11 +7,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from gordon.errors import GordonError
 from serving import Serve, Server
 
 JOB_BYTES = 40 << 20
@@ -38,6 +40,25 @@ class Ran(NamedTuple):
     status: int
     out: str
     err: str
+    kind: str = ""  # of the GordonError that ended a command run in this process
+
+    def refused(self, kind: str, *named: str, status: int = 1) -> None:
+        """Asserts one error of this kind that names these inputs. An error of click has no kind."""
+        assert (self.status, self.kind) == (status, kind), self.err
+        assert self.err.count("error: ") == 1, self.err
+        assert "Traceback" not in self.err
+        for name in named:
+            assert name in self.err
+
+
+@contextmanager
+def raises(kind: str, *named: str) -> Iterator[pytest.ExceptionInfo[GordonError]]:
+    """As `pytest.raises`, for a GordonError of this kind whose message names these inputs."""
+    with pytest.raises(GordonError) as caught:
+        yield caught
+    assert caught.value.kind == kind, caught.value.args
+    for name in named:
+        assert name in caught.value.args[0]
 
 
 Run = Callable[..., Ran]
@@ -120,7 +141,8 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
         with pytest.raises(SystemExit) as stopped:
             main(list(args))
         out, err = capsys.readouterr()
-        return Ran(int(stopped.value.code or 0), out, err)
+        kind = getattr(stopped.value.__cause__, "kind", "")
+        return Ran(int(stopped.value.code or 0), out, err, kind)
 
     return call
 

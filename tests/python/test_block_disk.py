@@ -111,13 +111,13 @@ def test_answers_take_the_time_of_the_disk(run: Run, serve: Serve) -> None:
     modelled = json.loads(run(*bench).out)["response_ms"]["mean"]
     assert late["asked_mean_us"] / 1e3 == pytest.approx(modelled, rel=0.2)
     assert disk["positionings"] >= count
-    # It reads while a request is in the mechanism, however long this machine pauses in between.
+    # It reads while a request is in the mechanism, and ahead while this machine pauses in between.
     read_us, asked_us = disk["reading"] * found["uptime_s"] * 1e6, late["asked_mean_us"] * count
-    assert 0.5 * asked_us <= read_us <= 1.1 * asked_us
+    assert 0.5 * asked_us <= read_us <= found["uptime_s"] * 1e6
     assert 9 * found["uptime_s"] * 0.9 < disk["energy_j"] < 13 * found["uptime_s"] * 1.1
     said = run("block", "stat", "--socket", "s").out
-    assert "for each move of the head" in said
-    assert "late by" in server.stop()
+    assert "mean per positioning" in said
+    assert "lateness mean" in server.stop()
 
 
 def test_disks_of_a_stripe_answer_at_a_time(run: Run, serve: Serve) -> None:

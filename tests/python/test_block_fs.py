@@ -176,8 +176,8 @@ def test_files_outlive_a_restart_and_what_is_deleted_is_unmapped(disk: Disk, run
     disk.unmount()
     disk.check()
     disk.detach()
-    assert "the image is in order" in disk.server.stop()
-    assert "closed in order" in run("block", "check", "flash.img").out
+    assert "the image is closed cleanly" in disk.server.stop()
+    assert ": closed cleanly" in run("block", "check", "flash.img").out
 
     disk.serve()
     disk.attach()

@@ -175,8 +175,8 @@ def test_bad_input_is_told(made: str, block: str, run: Run) -> None:
     objects = ("--format", "oracleGeneral")
     for args, what, hint in [
         (("sweep", made, "--dram", "1KiB", "--policy", "lru,siev"), "called `siev`", "sieve"),
-        (("sweep", made, "--dram", "2MiB..1MiB"), "--dram 2MiB..1MiB: no sizes", "4KiB..64MiB"),
-        (("sweep", made, "--dram", "0B"), "no sizes", "4KiB"),
+        (("sweep", made, "--dram", "2MiB..1MiB"), "--dram 2MiB..1MiB: a range", "4KiB..64MiB"),
+        (("sweep", made, "--dram", "0B"), "--dram 0B: a range", "4KiB"),
         (("sweep", block, "--dram", "1KiB", "--format", "mqsim"), "holds no page", "16MiB"),
         (("sweep", "-", "--format", "mqsim", "--dram", "1MiB", "--policy", "belady"), "twice", ""),
         (("mrc", made, "--sample", "1.5", *objects), "not a share", "at most 1"),
@@ -217,12 +217,12 @@ def test_a_curve_is_a_report(block: str, tmp_path: Path, run: Run) -> None:
     assert html == cache.html(told)
     for point in told["points"]:
         assert f"<td>{point['misses']:,}</td><td>{point['miss_ratio']:.4f}</td>" in html
-    assert "those of a cache, to the last request" in html
+    assert "exactly those of a cache" in html
     assert "Mattson" in html
     assert "default-src 'none'" in html
     sampled = cache.mrc(block, sample=0.5, format="mqsim")
     assert f"{sampled['sampled_requests']:,} of {sampled['requests']:,}" in cache.html(sampled)
-    assert "estimates" in cache.html(sampled)
+    assert "estimated" in cache.html(sampled)
     for key in ("footprint_bytes", "index_bytes"):
         assert f'<td class="text">{short(told[key], "B")}</td>' in html
 

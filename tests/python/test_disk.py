@@ -285,7 +285,7 @@ def test_presets_and_changes(run: Run, asked: Json) -> None:
         (("replay", "far"), ("far", "ends at byte", "--fit wrap")),
         (("replay", "t", "--set", "geometry.rpm=1"), ("geometry.rpm is 1",)),
         (("replay", "t", "--set", "interface.depth=1"), ("interface.depth",)),
-        (("replay", "t", "--diskspecs", "x", "--set", "geometry.rpm=1"), ("--set", "DiskSim")),
+        (("replay", "t", "--diskspecs", "x", "--set", "geometry.rpm=1"), ("--set", ".diskspecs")),
         (("bench", "--pattern", "random-read", "--responses", "."), ("folder",)),
         (("show", "no-such"), ("no disk preset",)),
         (("replay", "t", "--stripe", "2", "--stripe-unit", "1000B"), ("chunks of 1KB",)),

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gordon import GordonError, flash
+from gordon import flash
 
-from conftest import SMALL, Json, Run, mqsim
+from conftest import SMALL, Json, Run, mqsim, raises
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from conftest import SMALL, Json, Run, mqsim
         ("write_points=4", "no key `write_points`", "try: `ftl.write_points`"),
         ("ftl.write_pionts=4", "no key `write_pionts`", "try: `write_points`"),
         ("flt.write_points=4", "no table `flt`", "try: `ftl`"),
-        ("ftl=4", "not one value but a table", "one by one"),
+        ("ftl=4", "`ftl` is a table", "one by one"),
         ("ftl.write_points", "not KEY=VALUE", "--set ftl.write_points=4"),
         ("ftl.write_points=many", "ftl.write_points", ""),
         ("ftl.victim=gredy", "unknown variant `gredy`", "`greedy`"),
@@ -64,8 +64,8 @@ def test_bad_settings_are_one_clear_error(run: Run, setting: str, what: str, hin
         ("0 0 0 8 1\n", ("--report", "r.pdf"), ("cannot write r.pdf", "ends in .html")),
         ("0 0 0 8 1\n", ("--requests-out", "-"), ("stdout", "name a file")),
         ("0 0 0 8 1\n", ("--parquet", "-"), ("stdout", "name a file")),
-        ("0 0 0 8 1\n", ("--parquet", "bad.toml"), ("bad.toml is no folder",)),
-        ("0 0 0 8 1\n", ("--parquet", "bad.toml/a/b"), ("bad.toml is no folder",)),
+        ("0 0 0 8 1\n", ("--parquet", "bad.toml"), ("bad.toml is not a folder",)),
+        ("0 0 0 8 1\n", ("--parquet", "bad.toml/a/b"), ("bad.toml is not a folder",)),
     ],
 )
 def test_bad_input_is_one_clear_error(
@@ -98,29 +98,25 @@ def test_bad_input_is_one_clear_error(
         (("bench", "--pattern", "backwards"), 2, "backwards"),
         (("bench", "--pattern", "mixed", "--requests", "0"), 2, "--requests"),
         (("bench", "--pattern", "mixed", "--precondition", "1.5"), 2, "--precondition"),
-        (("bench", "--pattern", "mixed", "--weights", "a,b"), 2, "not numbers with commas"),
+        (("bench", "--pattern", "mixed", "--weights", "a,b"), 2, "`a,b`"),
         (("bench", "--pattern", "mixed", "--weights", "0"), 1, "weight 0"),
         (("bench", "--pattern", "mixed", "--size", "100B"), 1, "size"),
         (("bench", "--pattern", "mixed", "--span", "1TB"), 1, "more than the device's"),
         (("bench", "--pattern", "random-read", "--read-share", "1"), 1, "no use for it"),
-        (
-            ("bench", "--pattern", "mixed", "--precondition", "nan"),
-            2,
-            "'--precondition': nan is no",
-        ),
-        (("bench", "--pattern", "mixed", "--speed", "inf"), 2, "'--speed': inf is no finite"),
+        (("bench", "--pattern", "mixed", "--precondition", "nan"), 2, "'--precondition': nan"),
+        (("bench", "--pattern", "mixed", "--speed", "inf"), 2, "'--speed': inf"),
         (("bench", "--pattern", "mixed", "--every", "0us"), 1, "every: no time between"),
-        (("bench", "--pattern", "mixed", "--every", "1ms", "--gaps"), 1, "exclude each other"),
-        (("bench", "--pattern", "mixed", "--every", "1ms", "--closed-loop"), 1, "exclude each"),
+        (("bench", "--pattern", "mixed", "--every", "1ms", "--gaps"), 1, "--gaps"),
+        (("bench", "--pattern", "mixed", "--every", "1ms", "--closed-loop"), 1, "--closed-loop"),
         (("replay", "-"), 1, "error: standard input: a trace is read twice"),
-        (("wa", "--rho", "nan"), 2, "'--rho': nan is no finite"),
+        (("wa", "--rho", "nan"), 2, "'--rho': nan"),
         (("wa", "--rho", "1"), 1, "rho"),
         (("wa", "--policy", "best"), 2, "best"),
         (("wa", "--choices", "4"), 1, "d-choices"),
         (("wa", "--policy", "d-choices", "--choices", "4097"), 1, "more than 4096"),
         (("show", "gordon"), 1, "no flash preset `gordon`"),
-        (("compare", "t", "gordon-slc-256g"), 1, "two devices"),
-        (("compare", "t", "gordon-slc-256g", "gordon-slc-256g"), 1, "two devices are called"),
+        (("compare", "t", "gordon-slc-256g"), 1, "at least two devices"),
+        (("compare", "t", "gordon-slc-256g", "gordon-slc-256g"), 1, "the name gordon-slc-256g"),
         (("compare", "t", "gordon-slc-256g", "nvme-tlc-1tb", "--size", "4KiB"), 1, "`size`"),
         (("melt",), 2, "melt"),
     ],
@@ -132,9 +128,9 @@ def test_wrong_usage_is_told(run: Run, args: tuple[str, ...], status: int, what:
 
 
 def test_from_python_too_numbers_are_finite() -> None:
-    with pytest.raises(GordonError, match="speed: no finite number"):
+    with raises("not-finite", "speed"):
         flash.bench("mixed", speed=float("inf"))
-    with pytest.raises(GordonError, match="rho: no finite number"):
+    with raises("not-finite", "rho"):
         flash.wa(rho=float("nan"))
 
 

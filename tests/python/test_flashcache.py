@@ -157,7 +157,7 @@ def test_a_simulated_disk_below_is_the_disk(web: str, tmp_path: Path, run: Run) 
         ran = run(*args, "--backend", name, "--json", "-")
         assert ran.status == 0, ran.err
         told = json.loads(ran.out)
-        assert "times sent somewhere" in ran.err
+        assert " positionings; " in ran.err
         means.append(told["levels"]["backend"]["latency_us"]["mean"])
         assert told["levels"]["dram"]["requests"] > 0
     assert means[1] < means[0]
@@ -210,7 +210,7 @@ def test_a_stronger_code_lets_blocks_last_longer(web: str, run: Run) -> None:
         ran = run("cache", "replay", web, *sizes, "--ecc", str(bits), "--json", "-")
         assert ran.status == 0, ran.err
         told[bits] = json.loads(ran.out)
-        assert ("code of 4 bits" in ran.err) == (bits == 4)
+        assert ("corrects 4 bits" in ran.err) == (bits == 4)
     assert told[1] == replay(web, "4MiB", "8MiB", set_values=["ecc.correctable=1"])
     for bits, one in told.items():
         wear, ecc = one["wear"], one["wear"]["ecc"]
@@ -247,8 +247,8 @@ def test_bad_input_is_told(web: str, run: Run, tmp_path: Path) -> None:
         ((*two, *sizes, "--think", "1ms"), "closed loop", "--outstanding"),
         ((*two, *sizes, "--rate", "-1"), "not above zero", "1"),
         ((*two, *sizes, "--rate", "1", "--speed", "2"), "exclude", "one of"),
-        (("--dram", "4MiB", "--set", "cache.ways=8"), "--set is of two levels", "flashcache"),
-        (("--dram", "4MiB", "--dram-policy", "lru"), "--dram-policy is of", "flashcache"),
+        (("--dram", "4MiB", "--set", "cache.ways=8"), "--set applies to two", "flashcache"),
+        (("--dram", "4MiB", "--dram-policy", "lru"), "--dram-policy applies to two", "flashcache"),
     ]:
         ran = run("cache", "replay", web, *args)
         assert (ran.status, ran.out) == (1, ""), args
@@ -399,7 +399,7 @@ def test_a_sweep_through_the_command(web: str, run: Run, tmp_path: Path) -> None
         "Memory power, DRAM ready",
         "Lifetime at 1,",
     )
-    for title in (*titles, "Standard deviation of evictions over blocks", "Misses of each request"):
+    for title in (*titles, "Standard deviation of evictions over blocks", "Miss ratio of requests"):
         assert f"<h2>{title}" in html
     data = html.partition('<script type="application/json" id="result">')[2].partition("<")[0]
     assert json.loads(data)["points"] == told["points"]
@@ -416,8 +416,8 @@ def test_a_sweep_through_the_command(web: str, run: Run, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("args", "status", "said"),
     [
-        (["--speed", "2"], 1, "--speed is of two levels"),
-        (["--flash", "0..1GiB"], 1, "no sizes"),
+        (["--speed", "2"], 1, "--speed applies to two"),
+        (["--flash", "0..1GiB"], 1, "--flash 0..1GiB: a range"),
         (["--cores", "four"], 2, "numbers, as 4,8,12"),
         (["--cores", "0"], 1, "one core or more"),
         (["--flash", "1GiB", "--rate", "0"], 1, "not above zero"),

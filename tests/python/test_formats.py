@@ -311,18 +311,18 @@ def test_formats_are_listed(run: Run) -> None:
         "blktrace",
         "ftrace",
         "fio",
-        "msr",
-        "mqsim",
-        "disksim",
         "disksim-validate",
-        "spc",
-        "alibaba",
-        "tencent",
         "oracleGeneral",
         "vscsi",
         "clf",
     ]
     described = [
+        "msr",
+        "mqsim",
+        "disksim",
+        "spc",
+        "alibaba",
+        "tencent",
         "webcachesim",
         "lrb",
         "libcachesim-csv",
@@ -347,6 +347,9 @@ def test_formats_are_listed(run: Run) -> None:
     assert known["twitter"]["objects"]
     assert not known["fiu"]["objects"]
     assert known["spc"]["supported"] == "unsupported (read all the same)"
+    assert known["msr"]["supported"] == "yes"
+    assert known["msr"]["written"]
+    assert known["mqsim"]["columns"] == "time=1:ns,device=2,lba=3:512B,size=4:512B,op=5"
     assert known["vscsi"]["supported"] == "yes; 40 bytes: unsupported"
     assert known["oracleGeneral"]["written"]
     table = run("trace", "formats").out
@@ -390,7 +393,7 @@ def test_convert_through_pipes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (["bad", "o"], ["line 2: sector", "found `x`"]),
+        (["bad", "o"], ["line 2: offset (column 3)", "found `x`"]),
         (["back", "o"], ["line 2: time goes backwards by 4ns", "--order sort"]),
         (["nothing", "o"], ["cannot open nothing"]),
         (["good", "o", "--from", "xyz"], ["unknown trace format `xyz`"]),

@@ -1,6 +1,8 @@
 """The package as people import it: its names, and lists that may be given as one item."""
 
+import copy
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import gordon
-from gordon import GordonError
+from gordon import GordonError, _core
+
+from conftest import Run, raises
 
 PACKAGES = ["block", "cache", "disk", "energy", "flash", "joulesort", "sort", "storage", "survey"]
 
@@ -43,5 +47,27 @@ def test_one_setting_is_not_taken_apart_into_characters(trace: str) -> None:
 
 
 def test_a_command_in_one_text_is_an_error() -> None:
-    with pytest.raises(GordonError, match="shlex"):
+    with raises("command-is-text", "'sleep 1'") as error:
         gordon.energy.record("sleep 1")
+    assert "shlex" in error.value.args[1]
+
+
+def test_an_error_has_a_message_a_hint_and_a_kind() -> None:
+    error = GordonError("x.toml: not a text file", "a TOML file", "unreadable-file")
+    assert error.args == ("x.toml: not a text file", "a TOML file")
+    for one in (error, pickle.loads(pickle.dumps(error)), copy.copy(error)):  # noqa: S301 our own
+        assert (one.args, one.kind) == (error.args, "unreadable-file")
+    assert (GordonError("what").args, GordonError("what").kind) == (("what", ""), "")
+
+
+def test_the_kind_of_an_error_of_the_core_is_its_variant(tmp_path: Path) -> None:
+    assert _core.GordonError is GordonError
+    with raises("system", "no/in"):
+        gordon.sort.run("no/in", tmp_path / "out")
+    # Plain text has none.
+    with raises("", "`much`"):
+        _core.parse_bytes("much")
+
+
+def test_the_kind_of_a_failed_command_is_that_of_its_error(run: Run) -> None:
+    run("parts", "show", "atum").refused("unknown-name", "part `atum`", "`atom`")

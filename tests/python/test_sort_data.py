@@ -27,7 +27,7 @@ from gordon import GordonError, sort
 from limits import PATIENCE_S
 from serving import loop_device, mount, need, quietly, sh
 
-from conftest import Run
+from conftest import Run, raises
 
 # What `gensort -c [-a] [-s] 100000` of gensort 1.5 prints, and the CRC-32 of what it writes.
 GENSORT_1_5 = [
@@ -126,12 +126,12 @@ def test_a_lost_a_doubled_and_a_changed_record_are_missed(run: Run, tmp_path: Pa
         assert run("sort", "validate", "out").status == 0
         ran = run("sort", "validate", "out", "--checksum", made["checksum"])
         assert ran.status == 1
-        assert f" IS NOT {made['checksum']}: records are missing, doubled or changed" in ran.out
+        assert f" IS NOT {made['checksum']}" in ran.out
         assert "all records are in order" in ran.out
     (tmp_path / "out").write_bytes(b"".join(ordered))
     ran = run("sort", "validate", "out", "--checksum", f"0x{made['checksum'].upper()}")
     assert ran.status == 0
-    assert ", as expected: all records are there" in ran.out
+    assert ", as expected: no record is missing or changed" in ran.out
 
 
 def test_disorder_is_placed_in_its_file(run: Run, tmp_path: Path) -> None:
@@ -143,7 +143,8 @@ def test_disorder_is_placed_in_its_file(run: Run, tmp_path: Path) -> None:
     ran = run("sort", "validate", "part0", "part2", "part1")
     assert ran.status == 1
     assert (
-        "NOT IN ORDER: 1 record goes before the one before it, first record 200 (from 0)" in ran.out
+        "NOT IN ORDER: 1 record sorts before its predecessor, the first is record 200 (from 0)"
+        in ran.out
     )
     assert ran.out.rstrip().endswith(": record 0 of part1")
 
@@ -253,7 +254,7 @@ BAD = [
     (("generate", "-n", "2", "-b", str(2**128 - 1), "-o", "x"), 1, "numbers below 2^128"),
     (("generate", "-n", "5", "-o", "."), 1, "it is a folder"),
     (("generate", "-n", "5", "-o", "none/x"), 1, "no folder none"),
-    (("generate", "-n", "5", "-o", "-", "--json", "-"), 1, "two outputs to -"),
+    (("generate", "-n", "5", "-o", "-", "--json", "-"), 1, "two outputs have the path -"),
     (("generate", "-n", "5"), 2, "Missing option '-o'"),
     (("validate",), 2, "Missing argument 'FILES...'"),
     (("validate", "none"), 1, "none: cannot open it: No such file"),
@@ -261,9 +262,9 @@ BAD = [
     (("validate", "empty"), 1, "empty: no record in 0 bytes"),
     (("validate", "."), 1, ".: neither a regular file nor a block device"),
     (("validate", "good", "-n", "4"), 1, "good: 4 records of 3"),
-    (("validate", "good", "--checksum", "12g"), 1, "`12g` is no checksum"),
+    (("validate", "good", "--checksum", "12g"), 1, "`12g` is not a checksum"),
     (("validate", "--summaries", "good"), 1, "good: not summaries of 280 bytes"),
-    (("validate", "--summaries", "-n", "1", "good"), 1, "--records is of files of records"),
+    (("validate", "--summaries", "-n", "1", "good"), 1, "--records and --summaries exclude"),
 ]
 
 
@@ -290,13 +291,13 @@ def test_numbers_of_records(run: Run, tmp_path: Path, text: str) -> None:
 
 
 def test_numbers_that_cannot_be_are_told_to_programs() -> None:
-    with pytest.raises(GordonError, match=r"records: 0"):
+    with raises("out-of-range", "records: 0"):
         sort.generate("made", records=0)
-    with pytest.raises(GordonError, match=r"start: 34028236\d+'"):
+    with raises("out-of-range", f"start: {2**128}"):
         sort.generate("made", records=1, start=2**128)
-    with pytest.raises(GordonError, match=r"records: -1"):
+    with raises("out-of-range", "records: -1"):
         sort.validate("made", records=-1)
-    with pytest.raises(GordonError, match=r"no files to check"):
+    with raises("no-files"):
         sort.validate()
 
 

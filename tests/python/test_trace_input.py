@@ -89,7 +89,8 @@ def test_seconds_in_the_columns_of_mqsim_are_refused_with_the_candidates(run: Ru
         ran = run(*command, "--json", "told")
         assert (ran.status, ran.out) == (1, "")
         assert "the format is not clear" in ran.err
-        assert "--format disksim --time-unit 1s: 3 requests, 16KiB, over 1s" in ran.err
+        both = "--format mqsim --time-unit 1s or --format disksim --time-unit 1s"
+        assert f"\n    {both}: 3 requests, 16KiB, over 1s\n" in ran.err
         assert not Path("told").exists()
     for args in (["--time-unit", "1s"], ["--format", "mqsim", "--time-unit", "1s"]):
         ran = run("flash", "replay", "t", *args, "--json", "-")

@@ -1,10 +1,10 @@
 //! Whether a survey can be run: each value that cannot be is named.
 
-use crate::config::{Overhead, Survey};
+use crate::config::{Overhead, SurveyConfig};
 use crate::error::ClusterError;
 
 /// Refuses what cannot be.
-pub(crate) fn check(survey: &Survey) -> Result<(), ClusterError> {
+pub(crate) fn check(survey: &SurveyConfig) -> Result<(), ClusterError> {
     let impossible = |what: &str, why: &str| {
         Err(ClusterError::Impossible { what: what.into(), why: why.into() })
     };

@@ -28,8 +28,9 @@ pub struct Cpu {
     pub volt_max: Sourced<Volts>,
     /// Instructions per cycle.
     pub ipc: Sourced<f64>,
-    /// Names of such processors, or parts of them, as `/proc/cpuinfo` has them (`model name`): a trace
-    /// without hardware counters that was recorded on one of them takes `ipc` for its estimates.
+    /// Names of such processors, or parts of them, as `/proc/cpuinfo` has them (`model name`): a
+    /// trace without hardware counters that was recorded on one of them takes `ipc` for its
+    /// estimates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<String>,
 }
@@ -116,7 +117,7 @@ pub struct Parts {
     /// Flash arrays.
     pub flash: BTreeMap<String, ssd::SsdConfig>,
     /// Hard disks.
-    pub disk: BTreeMap<String, disk::Config>,
+    pub disk: BTreeMap<String, disk::DiskConfig>,
 }
 
 /// What there is one memory for.
@@ -202,7 +203,8 @@ pub struct Reference {
 /// A survey to run.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Survey {
+#[schemars(rename = "Survey")]
+pub struct SurveyConfig {
     /// Folders of the traces.
     pub traces: Vec<String>,
     /// Nodes of the cluster.
@@ -210,13 +212,11 @@ pub struct Survey {
     /// Where there are fewer traces than nodes, the copies of one are shifted over this share of
     /// its length: 0, all nodes march in step; 1, all phases of the job run at any time.
     pub shift: Sourced<f64>,
-    /// Seed of everything random.
-    pub seed: u64,
     /// Whose processor time and cache misses are simulated.
     #[serde(default)]
     pub charge: Charge,
-    /// Speeds of traced processors, for traces without hardware counters. The first that holds for a
-    /// trace is taken.
+    /// Speeds of traced processors, for traces without hardware counters. The first that holds for
+    /// a trace is taken.
     #[serde(default)]
     pub references: Vec<Reference>,
     /// The designs.

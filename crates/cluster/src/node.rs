@@ -73,7 +73,7 @@ impl Energy {
 
 /// How long a node's parts were at work, in seconds; like parts are summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Busy {
+pub struct BusyTimes {
     /// Processors.
     pub cpu: f64,
     /// Main memory.
@@ -204,7 +204,7 @@ impl NodePower {
     /// Energy of a node that is on for `secs` seconds and whose parts are `busy`. Where a part is
     /// asked to be busy for longer than there is time (memory has no say in a sample's length), it
     /// is busy all the time.
-    pub fn energy(&self, secs: f64, busy: &Busy) -> Energy {
+    pub fn energy(&self, secs: f64, busy: &BusyTimes) -> Energy {
         let all = |power: Power, parts: f64, busy: f64| {
             let secs = secs * parts;
             power.energy(secs, busy.min(secs))
@@ -236,6 +236,6 @@ impl NodePower {
 
     /// Power with every part idle.
     pub fn idle(&self) -> Watts {
-        self.energy(1.0, &Busy::default()).total() / gordon_units::Ns::SECOND
+        self.energy(1.0, &BusyTimes::default()).total() / gordon_units::Ns::SECOND
     }
 }

@@ -34,7 +34,7 @@ macro_rules! by_kind {
             "network" => Ok($run::<Network>($($arg),*)),
             "overhead" => Ok($run::<Overhead>($($arg),*)),
             "flash" => Ok($run::<ssd::SsdConfig>($($arg),*)),
-            "disk" => Ok($run::<disk::Config>($($arg),*)),
+            "disk" => Ok($run::<disk::DiskConfig>($($arg),*)),
             "drive" => Ok($run::<disk::classic::ClassicConfig>($($arg),*)),
             "flashcache" => Ok($run::<Design>($($arg),*)),
             "sort" => Ok($run::<Settings>($($arg),*)),

@@ -15,7 +15,7 @@ use crate::error::ClusterError;
 use crate::requests::Requests;
 use gordon_device::{Completion, Device, Op, Request, SECTOR, Usage};
 use gordon_trace::{BlockIo, BlockOp};
-use gordon_units::{Bytes, Ns, Watch};
+use gordon_units::{Bytes, Ns, Progress};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::path::Path;
@@ -47,7 +47,7 @@ const DEFAULT_DEPTH: usize = 32;
 
 /// What a trace touches, found in a first pass over its requests.
 #[derive(Clone, Debug, Default)]
-pub struct Footprint {
+pub struct StorageFootprint {
     /// (device, extent) of every read and write.
     touched: BTreeSet<(u32, u64)>,
     /// Of those, the ones that are read.
@@ -68,7 +68,7 @@ fn range(io: &BlockIo) -> (u64, u64) {
     (start, start + u64::from(io.sectors) * SECTOR.0)
 }
 
-impl Footprint {
+impl StorageFootprint {
     /// Reads `requests` through.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl AddressMap {
     /// # Errors
     /// Where it does not fit.
     pub fn new(
-        footprint: &Footprint,
+        footprint: &StorageFootprint,
         capacity: Bytes,
         path: &Path,
         storage: &str,
@@ -171,7 +171,7 @@ impl Depths {
 }
 
 /// A device, a clock, and the requests outstanding.
-struct Player<'a> {
+struct TracePlayer<'a> {
     device: &'a mut dyn Device,
     now: Ns,
     outstanding: usize,
@@ -179,7 +179,7 @@ struct Player<'a> {
     completed: Vec<Completion>,
 }
 
-impl Player<'_> {
+impl TracePlayer<'_> {
     /// Lets the device do its next thing; false: it is quiescent.
     fn step(&mut self) -> bool {
         let Some(at) = self.device.next_event() else {
@@ -244,10 +244,10 @@ fn requests_of(io: &BlockIo, map: &AddressMap, capacity: Bytes) -> Vec<Request> 
 pub fn replay(
     requests: &Requests<'_>,
     starts: &[Ns],
-    footprint: &Footprint,
+    footprint: &StorageFootprint,
     map: &AddressMap,
     device: &mut dyn Device,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<Replay, ClusterError> {
     for &(from, extent) in &footprint.read {
         if let Some(offset) = map.place(from, extent * EXTENT) {
@@ -260,10 +260,10 @@ pub fn replay(
         Replay { costs: vec![StorageCost::default(); starts.len()], ..Replay::default() };
     let mut depths = Depths::default();
     let mut player =
-        Player { device, now: Ns::ZERO, outstanding: 0, next_id: 0, completed: Vec::new() };
+        TracePlayer { device, now: Ns::ZERO, outstanding: 0, next_id: 0, completed: Vec::new() };
     let (mut sample, mut began, mut before) = (0, Ns::ZERO, player.device.usage());
     for batch in requests.batches()? {
-        watch.check()?;
+        progress.check()?;
         for io in &batch? {
             let at = sample_at(starts, io.at).max(sample);
             if at > sample {
@@ -284,7 +284,13 @@ pub fn replay(
 }
 
 /// Books what the device did since `began` on `sample`.
-fn charge(result: &mut Replay, sample: usize, player: &Player<'_>, began: Ns, before: &mut Usage) {
+fn charge(
+    result: &mut Replay,
+    sample: usize,
+    player: &TracePlayer<'_>,
+    began: Ns,
+    before: &mut Usage,
+) {
     let after = player.device.usage();
     if let Some(cost) = result.costs.get_mut(sample) {
         cost.time += player.now - began;

@@ -155,8 +155,6 @@ pub struct Assumption {
 pub struct SurveyReport {
     /// Version that made it.
     pub version: String,
-    /// Seed.
-    pub seed: u64,
     /// Nodes.
     pub nodes: u32,
     /// Whose processor time and cache misses were simulated.

@@ -4,7 +4,7 @@
 //! barrier after each sample, so every node takes the slowest's time. `nosync`: none, so the job
 //! takes the slowest node's sum. A node that has run its trace is off and draws nothing.
 
-use crate::node::{Busy, Energy, NodePower};
+use crate::node::{BusyTimes, Energy, NodePower};
 use gordon_units::Joules;
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct SampleCost {
     /// Network time.
     pub network: f64,
     /// What the parts do meanwhile.
-    pub busy: Busy,
+    pub busy: BusyTimes,
 }
 
 impl SampleCost {
@@ -53,14 +53,14 @@ pub fn spread(streams: &[usize], nodes: usize, share: f64) -> Vec<Node> {
 
 /// Time and energy of the whole cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct NodeOutcome {
     /// Seconds until the last node is done.
     pub time: f64,
     /// Joules of all nodes.
     pub energy: Energy,
 }
 
-impl Outcome {
+impl NodeOutcome {
     /// Average power of the cluster in watts; zero for a job that takes no time.
     pub fn power(&self) -> f64 {
         if self.time > 0.0 { self.energy.total().0 / self.time } else { 0.0 }
@@ -72,19 +72,19 @@ pub const LIMITING: f64 = 0.95;
 
 /// Both bounds of a design, and what limits it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Simulated {
+pub struct DesignOutcome {
     /// A barrier after each sample.
-    pub sync: Outcome,
+    pub sync: NodeOutcome,
     /// No barrier.
-    pub nosync: Outcome,
+    pub nosync: NodeOutcome,
     /// Share of the nodes' own execution time by what was fully used in it: `cpu`, `storage`,
     /// `network` and their combinations joined by `+` (Figure 7). Sums to one.
     pub limits: BTreeMap<String, f64>,
 }
 
 /// Runs `nodes` of a design. `costs[stream][sample]`.
-pub fn simulate(costs: &[Vec<SampleCost>], nodes: &[Node], power: &NodePower) -> Simulated {
-    let mut result = Simulated::default();
+pub fn simulate(costs: &[Vec<SampleCost>], nodes: &[Node], power: &NodePower) -> DesignOutcome {
+    let mut result = DesignOutcome::default();
     let longest = nodes.iter().map(|n| costs[n.stream].len()).max().unwrap_or(0);
     let cost = |node: &Node, sample: usize| {
         let stream = &costs[node.stream];
@@ -128,6 +128,6 @@ fn limit(cost: &SampleCost) -> String {
 }
 
 /// Joules of `outcome` by part name.
-pub fn by_part(outcome: &Outcome) -> BTreeMap<String, f64> {
+pub fn by_part(outcome: &NodeOutcome) -> BTreeMap<String, f64> {
     outcome.energy.parts().into_iter().map(|(name, Joules(j))| (name.into(), j)).collect()
 }

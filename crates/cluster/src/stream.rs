@@ -4,13 +4,13 @@ use crate::config::{Charge, Parts, Reference};
 use crate::demand::Demand;
 use crate::error::ClusterError;
 use crate::node::part;
-use crate::replay::{AddressMap, Footprint, Replay, replay};
+use crate::replay::{AddressMap, Replay, StorageFootprint, replay};
 use crate::report::{StorageReport, StreamReport};
 use crate::requests::Requests;
 use gordon_device::stripe::{CHUNK, Stripe};
 use gordon_device::{Device, disk, ssd};
 use gordon_trace::{Kind, Sample, Trace};
-use gordon_units::{Ns, Watch};
+use gordon_units::{Ns, Progress};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub(crate) struct Stream {
     pub starts: Vec<Ns>,
     pub demands: Vec<Demand>,
     pub logged: bool,
-    pub footprint: Footprint,
+    pub footprint: StorageFootprint,
     charge: Charge,
     /// Whose instructions a cycle an estimate of instructions was made with; `None` where they are
     /// counted, or where nothing is known of the traced processor.
@@ -100,7 +100,7 @@ impl Stream {
             charge,
             reference,
             logged: requests.logged(),
-            footprint: Footprint::of(&requests)?,
+            footprint: StorageFootprint::of(&requests)?,
             starts: samples.iter().map(|s| s.start).collect(),
             demands,
             samples,
@@ -114,7 +114,7 @@ impl Stream {
         name: &str,
         count: u32,
         parts: &Parts,
-        watch: &Watch,
+        progress: &Progress,
     ) -> Result<Replayed, ClusterError> {
         let make = |why: String| ClusterError::Storage { name: name.into(), why };
         if let Some(config) = parts.flash.get(name) {
@@ -123,7 +123,7 @@ impl Stream {
                 .collect::<Result<Vec<_>, _>>()
                 .map_err(|e| make(e.to_string()))?;
             let mut stripe = Stripe::new(arrays, CHUNK).map_err(|e| make(e.to_string()))?;
-            let (replay, compacted) = self.replay_on(name, &mut stripe, watch)?;
+            let (replay, compacted) = self.replay_on(name, &mut stripe, progress)?;
             let flash: Vec<_> = stripe.members().iter().map(ssd::Ssd::stats).collect();
             let counters = sum(flash.iter().map(ssd::SsdStats::counters));
             Ok(Replayed { replay, counters, flash, compacted })
@@ -134,7 +134,7 @@ impl Stream {
                 .collect::<Result<Vec<_>, _>>()
                 .map_err(|e| make(e.to_string()))?;
             let mut stripe = Stripe::new(drives, CHUNK).map_err(|e| make(e.to_string()))?;
-            let (replay, compacted) = self.replay_on(name, &mut stripe, watch)?;
+            let (replay, compacted) = self.replay_on(name, &mut stripe, progress)?;
             let counters = sum(stripe.members().iter().map(|m| m.stats().counters()));
             Ok(Replayed { replay, counters, flash: Vec::new(), compacted })
         }
@@ -144,11 +144,11 @@ impl Stream {
         &self,
         name: &str,
         device: &mut dyn Device,
-        watch: &Watch,
+        progress: &Progress,
     ) -> Result<(Replay, bool), ClusterError> {
         let map = AddressMap::new(&self.footprint, device.capacity(), &self.path, name)?;
         let requests = Requests::of(&self.trace, &self.samples)?;
-        let replay = replay(&requests, &self.starts, &self.footprint, &map, device, watch)?;
+        let replay = replay(&requests, &self.starts, &self.footprint, &map, device, progress)?;
         Ok((replay, matches!(map, AddressMap::Compact(_))))
     }
 

@@ -3,28 +3,28 @@
 //! map of touched extents and the simulated devices, never by the length of a block log.
 
 use crate::check::{check, overhead_ratio};
-use crate::config::{Reference, Survey};
+use crate::config::{Reference, SurveyConfig};
 use crate::error::ClusterError;
-use crate::node::{Busy, NodePower, part};
+use crate::node::{BusyTimes, NodePower, part};
 use crate::report::{Assumption, DesignReport, FlashReport, OutcomeReport, Series, SurveyReport};
-use crate::simulate::{LIMITING, Node, Outcome, SampleCost, by_part, simulate, spread};
+use crate::simulate::{LIMITING, Node, NodeOutcome, SampleCost, by_part, simulate, spread};
 use crate::stream::{Replayed, Stream, storage_id, storage_report};
 use gordon_device::ssd;
 use gordon_device::stripe::CHUNK;
 use gordon_replay::threads::on_all_cores;
-use gordon_units::{Ns, Source, Watch};
+use gordon_units::{Ns, Progress, Source};
 use rayon::prelude::*;
 use std::sync::atomic::Ordering;
 
-/// Runs `survey`, a step of `watch` for each replay.
+/// Runs `survey`, a step of `progress` for each replay.
 ///
 /// # Errors
 /// A trace that cannot be read, a part that is not there, a value that cannot be, or a stop.
-pub fn run(survey: &Survey, watch: &Watch) -> Result<SurveyReport, ClusterError> {
-    on_all_cores(|| simulated(survey, watch))
+pub fn run(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport, ClusterError> {
+    on_all_cores(|| simulated(survey, progress))
 }
 
-fn simulated(survey: &Survey, watch: &Watch) -> Result<SurveyReport, ClusterError> {
+fn simulated(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport, ClusterError> {
     check(survey)?;
     let ratio = overhead_ratio(part("overhead", &survey.parts.overhead, &survey.node.overhead)?)?;
     let network = part("network", &survey.parts.network, &survey.node.network)?;
@@ -47,13 +47,13 @@ fn simulated(survey: &Survey, watch: &Watch) -> Result<SurveyReport, ClusterErro
     let jobs: Vec<_> = (0..storages.len())
         .flat_map(|storage| (0..streams.len()).map(move |stream| (storage, stream)))
         .collect();
-    watch.total.store(jobs.len() as u64, Ordering::Relaxed);
+    progress.total.store(jobs.len() as u64, Ordering::Relaxed);
     let replays = jobs
         .par_iter()
         .map(|&(storage, stream)| {
             let (name, count) = storages[storage];
-            let replayed = streams[stream].replay(name, count, &survey.parts, watch);
-            watch.step(1);
+            let replayed = streams[stream].replay(name, count, &survey.parts, progress);
+            progress.step(1);
             replayed
         })
         .collect::<Result<Vec<_>, _>>()?;
@@ -83,7 +83,7 @@ fn simulated(survey: &Survey, watch: &Watch) -> Result<SurveyReport, ClusterErro
                                 cpu: secs / f64::from(design.cpus),
                                 storage: cost.time.as_secs(),
                                 network: demand.network_secs(network),
-                                busy: Busy {
+                                busy: BusyTimes {
                                     cpu: secs,
                                     memory: demand.memory_secs(memory),
                                     storage: cost.usage,
@@ -114,7 +114,6 @@ fn simulated(survey: &Survey, watch: &Watch) -> Result<SurveyReport, ClusterErro
 
     Ok(SurveyReport {
         version: env!("CARGO_PKG_VERSION").into(),
-        seed: survey.seed,
         nodes: survey.nodes,
         charge: survey.charge,
         traces: streams.iter().map(Stream::report).collect(),
@@ -139,7 +138,7 @@ fn simulated(survey: &Survey, watch: &Watch) -> Result<SurveyReport, ClusterErro
     })
 }
 
-fn outcome(outcome: &Outcome, nodes: u32) -> OutcomeReport {
+fn outcome(outcome: &NodeOutcome, nodes: u32) -> OutcomeReport {
     OutcomeReport {
         time_s: outcome.time,
         energy_j: outcome.energy.total().0,
@@ -168,7 +167,7 @@ fn wear(replayed: &[Replayed], nodes: &[Node], time_s: f64) -> Option<FlashRepor
     })
 }
 
-fn spread_note(streams: &[Stream], nodes: &[Node], survey: &Survey) -> Option<String> {
+fn spread_note(streams: &[Stream], nodes: &[Node], survey: &SurveyConfig) -> Option<String> {
     (nodes.len() > streams.len()).then(|| {
         let most = nodes.iter().map(|node| node.shift).max().unwrap_or(0);
         let in_step = if most == 0 { ": all march in step, sync is nosync" } else { "" };
@@ -216,7 +215,7 @@ fn warnings(streams: &[Stream], storages: &[(&str, u32)], replays: &[&[Replayed]
     warnings
 }
 
-fn assumptions(survey: &Survey, ratio: f64, streams: &[Stream]) -> Vec<Assumption> {
+fn assumptions(survey: &SurveyConfig, ratio: f64, streams: &[Stream]) -> Vec<Assumption> {
     let assumption = |key: &str, value: String, why: &str| Assumption {
         key: key.into(),
         value,

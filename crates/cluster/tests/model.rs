@@ -6,7 +6,7 @@ use common::{design, parts};
 use gordon_cluster::ClusterError;
 use gordon_cluster::config::{MemoryPer, NodeCommon};
 use gordon_cluster::demand::Demand;
-use gordon_cluster::node::{Busy, NodePower, cpu_power};
+use gordon_cluster::node::{BusyTimes, NodePower, cpu_power};
 use gordon_cluster::simulate::{Node, SampleCost, simulate, spread};
 use gordon_device::Usage;
 use gordon_units::{Hertz, Ns};
@@ -57,14 +57,14 @@ fn energy_is_idle_power_and_what_activity_adds() {
     let disk = design("core2", "2.4GHz", 2, "sata-7200-1tb", 1);
     let node = NodePower::new(&disk, &common::node(), 1.5, &parts).unwrap();
     let storage = Usage { read: Ns::SECOND * 3, write: Ns::SECOND * 2, controller: Ns::ZERO };
-    let energy = node.energy(10.0, &Busy { cpu: 8.0, memory: 4.0, storage });
+    let energy = node.energy(10.0, &BusyTimes { cpu: 8.0, memory: 4.0, storage });
     close(energy.cpu.0, 2.0 * 12.0 * 10.0 + 8.8 * 8.0);
     close(energy.memory.0, 2.0 * 3.0 * 10.0 + 2.3 * 4.0);
     close(energy.storage.0, 9.0 * 10.0 + 4.0 * 3.0 + 8.0 * 2.0);
     close(energy.overhead.0, 0.5 * (energy.cpu.0 + energy.memory.0 + energy.storage.0));
     close(energy.total().0, energy.parts().iter().map(|(_, j)| j.0).sum());
     // Memory cannot be busy for longer than there is time.
-    let swamped = node.energy(10.0, &Busy { memory: 99.0, ..Busy::default() });
+    let swamped = node.energy(10.0, &BusyTimes { memory: 99.0, ..BusyTimes::default() });
     close(swamped.memory.0, 2.0 * 53.0);
 }
 
@@ -83,7 +83,7 @@ fn costs() -> Vec<Vec<SampleCost>> {
         cpu,
         storage,
         network: 0.0,
-        busy: Busy { cpu, ..Busy::default() },
+        busy: BusyTimes { cpu, ..BusyTimes::default() },
     };
     vec![vec![cost(1.0, 0.5), cost(1.0, 3.0)], vec![cost(2.0, 0.0), cost(1.0, 1.0)]]
 }

@@ -5,11 +5,11 @@ mod common;
 
 use common::{io, sample, write};
 use gordon_cluster::ClusterError;
-use gordon_cluster::replay::{AddressMap, Footprint, Replay, replay};
+use gordon_cluster::replay::{AddressMap, Replay, StorageFootprint, replay};
 use gordon_cluster::requests::Requests;
 use gordon_device::{Cause, Completion, Device, Op, Request, Usage};
 use gordon_trace::{BlockIo, BlockOp, Trace, TraceError};
-use gordon_units::{Bytes, Ns, Watch};
+use gordon_units::{Bytes, Ns, Progress};
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -94,9 +94,9 @@ fn run(requests: &[BlockIo], seconds: u64, device: &mut Toy) -> Result<Replay, C
     let samples = trace.activity()?;
     let starts: Vec<Ns> = samples.iter().map(|s| s.start).collect();
     let requests = Requests::of(&trace, &samples)?;
-    let footprint = Footprint::of(&requests)?;
+    let footprint = StorageFootprint::of(&requests)?;
     let map = AddressMap::new(&footprint, device.capacity(), Path::new("t.trace"), "toy")?;
-    replay(&requests, &starts, &footprint, &map, device, &Watch::default())
+    replay(&requests, &starts, &footprint, &map, device, &Progress::default())
 }
 
 #[test]

@@ -4,13 +4,13 @@
 mod common;
 
 use common::{design, io, sample, survey, write};
-use gordon_cluster::config::{Charge, Reference, Survey};
+use gordon_cluster::config::{Charge, Reference, SurveyConfig};
 use gordon_cluster::report::SurveyReport;
 use gordon_cluster::survey::run;
 use gordon_trace::{
     BlockIo, BlockOp, Columns, CommandSample, Kind, Machine, Manifest, Sample, TraceWriter,
 };
-use gordon_units::{Ns, Watch};
+use gordon_units::{Ns, Progress};
 use std::sync::atomic::Ordering;
 
 /// Ten seconds: reads, then CPU, then writes and a flush.
@@ -44,8 +44,8 @@ fn designs() -> Vec<gordon_cluster::config::Design> {
     designs
 }
 
-fn answer(survey: &Survey) -> SurveyReport {
-    run(survey, &Watch::default()).unwrap()
+fn answer(survey: &SurveyConfig) -> SurveyReport {
+    run(survey, &Progress::default()).unwrap()
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn the_figures_agree_with_each_other() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bytes() {
+fn two_runs_give_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let config = survey(vec![job(folder.path(), "a", 1)], 8, designs());
     let bytes = || serde_json::to_string(&answer(&config)).unwrap();
@@ -94,10 +94,10 @@ fn copies_of_one_trace_are_said_to_be_copies() {
 fn bad_input_is_one_clear_error() {
     let folder = tempfile::tempdir().unwrap();
     let trace = job(folder.path(), "a", 1);
-    let refuse = |config: &Survey| run(config, &Watch::default()).unwrap_err().to_string();
+    let refuse = |config: &SurveyConfig| run(config, &Progress::default()).unwrap_err().to_string();
     let good = survey(vec![trace.clone()], 1, designs());
-    assert!(refuse(&Survey { nodes: 0, ..good.clone() }).starts_with("nodes: "));
-    assert!(refuse(&Survey { designs: vec![], ..good.clone() }).starts_with("designs: "));
+    assert!(refuse(&SurveyConfig { nodes: 0, ..good.clone() }).starts_with("nodes: "));
+    assert!(refuse(&SurveyConfig { designs: vec![], ..good.clone() }).starts_with("designs: "));
     assert!(
         refuse(&survey(vec![trace.clone(), trace.clone()], 1, designs())).starts_with("traces: ")
     );
@@ -114,7 +114,7 @@ fn bad_input_is_one_clear_error() {
 fn a_stop_ends_it() {
     let folder = tempfile::tempdir().unwrap();
     let config = survey(vec![job(folder.path(), "a", 1)], 1, designs());
-    let progress = Watch::default();
+    let progress = Progress::default();
     progress.stop.store(true, Ordering::Relaxed);
     assert_eq!(run(&config, &progress).unwrap_err().to_string(), "interrupted");
 }
@@ -154,7 +154,7 @@ fn only_the_commands_time_is_charged_if_asked_for() {
     let trace = shared_machine(folder.path(), "counted", Kind::Measured);
     let core2 = vec![design("core2", "2.4GHz", 1, "gordon-slc-256g", 1)];
     let machine = survey(vec![trace], 1, core2);
-    let command = Survey { charge: Charge::Command, ..machine.clone() };
+    let command = SurveyConfig { charge: Charge::Command, ..machine.clone() };
     let (all, own) = (answer(&machine), answer(&command));
     // Instructions over 1.5 a cycle and 2.4 GHz.
     let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
@@ -177,8 +177,8 @@ fn a_trace_without_its_command_cannot_be_charged_to_it() {
     let folder = tempfile::tempdir().unwrap();
     let trace = shared_machine(folder.path(), "unknown", Kind::Missing);
     let core2 = vec![design("core2", "2.4GHz", 1, "gordon-slc-256g", 1)];
-    let command = Survey { charge: Charge::Command, ..survey(vec![trace], 1, core2) };
-    let error = run(&command, &Watch::default()).unwrap_err();
+    let command = SurveyConfig { charge: Charge::Command, ..survey(vec![trace], 1, core2) };
+    let error = run(&command, &Progress::default()).unwrap_err();
     assert!(error.to_string().contains("command_instructions"), "{error}");
 }
 

@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release -p gordon-device --example disk_rate [REQUESTS]
 
-use gordon_device::disk::{Config, Disk};
+use gordon_device::disk::{Disk, DiskConfig};
 use gordon_device::{Completion, Device, Op, Request, SECTOR};
 use gordon_units::{Bytes, Ns};
 use std::io::Write;
@@ -60,7 +60,7 @@ fn closed_loop(
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let count: u64 = std::env::args().nth(1).map_or(Ok(500_000), |n| n.parse())?;
-    let config = Config::from_toml(PRESET)?;
+    let config = DiskConfig::from_toml(PRESET)?;
     let mut out = std::io::stdout();
     writeln!(
         out,

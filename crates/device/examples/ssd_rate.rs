@@ -58,8 +58,8 @@ fn run(name: &str, config: &SsdConfig, loaded: bool, pattern: &Pattern) {
     }
     let (stats, wall) = (ssd.stats(), start.elapsed().as_secs_f64());
     let rate = (pattern.requests * pattern.size) as f64 / end.as_secs() / 1e6;
-    let bus: f64 = stats.lanes.bus_busy.iter().map(|b| b.as_secs()).sum::<f64>()
-        / stats.lanes.bus_busy.len() as f64
+    let bus: f64 = stats.die_groups.bus_busy.iter().map(|b| b.as_secs()).sum::<f64>()
+        / stats.die_groups.bus_busy.len() as f64
         / end.as_secs();
     println!(
         "{name:<44} {rate:>7.0} MB/s  bus {:>3.0} %  WA {:>5.3}  erases {:>7}  {:>6.3} M requests, {:>6.2} M events a second",

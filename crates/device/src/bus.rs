@@ -1,18 +1,19 @@
-//! Devices on one bus, or behind one host adapter: the data of all of them cross it one request at a
-//! time, in the order in which they are ready to (FIFO). Commands, flushes and trims take none of it.
+//! Devices on one bus, or behind one host adapter: the data of all of them cross it one request at
+//! a time, in the order in which they are ready to (FIFO). Commands, flushes and trims take none of
+//! it.
 //!
-//! - **A read** has its data in the device's hands as fast as the device's own link gives them, up to
-//!   its completion; they cross at the slower of the two rates, and the last sector not before the
-//!   device is done.
+//! - **A read** has its data in the device's hands as fast as the device's own link gives them, up
+//!   to its completion; they cross at the slower of the two rates, and the last sector not before
+//!   the device is done.
 //! - **A write** crosses when it comes, and reaches the device so that its own link, if that is the
 //!   faster, never waits for data.
 //!
-//! Reads and writes share it (half duplex), as on a parallel SCSI bus or a SATA port multiplier. One
-//! reservation a request: nothing is simulated for each sector.
+//! Reads and writes share it (half duplex), as on a parallel SCSI bus or a SATA port multiplier.
+//! One reservation a request: nothing is simulated for each sector.
 //!
-//! Not covered: arbitration and other costs of each command (a device has overheads of its own); the
-//! interleaving of large transfers in packets; data of a medium slower than the link that could cross
-//! while they come off it, where the bus is slower still.
+//! Not covered: arbitration and other costs of each command (a device has overheads of its own);
+//! the interleaving of large transfers in packets; data of a medium slower than the link that could
+//! cross while they come off it, where the bus is slower still.
 
 use crate::{Completion, Device, Op, Request, SECTOR, Usage};
 use gordon_des::Timeline;
@@ -21,7 +22,7 @@ use std::collections::VecDeque;
 
 /// A bus and what hangs on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bus {
+pub struct SharedBus {
     /// Bytes a second that cross it.
     pub rate: Bytes,
     /// Bytes a second of each device's own link.
@@ -30,15 +31,15 @@ pub struct Bus {
 
 /// Devices, with a bus or without.
 #[derive(Clone, Debug)]
-pub(crate) struct Members<D> {
+pub(crate) struct BusMembers<D> {
     devices: Vec<D>,
-    bus: Option<Crossings>,
+    bus: Option<BusTransfers>,
 }
 
 /// The bus at work.
 #[derive(Clone, Debug)]
-struct Crossings {
-    bus: Bus,
+struct BusTransfers {
+    bus: SharedBus,
     line: Timeline,
     /// Requests under way; the devices know them by their place here.
     parts: Vec<(u64, Request)>,
@@ -59,7 +60,7 @@ enum Event {
     Of(usize),
 }
 
-impl Crossings {
+impl BusTransfers {
     fn claim(&mut self, id: u64, request: Request) -> usize {
         if let Some(place) = self.unused.pop() {
             self.parts[place] = (id, request);
@@ -102,14 +103,14 @@ impl Crossings {
     }
 }
 
-impl<D: Device> Members<D> {
+impl<D: Device> BusMembers<D> {
     pub(crate) fn new(devices: Vec<D>) -> Self {
         Self { devices, bus: None }
     }
 
     /// The same on a bus, before their first request.
-    pub(crate) fn on(self, bus: Bus) -> Self {
-        let bus = Crossings {
+    pub(crate) fn on(self, bus: SharedBus) -> Self {
+        let bus = BusTransfers {
             bus,
             line: Timeline::default(),
             parts: Vec::new(),

@@ -1,11 +1,11 @@
-//! The host's queue before a device: requests that wait there and lie side by side become one, as the block
-//! layers of operating systems have it.
+//! The host's queue before a device: requests that wait there and lie side by side become one, as
+//! the block layers of operating systems have it.
 //!
-//! A request that comes is joined to a waiting one of the same kind that ends where it begins (a back merge)
-//! or begins where it ends (a front merge), up to a size. The device carries out one request, each of them is
-//! completed when that is. The joined one keeps its place in the queue. Nothing is held back for a neighbour
-//! that may come: only what has to wait anyway grows ([`Device::enlarge`]). Requests before a flush are not
-//! joined to any after it.
+//! A request that comes is joined to a waiting one of the same kind that ends where it begins (a
+//! back merge) or begins where it ends (a front merge), up to a size. The device carries out one
+//! request, each of them is completed when that is. The joined one keeps its place in the queue.
+//! Nothing is held back for a neighbour that may come: only what has to wait anyway grows
+//! ([`Device::enlarge`]). Requests before a flush are not joined to any after it.
 //!
 //! Not covered: two waiting requests that become neighbours through a third stay two.
 
@@ -19,7 +19,7 @@ pub struct Coalescer<D> {
     device: D,
     most: Bytes,
     /// What the device has been asked, by the number that it knows it under.
-    open: Vec<Joined>,
+    open: Vec<JoinedRequest>,
     unused: Vec<usize>,
     /// Where such requests start, and where they end: those that wait, and some that did.
     starts: BTreeMap<(Op, u64), usize>,
@@ -31,7 +31,7 @@ pub struct Coalescer<D> {
 
 /// Requests that are one to the device.
 #[derive(Clone, Debug)]
-struct Joined {
+struct JoinedRequest {
     all: Request,
     ids: Vec<u64>,
 }
@@ -117,7 +117,7 @@ impl<D: Device> Device for Coalescer<D> {
         }
         let place = self.unused.pop().unwrap_or(self.open.len());
         if place == self.open.len() {
-            self.open.push(Joined { all: request, ids: Vec::new() });
+            self.open.push(JoinedRequest { all: request, ids: Vec::new() });
         }
         self.open[place].all = request;
         self.open[place].ids.push(id);

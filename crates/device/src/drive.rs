@@ -1,9 +1,12 @@
 //! A hard disk of either kind, or several as one.
 
-use crate::bus::Bus;
+use crate::bus::SharedBus;
 use crate::coalesce::Coalescer;
-use crate::disk::classic::{Classic, ClassicConfig};
-use crate::disk::{Config, ConfigError, Disk, Drawn, Policy, PowerConfig, Sleeper, Stats};
+use crate::disk::classic::{ClassicConfig, ClassicDisk};
+use crate::disk::{
+    Disk, DiskConfig, DiskConfigError, DiskStats, EnergyUse, PowerConfig, PowerManagedDisk,
+    SchedulingPolicy,
+};
 use crate::stripe::{CHUNK, Stripe, StripeError};
 use crate::{Completion, Device, Request, Usage};
 use gordon_units::{Bytes, Ns};
@@ -14,7 +17,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 pub enum DriveConfig {
     /// One with a queue of its own.
-    Config(Box<Config>),
+    Config(Box<DiskConfig>),
     /// One that carries out one command at a time.
     Classic(Box<ClassicConfig>),
 }
@@ -47,10 +50,11 @@ pub struct StripeConfig {
     pub unit: Bytes,
     /// On so many of them lies the same.
     pub copies: u32,
-    /// Bytes a second that cross the bus, or the host adapter, that all of them share; without it, they
-    /// share none.
+    /// Bytes a second that cross the bus, or the host adapter, that all of them share; without it,
+    /// they share none.
     pub bus_rate_per_s: Option<Bytes>,
-    /// Requests that wait for a disk are joined with their neighbours up to this size; without it, none are.
+    /// Requests that wait for a disk are joined with their neighbours up to this size; without it,
+    /// none are.
     pub coalesce: Option<Bytes>,
 }
 
@@ -64,9 +68,9 @@ impl Default for StripeConfig {
 #[derive(Clone, Debug)]
 pub enum Drive {
     /// With a queue of its own.
-    Queued(Box<Sleeper<Disk>>),
+    Queued(Box<PowerManagedDisk<Disk>>),
     /// One command at a time.
-    Classic(Box<Sleeper<Classic>>),
+    Classic(Box<PowerManagedDisk<ClassicDisk>>),
     /// One with requests joined before it.
     Coalesced(Box<Coalescer<Drive>>),
     /// Several as one.
@@ -78,21 +82,24 @@ impl Drive {
     ///
     /// # Errors
     /// Where the config contradicts itself.
-    pub fn new(config: &DriveConfig, scheduler: Option<Policy>) -> Result<Self, ConfigError> {
+    pub fn new(
+        config: &DriveConfig,
+        scheduler: Option<SchedulingPolicy>,
+    ) -> Result<Self, DiskConfigError> {
         match config {
             DriveConfig::Config(config) => {
                 let mut config = config.clone();
                 config.scheduler.policy = scheduler.unwrap_or(config.scheduler.policy);
-                let disk = Sleeper::new(Disk::new(&config)?, &config.power)?;
+                let disk = PowerManagedDisk::new(Disk::new(&config)?, &config.power)?;
                 Ok(Self::Queued(Box::new(disk)))
             }
             DriveConfig::Classic(config) => {
                 let mut config = config.clone();
                 config.scheduler.policy = scheduler.unwrap_or(config.scheduler.policy);
-                let drive = Classic::new(&config)?;
+                let drive = ClassicDisk::new(&config)?;
                 let drive = match &config.power {
-                    Some(power) => Sleeper::new(drive, power)?,
-                    None => Sleeper::awake(drive),
+                    Some(power) => PowerManagedDisk::new(drive, power)?,
+                    None => PowerManagedDisk::awake(drive),
                 };
                 Ok(Self::Classic(Box::new(drive)))
             }
@@ -115,7 +122,7 @@ impl Drive {
         }
         let mut members = Stripe::of(one, disks, unit)?.mirrored(copies)?;
         if let Some(rate) = bus_rate_per_s {
-            members = members.on(Bus { rate, link })?;
+            members = members.on(SharedBus { rate, link })?;
         }
         Ok(Self::Striped(Box::new(members)))
     }
@@ -139,12 +146,12 @@ impl Drive {
     }
 
     /// What a single one did.
-    pub fn stats(&self) -> Stats {
+    pub fn stats(&self) -> DiskStats {
         match self {
             Self::Queued(disk) => disk.disk().stats(),
             Self::Classic(drive) => drive.disk().stats(),
             Self::Coalesced(drive) => drive.device().stats(),
-            Self::Striped(_) => Stats::default(),
+            Self::Striped(_) => DiskStats::default(),
         }
     }
 
@@ -156,8 +163,9 @@ impl Drive {
         }
     }
 
-    /// What a single one saved until `now`, and the joules of a run that took `run`; not of several.
-    pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> Option<Drawn> {
+    /// What a single one saved until `now`, and the joules of a run that took `run`; not of
+    /// several.
+    pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> Option<EnergyUse> {
         match self {
             Self::Queued(disk) => Some(disk.drawn(power, now, run)),
             Self::Classic(drive) => Some(drive.drawn(power, now, run)),

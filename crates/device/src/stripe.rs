@@ -1,20 +1,21 @@
-//! Several devices as one: RAID-0, its addresses dealt out in chunks; with copies RAID-1 and RAID-10.
+//! Several devices as one: RAID-0, its addresses dealt out in chunks; with copies RAID-1 and
+//! RAID-10.
 //!
 //! Chunk k of a stripe of n is chunk k / n of member k mod n. The chunks of a request that fall on
 //! one member are neighbours there, so a member gets at most one request for each of the stripe's.
 //! A request is done when its last part is; a flush or a trim goes to the members like a write.
 //!
-//! With copies ([`mirrored`](Stripe::mirrored)) the members of the stripe are groups of so many devices that
-//! hold the same: N devices in c copies are a stripe of N / c, the copies side by side, as the near layout of
-//! Linux's md raid10 has them. A write, a trim and a flush go to every copy; a read to the one with the
-//! fewest requests outstanding, in turn where several have.
+//! With copies ([`mirrored`](Stripe::mirrored)) the members of the stripe are groups of so many
+//! devices that hold the same: N devices in c copies are a stripe of N / c, the copies side by
+//! side, as the near layout of Linux's md raid10 has them. A write, a trim and a flush go to every
+//! copy; a read to the one with the fewest requests outstanding, in turn where several have.
 //!
 //! The devices may share a [bus](crate::bus).
 //!
-//! Not covered: parity; failures, and the rebuilding after them; bytes of a member beyond the smallest one's
-//! whole chunks are unused.
+//! Not covered: parity; failures, and the rebuilding after them; bytes of a member beyond the
+//! smallest one's whole chunks are unused.
 
-use crate::bus::{Bus, Members};
+use crate::bus::{BusMembers, SharedBus};
 use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
 use gordon_units::{Bytes, Ns};
 
@@ -27,14 +28,14 @@ pub const MEMBERS: u32 = 1024;
 /// Several devices as one.
 #[derive(Clone, Debug)]
 pub struct Stripe<D> {
-    members: Members<D>,
+    members: BusMembers<D>,
     chunk: u64,
     /// Groups of copies that the chunks are dealt out to.
     columns: u64,
-    copies: Copies,
+    copies: Mirrors,
     capacity: Bytes,
     /// Requests under way; the members know them by their place here.
-    requests: Vec<InParts>,
+    requests: Vec<SplitRequest>,
     unused: Vec<usize>,
     /// What a member has just completed; kept for its memory.
     parts: Vec<Completion>,
@@ -42,7 +43,7 @@ pub struct Stripe<D> {
 
 /// Devices that hold the same.
 #[derive(Clone, Debug)]
-struct Copies {
+struct Mirrors {
     /// How many of each.
     count: usize,
     /// Requests at each device, and the copy of each group whose turn it is. Empty without copies.
@@ -50,7 +51,7 @@ struct Copies {
     turns: Vec<usize>,
 }
 
-impl Copies {
+impl Mirrors {
     /// Which devices get the part of a request for `column`.
     fn of(&mut self, column: usize, op: Op) -> std::ops::Range<usize> {
         let first = column * self.count;
@@ -79,7 +80,7 @@ impl Copies {
 
 /// A request under way.
 #[derive(Clone, Copy, Debug)]
-struct InParts {
+struct SplitRequest {
     id: u64,
     left: usize,
     /// The last of what its parts waited for.
@@ -126,10 +127,10 @@ impl<D: Device> Stripe<D> {
         }
         let columns = members.len() as u64;
         Ok(Self {
-            members: Members::new(members),
+            members: BusMembers::new(members),
             chunk: chunk.0,
             columns,
-            copies: Copies { count: 1, outstanding: Vec::new(), turns: Vec::new() },
+            copies: Mirrors { count: 1, outstanding: Vec::new(), turns: Vec::new() },
             capacity: chunk * (smallest.0 / chunk.0 * columns),
             requests: Vec::new(),
             unused: Vec::new(),
@@ -166,7 +167,7 @@ impl<D: Device> Stripe<D> {
         self.columns = columns as u64;
         self.capacity = each * self.columns;
         let counted = if count == 1 { 0 } else { devices };
-        self.copies = Copies { count, outstanding: vec![0; counted], turns: vec![0; columns] };
+        self.copies = Mirrors { count, outstanding: vec![0; counted], turns: vec![0; columns] };
         Ok(self)
     }
 
@@ -174,7 +175,7 @@ impl<D: Device> Stripe<D> {
     ///
     /// # Errors
     /// Where it carries nothing.
-    pub fn on(self, bus: Bus) -> Result<Self, StripeError> {
+    pub fn on(self, bus: SharedBus) -> Result<Self, StripeError> {
         let slower = bus.rate.min(bus.link);
         if slower == Bytes::ZERO {
             return Err(StripeError::Bus(slower));
@@ -228,9 +229,9 @@ impl<D: Device> Device for Stripe<D> {
             }
         }
         if place == self.requests.len() {
-            self.requests.push(InParts { id, left, cause: Cause::Buffer, failed: false });
+            self.requests.push(SplitRequest { id, left, cause: Cause::Buffer, failed: false });
         } else {
-            self.requests[place] = InParts { id, left, cause: Cause::Buffer, failed: false };
+            self.requests[place] = SplitRequest { id, left, cause: Cause::Buffer, failed: false };
         }
     }
 
@@ -260,7 +261,7 @@ impl<D: Device> Device for Stripe<D> {
             request.failed |= part.failed;
             // Members step in the order of time: the last part is the latest.
             if request.left == 0 {
-                let InParts { id, cause, failed, .. } = *request;
+                let SplitRequest { id, cause, failed, .. } = *request;
                 completed.push(Completion { id, at: part.at, cause, failed });
                 self.unused.push(place);
             }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{FLUSH, Random, closed_loop, disk, drain, near, sectors};
-use gordon_device::bus::Bus;
+use gordon_device::bus::SharedBus;
 use gordon_device::stripe::{CHUNK, Stripe, StripeError};
 use gordon_device::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
 use gordon_units::{Bytes, Ns};
@@ -52,7 +52,7 @@ fn counts(array: &Stripe<Fixed>) -> Vec<usize> {
 /// The same with a bus that takes so many nanoseconds for a sector.
 fn on_bus(devices: usize, copies: u32, sector_ns: u64) -> Stripe<Fixed> {
     let (rate, link) = (Bytes(512_000_000_000 / sector_ns), Bytes(512_000_000));
-    array(devices, copies).on(Bus { rate, link }).unwrap()
+    array(devices, copies).on(SharedBus { rate, link }).unwrap()
 }
 
 /// When each of these is done, in nanoseconds, all of them asked at time 0.
@@ -81,7 +81,8 @@ fn writes_go_to_every_copy_and_reads_to_the_least_busy_in_turn() {
         assert_eq!(counts(&mirror), least);
     }
     assert_eq!(drain(&mut mirror).len(), 7);
-    // The turn is the second's, the third's, and the first's; the second is then the first to be idle.
+    // The turn is the second's, the third's, and the first's; the second is then the first to be
+    // idle.
     let at = Ns(1_000_000);
     for (id, len) in [(7, 1), (8, 400), (9, 300)] {
         mirror.submit(at, id, sectors(Op::Read, 0, len));
@@ -117,11 +118,11 @@ fn of_four_devices_in_two_copies_two_are_striped() {
 #[test]
 fn a_bus_carries_one_request_at_a_time() {
     let read = |start| sectors(Op::Read, start, 10);
-    // Two microseconds a sector on the bus, one on the link: the first is done at 110 us, its data came
-    // from 100 on and cross until 120, those of the second until 140.
+    // Two microseconds a sector on the bus, one on the link: the first is done at 110 us, its data
+    // came from 100 on and cross until 120, those of the second until 140.
     assert_eq!(done(&mut on_bus(2, 1, 2000), &[read(0), read(10)]), [120_000, 140_000]);
-    // Both asked of one device, the same. Half a microsecond: the last sector's crossing is left; the
-    // second's data are behind it.
+    // Both asked of one device, the same. Half a microsecond: the last sector's crossing is left;
+    // the second's data are behind it.
     assert_eq!(done(&mut on_bus(2, 1, 2000), &[read(0), read(20)]), [120_000, 140_000]);
     assert_eq!(done(&mut on_bus(2, 1, 500), &[read(0), read(10)]), [110_500, 115_500]);
     // Writes cross before: 0 to 20 and 20 to 40 us; the devices have them from 10, and from 30 on.
@@ -137,14 +138,14 @@ fn a_bus_carries_one_request_at_a_time() {
     assert_eq!(done(&mut on_bus(2, 1, 2000), &mixed), [120_000, 120_000, 100_000, 110_000]);
     // Each copy of a write crosses.
     assert_eq!(done(&mut on_bus(2, 2, 2000), &[write(0)]), [140_000]);
-    let none = Bus { rate: Bytes(0), link: Bytes(1) };
+    let none = SharedBus { rate: Bytes(0), link: Bytes(1) };
     assert_eq!(array(1, 1).on(none).unwrap_err(), StripeError::Bus(Bytes(0)));
 }
 
 #[test]
 fn streams_saturate_at_the_rate_of_the_bus() {
     let rate = |bus: u64, op: Op| {
-        let bus = Bus { rate: Bytes(bus), link: Bytes(300_000_000) };
+        let bus = SharedBus { rate: Bytes(bus), link: Bytes(300_000_000) };
         let mut four = Stripe::new(vec![disk(); 4], Bytes(1 << 20)).unwrap().on(bus).unwrap();
         let count = 1600;
         // A stream for each disk.
@@ -187,7 +188,7 @@ proptest! {
         let devices = groups * copies as usize;
         let mut array = array(devices, copies);
         if bus > 0 {
-            array = array.on(Bus { rate: Bytes(1 << 28), link: Bytes(512_000_000) }).unwrap();
+            array = array.on(SharedBus { rate: Bytes(1 << 28), link: Bytes(512_000_000) }).unwrap();
         }
         let capacity = array.capacity().0 / 512;
         let mut all = Vec::new();

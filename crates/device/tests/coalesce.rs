@@ -6,7 +6,7 @@ mod common;
 use common::{FLUSH, Random, drain, preset, sectors};
 use gordon_device::coalesce::Coalescer;
 use gordon_device::disk::classic::ClassicConfig;
-use gordon_device::disk::{Policy, Sleeper};
+use gordon_device::disk::{PowerManagedDisk, SchedulingPolicy};
 use gordon_device::drive::{Drive, DriveConfig, StripeConfig};
 use gordon_device::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
 use gordon_units::{Bytes, Ns, Watts};
@@ -123,7 +123,7 @@ fn drives_of_both_kinds_keep_what_can_grow() {
     let config: ClassicConfig = toml::from_str(text).unwrap();
     let classic = || {
         let config = DriveConfig::Classic(Box::new(config.clone()));
-        Drive::new(&config, Some(Policy::Sptf)).unwrap()
+        Drive::new(&config, Some(SchedulingPolicy::Sptf)).unwrap()
     };
     let (alone, together) = (carried(classic(), None), carried(classic(), size));
     assert_eq!((alone.0, together.0), (64, 3));
@@ -141,7 +141,7 @@ fn what_waits_for_a_drive_that_wakes_is_one() {
         wake: Ns(2_000_000_000).into(),
         wake_energy_j: 20.0.into(),
     });
-    let disk = Sleeper::new(common::disk(), &config.power).unwrap();
+    let disk = PowerManagedDisk::new(common::disk(), &config.power).unwrap();
     let mut drive = Coalescer::new(disk, Bytes(1 << 20));
     drive.submit(Ns::ZERO, 0, sectors(Op::Read, 0, 8));
     drain(&mut drive);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{FLUSH, Random, closed_loop, disk, drain, near, preset, sectors};
-use gordon_device::disk::{Disk, Stats};
+use gordon_device::disk::{Disk, DiskStats};
 use gordon_device::{Completion, Device, Op, Usage};
 use gordon_units::Ns;
 use proptest::prelude::*;
@@ -70,7 +70,7 @@ fn a_random_read_takes_overhead_seek_rotation_and_transfer() {
     // 0.1 + 8.5 + 4.167 + 8 sectors of 5.5 us. More of the sectors lie outside: the mean over
     // them is a little under that over cylinders.
     near("random read, ms,", each, 0.1 + 8.5 + 4.167 + 0.044, 0.015);
-    let Stats { seek_time, rotation_time, .. } = disk.stats();
+    let DiskStats { seek_time, rotation_time, .. } = disk.stats();
     near("rotation, ms,", rotation_time.as_secs() * 1e3 / count as f64, 4.167, 0.01);
     near("seek, ms,", seek_time.as_secs() * 1e3 / count as f64, 8.5, 0.02);
 }
@@ -188,7 +188,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// Open loop; what completed, then what the disk had done when it was quiescent.
-fn replay(steps: &[Step]) -> (Vec<Completion>, Usage, Stats, Ns) {
+fn replay(steps: &[Step]) -> (Vec<Completion>, Usage, DiskStats, Ns) {
     let mut disk = disk();
     let mut done = Vec::new();
     let mut at = Ns::ZERO;

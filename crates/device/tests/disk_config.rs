@@ -3,20 +3,20 @@
 mod common;
 
 use common::PRESET;
-use gordon_device::disk::{Config, ConfigError};
+use gordon_device::disk::{DiskConfig, DiskConfigError};
 
 /// The error of the preset with one value replaced.
 #[track_caller]
 fn error(key_and_value: &str, replacement: &str) -> String {
     let text = PRESET.replacen(key_and_value, replacement, 1);
     assert_ne!(text, PRESET, "`{key_and_value}` is not in the preset");
-    Config::from_toml(&text).expect_err(replacement).to_string()
+    DiskConfig::from_toml(&text).expect_err(replacement).to_string()
 }
 
 #[test]
 fn the_preset_is_read_and_written() {
-    let config = Config::from_toml(PRESET).unwrap();
-    let again = Config::from_toml(&toml::to_string(&config).unwrap()).unwrap();
+    let config = DiskConfig::from_toml(PRESET).unwrap();
+    let again = DiskConfig::from_toml(&toml::to_string(&config).unwrap()).unwrap();
     assert_eq!(again, config);
 }
 
@@ -74,8 +74,8 @@ fn contradictions_are_named() {
     let (before, rest) = PRESET.split_once("[geometry.zones.linear]").unwrap();
     let after = &rest[rest.find("[seek]").unwrap()..];
     let table = "[[geometry.zones.table]]\ncylinders = 1000\nsectors_per_track = 1000\n";
-    let error = Config::from_toml(&format!("{before}{table}{after}")).unwrap_err();
-    assert_eq!(error, ConfigError::Capacity { held: 8_000_000, stated: 1_953_525_168 });
+    let error = DiskConfig::from_toml(&format!("{before}{table}{after}")).unwrap_err();
+    assert_eq!(error, DiskConfigError::Capacity { held: 8_000_000, stated: 1_953_525_168 });
 }
 
 #[test]

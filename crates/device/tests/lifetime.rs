@@ -4,7 +4,7 @@
 
 use gordon_device::ssd::{Lifetime, Ssd, SsdConfig};
 use gordon_device::{Completion, Device, Op, Request};
-use gordon_units::{Bytes, Ns, Watch};
+use gordon_units::{Bytes, Ns, Progress};
 
 fn slc() -> SsdConfig {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/gordon/parts/flash/");
@@ -57,8 +57,8 @@ fn a_rating_beyond_any_lasts_and_does_not_overflow() {
     assert!(years.is_finite() && years > 1e15, "{years}");
 }
 
-/// What is bad from the start is never programmed: it makes nothing last longer, and wear no smaller. What goes bad
-/// later has been worn out, and counts.
+/// What is bad from the start is never programmed: it makes nothing last longer, and wear no
+/// smaller. What goes bad later has been worn out, and counts.
 #[test]
 fn blocks_that_are_bad_from_the_start_do_not_count() {
     let mut config = slc().with_capacity(Bytes(1 << 30));
@@ -90,14 +90,15 @@ fn blocks_that_are_bad_from_the_start_do_not_count() {
 }
 
 /// Of 1 GiB all is mapped, and only the first 32 MiB are written to: without static levelling the
-/// blocks of the rest are never erased, with it none lags behind by much more than twice what it may.
+/// blocks of the rest are never erased, with it none lags behind by much more than twice what it
+/// may.
 #[test]
 fn static_levelling_uses_blocks_of_data_that_never_change() {
     let wear = |spread: u32| {
         let mut config = slc().with_capacity(Bytes(1 << 30));
         config.ftl.wear_spread = Some(spread.into());
         let mut ssd = Ssd::new(&config).expect("possible");
-        ssd.precondition(1.0, &Watch::default()).expect("nobody stops it");
+        ssd.precondition(1.0, &Progress::default()).expect("nobody stops it");
         let (mut done, mut at) = (vec![], Ns::ZERO);
         for write in 0..60_000 {
             let request = Request {

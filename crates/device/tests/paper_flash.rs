@@ -7,7 +7,7 @@ mod figures;
 
 use figures::{Die, array, array_rate, one_chip, preset, table_1};
 use gordon_device::Op;
-use gordon_device::ssd::Kind;
+use gordon_device::ssd::CommandKind;
 use gordon_units::{Hertz, Ns};
 
 #[test]
@@ -53,12 +53,12 @@ fn without_cache_registers_a_die_waits_for_its_bus() {
         cache: false,
     };
     // 4224 bytes in 25 + 52.8 us, and in 52.8 + 200 us.
-    assert!((die.rate(Kind::Read) / (4224.0 / 77.8e-6) - 1.0).abs() < 1e-9);
-    assert!((die.rate(Kind::Program) / (4224.0 / 252.8e-6) - 1.0).abs() < 1e-9);
+    assert!((die.rate(CommandKind::Read) / (4224.0 / 77.8e-6) - 1.0).abs() < 1e-9);
+    assert!((die.rate(CommandKind::Program) / (4224.0 / 252.8e-6) - 1.0).abs() < 1e-9);
     // With them: 52.8 us of bus hide sensing, 200 us of programming hide the bus.
     let die = Die { cache: true, ..die };
-    assert!((die.rate(Kind::Read) / (4224.0 / 52.8e-6) - 1.0).abs() < 1e-9);
-    assert!((die.rate(Kind::Program) / (4224.0 / 200e-6) - 1.0).abs() < 1e-9);
+    assert!((die.rate(CommandKind::Read) / (4224.0 / 52.8e-6) - 1.0).abs() < 1e-9);
+    assert!((die.rate(CommandKind::Program) / (4224.0 / 200e-6) - 1.0).abs() < 1e-9);
 }
 
 #[test]
@@ -68,8 +68,9 @@ fn the_array_delivers_what_the_paper_says() {
         assert!(ours[at] > low && ours[at] < high, "{at}: {} not in {low}..{high}", ours[at]);
     };
     // Reads are bound by the bus: 8 pages of 2080 bytes at 266 MB/s and 1.1 us make 71.4 us for 64
-    // KiB, 918 MB/s. Four lanes that write in 71.4 + 200 us would do 966: the bus binds them too, but
-    // for the summary page in each block of 64, which carries no data: 63 / 64 of 918 are 904.
+    // KiB, 918 MB/s. Four die groups that write in 71.4 + 200 us would do 966: the bus binds them
+    // too, but for the summary page in each block of 64, which carries no data: 63 / 64 of 918 are
+    // 904.
     within(0, 850.0, 1_064.0);
     within(1, 850.0, 1_064.0);
     // 8 x (2.6 + 1.1) us = 29.6 us: 2,214 MB/s. Writing, 4 x 64 KiB in 229.6 us: 1,142 MB/s.
@@ -85,8 +86,8 @@ fn the_array_delivers_what_the_paper_says() {
 
 #[test]
 fn modern_buses_and_types_of_pages_run_in_the_array() {
-    // An array of four lanes with three types of pages on a bus of 2,400 MT/s: a block is read in
-    // turn, so the mean of sensing is 70 us and of programming 600 us.
+    // An array of four die groups with three types of pages on a bus of 2,400 MT/s: a block is read
+    // in turn, so the mean of sensing is 70 us and of programming 600 us.
     let mut config = preset("gordon-slc-256g");
     let text = toml::to_string(&config).unwrap();
     let text = text
@@ -101,9 +102,9 @@ fn modern_buses_and_types_of_pages_run_in_the_array() {
     config = toml::from_str(&text).unwrap();
     assert_eq!(config.timing.read.0.types().len(), 3, "{text}");
     config.timing.bus_rate = Hertz(2.4e9).into();
-    // A page: 2080 bytes at 4.8 GB/s take 434 ns, with its command 1.534 us; 8 of them 12.27 us.
-    // A lane takes 70 + 12.27 us for 64 KiB on average: four deliver 3,186 MB/s, and the bus would
-    // 5,340. Lanes that wait for the bus lose a little.
+    // A page: 2080 bytes at 4.8 GB/s take 434 ns, with its command 1.534 us; 8 of them 12.27 us. A
+    // die group takes 70 + 12.27 us for 64 KiB on average: four deliver 3,186 MB/s, and the bus
+    // would 5,340. Die groups that wait for the bus lose a little.
     let rate = array_rate(&config, Op::Read, 12_000) / 1e6;
     assert!(rate > 3_000.0 && rate < 3_187.0, "{rate}");
     // Written, 600 + 12.27 us on average: 428 MB/s.

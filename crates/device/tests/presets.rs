@@ -152,8 +152,9 @@ fn the_numbers_fit_together() {
     }
 }
 
-/// The paper's array has 65,536 super-blocks, of which each summary page crosses 4 buses in 8 transfers
-/// of 2,080 bytes: 8 x (1.1 us + 1,040 / 133 MHz) = 71.4 us, 4.7 s in all; 4 lanes share the buses.
+/// The paper's array has 65,536 super-blocks, of which each summary page crosses 4 buses in 8
+/// transfers of 2,080 bytes: 8 x (1.1 us + 1,040 / 133 MHz) = 71.4 us, 4.7 s in all; 4 die groups
+/// share the buses.
 #[test]
 fn the_papers_map_is_rebuilt_in_4_7_seconds() {
     for (name, preset) in presets() {
@@ -161,8 +162,8 @@ fn the_papers_map_is_rebuilt_in_4_7_seconds() {
         let startup = config.startup().expect(&name).as_secs();
         match name.as_str() {
             "gordon-slc-256g" => assert!((startup - 65_536.0 * 71.36e-6).abs() < 0.01, "{startup}"),
-            // Without summaries the out-of-band data of 2048 x 2 x 256 pages of a die are sensed, 75 us
-            // each, and cross the bus of 8 dies: 8 x (361 ns + 448 B / 333 MB/s) = 13.7 us.
+            // Without summaries the out-of-band data of 2048 x 2 x 256 pages of a die are sensed,
+            // 75 us each, and cross the bus of 8 dies: 8 x (361 ns + 448 B / 333 MB/s) = 13.7 us.
             "mqsim-mlc-512g" => {
                 let die = 2048.0 * 2.0 * 256.0 * (75e-6 + 361e-9 + 448.0 / 333.333_333e6);
                 assert!((startup / die - 1.0).abs() < 0.01, "{startup}, not {die}");

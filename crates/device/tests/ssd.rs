@@ -3,7 +3,7 @@
 //! The preset without command cycles: 2080 bytes take 7,820 ns on a bus (2080 / 266 MB/s), a
 //! super-page's share of 8 pages 62,560 ns. A read senses for 25,000 ns, a program takes 200,000.
 
-use gordon_device::ssd::{PageTimes, Policy, Ssd, SsdConfig};
+use gordon_device::ssd::{PageTimes, Ssd, SsdConfig, VictimPolicy};
 use gordon_device::{Cause, Completion, Device, Op, Request, Usage};
 use gordon_units::{Bytes, Hertz, Ns};
 use proptest::prelude::*;
@@ -64,10 +64,10 @@ fn device(config: &SsdConfig) -> Ssd {
 }
 
 #[test]
-fn writes_take_turns_on_the_bus_and_work_in_four_lanes() {
+fn writes_take_turns_on_the_bus_and_work_in_four_die_groups() {
     let writes: Vec<_> = (100..105).map(|page| request(Op::Write, page, 0, 64)).collect();
     let first = STREAM + PROGRAM;
-    // The bus is idle again at 4 * 62,560 = 250,240; the fifth waits for the first lane.
+    // The bus is idle again at 4 * 62,560 = 250,240; the fifth waits for the first die group.
     let expected = [first, first + STREAM, first + 2 * STREAM, first + 3 * STREAM, 2 * first];
     assert_eq!(times(&mut device(&plain()), &writes), expected);
     assert_eq!(2 * first, 525_120);
@@ -75,7 +75,7 @@ fn writes_take_turns_on_the_bus_and_work_in_four_lanes() {
 
 #[test]
 fn reads_sense_together_and_take_turns_on_the_bus() {
-    // Pages loaded before lie on the lanes in turn: 0 and 4 on the same.
+    // Pages loaded before lie on the die groups in turn: 0 and 4 on the same.
     let reads = [0, 1, 2, 4].map(|page| request(Op::Read, page, 0, 64));
     // The fourth senses when the first is done, at 87,560; sensed at 112,560 it asks for a bus that
     // is taken until 25,000 + 3 * 62,560 = 212,680.
@@ -88,9 +88,10 @@ fn reads_sense_together_and_take_turns_on_the_bus() {
 #[test]
 fn a_read_waits_for_a_program_on_the_bus_and_not_for_one_in_the_cells() {
     let both = [request(Op::Write, 100, 0, 64), request(Op::Read, 1, 0, 64)];
-    // The write goes to lane 0, the read to lane 1; it has sensed at 25,000 and waits until 62,560.
+    // The write goes to die group 0, the read to die group 1; it has sensed at 25,000 and waits
+    // until 62,560.
     assert_eq!(times(&mut device(&plain()), &both), [STREAM + PROGRAM, 2 * STREAM]);
-    // On the lane that programs, it waits for the end.
+    // On the die group that programs, it waits for the end.
     let both = [request(Op::Write, 100, 0, 64), request(Op::Read, 0, 0, 64)];
     let write = STREAM + PROGRAM;
     assert_eq!(times(&mut device(&plain()), &both), [write, write + READ + STREAM]);
@@ -172,7 +173,7 @@ fn a_flush_waits_for_the_writes_before_it() {
 fn usage_is_die_time_and_time_with_work() {
     let mut ssd = device(&plain());
     let done = times(&mut ssd, &[request(Op::Write, 100, 0, 64), request(Op::Write, 101, 0, 64)]);
-    // 16 dies a lane; each takes 2 pages of 7,820 ns and programs.
+    // 16 dies a die group; each takes 2 pages of 7,820 ns and programs.
     let write = Ns(2 * 16 * (2 * 7_820 + PROGRAM));
     assert_eq!(ssd.usage(), Usage { read: Ns(0), write, controller: Ns(done[1]) });
     ssd.submit(Ns(10_000_000), 2, request(Op::Read, 3, 0, 64));
@@ -188,7 +189,7 @@ fn the_presets_are_the_papers() {
     assert_eq!(slc.capacity(), Bytes(256_000_000_000));
     let layout = *slc.ftl().layout();
     assert_eq!(layout.geometry().capacity(), "256GiB".parse().unwrap());
-    assert_eq!((layout.lanes(), slc.ftl().config().write_points), (4, 4));
+    assert_eq!((layout.die_groups(), slc.ftl().config().write_points), (4, 4));
     // "it is possible to write 25.6PB to the storage array" (4.1): 256 GB x 100,000; ours counts
     // the raw 256 GiB.
     let writable = slc.stats().lifetime.writable();
@@ -232,7 +233,7 @@ fn impossible_devices_are_refused() {
         ("host.latency: more than an hour", &|c| c.host.latency = Some(LONG.into())),
         ("fewer than 1000 bytes", &|c| c.host.link = Some(Bytes(1).into())),
         ("choices: 4097 blocks", &|c| {
-            c.ftl.victim = Some(Policy::DChoices.into());
+            c.ftl.victim = Some(VictimPolicy::DChoices.into());
             c.ftl.choices = Some(4097.into());
         }),
         ("last for 0 erases", &|c| c.endurance.erase_budget = 0.into()),
@@ -252,7 +253,8 @@ fn impossible_devices_are_refused() {
 fn small(blocks_per_plane: u32) -> SsdConfig {
     let mut config = plain();
     config.geometry.blocks_per_plane = blocks_per_plane.into();
-    // 4 lanes of that many super-blocks of 63 data pages of 64 KiB; a tenth is left for garbage.
+    // 4 die groups of that many super-blocks of 63 data pages of 64 KiB; a tenth is left for
+    // garbage.
     config.capacity = Bytes(u64::from(blocks_per_plane * 4 * 63 * 9 / 10) * 64 * KIB).into();
     config
 }

@@ -1,13 +1,13 @@
 //! Comparisons of the tables of a layer with each other.
 
-use crate::blocks::State;
-use crate::io::Out;
+use crate::blocks::BlockState;
+use crate::buffer::PageBuffer;
+use crate::io::ActionSink;
 use crate::machine::Ftl;
-use crate::units::Unit;
 use alloc::vec;
 use core::fmt;
 use core::sync::atomic::Ordering;
-use gordon_units::{BlockId, Lpn, Ppn, Stopped, Watch};
+use gordon_units::{BlockId, Lpn, Ppn, Progress, Stopped};
 
 /// Two tables disagree: a bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,9 +68,9 @@ impl fmt::Display for Inconsistency {
 
 impl core::error::Error for Inconsistency {}
 
-impl<O: Out> Ftl<O> {
-    /// Compares the map with the pages written, the valid counts and the states of the blocks, at any
-    /// time. That no two logical pages share a slot follows.
+impl<O: ActionSink> Ftl<O> {
+    /// Compares the map with the pages written, the valid counts and the states of the blocks, at
+    /// any time. That no two logical pages share a slot follows.
     ///
     /// It looks up each logical page, in an order that no cache helps: minutes for a terabyte. See
     /// [`check_at_rest`](Self::check_at_rest).
@@ -80,13 +80,13 @@ impl<O: Out> Ftl<O> {
     pub fn check(&self) -> Result<(), Inconsistency> {
         let mut mapped = vec![0u32; self.layout.blocks() as usize];
         for lpn in (0..self.config.exported).map(Lpn) {
-            if let Some(at) = self.map.unit_of(lpn.0) {
-                let holds = |unit: &Unit| unit.listed && unit.lpn == lpn.0;
-                if at >= self.units.capacity() || !holds(&self.units[at]) {
+            if let Some(at) = self.map.buffer_of(lpn.0) {
+                let holds = |buffer: &PageBuffer| buffer.in_map && buffer.lpn == lpn.0;
+                if at >= self.buffers.capacity() || !holds(&self.buffers[at]) {
                     return Err(Inconsistency::Buffer(lpn));
                 }
             }
-            let Some(psn) = self.home(lpn) else { continue };
+            let Some(psn) = self.mapped_psn(lpn) else { continue };
             let ppn = self.page_of(psn);
             let written = self.map.written(psn) == Some(lpn.0);
             if !written || !self.map.is_filled(psn) || self.layout.page_of(ppn) >= self.data_pages {
@@ -104,22 +104,23 @@ impl<O: Out> Ftl<O> {
     }
 
     /// Compares the map with the reverse map, the valid counts and the states of the blocks: each
-    /// mapped page is in a slot that was programmed with it and that is marked as filled, each filled
-    /// slot holds a mapped page, a block counts as many valid pages as it has filled slots, and a free
-    /// block has none.
+    /// mapped page is in a slot that was programmed with it and that is marked as filled, each
+    /// filled slot holds a mapped page, a block counts as many valid pages as it has filled slots,
+    /// and a free block has none.
     ///
-    /// Each table is read once, from start to end, a few nanoseconds a slot: fast enough for each mount.
-    /// The map and the reverse map are compared by a hash of all pairs of page and slot, which misses a
-    /// disagreement in one of 2^64 cases. With work in flight it does what [`check`](Self::check) does.
+    /// Each table is read once, from start to end, a few nanoseconds a slot: fast enough for each
+    /// mount. The map and the reverse map are compared by a hash of all pairs of page and slot,
+    /// which misses a disagreement in one of 2^64 cases. With work in flight it does what
+    /// [`check`](Self::check) does.
     ///
     /// # Errors
     /// Names a place where two tables disagree.
     pub fn check_at_rest(&self) -> Result<(), Inconsistency> {
-        if self.units.len() > usize::from(self.cached.is_some()) {
+        if self.buffers.len() > usize::from(self.cached.is_some()) {
             return self.check();
         }
         self.check_blocks()?;
-        if self.map.agrees(&Watch::default()).expect("nobody stops it") {
+        if self.map.agrees(&Progress::default()).expect("nobody stops it") {
             return Ok(());
         }
         // Finds the page.
@@ -131,10 +132,10 @@ impl<O: Out> Ftl<O> {
     /// [`check_at_rest`](Self::check_at_rest) does.
     ///
     /// # Errors
-    /// Where `watch` stops it.
-    pub(crate) fn is_sound(&self, watch: &Watch) -> Result<bool, Stopped> {
-        watch.total.fetch_add(self.map.steps(), Ordering::Relaxed);
-        Ok(self.check_blocks().is_ok() && self.map.agrees(watch)?)
+    /// Where `progress` stops it.
+    pub(crate) fn is_sound(&self, progress: &Progress) -> Result<bool, Stopped> {
+        progress.total.fetch_add(self.map.steps(), Ordering::Relaxed);
+        Ok(self.check_blocks().is_ok() && self.map.agrees(progress)?)
     }
 
     /// Compares the valid count of each block with its bitmap and its state.
@@ -142,7 +143,7 @@ impl<O: Out> Ftl<O> {
         // By block: the slots that can have been programmed with data, from its first one on.
         let data_slots = self.data_pages * self.config.slots;
         let mut programmed = vec![data_slots; self.layout.blocks() as usize];
-        for point in self.points.all() {
+        for point in self.write_points.all() {
             if let Some(block) = point.block {
                 programmed[block.index()] = data_slots.min(point.next * self.config.slots);
             }
@@ -157,7 +158,7 @@ impl<O: Out> Ftl<O> {
             if self.map.filled_in(end..slots.end) > 0 {
                 return Err(Inconsistency::Unwritten(block));
             }
-            if filled > 0 && self.blocks.state(block) == State::Free {
+            if filled > 0 && self.blocks.state(block) == BlockState::Free {
                 return Err(Inconsistency::Free(block));
             }
         }
@@ -171,11 +172,12 @@ mod tests {
     use super::*;
     use crate::{Action, Config};
     use alloc::collections::VecDeque;
-    use gordon_nand::{Geometry, Layout, Shape};
+    use gordon_nand::{Geometry, Layout, SuperPageShape};
 
     type Layer = Ftl<VecDeque<Action>>;
 
-    /// All pages written once, on blocks of 6 data pages and a summary of two; some blocks are open.
+    /// All pages written once, on blocks of 6 data pages and a summary of two; some blocks are
+    /// open.
     fn layer() -> Layer {
         let geometry = Geometry {
             buses: 1,
@@ -187,13 +189,14 @@ mod tests {
             page_bytes: 4096,
             oob_bytes: 16,
         };
-        let layout = Layout::new(geometry, Shape { buses: 1, dies_per_bus: 1, planes: 1 }).unwrap();
+        let layout =
+            Layout::new(geometry, SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 }).unwrap();
         let mut config = Config { slots: 4, summary_pages: 2, ..Config::new(&layout, 1, 2) };
         (config.write_points, config.contents) = (3, false);
         config.exported = u32::try_from(config.most_exported(&layout)).unwrap() - 7;
         let mut ftl = Layer::with_bad(layout, config, &[], VecDeque::new()).unwrap();
         let all = (0..config.exported).map(Lpn);
-        ftl.preload(all, &mut |_, _, _| (), &Watch::default()).unwrap();
+        ftl.preload(all, &mut |_, _, _| (), &Progress::default()).unwrap();
         assert_eq!((ftl.check(), ftl.check_at_rest()), (Ok(()), Ok(())));
         ftl
     }
@@ -207,11 +210,11 @@ mod tests {
 
     /// The slot of a page, and its block.
     fn place(ftl: &Layer, lpn: u32) -> (u32, BlockId) {
-        let psn = ftl.home(Lpn(lpn)).unwrap();
+        let psn = ftl.mapped_psn(Lpn(lpn)).unwrap();
         (psn, ftl.block_of(psn))
     }
 
-    fn in_state(ftl: &Layer, state: State) -> BlockId {
+    fn in_state(ftl: &Layer, state: BlockState) -> BlockId {
         let mut blocks = (0..ftl.blocks.len()).map(BlockId);
         blocks.find(|&block| ftl.blocks.state(block) == state).unwrap()
     }
@@ -237,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_page_that_is_lost_from_the_map_is_found() {
-        let found = found(|ftl| ftl.map.set(5, crate::units::NONE));
+        let found = found(|ftl| ftl.map.set(5, crate::buffer::NONE));
         assert!(matches!(found, [Some(Inconsistency::Valid { .. }), Some(_)]), "{found:?}");
         assert_eq!(found[0], found[1]);
     }
@@ -261,12 +264,12 @@ mod tests {
             assert!(found.as_ref().is_some_and(bits), "{found:?}");
         }
         let beyond = found(|ftl| {
-            let summary = ftl.block_slots(in_state(ftl, State::Closed)).end - 1;
+            let summary = ftl.block_slots(in_state(ftl, BlockState::Closed)).end - 1;
             ftl.map.fill(summary);
         });
         assert!(beyond.iter().all(|found| matches!(found, Some(Inconsistency::Unwritten(_)))));
         let ahead = found(|ftl| {
-            let block = in_state(ftl, State::Open);
+            let block = in_state(ftl, BlockState::Open);
             let last = ftl.block_slots(block).start + ftl.data_pages * ftl.config.slots - 1;
             ftl.map.fill(last);
         });
@@ -276,7 +279,7 @@ mod tests {
     #[test]
     fn a_free_block_with_a_page_is_found() {
         let [_, quick] = found(|ftl| {
-            let block = in_state(ftl, State::Free);
+            let block = in_state(ftl, BlockState::Free);
             ftl.map.fill(ftl.block_slots(block).start);
             ftl.blocks.add_valid(block, 1);
         });
@@ -285,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_page_in_a_buffer_that_is_not_there_is_found() {
-        for found in found(|ftl| ftl.map.set_unit(5, 3)) {
+        for found in found(|ftl| ftl.map.set_buffer(5, 3)) {
             assert_eq!(found, Some(Inconsistency::Buffer(Lpn(5))));
         }
     }
@@ -302,7 +305,7 @@ mod tests {
     #[should_panic(expected = "is erased with 0 valid pages, 1 in its bitmap")]
     fn a_block_whose_bitmap_is_not_empty_is_not_erased() {
         let mut ftl = layer();
-        let block = in_state(&ftl, State::Free);
+        let block = in_state(&ftl, BlockState::Free);
         ftl.map.fill(ftl.block_slots(block).start);
         ftl.erase(block);
     }

@@ -7,22 +7,22 @@
 //! What identifies the array and the knobs, and a checksum, is up to whoever keeps the bytes.
 //! Counts start anew, and no page stays in a buffer.
 
-use crate::blocks::State;
-use crate::config::{Config, ConfigError};
-use crate::io::Out;
+use crate::blocks::BlockState;
+use crate::buffer::NONE;
+use crate::config::{Config, FtlConfigError};
+use crate::io::ActionSink;
 use crate::machine::Ftl;
-use crate::units::NONE;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use gordon_nand::Layout;
-use gordon_units::{BlockId, Stopped, Watch};
+use gordon_units::{BlockId, Progress, Stopped};
 
 /// Bytes that are no checkpoint of this array and these knobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckpointError {
     /// The knobs cannot be.
-    Config(ConfigError),
+    Config(FtlConfigError),
     /// They end too early.
     Short,
     /// They say what cannot be.
@@ -44,8 +44,8 @@ impl fmt::Display for CheckpointError {
 
 impl core::error::Error for CheckpointError {}
 
-impl From<ConfigError> for CheckpointError {
-    fn from(error: ConfigError) -> Self {
+impl From<FtlConfigError> for CheckpointError {
+    fn from(error: FtlConfigError) -> Self {
         Self::Config(error)
     }
 }
@@ -57,9 +57,9 @@ impl From<Stopped> for CheckpointError {
 }
 
 /// Takes numbers from bytes.
-struct Input<'a>(&'a mut dyn FnMut(&mut [u8]) -> bool);
+struct ByteSource<'a>(&'a mut dyn FnMut(&mut [u8]) -> bool);
 
-impl Input<'_> {
+impl ByteSource<'_> {
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), CheckpointError> {
         if (self.0)(bytes) { Ok(()) } else { Err(CheckpointError::Short) }
     }
@@ -77,15 +77,15 @@ impl Input<'_> {
     }
 }
 
-impl<O: Out> Ftl<O> {
-    /// Gives up what the write buffer of a worn-out array holds, which can be programmed no more: these
-    /// pages are what they were on the array. Says how many they are.
+impl<O: ActionSink> Ftl<O> {
+    /// Gives up what the write buffer of a worn-out array holds, which can be programmed no more:
+    /// these pages are what they were on the array. Says how many they are.
     pub fn give_up_buffer(&mut self) -> u64 {
         let mut given_up = 0;
         while self.worn_out && !self.ready.is_empty() {
-            let at = self.ready.unlink(&mut self.units, NONE);
+            let at = self.ready.unlink(&mut self.buffers, NONE);
             self.forget_writes(at);
-            self.end(at);
+            self.release_buffer(at);
             given_up += 1;
         }
         given_up
@@ -98,26 +98,26 @@ impl<O: Out> Ftl<O> {
     pub fn checkpoint(&mut self, out: &mut dyn FnMut(&[u8])) {
         assert!(!self.is_busy(), "a checkpoint is made when no work is in flight");
         if let Some(at) = self.cached.take() {
-            self.units.remove(at);
+            self.buffers.remove(at);
         }
         for block in (0..self.blocks.len()).map(BlockId) {
             out(&self.blocks.sequence(block).to_le_bytes());
             out(&self.blocks.valid(block).to_le_bytes());
             out(&self.blocks.erases(block).to_le_bytes());
             out(&[match self.blocks.state(block) {
-                State::Free => 0,
-                State::Open => 1,
-                State::Closed => 2,
-                State::Bad => 3,
+                BlockState::Free => 0,
+                BlockState::Open => 1,
+                BlockState::Closed => 2,
+                BlockState::Bad => 3,
                 // Not for long: nothing is in flight. What cannot be read stays in such a block.
-                State::Collecting => 4,
+                BlockState::Collecting => 4,
             }]);
         }
         let listed = self.blocks.in_order();
         out(&u32::try_from(listed.len()).expect("numbered in 32 bits").to_le_bytes());
         listed.iter().for_each(|block| out(&block.0.to_le_bytes()));
-        for at in self.points.in_order() {
-            let point = self.points.get(at);
+        for at in self.write_points.in_order() {
+            let point = self.write_points.get(at);
             out(&u32::try_from(at).expect("numbered in 32 bits").to_le_bytes());
             out(&point.block.map_or(u32::MAX, |block| block.0).to_le_bytes());
             out(&point.sequence.to_le_bytes());
@@ -131,19 +131,20 @@ impl<O: Out> Ftl<O> {
     }
 
     /// The layer as it was when the bytes were handed out. `input` fills what it is given, or says
-    /// that it cannot. Then the tables are looked through: 64 entries are a step of `watch`.
+    /// that it cannot. Then the tables are looked through: 64 entries are a step of `progress`.
     ///
     /// # Errors
-    /// Where the bytes are not those of a layer on `layout` with the knobs of `config`, or `watch` stops it.
+    /// Where the bytes are not those of a layer on `layout` with the knobs of `config`, or
+    /// `progress` stops it.
     pub fn restore(
         layout: Layout,
         config: Config,
         out: O,
         input: &mut dyn FnMut(&mut [u8]) -> bool,
-        watch: &Watch,
+        progress: &Progress,
     ) -> Result<Self, CheckpointError> {
         let wrong = |what| Err(CheckpointError::Wrong(what));
-        let mut input = Input(input);
+        let mut input = ByteSource(input);
         let mut states = Vec::with_capacity(layout.blocks() as usize);
         for _ in 0..layout.blocks() {
             let (sequence, valid, erases) = (input.u64()?, input.u32()?, input.u32()?);
@@ -190,11 +191,11 @@ impl<O: Out> Ftl<O> {
         ftl.blocks.restore(&states, &listed, input.u64()?);
         for (at, block, sequence, next) in points {
             if block == u32::MAX {
-                ftl.points.requeue(at);
+                ftl.write_points.requeue(at);
             } else {
-                let lane = layout.lane_of(BlockId(block));
-                ftl.points.open(at, BlockId(block), lane, sequence);
-                ftl.points.skip_to(at, next);
+                let die_group = layout.die_group_of(BlockId(block));
+                ftl.write_points.open(at, BlockId(block), die_group, sequence);
+                ftl.write_points.skip_to(at, next);
             }
         }
         ftl.trim_floor = input.u64()?;
@@ -209,6 +210,6 @@ impl<O: Out> Ftl<O> {
             return Err(CheckpointError::Short);
         }
         ftl.stats.preloaded = states.iter().map(|&(_, valid, ..)| u64::from(valid)).sum();
-        if ftl.is_sound(watch)? { Ok(ftl) } else { wrong("its map and its blocks disagree") }
+        if ftl.is_sound(progress)? { Ok(ftl) } else { wrong("its map and its blocks disagree") }
     }
 }

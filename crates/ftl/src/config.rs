@@ -30,7 +30,7 @@ pub struct Config {
     /// Logical pages in one super-page.
     pub slots: u32,
     /// Write points: blocks that are written at the same time. The paper has "one write point for
-    /// each" lane.
+    /// each" die group.
     pub write_points: u32,
     /// More write points, for the copies of garbage collection alone: what is copied has not
     /// changed for long, and is kept apart from what the host writes (hot/cold separation). 0:
@@ -42,7 +42,8 @@ pub struct Config {
     /// Merge writes to a page that waits to be programmed (the paper's write combining).
     pub combine: bool,
     /// Number of pages at the end of each block that record the logical pages of the data pages
-    /// before them (the paper's summary page). With 0, the out-of-band areas have to be read instead.
+    /// before them (the paper's summary page). With 0, the out-of-band areas have to be read
+    /// instead.
     pub summary_pages: u32,
     /// What was flushed outlives a power cut, trims too: they are logged on the array, and room is
     /// kept for [`Mount`](crate::Mount) to make good what a cut left. Needs `summary_pages`.
@@ -67,12 +68,13 @@ pub struct Config {
     pub contents: bool,
 }
 
-/// The most blocks that [`Victim::DChoices`] looks at: the best of so many is nearly the best of all.
+/// The most blocks that [`Victim::DChoices`] looks at: the best of so many is nearly the best of
+/// all.
 pub const MOST_CHOICES: u32 = 4096;
 
 /// Why a layer cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConfigError {
+pub enum FtlConfigError {
     /// A count is zero.
     Zero(&'static str),
     /// `low_water` is below `reserve`.
@@ -106,7 +108,7 @@ pub enum ConfigError {
     TooMany(u64),
 }
 
-impl fmt::Display for ConfigError {
+impl fmt::Display for FtlConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Zero(what) => write!(f, "{what} is 0; give at least 1"),
@@ -147,21 +149,21 @@ impl fmt::Display for ConfigError {
     }
 }
 
-impl core::error::Error for ConfigError {}
+impl core::error::Error for FtlConfigError {}
 
 impl Config {
     /// The paper's layer on `layout`, with logical pages as large as super-pages: one write point
-    /// a lane, bypassing, combining and summaries on.
+    /// a die group, bypassing, combining and summaries on.
     pub fn new(layout: &Layout, exported: u32, sectors_per_page: u32) -> Self {
-        let lanes = layout.lanes();
-        // One victim a lane, and one block for each write point to open while it is collected; but
-        // of a small array no more than a part.
-        let reserve = lanes.min((layout.blocks() / 64).max(2));
+        let die_groups = layout.die_groups();
+        // One victim a die group, and one block for each write point to open while it is collected;
+        // but of a small array no more than a part.
+        let reserve = die_groups.min((layout.blocks() / 64).max(2));
         Self {
             exported,
             sectors_per_page,
             slots: 1,
-            write_points: lanes,
+            write_points: die_groups,
             copy_points: 0,
             bypass: true,
             combine: true,
@@ -188,10 +190,10 @@ impl Config {
         self.write_points.saturating_add(self.copy_points)
     }
 
-    /// Free blocks kept for recovery, beside the reserve. After a power cut nothing is programmed in
-    /// blocks that were open, and nothing is erased before their last pages and a snapshot of the
-    /// trims are written. One more is for the log, one to start emptying blocks with, and two for cuts
-    /// in the recovery itself.
+    /// Free blocks kept for recovery, beside the reserve. After a power cut nothing is programmed
+    /// in blocks that were open, and nothing is erased before their last pages and a snapshot of
+    /// the trims are written. One more is for the journal, one to start emptying blocks with, and
+    /// two for cuts in the recovery itself.
     pub fn spare(&self, layout: &Layout) -> u32 {
         let rewritten = self.points().div_ceil(self.data_pages(layout).max(1));
         let snapshot = self.snapshot_pages().div_ceil(layout.pages_per_block());
@@ -199,36 +201,36 @@ impl Config {
     }
 
     /// Bytes of a super-page that holds trims, without its header.
-    fn log_bytes(&self) -> u32 {
+    fn journal_bytes(&self) -> u32 {
         let page = u64::from(self.slots) * u64::from(self.sectors_per_page) * 512;
         // Far below 2^32 where pages are of any real size.
         u32::try_from(page - 64).unwrap_or(u32::MAX)
     }
 
-    /// Ranges of trimmed pages that fit into a page of the log: 8 bytes each.
-    pub fn log_ranges(&self) -> u32 {
-        self.log_bytes() / 8
+    /// Ranges of trimmed pages that fit into a page of the journal: 8 bytes each.
+    pub fn journal_ranges(&self) -> u32 {
+        self.journal_bytes() / 8
     }
 
-    /// Logical pages told by one page of a snapshot of the log: a bit each.
-    pub fn log_span(&self) -> u32 {
-        self.log_bytes().saturating_mul(8)
+    /// Logical pages told by one page of a snapshot of the journal: a bit each.
+    pub fn journal_span(&self) -> u32 {
+        self.journal_bytes().saturating_mul(8)
     }
 
     /// Pages of a whole snapshot.
     pub fn snapshot_pages(&self) -> u32 {
-        self.exported.div_ceil(self.log_span())
+        self.exported.div_ceil(self.journal_span())
     }
 
     /// Free blocks that neither the host nor garbage collection may use, beside the reserve, while
-    /// the log has so many.
-    pub(crate) fn apart(&self, layout: &Layout, log: u32) -> u32 {
-        self.spare(layout) + self.log_blocks(layout.pages_per_block()).saturating_sub(log)
+    /// the journal has so many.
+    pub(crate) fn recovery_reserve(&self, layout: &Layout, journal: u32) -> u32 {
+        self.spare(layout) + self.journal_blocks(layout.pages_per_block()).saturating_sub(journal)
     }
 
-    /// The most blocks that the log takes: snapshot and as many records twice over, and a snapshot
-    /// under way.
-    fn log_blocks(&self, pages: u32) -> u32 {
+    /// The most blocks that the journal takes: snapshot and as many records twice over, and a
+    /// snapshot under way.
+    fn journal_blocks(&self, pages: u32) -> u32 {
         let snapshot = self.snapshot_pages();
         if self.durable { (3 * snapshot).div_ceil(pages) + snapshot.div_ceil(pages) + 2 } else { 0 }
     }
@@ -248,14 +250,14 @@ impl Config {
         if data_pages == 0 {
             return 0;
         }
-        let apart = self.apart(layout, 0);
+        let apart = self.recovery_reserve(layout, 0);
         let kept = u64::from(self.points()) + u64::from(self.low_water) + u64::from(apart) + 1;
         let worth = u64::from(data_pages - 1) * u64::from(self.slots) + 1;
         (u64::from(blocks).saturating_sub(kept) * worth).saturating_sub(1)
     }
 
     /// Checks that a layer with these knobs can always go on.
-    pub fn validate(&self, layout: &Layout) -> Result<(), ConfigError> {
+    pub fn validate(&self, layout: &Layout) -> Result<(), FtlConfigError> {
         for (count, what) in [
             (self.exported, "exported"),
             (self.sectors_per_page, "sectors_per_page"),
@@ -264,36 +266,40 @@ impl Config {
             (self.reserve, "reserve"),
         ] {
             if count == 0 {
-                return Err(ConfigError::Zero(what));
+                return Err(FtlConfigError::Zero(what));
             }
         }
         if self.durable && self.summary_pages == 0 {
-            return Err(ConfigError::NoSummary);
+            return Err(FtlConfigError::NoSummary);
         }
         if self.data_pages(layout) == 0 {
             let (pages, summary_pages) = (layout.pages_per_block(), self.summary_pages);
-            return Err(ConfigError::NoData { pages, summary_pages });
+            return Err(FtlConfigError::NoData { pages, summary_pages });
         }
         if self.victim == Victim::DChoices(0) {
-            return Err(ConfigError::Zero("choices"));
+            return Err(FtlConfigError::Zero("choices"));
         }
         if let Victim::DChoices(choices) = self.victim
             && choices > MOST_CHOICES
         {
-            return Err(ConfigError::Choices(choices));
+            return Err(FtlConfigError::Choices(choices));
         }
         let pages = u64::from(layout.pages()) * u64::from(self.slots);
         if pages > u64::from(MOST_SLOTS) {
-            return Err(ConfigError::TooMany(pages));
+            return Err(FtlConfigError::TooMany(pages));
         }
         let Self { low_water, reserve, exported, .. } = *self;
         if low_water < reserve {
-            return Err(ConfigError::LowWater { low_water, reserve });
+            return Err(FtlConfigError::LowWater { low_water, reserve });
         }
         let most = self.most_exported(layout);
         if u64::from(exported) > most {
             let raw = u64::from(layout.blocks()) * u64::from(self.data_pages(layout));
-            return Err(ConfigError::NoRoom { exported, raw: raw * u64::from(self.slots), most });
+            return Err(FtlConfigError::NoRoom {
+                exported,
+                raw: raw * u64::from(self.slots),
+                most,
+            });
         }
         Ok(())
     }
@@ -306,7 +312,7 @@ mod tests {
 
     #[test]
     fn an_array_that_can_export_nothing_is_not_advised_to_export_nothing() {
-        let text = |most| ConfigError::NoRoom { exported: 9, raw: 9, most }.to_string();
+        let text = |most| FtlConfigError::NoRoom { exported: 9, raw: 9, most }.to_string();
         assert!(text(4).contains("export at most 4"), "{}", text(4));
         assert!(!text(0).contains("at most"), "{}", text(0));
     }

@@ -1,28 +1,28 @@
 //! Full buffers to write points.
 //!
-//! A unit gets its place at the last moment, when a write point is idle: until then more writes
-//! can join it, and the load of the lanes is known. Copies of garbage collection go first. The
+//! A buffer gets its place at the last moment, when a write point is idle: until then more writes
+//! can join it, and the load of the die groups is known. Copies of garbage collection go first. The
 //! host stops while only the reserve is free ([`gc`](crate::gc) shows why that suffices).
 //!
-//! A super-page of several logical pages takes the units that wait. Without a write buffer it is
+//! A super-page of several logical pages takes the buffers that wait. Without a write buffer it is
 //! programmed with what there is, for the host waits; copies wait for others that are on their way.
 
-use crate::io::{Action, Out};
+use crate::buffer::{BufferList, BufferState, CopyCause, NONE, PageBuffer};
+use crate::io::{Action, ActionSink};
 use crate::machine::Ftl;
-use crate::place::Kind;
-use crate::units::{Cause, List, NONE, State, Unit};
+use crate::write_point::WriteStream;
 use gordon_nand::{Buf, FlashOp};
 
-/// How many waiting units are tried for an idle write point: the first may only go to a busy one.
+/// How many waiting buffers are tried for an idle write point: the first may only go to a busy one.
 const LOOK_AHEAD: usize = 16;
 
-impl<O: Out> Ftl<O> {
+impl<O: ActionSink> Ftl<O> {
     /// Issues programs while there is a write point for one; true if any was issued.
     #[inline(always)]
     pub(crate) fn dispatch(&mut self) -> bool {
-        let kind = self.points.kind_of_copies();
-        let copies = !self.collector.ready.is_empty() && self.points.idle(kind) > 0;
-        let copied = copies && self.dispatch_copies(kind);
+        let stream = self.write_points.stream_of_copies();
+        let copies = !self.collector.ready.is_empty() && self.write_points.idle(stream) > 0;
+        let copied = copies && self.dispatch_copies(stream);
         if self.ready.is_empty() {
             return copied;
         }
@@ -30,10 +30,10 @@ impl<O: Out> Ftl<O> {
     }
 
     #[inline(always)]
-    fn dispatch_copies(&mut self, kind: Kind) -> bool {
+    fn dispatch_copies(&mut self, stream: WriteStream) -> bool {
         let mut issued = false;
-        while self.points.idle(kind) > 0 && self.copies_may_go() {
-            let Some((before, point)) = self.pick::<true>(kind) else { break };
+        while self.write_points.idle(stream) > 0 && self.copies_may_go() {
+            let Some((before, point)) = self.pick::<true>(stream) else { break };
             self.program::<true>(before, point);
             issued = true;
         }
@@ -43,7 +43,7 @@ impl<O: Out> Ftl<O> {
     #[inline(always)]
     fn dispatch_host(&mut self) -> bool {
         let mut issued = false;
-        while self.points.idle(Kind::Host) > 0 {
+        while self.write_points.idle(WriteStream::Host) > 0 {
             if self.blocks.free() <= self.reserve() {
                 if !self.stalled {
                     self.stalled = true;
@@ -55,7 +55,7 @@ impl<O: Out> Ftl<O> {
             if self.config.write_buffer > 0 && self.host_waits() {
                 break;
             }
-            let Some((before, point)) = self.pick::<false>(Kind::Host) else { break };
+            let Some((before, point)) = self.pick::<false>(WriteStream::Host) else { break };
             self.program::<false>(before, point);
             issued = true;
             if self.ready.is_empty() {
@@ -68,7 +68,7 @@ impl<O: Out> Ftl<O> {
     /// Free blocks that the host may not use.
     #[inline(always)]
     pub(crate) fn reserve(&self) -> u32 {
-        self.config.reserve + self.apart
+        self.config.reserve + self.recovery_reserve
     }
 
     /// Whether the copies that are ready fill a super-page, or no more will come soon.
@@ -93,31 +93,35 @@ impl<O: Out> Ftl<O> {
     /// The first of those ready that has a write point, and which: the one before it in the list is
     /// named.
     #[inline(always)]
-    fn pick<const COPIES: bool>(&self, kind: Kind) -> Option<(u32, usize)> {
+    fn pick<const COPIES: bool>(&self, stream: WriteStream) -> Option<(u32, usize)> {
         let queue = if COPIES { &self.collector.ready } else { &self.ready };
-        match self.point_for::<COPIES>(kind, queue.head) {
+        match self.point_for::<COPIES>(stream, queue.head) {
             Some(point) => Some((NONE, point)),
-            None => self.pick_later::<COPIES>(kind, queue.head),
+            None => self.pick_later::<COPIES>(stream, queue.head),
         }
     }
 
     /// The first of those after `before`.
     #[inline(never)]
-    fn pick_later<const COPIES: bool>(&self, kind: Kind, mut before: u32) -> Option<(u32, usize)> {
+    fn pick_later<const COPIES: bool>(
+        &self,
+        stream: WriteStream,
+        mut before: u32,
+    ) -> Option<(u32, usize)> {
         for _ in 1..self.look_ahead::<COPIES>() {
-            let unit = self.units[before].next;
-            if unit == NONE {
+            let buffer = self.buffers[before].next;
+            if buffer == NONE {
                 break;
             }
-            if let Some(point) = self.point_for::<COPIES>(kind, unit) {
+            if let Some(point) = self.point_for::<COPIES>(stream, buffer) {
                 return Some((before, point));
             }
-            before = unit;
+            before = buffer;
         }
-        // Where copies have their own write points, those of one kind may all be too old for a page
-        // that was written by the other: one of them then goes on under a new number.
-        if self.points.are_apart() {
-            return Some((NONE, self.points.choose(kind, 0, None)?));
+        // Where copies have their own write points, those of one stream may all be too old for a
+        // page that was written by the other: one of them then goes on under a new number.
+        if self.write_points.are_copies_separate() {
+            return Some((NONE, self.write_points.choose(stream, 0, None)?));
         }
         None
     }
@@ -128,49 +132,53 @@ impl<O: Out> Ftl<O> {
         if COPIES && self.config.slots > 1 { 1 } else { LOOK_AHEAD }
     }
 
-    /// The write point for a unit that is ready, if there is one.
+    /// The write point for a buffer that is ready, if there is one.
     #[inline(always)]
-    fn point_for<const COPIES: bool>(&self, kind: Kind, unit: u32) -> Option<usize> {
+    fn point_for<const COPIES: bool>(&self, stream: WriteStream, buffer: u32) -> Option<usize> {
         let floor = if COPIES && self.config.slots > 1 {
             self.floor_of_batch(&self.collector.ready)
         } else {
-            self.floor_of(unit)
+            self.floor_of(buffer)
         };
         let scarce = COPIES && self.blocks.free() <= self.reserve();
-        let fresh = self.blocks.lane_to_open().filter(|_| !(scarce && self.has_room(kind, floor)));
-        self.points.choose(kind, floor, fresh)
+        let fresh =
+            self.blocks.die_group_to_open().filter(|_| !(scarce && self.has_room(stream, floor)));
+        self.write_points.choose(stream, floor, fresh)
     }
 
     /// The highest number that a copy of the pages may have that are to go together.
-    fn floor_of_batch(&self, queue: &List) -> u64 {
-        let batch = queue.iter(&self.units).take(self.config.slots as usize);
-        batch.map(|unit| self.floor_of(unit)).max().unwrap_or(0)
+    fn floor_of_batch(&self, queue: &BufferList) -> u64 {
+        let batch = queue.iter(&self.buffers).take(self.config.slots as usize);
+        batch.map(|buffer| self.floor_of(buffer)).max().unwrap_or(0)
     }
 
     /// Whether an open block, its write point busy or not, may take a page.
-    fn has_room(&self, kind: Kind, floor: u64) -> bool {
-        let floor = if self.points.are_apart() { 0 } else { floor };
-        self.points.all().iter().any(|p| {
-            p.kind == kind && p.block.is_some() && p.sequence >= floor && p.next < self.data_pages
+    fn has_room(&self, stream: WriteStream, floor: u64) -> bool {
+        let floor = if self.write_points.are_copies_separate() { 0 } else { floor };
+        self.write_points.all().iter().any(|p| {
+            p.stream == stream
+                && p.block.is_some()
+                && p.sequence >= floor
+                && p.next < self.data_pages
         })
     }
 
-    /// Programs the unit after `before` of those ready, and others of them that may go with it.
+    /// Programs the buffer after `before` of those ready, and others of them that may go with it.
     #[inline(always)]
     fn program<const COPIES: bool>(&mut self, before: u32, point: usize) {
-        if self.points.get(point).block.is_none() {
+        if self.write_points.get(point).block.is_none() {
             let opened = self.open(point);
             assert!(opened, "one without a block is chosen only where one is free");
         }
-        if self.points.are_apart() {
+        if self.write_points.are_copies_separate() {
             self.renumber_for(before, point, COPIES);
         }
         let head = self.unqueue(before, COPIES);
         let slots = self.config.slots;
         if slots > 1 {
-            self.gather(head, before, self.points.get(point).sequence, COPIES);
+            self.gather(head, before, self.write_points.get(point).sequence, COPIES);
         }
-        let (block, page, sequence) = self.points.take(point);
+        let (block, page, sequence) = self.write_points.take(point);
         let ppn = self.layout.ppn(block, page);
         let mut psn = self.slot(ppn, 0);
         let end = psn + slots;
@@ -179,19 +187,19 @@ impl<O: Out> Ftl<O> {
         let point = point as u32;
         let mut at = head;
         while at != NONE {
-            let unit = &mut self.units[at];
-            assert_eq!(unit.state, State::Ready);
-            (unit.state, unit.psn) = (State::Programming, psn);
-            (unit.point, unit.sequence) = (point, sequence);
-            assert_eq!(unit.copies.is_some(), COPIES);
-            match unit.copies.filter(|_| COPIES && unit.taking.is_empty()) {
+            let buffer = &mut self.buffers[at];
+            assert_eq!(buffer.state, BufferState::Ready);
+            (buffer.state, buffer.psn) = (BufferState::Programming, psn);
+            (buffer.point_or_prev, buffer.sequence) = (point, sequence);
+            assert_eq!(buffer.copy_cause.is_some(), COPIES);
+            match buffer.copy_cause.filter(|_| COPIES && buffer.pending_writes.is_empty()) {
                 None => self.stats.host_programs += 1,
-                Some(Cause::Collection) => self.stats.gc_programs += 1,
-                Some(Cause::Levelling) => self.stats.wear_programs += 1,
+                Some(CopyCause::Collection) => self.stats.gc_programs += 1,
+                Some(CopyCause::Levelling) => self.stats.wear_programs += 1,
             }
             self.collector.programming += u32::from(COPIES);
-            self.map.write(psn, Some(unit.lpn));
-            (psn, at) = (psn + 1, unit.next);
+            self.map.write(psn, Some(buffer.lpn));
+            (psn, at) = (psn + 1, buffer.next);
         }
         self.stats.padded += u64::from(end - psn);
         (psn..end).for_each(|psn| self.map.write(psn, None));
@@ -200,18 +208,18 @@ impl<O: Out> Ftl<O> {
     }
 
     /// Where copies have their own write points, one may be too old for a page that was written by
-    /// the other kind: it goes on under a new number.
+    /// the other stream: it goes on under a new number.
     #[cold]
     fn renumber_for(&mut self, before: u32, point: usize, copies: bool) {
         let floor = if copies {
             self.floor_of_batch(&self.collector.ready)
         } else {
-            self.floor_of(self.ready.after(&self.units, before))
+            self.floor_of(self.ready.after(&self.buffers, before))
         };
-        let place = self.points.get(point);
+        let place = self.write_points.get(point);
         if floor > place.sequence {
             let sequence = self.blocks.renumber(place.block.expect("it is open"));
-            self.points.renumber(point, sequence);
+            self.write_points.renumber(point, sequence);
         }
     }
 
@@ -221,16 +229,16 @@ impl<O: Out> Ftl<O> {
         let (mut last, mut slots, mut tried) = (head, 1, 0);
         while slots < self.config.slots && tried < self.config.slots as usize + LOOK_AHEAD {
             let queue = if copies { &self.collector.ready } else { &self.ready };
-            let unit = queue.after(&self.units, before);
-            if unit == NONE {
+            let buffer = queue.after(&self.buffers, before);
+            if buffer == NONE {
                 break;
             }
-            if self.floor_of(unit) <= sequence {
+            if self.floor_of(buffer) <= sequence {
                 self.unqueue(before, copies);
-                self.units[last].next = unit;
-                (last, slots) = (unit, slots + 1);
+                self.buffers[last].next = buffer;
+                (last, slots) = (buffer, slots + 1);
             } else {
-                before = unit;
+                before = buffer;
             }
             tried += 1;
         }
@@ -239,7 +247,7 @@ impl<O: Out> Ftl<O> {
     #[inline(always)]
     fn unqueue(&mut self, before: u32, copies: bool) -> u32 {
         let queue = if copies { &mut self.collector.ready } else { &mut self.ready };
-        queue.unlink(&mut self.units, before)
+        queue.unlink(&mut self.buffers, before)
     }
 
     /// All data pages of a block are programmed, and `next` is the next page of its write point.
@@ -253,24 +261,24 @@ impl<O: Out> Ftl<O> {
     }
 
     fn program_summary(&mut self, point: usize) {
-        let (block, page, sequence) = self.points.take(point);
+        let (block, page, sequence) = self.write_points.take(point);
         let part = page - self.data_pages;
         let ppn = self.layout.ppn(block, page);
-        let mut unit = Unit::new(0, NONE, State::Programming);
-        unit.psn = self.slot(ppn, 0);
-        (unit.point, unit.sequence) =
+        let mut buffer = PageBuffer::new(0, NONE, BufferState::Programming);
+        buffer.psn = self.slot(ppn, 0);
+        (buffer.point_or_prev, buffer.sequence) =
             (u32::try_from(point).expect("numbered in 32 bits"), sequence);
-        let at = self.units.add(unit);
+        let at = self.buffers.add(buffer);
         self.stats.summary_programs += u64::from(self.config.slots);
         self.stats.program_operations += 1;
         self.with_buffer(Action::Summarize(Buf(at), block, part));
-        self.act(Action::Flash(FlashOp::Program { ppn, buf: Buf(at) }));
+        self.emit(Action::Flash(FlashOp::Program { ppn, buf: Buf(at) }));
     }
 
     /// Gives a write point a new block; false if there is none.
     pub(crate) fn open(&mut self, point: usize) -> bool {
-        let Some((block, lane, sequence)) = self.blocks.open() else { return false };
-        self.points.open(point, block, lane, sequence);
+        let Some((block, die_group, sequence)) = self.blocks.open() else { return false };
+        self.write_points.open(point, block, die_group, sequence);
         true
     }
 }

@@ -25,7 +25,7 @@ impl Extent {
     /// # Panics
     /// Where a page number does not fit: drivers check requests against the capacity.
     #[inline(always)]
-    pub fn pieces(self, per_page: u32) -> impl Iterator<Item = Piece> {
+    pub fn sub_requests(self, per_page: u32) -> impl Iterator<Item = SubRequest> {
         let page = u64::from(per_page);
         let (mut lpn, mut start) = split(self.first, per_page);
         let mut left = self.sectors;
@@ -36,14 +36,14 @@ impl Extent {
             let len = (page - start).min(left);
             // Start and length are at most `per_page`.
             #[allow(clippy::cast_possible_truncation)]
-            let piece = Piece {
+            let sub_request = SubRequest {
                 request: self.request,
                 lpn: Lpn(u32::try_from(lpn).expect("within the capacity")),
                 start: start as u32,
                 len: len as u32,
             };
             (lpn, start, left) = (lpn + 1, 0, left - len);
-            Some(piece)
+            Some(sub_request)
         })
     }
 
@@ -68,7 +68,7 @@ pub(crate) fn split(sectors: u64, per_page: u32) -> (u64, u64) {
 
 /// The part of a request that lies in one logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Piece {
+pub struct SubRequest {
     /// Of which request.
     pub request: RequestId,
     /// In which logical page.
@@ -81,7 +81,7 @@ pub struct Piece {
 
 /// What a host asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Host {
+pub enum HostRequest {
     /// Read a range.
     Read(Extent),
     /// Write a range.
@@ -96,7 +96,7 @@ pub enum Host {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     /// The host asks.
-    Host(Host),
+    Host(HostRequest),
     /// An operation handed out is done.
     Done(FlashOp),
     /// A program or an erase handed out has failed, which makes its block bad.
@@ -108,9 +108,9 @@ pub enum Input {
     Idle,
 }
 
-/// How a piece of a request was served.
+/// How a sub-request of a request was served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum How {
+pub enum AckSource {
     /// From a buffer: it waited for no operation.
     Buffer,
     /// By an operation of its own, or one it shares.
@@ -124,28 +124,29 @@ pub enum How {
 /// What the driver is to do, in the order handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Start an operation, and hand in [`Input::Done`] when it is done. Operations may end in any
-    /// order. [`Ftl::parts`](crate::Ftl::parts) says which buffers a read fills or a program takes.
+    /// Start an operation, and hand in [`Input::Done`] when it is done. Operations may end
+    /// in any order. [`Ftl::segments`](crate::Ftl::segments) says which buffers a read fills or a
+    /// program takes.
     Flash(FlashOp),
     /// As [`Flash`](Self::Flash), for garbage collection or wear levelling.
     Copy(FlashOp),
     /// Fill the whole buffer with zeros.
     Zero(Buf),
-    /// Copy the data of a written piece into its place in the buffer.
-    Fill(Buf, Piece),
+    /// Copy the data of a write sub-request into its place in the buffer.
+    Fill(Buf, SubRequest),
     /// Write one part of the summary of this block ([`Ftl::summary`](crate::Ftl::summary)) into the
-    /// buffer. A summary has [`Config::summary_pages`](crate::Config::summary_pages) parts, numbered
-    /// from 0, which are programmed in this order. The summary is the same for all parts.
+    /// buffer. A summary has [`Config::summary_pages`](crate::Config::summary_pages) parts,
+    /// numbered from 0, which are programmed in this order. The summary is the same for all parts.
     Summarize(Buf, BlockId, u32),
-    /// Write the trims in flight ([`Ftl::record`](crate::Ftl::record)) into the buffer.
+    /// Write the trims in flight ([`Ftl::trim_record`](crate::Ftl::trim_record)) into the buffer.
     Record(Buf),
-    /// Copy the data of a read piece out of its place in the buffer.
-    Give(Buf, Piece),
-    /// The data of a read piece are zeros: its page is not mapped.
-    GiveZeros(Piece),
-    /// A piece, trim or flush of this request is done; one for each that was handed in. For a
+    /// Copy the data of a read sub-request out of its place in the buffer.
+    Give(Buf, SubRequest),
+    /// The data of a read sub-request are zeros: its page is not mapped.
+    GiveZeros(SubRequest),
+    /// A sub-request, trim or flush of this request is done; one for each that was handed in. For a
     /// write without a write buffer: the data are programmed.
-    Ack(RequestId, How),
+    Ack(RequestId, AckSource),
     /// As [`Ack`](Self::Ack), but it was not done: the array is worn out and takes no more
     /// writes, or the data cannot be read.
     Refuse(RequestId),
@@ -153,29 +154,29 @@ pub enum Action {
     Wait,
 }
 
-/// Takes what the layer wants done, in order: a queue, for drivers that [poll](crate::Ftl::poll), or
-/// a driver that does it at once.
-pub trait Out {
+/// Takes what the layer wants done, in order: a queue, for drivers that [poll](crate::Ftl::poll),
+/// or a driver that does it at once.
+pub trait ActionSink {
     /// The next thing to do. (Never [`Action::Wait`].)
-    fn act(&mut self, action: Action);
+    fn push(&mut self, action: Action);
 
     /// The layer will look at the memory where `entry` starts soon, which may be far away.
     #[inline]
-    fn want_soon<T>(&self, entry: &[T]) {
+    fn prefetch<T>(&self, entry: &[T]) {
         let _ = entry;
     }
 }
 
-impl Out for VecDeque<Action> {
+impl ActionSink for VecDeque<Action> {
     #[inline]
-    fn act(&mut self, action: Action) {
+    fn push(&mut self, action: Action) {
         self.push_back(action);
     }
 }
 
 /// A logical page's part of a flash operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct PageSegment {
     /// Which slot of the super-page.
     pub slot: u32,
     /// The logical page; of a summary, none.

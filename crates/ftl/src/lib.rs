@@ -10,33 +10,35 @@
 extern crate alloc;
 
 mod blocks;
+mod buffer;
 mod check;
 mod checkpoint;
+mod completion;
 mod config;
 mod dispatch;
-mod done;
 mod flush;
 mod gc;
-mod host;
 mod io;
-mod log;
 mod machine;
 mod map;
 mod mount;
 mod packed;
-mod place;
 mod precondition;
 mod preload;
 mod random;
+mod request;
 mod stats;
-mod units;
+mod trim_journal;
+mod write_point;
 
 pub use check::Inconsistency;
 pub use checkpoint::CheckpointError;
-pub use config::{Config, ConfigError, MOST_CHOICES, Victim};
-pub use io::{Action, Extent, Host, How, Input, Out, Part, Piece, RequestId};
-pub use log::Record;
+pub use config::{Config, FtlConfigError, MOST_CHOICES, Victim};
+pub use io::{
+    AckSource, Action, ActionSink, Extent, HostRequest, Input, PageSegment, RequestId, SubRequest,
+};
 pub use machine::Ftl;
-pub use mount::{Found, Look, Mount, MountError, Standing};
-pub use preload::{PAGES_A_STEP, Placed, PreloadError};
+pub use mount::{CleanShutdownState, Mount, MountError, ScanRequest, ScanResult};
+pub use preload::{OnProgram, PAGES_A_STEP, PreloadError};
 pub use stats::Stats;
+pub use trim_journal::TrimRecord;

@@ -1,43 +1,43 @@
 //! The machine: its state, and the way in and out.
 
 use crate::blocks::Blocks;
-use crate::config::{Config, ConfigError};
+use crate::buffer::{BufferList, BufferPool, BufferState, NONE, PageBuffer, SubRequestPool};
+use crate::config::{Config, FtlConfigError};
 use crate::flush::Epochs;
 use crate::gc::Collector;
-use crate::io::{Action, Input, Out, Part, split};
-use crate::log::{LOG, Log};
+use crate::io::{Action, ActionSink, Input, PageSegment, split};
 use crate::map::Map;
 use crate::mount::Recovery;
-use crate::place::Points;
 use crate::stats::Stats;
-use crate::units::{List, NONE, Pieces, State, Unit, Units};
+use crate::trim_journal::{JOURNAL_POINT, TrimJournal};
+use crate::write_point::WritePoints;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use core::ops::Range;
-use gordon_nand::{Buf, FlashOp, Holds, LaneId, Layout, Oob};
+use gordon_nand::{Buf, DieGroupId, FlashOp, Layout, Oob, PageContent};
 use gordon_units::{BlockId, Lpn, Ppn};
 
 /// A page-mapped translation layer.
 ///
 /// A driver hands in what happened with [`handle`](Self::handle), and carries out what comes to
-/// [`Out`] meanwhile, in order. By default that is a queue: after each input it takes from
+/// [`ActionSink`] meanwhile, in order. By default that is a queue: after each input it takes from
 /// [`poll`](Self::poll) until that says [`Action::Wait`].
 ///
-/// How it works: each logical page with work in flight has one *unit*, a buffer of its size, which
-/// the map names until the page is on the array again. A
-/// write of a whole page fills the buffer; one of a part reads the page first, and fills over it.
-/// A full buffer waits for a write point, is programmed together with others that fit into the same
-/// super-page, and only then is the map changed and the write acknowledged. Writes that come while
-/// it waits join it (write combining), writes that come while it is programmed are held and go into
-/// the page's next program. Reads of a page with a unit are served from its buffer. So at most one
-/// program of a logical page is in flight, and each goes to a block with a sequence number not
-/// below that of the page's last copy: on the array, the copy in the latest place is the freshest.
+/// How it works: each logical page with work in flight has one *page buffer*, which the map names
+/// until the page is on the array again. A write of a whole page fills the buffer; one of a part
+/// reads the page first, and fills over it. A full buffer waits for a write point, is programmed
+/// together with others that fit into the same super-page, and only then is the map changed and the
+/// write acknowledged. Writes that come while it waits join it (write combining), writes that come
+/// while it is programmed are held and go into the page's next program. Reads of a page with a
+/// buffer are served from its buffer. So at most one program of a logical page is in flight, and
+/// each goes to a block with a sequence number not below that of the page's last copy: on the
+/// array, the copy in the latest place is the freshest.
 ///
 /// Where an operation fails, its block is emptied and taken out of service; where too few blocks
 /// are left for what is exported, the layer takes no more writes.
 ///
-/// With [`Config::durable`] what was flushed outlives a power cut: trims are logged on the array, and
-/// [`Mount`](crate::Mount) finds again what it holds.
+/// With [`Config::durable`] what was flushed outlives a power cut: trims are logged on the array,
+/// and [`Mount`](crate::Mount) finds again what it holds.
 #[derive(Clone, Debug)]
 pub struct Ftl<O = VecDeque<Action>> {
     pub(crate) layout: Layout,
@@ -46,39 +46,39 @@ pub struct Ftl<O = VecDeque<Action>> {
     pub(crate) data_pages: u32,
     pub(crate) map: Map,
     pub(crate) blocks: Blocks,
-    pub(crate) points: Points,
-    pub(crate) units: Units,
-    pub(crate) pieces: Pieces,
-    /// Units of the host that wait for a write point.
-    pub(crate) ready: List,
-    /// Units of the write buffer.
+    pub(crate) write_points: WritePoints,
+    pub(crate) buffers: BufferPool,
+    pub(crate) sub_requests: SubRequestPool,
+    /// Buffers of the host that wait for a write point.
+    pub(crate) ready: BufferList,
+    /// Number of pages in the write buffer.
     pub(crate) buffered: u32,
     /// The write buffer is written out, be its super-pages full or not.
     pub(crate) draining: bool,
     pub(crate) collector: Collector,
-    /// The unit that holds the last page read.
+    /// The buffer that holds the last page read.
     pub(crate) cached: Option<u32>,
     pub(crate) epochs: Epochs,
     /// The highest sequence number of a block that held a trimmed page. Trims leave no mark on
     /// the array, so a page not mapped may have copies in blocks up to this number.
     pub(crate) trim_floor: u64,
-    pub(crate) log: Log,
-    /// Free blocks that neither host nor collection may use: they are for recovery, and for the log
-    /// to grow.
-    pub(crate) apart: u32,
+    pub(crate) trim_journal: TrimJournal,
+    /// Free blocks that neither host nor collection may use: they are for recovery, and for the
+    /// journal to grow.
+    pub(crate) recovery_reserve: u32,
     pub(crate) recovery: Option<Recovery>,
     /// How often the host had to stop for garbage collection.
     pub(crate) stalls: u32,
     pub(crate) stalled: bool,
     /// Too few good blocks are left.
     pub(crate) worn_out: bool,
-    pub(crate) out: O,
+    pub(crate) sink: O,
     pub(crate) stats: Stats,
 }
 
 impl Ftl {
     /// A layer on an erased array.
-    pub fn new(layout: Layout, config: Config) -> Result<Self, ConfigError> {
+    pub fn new(layout: Layout, config: Config) -> Result<Self, FtlConfigError> {
         Self::with_bad(layout, config, &[], VecDeque::new())
     }
 }
@@ -87,24 +87,24 @@ impl Ftl<VecDeque<Action>> {
     /// Hands out the next thing to do.
     #[inline]
     pub fn poll(&mut self) -> Action {
-        self.out.pop_front().unwrap_or(Action::Wait)
+        self.sink.pop_front().unwrap_or(Action::Wait)
     }
 }
 
-impl<O: Out> Ftl<O> {
+impl<O: ActionSink> Ftl<O> {
     /// A layer on an erased array that has bad blocks. What it wants done goes to `out`.
     pub fn with_bad(
         layout: Layout,
         config: Config,
         bad: &[BlockId],
         out: O,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, FtlConfigError> {
         let ftl = Self::worn(layout, config, bad, out)?;
         let (good, exported) = (ftl.blocks.good(), config.exported);
         let most = config.most_on(good, &layout);
         if u64::from(exported) > most {
             let raw = u64::from(good) * u64::from(ftl.data_pages * config.slots);
-            return Err(ConfigError::NoRoom { exported, raw, most });
+            return Err(FtlConfigError::NoRoom { exported, raw, most });
         }
         Ok(ftl)
     }
@@ -115,7 +115,7 @@ impl<O: Out> Ftl<O> {
         config: Config,
         bad: &[BlockId],
         out: O,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, FtlConfigError> {
         config.validate(&layout)?;
         let data_pages = config.data_pages(&layout);
         let most_valid = data_pages * config.slots;
@@ -125,29 +125,29 @@ impl<O: Out> Ftl<O> {
             data_pages,
             map: Map::new(config.exported, layout.pages() * config.slots),
             blocks,
-            points: Points::new(
+            write_points: WritePoints::new(
                 config.write_points,
                 config.copy_points,
-                layout.lanes(),
+                layout.die_groups(),
                 layout.pages_per_block(),
                 config.low_water - config.reserve,
             ),
-            units: Units::new(),
-            pieces: Pieces::new(),
-            ready: List::EMPTY,
+            buffers: BufferPool::new(),
+            sub_requests: SubRequestPool::new(),
+            ready: BufferList::EMPTY,
             buffered: 0,
             draining: false,
             collector: Collector::new(&config),
             cached: None,
             epochs: Epochs::new(),
             trim_floor: 0,
-            log: Log::new(vec![]),
-            apart: config.apart(&layout, 0),
+            trim_journal: TrimJournal::new(vec![]),
+            recovery_reserve: config.recovery_reserve(&layout, 0),
             recovery: None,
             stalls: 0,
             stalled: false,
             worn_out: false,
-            out,
+            sink: out,
             stats: Stats::default(),
             layout,
             config,
@@ -165,7 +165,7 @@ impl<O: Out> Ftl<O> {
             Input::Host(host) => self.host(host),
             Input::Done(op) => self.done(op),
             Input::Failed(op) => self.failed(op),
-            Input::Lost(buf) => self.units[buf.0].state = State::Lost,
+            Input::Lost(buf) => self.buffers[buf.0].state = BufferState::Lost,
             Input::Idle => self.idle(),
         }
         self.advance();
@@ -173,50 +173,50 @@ impl<O: Out> Ftl<O> {
 
     /// Where what it wants done goes.
     #[inline]
-    pub fn out(&self) -> &O {
-        &self.out
+    pub fn sink(&self) -> &O {
+        &self.sink
     }
 
     /// Where what it wants done goes.
     #[inline]
-    pub fn out_mut(&mut self) -> &mut O {
-        &mut self.out
+    pub fn sink_mut(&mut self) -> &mut O {
+        &mut self.sink
     }
 
     /// What a read or program in flight is made of: a part for each logical page.
-    pub fn parts(&self, buf: Buf) -> impl Iterator<Item = Part> {
+    pub fn segments(&self, buf: Buf) -> impl Iterator<Item = PageSegment> {
         let mut at = buf.0;
         core::iter::from_fn(move || {
             if at == NONE {
                 return None;
             }
-            let unit = &self.units[at];
-            let summary = unit.state == State::Programming && !unit.listed;
-            let part = Part {
-                slot: unit.psn - self.slot(self.page_of(unit.psn), 0),
-                lpn: (!summary).then_some(Lpn(unit.lpn)),
+            let buffer = &self.buffers[at];
+            let summary = buffer.state == BufferState::Programming && !buffer.in_map;
+            let part = PageSegment {
+                slot: buffer.psn - self.slot(self.page_of(buffer.psn), 0),
+                lpn: (!summary).then_some(Lpn(buffer.lpn)),
                 buf: Buf(at),
             };
-            at = unit.next;
+            at = buffer.next;
             Some(part)
         })
     }
 
     /// What goes beside the data of a program in flight.
     pub fn oob(&self, buf: Buf) -> Oob {
-        let unit = &self.units[buf.0];
-        let holds = match unit.point {
-            _ if unit.listed => Holds::Data,
-            LOG => Holds::Trims,
-            _ => Holds::Summary,
+        let buffer = &self.buffers[buf.0];
+        let holds = match buffer.point_or_prev {
+            _ if buffer.in_map => PageContent::Data,
+            JOURNAL_POINT => PageContent::Trims,
+            _ => PageContent::Summary,
         };
-        Oob { holds, sequence: unit.sequence }
+        Oob { content: holds, sequence: buffer.sequence }
     }
 
     /// Where a logical page is: its super-page and the slot in it.
     #[inline]
     pub fn lookup(&self, lpn: Lpn) -> Option<(Ppn, u32)> {
-        let psn = self.home(lpn)?;
+        let psn = self.mapped_psn(lpn)?;
         let ppn = self.page_of(psn);
         Some((ppn, psn - self.slot(ppn, 0)))
     }
@@ -234,8 +234,8 @@ impl<O: Out> Ftl<O> {
 
     /// Whether writes wait for this part of a read, to be merged with what it brings.
     pub fn is_awaited(&self, buf: Buf) -> bool {
-        let unit = &self.units[buf.0];
-        !unit.taking.is_empty() || !unit.held.is_empty()
+        let buffer = &self.buffers[buf.0];
+        !buffer.pending_writes.is_empty() || !buffer.deferred.is_empty()
     }
 
     /// The logical page in each slot of each data page of `block`, as its summary records it.
@@ -299,15 +299,15 @@ impl<O: Out> Ftl<O> {
 
     /// Whether a block was never in service: bad, and never erased.
     pub fn is_bad_from_the_start(&self, block: BlockId) -> bool {
-        self.blocks.state(block) == crate::blocks::State::Bad && self.blocks.erases(block) == 0
+        self.blocks.state(block) == crate::blocks::BlockState::Bad && self.blocks.erases(block) == 0
     }
 
     /// Whether work is in flight or waits.
     #[inline]
     pub fn is_busy(&self) -> bool {
-        self.units.len() > usize::from(self.cached.is_some())
+        self.buffers.len() > usize::from(self.cached.is_some())
             || self.collector.is_active()
-            || !self.worn_out && (self.recovery.is_some() || self.log.is_busy())
+            || !self.worn_out && (self.recovery.is_some() || self.trim_journal.is_busy())
     }
 
     /// Where the tables lie that are read and written at random: a driver may ask the system for
@@ -317,13 +317,13 @@ impl<O: Out> Ftl<O> {
         [l2p, p2l, valid, self.blocks.range()]
     }
 
-    /// Prefetches for a request at this sector that comes some requests from now: first the map entry
-    /// of its page, then, with `entry_is_there`, the state of the block that the entry names.
+    /// Prefetches for a request at this sector that comes some requests from now: first the map
+    /// entry of its page, then, with `entry_is_there`, the state of the block that the entry names.
     #[inline]
     pub fn prefetch(&self, sector: u64, entry_is_there: bool) {
         let (lpn, _) = split(sector, self.config.sectors_per_page);
         if !entry_is_there {
-            return self.out.want_soon(self.map.entry(lpn));
+            return self.sink.prefetch(self.map.entry(lpn));
         }
         if lpn >= u64::from(self.config.exported) {
             return;
@@ -332,10 +332,10 @@ impl<O: Out> Ftl<O> {
         #[allow(clippy::cast_possible_truncation)]
         let lpn = lpn as u32;
         let psn = self.map.get(lpn);
-        if psn != NONE && self.map.unit(psn).is_none() {
+        if psn != NONE && self.map.buffer(psn).is_none() {
             let (block, pins) = self.blocks.entry(self.block_of(psn));
-            self.out.want_soon(block);
-            self.out.want_soon(pins);
+            self.sink.prefetch(block);
+            self.sink.prefetch(pins);
         }
     }
 
@@ -348,8 +348,8 @@ impl<O: Out> Ftl<O> {
     #[inline(always)]
     fn advance(&mut self) {
         let waiting = !self.ready.is_empty() || !self.collector.ready.is_empty();
-        let logs = self.config.durable && (self.recovery.is_some() || self.wants_log());
-        if (waiting && self.points.any_idle()) || self.wants_collection() || logs {
+        let logs = self.config.durable && (self.recovery.is_some() || self.wants_journal_write());
+        if (waiting && self.write_points.any_idle()) || self.wants_collection() || logs {
             self.move_on();
         }
         self.draining &= !self.ready.is_empty();
@@ -368,8 +368,8 @@ impl<O: Out> Ftl<O> {
             if issued && due {
                 continue;
             }
-            let log_stands = self.config.durable && self.write_log();
-            if self.points.in_flight() > 0 || self.worn_out {
+            let log_stands = self.config.durable && self.write_journal();
+            if self.write_points.in_flight() > 0 || self.worn_out {
                 return;
             }
             // Failed programs may have used up the reserve.
@@ -377,7 +377,7 @@ impl<O: Out> Ftl<O> {
             if !(host_stands || log_stands || !self.collector.ready.is_empty()) {
                 return;
             }
-            if !self.rescue() {
+            if !self.emergency_reclaim() {
                 return self.wear_out();
             }
         }
@@ -389,38 +389,38 @@ impl<O: Out> Ftl<O> {
     }
 
     #[inline(always)]
-    pub(crate) fn act(&mut self, action: Action) {
-        self.out.act(action);
+    pub(crate) fn emit(&mut self, action: Action) {
+        self.sink.push(action);
     }
 
     /// Something to be done with a buffer.
     #[inline]
     pub(crate) fn with_buffer(&mut self, action: Action) {
         if self.config.contents {
-            self.out.act(action);
+            self.sink.push(action);
         }
     }
 
     /// An operation on the array: for the host, or for copies.
     #[inline(always)]
     pub(crate) fn issue(&mut self, op: FlashOp, copies: bool) {
-        self.out.act(if copies { Action::Copy(op) } else { Action::Flash(op) });
+        self.sink.push(if copies { Action::Copy(op) } else { Action::Flash(op) });
     }
 
     #[inline]
-    pub(crate) fn lane_of(&self, ppn: Ppn) -> LaneId {
-        self.layout.lane_of(self.layout.block_of(ppn))
+    pub(crate) fn die_group_of(&self, ppn: Ppn) -> DieGroupId {
+        self.layout.die_group_of(self.layout.block_of(ppn))
     }
 
-    /// Starts reading the slots of one super-page into a chain of units, the first of which is
+    /// Starts reading the slots of one super-page into a chain of buffers, the first of which is
     /// `head`.
     #[inline(always)]
     pub(crate) fn read_pages(&mut self, head: u32, slots: u32) {
-        let Unit { psn, copies, .. } = self.units[head];
+        let PageBuffer { psn, copy_cause: copies, .. } = self.buffers[head];
         let ppn = self.page_of(psn);
         let block = self.layout.block_of(ppn);
         self.blocks.pin(block);
-        self.points.add_load(self.layout.lane_of(block));
+        self.write_points.add_load(self.layout.die_group_of(block));
         self.stats.read_operations += 1;
         self.issue(FlashOp::Read { ppn, slots, buf: Buf(head) }, copies.is_some());
     }
@@ -435,10 +435,10 @@ impl<O: Out> Ftl<O> {
         }
     }
 
-    /// The highest sequence number that a copy of the unit's page may have on the array.
+    /// The highest sequence number that a copy of the buffer's page may have on the array.
     #[inline(always)]
     pub(crate) fn floor_of(&self, at: u32) -> u64 {
-        match self.units[at].home {
+        match self.buffers[at].mapped_psn {
             NONE => self.trim_floor,
             psn => self.blocks.sequence(self.block_of(psn)),
         }

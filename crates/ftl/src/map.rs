@@ -1,16 +1,16 @@
 //! The map of logical pages to slots (L2P), the reverse map (P2L), and the valid bitmap.
 //!
-//! Slots are numbered through the array: slot `s` of super-page `p` is `p * slots + s`. The L2P entry
-//! of a page with work in flight names its buffer, and the buffer has the slot of the page's copy on
-//! the array: one lookup finds both. The tables are packed: of an array of 2^22 slots they take 23 and
-//! 22 bits an entry, and a bit; of the largest, 2^32 slots, 65 bits.
+//! Slots are numbered through the array: slot `s` of super-page `p` is `p * slots + s`. The L2P
+//! entry of a page with work in flight names its buffer, and the buffer has the slot of the page's
+//! copy on the array: one lookup finds both. The tables are packed: of an array of 2^22 slots they
+//! take 23 and 22 bits an entry, and a bit; of the largest, 2^32 slots, 65 bits.
 
-mod kept;
+mod snapshot;
 
-use crate::io::Out;
+use crate::buffer::NONE;
+use crate::io::ActionSink;
 use crate::machine::Ftl;
 use crate::packed::Packed;
-use crate::units::NONE;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -21,7 +21,7 @@ pub(crate) const LINE: usize = 16;
 /// Cache lines of a block's reverse map that are prefetched before it is collected.
 const LINES: usize = 32;
 /// Buffers that the map can name at first, at least.
-const UNITS: u32 = 1 << 16;
+const MIN_BUFFERS: u32 = 1 << 16;
 /// The most slots: above them numbers are left for buffers.
 pub(crate) const MOST_SLOTS: u32 = u32::MAX - (1 << 24);
 
@@ -29,11 +29,11 @@ pub(crate) const MOST_SLOTS: u32 = u32::MAX - (1 << 24);
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
     slots: u32,
-    /// By logical page: 0 if it is not mapped, a slot + 1, or from `first_unit` on a buffer.
+    /// By logical page: 0 if it is not mapped, a slot + 1, or from `first_buffer` on a buffer.
     l2p: Packed,
     /// The number of the first buffer, and how many can be named.
-    first_unit: u32,
-    units: u32,
+    first_buffer: u32,
+    named_buffers: u32,
     /// By slot: 0, or the logical page + 1 that it was last programmed with. It is never cleared.
     p2l: Packed,
     exported: u32,
@@ -44,11 +44,11 @@ pub(crate) struct Map {
 impl Map {
     pub fn new(exported: u32, slots: u32) -> Self {
         let first_unit = slots + 1;
-        let l2p = Packed::new(exported, first_unit - 1 + UNITS);
+        let l2p = Packed::new(exported, first_unit - 1 + MIN_BUFFERS);
         Self {
             slots,
-            first_unit,
-            units: l2p.max() - first_unit + 1,
+            first_buffer: first_unit,
+            named_buffers: l2p.max() - first_unit + 1,
             l2p,
             p2l: Packed::new(slots, exported),
             exported,
@@ -56,7 +56,7 @@ impl Map {
         }
     }
 
-    /// Where a page is: `NONE` if not mapped, a slot, or what [`unit`](Self::unit) understands.
+    /// Where a page is: `NONE` if not mapped, a slot, or what [`buffer`](Self::buffer) understands.
     #[inline]
     pub fn get(&self, lpn: u32) -> u32 {
         self.l2p.get(lpn).wrapping_sub(1)
@@ -64,14 +64,14 @@ impl Map {
 
     /// The buffer that an entry names.
     #[inline]
-    pub fn unit(&self, place: u32) -> Option<u32> {
+    pub fn buffer(&self, place: u32) -> Option<u32> {
         (place >= self.slots && place != NONE).then(|| place - self.slots)
     }
 
     /// The buffer that a page is in.
     #[inline]
-    pub fn unit_of(&self, lpn: u32) -> Option<u32> {
-        self.l2p.get(lpn).checked_sub(self.first_unit)
+    pub fn buffer_of(&self, lpn: u32) -> Option<u32> {
+        self.l2p.get(lpn).checked_sub(self.first_buffer)
     }
 
     /// Maps the page to a slot, or to `NONE`.
@@ -82,19 +82,19 @@ impl Map {
 
     /// The page is in a buffer.
     #[inline(always)]
-    pub fn set_unit(&mut self, lpn: u32, at: u32) {
-        if at >= self.units {
+    pub fn set_buffer(&mut self, lpn: u32, at: u32) {
+        if at >= self.named_buffers {
             self.widen(at);
         }
-        self.l2p.set(lpn, self.first_unit + at);
+        self.l2p.set(lpn, self.first_buffer + at);
     }
 
     /// More work is in flight than there are numbers for: gives all entries one more bit.
     #[cold]
     fn widen(&mut self, at: u32) {
-        let most = self.first_unit.checked_add(at).expect("fewer than 2^24 pages in flight");
+        let most = self.first_buffer.checked_add(at).expect("fewer than 2^24 pages in flight");
         self.l2p = self.l2p.with_max(most);
-        self.units = self.l2p.max() - self.first_unit + 1;
+        self.named_buffers = self.l2p.max() - self.first_buffer + 1;
     }
 
     /// A slot that held no page holds one.
@@ -156,8 +156,8 @@ impl Map {
         bits & (u64::MAX >> (64 - len))
     }
 
-    /// Maps the next of `pages`, none of which are mapped, to each slot from `start` on whose bit is
-    /// set, programmed with it. None of the slots was written before.
+    /// Maps the next of `pages`, none of which are mapped, to each slot from `start` on whose bit
+    /// is set, programmed with it. None of the slots was written before.
     ///
     /// The processor has to wait for the memory of each page's entry, but not sequentially: all are
     /// prefetched before the first is needed.
@@ -208,15 +208,15 @@ impl Map {
 
     /// Prefetches what changes when a slot is emptied.
     #[inline]
-    pub fn want_emptied(&self, out: &impl Out, psn: u32) {
-        out.want_soon(&self.valid[psn as usize / 64..]);
+    pub fn prefetch_emptied(&self, out: &impl ActionSink, psn: u32) {
+        out.prefetch(&self.valid[psn as usize / 64..]);
     }
 
     /// Prefetches the reverse map of the first slots of a block.
     #[inline]
-    pub fn want_slots(&self, out: &impl Out, slots: Range<u32>) {
+    pub fn prefetch_p2l(&self, out: &impl ActionSink, slots: Range<u32>) {
         let lines = slots.step_by(LINE).take(LINES);
-        lines.for_each(|psn| out.want_soon(self.p2l.from(psn.into())));
+        lines.for_each(|psn| out.prefetch(self.p2l.from(psn.into())));
     }
 
     /// The memory of the tables.
@@ -231,11 +231,11 @@ impl Map {
     }
 }
 
-impl<O: Out> Ftl<O> {
+impl<O: ActionSink> Ftl<O> {
     /// The slot that holds the last copy of a page on the array, whatever is in flight.
-    pub(crate) fn home(&self, lpn: Lpn) -> Option<u32> {
+    pub(crate) fn mapped_psn(&self, lpn: Lpn) -> Option<u32> {
         let place = self.map.get(lpn.0);
-        let place = self.map.unit(place).map_or(place, |at| self.units[at].home);
+        let place = self.map.buffer(place).map_or(place, |at| self.buffers[at].mapped_psn);
         (place != NONE).then_some(place)
     }
 

@@ -2,30 +2,31 @@
 //!
 //! The map is not kept on the array; it follows from what is (section 4.2.2 of the paper): of each
 //! page the freshest copy counts, by the sequence number beside it, and of equal ones the later.
-//! [`Mount`] asks for the summary of each block and, where there is none, for its pages one by one. Many looks may be outstanding, to be answered in any order. So mounting can be simulated,
-//! tested and done by the same code.
+//! [`Mount`] asks for the summary of each block and, where there is none, for its pages one by one.
+//! Many looks may be outstanding, to be answered in any order. So mounting can be simulated, tested
+//! and done by the same code.
 //!
 //! After a clean stop the layer goes on where it stood. After a cut it first makes good what that
 //! may have left, with ordinary operations, so that a cut in the midst of it does no harm:
 //!
-//! 1. The last page of a block that was being written may read well now and fail later (an *unstable
-//!    page*): what it holds is rewritten.
-//! 2. So may the last page of the trim log: the log is written anew, as a snapshot.
-//! 3. Blocks without a summary are emptied and erased, and those with a page that cannot be read: it
-//!    might come back after the next cut, older than what was served since.
+//! 1. The last page of a block that was being written may read well now and fail later (an
+//!    *unstable page*): what it holds is rewritten.
+//! 2. So may the last page of the trim journal: the journal is written anew, as a snapshot.
+//! 3. Blocks without a summary are emptied and erased, and those with a page that cannot be read:
+//!    it might come back after the next cut, older than what was served since.
 //!
-//! Before the first two are done nothing is erased that holds data, for it may be what an unstable page
-//! stands before. A block that seems erased may be half so, or have a page half programmed: it is erased
-//! again before it is used.
+//! Before the first two are done nothing is erased that holds data, for it may be what an unstable
+//! page stands before. A block that seems erased may be half so, or have a page half programmed: it
+//! is erased again before it is used.
 
 use crate::blocks::Blocks;
-use crate::config::{Config, ConfigError};
-use crate::io::Out;
-use crate::log::{Log, Record};
+use crate::buffer::{CopyCause, NONE};
+use crate::config::{Config, FtlConfigError};
+use crate::io::ActionSink;
 use crate::machine::Ftl;
 use crate::map::Map;
-use crate::place::Kind;
-use crate::units::{Cause, NONE};
+use crate::trim_journal::{TrimJournal, TrimRecord};
+use crate::write_point::WriteStream;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -33,18 +34,18 @@ use core::fmt;
 use gordon_nand::Layout;
 use gordon_units::{BlockId, Lpn, Ppn};
 
-/// Numbers that pages may have which cannot be read now are skipped after a cut. Such pages are erased
-/// before anything is served, but for one that seems erased and is not: should it ever be read, it is
-/// the older.
+/// Numbers that pages may have which cannot be read now are skipped after a cut. Such pages are
+/// erased before anything is served, but for one that seems erased and is not: should it ever be
+/// read, it is the older.
 const SKIPPED: u64 = 1 << 32;
 /// Higher ones than any layer gives.
 const LIMIT: u64 = 1 << 63;
 
 /// What is to be looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
-    /// The summary pages of this block: answer with [`Mount::summary`]. The block has a summary only
-    /// if all of these pages can be read and belong to the same summary.
+pub enum ScanRequest {
+    /// The summary pages of this block: answer with [`Mount::summary`]. The block has a summary
+    /// only if all of these pages can be read and belong to the same summary.
     Summary(BlockId),
     /// This page: answer with [`Mount::page`].
     Page(Ppn),
@@ -56,7 +57,7 @@ pub enum Look {
 
 /// What a page holds.
 #[derive(Clone, Debug)]
-pub enum Found<'a> {
+pub enum ScanResult<'a> {
     /// It seems not to have been programmed since its block was erased.
     Erased,
     /// It cannot be read, or is no page of this layer.
@@ -73,13 +74,13 @@ pub enum Found<'a> {
     },
     /// A page of a summary.
     Summary,
-    /// A page of the trim log, with its sequence number.
-    Trims(u64, Record),
+    /// A page of the trim journal, with its sequence number.
+    Trims(u64, TrimRecord),
 }
 
 /// Where a layer stood when it was stopped at rest: what the array alone does not tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct CleanShutdownState {
     /// The open blocks, and whether copies of garbage collection go there.
     pub open: Vec<(BlockId, bool)>,
     /// Blocks that have to be erased before they are used, since an earlier cut.
@@ -90,16 +91,16 @@ pub struct Standing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MountError {
     /// The knobs cannot be.
-    Config(ConfigError),
+    Config(FtlConfigError),
     /// What is said to have been open cannot have been.
-    Standing(BlockId),
+    OpenBlock(BlockId),
 }
 
 impl fmt::Display for MountError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Config(error) => error.fmt(f),
-            Self::Standing(block) => {
+            Self::OpenBlock(block) => {
                 write!(
                     f,
                     "block {block} is said to have been open, and is not; mount as after a cut"
@@ -112,7 +113,7 @@ impl fmt::Display for MountError {
 impl core::error::Error for MountError {}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Holds {
+enum BlockContent {
     Nothing,
     Data,
     Log,
@@ -120,10 +121,10 @@ enum Holds {
 
 /// What is known of a block.
 #[derive(Clone, Copy, Debug)]
-struct Block {
-    holds: Holds,
+struct ScannedBlock {
+    content: BlockContent,
     /// Its summary was found: it is complete.
-    whole: bool,
+    is_complete: bool,
     /// The highest number of its pages.
     sequence: u64,
     /// The last page that could be read, and the first that is erased or beyond the end.
@@ -133,16 +134,16 @@ struct Block {
     torn: Option<(Ppn, u64)>,
 }
 
-impl Block {
-    fn saw(&mut self, page: u32, sequence: u64, holds: Holds) {
-        (self.holds, self.last, self.torn) = (holds, page, None);
+impl ScannedBlock {
+    fn saw(&mut self, page: u32, sequence: u64, holds: BlockContent) {
+        (self.content, self.last, self.torn) = (holds, page, None);
         self.sequence = self.sequence.max(sequence);
     }
 }
 
 /// Pages of a block that follow each other and have the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Run {
+struct PageRun {
     sequence: u64,
     first: u32,
     pages: u32,
@@ -155,10 +156,10 @@ pub struct Mount {
     config: Config,
     bad: Vec<BlockId>,
     erases: Vec<u32>,
-    blocks: Vec<Block>,
+    blocks: Vec<ScannedBlock>,
     map: Map,
-    runs: Vec<Run>,
-    records: Vec<(u64, Record)>,
+    runs: Vec<PageRun>,
+    records: Vec<(u64, TrimRecord)>,
     /// Pages to look at.
     pages: VecDeque<Ppn>,
     /// The next block to look at; `bad` is sorted.
@@ -178,12 +179,12 @@ impl Mount {
         config: Config,
         bad: &[BlockId],
         erases: &[u32],
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, FtlConfigError> {
         config.validate(&layout)?;
         assert_eq!(erases.len(), layout.blocks() as usize, "a count for each block");
-        let block = Block {
-            holds: Holds::Nothing,
-            whole: false,
+        let block = ScannedBlock {
+            content: BlockContent::Nothing,
+            is_complete: false,
             sequence: 0,
             last: NONE,
             end: 0,
@@ -208,20 +209,20 @@ impl Mount {
     }
 
     /// What to look at next.
-    pub fn poll(&mut self) -> Look {
+    pub fn next_scan(&mut self) -> ScanRequest {
         if let Some(ppn) = self.pages.pop_front() {
             self.outstanding += 1;
-            return Look::Page(ppn);
+            return ScanRequest::Page(ppn);
         }
         while self.next < self.layout.blocks() {
             let block = BlockId(self.next);
             self.next += 1;
             if self.bad.binary_search(&block).is_err() {
                 self.outstanding += 1;
-                return Look::Summary(block);
+                return ScanRequest::Summary(block);
             }
         }
-        if self.outstanding > 0 { Look::Wait } else { Look::Done }
+        if self.outstanding > 0 { ScanRequest::Wait } else { ScanRequest::Done }
     }
 
     /// The summary of a block, if it has one: the number of each data page, and the logical page in
@@ -241,24 +242,24 @@ impl Mount {
                 self.count(ppn, sequence);
             }
             let place = &mut self.blocks[block.index()];
-            (place.whole, place.end) = (true, self.layout.pages_per_block());
+            (place.is_complete, place.end) = (true, self.layout.pages_per_block());
         } else {
             self.pages.push_back(self.layout.ppn(block, 0));
         }
     }
 
     /// What a page holds.
-    pub fn page(&mut self, ppn: Ppn, found: Found<'_>) {
+    pub fn page(&mut self, ppn: Ppn, found: ScanResult<'_>) {
         self.outstanding -= 1;
         let (block, page) = self.layout.place_of(ppn);
-        let Block { holds, torn, .. } = self.blocks[block.index()];
+        let ScannedBlock { content: holds, torn, .. } = self.blocks[block.index()];
         self.blocks[block.index()].end = page;
-        if matches!(found, Found::Erased) {
+        if matches!(found, ScanResult::Erased) {
             return;
         }
         match found {
-            Found::Data { sequence, lpns, sound }
-                if holds != Holds::Log
+            ScanResult::Data { sequence, lpns, sound }
+                if holds != BlockContent::Log
                     && page < self.config.data_pages(&self.layout)
                     && is_number(sequence)
                     && lpns.len() == self.config.slots as usize
@@ -272,15 +273,15 @@ impl Mount {
                     self.blocks[block.index()].torn = Some((ppn, sequence));
                 }
             }
-            Found::Trims(sequence, record)
-                if holds != Holds::Data
+            ScanResult::Trims(sequence, record)
+                if holds != BlockContent::Data
                     && is_number(sequence)
                     && record.pages().all(|lpn| lpn.0 < self.config.exported) =>
             {
-                self.blocks[block.index()].saw(page, sequence, Holds::Log);
+                self.blocks[block.index()].saw(page, sequence, BlockContent::Log);
                 self.records.push((sequence, record));
             }
-            Found::Summary => self.count_torn(torn),
+            ScanResult::Summary => self.count_torn(torn),
             _ => self.unreadable += 1,
         }
         if page + 1 < self.layout.pages_per_block() {
@@ -300,8 +301,9 @@ impl Mount {
         }
     }
 
-    /// A page whose data cannot be read counts as soon as a page after it turns out to be programmed:
-    /// its own program had ended by then. Otherwise an older copy would be served in its place.
+    /// A page whose data cannot be read counts as soon as a page after it turns out to be
+    /// programmed: its own program had ended by then. Otherwise an older copy would be served in
+    /// its place.
     fn count_torn(&mut self, torn: Option<(Ppn, u64)>) {
         if let Some((ppn, sequence)) = torn {
             self.count(ppn, sequence);
@@ -315,9 +317,9 @@ impl Mount {
             Some(run) if page > 0 && run.sequence == sequence && run.first + run.pages == ppn.0 => {
                 run.pages += 1;
             }
-            _ => self.runs.push(Run { sequence, first: ppn.0, pages: 1 }),
+            _ => self.runs.push(PageRun { sequence, first: ppn.0, pages: 1 }),
         }
-        self.blocks[block.index()].saw(page, sequence, Holds::Data);
+        self.blocks[block.index()].saw(page, sequence, BlockContent::Data);
     }
 
     /// The layer, when there is nothing more to look at. `standing` is where it was stopped at
@@ -326,43 +328,43 @@ impl Mount {
     /// [recovers](Ftl::is_recovering), and before that nothing is to be served.
     ///
     /// # Panics
-    /// Where [`poll`](Self::poll) has not said [`Look::Done`].
-    pub fn finish<O: Out>(
+    /// Where [`next_scan`](Self::next_scan) has not said [`ScanRequest::Done`].
+    pub fn into_ftl<O: ActionSink>(
         mut self,
-        standing: Option<&Standing>,
+        clean_state: Option<&CleanShutdownState>,
         out: O,
     ) -> Result<Ftl<O>, MountError> {
-        assert!(self.outstanding == 0 && self.pages.is_empty(), "there is more to look at");
+        assert!(self.outstanding == 0 && self.pages.is_empty(), "there is more to scan at");
         self.replay();
         let (layout, config) = (self.layout, self.config);
-        let clean = standing.is_some();
-        let nothing = Standing::default();
-        let standing = standing.unwrap_or(&nothing);
+        let clean = clean_state.is_some();
+        let nothing = CleanShutdownState::default();
+        let clean_state = clean_state.unwrap_or(&nothing);
         let mut ftl = Ftl::with_bad(layout, config, &[], out).map_err(MountError::Config)?;
         let valid = self.valid();
         let mut states = vec![(0, 0, 0, FREE); valid.len()];
         let mut suspects = vec![false; valid.len()];
-        for block in &standing.suspects {
-            *suspects.get_mut(block.index()).ok_or(MountError::Standing(*block))? = true;
+        for block in &clean_state.suspects {
+            *suspects.get_mut(block.index()).ok_or(MountError::OpenBlock(*block))? = true;
         }
         let (mut log, mut rewrite, mut partial) = (vec![], vec![], vec![]);
         for (id, block) in (0..).map(BlockId).zip(&self.blocks) {
             let at = id.index();
-            let state = match block.holds {
+            let state = match block.content {
                 _ if self.bad.binary_search(&id).is_ok() => BAD,
-                Holds::Log => {
+                BlockContent::Log => {
                     log.push(id);
                     OPEN
                 }
-                Holds::Nothing if clean && block.end == 0 && !suspects[at] => FREE,
-                Holds::Data => {
-                    if !clean && !block.whole {
+                BlockContent::Nothing if clean && block.end == 0 && !suspects[at] => FREE,
+                BlockContent::Data => {
+                    if !clean && !block.is_complete {
                         partial.push(id);
                         rewrite.push(layout.ppn(id, block.last));
                     }
                     CLOSED
                 }
-                Holds::Nothing => {
+                BlockContent::Nothing => {
                     if !clean && block.end > 0 {
                         partial.push(id);
                     }
@@ -372,12 +374,12 @@ impl Mount {
             };
             states[at] = (block.sequence, valid[at], self.erases[at], state);
         }
-        for &(id, _) in &standing.open {
-            let block = self.blocks.get(id.index()).ok_or(MountError::Standing(id))?;
+        for &(id, _) in &clean_state.open {
+            let block = self.blocks.get(id.index()).ok_or(MountError::OpenBlock(id))?;
             let open = &mut states[id.index()].3;
-            let partial = !block.whole && block.end < ftl.data_pages;
-            if *open != CLOSED || block.holds != Holds::Data || !partial {
-                return Err(MountError::Standing(id));
+            let partial = !block.is_complete && block.end < ftl.data_pages;
+            if *open != CLOSED || block.content != BlockContent::Data || !partial {
+                return Err(MountError::OpenBlock(id));
             }
             *open = OPEN;
         }
@@ -397,19 +399,19 @@ impl Mount {
         ftl.blocks.restore(&states, &closed, next);
         ftl.map = self.map;
         ftl.trim_floor = most;
-        for &(id, copies) in &standing.open {
-            let kind = if copies { Kind::Copies } else { Kind::Host };
-            let points = ftl.points.all().iter();
-            let free = points.clone().position(|p| p.kind == kind && p.block.is_none());
-            let at = free.ok_or(MountError::Standing(id))?;
+        for &(id, copies) in &clean_state.open {
+            let kind = if copies { WriteStream::Copies } else { WriteStream::Host };
+            let points = ftl.write_points.all().iter();
+            let free = points.clone().position(|p| p.stream == kind && p.block.is_none());
+            let at = free.ok_or(MountError::OpenBlock(id))?;
             let sequence = ftl.blocks.renumber(id);
-            ftl.points.open(at, id, layout.lane_of(id), sequence);
-            ftl.points.skip_to(at, self.blocks[id.index()].end);
+            ftl.write_points.open(at, id, layout.die_group_of(id), sequence);
+            ftl.write_points.skip_to(at, self.blocks[id.index()].end);
         }
-        let stage = Stage::Rewrite;
+        let stage = RecoveryStage::Rewrite;
         ftl.recovery = (!clean).then(|| Recovery { stage, rewrite, log: log.clone(), partial });
-        ftl.log = Log::new(log);
-        ftl.set_apart();
+        ftl.trim_journal = TrimJournal::new(log);
+        ftl.update_recovery_reserve();
         ftl.worn_out = u64::from(config.exported) > config.most_on(ftl.blocks.good(), &layout);
         Ok(ftl)
     }
@@ -417,15 +419,15 @@ impl Mount {
     /// Has a block emptied and erased, as after a power cut, though it is complete: what describes
     /// it is damaged. To be called after all looks.
     pub fn refresh(&mut self, block: BlockId) {
-        self.blocks[block.index()].whole = false;
+        self.blocks[block.index()].is_complete = false;
     }
 
     /// A layer that only reads what was found, and starts no operation but reads.
     ///
     /// # Panics
-    /// If [`poll`](Self::poll) has not said [`Look::Done`].
-    pub fn finish_frozen<O: Out>(self, out: O) -> Result<Ftl<O>, MountError> {
-        let mut ftl = self.finish(None, out)?;
+    /// If [`next_scan`](Self::next_scan) has not said [`ScanRequest::Done`].
+    pub fn into_frozen_ftl<O: ActionSink>(self, out: O) -> Result<Ftl<O>, MountError> {
+        let mut ftl = self.into_ftl(None, out)?;
         (ftl.recovery, ftl.worn_out) = (None, true);
         Ok(ftl)
     }
@@ -502,60 +504,61 @@ fn is_number(sequence: u64) -> bool {
     (1..LIMIT).contains(&sequence)
 }
 
-impl<O: Out> Ftl<O> {
+impl<O: ActionSink> Ftl<O> {
     /// Whether what a power cut left is being made good: until then nothing is to be served.
     pub fn is_recovering(&self) -> bool {
         self.recovery.is_some() && !self.worn_out
     }
 
-    /// Where it stands, for [`Mount::finish`] to go on from.
+    /// Where it stands, for [`Mount::into_ftl`] to go on from.
     ///
     /// # Panics
     /// Where work is in flight or waits.
-    pub fn standing(&self) -> Standing {
+    pub fn clean_shutdown_state(&self) -> CleanShutdownState {
         assert!(!self.is_busy(), "a layer is stopped when no work is in flight");
-        let points = self.points.in_order().map(|at| self.points.get(at));
-        let open = points.filter_map(|p| Some((p.block?, p.kind == Kind::Copies)));
+        let points = self.write_points.in_order().map(|at| self.write_points.get(at));
+        let open = points.filter_map(|p| Some((p.block?, p.stream == WriteStream::Copies)));
         let suspects = self.collector.erasable.iter().copied();
-        Standing {
+        CleanShutdownState {
             open: open.collect(),
             suspects: suspects.filter(|&block| self.blocks.is_stale(block)).collect(),
         }
     }
 
     /// Whether what is on the array is not yet sure to stay: no data are to be erased.
-    pub(crate) fn is_unsure(&self) -> bool {
-        self.recovery.as_ref().is_some_and(|recovery| recovery.stage != Stage::Empty)
+    pub(crate) fn is_array_unstable(&self) -> bool {
+        self.recovery.as_ref().is_some_and(|recovery| recovery.stage != RecoveryStage::Empty)
     }
 
     /// Goes on with what a cut has left to be done.
     #[cold]
     pub(crate) fn recover(&mut self) {
         let Some(mut recovery) = self.recovery.take() else { return };
-        if recovery.stage == Stage::Rewrite {
+        if recovery.stage == RecoveryStage::Rewrite {
             while self.collector.copies < self.collector.most_copies
                 && let Some(ppn) = recovery.rewrite.pop()
             {
-                self.copy_page(ppn, Cause::Collection);
+                self.copy_page(ppn, CopyCause::Collection);
             }
-            // What the log said before of a page that may be unstable could be wrong.
+            // What the journal said before of a page that may be unstable could be wrong.
             if recovery.rewrite.is_empty() && self.collector.copies == 0 {
-                recovery.stage = Stage::Log;
-                self.log.renew();
+                recovery.stage = RecoveryStage::Log;
+                self.trim_journal.start_snapshot();
             }
         }
-        if recovery.stage == Stage::Log && !self.log.is_busy() {
-            recovery.stage = Stage::Empty;
+        if recovery.stage == RecoveryStage::Log && !self.trim_journal.is_busy() {
+            recovery.stage = RecoveryStage::Empty;
             for block in recovery.partial.drain(..) {
                 if self.blocks.is_closed(block) {
                     self.blocks.collect(block);
-                    self.collector.doom(block);
+                    self.collector.retire_later(block);
                 }
             }
         }
-        let mut rests = !self.collector.has_doomed() && !self.collector.is_active();
+        let mut rests = !self.collector.has_pending_retire() && !self.collector.is_active();
         rests &= !recovery.log.iter().any(|&block| self.blocks.is_collecting(block));
-        let done = recovery.stage == Stage::Empty && rests && self.blocks.free() > self.reserve();
+        let done =
+            recovery.stage == RecoveryStage::Empty && rests && self.blocks.free() > self.reserve();
         self.recovery = Some(recovery).filter(|_| !done);
     }
 }
@@ -563,17 +566,17 @@ impl<O: Out> Ftl<O> {
 /// What a cut has left to be done.
 #[derive(Clone, Debug)]
 pub(crate) struct Recovery {
-    stage: Stage,
+    stage: RecoveryStage,
     /// Pages that may be unstable.
     rewrite: Vec<Ppn>,
-    /// Blocks of the log as it was.
+    /// Blocks of the journal as it was.
     log: Vec<BlockId>,
     /// Blocks without a summary, and with a page that cannot be read.
     partial: Vec<BlockId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum RecoveryStage {
     Rewrite,
     Log,
     Empty,

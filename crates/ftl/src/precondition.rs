@@ -1,9 +1,9 @@
 //! The steady state of uniform random overwrites, made at once: the map as it would be after
 //! writing for long.
 //!
-//! All blocks but those of write points and the free ones left at the mark where collection starts are
-//! closed. How many valid pages
-//! each has follows from the policy, with N closed blocks of b pages and L mapped pages:
+//! All blocks but those of write points and the free ones left at the mark where collection starts
+//! are closed. How many valid pages each has follows from the policy, with N closed blocks of b
+//! pages and L mapped pages:
 //!
 //! - greedy: a block loses pages one by one, at a rate in proportion to what it has, until it is
 //!   the least: there are `c / v` blocks of v pages each, from b down to some least v.
@@ -17,22 +17,22 @@
 //! Older blocks have fewer. Which pages are where is a random permutation.
 
 use crate::config::Victim;
-use crate::io::Out;
+use crate::io::ActionSink;
 use crate::machine::Ftl;
 use crate::preload::PAGES_A_STEP;
 use crate::random::Random;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
-use gordon_units::{Lpn, Stopped, Watch};
+use gordon_units::{Lpn, Progress, Stopped};
 
-impl<O: Out> Ftl<O> {
+impl<O: ActionSink> Ftl<O> {
     /// Maps the pages below `first` and those of `more` (in order, none of them below `first`) in
     /// the steady state of uniform random overwrites, free blocks at the mark where garbage
-    /// collection starts. Each 16 pages are a step of `watch`.
+    /// collection starts. Each 16 pages are a step of `progress`.
     ///
     /// # Errors
-    /// Where `watch` stops it: the layer is then of no use.
+    /// Where `progress` stops it: the layer is then of no use.
     ///
     /// # Panics
     /// Where the layer is not new, or a page lies outside the exported ones.
@@ -41,7 +41,7 @@ impl<O: Out> Ftl<O> {
         first: u32,
         more: &[Lpn],
         seed: u64,
-        watch: &Watch,
+        progress: &Progress,
     ) -> Result<(), Stopped> {
         let new = self.stats.preloaded == 0 && self.stats.program_operations == 0;
         assert!(new && !self.is_busy(), "preconditioning is for a new device");
@@ -51,13 +51,13 @@ impl<O: Out> Ftl<O> {
         if pages == 0 {
             return Ok(());
         }
-        watch.total.fetch_add(u64::from(pages) / PAGES_A_STEP, Ordering::Relaxed);
+        progress.total.fetch_add(u64::from(pages) / PAGES_A_STEP, Ordering::Relaxed);
         let mut laid_out = 0;
         let mut tell = |more: u32| {
             let before = laid_out / PAGES_A_STEP;
             laid_out += u64::from(more);
-            watch.step(laid_out / PAGES_A_STEP - before);
-            watch.check()
+            progress.step(laid_out / PAGES_A_STEP - before);
+            progress.check()
         };
         let per_block = self.data_pages * self.config.slots;
         let points = self.config.points();
@@ -69,7 +69,7 @@ impl<O: Out> Ftl<O> {
         let fills: Vec<u32> = (0..points).map(step).collect();
         let hosts = &fills[..self.config.write_points as usize];
         let room = hosts.iter().map(|fill| u64::from(self.layout.pages_per_block() - fill)).sum();
-        let free = self.config.low_water - self.points.worth(room);
+        let free = self.config.low_water - self.write_points.worth(room);
         let closed = self.blocks.free() - points - free;
         let slots = self.config.slots;
         let open: u64 = fills.iter().map(|&fill| u64::from(fill) * u64::from(slots)).sum();
@@ -90,7 +90,7 @@ impl<O: Out> Ftl<O> {
         for (at, fill) in fills.into_iter().enumerate() {
             let opened = self.open(at);
             assert!(opened, "counted above");
-            let block = self.points.get(at).block.expect("just opened");
+            let block = self.write_points.get(at).block.expect("just opened");
             // At most a block's.
             #[allow(clippy::cast_possible_truncation)]
             let valid = left.min(u64::from(fill * slots)) as u32;
@@ -98,7 +98,7 @@ impl<O: Out> Ftl<O> {
             choose(&mut filled, valid, valid, &mut random);
             self.map.set_all(self.slot(self.layout.ppn(block, 0), 0), &filled, &mut lpns);
             self.blocks.add_valid(block, valid);
-            self.points.skip_to(at, fill);
+            self.write_points.skip_to(at, fill);
             tell(valid)?;
         }
         self.stats.preloaded += u64::from(pages);
@@ -195,9 +195,10 @@ fn greedy(most: u32, mean: f64) -> Vec<f64> {
 /// As [`greedy`], where the least of so many blocks taken at random is collected.
 fn choices(choices: u32, most: u32, mean: f64) -> Vec<f64> {
     let choices = f64::from(choices);
-    // For `rate` = c L / N, block collections per page's life: what part of the blocks has up to v pages
-    // follows from the part that has up to v + 1, from all of them down. (Upwards the parts would grow
-    // from numbers far too small to be told apart.) A greater rate goes with a higher mean.
+    // For `rate` = c L / N, block collections per page's life: what part of the blocks has up to v
+    // pages follows from the part that has up to v + 1, from all of them down. (Upwards the parts
+    // would grow from numbers far too small to be told apart.) A greater rate goes with a higher
+    // mean.
     let of_rate = |rate: f64| {
         let mut parts = vec![0.0; most as usize + 1];
         let mut up_to = 1.0;
@@ -220,9 +221,9 @@ fn choices(choices: u32, most: u32, mean: f64) -> Vec<f64> {
     of_rate(libm::sqrt(low * high))
 }
 
-/// The part F of the blocks that have fewer than `count` pages, where `up_to` have up to `count`: as many get
-/// one less as are collected below, (up_to - F) count = rate (1 - (1 - F)^choices). By Newton's method: the
-/// difference grows ever slower with F, so that it comes nearer from below.
+/// The part F of the blocks that have fewer than `count` pages, where `up_to` have up to `count`:
+/// as many get one less as are collected below, (up_to - F) count = rate (1 - (1 - F)^choices). By
+/// Newton's method: the difference grows ever slower with F, so that it comes nearer from below.
 fn part_below(rate: f64, choices: f64, count: f64, up_to: f64) -> f64 {
     let mut below = 0.0;
     for _ in 0..100 {
@@ -414,8 +415,8 @@ mod tests {
         assert!(counts[0] < 10 && counts[9_999] == 64, "{} to {}", counts[0], counts[9_999]);
     }
 
-    /// As many blocks fall from `v` + 1 pages to `v` as are collected at `v` or below, be the parts below as
-    /// small as they may.
+    /// As many blocks fall from `v` + 1 pages to `v` as are collected at `v` or below, be the parts
+    /// below as small as they may.
     #[test]
     fn of_blocks_taken_at_random_as_many_come_as_go() {
         for (choose, most) in [(1, 64), (2, 64), (8, 256), (11, 256), (64, 256), (200, 1024)] {

@@ -1,18 +1,18 @@
 //! Data that was there before the run: pages are mapped without operations in flight, as if they
 //! had been written before in the order given, spread over the write points.
 //!
-//! Write points take turns, a super-page each, but the map is told of a block's pages together, when the
-//! block is full or there are no more: [`set_all`](crate::map::Map::set_all) waits for memory and
-//! searches groups of slots far less than page after page would.
+//! Write points take turns, a super-page each, but the map is told of a block's pages together,
+//! when the block is full or there are no more: [`set_all`](crate::map::Map::set_all) waits for
+//! memory and searches groups of slots far less than page after page would.
 
-use crate::io::Out;
+use crate::io::ActionSink;
 use crate::machine::Ftl;
-use crate::place::Kind;
+use crate::write_point::WriteStream;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
-use gordon_nand::{Holds, Oob};
-use gordon_units::{Lpn, Ppn, Stopped, Watch};
+use gordon_nand::{Oob, PageContent};
+use gordon_units::{Lpn, Ppn, Progress, Stopped};
 
 /// So many pages take about as long to lay out as a request takes to be simulated.
 pub const PAGES_A_STEP: u64 = 16;
@@ -50,35 +50,36 @@ impl From<Stopped> for PreloadError {
 
 /// A super-page that was programmed before the run: what goes beside its data, and the logical
 /// page in each slot.
-pub type Placed<'a> = dyn FnMut(Ppn, Oob, &[Option<Lpn>]) + 'a;
+pub type OnProgram<'a> = dyn FnMut(Ppn, Oob, &[Option<Lpn>]) + 'a;
 
 /// Pages placed one after the other at a write point, that the map does not know yet.
 #[derive(Clone, Default)]
-struct Pending {
+struct PlacedPages {
     /// The slot of the first.
     start: u32,
     pages: Vec<u32>,
 }
 
-impl<O: Out> Ftl<O> {
+impl<O: ActionSink> Ftl<O> {
     /// Maps each of `lpns` that is not mapped. `placed` sees the super-pages that hold them, for
-    /// drivers that keep contents. Each [`PAGES_A_STEP`] pages are a step of `watch`; how many there are
-    /// in all is for the caller to tell it.
+    /// drivers that keep contents. Each [`PAGES_A_STEP`] pages are a step of `progress`; how many
+    /// there are in all is for the caller to tell it.
     ///
     /// # Errors
-    /// Where there is no room for more: those before are mapped. Where `watch` stops it.
+    /// Where there is no room for more: those before are mapped. Where `progress` stops it.
     ///
     /// # Panics
-    /// Where work is in flight, a page lies outside the exported ones, or not after the one before it.
+    /// Where work is in flight, a page lies outside the exported ones, or not after the one before
+    /// it.
     pub fn preload(
         &mut self,
         lpns: impl IntoIterator<Item = Lpn>,
-        placed: &mut Placed<'_>,
-        watch: &Watch,
+        placed: &mut OnProgram<'_>,
+        progress: &Progress,
     ) -> Result<(), PreloadError> {
         assert!(!self.is_busy(), "pages are loaded when no work is in flight");
-        let mut pending = vec![Pending::default(); self.config.write_points as usize];
-        let loaded = self.place_all(lpns.into_iter(), placed, watch, &mut pending);
+        let mut pending = vec![PlacedPages::default(); self.config.write_points as usize];
+        let loaded = self.place_all(lpns.into_iter(), placed, progress, &mut pending);
         for (at, pending) in pending.iter_mut().enumerate() {
             self.map_all(at, pending);
         }
@@ -89,9 +90,9 @@ impl<O: Out> Ftl<O> {
     fn place_all(
         &mut self,
         mut lpns: impl Iterator<Item = Lpn>,
-        placed: &mut Placed<'_>,
-        watch: &Watch,
-        pending: &mut [Pending],
+        placed: &mut OnProgram<'_>,
+        progress: &Progress,
+        pending: &mut [PlacedPages],
     ) -> Result<(), PreloadError> {
         let slots = self.config.slots as usize;
         // On a new device no page need be looked up.
@@ -105,14 +106,14 @@ impl<O: Out> Ftl<O> {
                 next = lpn.0 + 1;
                 looked_at += 1;
                 if looked_at % PAGES_A_STEP == 0 {
-                    watch.step(1);
+                    progress.step(1);
                 }
-                empty || self.home(*lpn).is_none()
+                empty || self.mapped_psn(*lpn).is_none()
             });
             page.extend(lpn.map(Some));
             if page.len() == slots || (lpn.is_none() && !page.is_empty()) {
                 self.place(point, &page, placed, &mut pending[point])?;
-                watch.check()?;
+                progress.check()?;
                 page.clear();
                 point = (point + 1) % pending.len();
             }
@@ -127,21 +128,21 @@ impl<O: Out> Ftl<O> {
         &mut self,
         at: usize,
         lpns: &[Option<Lpn>],
-        placed: &mut Placed<'_>,
-        pending: &mut Pending,
+        placed: &mut OnProgram<'_>,
+        pending: &mut PlacedPages,
     ) -> Result<(), PreloadError> {
-        assert_eq!(self.points.get(at).kind, Kind::Host);
-        if self.points.get(at).block.is_none() {
+        assert_eq!(self.write_points.get(at).stream, WriteStream::Host);
+        if self.write_points.get(at).block.is_none() {
             let room = self.blocks.free() > self.config.reserve;
             if !room || !self.open(at) {
                 let lpn = lpns.iter().flatten().next().copied().unwrap_or(Lpn(0));
                 return Err(PreloadError::NoRoom { lpn });
             }
         }
-        let point = *self.points.get(at);
+        let point = *self.write_points.get(at);
         let block = point.block.expect("opened above");
         let ppn = self.layout.ppn(block, point.next);
-        placed(ppn, Oob { holds: Holds::Data, sequence: point.sequence }, lpns);
+        placed(ppn, Oob { content: PageContent::Data, sequence: point.sequence }, lpns);
         let (start, end) = (self.slot(ppn, 0), self.slot(ppn, self.config.slots));
         if pending.pages.is_empty() {
             pending.start = start;
@@ -151,22 +152,22 @@ impl<O: Out> Ftl<O> {
         for psn in (start..end).skip(lpns.len()) {
             self.map.write(psn, None);
         }
-        self.points.skip_to(at, point.next + 1);
+        self.write_points.skip_to(at, point.next + 1);
         if point.next + 1 == self.data_pages {
             for page in self.data_pages..self.layout.pages_per_block() {
                 let ppn = self.layout.ppn(block, page);
-                placed(ppn, Oob { holds: Holds::Summary, sequence: point.sequence }, &[]);
+                placed(ppn, Oob { content: PageContent::Summary, sequence: point.sequence }, &[]);
             }
             self.map_all(at, pending);
-            self.points.close(at);
+            self.write_points.close(at);
             self.blocks.close(block);
         }
         Ok(())
     }
 
     /// Tells the map of the pages placed in the block of a write point.
-    fn map_all(&mut self, at: usize, pending: &mut Pending) {
-        let Some(block) = self.points.get(at).block else { return };
+    fn map_all(&mut self, at: usize, pending: &mut PlacedPages) {
+        let Some(block) = self.write_points.get(at).block else { return };
         let count = pending.pages.len();
         // A bit for each slot, all of them set.
         let mut bits = vec![u64::MAX; count.div_ceil(64)];
@@ -184,7 +185,7 @@ mod tests {
     use super::*;
     use crate::{Action, Config};
     use alloc::collections::VecDeque;
-    use gordon_nand::{Geometry, Layout, Shape};
+    use gordon_nand::{Geometry, Layout, SuperPageShape};
 
     const POINTS: u64 = 3;
 
@@ -200,7 +201,7 @@ mod tests {
             page_bytes: 2048,
             oob_bytes: 16,
         };
-        let shape = Shape { buses: 1, dies_per_bus: 1, planes: 1 };
+        let shape = SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 };
         let layout = Layout::new(geometry, shape).unwrap();
         let mut config = Config::new(&layout, 1, 2);
         (config.slots, config.contents) = (slots, false);
@@ -209,8 +210,8 @@ mod tests {
         Ftl::with_bad(layout, config, &[], VecDeque::new()).unwrap()
     }
 
-    /// Part of the pages, then all others: the map is to tell what it does when it is told of each page
-    /// as it is placed.
+    /// Part of the pages, then all others: the map is to tell what it does when it is told of each
+    /// page as it is placed.
     fn loads_as_page_by_page(slots: u32) {
         let mut ftl = layer(slots);
         let (mut map, layout, data_pages) = (ftl.map.clone(), ftl.layout, ftl.data_pages);
@@ -219,7 +220,7 @@ mod tests {
         let some = exported / 3 * 2 - 1;
         let mut super_pages = vec![];
         let mut placed = |ppn: Ppn, oob: Oob, lpns: &[Option<Lpn>]| {
-            if oob.holds == Holds::Summary {
+            if oob.content == PageContent::Summary {
                 return assert!(layout.page_of(ppn) == data_pages && lpns.is_empty());
             }
             super_pages.push((ppn, oob.sequence));
@@ -232,8 +233,9 @@ mod tests {
                 }
             }
         };
-        ftl.preload((exported - some..exported).map(Lpn), &mut placed, &Watch::default()).unwrap();
-        ftl.preload((0..exported).map(Lpn), &mut placed, &Watch::default()).unwrap();
+        ftl.preload((exported - some..exported).map(Lpn), &mut placed, &Progress::default())
+            .unwrap();
+        ftl.preload((0..exported).map(Lpn), &mut placed, &Progress::default()).unwrap();
         ftl.check().unwrap();
         assert_eq!(ftl.stats.preloaded, u64::from(exported));
         let count = |lpns: u32| lpns.div_ceil(slots);
@@ -269,10 +271,10 @@ mod tests {
             ftl.blocks.fill(0).unwrap();
         }
         let all = (0..ftl.config.exported).map(Lpn);
-        let loaded = ftl.preload(all, &mut |_, _, _| (), &Watch::default());
+        let loaded = ftl.preload(all, &mut |_, _, _| (), &Progress::default());
         // The third write point finds no block.
         assert_eq!(loaded, Err(PreloadError::NoRoom { lpn: Lpn(4) }));
-        let mapped = (0..ftl.config.exported).filter(|&lpn| ftl.home(Lpn(lpn)).is_some());
+        let mapped = (0..ftl.config.exported).filter(|&lpn| ftl.mapped_psn(Lpn(lpn)).is_some());
         assert!(mapped.eq(0..4));
         ftl.check().unwrap();
     }
@@ -280,12 +282,12 @@ mod tests {
     #[test]
     fn loading_is_watched_and_ends_where_it_is_to() {
         let mut ftl = layer(2);
-        let watch = Watch::default();
-        ftl.preload((0..100).map(Lpn), &mut |_, _, _| (), &watch).unwrap();
-        assert_eq!(watch.progress(), (100 / PAGES_A_STEP, 0));
-        let stopped = Watch { stop: true.into(), ..Watch::default() };
+        let progress = Progress::default();
+        ftl.preload((0..100).map(Lpn), &mut |_, _, _| (), &progress).unwrap();
+        assert_eq!(progress.progress(), (100 / PAGES_A_STEP, 0));
+        let stopped = Progress { stop: true.into(), ..Progress::default() };
         let loaded = ftl.preload((0..200).map(Lpn), &mut |_, _, _| (), &stopped);
         assert_eq!(loaded, Err(PreloadError::Stopped));
-        assert!(ftl.home(Lpn(199)).is_none());
+        assert!(ftl.mapped_psn(Lpn(199)).is_none());
     }
 }

@@ -3,9 +3,9 @@
 /// Counts since the layer was made. Pages are logical pages (slots of super-pages).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Pieces read by the host.
+    /// Sub-requests read by the host.
     pub host_reads: u64,
-    /// Pieces written by the host.
+    /// Sub-requests written by the host.
     pub host_writes: u64,
     /// Logical pages trimmed.
     pub trims: u64,
@@ -17,8 +17,8 @@ pub struct Stats {
     pub gc_programs: u64,
     /// Pages programmed with copies made by static wear levelling.
     pub wear_programs: u64,
-    /// Pages of the trim log programmed, in slots.
-    pub log_programs: u64,
+    /// Pages of the trim journal programmed, in slots.
+    pub journal_programs: u64,
     /// Summary pages programmed, in slots.
     pub summary_programs: u64,
     /// Slots programmed with nothing: a super-page was not full.
@@ -39,21 +39,21 @@ pub struct Stats {
     pub collections: u64,
     /// Blocks emptied by static wear levelling.
     pub levelled: u64,
-    /// Written pieces that went into the program of another.
+    /// Write sub-requests that went into the program of another.
     pub combined: u64,
-    /// Pieces that shared a pending read or found the last page read.
+    /// Sub-requests that shared a pending read or found the last page read.
     pub bypassed: u64,
-    /// Pieces read from a buffer that waits to be, or is being, programmed.
+    /// Sub-requests read from a buffer that waits to be, or is being, programmed.
     pub forwarded: u64,
-    /// Written pieces acknowledged from the write buffer.
+    /// Write sub-requests acknowledged from the write buffer.
     pub buffered: u64,
-    /// Pieces read from pages not mapped: zeros.
+    /// Sub-requests read from pages not mapped: zeros.
     pub unmapped_reads: u64,
     /// Pages mapped before the run, without operations.
     pub preloaded: u64,
     /// Blocks that have gone bad.
     pub grown_bad: u64,
-    /// Pieces and trims refused: worn out, or not readable.
+    /// Sub-requests and trims refused: worn out, or not readable.
     pub refused: u64,
 }
 
@@ -64,7 +64,7 @@ impl Stats {
             + self.gc_programs
             + self.wear_programs
             + self.summary_programs
-            + self.log_programs
+            + self.journal_programs
             + self.padded
     }
 

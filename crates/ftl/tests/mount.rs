@@ -1,7 +1,7 @@
 //! What a mount makes of single pages.
 
-use gordon_ftl::{Config, Found, Ftl, Look, Mount};
-use gordon_nand::{Geometry, Layout, Shape};
+use gordon_ftl::{Config, Ftl, Mount, ScanRequest, ScanResult};
+use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_units::{BlockId, Lpn, Ppn};
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ const PAGES: u32 = 6;
 
 /// Mounts an array with an old copy of page 0 in block 0, and in block 1 a newer copy whose data
 /// cannot be read, followed by what `after` says.
-fn mounted(after: &[Found<'_>]) -> Ftl {
+fn mounted(after: &[ScanResult<'_>]) -> Ftl {
     let geometry = Geometry {
         buses: 1,
         packages_per_bus: 1,
@@ -21,32 +21,34 @@ fn mounted(after: &[Found<'_>]) -> Ftl {
         page_bytes: 512,
         oob_bytes: 16,
     };
-    let layout = Layout::new(geometry, Shape { buses: 1, dies_per_bus: 1, planes: 1 });
+    let layout = Layout::new(geometry, SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 });
     let layout = layout.expect("a small array");
     let config = Config { durable: true, summary_pages: 2, ..Config::new(&layout, 4, 1) };
     let mut mount = Mount::new(layout, config, &[], &[0; 32]).expect("it has room");
     let (old, new) = ([Some(Lpn(0))], [Some(Lpn(0))]);
     loop {
-        match mount.poll() {
-            Look::Summary(block) => mount.summary(block, None),
-            Look::Page(ppn) => {
+        match mount.next_scan() {
+            ScanRequest::Summary(block) => mount.summary(block, None),
+            ScanRequest::Page(ppn) => {
                 let (block, page) = layout.place_of(ppn);
                 let found = match (block.0, page) {
-                    (0, 0) => Found::Data { sequence: 1, lpns: &old, sound: true },
-                    (1, 0) => Found::Data { sequence: 2, lpns: &new, sound: false },
-                    (1, page) => after.get(page as usize - 1).cloned().unwrap_or(Found::Erased),
-                    _ => Found::Erased,
+                    (0, 0) => ScanResult::Data { sequence: 1, lpns: &old, sound: true },
+                    (1, 0) => ScanResult::Data { sequence: 2, lpns: &new, sound: false },
+                    (1, page) => {
+                        after.get(page as usize - 1).cloned().unwrap_or(ScanResult::Erased)
+                    }
+                    _ => ScanResult::Erased,
                 };
                 mount.page(ppn, found);
             }
-            Look::Done => break,
-            Look::Wait => unreachable!("each look is answered at once"),
+            ScanRequest::Done => break,
+            ScanRequest::Wait => unreachable!("each look is answered at once"),
         }
     }
-    mount.finish(None, VecDeque::new()).expect("it mounts")
+    mount.into_ftl(None, VecDeque::new()).expect("it mounts")
 }
 
-fn is_newer_copy_mapped(after: &[Found<'_>]) -> bool {
+fn is_newer_copy_mapped(after: &[ScanResult<'_>]) -> bool {
     let (ppn, _) = mounted(after).lookup(Lpn(0)).expect("page 0 has a copy");
     let blocks = [BlockId(0), BlockId(1)].map(|block| Ppn(block.0 * PAGES));
     assert!(blocks.contains(&ppn));
@@ -61,9 +63,9 @@ fn a_page_that_was_cut_short_never_counted() {
 /// It counts, so that reads of it fail: the older copy must not come back.
 #[test]
 fn a_damaged_page_counts_if_a_later_page_is_programmed() {
-    let next = || Found::Data { sequence: 2, lpns: &[Some(Lpn(1))], sound: true };
+    let next = || ScanResult::Data { sequence: 2, lpns: &[Some(Lpn(1))], sound: true };
     assert!(is_newer_copy_mapped(&[next()]));
-    assert!(is_newer_copy_mapped(&[Found::Unreadable, next()]));
-    assert!(is_newer_copy_mapped(&[Found::Summary]));
-    assert!(is_newer_copy_mapped(&[Found::Unreadable, Found::Summary]));
+    assert!(is_newer_copy_mapped(&[ScanResult::Unreadable, next()]));
+    assert!(is_newer_copy_mapped(&[ScanResult::Summary]));
+    assert!(is_newer_copy_mapped(&[ScanResult::Unreadable, ScanResult::Summary]));
 }

@@ -6,7 +6,7 @@
 //! short ones to run, `GORDON_POWER_REQUESTS` how many requests the long ones have in all.
 
 use gordon_ftl::{Config, Victim};
-use gordon_nand::{FlashOp, Geometry, Layout, Shape};
+use gordon_nand::{FlashOp, Geometry, Layout, SuperPageShape};
 use gordon_testkit::{Cut, Random, Request, Rig};
 use gordon_units::Lpn;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -41,18 +41,18 @@ fn seeds(count: u64, mut run: impl FnMut(u64)) {
     }
 }
 
-fn layout(lanes: u32, blocks: u32, pages: u32, slots: u32) -> Layout {
+fn layout(die_groups: u32, blocks: u32, pages: u32, slots: u32) -> Layout {
     let geometry = Geometry {
         buses: 1,
         packages_per_bus: 1,
-        dies_per_package: lanes,
+        dies_per_package: die_groups,
         planes_per_die: 1,
         blocks_per_plane: blocks,
         pages_per_block: pages,
         page_bytes: 512 * SECTORS * slots,
         oob_bytes: 16,
     };
-    let shape = Shape { buses: 1, dies_per_bus: 1, planes: 1 };
+    let shape = SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 };
     Layout::new(geometry, shape).expect("a small array")
 }
 
@@ -64,9 +64,9 @@ fn between(random: &mut Random, least: u32, most: u32) -> u32 {
 fn device(random: &mut Random, summary_pages: u32) -> (Layout, Config) {
     let policies = [Victim::Greedy, Victim::Fifo, Victim::DChoices(2), Victim::CostBenefit];
     loop {
-        let (lanes, slots) = (between(random, 1, 3), between(random, 1, 3));
+        let (die_groups, slots) = (between(random, 1, 3), between(random, 1, 3));
         let (blocks, data_pages) = (between(random, 12, 20), between(random, 2, 5));
-        let layout = layout(lanes, blocks, data_pages + summary_pages, slots);
+        let layout = layout(die_groups, blocks, data_pages + summary_pages, slots);
         let reserve = between(random, 1, 2);
         let mut config = Config {
             slots,
@@ -238,7 +238,7 @@ fn stop(rig: &mut Rig) {
     let config = *rig.ftl.config();
     let places = |rig: &Rig| (0..config.exported).map(|lpn| rig.ftl.lookup(Lpn(lpn))).collect();
     let before: Vec<_> = places(rig);
-    let standing = rig.ftl.standing();
+    let standing = rig.ftl.clean_shutdown_state();
     rig.cut(&[]);
     rig.mount(Some(&standing));
     let after: Vec<_> = places(rig);
@@ -247,8 +247,8 @@ fn stop(rig: &mut Rig) {
     rig.settle_cut().unwrap_or_else(|lost| panic!("{lost}"));
 }
 
-/// A long life of a larger device, the trims of which fill several pages, with a cut or a clean stop
-/// every few hundred requests.
+/// A long life of a larger device, the trims of which fill several pages, with a cut or a clean
+/// stop every few hundred requests.
 fn life(seed: u64, requests: u64) {
     let random = &mut Random::new(seed);
     let layout = layout(4, 48, 16, 4);
@@ -334,8 +334,8 @@ fn nothing_flushed_is_lost_where_summaries_take_two_pages() {
     });
 }
 
-/// Of several blocks that are to be emptied the first are bad and empty: no operation's end moves the
-/// recovery on.
+/// Of several blocks that are to be emptied the first are bad and empty: no operation's end moves
+/// the recovery on.
 #[test]
 fn a_recovery_goes_on_where_blocks_are_retired() {
     history(4324, 1);

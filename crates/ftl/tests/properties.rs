@@ -2,26 +2,26 @@
 //! `gordon_testkit::Rig` checks holds.
 
 use gordon_ftl::{Config, Victim};
-use gordon_nand::{Geometry, Layout, Shape};
+use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_testkit::{Random, Request, Rig};
 use gordon_units::Lpn;
 use proptest::prelude::*;
 
 const SECTORS: u32 = 4;
 
-/// `lanes` lanes of one die, with `sets` plane sets.
-fn layout(lanes: u32, sets: u32, blocks: u32, pages: u32) -> Layout {
+/// `die groups` die groups of one die, with `sets` plane sets.
+fn layout(die_groups: u32, sets: u32, blocks: u32, pages: u32) -> Layout {
     let geometry = Geometry {
         buses: 1,
         packages_per_bus: 1,
-        dies_per_package: lanes,
+        dies_per_package: die_groups,
         planes_per_die: sets,
         blocks_per_plane: blocks,
         pages_per_block: pages,
         page_bytes: 512 * SECTORS,
         oob_bytes: 16,
     };
-    let shape = Shape { buses: 1, dies_per_bus: 1, planes: 1 };
+    let shape = SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 };
     Layout::new(geometry, shape).expect("a small array")
 }
 
@@ -83,10 +83,10 @@ fn cases() -> impl Strategy<Value = Case> {
     let rest = (any::<bool>(), 1u64..257, any::<u64>(), 0usize..3);
     (sizes, points, knobs, rest).prop_filter_map(
         "no room for a page",
-        |((lanes, sets, blocks, pages, slots), points, knobs, (fill, part, seed, faulty))| {
+        |((die_groups, sets, blocks, pages, slots), points, knobs, (fill, part, seed, faulty))| {
             let (write_points, copy_points, reserve, low, idle) = points;
             let ([bypass, combine, summary, durable], policy, write_buffer, wear_spread) = knobs;
-            let layout = layout(lanes, sets, blocks, pages);
+            let layout = layout(die_groups, sets, blocks, pages);
             let mut config = Config {
                 slots,
                 write_points,
@@ -168,11 +168,11 @@ fn idle_time_may_collect_whatever_is_asked() {
 #[test]
 fn full_devices_go_on() {
     let (mut shapes, mut erased) = (0usize, 0);
-    for lanes in 1..4 {
+    for die_groups in 1..4 {
         for (blocks, pages) in [(5, 2), (6, 3), (8, 5), (12, 9)] {
             for write_points in 1..4 {
                 for reserve in 1..3 {
-                    let layout = layout(lanes, 1, blocks, pages);
+                    let layout = layout(die_groups, 1, blocks, pages);
                     let mut config = Config::new(&layout, 1, SECTORS);
                     config.write_points = write_points;
                     (config.reserve, config.low_water) = (reserve, reserve);
@@ -186,7 +186,7 @@ fn full_devices_go_on() {
                         continue;
                     }
                     shapes += 1;
-                    let mut rig = Rig::new(layout, config, u64::from(lanes * 100 + blocks));
+                    let mut rig = Rig::new(layout, config, u64::from(die_groups * 100 + blocks));
                     let mut random = Random::new(7);
                     for round in 0..24 {
                         // In order, then at random; with short queues, and with all at once.

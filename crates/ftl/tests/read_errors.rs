@@ -1,10 +1,10 @@
 //! Data that cannot be read: whoever asked is told, and nothing else is harmed.
 #![allow(clippy::unwrap_used)]
 
-use gordon_ftl::{Action, Config, Extent, Ftl, Host, Input, RequestId};
-use gordon_nand::{FlashOp, Geometry, Layout, Shape};
+use gordon_ftl::{Action, Config, Extent, Ftl, HostRequest, Input, RequestId};
+use gordon_nand::{FlashOp, Geometry, Layout, SuperPageShape};
 use gordon_testkit::Random;
-use gordon_units::{Lpn, Ppn, Watch};
+use gordon_units::{Lpn, Ppn, Progress};
 
 const SECTORS: u32 = 2;
 
@@ -21,12 +21,13 @@ fn loaded(slots: u32) -> Ftl {
         page_bytes: 1024 * slots,
         oob_bytes: 16,
     };
-    let layout = Layout::new(geometry, Shape { buses: 1, dies_per_bus: 1, planes: 1 }).unwrap();
+    let layout =
+        Layout::new(geometry, SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 }).unwrap();
     let mut config = Config::new(&layout, 140 * slots, SECTORS);
     config.slots = slots;
     (config.write_points, config.reserve, config.low_water) = (1, 1, 1);
     let mut ftl = Ftl::new(layout, config).unwrap();
-    ftl.preload((0..140 * slots).map(Lpn), &mut |_, _, _| (), &Watch::default()).unwrap();
+    ftl.preload((0..140 * slots).map(Lpn), &mut |_, _, _| (), &Progress::default()).unwrap();
     ftl
 }
 
@@ -35,14 +36,15 @@ fn extent(request: u32, lpn: u32, sectors: u64) -> Extent {
     Extent { request: RequestId(request), first, sectors }
 }
 
-/// Carries out what the layer wants; the unit in `bad` cannot be read. The requests done and refused.
+/// Carries out what the layer wants; the unit in `bad` cannot be read. The requests done and
+/// refused.
 fn settle(ftl: &mut Ftl, bad: Option<(Ppn, u32)>) -> (Vec<u32>, Vec<u32>) {
     let (mut done, mut refused) = (vec![], vec![]);
     loop {
         match ftl.poll() {
             Action::Flash(op) | Action::Copy(op) => {
                 if let FlashOp::Read { ppn, buf, .. } = op {
-                    let lost = ftl.parts(buf).find(|part| Some((ppn, part.slot)) == bad);
+                    let lost = ftl.segments(buf).find(|part| Some((ppn, part.slot)) == bad);
                     if let Some(lost) = lost {
                         ftl.handle(Input::Lost(lost.buf));
                     }
@@ -63,11 +65,11 @@ fn a_read_is_refused_and_others_are_not() {
     let bad = ftl.lookup(Lpn(5)).unwrap();
     // The second joins the first.
     for (request, lpn) in [(1, 5), (2, 5), (3, 6)] {
-        ftl.handle(Input::Host(Host::Read(extent(request, lpn, 2))));
+        ftl.handle(Input::Host(HostRequest::Read(extent(request, lpn, 2))));
     }
     assert_eq!(settle(&mut ftl, Some(bad)), (vec![3], vec![1, 2]));
     assert_eq!(ftl.lookup(Lpn(5)), Some(bad), "it is where it was");
-    ftl.handle(Input::Host(Host::Read(extent(4, 5, 2))));
+    ftl.handle(Input::Host(HostRequest::Read(extent(4, 5, 2))));
     assert_eq!(settle(&mut ftl, None), (vec![4], vec![]), "the next try may be lucky");
     ftl.check().unwrap();
 }
@@ -76,12 +78,12 @@ fn a_read_is_refused_and_others_are_not() {
 fn a_write_of_part_of_the_page_is_refused_and_one_of_all_is_not() {
     let mut ftl = loaded(1);
     let bad = ftl.lookup(Lpn(5)).unwrap();
-    ftl.handle(Input::Host(Host::Write(extent(1, 5, 1))));
+    ftl.handle(Input::Host(HostRequest::Write(extent(1, 5, 1))));
     assert_eq!(settle(&mut ftl, Some(bad)), (vec![], vec![1]), "there is nothing to merge with");
     assert_eq!(ftl.lookup(Lpn(5)), Some(bad));
-    ftl.handle(Input::Host(Host::Flush(RequestId(2))));
+    ftl.handle(Input::Host(HostRequest::Flush(RequestId(2))));
     assert_eq!(settle(&mut ftl, Some(bad)).0, [2], "a flush waits for no refused write");
-    ftl.handle(Input::Host(Host::Write(extent(3, 5, 2))));
+    ftl.handle(Input::Host(HostRequest::Write(extent(3, 5, 2))));
     assert_eq!(settle(&mut ftl, Some(bad)), (vec![3], vec![]));
     assert_ne!(ftl.lookup(Lpn(5)), Some(bad));
     ftl.check().unwrap();
@@ -99,7 +101,7 @@ fn a_page_that_cannot_be_copied_keeps_its_block() {
     for write in 0..2000u32 {
         let lpn = random.below(139) as u32;
         let lpn = lpn + u32::from(lpn >= 5);
-        ftl.handle(Input::Host(Host::Write(extent(write, lpn, 2))));
+        ftl.handle(Input::Host(HostRequest::Write(extent(write, lpn, 2))));
         assert_eq!(settle(&mut ftl, Some(bad)), (vec![write], vec![]));
         ftl.check().unwrap();
     }
@@ -120,13 +122,13 @@ fn a_page_that_cannot_be_copied_keeps_its_block() {
             taken.len() == into.len()
         };
         let out = std::collections::VecDeque::new();
-        Ftl::restore(*ftl.layout(), *ftl.config(), out, &mut input, &Watch::default())
+        Ftl::restore(*ftl.layout(), *ftl.config(), out, &mut input, &Progress::default())
     };
     let mut again = restore().unwrap();
     kept(&again);
     for write in 0..500u32 {
         let lpn = 6 + random.below(134) as u32;
-        again.handle(Input::Host(Host::Write(extent(write, lpn, 2))));
+        again.handle(Input::Host(HostRequest::Write(extent(write, lpn, 2))));
         assert_eq!(settle(&mut again, Some(bad)), (vec![write], vec![]));
     }
     kept(&again);
@@ -143,13 +145,13 @@ fn a_unit_that_cannot_be_read_harms_no_other() {
     let mut random = Random::new(1);
     for write in 0..4000u32 {
         let page = 2 + random.below(138) as u32;
-        ftl.handle(Input::Host(Host::Write(extent(write, page * 4, 8))));
+        ftl.handle(Input::Host(HostRequest::Write(extent(write, page * 4, 8))));
         assert_eq!(settle(&mut ftl, Some(bad)), (vec![write; 4], vec![]));
     }
     assert_eq!(ftl.lookup(Lpn(5)), Some(bad));
     assert!(beside(&ftl).iter().all(|ppn| *ppn != bad.0));
     for (request, lpn) in (0..).zip([4, 5, 6, 7]) {
-        ftl.handle(Input::Host(Host::Read(extent(request, lpn, 2))));
+        ftl.handle(Input::Host(HostRequest::Read(extent(request, lpn, 2))));
     }
     let (mut done, refused) = settle(&mut ftl, Some(bad));
     done.sort_unstable();

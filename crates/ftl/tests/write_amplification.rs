@@ -3,10 +3,10 @@
 //! FIFO(alpha) solves A = 1 / (1 - exp(-alpha / A)) and greedy is FIFO(k alpha) / k with
 //! k = 1 + 1 / (2 b) (Desnoyers, SYSTOR'12). The summary page adds a page to each b.
 
-use gordon_ftl::{Action, Config, Extent, Ftl, Host, Input, RequestId};
-use gordon_nand::{Geometry, Layout, Shape};
+use gordon_ftl::{Action, Config, Extent, Ftl, HostRequest, Input, RequestId};
+use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_testkit::Random;
-use gordon_units::{Lpn, Watch};
+use gordon_units::{Lpn, Progress};
 
 fn theory(rho: f64, b: f64) -> f64 {
     let k = 1.0 + 1.0 / (2.0 * b);
@@ -35,7 +35,7 @@ fn greedy_is_as_theory_says() {
         page_bytes: 512,
         oob_bytes: 16,
     };
-    let shape = Shape { buses: 1, dies_per_bus: 1, planes: 1 };
+    let shape = SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 };
     let layout = Layout::new(geometry, shape).unwrap();
     for rho in [0.7, 0.8, 0.9] {
         let mut config = Config::new(&layout, 1, 1);
@@ -43,13 +43,14 @@ fn greedy_is_as_theory_says() {
         // One block is open and one free: the others are closed.
         config.exported = (f64::from((blocks - 2) * data_pages) * rho) as u32;
         let mut ftl = Ftl::new(layout, config).unwrap();
-        ftl.preload((0..config.exported).map(Lpn), &mut |_, _, _| (), &Watch::default()).unwrap();
+        ftl.preload((0..config.exported).map(Lpn), &mut |_, _, _| (), &Progress::default())
+            .unwrap();
         let mut random = Random::new(3);
         let mut write = |ftl: &mut Ftl, writes: u32| {
             for _ in 0..writes {
                 let first = random.below(config.exported as usize) as u64;
                 let extent = Extent { request: RequestId(0), first, sectors: 1 };
-                ftl.handle(Input::Host(Host::Write(extent)));
+                ftl.handle(Input::Host(HostRequest::Write(extent)));
                 loop {
                     match ftl.poll() {
                         Action::Flash(op) | Action::Copy(op) => ftl.handle(Input::Done(op)),

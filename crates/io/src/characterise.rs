@@ -2,7 +2,7 @@
 
 use crate::latency::LatencySummary;
 use crate::load::{Limits, Load, Pattern, load};
-use crate::{Description, IoError, Op, Place, Watch};
+use crate::{Description, Op, ProbeError, Progress, TestFile};
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 /// What is asked of storage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Survey {
+pub struct CharacteriseConfig {
     /// A file, a block device, or a directory, in which a scratch file is made.
     pub path: PathBuf,
     /// What exists may be written to.
@@ -48,7 +48,7 @@ pub struct Point {
 
 /// What they came to.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct CharacteriseReport {
     /// What was asked.
     pub target: Description,
     /// It was a file of our own.
@@ -56,12 +56,12 @@ pub struct Report {
     /// Bytes that it ran over.
     pub span_bytes: u64,
     /// In the order of the points.
-    pub points: Vec<Measured>,
+    pub points: Vec<MeasuredPoint>,
 }
 
 /// What one load came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Measured {
+pub struct MeasuredPoint {
     /// In which order.
     pub pattern: Pattern,
     /// Reads or writes.
@@ -85,18 +85,22 @@ pub struct Measured {
 }
 
 /// Carries out all points. What cannot be done is said before the first, and before anything is
-/// written; `watch` counts points.
+/// written; `progress` counts points.
 ///
 /// # Errors
-/// Where there is no storage, room or leave, a point that cannot be, an answer that is an error, a stop.
+/// Where there is no storage, room or leave, a point that cannot be, an answer that is an error, a
+/// stop.
 #[allow(clippy::cast_precision_loss)]
-pub fn characterise(survey: &Survey, watch: &Watch) -> Result<Report, IoError> {
+pub fn characterise(
+    survey: &CharacteriseConfig,
+    progress: &Progress,
+) -> Result<CharacteriseReport, ProbeError> {
     let exists = survey.path.exists() && !survey.path.is_dir();
     if exists && !survey.write && survey.points.iter().any(|point| point.op == Op::Write) {
-        return Err(IoError::Kept(survey.path.clone()));
+        return Err(ProbeError::Kept(survey.path.clone()));
     }
-    watch.total.store(survey.points.len() as u64, Ordering::Relaxed);
-    let place = Place::open(&survey.path, survey.write, survey.span.map(|span| span.0))?;
+    progress.total.store(survey.points.len() as u64, Ordering::Relaxed);
+    let place = TestFile::open(&survey.path, survey.write, survey.span.map(|span| span.0))?;
     let span = survey.span.map_or(place.target.capacity(), |span| span.0);
     let limits = Limits { time: survey.time, bytes: survey.bytes.0, warm_up: survey.warm_up };
     let as_load = |point: &Point| Load {
@@ -110,12 +114,12 @@ pub fn characterise(survey: &Survey, watch: &Watch) -> Result<Report, IoError> {
     };
     let loads: Vec<Load> = survey.points.iter().map(as_load).collect();
     loads.iter().try_for_each(|load| load.check(&place.target))?;
-    place.fill(watch)?;
+    place.fill(progress)?;
     let points = loads.iter().map(|one| {
-        let loaded = load(&place.target, one, watch)?;
-        watch.step(1);
+        let loaded = load(&place.target, one, progress)?;
+        progress.step(1);
         let seconds = loaded.elapsed.as_secs();
-        Ok(Measured {
+        Ok(MeasuredPoint {
             pattern: one.pattern,
             op: one.op,
             size_bytes: one.size,
@@ -128,7 +132,7 @@ pub fn characterise(survey: &Survey, watch: &Watch) -> Result<Report, IoError> {
             latency_us: loaded.latency.summary(),
         })
     });
-    let points = points.collect::<Result<Vec<_>, IoError>>()?;
+    let points = points.collect::<Result<Vec<_>, ProbeError>>()?;
     let target = place.target.description().clone();
-    Ok(Report { target, scratch: place.scratch, span_bytes: span, points })
+    Ok(CharacteriseReport { target, scratch: place.scratch, span_bytes: span, points })
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// Why storage cannot be asked. The text has the hint on its own line.
 #[derive(Debug, thiserror::Error)]
-pub enum IoError {
+pub enum ProbeError {
     /// The system's own word.
     #[error("{path}: cannot {what}: {error}", path = path.display())]
     System {
@@ -101,13 +101,13 @@ pub enum IoError {
     Interrupted,
 }
 
-impl From<Stopped> for IoError {
+impl From<Stopped> for ProbeError {
     fn from(_: Stopped) -> Self {
         Self::Interrupted
     }
 }
 
-impl IoError {
+impl ProbeError {
     /// The system's word on something.
     pub(crate) fn system(path: &Path, what: &str, error: impl Into<io::Error>) -> Self {
         Self::System { path: path.into(), what: what.into(), error: error.into() }

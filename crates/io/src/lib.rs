@@ -1,10 +1,10 @@
 //! Real storage, asked directly and timed.
 //!
-//! A [`Target`] is a file or a block device, opened past the page cache. [`probe()`] asks it for one
-//! thing after the other and says when each was issued and done; [`load()`] keeps so many requests at
-//! it and says how much that moves; [`characterise()`] does so for many sizes, depths and patterns.
-//! What is written to is decided in one place ([`Place`]). Every time here is measured, on the
-//! monotonic clock.
+//! A [`Target`] is a file or a block device, opened past the page cache. [`probe()`] asks it for
+//! one thing after the other and says when each was issued and done; [`load()`] keeps so many
+//! requests at it and says how much that moves; [`characterise()`] does so for many sizes, depths
+//! and patterns. What is written to is decided in one place ([`TestFile`]). Every time here is
+//! measured, on the monotonic clock.
 #![forbid(unsafe_code)]
 
 mod buffer;
@@ -13,16 +13,18 @@ mod error;
 mod facts;
 mod latency;
 mod load;
-mod place;
 mod probe;
 mod target;
+mod test_file;
 
-pub use characterise::{Measured, Point, Report, Survey, characterise};
-pub use error::IoError;
+pub use characterise::{
+    CharacteriseConfig, CharacteriseReport, MeasuredPoint, Point, characterise,
+};
+pub use error::ProbeError;
 pub use facts::{Description, Kind};
-pub use gordon_units::Watch;
+pub use gordon_units::Progress;
 pub use latency::{Latency, LatencySummary};
 pub use load::{Limits, Load, Loaded, Pattern, load};
-pub use place::Place;
-pub use probe::{Op, Probe, Timed, probe};
+pub use probe::{Op, Probe, TimedProbe, probe};
 pub use target::{Access, Target};
+pub use test_file::TestFile;

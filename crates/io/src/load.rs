@@ -1,10 +1,10 @@
 //! A constant number of requests outstanding, for a time.
 //!
 //! Each is a thread that issues its next request when its last has completed: what the system calls
-//! queue depth is then the device's affair. A warm-up comes before, and is over when its last request
-//! is: nothing but what counts moves in the time that counts. That begins with the first request and
-//! ends with the last completion, of writes with the flush after them: what a cache has taken is not
-//! written yet.
+//! queue depth is then the device's affair. A warm-up comes before, and is over when its last
+//! request is: nothing but what counts moves in the time that counts. That begins with the first
+//! request and ends with the last completion, of writes with the flush after them: what a cache has
+//! taken is not written yet.
 //!
 //! Not covered: what the host's processor could do with fewer threads (io_uring); requests past the
 //! device's own queue wait in the kernel and count as outstanding.
@@ -12,7 +12,7 @@
 use crate::buffer::Buffer;
 use crate::latency::Latency;
 use crate::probe::{length, nanoseconds};
-use crate::{IoError, Op, Target, Watch};
+use crate::{Op, ProbeError, Progress, Target};
 use gordon_units::{Bytes, Ns};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -83,12 +83,13 @@ const DEEPEST: u32 = 1024;
 
 impl Load {
     /// An error where it cannot be asked of a target.
-    pub(crate) fn check(&self, target: &Target) -> Result<(), IoError> {
+    pub(crate) fn check(&self, target: &Target) -> Result<(), ProbeError> {
         let Self { op, size, depth, span, .. } = *self;
         let sector = target.sector();
-        let wrong = |what: &str, why: String, hint: &str| Err(IoError::impossible(what, why, hint));
+        let wrong =
+            |what: &str, why: String, hint: &str| Err(ProbeError::impossible(what, why, hint));
         if op == Op::Write && !target.is_writable() {
-            return Err(IoError::ReadOnly(target.path().into()));
+            return Err(ProbeError::ReadOnly(target.path().into()));
         }
         if size == 0 || !size.is_multiple_of(sector) {
             let why = format!("{} is not whole sectors of {}", Bytes(size), Bytes(sector));
@@ -119,7 +120,7 @@ impl Load {
 ///
 /// # Errors
 /// What cannot be asked of the target, an answer that is an error, a stop.
-pub fn load(target: &Target, load: &Load, watch: &Watch) -> Result<Loaded, IoError> {
+pub fn load(target: &Target, load: &Load, progress: &Progress) -> Result<Loaded, ProbeError> {
     load.check(target)?;
     let size = length(load.size)?;
     let make = |number: u64| match load.op {
@@ -131,10 +132,10 @@ pub fn load(target: &Target, load: &Load, watch: &Watch) -> Result<Loaded, IoErr
         .collect();
     let cursor = AtomicU64::new(0);
     let Limits { time, bytes, warm_up } = load.limits;
-    let run = |users: &mut Vec<User>, time: Ns| -> Result<(Latency, Ns), IoError> {
+    let run = |users: &mut Vec<User>, time: Ns| -> Result<(Latency, Ns), ProbeError> {
         let first = cursor.load(Ordering::Relaxed);
         let last = first + (bytes / load.size).max(load.depth.into());
-        let phase = Phase { target, load, watch, cursor: &cursor, last, time };
+        let phase = Phase { target, load, progress, cursor: &cursor, last, time };
         phase.run(users)
     };
     if warm_up > Ns::ZERO {
@@ -162,7 +163,7 @@ struct User {
 struct Phase<'a> {
     target: &'a Target,
     load: &'a Load,
-    watch: &'a Watch,
+    progress: &'a Progress,
     /// The number of the next request, of all phases.
     cursor: &'a AtomicU64,
     /// The first number that is too many.
@@ -172,7 +173,7 @@ struct Phase<'a> {
 
 impl Phase<'_> {
     /// Latencies, and the time from the first issue to the end.
-    fn run(&self, users: &mut [User]) -> Result<(Latency, Ns), IoError> {
+    fn run(&self, users: &mut [User]) -> Result<(Latency, Ns), ProbeError> {
         let depth = users.len();
         let signal = StartSignal::default();
         let failed = AtomicBool::new(false);
@@ -197,7 +198,7 @@ impl Phase<'_> {
             let threads = threads.map_err(|error| too_many(depth, &error))?;
             threads.into_iter().filter_map(join).collect::<Result<Vec<_>, _>>()
         })?;
-        self.watch.check()?;
+        self.progress.check()?;
         let mut latency = Latency::default();
         ended.iter().for_each(|one| latency.add(&one.latency));
         let start = ended.iter().map(|one| one.start).min().unwrap_or_else(Instant::now);
@@ -210,7 +211,7 @@ impl Phase<'_> {
     }
 
     /// One request after the other.
-    fn user(&self, user: &mut User, failed: &AtomicBool) -> Result<Ended, IoError> {
+    fn user(&self, user: &mut User, failed: &AtomicBool) -> Result<Ended, ProbeError> {
         let User { buffer, random } = user;
         let Load { pattern, op, size, span, .. } = *self.load;
         let places = span / size;
@@ -220,8 +221,9 @@ impl Phase<'_> {
         let mut now = start;
         loop {
             let number = self.cursor.fetch_add(1, Ordering::Relaxed);
-            let stop = self.watch.stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
-            // Each issues one at least, if there is one: a request may take longer than there is time.
+            let stop = self.progress.stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
+            // Each issues one at least, if there is one: a request may take longer than there is
+            // time.
             if stop || number >= self.last || now >= until && latency.count() > 0 {
                 return Ok(Ended { latency, start, end: now });
             }
@@ -245,11 +247,11 @@ impl Phase<'_> {
 }
 
 /// An error where the system refuses a thread.
-fn too_many(depth: usize, error: &io::Error) -> IoError {
+fn too_many(depth: usize, error: &io::Error) -> ProbeError {
     let why = format!(
         "{depth} requests outstanding need as many threads, and the system refuses one: {error}"
     );
-    IoError::impossible(
+    ProbeError::impossible(
         "depth",
         why,
         "smaller --depths, or a higher limit of processes (ulimit -u)",

@@ -1,7 +1,7 @@
 //! One request after the other, each timed.
 
 use crate::buffer::Buffer;
-use crate::{IoError, Target, Watch};
+use crate::{ProbeError, Progress, Target};
 use serde::{Deserialize, Serialize};
 use std::hint::spin_loop;
 use std::sync::atomic::Ordering;
@@ -33,7 +33,7 @@ pub struct Probe {
 
 /// When it was issued and when it was done, in nanoseconds from the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timed {
+pub struct TimedProbe {
     /// Handed to the system.
     pub issued_ns: u64,
     /// The system has answered.
@@ -52,16 +52,20 @@ const STRIDE: usize = 64;
 /// # Errors
 /// A request that is not whole sectors inside the target, writing what is opened to be read, an
 /// answer that is an error, a stop.
-pub fn probe(target: &Target, probes: &[Probe], watch: &Watch) -> Result<Vec<Timed>, IoError> {
+pub fn probe(
+    target: &Target,
+    probes: &[Probe],
+    progress: &Progress,
+) -> Result<Vec<TimedProbe>, ProbeError> {
     for (probe, number) in probes.iter().zip(1..) {
         if probe.op.is_some() {
             target.check(number, probe.offset, probe.len)?;
         }
         if probe.op != Some(Op::Read) && !target.is_writable() {
-            return Err(IoError::ReadOnly(target.path().into()));
+            return Err(ProbeError::ReadOnly(target.path().into()));
         }
     }
-    watch.total.store(probes.len() as u64, Ordering::Relaxed);
+    progress.total.store(probes.len() as u64, Ordering::Relaxed);
     let largest = probes.iter().map(|probe| probe.len).max().unwrap_or(0);
     let largest = length(largest)?;
     let mut into = Buffer::new(largest);
@@ -78,9 +82,9 @@ pub fn probe(target: &Target, probes: &[Probe], watch: &Watch) -> Result<Vec<Tim
             from.stamp(len);
         }
         if number % STRIDE == 0 || probe.think_ns > 0 {
-            watch.check()?;
+            progress.check()?;
         }
-        wait(completed + Duration::from_nanos(probe.think_ns), watch)?;
+        wait(completed + Duration::from_nanos(probe.think_ns), progress)?;
         let issued = Instant::now();
         match probe.op {
             Some(Op::Read) => target.read(probe.offset, &mut into.get_mut()[..len])?,
@@ -88,19 +92,19 @@ pub fn probe(target: &Target, probes: &[Probe], watch: &Watch) -> Result<Vec<Tim
             None => target.sync()?,
         }
         completed = Instant::now();
-        timed.push(Timed {
+        timed.push(TimedProbe {
             issued_ns: nanoseconds(issued - start),
             completed_ns: nanoseconds(completed - start),
         });
-        watch.step(1);
+        progress.step(1);
     }
     Ok(timed)
 }
 
 /// A length as memory has it.
-pub(crate) fn length(len: u64) -> Result<usize, IoError> {
+pub(crate) fn length(len: u64) -> Result<usize, ProbeError> {
     usize::try_from(len)
-        .map_err(|_| IoError::impossible("size", "more than memory has", "a smaller size"))
+        .map_err(|_| ProbeError::impossible("size", "more than memory has", "a smaller size"))
 }
 
 /// 584 years fit.
@@ -110,7 +114,7 @@ pub(crate) fn nanoseconds(time: Duration) -> u64 {
 }
 
 /// Returns at that time, to the microsecond, or when it is to stop.
-fn wait(until: Instant, watch: &Watch) -> Result<(), IoError> {
+fn wait(until: Instant, progress: &Progress) -> Result<(), ProbeError> {
     loop {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -118,7 +122,7 @@ fn wait(until: Instant, watch: &Watch) -> Result<(), IoError> {
         }
         if left > SPIN {
             sleep((left - SPIN).min(NAP));
-            watch.check()?;
+            progress.check()?;
         } else {
             spin_loop();
         }

@@ -1,6 +1,6 @@
 //! A file or a block device, opened past the page cache.
 
-use crate::IoError;
+use crate::ProbeError;
 use crate::facts::{Description, Facts, Kind};
 use gordon_units::Bytes;
 use rustix::fs::{AtFlags, OFlags, StatxFlags, fstatfs, ioctl_blksszget, statx};
@@ -38,9 +38,9 @@ impl Target {
     /// Opens what is there. A block device is opened to be written only where nothing else uses it.
     ///
     /// # Errors
-    /// Where it is neither a file nor a block device, cannot be opened, is empty, or its file system
-    /// does not do direct I/O.
-    pub fn open(path: &Path, access: Access) -> Result<Self, IoError> {
+    /// Where it is neither a file nor a block device, cannot be opened, is empty, or its file
+    /// system does not do direct I/O.
+    pub fn open(path: &Path, access: Access) -> Result<Self, ProbeError> {
         // Before it is opened: a pipe would wait for its other end.
         let kind = fs::metadata(path).map_err(|e| refused(path, e))?.file_type();
         let (kind, exclusive) = if kind.is_block_device() {
@@ -48,7 +48,7 @@ impl Target {
         } else if kind.is_file() {
             (Kind::File, false)
         } else {
-            return Err(IoError::Kind(path.into()));
+            return Err(ProbeError::Kind(path.into()));
         };
         let mut options = OpenOptions::new();
         options.read(true).write(access == Access::ReadWrite);
@@ -62,13 +62,13 @@ impl Target {
                 0 => format!("{path} is empty"),
                 len => format!("{path} has {len} bytes, less than a sector of {sector}"),
             };
-            return Err(IoError::impossible("target", why, "a larger file, or a block device"));
+            return Err(ProbeError::impossible("target", why, "a larger file, or a block device"));
         }
         Ok(target)
     }
 
     /// Makes a file that nobody else sees and that is gone when it is closed, however that comes.
-    pub(crate) fn scratch(folder: &Path) -> Result<Self, IoError> {
+    pub(crate) fn scratch(folder: &Path) -> Result<Self, ProbeError> {
         let path = folder.join(format!(".gordon-scratch-{}", std::process::id()));
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true).mode(0o600);
@@ -76,12 +76,12 @@ impl Target {
         // Where direct I/O is refused, the file may have been made all the same.
         let removed = fs::remove_file(&path);
         let file = file.map_err(|error| refused(folder, error))?;
-        removed.map_err(|error| IoError::system(&path, "remove it", error))?;
+        removed.map_err(|error| ProbeError::system(&path, "remove it", error))?;
         Self::of(file, folder, Kind::File, Access::ReadWrite)
     }
 
-    fn of(mut file: File, path: &Path, kind: Kind, access: Access) -> Result<Self, IoError> {
-        let fail = |error: Error| IoError::system(path, "look at it", error);
+    fn of(mut file: File, path: &Path, kind: Kind, access: Access) -> Result<Self, ProbeError> {
+        let fail = |error: Error| ProbeError::system(path, "look at it", error);
         let meta = file.metadata().map_err(fail)?;
         let (facts, capacity, sector) = match kind {
             Kind::BlockDevice => {
@@ -140,30 +140,32 @@ impl Target {
     }
 
     /// Changes a file's length.
-    pub(crate) fn resize(&mut self, len: u64) -> Result<(), IoError> {
+    pub(crate) fn resize(&mut self, len: u64) -> Result<(), ProbeError> {
         let set = rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), 0, len);
         let set = match set {
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.file.set_len(len),
             other => other.map_err(Error::from),
         };
-        set.map_err(|error| IoError::system(self.path(), &format!("take {}", Bytes(len)), error))?;
+        set.map_err(|error| {
+            ProbeError::system(self.path(), &format!("take {}", Bytes(len)), error)
+        })?;
         self.description.capacity = len;
         Ok(())
     }
 
     /// Whether a request is one of its own.
-    pub(crate) fn check(&self, number: usize, offset: u64, len: u64) -> Result<(), IoError> {
+    pub(crate) fn check(&self, number: usize, offset: u64, len: u64) -> Result<(), ProbeError> {
         let (sector, capacity) = (self.sector(), self.capacity());
         let fits = offset.checked_add(len).is_some_and(|end| end <= capacity);
         if fits && len > 0 && offset.is_multiple_of(sector) && len.is_multiple_of(sector) {
             return Ok(());
         }
         let (path, capacity) = (self.path().into(), Bytes(capacity));
-        Err(IoError::Range { path, number, offset, len, sector, capacity })
+        Err(ProbeError::Range { path, number, offset, len, sector, capacity })
     }
 
     /// Fills `into` from there.
-    pub(crate) fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), IoError> {
+    pub(crate) fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), ProbeError> {
         let mut done = 0;
         while done < into.len() {
             match rustix::io::pread(&self.file, &mut into[done..], offset + done as u64) {
@@ -177,7 +179,7 @@ impl Target {
     }
 
     /// Writes `bytes` there.
-    pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
+    pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), ProbeError> {
         let mut done = 0;
         while done < bytes.len() {
             match rustix::io::pwrite(&self.file, &bytes[done..], offset + done as u64) {
@@ -191,14 +193,14 @@ impl Target {
     }
 
     /// Makes what was written durable.
-    pub(crate) fn sync(&self) -> Result<(), IoError> {
+    pub(crate) fn sync(&self) -> Result<(), ProbeError> {
         let synced = rustix::fs::fdatasync(&self.file);
-        synced.map_err(|error| IoError::system(self.path(), "flush it", error))
+        synced.map_err(|error| ProbeError::system(self.path(), "flush it", error))
     }
 
     #[cold]
-    fn failed(&self, what: &str, offset: u64, error: Error) -> IoError {
-        IoError::system(self.path(), &format!("{what} at byte {offset}"), error)
+    fn failed(&self, what: &str, offset: u64, error: Error) -> ProbeError {
+        ProbeError::system(self.path(), &format!("{what} at byte {offset}"), error)
     }
 }
 
@@ -208,33 +210,33 @@ fn bits(flags: OFlags) -> i32 {
 }
 
 /// Why it was not opened.
-fn refused(path: &Path, error: Error) -> IoError {
+fn refused(path: &Path, error: Error) -> ProbeError {
     match Errno::from_io_error(&error) {
-        Some(Errno::INVAL) => IoError::NotDirect { path: path.into(), why: "" },
-        Some(Errno::ACCESS | Errno::PERM) => IoError::Denied { path: path.into(), error },
-        Some(Errno::BUSY) => IoError::InUse(path.into()),
-        Some(Errno::NOENT) => IoError::Missing(path.into()),
-        _ => IoError::system(path, "open it", error),
+        Some(Errno::INVAL) => ProbeError::NotDirect { path: path.into(), why: "" },
+        Some(Errno::ACCESS | Errno::PERM) => ProbeError::Denied { path: path.into(), error },
+        Some(Errno::BUSY) => ProbeError::InUse(path.into()),
+        Some(Errno::NOENT) => ProbeError::Missing(path.into()),
+        _ => ProbeError::system(path, "open it", error),
     }
 }
 
 /// An error where there is no storage under a file.
-fn check_storage(file: &File, path: &Path) -> Result<(), IoError> {
-    let found = fstatfs(file).map_err(|e| IoError::system(path, "look at it", e))?;
+fn check_storage(file: &File, path: &Path) -> Result<(), ProbeError> {
+    let found = fstatfs(file).map_err(|e| ProbeError::system(path, "look at it", e))?;
     #[allow(clippy::cast_sign_loss, clippy::useless_conversion)] // a number of 32 bits
     let magic = found.f_type as u64 & 0xffff_ffff;
     if magic == TMPFS || magic == RAMFS {
-        return Err(IoError::NotDirect { path: path.into(), why: ": it is in memory" });
+        return Err(ProbeError::NotDirect { path: path.into(), why: ": it is in memory" });
     }
     Ok(())
 }
 
 /// What offsets in a file are aligned to, where the kernel tells (Linux 6.1).
-fn direct_alignment(file: &File, path: &Path) -> Result<Option<u64>, IoError> {
+fn direct_alignment(file: &File, path: &Path) -> Result<Option<u64>, ProbeError> {
     match statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
         Ok(found) if found.stx_mask & StatxFlags::DIOALIGN.bits() != 0 => {
             match found.stx_dio_offset_align {
-                0 => Err(IoError::NotDirect { path: PathBuf::from(path), why: "" }),
+                0 => Err(ProbeError::NotDirect { path: PathBuf::from(path), why: "" }),
                 align => Ok(Some(align.into())),
             }
         }

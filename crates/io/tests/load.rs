@@ -3,8 +3,8 @@
 mod common;
 
 use gordon_io::{
-    Access, IoError, Limits, Load, Op, Pattern, Place, Point, Survey, Target, Watch, characterise,
-    load,
+    Access, CharacteriseConfig, Limits, Load, Op, Pattern, Point, ProbeError, Progress, Target,
+    TestFile, characterise, load,
 };
 use gordon_units::{Bytes, Ns};
 use std::fs;
@@ -27,7 +27,7 @@ fn some(pattern: Pattern, op: Op, size: u64, depth: u32, bytes: u64) -> Load {
     Load { pattern, op, size, depth, span: MIB, seed: 3, limits }
 }
 
-fn survey(path: &Path, ops: &[Op]) -> Survey {
+fn survey(path: &Path, ops: &[Op]) -> CharacteriseConfig {
     let points = ops.iter().flat_map(|op| {
         [Pattern::Sequential, Pattern::Random].map(|pattern| Point {
             pattern,
@@ -36,7 +36,7 @@ fn survey(path: &Path, ops: &[Op]) -> Survey {
             depth: 2,
         })
     });
-    Survey {
+    CharacteriseConfig {
         path: path.into(),
         write: false,
         span: Some(Bytes(MIB)),
@@ -56,7 +56,7 @@ fn sequential_writes_reach_every_place_once_a_round() {
     // Half of the file: the other half stays.
     let mut half = some(Pattern::Sequential, Op::Write, 16 << 10, 4, MIB / 2);
     half.span = MIB / 2;
-    let done = load(&target, &half, &Watch::default()).unwrap();
+    let done = load(&target, &half, &Progress::default()).unwrap();
     assert_eq!((done.requests, done.bytes, done.latency.count()), (32, MIB / 2, 32));
     assert!(done.elapsed > Ns::ZERO);
     let now = fs::read(&path).unwrap();
@@ -74,7 +74,7 @@ fn random_writes_follow_the_seed() {
         let path = file(folder.path());
         let target = Target::open(&path, Access::ReadWrite).unwrap();
         let random = Load { seed, ..some(Pattern::Random, Op::Write, 4096, 1, 64 << 10) };
-        assert_eq!(load(&target, &random, &Watch::default()).unwrap().requests, 16);
+        assert_eq!(load(&target, &random, &Progress::default()).unwrap().requests, 16);
         let now = fs::read(&path).unwrap();
         now.chunks(4096).map(|page| *page != [7; 4096]).collect::<Vec<bool>>()
     };
@@ -91,19 +91,20 @@ fn reads_change_nothing_and_end_by_their_bytes_and_by_their_time() {
     let target = Target::open(&path, Access::ReadOnly).unwrap();
     for depth in [1, 8] {
         for pattern in [Pattern::Sequential, Pattern::Random] {
-            let done = load(&target, &some(pattern, Op::Read, 4096, depth, MIB), &Watch::default());
+            let done =
+                load(&target, &some(pattern, Op::Read, 4096, depth, MIB), &Progress::default());
             assert_eq!(done.unwrap().requests, 256);
         }
     }
     // No time at all: one for each that is outstanding.
     let mut short = some(Pattern::Random, Op::Read, 4096, 8, u64::MAX);
     short.limits.time = Ns::ZERO;
-    assert_eq!(load(&target, &short, &Watch::default()).unwrap().requests, 8);
+    assert_eq!(load(&target, &short, &Progress::default()).unwrap().requests, 8);
     // The warm-up comes before, and does not count: it is longer.
     short.limits.warm_up = Ns(10_000_000);
-    assert_eq!(load(&target, &short, &Watch::default()).unwrap().requests, 8);
+    assert_eq!(load(&target, &short, &Progress::default()).unwrap().requests, 8);
     short.limits = Limits { time: Ns(20_000_000), bytes: u64::MAX, warm_up: Ns::ZERO };
-    let done = load(&target, &short, &Watch::default()).unwrap();
+    let done = load(&target, &short, &Progress::default()).unwrap();
     assert!(done.elapsed >= short.limits.time, "it goes on until the time is over");
     let summary = done.latency.summary().unwrap();
     assert!(summary.mean > 0.0 && summary.p50 <= summary.p99 && summary.p999 <= summary.max);
@@ -115,17 +116,17 @@ fn what_exists_is_only_read_unless_it_is_said() {
     let Some(folder) = common::folder("what_exists_is_only_read") else { return };
     let path = file(folder.path());
     let mut asked = survey(&path, &[Op::Read, Op::Write]);
-    let told = characterise(&asked, &Watch::default()).unwrap_err();
-    assert!(matches!(told, IoError::Kept(_)), "{told}");
+    let told = characterise(&asked, &Progress::default()).unwrap_err();
+    assert!(matches!(told, ProbeError::Kept(_)), "{told}");
     assert!(told.to_string().contains("destroys what is there\n  try: "), "{told}");
-    let report = characterise(&survey(&path, &[Op::Read]), &Watch::default()).unwrap();
+    let report = characterise(&survey(&path, &[Op::Read]), &Progress::default()).unwrap();
     assert_eq!((report.points.len(), report.scratch), (2, false));
     let target = Target::open(&path, Access::ReadOnly).unwrap();
     let write = some(Pattern::Random, Op::Write, 4096, 1, MIB);
-    assert!(matches!(load(&target, &write, &Watch::default()), Err(IoError::ReadOnly(_))));
+    assert!(matches!(load(&target, &write, &Progress::default()), Err(ProbeError::ReadOnly(_))));
     assert_eq!(fs::read(&path).unwrap(), vec![7; 1 << 20]);
     asked.write = true;
-    let report = characterise(&asked, &Watch::default()).unwrap();
+    let report = characterise(&asked, &Progress::default()).unwrap();
     assert!(report.points.iter().all(|point| point.requests == 64 && point.bandwidth_mb_s > 0.0));
     assert_ne!(fs::read(&path).unwrap(), vec![7; 1 << 20]);
     assert_eq!(fs::metadata(path).unwrap().len(), 1 << 20);
@@ -136,21 +137,24 @@ fn a_scratch_file_is_full_and_leaves_nothing() {
     let Some(folder) = common::folder("a_scratch_file_leaves_nothing") else { return };
     let empty = || fs::read_dir(folder.path()).unwrap().next().is_none();
     let both = survey(folder.path(), &[Op::Read, Op::Write]);
-    let report = characterise(&both, &Watch::default()).unwrap();
+    let report = characterise(&both, &Progress::default()).unwrap();
     assert_eq!((report.points.len(), report.scratch, report.span_bytes), (4, true, MIB));
     assert!(empty());
-    let place = Place::open(folder.path(), false, Some(MIB)).unwrap();
+    let place = TestFile::open(folder.path(), false, Some(MIB)).unwrap();
     assert!(empty(), "it has a name, which a kill would leave");
     assert_eq!(place.target.capacity(), MIB);
-    let watch = Watch::default();
-    watch.stop.store(true, Ordering::Relaxed);
+    let progress = Progress::default();
+    progress.stop.store(true, Ordering::Relaxed);
     let asked = survey(folder.path(), &[Op::Read]);
-    assert!(matches!(characterise(&asked, &watch), Err(IoError::Interrupted)));
+    assert!(matches!(characterise(&asked, &progress), Err(ProbeError::Interrupted)));
     assert!(empty());
     // A name that nothing has is not another place on the same device.
     for name in ["none", "no/where"] {
         let nowhere = survey(&folder.path().join(name), &[Op::Read]);
-        assert!(matches!(characterise(&nowhere, &Watch::default()), Err(IoError::Missing(_))));
+        assert!(matches!(
+            characterise(&nowhere, &Progress::default()),
+            Err(ProbeError::Missing(_))
+        ));
     }
     assert!(empty());
 }
@@ -169,7 +173,7 @@ fn what_cannot_be_asked_is_said() {
         (Load { depth: 100_000, ..read }, "100000 requests outstanding"),
         (Load { size: 1 << 40, span: 1 << 40, ..read }, "requests of"),
     ] {
-        let error = load(&target, &wrong, &Watch::default()).unwrap_err().to_string();
+        let error = load(&target, &wrong, &Progress::default()).unwrap_err().to_string();
         assert!(error.contains(why) && error.contains("\n  try: "), "{error}");
     }
     let large = folder.path().join("large");
@@ -177,10 +181,10 @@ fn what_cannot_be_asked_is_said() {
     let target = Target::open(&large, Access::ReadOnly).unwrap();
     assert!(target.description().sparse);
     let much = Load { size: 8 * MIB, span: 8 * MIB, depth: 1024, ..read };
-    let error = load(&target, &much, &Watch::default()).unwrap_err().to_string();
+    let error = load(&target, &much, &Progress::default()).unwrap_err().to_string();
     assert!(error.contains("1024 of 8MiB take more memory than 4GiB"), "{error}");
     let mut asked = survey(folder.path(), &[Op::Read]);
     asked.span = Some(Bytes(1 << 60));
-    let told = characterise(&asked, &Watch::default()).unwrap_err().to_string();
+    let told = characterise(&asked, &Progress::default()).unwrap_err().to_string();
     assert!(told.contains("are free"), "{told}");
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use gordon_io::{Access, IoError, Kind, Op, Probe, Target, Timed, Watch, probe};
+use gordon_io::{Access, Kind, Op, Probe, ProbeError, Progress, Target, TimedProbe, probe};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -32,11 +32,11 @@ fn requests_come_one_after_the_other() {
         at(Op::Read, 64 << 10, 64 << 10, think),
         at(Op::Read, 0, LEN as u64, 0),
     ];
-    let watch = Watch::default();
-    let timed = probe(&target, &probes, &watch).unwrap();
-    assert_eq!(watch.done.load(Ordering::Relaxed), 3);
+    let progress = Progress::default();
+    let timed = probe(&target, &probes, &progress).unwrap();
+    assert_eq!(progress.done.load(Ordering::Relaxed), 3);
     let mut before = 0;
-    for (Timed { issued_ns, completed_ns }, asked) in timed.into_iter().zip(probes) {
+    for (TimedProbe { issued_ns, completed_ns }, asked) in timed.into_iter().zip(probes) {
         assert!(issued_ns >= before + asked.think_ns, "{issued_ns} after {before}: {asked:?}");
         assert!(completed_ns > issued_ns);
         before = completed_ns;
@@ -50,7 +50,7 @@ fn writes_change_what_they_name_and_nothing_else() {
     let path = file(folder.path());
     let target = Target::open(&path, Access::ReadWrite).unwrap();
     let probes = [at(Op::Write, 8192, 4096, 0), at(Op::Write, 16384, 8192, 0)];
-    probe(&target, &probes, &Watch::default()).unwrap();
+    probe(&target, &probes, &Progress::default()).unwrap();
     let now = fs::read(path).unwrap();
     let pages: Vec<&[u8]> = now.chunks(4096).collect();
     for (number, page) in pages.iter().enumerate() {
@@ -75,15 +75,15 @@ fn what_cannot_be_is_refused_before_anything_happens() {
         at(Op::Read, LEN as u64, 4096, 0),
         at(Op::Read, u64::MAX - 4095, 4096, 0),
     ] {
-        let error = probe(&target, &[fine, wrong], &Watch::default()).unwrap_err();
-        assert!(matches!(error, IoError::Range { number: 2, .. }), "{error}");
+        let error = probe(&target, &[fine, wrong], &Progress::default()).unwrap_err();
+        assert!(matches!(error, ProbeError::Range { number: 2, .. }), "{error}");
     }
     let target = Target::open(&path, Access::ReadOnly).unwrap();
-    let error = probe(&target, &[fine], &Watch::default()).unwrap_err();
-    assert!(matches!(error, IoError::ReadOnly(_)), "{error}");
+    let error = probe(&target, &[fine], &Progress::default()).unwrap_err();
+    assert!(matches!(error, ProbeError::ReadOnly(_)), "{error}");
     let flush = Probe { op: None, offset: 0, len: 0, think_ns: 0 };
-    let error = probe(&target, &[flush], &Watch::default()).unwrap_err();
-    assert!(matches!(error, IoError::ReadOnly(_)), "{error}");
+    let error = probe(&target, &[flush], &Progress::default()).unwrap_err();
+    assert!(matches!(error, ProbeError::ReadOnly(_)), "{error}");
     assert_eq!(fs::read(&path).unwrap(), vec![7; LEN]);
 }
 
@@ -93,7 +93,7 @@ fn a_flush_comes_after_what_it_makes_durable() {
     let path = file(folder.path());
     let target = Target::open(&path, Access::ReadWrite).unwrap();
     let flush = Probe { op: None, offset: 0, len: 0, think_ns: 0 };
-    let timed = probe(&target, &[at(Op::Write, 0, 4096, 0), flush], &Watch::default()).unwrap();
+    let timed = probe(&target, &[at(Op::Write, 0, 4096, 0), flush], &Progress::default()).unwrap();
     assert_eq!(timed.len(), 2);
     assert!(timed[0].completed_ns <= timed[1].issued_ns);
     assert_ne!(fs::read(path).unwrap()[..4096], vec![7; 4096]);
@@ -103,17 +103,17 @@ fn a_flush_comes_after_what_it_makes_durable() {
 fn a_stop_ends_it_in_the_midst_of_a_pause() {
     let Some(folder) = common::folder("a_stop_ends_it") else { return };
     let target = Target::open(&file(folder.path()), Access::ReadOnly).unwrap();
-    let watch = Watch::default();
+    let progress = Progress::default();
     let probes = [at(Op::Read, 0, 4096, 0), at(Op::Read, 0, 4096, u64::MAX / 4)];
     let ended = std::thread::scope(|scope| {
-        let work = scope.spawn(|| probe(&target, &probes, &watch));
-        while watch.done.load(Ordering::Relaxed) < 1 {
+        let work = scope.spawn(|| probe(&target, &probes, &progress));
+        while progress.done.load(Ordering::Relaxed) < 1 {
             std::thread::yield_now();
         }
-        watch.stop.store(true, Ordering::Relaxed);
+        progress.stop.store(true, Ordering::Relaxed);
         work.join().unwrap()
     });
-    assert!(matches!(ended, Err(IoError::Interrupted)));
+    assert!(matches!(ended, Err(ProbeError::Interrupted)));
 }
 
 #[test]
@@ -122,8 +122,8 @@ fn what_is_no_storage_is_refused() {
     let open = |path: &Path| Target::open(path, Access::ReadOnly).unwrap_err();
     let told = open(folder.path()).to_string();
     assert!(told.contains("neither a regular file nor a block device\n  try: "), "{told}");
-    assert!(matches!(open(Path::new("/dev/null")), IoError::Kind(_)));
-    assert!(matches!(open(&folder.path().join("none")), IoError::Missing(_)));
+    assert!(matches!(open(Path::new("/dev/null")), ProbeError::Kind(_)));
+    assert!(matches!(open(&folder.path().join("none")), ProbeError::Missing(_)));
     let memory = Path::new("/dev/shm");
     if !fs::read_to_string("/proc/mounts").is_ok_and(|text| text.contains("tmpfs /dev/shm tmpfs")) {
         gordon_testkit::skipped("what_is_no_storage_is_refused: no tmpfs at /dev/shm");

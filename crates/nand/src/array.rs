@@ -7,7 +7,7 @@
 //! The content of a page is any `T`: bytes for a store, a word per sector for a test. It keeps all
 //! of it in memory: for small arrays.
 
-use crate::{BlockState, Layout, Oob, Rules};
+use crate::{BlockProgress, Layout, Oob, ProgramOrderChecker};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
@@ -55,7 +55,7 @@ impl core::error::Error for Refusal {}
 /// An array with contents `T` that holds its users to the rules.
 #[derive(Clone, Debug)]
 pub struct Array<T> {
-    rules: Rules,
+    rules: ProgramOrderChecker,
     pages: Vec<Option<(Oob, T)>>,
     garbage: T,
 }
@@ -63,7 +63,11 @@ pub struct Array<T> {
 impl<T: Clone> Array<T> {
     /// A new array; pages not programmed read as `garbage`.
     pub fn new(layout: Layout, garbage: T) -> Self {
-        Self { pages: vec![None; layout.pages() as usize], rules: Rules::new(layout), garbage }
+        Self {
+            pages: vec![None; layout.pages() as usize],
+            rules: ProgramOrderChecker::new(layout),
+            garbage,
+        }
     }
 
     /// How it is laid out.
@@ -95,15 +99,15 @@ impl<T: Clone> Array<T> {
         Ok(())
     }
 
-    /// Makes a page unreadable: a program was cut short, or failed, or its charge was lost. It counts
-    /// as programmed.
+    /// Makes a page unreadable: a program was cut short, or failed, or its charge was lost. It
+    /// counts as programmed.
     ///
     /// # Panics
     /// Where the array has no such page.
     pub fn spoil(&mut self, ppn: Ppn) {
         let (block, page) = self.layout().place_of(ppn);
         let state = self.rules.block(block);
-        self.rules.set(block, BlockState { next: state.next.max(page + 1), ..state });
+        self.rules.set(block, BlockProgress { next: state.next.max(page + 1), ..state });
         self.pages[ppn.index()] = None;
     }
 

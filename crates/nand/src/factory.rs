@@ -7,9 +7,9 @@ use gordon_units::BlockId;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// The super-blocks of `layout` that contain a bad physical block, if each physical block is bad with
-/// probability `part`. The result is a pure function of the arguments, the same on every machine, so
-/// a simulated device and an image with equal parameters have the same bad blocks.
+/// The super-blocks of `layout` that contain a bad physical block, if each physical block is bad
+/// with probability `part`. The result is a pure function of the arguments, the same on every
+/// machine, so a simulated device and an image with equal parameters have the same bad blocks.
 #[must_use]
 pub fn factory_bad(layout: &Layout, part: f64, seed: u64) -> Vec<BlockId> {
     if part == 0.0 {
@@ -23,7 +23,7 @@ pub fn factory_bad(layout: &Layout, part: f64, seed: u64) -> Vec<BlockId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Geometry, Shape};
+    use crate::{Geometry, SuperPageShape};
 
     /// For a device of 1,000 super-blocks of 8 physical blocks.
     fn bad(part: f64, seed: u64) -> Vec<u32> {
@@ -37,7 +37,7 @@ mod tests {
             page_bytes: 2048,
             oob_bytes: 64,
         };
-        let shape = Shape { buses: 4, dies_per_bus: 1, planes: 2 };
+        let shape = SuperPageShape { buses: 4, dies_per_bus: 1, planes: 2 };
         let layout = Layout::new(geometry, shape).expect("a valid shape");
         factory_bad(&layout, part, seed).into_iter().map(|block| block.0).collect()
     }

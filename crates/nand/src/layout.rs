@@ -1,14 +1,14 @@
-//! The logical organisation laid over the array: super-pages, super-blocks and lanes.
+//! The logical organisation laid over the array: super-pages, super-blocks and die groups.
 //!
 //! A super-page is one page in each plane of a rectangle of dies (Figure 3 of the Gordon paper:
 //! striped over buses is *horizontal*, over the dies of a bus *vertical*, over both *2-D*). The
-//! rectangles tile the array; each is a [lane](LaneId): dies that always work together, one
-//! operation at a time, in parallel with the other lanes. 64 KiB super-pages over 4 buses x 4 dies
-//! x 2 planes leave the paper's array 4 lanes: its "four operations proceed in parallel". Where a
-//! super-page has fewer planes than the die, several sets of planes share a lane and contend for
-//! its dies (each is a group of super-blocks of its own).
+//! rectangles tile the array; each is a [die group](DieGroupId): dies that always work together,
+//! one operation at a time, in parallel with the other die groups. 64 KiB super-pages over 4 buses
+//! x 4 dies x 2 planes leave the paper's array 4 die groups: its "four operations proceed in
+//! parallel". Where a super-page has fewer planes than the die, several sets of planes share a die
+//! group and contend for its dies (each is a group of super-blocks of its own).
 //!
-//! Numbers: super-block `(set * blocks_per_plane + row) * lanes + lane`, and super-page
+//! Numbers: super-block `(set * blocks_per_plane + row) * die groups + die group`, and super-page
 //! `block * pages_per_block + page`.
 
 use crate::{Geometry, GeometryError};
@@ -16,9 +16,9 @@ use gordon_units::{BlockId, Bytes, Ppn};
 
 /// A rectangle of dies that always work together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LaneId(pub u32);
+pub struct DieGroupId(pub u32);
 
-impl LaneId {
+impl DieGroupId {
     /// The number as an index into a table.
     #[inline]
     pub const fn index(self) -> usize {
@@ -28,7 +28,7 @@ impl LaneId {
 
 /// Over what a super-page is striped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Shape {
+pub struct SuperPageShape {
     /// Buses.
     pub buses: u32,
     /// Dies on each of these buses.
@@ -37,9 +37,9 @@ pub struct Shape {
     pub planes: u32,
 }
 
-impl Shape {
+impl SuperPageShape {
     /// The shape of a super-page of `size`: over buses first (horizontal), then over planes, which
-    /// cost no parallelism between lanes, then over the dies of a bus (vertical).
+    /// cost no parallelism between die groups, then over the dies of a bus (vertical).
     pub fn of_size(size: Bytes, geometry: &Geometry) -> Result<Self, GeometryError> {
         geometry.validate()?;
         let page = u64::from(geometry.page_bytes);
@@ -86,12 +86,12 @@ fn gcd(mut a: u64, mut b: u64) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     geometry: Geometry,
-    shape: Shape,
-    lanes: u32,
-    lanes_per_bus_group: u32,
+    shape: SuperPageShape,
+    die_groups: u32,
+    die_groups_per_bus_group: u32,
     blocks: u32,
     by_block: Divisor,
-    by_lane: Divisor,
+    by_die_group: Divisor,
     by_set: Divisor,
 }
 
@@ -130,7 +130,7 @@ impl Divisor {
 
 impl Layout {
     /// Lays super-pages of `shape` over `geometry`.
-    pub fn new(geometry: Geometry, shape: Shape) -> Result<Self, GeometryError> {
+    pub fn new(geometry: Geometry, shape: SuperPageShape) -> Result<Self, GeometryError> {
         geometry.validate()?;
         for (part, whole, what) in [
             (shape.buses, geometry.buses, "buses"),
@@ -141,10 +141,10 @@ impl Layout {
                 return Err(GeometryError::Indivisible { what, part, whole });
             }
         }
-        let lanes_per_bus_group = geometry.dies_per_bus() / shape.dies_per_bus;
-        let lanes = geometry.buses / shape.buses * lanes_per_bus_group;
+        let die_groups_per_bus_group = geometry.dies_per_bus() / shape.dies_per_bus;
+        let die_groups = geometry.buses / shape.buses * die_groups_per_bus_group;
         let sets = geometry.planes_per_die / shape.planes;
-        let blocks = u64::from(lanes) * u64::from(sets) * u64::from(geometry.blocks_per_plane);
+        let blocks = u64::from(die_groups) * u64::from(sets) * u64::from(geometry.blocks_per_plane);
         let pages = blocks.saturating_mul(u64::from(geometry.pages_per_block));
         if pages >= u64::from(u32::MAX) {
             return Err(GeometryError::TooMany(pages));
@@ -154,12 +154,12 @@ impl Layout {
         Ok(Self {
             geometry,
             shape,
-            lanes,
-            lanes_per_bus_group,
+            die_groups,
+            die_groups_per_bus_group,
             blocks: blocks as u32,
             by_block: Divisor::new(geometry.pages_per_block),
-            by_lane: Divisor::new(lanes),
-            by_set: Divisor::new(lanes * geometry.blocks_per_plane),
+            by_die_group: Divisor::new(die_groups),
+            by_set: Divisor::new(die_groups * geometry.blocks_per_plane),
         })
     }
 
@@ -169,27 +169,27 @@ impl Layout {
     }
 
     /// Over what a super-page is striped.
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> SuperPageShape {
         self.shape
     }
 
     /// How many operations can proceed in parallel.
-    pub fn lanes(&self) -> u32 {
-        self.lanes
+    pub fn die_groups(&self) -> u32 {
+        self.die_groups
     }
 
-    /// Groups of buses that carry a super-page together; lanes of one group share them.
+    /// Groups of buses that carry a super-page together; die groups of one group share them.
     pub fn bus_groups(&self) -> u32 {
-        self.lanes / self.lanes_per_bus_group
+        self.die_groups / self.die_groups_per_bus_group
     }
 
-    /// The group of buses that `lane` hangs on.
-    pub fn bus_group(&self, lane: LaneId) -> usize {
-        (lane.0 / self.lanes_per_bus_group) as usize
+    /// The group of buses that `die group` hangs on.
+    pub fn bus_group(&self, die_group: DieGroupId) -> usize {
+        (die_group.0 / self.die_groups_per_bus_group) as usize
     }
 
-    /// Dies of one lane.
-    pub fn dies_per_lane(&self) -> u32 {
+    /// Dies of one die group.
+    pub fn dies_per_group(&self) -> u32 {
         self.shape.buses * self.shape.dies_per_bus
     }
 
@@ -213,21 +213,21 @@ impl Layout {
         Bytes(u64::from(self.geometry.page_bytes)) * u64::from(self.shape.pages())
     }
 
-    /// Sets of planes that share the dies of a lane.
+    /// Sets of planes that share the dies of a die group.
     pub fn plane_sets(&self) -> u32 {
         self.geometry.planes_per_die / self.shape.planes
     }
 
-    /// Which set of planes of its lane a super-block lies in.
+    /// Which set of planes of its die group a super-block lies in.
     #[inline]
     pub fn plane_set_of(&self, block: BlockId) -> u32 {
         self.by_set.divide(block.0)
     }
 
-    /// The lane a super-block lies on.
+    /// The die group a super-block lies on.
     #[inline]
-    pub fn lane_of(&self, block: BlockId) -> LaneId {
-        LaneId(self.by_lane.remainder(block.0))
+    pub fn die_group_of(&self, block: BlockId) -> DieGroupId {
+        DieGroupId(self.by_die_group.remainder(block.0))
     }
 
     /// The super-block a super-page lies in.

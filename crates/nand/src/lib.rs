@@ -1,4 +1,4 @@
-//! What a NAND flash array is: its shape ([`Geometry`], [`Shape`], [`Layout`]), its speed
+//! What a NAND flash array is: its shape ([`Geometry`], [`SuperPageShape`], [`Layout`]), its speed
 //! ([`Timing`]), how long it lasts ([`Endurance`], [`factory_bad`]), what can be asked of it
 //! ([`FlashOp`]) and the rules it obeys ([`Array`], a model that refuses what a chip would not do
 //! right).
@@ -16,7 +16,7 @@ mod factory;
 mod geometry;
 mod layout;
 mod op;
-mod rules;
+mod program_order;
 mod table;
 mod timing;
 
@@ -28,8 +28,8 @@ pub use endurance::{
 pub use error::GeometryError;
 pub use factory::factory_bad;
 pub use geometry::Geometry;
-pub use layout::{LaneId, Layout, Shape};
-pub use op::{Buf, FlashOp, Holds, Oob};
-pub use rules::{BlockState, Rules};
+pub use layout::{DieGroupId, Layout, SuperPageShape};
+pub use op::{Buf, FlashOp, Oob, PageContent};
+pub use program_order::{BlockProgress, ProgramOrderChecker};
 pub use table::{LBA_ENTRY, lba_table, smallest_super_page};
 pub use timing::{Modes, Times, Timing};

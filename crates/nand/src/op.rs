@@ -17,7 +17,7 @@ impl Buf {
 
 /// What a programmed page holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Holds {
+pub enum PageContent {
     /// Data of logical pages.
     Data,
     /// The logical pages of every other page of its block (section 4.2.2 of the Gordon paper).
@@ -30,7 +30,7 @@ pub enum Holds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Oob {
     /// What the page holds.
-    pub holds: Holds,
+    pub content: PageContent,
     /// The sequence number of its block at that time: of two copies of a logical page, the one
     /// with the higher number is the fresher; of equal ones, that in the later page, and there in
     /// the later slot.

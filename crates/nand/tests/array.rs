@@ -1,6 +1,6 @@
 //! The model refuses what a chip would not do right.
 
-use gordon_nand::{Array, Geometry, Holds, Layout, Oob, Refusal, Shape};
+use gordon_nand::{Array, Geometry, Layout, Oob, PageContent, Refusal, SuperPageShape};
 use gordon_units::{BlockId, Ppn};
 
 fn array() -> Array<u32> {
@@ -14,11 +14,11 @@ fn array() -> Array<u32> {
         page_bytes: 512,
         oob_bytes: 16,
     };
-    let shape = Shape { buses: 1, dies_per_bus: 1, planes: 1 };
+    let shape = SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 };
     Array::new(Layout::new(geometry, shape).expect("a small array"), 0xdead_beef)
 }
 
-const OOB: Oob = Oob { holds: Holds::Data, sequence: 1 };
+const OOB: Oob = Oob { content: PageContent::Data, sequence: 1 };
 
 #[test]
 fn erase_before_program_and_pages_in_order() {

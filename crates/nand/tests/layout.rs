@@ -1,6 +1,8 @@
 //! Sizes and numbers of the paper's array.
 
-use gordon_nand::{Geometry, GeometryError, LaneId, Layout, Modes, Shape, Times, Timing};
+use gordon_nand::{
+    DieGroupId, Geometry, GeometryError, Layout, Modes, SuperPageShape, Times, Timing,
+};
 use gordon_units::{BlockId, Bytes, Hertz, Ns, Ppn};
 
 /// Section 4.2.1 and Table 1, SLC.
@@ -19,31 +21,32 @@ const SLC: Geometry = Geometry {
 fn the_papers_array() {
     assert_eq!(SLC.die_bytes().to_string(), "4GiB");
     assert_eq!(SLC.capacity().to_string(), "256GiB");
-    let shape = Shape::of_size("64KiB".parse().unwrap(), &SLC).unwrap();
-    assert_eq!(shape, Shape { buses: 4, dies_per_bus: 4, planes: 2 });
+    let shape = SuperPageShape::of_size("64KiB".parse().unwrap(), &SLC).unwrap();
+    assert_eq!(shape, SuperPageShape { buses: 4, dies_per_bus: 4, planes: 2 });
     let layout = Layout::new(SLC, shape).unwrap();
     // "Using 64KB pages ... allows four operations to proceed in parallel" (4.2.2).
-    assert_eq!((layout.lanes(), layout.bus_groups(), layout.dies_per_lane()), (4, 1, 16));
+    assert_eq!((layout.die_groups(), layout.bus_groups(), layout.dies_per_group()), (4, 1, 16));
     assert_eq!(layout.blocks(), 4 * 16_384);
     assert_eq!(layout.page_bytes() * u64::from(layout.pages()), SLC.capacity());
     // "For 256KB pages, the super-page spans the entire array."
-    let all = Shape::of_size("256KiB".parse().unwrap(), &SLC).unwrap();
-    assert_eq!(Layout::new(SLC, all).unwrap().lanes(), 1);
+    let all = SuperPageShape::of_size("256KiB".parse().unwrap(), &SLC).unwrap();
+    assert_eq!(Layout::new(SLC, all).unwrap().die_groups(), 1);
 }
 
 #[test]
-fn lanes_tile_the_array() {
-    // 2 KiB: one plane of one die. 64 dies are 64 lanes, 16 on each bus, two plane sets in each.
-    let layout = Layout::new(SLC, Shape { buses: 1, dies_per_bus: 1, planes: 1 }).unwrap();
-    assert_eq!((layout.lanes(), layout.bus_groups()), (64, 4));
+fn die_groups_tile_the_array() {
+    // 2 KiB: one plane of one die. 64 dies are 64 die groups, 16 on each bus, two plane sets in
+    // each.
+    let layout = Layout::new(SLC, SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 }).unwrap();
+    assert_eq!((layout.die_groups(), layout.bus_groups()), (64, 4));
     assert_eq!(layout.blocks(), 64 * 2 * 16_384);
-    let mut per_lane = vec![0u32; 64];
+    let mut per_die_group = vec![0u32; 64];
     for block in 0..layout.blocks() {
-        per_lane[layout.lane_of(BlockId(block)).index()] += 1;
+        per_die_group[layout.die_group_of(BlockId(block)).index()] += 1;
     }
-    assert!(per_lane.iter().all(|&n| n == 2 * 16_384));
-    assert_eq!(layout.bus_group(LaneId(15)), 0);
-    assert_eq!(layout.bus_group(LaneId(16)), 1);
+    assert!(per_die_group.iter().all(|&n| n == 2 * 16_384));
+    assert_eq!(layout.bus_group(DieGroupId(15)), 0);
+    assert_eq!(layout.bus_group(DieGroupId(16)), 1);
     let ppn = layout.ppn(BlockId(70), 5);
     assert_eq!(
         (ppn, layout.block_of(ppn), layout.page_of(ppn)),
@@ -58,14 +61,14 @@ fn impossible_arrays_are_refused() {
     assert!(error(Geometry { page_bytes: 2000, ..SLC }).contains("multiple of 512"));
     assert!(error(Geometry { pages_per_block: 1, ..SLC }).contains("2 pages"));
     assert!(error(Geometry { packages_per_bus: 1 << 31, ..SLC }).contains("too large"));
-    let refused = Layout::new(SLC, Shape { buses: 3, dies_per_bus: 1, planes: 1 });
+    let refused = Layout::new(SLC, SuperPageShape { buses: 3, dies_per_bus: 1, planes: 1 });
     assert!(refused.unwrap_err().to_string().contains("does not divide the array's 4"));
     for size in ["0B", "3KiB", "6KiB", "512KiB"] {
-        let refused = Shape::of_size(size.parse().unwrap(), &SLC);
+        let refused = SuperPageShape::of_size(size.parse().unwrap(), &SLC);
         assert!(matches!(refused, Err(GeometryError::NoShape { .. })), "{size}");
     }
     let huge = Geometry { blocks_per_plane: 1 << 26, ..SLC };
-    let tiny = Shape { buses: 1, dies_per_bus: 1, planes: 1 };
+    let tiny = SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 };
     assert!(matches!(Layout::new(huge, tiny), Err(GeometryError::TooMany(_))));
 }
 

@@ -4,7 +4,7 @@
 //! `nbdinfo 'nbd+unix:///?socket=SOCKET'`. It serves until its standard input ends.
 #![allow(clippy::print_stdout)]
 
-use gordon_nbd::{Listen, Memory, Server, ServerOptions};
+use gordon_nbd::{Listen, MemoryExport, Server, ServerOptions};
 use std::io::Read;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = std::env::args().skip(1);
     let socket = words.next().ok_or("usage: memory SOCKET [SIZE]")?;
     let size = words.next().as_deref().unwrap_or("1GiB").parse()?;
-    let mut options = ServerOptions::new(Arc::new(Memory::new(size)));
+    let mut options = ServerOptions::new(Arc::new(MemoryExport::new(size)));
     options.listen.push(Listen::Unix(socket.into()));
     let server = Server::start(options)?;
     println!("{}", server.uris()[0]);

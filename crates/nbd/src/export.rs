@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// What a client is told of an export, fixed while it is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Info {
+pub struct ExportInfo {
     /// How much it holds.
     pub size: Bytes,
     /// Offsets and lengths are multiples of this: a power of two up to 64 KiB.
@@ -30,7 +30,7 @@ pub struct Info {
     pub multi_conn: bool,
 }
 
-impl Info {
+impl ExportInfo {
     /// An export of that size with the customary block sizes: any alignment, 4 KiB preferred,
     /// 32 MiB at most.
     #[must_use]
@@ -126,7 +126,7 @@ pub const MAX_EXTENTS: usize = 1024;
 
 /// One piece of the export with one status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extent {
+pub struct AllocationExtent {
     /// How long.
     pub length: u64,
     /// Nothing is stored for it.
@@ -159,7 +159,7 @@ pub enum Errno {
 
 /// Why a request failed: the number for programs, the words for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct RequestError {
     /// What clients see as errno.
     pub errno: Errno,
     /// What clients with structured replies can show.
@@ -168,16 +168,16 @@ pub struct Fault {
 
 /// How a request ended.
 #[derive(Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum RequestOutcome {
     Done,
-    Extents(Vec<Extent>),
-    Failed(Fault),
+    Extents(Vec<AllocationExtent>),
+    Failed(RequestError),
 }
 
 /// Where completed requests go.
-pub(crate) trait Sink: Send + Sync {
+pub(crate) trait CompletionSink: Send + Sync {
     /// The request with that number has ended; its buffer comes back.
-    fn complete(&self, cookie: u64, op: Op, data: Vec<u8>, outcome: Outcome);
+    fn complete(&self, cookie: u64, op: Op, data: Vec<u8>, outcome: RequestOutcome);
 }
 
 /// A request on its way through an export.
@@ -185,11 +185,11 @@ pub struct Request {
     op: Op,
     cookie: u64,
     data: Vec<u8>,
-    sink: Option<Arc<dyn Sink>>,
+    sink: Option<Arc<dyn CompletionSink>>,
 }
 
 impl Request {
-    pub(crate) fn new(cookie: u64, op: Op, data: Vec<u8>, sink: Arc<dyn Sink>) -> Self {
+    pub(crate) fn new(cookie: u64, op: Op, data: Vec<u8>, sink: Arc<dyn CompletionSink>) -> Self {
         Self { op, cookie, data, sink: Some(sink) }
     }
 
@@ -213,21 +213,21 @@ impl Request {
 
     /// It is done. (A status without extents is answered as data.)
     pub fn done(mut self) {
-        self.end(Outcome::Done);
+        self.end(RequestOutcome::Done);
     }
 
     /// A status is known: extents in order from the offset asked, at least one, none of length 0;
     /// what is above [`MAX_EXTENTS`] is not told.
-    pub fn done_with(mut self, extents: Vec<Extent>) {
-        self.end(Outcome::Extents(extents));
+    pub fn done_with(mut self, extents: Vec<AllocationExtent>) {
+        self.end(RequestOutcome::Extents(extents));
     }
 
     /// It failed.
     pub fn fail(mut self, errno: Errno, why: &'static str) {
-        self.end(Outcome::Failed(Fault { errno, why }));
+        self.end(RequestOutcome::Failed(RequestError { errno, why }));
     }
 
-    fn end(&mut self, outcome: Outcome) {
+    fn end(&mut self, outcome: RequestOutcome) {
         if let Some(sink) = self.sink.take() {
             sink.complete(self.cookie, self.op, std::mem::take(&mut self.data), outcome);
         }
@@ -236,7 +236,10 @@ impl Request {
 
 impl Drop for Request {
     fn drop(&mut self) {
-        self.end(Outcome::Failed(Fault { errno: Errno::Io, why: "the device gave no answer" }));
+        self.end(RequestOutcome::Failed(RequestError {
+            errno: Errno::Io,
+            why: "the device gave no answer",
+        }));
     }
 }
 
@@ -253,12 +256,12 @@ impl fmt::Debug for Request {
 ///   another request or for a client: the connection is not served meanwhile.
 /// - Requests in flight have no order among each other; whoever needs one waits for the completion.
 /// - After a flush is completed, all that was completed before the flush was submitted survives a
-///   power cut; so does a request with `fua` when it is completed. With [`Info::multi_conn`] this
-///   holds across connections.
+///   power cut; so does a request with `fua` when it is completed. With [`ExportInfo::multi_conn`]
+///   this holds across connections.
 /// - A request that failed may have changed any part of its own range and nothing else.
 pub trait Export: Send + Sync {
     /// What clients are told. The same each time.
-    fn info(&self) -> Info;
+    fn info(&self) -> ExportInfo;
 
     /// Takes all requests of the batch.
     fn submit(&self, batch: &mut Vec<Request>);

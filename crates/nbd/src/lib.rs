@@ -2,7 +2,7 @@
 //!
 //! - `codec`: the protocol as state machines without I/O.
 //! - [`Export`]: the port, what the server asks of whatever holds the bytes.
-//! - [`Memory`]: an export that lives in memory and forgets, for tests and benches.
+//! - [`MemoryExport`]: an export that lives in memory and forgets, for tests and benches.
 //! - [`block`]: a flash image as an export, at full speed or as fast as the flash it stands for.
 //! - [`Server`]: sockets, TLS, threads and limits.
 //!
@@ -18,6 +18,11 @@ mod threads;
 
 #[cfg(fuzzing)]
 pub use codec::fuzz;
-pub use export::{Errno, Export, Extent, Fault, Info, MAX_EXTENTS, Op, Request};
-pub use memory::Memory;
-pub use server::{Event, Limits, Listen, Named, NbdError, Server, ServerOptions, Tls, Watch};
+pub use export::{
+    AllocationExtent, Errno, Export, ExportInfo, MAX_EXTENTS, Op, Request, RequestError,
+};
+pub use memory::MemoryExport;
+pub use server::{
+    ClientEvent, ConnectionLimits, EventCallback, Listen, NamedExport, NbdError, Server,
+    ServerOptions, Tls,
+};

@@ -1,10 +1,10 @@
 //! An export that lives in memory and forgets: for tests, benches and as the smallest example.
 //!
 //! Sparse: bytes lie in chunks of 64 KiB that come with the first write, and go with a trim or
-//! zeroes over the whole of them; tables of chunks come with the first chunk. A lock for each chunk:
-//! what one request does to a chunk, others see wholly or not at all.
+//! zeroes over the whole of them; tables of chunks come with the first chunk. A lock for each
+//! chunk: what one request does to a chunk, others see wholly or not at all.
 
-use crate::export::{Errno, Export, Extent, Info, MAX_EXTENTS, Op, Request};
+use crate::export::{AllocationExtent, Errno, Export, ExportInfo, MAX_EXTENTS, Op, Request};
 use gordon_units::Bytes;
 use std::sync::{OnceLock, PoisonError, RwLock};
 
@@ -16,21 +16,21 @@ type Chunk = RwLock<Option<Box<[u8]>>>;
 
 /// Bytes in memory, as many as were written.
 #[derive(Debug)]
-pub struct Memory {
-    info: Info,
+pub struct MemoryExport {
+    info: ExportInfo,
     tables: Vec<OnceLock<Box<[Chunk]>>>,
 }
 
-impl Memory {
+impl MemoryExport {
     /// All zeroes, of a size that is best below some 100 TiB.
     #[must_use]
     pub fn new(size: Bytes) -> Self {
-        Self::with_info(Info::new(size))
+        Self::with_info(ExportInfo::new(size))
     }
 
     /// The same, with other block sizes or read-only.
     #[must_use]
-    pub fn with_info(info: Info) -> Self {
+    pub fn with_info(info: ExportInfo) -> Self {
         let tables = info.size.0.div_ceil(CHUNK * TABLE);
         Self { info, tables: (0..tables).map(|_| OnceLock::new()).collect() }
     }
@@ -85,8 +85,8 @@ impl Memory {
         }
     }
 
-    fn extents(&self, offset: u64, length: u64) -> Vec<Extent> {
-        let mut extents: Vec<Extent> = Vec::new();
+    fn extents(&self, offset: u64, length: u64) -> Vec<AllocationExtent> {
+        let mut extents: Vec<AllocationExtent> = Vec::new();
         for (number, from, to, _) in pieces(offset, length) {
             let chunk = self.chunk(number, false);
             let hole = chunk
@@ -96,7 +96,7 @@ impl Memory {
             match extents.last_mut() {
                 Some(last) if last.hole == hole => last.length += length,
                 _ if full => break,
-                _ => extents.push(Extent { length, hole, zero: hole }),
+                _ => extents.push(AllocationExtent { length, hole, zero: hole }),
             }
         }
         extents
@@ -121,8 +121,8 @@ impl Memory {
     }
 }
 
-impl Export for Memory {
-    fn info(&self) -> Info {
+impl Export for MemoryExport {
+    fn info(&self) -> ExportInfo {
         self.info
     }
 

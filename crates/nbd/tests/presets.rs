@@ -3,7 +3,7 @@
 
 use gordon_device::ssd::SsdConfig;
 use gordon_nbd::block::{Part, describe};
-use gordon_store::{Backend, Command, Device, Engine, Image, check, fill};
+use gordon_store::{Backend, Command, DeviceParams, Engine, Image, check, fill};
 use gordon_units::Bytes;
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn presets() -> Vec<(String, SsdConfig)> {
     files.map(|path| (name(&path), read(&path))).collect()
 }
 
-fn image_of(name: &str, config: SsdConfig) -> Device {
+fn image_of(name: &str, config: SsdConfig) -> DeviceParams {
     let part = Part { config, name: name.to_owned(), seed: 1, faults: None };
     describe(&part).unwrap_or_else(|error| panic!("{name}: {error}"))
 }

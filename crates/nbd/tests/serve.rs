@@ -9,8 +9,8 @@ use common::{
     serve_options, serve_with, string, until,
 };
 use gordon_nbd::{
-    Event, Export, Info, Limits, Listen, MAX_EXTENTS, Memory, Named, NbdError, Op, Server,
-    ServerOptions,
+    ClientEvent, ConnectionLimits, Export, ExportInfo, Listen, MAX_EXTENTS, MemoryExport,
+    NamedExport, NbdError, Op, Server, ServerOptions,
 };
 use gordon_testkit::watchdog;
 use gordon_units::Bytes;
@@ -25,8 +25,8 @@ use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 
-fn memory(size: u64) -> Memory {
-    Memory::new(Bytes(size))
+fn memory(size: u64) -> MemoryExport {
+    MemoryExport::new(Bytes(size))
 }
 
 fn late(size: u64) -> Late {
@@ -125,7 +125,7 @@ fn the_exports_errors_arrive() {
 
 #[test]
 fn exports_have_names_and_sizes() {
-    let named = |name: &str, size, read_only| Named {
+    let named = |name: &str, size, read_only| NamedExport {
         name: name.into(),
         description: "words".into(),
         export: Arc::new(memory(size)),
@@ -156,8 +156,9 @@ fn exports_have_names_and_sizes() {
 
 #[test]
 fn block_sizes_are_kept() {
-    let info = Info { minimum: Bytes(4096), maximum: Bytes(65_536), ..Info::new(Bytes(MIB)) };
-    let served = serve(Memory::with_info(info));
+    let info =
+        ExportInfo { minimum: Bytes(4096), maximum: Bytes(65_536), ..ExportInfo::new(Bytes(MIB)) };
+    let served = serve(MemoryExport::with_info(info));
     let mut client = served.client();
     assert_eq!(client.read(4096, 4096), Ok(vec![0; 4096]));
     assert_eq!(client.read(512, 4096), Err(22));
@@ -166,14 +167,14 @@ fn block_sizes_are_kept() {
     assert_eq!(client.write(0, &data), Err(22));
     assert_eq!(client.write(0, &data[4096..]), Ok(()));
     for wrong in [
-        Info { minimum: Bytes(1000), ..info },
-        Info { minimum: Bytes(1 << 17), ..info },
-        Info { preferred: Bytes(2048), ..info },
-        Info { maximum: Bytes(2048), ..info },
-        Info { maximum: Bytes(1 << 30), ..info },
-        Info { size: Bytes(1000), ..info },
+        ExportInfo { minimum: Bytes(1000), ..info },
+        ExportInfo { minimum: Bytes(1 << 17), ..info },
+        ExportInfo { preferred: Bytes(2048), ..info },
+        ExportInfo { maximum: Bytes(2048), ..info },
+        ExportInfo { maximum: Bytes(1 << 30), ..info },
+        ExportInfo { size: Bytes(1000), ..info },
     ] {
-        let options = ServerOptions::new(Arc::new(Memory::with_info(wrong)));
+        let options = ServerOptions::new(Arc::new(MemoryExport::with_info(wrong)));
         assert!(matches!(Server::start(options), Err(NbdError::Export { .. })), "{wrong:?}");
     }
 }
@@ -240,7 +241,7 @@ fn slow(served: &Served) -> Client<UnixStream> {
 #[test]
 fn a_client_that_does_not_read_waits_alone() {
     let _watchdog = watchdog("a_client_that_does_not_read_waits_alone");
-    let limits = |stall| Limits { stall, ..Limits::default() };
+    let limits = |stall| ConnectionLimits { stall, ..ConnectionLimits::default() };
     let served = serve_with(memory(64 * MIB), limits(NEVER));
     let _slow = slow(&served);
     let mut other = served.client();
@@ -265,11 +266,11 @@ fn a_client_that_does_not_read_waits_alone() {
 #[test]
 fn clients_that_hoard_memory_slow_only_large_requests() {
     let _watchdog = watchdog("clients_that_hoard_memory_slow_only_large_requests");
-    let limits = |stall| Limits {
+    let limits = |stall| ConnectionLimits {
         bytes: Bytes(32 * MIB),
         share: Bytes(64 * MIB),
         stall,
-        ..Limits::default()
+        ..ConnectionLimits::default()
     };
     // Announces a write of 32 MiB and sends none of it.
     let hoarder = |served: &Served| {
@@ -324,18 +325,22 @@ fn who_does_not_speak_nbd_is_sent_away() {
 }
 
 /// Serves with a record of what happened.
-fn observed(export: impl Export + 'static, limits: Limits) -> (Served, Arc<Mutex<Vec<Event>>>) {
+fn observed(
+    export: impl Export + 'static,
+    limits: ConnectionLimits,
+) -> (Served, Arc<Mutex<Vec<ClientEvent>>>) {
     let events = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&events);
     let mut options = ServerOptions::new(Arc::new(export));
-    options.watch = Some(Box::new(move |event| seen.lock().unwrap().push(event.clone())));
+    options.on_event = Some(Box::new(move |event| seen.lock().unwrap().push(event.clone())));
     options.limits = limits;
     (serve_options(options), events)
 }
 
 #[test]
 fn places_are_counted() {
-    let limits = Limits { connections: 3, handshake: NEVER, ..Limits::default() };
+    let limits =
+        ConnectionLimits { connections: 3, handshake: NEVER, ..ConnectionLimits::default() };
     let (served, events) = observed(memory(MIB), limits);
     let mut client = served.client();
     let (silent, _other) = (served.stream(), served.stream());
@@ -343,7 +348,7 @@ fn places_are_counted() {
     let mut said = Vec::new();
     served.stream().read_to_end(&mut said).unwrap();
     assert!(said.is_empty(), "a fourth is sent away");
-    let refused = |event: &Event| matches!(event, Event::Refused { .. });
+    let refused = |event: &ClientEvent| matches!(event, ClientEvent::Refused { .. });
     assert!(events.lock().unwrap().iter().any(refused));
     assert_eq!(client.read(0, 1), Ok(vec![0]));
     drop(silent);
@@ -355,7 +360,8 @@ fn places_are_counted() {
 fn a_handshake_has_its_time() {
     let _watchdog = watchdog("a_handshake_has_its_time");
     let handshake = Duration::from_millis(300);
-    let (served, events) = observed(memory(MIB), Limits { handshake, ..Limits::default() });
+    let (served, events) =
+        observed(memory(MIB), ConnectionLimits { handshake, ..ConnectionLimits::default() });
     // Where this machine is slow, the time may be too short for a good client too.
     let mut client = loop {
         if let Ok(client) = Client::hurry(served.stream()) {
@@ -375,7 +381,11 @@ fn a_handshake_has_its_time() {
     assert_eq!(client.read(0, 1), Ok(vec![0]), "the limit is the handshake's alone");
     let events = events.lock().unwrap();
     let late = "the handshake took too long";
-    assert!(events.iter().any(|event| matches!(event, Event::Gone { why, .. } if why == late)));
+    assert!(
+        events
+            .iter()
+            .any(|event| matches!(event, ClientEvent::Disconnected { why, .. } if why == late))
+    );
 }
 
 #[test]
@@ -412,14 +422,15 @@ fn a_stop_finishes_what_is_in_flight() {
 #[test]
 fn a_stop_ends_clients_that_do_not_move() {
     let _watchdog = watchdog("a_stop_ends_clients_that_do_not_move");
-    let limits = Limits { grace: Duration::from_millis(400), ..Limits::default() };
+    let limits =
+        ConnectionLimits { grace: Duration::from_millis(400), ..ConnectionLimits::default() };
     let (mut served, events) = observed(memory(64 * MIB), limits);
     let _slow = slow(&served);
     let mut partial = served.client();
     partial.stream.write_all(&request(WRITE, 0, 1, 0, 4096)[..20]).unwrap();
     served.stop();
     // A slow machine may need longer than the grace for their ends.
-    let gone = |event: &&Event| matches!(event, Event::Gone { .. });
+    let gone = |event: &&ClientEvent| matches!(event, ClientEvent::Disconnected { .. });
     until("both clients end", || events.lock().unwrap().iter().filter(gone).count() == 2);
 }
 
@@ -467,7 +478,7 @@ fn a_stop_under_load_loses_no_acknowledged_write() {
 
 #[test]
 fn what_a_client_left_in_flight_still_counts() {
-    let limits = Limits { connections: 2, ..Limits::default() };
+    let limits = ConnectionLimits { connections: 2, ..ConnectionLimits::default() };
     let gate = Arc::new(Gate::new(memory(64 * MIB), |_| true));
     let mut options = ServerOptions::new(Arc::clone(&gate) as _);
     options.limits = limits;
@@ -488,10 +499,10 @@ fn what_a_client_left_in_flight_still_counts() {
 #[test]
 fn limits_that_are_too_low() {
     for limits in [
-        Limits { requests: 0, ..Limits::default() },
-        Limits { connections: 0, ..Limits::default() },
-        Limits { bytes: Bytes(MIB), ..Limits::default() },
-        Limits { share: Bytes(MIB), ..Limits::default() },
+        ConnectionLimits { requests: 0, ..ConnectionLimits::default() },
+        ConnectionLimits { connections: 0, ..ConnectionLimits::default() },
+        ConnectionLimits { bytes: Bytes(MIB), ..ConnectionLimits::default() },
+        ConnectionLimits { share: Bytes(MIB), ..ConnectionLimits::default() },
     ] {
         let mut options = ServerOptions::new(Arc::new(memory(MIB)));
         options.limits = limits;
@@ -501,15 +512,15 @@ fn limits_that_are_too_low() {
 
 #[test]
 fn the_tightest_limits_still_serve() {
-    let info = Info { maximum: Bytes(70_000), ..Info::new(Bytes(MIB)) };
-    let limits = Limits {
+    let info = ExportInfo { maximum: Bytes(70_000), ..ExportInfo::new(Bytes(MIB)) };
+    let limits = ConnectionLimits {
         requests: 1,
         bytes: Bytes(70_000),
         reserve: Bytes(0),
         share: Bytes(70_000),
-        ..Limits::default()
+        ..ConnectionLimits::default()
     };
-    let served = serve_with(Memory::with_info(info), limits);
+    let served = serve_with(MemoryExport::with_info(info), limits);
     let (mut one, mut other) = (served.client(), served.client());
     // (What one keeps, another gets after a tick of a second at the latest.)
     for _ in 0..3 {
@@ -566,7 +577,7 @@ fn tcp_stays_on_this_machine_unless_told() {
     assert!(matches!(start("0.0.0.0:0", false), Err(NbdError::Beyond(_))));
     drop(start("0.0.0.0:0", true).unwrap());
     let server = start("127.0.0.1:0", false).unwrap();
-    let Listen::Tcp { address, .. } = server.places()[0] else { panic!("no port") };
+    let Listen::Tcp { address, .. } = server.listening()[0] else { panic!("no port") };
     let taken = start(&address.to_string(), false);
     assert!(matches!(taken, Err(NbdError::Listen { .. })));
     let mut client = Client::go(TcpStream::connect(address).unwrap(), "", true);

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Client, Served, option_bytes, serve_options};
-use gordon_nbd::{Memory, NbdError, Server, ServerOptions, Tls};
+use gordon_nbd::{MemoryExport, NbdError, Server, ServerOptions, Tls};
 use gordon_units::Bytes;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::pem::PemObject;
@@ -77,7 +77,7 @@ impl Files {
 }
 
 fn serve(tls: Tls) -> Served {
-    let mut options = ServerOptions::new(Arc::new(Memory::new(Bytes(64 << 20))));
+    let mut options = ServerOptions::new(Arc::new(MemoryExport::new(Bytes(64 << 20))));
     options.tls = Some(tls);
     serve_options(options)
 }
@@ -187,7 +187,7 @@ fn tcp_beyond_this_machine_is_open_to_tls() {
     let files = Files::new();
     let listen = gordon_nbd::Listen::Tcp { address: "0.0.0.0:0".parse().unwrap(), insecure: false };
     for (tls, fits) in [(files.tls(false), true), (files.tls(false).optional(), false)] {
-        let mut options = ServerOptions::new(Arc::new(Memory::new(Bytes(4096))));
+        let mut options = ServerOptions::new(Arc::new(MemoryExport::new(Bytes(4096))));
         options.tls = Some(tls);
         options.listen.push(listen.clone());
         assert_eq!(Server::start(options).is_ok(), fits);

@@ -2,13 +2,13 @@
 
 use crate::error::raise;
 use crate::watch::{watch, watched};
-use gordon_device::disk::Policy;
+use gordon_device::disk::SchedulingPolicy;
 use gordon_device::drive::StripeConfig;
 use gordon_device::ssd::SsdConfig;
 use gordon_nbd::block::{
-    Block, BlockError, DiskFile, DiskPart, Metrics, Pace, Part, Serving, describe,
+    BlockError, DiskFile, DiskPart, Metrics, Pace, Part, ServedImage, Serving, describe,
 };
-use gordon_nbd::{Limits, Listen, Named, Server, ServerOptions, Tls};
+use gordon_nbd::{ConnectionLimits, Listen, NamedExport, Server, ServerOptions, Tls};
 use gordon_replay::disk::DiskDevice;
 use gordon_replay::parse::from_json;
 use gordon_store::{Backend, Faults, Image};
@@ -37,7 +37,7 @@ struct Created {
     kind: &'static str,
     version: &'static str,
     uuid: String,
-    device: gordon_store::Device,
+    device: gordon_store::DeviceParams,
     capacity: u64,
     unit: u64,
     blocks: u32,
@@ -108,7 +108,7 @@ struct OnDisk {
     name: String,
     device: DiskDevice,
     stripe: Option<StripeConfig>,
-    scheduler: Option<Policy>,
+    scheduler: Option<SchedulingPolicy>,
 }
 
 impl Serve {
@@ -119,11 +119,11 @@ impl Serve {
             let backend = if self.direct { Backend::Direct } else { Backend::File };
             let open = || -> Result<_, BlockError> {
                 let part = self.device.as_ref();
-                Block::open(&self.path, backend, part, pace, self.salvage)?.start()
+                ServedImage::open(&self.path, backend, part, pace, self.salvage)?.start()
             };
             return open().map_err(raise);
         };
-        let described = disk.device.described().map_err(raise)?;
+        let described = disk.device.description().map_err(raise)?;
         let part = DiskPart {
             drive: described.drive(disk.scheduler, disk.stripe).map_err(raise)?,
             name: disk.name.clone(),
@@ -143,8 +143,8 @@ struct Ready {
     warnings: Vec<String>,
 }
 
-/// Serves an image, or a file as a disk, until a signal handler raises; its last status, as JSON. `ready` hears where, as
-/// JSON, when clients may come.
+/// Serves an image, or a file as a disk, until a signal handler raises; its last status, as JSON.
+/// `ready` hears where, as JSON, when clients may come.
 #[pyfunction]
 pub fn block_serve(py: Python<'_>, config: &str, ready: &Bound<'_, PyAny>) -> PyResult<String> {
     let config: Serve = from_json(config, "server").map_err(raise)?;
@@ -154,14 +154,14 @@ pub fn block_serve(py: Python<'_>, config: &str, ready: &Bound<'_, PyAny>) -> Py
         listen.push(Listen::Tcp { address: address(place)?, insecure: config.insecure });
     }
     let mut options = ServerOptions::new(serving.export());
-    options.exports = vec![Named {
+    options.exports = vec![NamedExport {
         name: config.export,
         description: if config.disk.is_some() { "Gordon disk" } else { "Gordon flash" }.to_owned(),
         export: serving.export(),
         read_only: config.read_only,
     }];
     options.listen = listen;
-    options.limits.connections = config.clients.unwrap_or(Limits::default().connections);
+    options.limits.connections = config.clients.unwrap_or(ConnectionLimits::default().connections);
     if let (Some(certificate), Some(key)) = (&config.certificate, &config.key) {
         let tls = Tls::from_files(certificate, key, config.authority.as_deref());
         options.tls = Some(tls.map_err(raise)?);
@@ -173,7 +173,7 @@ pub fn block_serve(py: Python<'_>, config: &str, ready: &Bound<'_, PyAny>) -> Py
     }
     let metrics = beside.iter().map(|place| Metrics::start(serving.clone(), place));
     let metrics: Vec<_> = metrics.collect::<Result<_, _>>().map_err(raise)?;
-    let background = serving.in_background().map_err(raise)?;
+    let background = serving.start_idle_worker().map_err(raise)?;
     let told = Ready {
         places: server.uris(),
         status: metrics.iter().map(Metrics::uri).collect(),

@@ -7,7 +7,7 @@ use gordon_replay::cache::tiered::{self, TieredConfig};
 use gordon_replay::cache::{CacheRunConfig, CurveConfig, curve, policies, run, sweep};
 use gordon_replay::parse::from_json;
 use gordon_replay::results::listed::{self, Listed};
-use gordon_units::Watch;
+use gordon_units::Progress;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -16,12 +16,13 @@ use std::path::PathBuf;
 #[pyo3(signature = (config, tick=None))]
 pub fn cache_run(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -> PyResult<String> {
     let config: CacheRunConfig = from_json(config, "cache").map_err(raise)?;
-    let work = |progress: &Watch| run(&config, progress);
+    let work = |progress: &Progress| run(&config, progress);
     let report = watch(py, tick, work)?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
 }
 
-/// What caches that `configs` (JSON, a list) describe find in the one trace of theirs, as JSON: a list.
+/// What caches that `configs` (JSON, a list) describe find in the one trace of theirs, as JSON: a
+/// list.
 #[pyfunction]
 #[pyo3(signature = (configs, tick=None))]
 pub fn cache_sweep(
@@ -30,7 +31,7 @@ pub fn cache_sweep(
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let configs: Vec<CacheRunConfig> = from_json(configs, "cache").map_err(raise)?;
-    let work = |progress: &Watch| sweep(&configs, progress);
+    let work = |progress: &Progress| sweep(&configs, progress);
     let reports = watch(py, tick, work)?.map_err(raise)?;
     serde_json::to_string(&reports).map_err(raise)
 }
@@ -44,7 +45,7 @@ pub fn cache_curve(
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let config: CurveConfig = from_json(config, "cache").map_err(raise)?;
-    let work = |progress: &Watch| curve(&config, progress);
+    let work = |progress: &Progress| curve(&config, progress);
     let report = watch(py, tick, work)?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
 }
@@ -58,12 +59,13 @@ pub fn flashcache_run(
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let config: FlashCacheConfig = from_json(config, "flashcache").map_err(raise)?;
-    let work = |progress: &Watch| flashcache::run(&config, progress);
+    let work = |progress: &Progress| flashcache::run(&config, progress);
     let report = watch(py, tick, work)?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
 }
 
-/// What FlashCaches that `configs` (JSON, a list) describe made of the one trace of theirs, as JSON: a list.
+/// What FlashCaches that `configs` (JSON, a list) describe made of the one trace of theirs, as
+/// JSON: a list.
 #[pyfunction]
 #[pyo3(signature = (configs, tick=None))]
 pub fn flashcache_sweep(
@@ -72,12 +74,13 @@ pub fn flashcache_sweep(
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let configs: Vec<FlashCacheConfig> = from_json(configs, "flashcache").map_err(raise)?;
-    let work = |progress: &Watch| flashcache::sweep(&configs, progress);
+    let work = |progress: &Progress| flashcache::sweep(&configs, progress);
     let reports = watch(py, tick, work)?.map_err(raise)?;
     serde_json::to_string(&reports).map_err(raise)
 }
 
-/// What a cache of objects in DRAM and flash that `config` (JSON) describes made of a trace, as JSON.
+/// What a cache of objects in DRAM and flash that `config` (JSON) describes made of a trace, as
+/// JSON.
 #[pyfunction]
 #[pyo3(signature = (config, tick=None))]
 pub fn tiered_run(
@@ -90,8 +93,8 @@ pub fn tiered_run(
     serde_json::to_string(&report).map_err(raise)
 }
 
-/// Writes tables (JSON: names with their columns, these names with a value for each row) into `folder`, as
-/// `NAME.parquet`.
+/// Writes tables (JSON: names with their columns, these names with a value for each row) into
+/// `folder`, as `NAME.parquet`.
 #[pyfunction]
 pub fn tables_write(py: Python<'_>, tables: &str, folder: PathBuf) -> PyResult<()> {
     let tables: Listed = from_json(tables, "tables").map_err(raise)?;

@@ -1,7 +1,7 @@
 //! Hard disks: a run, several at once.
 
 use crate::run::{RunResult, one, several};
-use gordon_replay::disk::{Ready, run};
+use gordon_replay::disk::{PreparedRun, run};
 use pyo3::prelude::*;
 
 /// Runs what `config` (JSON) describes.
@@ -23,5 +23,5 @@ pub fn disk_run_all(
     configs: Vec<(String, String)>,
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Vec<RunResult>> {
-    several(py, &configs, tick, Ready::new, Ready::run)
+    several(py, &configs, tick, PreparedRun::new, PreparedRun::run)
 }

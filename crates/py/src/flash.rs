@@ -4,10 +4,10 @@ use crate::error::raise;
 use crate::run::{RunResult, one, several};
 use crate::watch::watch;
 use gordon_device::ssd::SsdConfig;
-use gordon_replay::flash::{Ready, run};
+use gordon_replay::flash::{PreparedRun, run};
 use gordon_replay::parse::from_json;
 use gordon_replay::wa::{WaConfig, write_amplification};
-use gordon_units::{Bytes, Watch};
+use gordon_units::{Bytes, Progress};
 use pyo3::prelude::*;
 
 /// Runs what `config` (JSON) describes.
@@ -29,12 +29,12 @@ pub fn flash_run_all(
     configs: Vec<(String, String)>,
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Vec<RunResult>> {
-    several(py, &configs, tick, Ready::new, Ready::run)
+    several(py, &configs, tick, PreparedRun::new, PreparedRun::run)
 }
 
-/// The device `changed` (JSON) with the over-provisioning of `base`, as JSON: with a `capacity`, its
-/// planes get the blocks that takes; without one, its capacity follows its geometry. With `check`, it
-/// is an error where it is too small to exist.
+/// The device `changed` (JSON) with the over-provisioning of `base`, as JSON: with a `capacity`,
+/// its planes get the blocks that takes; without one, its capacity follows its geometry. With
+/// `check`, it is an error where it is too small to exist.
 #[pyfunction]
 #[pyo3(signature = (base, changed, capacity=None, check=true))]
 pub fn flash_provision(
@@ -59,7 +59,7 @@ pub fn flash_provision(
 #[pyo3(signature = (config, tick=None))]
 pub fn flash_wa(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -> PyResult<String> {
     let config: WaConfig = from_json(config, "wa").map_err(raise)?;
-    let work = |progress: &Watch| write_amplification(&config, progress);
+    let work = |progress: &Progress| write_amplification(&config, progress);
     let report = watch(py, tick, work)?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
 }

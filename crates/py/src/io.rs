@@ -2,7 +2,7 @@
 
 use crate::error::raise;
 use crate::watch::watch;
-use gordon_io::{Access, Op, Probe, Target, Watch, probe};
+use gordon_io::{Access, Op, Probe, Progress, Target, probe};
 use gordon_replay::characterise as simulated;
 use gordon_replay::parse::from_json;
 use pyo3::prelude::*;
@@ -15,9 +15,10 @@ pub fn io_target(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     serde_json::to_string(target.description()).map_err(raise)
 }
 
-/// Asks the file or block device at `path` for one thing after the other: reads (0), writes (1) and flushes (3), the
-/// latter two only where `write` is said. Each is issued its `think_ns` after the one before completed.
-/// Answers with when each was issued and when it completed, in nanoseconds from the start.
+/// Asks the file or block device at `path` for one thing after the other: reads (0), writes (1) and
+/// flushes (3), the latter two only where `write` is said. Each is issued its `think_ns` after the
+/// one before completed. Answers with when each was issued and when it completed, in nanoseconds
+/// from the start.
 #[pyfunction]
 #[pyo3(signature = (path, ops, offsets, lengths, think_ns, write=false, tick=None))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
@@ -47,7 +48,7 @@ pub fn io_probe(
         })
         .collect::<PyResult<_>>()?;
     let access = if write { Access::ReadWrite } else { Access::ReadOnly };
-    let work = |watch: &Watch| probe(&Target::open(&path, access)?, &probes, watch);
+    let work = |watch: &Progress| probe(&Target::open(&path, access)?, &probes, watch);
     let timed = watch(py, tick, work)?.map_err(raise)?;
     Ok(timed.into_iter().map(|timed| (timed.issued_ns, timed.completed_ns)).collect())
 }
@@ -60,8 +61,8 @@ pub fn io_characterise(
     config: &str,
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let survey: gordon_io::Survey = from_json(config, "storage").map_err(raise)?;
-    let work = |watch: &Watch| gordon_io::characterise(&survey, watch);
+    let survey: gordon_io::CharacteriseConfig = from_json(config, "storage").map_err(raise)?;
+    let work = |watch: &Progress| gordon_io::characterise(&survey, watch);
     serde_json::to_string(&watch(py, tick, work)?.map_err(raise)?).map_err(raise)
 }
 
@@ -73,7 +74,7 @@ pub fn device_characterise(
     config: &str,
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let survey: simulated::Survey = from_json(config, "storage").map_err(raise)?;
-    let work = |progress: &Watch| simulated::characterise(&survey, progress);
+    let survey: simulated::CharacteriseConfig = from_json(config, "storage").map_err(raise)?;
+    let work = |progress: &Progress| simulated::characterise(&survey, progress);
     serde_json::to_string(&watch(py, tick, work)?.map_err(raise)?).map_err(raise)
 }

@@ -3,7 +3,7 @@
 use crate::error::raise;
 use gordon_device::Op;
 use gordon_replay::parse::from_json;
-use gordon_replay::probe::{self, Probe, Timed, log};
+use gordon_replay::probe::{self, Probe, TimedProbe, log};
 use gordon_units::{Bytes, Ns};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ pub fn probes_write(
 ) -> PyResult<()> {
     let timed = answers
         .into_iter()
-        .map(|(issued, completed)| Timed { issued: Ns(issued), completed: Ns(completed) });
+        .map(|(issued, completed)| TimedProbe { issued: Ns(issued), completed: Ns(completed) });
     let rows: Vec<_> = probes(asked)?.into_iter().zip(timed).collect();
     log::write(&path, about, &rows).map_err(raise)
 }

@@ -7,8 +7,8 @@ use arrow_array::{RecordBatch, RecordBatchIterator};
 use gordon_replay::ReplayError;
 use gordon_replay::parse::from_json;
 use gordon_replay::results::output::{columns, write_parquet};
-use gordon_replay::run::{self, Ended};
-use gordon_units::Watch;
+use gordon_replay::run::{self, RunOutcome};
+use gordon_units::Progress;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub struct RunResult {
 impl RunResult {
     fn new<D: Serialize>(result: run::RunResult<D>) -> PyResult<Self> {
         let json = serde_json::to_string(&result.report).map_err(raise)?;
-        let unkept = result.unkept.map(|error| error.to_string());
+        let unkept = result.checkpoint_error.map(|error| error.to_string());
         Ok(Self { json, tables: result.tables, unkept })
     }
 }
@@ -90,26 +90,27 @@ impl RunTable {
     }
 }
 
-/// Carries out the run that `config` (JSON) describes. `tick(done, total)` hears of requests, and of
-/// pages laid out before them, 16 as one (of a checkpoint, what takes as long), a few times a second.
+/// Carries out the run that `config` (JSON) describes. `tick(done, total)` hears of requests, and
+/// of pages laid out before them, 16 as one (of a checkpoint, what takes as long), a few times a
+/// second.
 pub fn one<C: DeserializeOwned + Sync, D: Serialize + Send>(
     py: Python<'_>,
     config: &str,
     tick: Option<Bound<'_, PyAny>>,
-    run: fn(&C, &Watch) -> Ended<D>,
+    run: fn(&C, &Progress) -> RunOutcome<D>,
 ) -> PyResult<RunResult> {
     let config = from_json(config, "run").map_err(raise)?;
     RunResult::new(watch(py, tick, |progress| run(&config, progress))?.map_err(raise)?)
 }
 
-/// The same for several at once, each with a name, one device a core, all made `ready` before any runs; results in
-/// their order. An error says whose it is, but where the trace is at fault.
+/// The same for several at once, each with a name, one device a core, all made `ready` before any
+/// runs; results in their order. An error says whose it is, but where the trace is at fault.
 pub fn several<C: DeserializeOwned + Sync, R: Send, D: Serialize + Send>(
     py: Python<'_>,
     configs: &[(String, String)],
     tick: Option<Bound<'_, PyAny>>,
-    ready: fn(&C, &Watch) -> Result<R, ReplayError>,
-    run: fn(R, &Watch) -> Ended<D>,
+    ready: fn(&C, &Progress) -> Result<R, ReplayError>,
+    run: fn(R, &Progress) -> RunOutcome<D>,
 ) -> PyResult<Vec<RunResult>> {
     let parsed = configs.iter().map(|(name, config)| from_json(config, name));
     let parsed = parsed.collect::<Result<Vec<C>, _>>().map_err(raise)?;

@@ -2,12 +2,13 @@
 
 use crate::error::raise;
 use crate::watch::watch;
-use gordon_sort::{Generate, SortError, Validated, Watch};
+use gordon_sort::{Generate, Progress, SortError, Validated};
 use gordon_units::Bytes;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// Makes records from number `start` on, in one file or striped over several in units of `stripe` bytes; what was made, as JSON. `tick(done, total)` hears of bytes.
+/// Makes records from number `start` on, in one file or striped over several in units of `stripe`
+/// bytes; what was made, as JSON. `tick(done, total)` hears of bytes.
 #[pyfunction]
 #[pyo3(signature = (outputs, records, start=0, ascii=false, skewed=false, stripe=None, tick=None))]
 #[allow(clippy::too_many_arguments)] // each by its name
@@ -26,8 +27,8 @@ pub fn sort_generate(
     serde_json::to_string(&made).map_err(raise)
 }
 
-/// What files come to that follow each other, each and the whole, as JSON; or files of `summaries`, as valsort's -o
-/// and `summary` make them. `tick(done, total)` hears of bytes.
+/// What files come to that follow each other, each and the whole, as JSON; or files of `summaries`,
+/// as valsort's -o and `summary` make them. `tick(done, total)` hears of bytes.
 #[pyfunction]
 #[pyo3(signature = (paths, records=None, summaries=false, summary=None, tick=None))]
 #[allow(clippy::needless_pass_by_value)]
@@ -39,7 +40,7 @@ pub fn sort_validate(
     summary: Option<PathBuf>,
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let work = |watch: &Watch| {
+    let work = |watch: &Progress| {
         let parts = if summaries {
             let read = paths.iter().map(|path| gordon_sort::read_summaries(path));
             read.collect::<Result<Vec<_>, _>>()?.concat()

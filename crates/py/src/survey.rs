@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 #[pyfunction]
 #[pyo3(signature = (config, tick=None))]
 pub fn survey(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -> PyResult<String> {
-    let survey: config::Survey = parse::from_json(config, "survey").map_err(raise)?;
+    let survey: config::SurveyConfig = parse::from_json(config, "survey").map_err(raise)?;
     let report = watch(py, tick, |watch| run(&survey, watch))?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
 }

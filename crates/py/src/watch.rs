@@ -1,7 +1,7 @@
 //! Long work on a thread of its own, with progress and Ctrl-C.
 
 use crate::error::raise;
-use gordon_units::Watch;
+use gordon_units::Progress;
 use pyo3::prelude::*;
 use std::io;
 use std::sync::atomic::Ordering;
@@ -54,9 +54,9 @@ pub fn no_thread(error: io::Error) -> PyErr {
 pub fn watch<T: Send>(
     py: Python<'_>,
     tick: Option<Bound<'_, PyAny>>,
-    work: impl FnOnce(&Watch) -> T + Send,
+    work: impl FnOnce(&Progress) -> T + Send,
 ) -> PyResult<T> {
-    let watch = Watch::default();
+    let watch = Progress::default();
     let tell = || tick.as_ref().map_or(Ok(()), |tick| tick.call1(watch.progress()).map(|_| ()));
     watched(py, || work(&watch), tell, || watch.stop.store(true, Ordering::Relaxed))
 }

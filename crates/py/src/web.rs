@@ -4,7 +4,7 @@ use crate::error::raise;
 use crate::watch::watch;
 use gordon_replay::parse::from_json;
 use gordon_trace::web::{WebConfig, generate};
-use gordon_units::Watch;
+use gordon_units::Progress;
 use pyo3::prelude::*;
 use std::sync::atomic::Ordering;
 
@@ -17,7 +17,7 @@ pub fn web_generate(
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let config: WebConfig = from_json(config, "web").map_err(raise)?;
-    let work = |progress: &Watch| {
+    let work = |progress: &Progress| {
         progress.total.store(config.requests, Ordering::Relaxed);
         generate(&config, |done| {
             progress.done.store(done, Ordering::Relaxed);

@@ -8,13 +8,13 @@ use gordon_device::ssd::SsdConfig;
 use gordon_device::{Completion, Device, Request, Usage};
 use gordon_replay::config::RunConfig;
 use gordon_replay::flash::run;
-use gordon_replay::host::{Pacing, Rules, drive};
-use gordon_replay::load::Bench;
+use gordon_replay::host::{HostPolicy, Pacing, drive};
+use gordon_replay::load::SyntheticConfig;
 use gordon_replay::parse::{from_json, from_toml};
 use gordon_replay::results::Recorder;
-use gordon_replay::results::series::Target;
-use gordon_replay::source::Source;
-use gordon_units::{Bytes, Ns, Watch};
+use gordon_replay::results::series::SampledDevice;
+use gordon_replay::source::RequestSource;
+use gordon_units::{Bytes, Ns, Progress};
 use serde_json::json;
 use std::collections::VecDeque;
 
@@ -54,7 +54,7 @@ impl Device for Null {
     }
 }
 
-impl Target for Null {}
+impl SampledDevice for Null {}
 
 /// CPU seconds of this process: a run is one thread.
 fn cpu() -> f64 {
@@ -70,8 +70,9 @@ fn bench(pattern: &str, size: &str, requests: u64) -> serde_json::Value {
 fn main() {
     let requests = 20_000_000;
     for pattern in ["random-write", "mixed", "zipf"] {
-        let bench: Bench = from_json(&bench(pattern, "4KiB", requests).to_string(), "bench")
-            .expect("a right load");
+        let bench: SyntheticConfig =
+            from_json(&bench(pattern, "4KiB", requests).to_string(), "bench")
+                .expect("a right load");
         let mut device = Null::default();
         let load = || bench.resolve(device.capacity(), 1).expect("a right load");
         let (mut drawn, mut batch) = (load(), Vec::new());
@@ -85,11 +86,16 @@ fn main() {
         let each = |start: f64| (cpu() - start) / requests as f64 * 1e9;
         let drawing = each(start);
         let load = load();
-        let rules =
-            Rules { pacing: Pacing::Closed, depth: 32, split: None, wrap: false, weights: vec![1] };
+        let rules = HostPolicy {
+            pacing: Pacing::Closed,
+            depth: 32,
+            split: None,
+            wrap: false,
+            weights: vec![1],
+        };
         let mut recorder = Recorder::new(&device, 1, None);
         let start = cpu();
-        drive(&mut device, load, &rules, &mut recorder, &Watch::default()).expect("no errors");
+        drive(&mut device, load, &rules, &mut recorder, &Progress::default()).expect("no errors");
         println!(
             "{pattern:<18} 4KiB    {drawing:>5.1} ns a request to draw it, {:>5.1} more for host, results \
              and a device that does nothing",
@@ -119,7 +125,7 @@ fn main() {
         let config = json!({"device": device, "load": {"bench": load}});
         let config: RunConfig = from_json(&config.to_string(), "run").expect("a right config");
         let start = cpu();
-        let result = run(&config, &Watch::default()).expect("a right run");
+        let result = run(&config, &Progress::default()).expect("a right run");
         let (used, report) = (cpu() - start, result.report);
         println!(
             "{pattern:<18} {size:<7} {:>9.0} requests a CPU second; {:>5.1} M events; {:>6.0} MB/s, WA {:.3}",

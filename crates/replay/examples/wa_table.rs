@@ -6,9 +6,9 @@
 //! The translation layer itself is simulated ([`gordon_replay::wa`]), 2048 blocks unless told.
 #![allow(clippy::print_stdout)]
 
-use gordon_device::ssd::Policy;
+use gordon_device::ssd::VictimPolicy;
 use gordon_replay::wa::{HotCold, WaConfig, WaReport, theory, write_amplification};
-use gordon_units::Watch;
+use gordon_units::Progress;
 
 const RHOS: [f64; 4] = [0.7, 0.8, 0.9, 0.95];
 
@@ -20,7 +20,7 @@ const SIMULATED: [(&str, [f64; 4]); 3] = [
 ];
 
 fn simulate(config: &WaConfig) -> WaReport {
-    let report = write_amplification(config, &Watch::default()).expect("a right config");
+    let report = write_amplification(config, &Progress::default()).expect("a right config");
     assert!(report.converged, "no steady state: {config:?}");
     report
 }
@@ -51,13 +51,13 @@ fn main() {
     println!("| policy | rho | ours | theory | off | simulated elsewhere | off |");
     println!("|---|---|---|---|---|---|---|");
     for (name, policy, choices, pages) in [
-        ("FIFO", Policy::Fifo, None, 64),
-        ("greedy, b = 64", Policy::Greedy, None, 64),
-        ("greedy, b = 256", Policy::Greedy, None, 256),
-        ("random", Policy::Random, None, 64),
-        ("2 choices, b = 64", Policy::DChoices, Some(2), 64),
-        ("10 choices, b = 64", Policy::DChoices, Some(10), 64),
-        ("cost-benefit, b = 64", Policy::CostBenefit, None, 64),
+        ("FIFO", VictimPolicy::Fifo, None, 64),
+        ("greedy, b = 64", VictimPolicy::Greedy, None, 64),
+        ("greedy, b = 256", VictimPolicy::Greedy, None, 256),
+        ("random", VictimPolicy::Random, None, 64),
+        ("2 choices, b = 64", VictimPolicy::DChoices, Some(2), 64),
+        ("10 choices, b = 64", VictimPolicy::DChoices, Some(10), 64),
+        ("cost-benefit, b = 64", VictimPolicy::CostBenefit, None, 64),
     ] {
         for (at, rho) in RHOS.into_iter().enumerate() {
             let report = simulate(&config(policy, choices, pages, rho));
@@ -77,10 +77,10 @@ fn main() {
     println!("\nOf the writes {share} to {space} of the pages, rho {rho}, b = 64.\n");
     println!("| | ours | known | off |\n|---|---|---|---|");
     for (name, policy, separate, known) in [
-        ("greedy, all in one", Policy::Greedy, false, Some(5.86)),
-        ("greedy, copies apart", Policy::Greedy, true, None),
-        ("cost-benefit, all in one", Policy::CostBenefit, false, None),
-        ("cost-benefit, copies apart", Policy::CostBenefit, true, Some(3.18)),
+        ("greedy, all in one", VictimPolicy::Greedy, false, Some(5.86)),
+        ("greedy, copies apart", VictimPolicy::Greedy, true, None),
+        ("cost-benefit, all in one", VictimPolicy::CostBenefit, false, None),
+        ("cost-benefit, copies apart", VictimPolicy::CostBenefit, true, Some(3.18)),
     ] {
         let hot_cold = Some(HotCold { space, share });
         let ours = simulate(&WaConfig { separate, hot_cold, ..config(policy, None, 64, rho) });

@@ -1,27 +1,28 @@
 //! Bandwidth of a simulated device against transfer size and queue depth, as benchmarks of real
-//! storage measure it: in a closed loop, reads of what holds data. Each load runs on a device of its own.
+//! storage measure it: in a closed loop, reads of what holds data. Each load runs on a device of
+//! its own.
 //!
 //! The time of writes ends with a flush: what a cache has taken is not written yet.
 
 use crate::ReplayError;
 use crate::disk::DiskDevice;
-use crate::host::{Done, Observer, Pacing, Rules, drive};
-use crate::load::{Bench, Load, Order, Pattern, Way};
+use crate::host::{CompletedRequest, HostPolicy, Observer, Pacing, drive};
+use crate::load::{AccessKind, AccessOrder, Pattern, SyntheticConfig, SyntheticLoad};
 use crate::results::latency::{Latency, LatencySummary};
 use crate::results::ratio;
 use crate::threads::on_all_cores;
-use gordon_device::disk::Policy;
+use gordon_device::disk::SchedulingPolicy;
 use gordon_device::drive::StripeConfig;
 use gordon_device::ssd::{Ssd, SsdConfig};
 use gordon_device::stripe::Stripe;
 use gordon_device::{Device, Op, Request, SECTOR};
-use gordon_units::{Bytes, Ns, Watch};
+use gordon_units::{Bytes, Ns, Progress};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering;
 
-/// Bytes that loads on new flash run over at least, where nothing else is said: all of a large map would
-/// take long to fill, and where on flash a page lies makes no difference.
+/// Bytes that loads on new flash run over at least, where nothing else is said: all of a large map
+/// would take long to fill, and where on flash a page lies makes no difference.
 const FLASH_SPAN: Bytes = Bytes(1 << 30);
 /// And so many times what is outstanding: requests for the same page are served as one.
 const ROOM: u64 = 32;
@@ -29,9 +30,9 @@ const ROOM: u64 = 32;
 /// What is asked, of what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Survey {
+pub struct CharacteriseConfig {
     /// The device.
-    pub device: Storage,
+    pub device: StorageConfig,
     /// So many of it as one; without it, one.
     #[serde(default)]
     pub stripe: Option<StripeConfig>,
@@ -52,20 +53,21 @@ pub struct Survey {
 /// A device of either kind, as it is described.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Storage {
+pub enum StorageConfig {
     /// A hard disk.
     Disk {
         /// The disk.
         device: DiskDevice,
         /// Which request comes next; without it, as the disk has it.
         #[serde(default)]
-        scheduler: Option<Policy>,
+        scheduler: Option<SchedulingPolicy>,
     },
     /// Flash.
     Flash {
         /// The device.
         device: Box<SsdConfig>,
-        /// The part of what it exports that is mapped before, in the steady state of random overwrites.
+        /// The part of what it exports that is mapped before, in the steady state of random
+        /// overwrites.
         #[serde(default)]
         precondition: Option<f64>,
     },
@@ -76,9 +78,9 @@ pub enum Storage {
 #[serde(deny_unknown_fields)]
 pub struct Point {
     /// In which order places come.
-    pub pattern: Order,
+    pub pattern: AccessOrder,
     /// Reads or writes.
-    pub op: Way,
+    pub op: AccessKind,
     /// Bytes of a request.
     pub size: Bytes,
     /// Requests outstanding.
@@ -87,7 +89,7 @@ pub struct Point {
 
 /// What all came to.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct CharacteriseReport {
     /// Devices that it is made of.
     pub devices: u32,
     /// Bytes that it exports.
@@ -101,16 +103,16 @@ pub struct Report {
     /// Bytes that the loads ran over, at most.
     pub span_bytes: u64,
     /// In the order of the loads.
-    pub points: Vec<Measured>,
+    pub points: Vec<MeasuredPoint>,
 }
 
 /// What one load came to.
 #[derive(Clone, Debug, Serialize)]
-pub struct Measured {
+pub struct MeasuredPoint {
     /// In which order places came.
-    pub pattern: Order,
+    pub pattern: AccessOrder,
     /// Reads or writes.
-    pub op: Way,
+    pub op: AccessKind,
     /// Bytes of a request.
     pub size_bytes: u64,
     /// Requests outstanding.
@@ -133,15 +135,18 @@ pub struct Measured {
 ///
 /// # Errors
 /// A device that cannot be, a load that does not fit it, a stop.
-pub fn characterise(survey: &Survey, progress: &Watch) -> Result<Report, ReplayError> {
+pub fn characterise(
+    survey: &CharacteriseConfig,
+    progress: &Progress,
+) -> Result<CharacteriseReport, ReplayError> {
     match &survey.device {
-        Storage::Disk { device, scheduler } => {
+        StorageConfig::Disk { device, scheduler } => {
             let disk = device.drive(*scheduler, survey.stripe)?;
             let capacity = disk.capacity();
             survey.all(capacity, |_| capacity, |_| Ok(disk.clone()), progress)
         }
-        Storage::Flash { device, precondition } => {
-            let flash = Flash::new(survey, (**device).clone(), *precondition, progress)?;
+        StorageConfig::Flash { device, precondition } => {
+            let flash = FlashDevices::new(survey, (**device).clone(), *precondition, progress)?;
             let raw = device.layout()?.geometry().capacity();
             let report = match survey.stripe {
                 None => {
@@ -157,13 +162,17 @@ pub fn characterise(survey: &Survey, progress: &Watch) -> Result<Report, ReplayE
             }?;
             let raw = raw.0 * u64::from(report.devices);
             let spare = Some(raw.saturating_sub(report.capacity_bytes));
-            Ok(Report { raw_capacity_bytes: Some(raw), spare_capacity_bytes: spare, ..report })
+            Ok(CharacteriseReport {
+                raw_capacity_bytes: Some(raw),
+                spare_capacity_bytes: spare,
+                ..report
+            })
         }
     }
 }
 
 /// Flash devices, all alike.
-struct Flash {
+struct FlashDevices {
     config: SsdConfig,
     seed: u64,
     precondition: Option<f64>,
@@ -171,12 +180,12 @@ struct Flash {
     used: Option<Ssd>,
 }
 
-impl Flash {
+impl FlashDevices {
     fn new(
-        survey: &Survey,
+        survey: &CharacteriseConfig,
         config: SsdConfig,
         part: Option<f64>,
-        progress: &Watch,
+        progress: &Progress,
     ) -> Result<Self, ReplayError> {
         let used = match part {
             Some(part) if !(0.0..=1.0).contains(&part) => {
@@ -198,7 +207,7 @@ impl Flash {
     }
 
     /// One that holds data up to there.
-    fn member(&self, held: Bytes, progress: &Watch) -> Result<Ssd, ReplayError> {
+    fn member(&self, held: Bytes, progress: &Progress) -> Result<Ssd, ReplayError> {
         if let Some(used) = &self.used {
             return Ok(used.clone());
         }
@@ -215,7 +224,7 @@ impl Flash {
         &self,
         stripe: StripeConfig,
         held: Bytes,
-        progress: &Watch,
+        progress: &Progress,
     ) -> Result<Stripe<Ssd>, ReplayError> {
         let StripeConfig { disks, unit, .. } = stripe;
         if stripe != (StripeConfig { disks, unit, ..StripeConfig::default() }) {
@@ -242,15 +251,15 @@ impl Flash {
     }
 }
 
-impl Survey {
+impl CharacteriseConfig {
     /// Each load on a device of its own, which `make` makes with data up to there.
     fn all<D: Device>(
         &self,
         capacity: Bytes,
         span: impl Fn(&Point) -> Bytes + Sync,
         make: impl Fn(Bytes) -> Result<D, ReplayError> + Sync,
-        progress: &Watch,
-    ) -> Result<Report, ReplayError> {
+        progress: &Progress,
+    ) -> Result<CharacteriseReport, ReplayError> {
         let total = self.points.iter().map(|point| self.count(point)).sum();
         progress.total.fetch_add(total, Ordering::Relaxed);
         let one = |point: &Point| {
@@ -261,7 +270,7 @@ impl Survey {
         };
         let points =
             on_all_cores(|| self.points.par_iter().map(one).collect::<Result<Vec<_>, _>>())?;
-        Ok(Report {
+        Ok(CharacteriseReport {
             devices: self.stripe.map_or(1, |stripe| stripe.disks),
             capacity_bytes: capacity.0,
             raw_capacity_bytes: None,
@@ -277,17 +286,22 @@ impl Survey {
         fits.max(2 * u64::from(point.depth))
     }
 
-    fn load(&self, point: &Point, span: Bytes, capacity: Bytes) -> Result<Load, ReplayError> {
+    fn load(
+        &self,
+        point: &Point,
+        span: Bytes,
+        capacity: Bytes,
+    ) -> Result<SyntheticLoad, ReplayError> {
         let Point { pattern, op, size, depth } = *point;
         if depth == 0 {
             return Err(ReplayError::impossible("depth", "0 lets no request out", "at least 1"));
         }
-        let bench = Bench {
+        let bench = SyntheticConfig {
             pattern: match (pattern, op) {
-                (Order::Sequential, Way::Read) => Pattern::SequentialRead,
-                (Order::Sequential, Way::Write) => Pattern::SequentialWrite,
-                (Order::Random, Way::Read) => Pattern::RandomRead,
-                (Order::Random, Way::Write) => Pattern::RandomWrite,
+                (AccessOrder::Sequential, AccessKind::Read) => Pattern::SequentialRead,
+                (AccessOrder::Sequential, AccessKind::Write) => Pattern::SequentialWrite,
+                (AccessOrder::Random, AccessKind::Read) => Pattern::RandomRead,
+                (AccessOrder::Random, AccessKind::Write) => Pattern::RandomWrite,
             },
             size: Some(size),
             requests: self.count(point),
@@ -308,26 +322,27 @@ impl Survey {
 /// Carries out one load.
 fn measure(
     mut device: impl Device,
-    load: Load,
+    load: SyntheticLoad,
     point: &Point,
     span: Bytes,
-    progress: &Watch,
-) -> Result<Measured, ReplayError> {
+    progress: &Progress,
+) -> Result<MeasuredPoint, ReplayError> {
     let Point { pattern, op, size, depth } = *point;
-    let rules = Rules { pacing: Pacing::Closed, depth, split: None, wrap: false, weights: vec![1] };
-    let mut latencies = Latencies::default();
-    let outcome = drive(&mut device, load, &rules, &mut latencies, progress)?;
+    let policy =
+        HostPolicy { pacing: Pacing::Closed, depth, split: None, wrap: false, weights: vec![1] };
+    let mut latencies = LatencyObserver::default();
+    let outcome = drive(&mut device, load, &policy, &mut latencies, progress)?;
     if outcome.failed > 0 {
         let why =
             format!("it wore out: {} of {} requests failed", outcome.failed, outcome.requests);
         return Err(ReplayError::impossible("device", why, "fewer bytes, or more endurance"));
     }
     let end = match op {
-        Way::Read => outcome.simulated,
-        Way::Write => flushed(&mut device, outcome.simulated),
+        AccessKind::Read => outcome.simulated,
+        AccessKind::Write => flushed(&mut device, outcome.simulated),
     };
     let (bytes, seconds) = (outcome.requests * size.0, end.as_secs());
-    Ok(Measured {
+    Ok(MeasuredPoint {
         pattern,
         op,
         size_bytes: size.0,
@@ -351,12 +366,12 @@ fn flushed(device: &mut impl Device, at: Ns) -> Ns {
 
 /// Nothing but latencies.
 #[derive(Default)]
-struct Latencies(Latency);
+struct LatencyObserver(Latency);
 
-impl<D> Observer<D> for Latencies {
+impl<D> Observer<D> for LatencyObserver {
     fn arrived(&mut self, _: &D, _: Ns) {}
 
-    fn completed(&mut self, _: &D, done: &Done) -> Result<(), ReplayError> {
+    fn completed(&mut self, _: &D, done: &CompletedRequest) -> Result<(), ReplayError> {
         self.0.record(done.completed - done.arrived);
         Ok(())
     }

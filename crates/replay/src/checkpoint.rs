@@ -1,15 +1,15 @@
 //! A simulated device in a file: what it has become, for runs to come.
 //!
-//! The file: `GORDONCK`, the format's version (u32), the seed that the device was made with (u64: its
-//! blocks' budgets follow from it), its parameters as JSON (u64 length, text), the state
-//! ([`gordon_ftl::Ftl::checkpoint`]), and the CRC-32 of all before it. Numbers are little-endian. It is
-//! written beside its place and renamed when it is whole. A device is only restored with the parameters
-//! it had.
+//! The file: `GORDONCK`, the format's version (u32), the seed that the device was made with (u64:
+//! its blocks' budgets follow from it), its parameters as JSON (u64 length, text), the state
+//! ([`gordon_ftl::Ftl::checkpoint`]), and the CRC-32 of all before it. Numbers are little-endian.
+//! It is written beside its place and renamed when it is whole. A device is only restored with the
+//! parameters it had.
 
 use crate::ReplayError;
 use gordon_device::Device;
 use gordon_device::ssd::{Ssd, SsdConfig};
-use gordon_units::{Stopped, Watch};
+use gordon_units::{Progress, Stopped};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,8 @@ use std::sync::atomic::Ordering;
 
 const MAGIC: &[u8; 8] = b"GORDONCK";
 const VERSION: u32 = 7;
-/// The version before. It differs only for devices of more slots than these, whose maps it compressed.
+/// The version before. It differs only for devices of more slots than these, whose maps it
+/// compressed.
 const BEFORE: u32 = 6;
 const SAME_SLOTS: u64 = 1 << 22;
 /// Bytes that are read or written at once.
@@ -64,7 +65,7 @@ pub fn save(
     ssd: &mut Ssd,
     config: &SsdConfig,
     path: &Path,
-    progress: &Watch,
+    progress: &Progress,
 ) -> Result<u64, ReplayError> {
     while ssd.next_event().is_some() {
         ssd.step(&mut Vec::new());
@@ -85,7 +86,12 @@ pub fn save(
     })
 }
 
-fn write(ssd: &mut Ssd, config: &SsdConfig, path: &Path, progress: &Watch) -> std::io::Result<()> {
+fn write(
+    ssd: &mut Ssd,
+    config: &SsdConfig,
+    path: &Path,
+    progress: &Progress,
+) -> std::io::Result<()> {
     let mut file = BufWriter::with_capacity(PIECE, File::create(path)?);
     let mut crc = crc32fast::Hasher::new();
     let mut failed = None;
@@ -126,26 +132,26 @@ fn unread(path: &Path, error: &std::io::Error) -> ReplayError {
 ///
 /// # Errors
 /// Where the file cannot be read, is damaged, or is of a device with other parameters; a stop.
-pub fn load(config: &SsdConfig, path: &Path, progress: &Watch) -> Result<Ssd, ReplayError> {
+pub fn load(config: &SsdConfig, path: &Path, progress: &Progress) -> Result<Ssd, ReplayError> {
     let (seed, file) = verify(config, path, progress)?;
     let bytes = path.metadata().map_err(|error| unread(path, &error))?.len();
     progress.total.fetch_add(bytes / BYTES_A_STEP, Ordering::Relaxed);
-    let mut file = BufReader::with_capacity(PIECE, Watched::new(file, progress));
+    let mut file = BufReader::with_capacity(PIECE, ProgressReader::new(file, progress));
     let mut fill = |bytes: &mut [u8]| file.read_exact(bytes).is_ok();
     let ssd = Ssd::restore(config, seed, &mut fill, progress);
     progress.check()?;
     Ok(ssd?)
 }
 
-/// Reads the whole checkpoint and verifies its checksum. Returns the seed of its device, and the file
-/// positioned at its state.
+/// Reads the whole checkpoint and verifies its checksum. Returns the seed of its device, and the
+/// file positioned at its state.
 ///
 /// # Errors
 /// Those of [`load`].
 pub fn verify(
     config: &SsdConfig,
     path: &Path,
-    progress: &Watch,
+    progress: &Progress,
 ) -> Result<(u64, impl Read), ReplayError> {
     let found = head(config, path, progress)?;
     let bytes = path.metadata().map_err(|error| unread(path, &error))?.len();
@@ -162,11 +168,12 @@ pub fn verify(
 /// state begins.
 ///
 /// # Errors
-/// Where the file cannot be read, is no checkpoint, or is of a device with other parameters; a stop.
+/// Where the file cannot be read, is no checkpoint, or is of a device with other parameters; a
+/// stop.
 fn head(
     config: &SsdConfig,
     path: &Path,
-    progress: &Watch,
+    progress: &Progress,
 ) -> Result<(u64, impl Read), ReplayError> {
     let read = |error: std::io::Error| match error.kind() {
         ErrorKind::UnexpectedEof => wrong(path, "not a checkpoint, or cut", AGAIN),
@@ -211,36 +218,36 @@ fn stopped(_: Stopped) -> std::io::Error {
     std::io::Error::other("stopped")
 }
 
-/// Reads piece by piece, of which a watch hears, and which it may end.
-struct Watched<'a, R> {
+/// Reads piece by piece, counting progress, and stops when it is told to.
+struct ProgressReader<'a, R> {
     from: R,
-    watch: &'a Watch,
+    progress: &'a Progress,
     bytes: u64,
 }
 
-impl<'a, R> Watched<'a, R> {
-    fn new(from: R, watch: &'a Watch) -> Self {
-        Self { from, watch, bytes: 0 }
+impl<'a, R> ProgressReader<'a, R> {
+    fn new(from: R, progress: &'a Progress) -> Self {
+        Self { from, progress, bytes: 0 }
     }
 }
 
-impl<R: Read> Read for Watched<'_, R> {
+impl<R: Read> Read for ProgressReader<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        self.watch.check().map_err(stopped)?;
+        self.progress.check().map_err(stopped)?;
         let piece = into.len().min(PIECE);
         let read = self.from.read(&mut into[..piece])?;
         let before = self.bytes / BYTES_A_STEP;
         self.bytes += read as u64;
-        self.watch.step(self.bytes / BYTES_A_STEP - before);
+        self.progress.step(self.bytes / BYTES_A_STEP - before);
         Ok(read)
     }
 }
 
 /// Whether the last four bytes are the CRC-32 of all before them.
-fn checksum(path: &Path, progress: &Watch) -> std::io::Result<bool> {
+fn checksum(path: &Path, progress: &Progress) -> std::io::Result<bool> {
     let file = File::open(path)?;
     let Some(content) = file.metadata()?.len().checked_sub(4) else { return Ok(false) };
-    let mut file = Watched::new(file, progress);
+    let mut file = ProgressReader::new(file, progress);
     let (mut crc, mut left, mut buffer) = (crc32fast::Hasher::new(), content, vec![0; PIECE]);
     while left > 0 {
         let part = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
@@ -262,7 +269,7 @@ mod tests {
     use crate::ReplayError;
     use crate::config::RunConfig;
     use crate::flash::run;
-    use gordon_units::{Bytes, Watch};
+    use gordon_units::{Bytes, Progress};
     use serde_json::json;
     use std::sync::atomic::Ordering::Relaxed;
 
@@ -286,7 +293,7 @@ mod tests {
     fn a_device_goes_on_from_its_checkpoint() {
         let folder = tempfile::tempdir().unwrap();
         let [one, two] = ["one", "two"].map(|name| folder.path().join(name));
-        let progress = Watch::default();
+        let progress = Progress::default();
         let made = config(json!({"precondition": 0.8, "checkpoint": one}));
         run(&made, &progress).unwrap();
         // The same run from it, twice, is the same; and it is one of a device that is full.
@@ -309,14 +316,14 @@ mod tests {
         let mut made = config(json!({"precondition": 0.9, "checkpoint": path}));
         made.device.endurance.erase_budget = 3.into();
         made.device.endurance.spread = Some(0.5.into());
-        run(&made, &Watch::default()).unwrap();
+        run(&made, &Progress::default()).unwrap();
         let bench = json!({"pattern": "sequential-write", "size": "64KiB", "requests": 200_000});
         let worn = |seed: u64| {
             let mut on = config(json!({
                 "from_checkpoint": path, "load": {"bench": bench}, "seed": seed
             }));
             on.device = made.device.clone();
-            run(&on, &Watch::default()).unwrap().report
+            run(&on, &Progress::default()).unwrap().report
         };
         let (one, other) = (worn(1), worn(2));
         assert!(one.device.worn_out && one.device.worn_out_at_s > Some(0.0));
@@ -332,7 +339,7 @@ mod tests {
             let bench = json!({"pattern": "random-write", "requests": 1u64 << 60});
             let error = run(
                 &config(json!({"checkpoint": path, "load": {"bench": bench}})),
-                &Watch::default(),
+                &Progress::default(),
             );
             let error = error.unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
@@ -350,7 +357,7 @@ mod tests {
             json!({"bench": {"pattern": "random-write", "size": "64KiB", "requests": 100_000}}),
         )
         .unwrap();
-        let report = run(&worn, &Watch::default()).unwrap().report;
+        let report = run(&worn, &Progress::default()).unwrap().report;
         let told = report.warnings.iter().find(|warning| warning.contains("checkpoint"));
         assert!(told.is_some_and(|told| told.contains(" pages of the write buffer")), "{told:?}");
         // What is read there is on the array, all of it, and nothing can be written.
@@ -361,7 +368,7 @@ mod tests {
                 json!({"bench": {"pattern": pattern, "size": "64KiB", "requests": 20_000}}),
             )
             .unwrap();
-            let report = run(&on, &Watch::default()).unwrap().report;
+            let report = run(&on, &Progress::default()).unwrap().report;
             assert_eq!(report.read.failed + report.write.failed, failed, "{pattern}");
             assert_eq!(report.device.unmapped_reads, 0);
         }
@@ -372,12 +379,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one");
         let made = config(json!({"checkpoint": path}));
-        let ready = crate::flash::Ready::new(&made, &Watch::default()).unwrap();
+        let ready = crate::flash::PreparedRun::new(&made, &Progress::default()).unwrap();
         // What was free when the run began is taken when it ends.
         std::fs::create_dir(&path).unwrap();
-        let ended = ready.run(&Watch::default()).unwrap();
+        let ended = ready.run(&Progress::default()).unwrap();
         assert!(ended.report.write.requests > 0);
-        let error = ended.unkept.expect("no file is there").to_string();
+        let error = ended.checkpoint_error.expect("no file is there").to_string();
         assert!(error.contains("cannot write") && error.contains("no plain file"), "{error}");
     }
 
@@ -385,14 +392,14 @@ mod tests {
     fn a_stop_is_heard_and_leaves_the_file_that_was_there() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one");
-        let (made, stopped) = (config(json!({"checkpoint": path})), Watch::default());
-        run(&made, &Watch::default()).unwrap();
+        let (made, stopped) = (config(json!({"checkpoint": path})), Progress::default());
+        run(&made, &Progress::default()).unwrap();
         let kept = std::fs::read(&path).unwrap();
         stopped.stop.store(true, Relaxed);
         let device = made.device.clone();
-        let watch = Watch::default();
-        let mut ssd = super::load(&device, &path, &watch).unwrap();
-        let (done, total) = watch.progress();
+        let progress = Progress::default();
+        let mut ssd = super::load(&device, &path, &progress).unwrap();
+        let (done, total) = progress.progress();
         // The file twice, of which parts of a step are not counted, and the tables.
         assert!((total - 3..=total).contains(&done) && total > (kept.len() as u64) >> 9);
         let loaded = super::load(&device, &path, &stopped).unwrap_err();
@@ -409,7 +416,7 @@ mod tests {
         for name in ["no/such/folder", &"n".repeat(255)] {
             let path = folder.path().join(name);
             let made = config(json!({"checkpoint": path}));
-            let error = crate::flash::Ready::new(&made, &Watch::default()).err().unwrap();
+            let error = crate::flash::PreparedRun::new(&made, &Progress::default()).err().unwrap();
             assert!(error.to_string().contains("cannot write"), "{error}");
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -419,7 +426,7 @@ mod tests {
     fn what_is_no_checkpoint_of_the_device_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one");
-        let progress = Watch::default();
+        let progress = Progress::default();
         run(&config(json!({"checkpoint": path})), &progress).unwrap();
         let kept = |more: serde_json::Value| {
             let mut all = more;
@@ -457,7 +464,7 @@ mod tests {
     fn a_checkpoint_of_format_6_is_read_if_its_map_was_not_compressed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one");
-        let progress = Watch::default();
+        let progress = Progress::default();
         run(&config(json!({"checkpoint": path})), &progress).unwrap();
         let from = config(json!({"from_checkpoint": path}));
         let today = serde_json::to_string(&run(&from, &progress).unwrap().report).unwrap();

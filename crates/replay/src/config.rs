@@ -2,8 +2,8 @@
 //! overrides.
 
 use crate::ReplayError;
-use crate::host::{Pacing, Rules};
-use crate::load::Bench;
+use crate::host::{HostPolicy, Pacing};
+use crate::load::SyntheticConfig;
 use gordon_device::SECTOR;
 use gordon_device::ssd::SsdConfig;
 use gordon_trace::formats::{self, Format};
@@ -52,7 +52,7 @@ pub enum LoadConfig {
     /// A trace.
     Trace(TraceLoad),
     /// A pattern.
-    Bench(Bench),
+    Bench(SyntheticConfig),
 }
 
 /// A trace to replay.
@@ -113,7 +113,8 @@ impl TraceLoad {
             })
     }
 
-    /// What the trace is read as; a trace that may be of blocks or of objects is one of `objects`, or not.
+    /// What the trace is read as; a trace that may be of blocks or of objects is one of `objects`,
+    /// or not.
     ///
     /// # Errors
     /// Where it cannot be opened, or its format is not clear.
@@ -288,7 +289,7 @@ impl HostConfig {
     ///
     /// # Errors
     /// A value that cannot be.
-    pub fn resolve(&self, default: PacingKind, queues: usize) -> Result<Rules, ReplayError> {
+    pub fn resolve(&self, default: PacingKind, queues: usize) -> Result<HostPolicy, ReplayError> {
         let wrong = |key: &str, why: String, hint: &str| {
             Err(ReplayError::impossible(&format!("host.{key}"), why, hint))
         };
@@ -323,7 +324,7 @@ impl HostConfig {
         }
         let mut weights = self.weights.clone();
         weights.resize(queues, 1);
-        Ok(Rules {
+        Ok(HostPolicy {
             pacing,
             depth: self.queue_depth.unwrap_or(depth),
             split: self.split,
@@ -332,18 +333,18 @@ impl HostConfig {
         })
     }
 
-    /// What to say where weights are given and change nothing: `rules` are those of a load of so many
-    /// `queues`.
-    pub fn weightless(&self, rules: &Rules, queues: usize) -> Option<String> {
+    /// What to say where weights are given and change nothing: `policy` is that of a load of so
+    /// many `queues`.
+    pub fn weightless(&self, policy: &HostPolicy, queues: usize) -> Option<String> {
         let weights = self.weights.len();
-        let why = match rules.pacing {
+        let why = match policy.pacing {
             _ if weights == 0 => return None,
             Pacing::Gaps => "with gaps no request waits for its turn".to_owned(),
             _ if queues < 2 => format!(
                 "{weights} of them, and the load has {queues} queue; --queue-by makes more of a trace, \
                  --queues of a pattern"
             ),
-            Pacing::Arrival { .. } if rules.depth == u32::MAX => {
+            Pacing::Arrival { .. } if policy.depth == u32::MAX => {
                 "no request waits for its turn where --queue-depth sets no limit".to_owned()
             }
             _ => return None,

@@ -3,21 +3,21 @@
 use crate::ReplayError;
 use crate::config::{HostConfig, LoadConfig};
 use crate::diskspecs;
-use crate::host::{Rules, drive};
+use crate::host::{HostPolicy, drive};
 use crate::results::Recorder;
 use crate::results::disk::DiskReport;
 use crate::results::log::RequestLog;
 use crate::results::report::{Report, TraceProvenance};
 use crate::results::responses::Responses;
-use crate::results::series::Target;
+use crate::results::series::SampledDevice;
 use crate::results::tables;
-use crate::run::{self, Asked, Fitted, fit, open, provenance};
-use crate::source::{Repeat, Source};
+use crate::run::{self, LoadSource, ValidatedLoad, open, provenance, validate_load};
+use crate::source::{Repeat, RequestSource};
 use gordon_device::Device;
-use gordon_device::disk::classic::{Classic, ClassicConfig};
-use gordon_device::disk::{self, Policy, Stats};
+use gordon_device::disk::classic::{ClassicConfig, ClassicDisk};
+use gordon_device::disk::{self, DiskStats, SchedulingPolicy};
 use gordon_device::drive::{Drive, DriveConfig, StripeConfig};
-use gordon_units::{Ns, Watch};
+use gordon_units::{Ns, Progress};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ pub struct DiskRunConfig {
     pub stripe: Option<StripeConfig>,
     /// Which request comes next, where several wait; without it, as the disk has it.
     #[serde(default)]
-    pub scheduler: Option<Policy>,
+    pub scheduler: Option<SchedulingPolicy>,
     /// What it is asked for.
     pub load: LoadConfig,
     /// How.
@@ -61,7 +61,7 @@ fn one() -> u64 {
 #[serde(rename_all = "kebab-case")]
 pub enum DiskDevice {
     /// By a config of ours.
-    Config(Box<disk::Config>),
+    Config(Box<disk::DiskConfig>),
     /// By one of a drive that carries out one command at a time.
     Classic(Box<ClassicConfig>),
     /// By a `.diskspecs` file of DiskSim's and those that it names.
@@ -70,21 +70,21 @@ pub enum DiskDevice {
 
 /// A disk that was described.
 #[derive(Clone, Debug)]
-pub struct Described {
+pub struct DiskDescription {
     /// The disk.
     pub config: DriveConfig,
     /// What its description says and it does not do.
     pub warnings: Vec<String>,
 }
 
-impl Described {
+impl DiskDescription {
     /// The disk, or so many of it as one, with nothing done yet.
     ///
     /// # Errors
     /// Where no disk can be built from it.
     pub fn drive(
         &self,
-        scheduler: Option<Policy>,
+        scheduler: Option<SchedulingPolicy>,
         stripe: Option<StripeConfig>,
     ) -> Result<Drive, ReplayError> {
         let drive = Drive::new(&self.config, scheduler)?;
@@ -100,21 +100,21 @@ impl DiskDevice {
     ///
     /// # Errors
     /// Where that cannot be done.
-    pub fn described(&self) -> Result<Described, ReplayError> {
+    pub fn description(&self) -> Result<DiskDescription, ReplayError> {
         let (config, warnings) = match self {
             Self::Config(config) => (DriveConfig::Config(config.clone()), Vec::new()),
             Self::Classic(config) => {
-                (DriveConfig::Classic(config.clone()), Classic::new(config)?.warnings())
+                (DriveConfig::Classic(config.clone()), ClassicDisk::new(config)?.warnings())
             }
             Self::Diskspecs(path) => {
                 let (config, mut warnings) = diskspecs::read(path)?;
-                let drive = Classic::new(&config)
+                let drive = ClassicDisk::new(&config)
                     .map_err(|error| diskspecs::SpecError::Drive { path: path.clone(), error })?;
                 warnings.extend(drive.warnings());
                 (DriveConfig::Classic(Box::new(config)), warnings)
             }
         };
-        Ok(Described { config, warnings })
+        Ok(DiskDescription { config, warnings })
     }
 
     /// The disk, or so many of it as one, with nothing done yet.
@@ -123,54 +123,56 @@ impl DiskDevice {
     /// Where its description cannot be read, or no disk built from it.
     pub fn drive(
         &self,
-        scheduler: Option<Policy>,
+        scheduler: Option<SchedulingPolicy>,
         stripe: Option<StripeConfig>,
     ) -> Result<Drive, ReplayError> {
-        self.described()?.drive(scheduler, stripe)
+        self.description()?.drive(scheduler, stripe)
     }
 }
 
-impl Target for Drive {}
+impl SampledDevice for Drive {}
 
 /// Runs `config`, watched through `progress`.
 ///
 /// # Errors
 /// A disk that cannot be, a trace that cannot be read or does not fit, a stop.
-pub fn run(config: &DiskRunConfig, progress: &Watch) -> Result<RunResult, ReplayError> {
-    Ready::new(config, progress)?.run(progress)
+pub fn run(config: &DiskRunConfig, progress: &Progress) -> Result<RunResult, ReplayError> {
+    PreparedRun::new(config, progress)?.run(progress)
 }
 
 /// A run that can be.
-pub struct Ready {
+pub struct PreparedRun {
     config: DiskRunConfig,
-    made: (Drive, Described),
-    fitted: Fitted,
+    made: (Drive, DiskDescription),
+    load: ValidatedLoad,
 }
 
-impl Ready {
+impl PreparedRun {
     /// Looks through `config` and its trace.
     ///
     /// # Errors
     /// A disk that cannot be, a trace that cannot be read or does not fit, a stop.
-    pub fn new(config: &DiskRunConfig, progress: &Watch) -> Result<Self, ReplayError> {
-        let described = config.device.described()?;
+    pub fn new(config: &DiskRunConfig, progress: &Progress) -> Result<Self, ReplayError> {
+        let described = config.device.description()?;
         let disk = described.drive(config.scheduler, config.stripe)?;
         let room = (disk.capacity(), None);
-        let fitted = fit(&config.load, &config.host, room, config.seed, progress)?;
-        Ok(Self { config: config.clone(), made: (disk, described), fitted })
+        let load = validate_load(&config.load, &config.host, room, config.seed, progress)?;
+        Ok(Self { config: config.clone(), made: (disk, described), load })
     }
 
     /// Runs it.
     ///
     /// # Errors
     /// A file that cannot be written, a stop.
-    pub fn run(self, progress: &Watch) -> Result<RunResult, ReplayError> {
-        let Self { config, made, fitted: Fitted { asked, rules, warnings } } = self;
-        match asked {
-            Asked::Bench(load) => replay(&config, made, load, &rules, (None, warnings), progress),
-            Asked::Trace(trace, found) => {
+    pub fn run(self, progress: &Progress) -> Result<RunResult, ReplayError> {
+        let Self { config, made, load: ValidatedLoad { source, policy, warnings } } = self;
+        match source {
+            LoadSource::Bench(load) => {
+                replay(&config, made, load, &policy, (None, warnings), progress)
+            }
+            LoadSource::Trace(trace, scan) => {
                 let load = Repeat::new(|| open(&config.host, &trace), trace.repeat);
-                replay(&config, made, load, &rules, (Some(found.trace), warnings), progress)
+                replay(&config, made, load, &policy, (Some(scan.trace), warnings), progress)
             }
         }
     }
@@ -178,23 +180,23 @@ impl Ready {
 
 fn replay(
     config: &DiskRunConfig,
-    (mut disk, described): (Drive, Described),
-    load: impl Source,
-    rules: &Rules,
-    (trace, found): (Option<TraceProvenance>, Vec<String>),
-    progress: &Watch,
+    (mut disk, described): (Drive, DiskDescription),
+    load: impl RequestSource,
+    policy: &HostPolicy,
+    (trace, scan): (Option<TraceProvenance>, Vec<String>),
+    progress: &Progress,
 ) -> Result<RunResult, ReplayError> {
-    let Described { config: of, mut warnings } = described;
+    let DiskDescription { config: of, mut warnings } = described;
     let (name, power) = (of.summary().to_owned(), of.power());
-    warnings.extend(found);
+    warnings.extend(scan);
     let log = config.requests_out.as_deref().map(RequestLog::create).transpose()?;
     let responses = config.responses_out.as_deref().map(Responses::create).transpose()?;
-    let recorder = Recorder::new(&disk, rules.weights.len(), log);
+    let recorder = Recorder::new(&disk, policy.weights.len(), log);
     let mut recorder = recorder.with_responses(responses);
-    let outcome = drive(&mut disk, load, rules, &mut recorder, progress)?;
+    let outcome = drive(&mut disk, load, policy, &mut recorder, progress)?;
     let (run, recorded) = recorder.finish(&disk)?;
     let disks = disk.disks();
-    let stats: Vec<Stats> = disks.iter().map(Drive::stats).collect();
+    let stats: Vec<DiskStats> = disks.iter().map(Drive::stats).collect();
     let mut report = DiskReport::of(name, &stats, disk.usage(), outcome.simulated, &recorded);
     for one in disks {
         report.coalesced += one.joined();
@@ -209,7 +211,7 @@ fn replay(
         provenance.config["device"]["classic"] = serde_json::json!(read);
     }
     let report =
-        Report::new(&outcome, &run, &recorded, &rules.weights, report, warnings, provenance);
+        Report::new(&outcome, &run, &recorded, &policy.weights, report, warnings, provenance);
     let tables = tables::of_disks(&run, &recorded, stats.len() as u64);
-    Ok(RunResult { report, tables, unkept: None })
+    Ok(RunResult { report, tables, checkpoint_error: None })
 }

@@ -25,7 +25,7 @@ pub enum ReplayError {
     Ssd(#[from] SsdError),
     /// The disk cannot exist.
     #[error(transparent)]
-    Disk(#[from] gordon_device::disk::ConfigError),
+    Disk(#[from] gordon_device::disk::DiskConfigError),
     /// Disks cannot be one.
     #[error(transparent)]
     Stripe(#[from] gordon_device::stripe::StripeError),
@@ -34,7 +34,7 @@ pub enum ReplayError {
     Diskspecs(#[from] crate::diskspecs::SpecError),
     /// The translation layer cannot exist.
     #[error("flash translation layer: {0}\n  try: fewer logical pages, or more blocks")]
-    Ftl(#[from] gordon_ftl::ConfigError),
+    Ftl(#[from] gordon_ftl::FtlConfigError),
     /// A trace cannot be read.
     #[error(transparent)]
     Trace(#[from] FormatError),
@@ -42,7 +42,7 @@ pub enum ReplayError {
     #[error(
         "request {number} (from 1) ends at byte {end}, the device at {capacity}\n  \
          try: a larger device, or --fit wrap, which takes addresses modulo the capacity",
-        capacity = capacity.told()
+        capacity = capacity.human()
     )]
     Past {
         /// Its number in the load.
@@ -57,7 +57,7 @@ pub enum ReplayError {
         "{path}: request {number} (from 1) ends at byte {end}, the device at {capacity}; the trace \
          reaches to {reach}\n  \
          try: --set capacity={room}, or --fit wrap, which takes addresses modulo the capacity",
-        path = path.display(), end = end.0, capacity = capacity.told(), reach = reach.told(),
+        path = path.display(), end = end.0, capacity = capacity.human(), reach = reach.human(),
         room = room(*reach)
     )]
     TracePast {
@@ -76,7 +76,7 @@ pub enum ReplayError {
     #[error(
         "request {number} (from 1) of {len} is larger than the device of {capacity}\n  \
          try: a larger device",
-        len = len.told(), capacity = capacity.told()
+        len = len.human(), capacity = capacity.human()
     )]
     Larger {
         /// Its number in the load.

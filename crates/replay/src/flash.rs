@@ -3,7 +3,7 @@
 use crate::ReplayError;
 use crate::checkpoint;
 use crate::config::RunConfig;
-use crate::host::{Rules, drive};
+use crate::host::{HostPolicy, drive};
 use crate::results::Recorder;
 use crate::results::flash::{
     FlashReport, buffer_warning, spare_warning, table_warning, write_point_warning,
@@ -11,11 +11,11 @@ use crate::results::flash::{
 use crate::results::log::RequestLog;
 use crate::results::report::{Report, TraceProvenance};
 use crate::results::tables::tables;
-use crate::run::{self, Asked, Fitted, counted, fit, open, provenance};
-use crate::source::{Repeat, Source};
-use gordon_device::ssd::{Policy, Ssd, SsdConfig};
+use crate::run::{self, LoadSource, ValidatedLoad, counted, open, provenance, validate_load};
+use crate::source::{Repeat, RequestSource};
+use gordon_device::ssd::{Ssd, SsdConfig, VictimPolicy};
 use gordon_device::{Device, SECTOR};
-use gordon_units::{Bytes, Ns, Watch};
+use gordon_units::{Bytes, Ns, Progress};
 
 /// What a run on a flash device comes to.
 pub type RunResult = run::RunResult<FlashReport>;
@@ -24,22 +24,22 @@ pub type RunResult = run::RunResult<FlashReport>;
 ///
 /// # Errors
 /// A value that cannot be, a trace that cannot be read or does not fit, a stop.
-pub fn run(config: &RunConfig, progress: &Watch) -> Result<RunResult, ReplayError> {
-    Ready::new(config, progress)?.run(progress)
+pub fn run(config: &RunConfig, progress: &Progress) -> Result<RunResult, ReplayError> {
+    PreparedRun::new(config, progress)?.run(progress)
 }
 
 /// A run that can be, as far as that is known before its device is made.
-pub struct Ready {
+pub struct PreparedRun {
     config: RunConfig,
-    fitted: Fitted,
+    load: ValidatedLoad,
 }
 
-impl Ready {
+impl PreparedRun {
     /// Looks through `config` and its trace.
     ///
     /// # Errors
     /// A value that cannot be, a trace that cannot be read or does not fit, a stop.
-    pub fn new(config: &RunConfig, progress: &Watch) -> Result<Self, ReplayError> {
+    pub fn new(config: &RunConfig, progress: &Progress) -> Result<Self, ReplayError> {
         let config = config.clone();
         if let Some(fraction) = config.precondition
             && !(0.0..=1.0).contains(&fraction)
@@ -65,35 +65,35 @@ impl Ready {
         let preconditioned = config.precondition.filter(|fraction| *fraction > 0.0);
         let span = preconditioned.map(|fraction| part(capacity, fraction));
         let RunConfig { load, host, seed, .. } = &config;
-        let fitted = fit(load, host, (capacity, span), *seed, progress)?;
-        Ok(Self { config, fitted })
+        let load = validate_load(load, host, (capacity, span), *seed, progress)?;
+        Ok(Self { config, load })
     }
 
     /// Runs it.
     ///
     /// # Errors
     /// A checkpoint that cannot be read, a file but a checkpoint that cannot be written, a stop.
-    pub fn run(self, progress: &Watch) -> Result<RunResult, ReplayError> {
-        let Self { config, fitted: Fitted { asked, rules, warnings } } = self;
+    pub fn run(self, progress: &Progress) -> Result<RunResult, ReplayError> {
+        let Self { config, load: ValidatedLoad { source, policy, warnings } } = self;
         let mut ssd = match &config.from_checkpoint {
             None => Ssd::with_seed(&config.device, config.seed)?,
             Some(path) => checkpoint::load(&config.device, path, progress)?,
         };
         let new = config.from_checkpoint.is_none();
-        match asked {
-            Asked::Bench(load) => {
+        match source {
+            LoadSource::Bench(load) => {
                 if new {
                     preload(&mut ssd, [(0, load.preloaded().0)]);
                 }
-                replay(&config, ssd, load, &rules, (None, Ns::ZERO, warnings), progress)
+                replay(&config, ssd, load, &policy, (None, Ns::ZERO, warnings), progress)
             }
-            Asked::Trace(trace, found) => {
+            LoadSource::Trace(trace, scan) => {
                 if new {
-                    preload(&mut ssd, found.survey.reads.ranges());
+                    preload(&mut ssd, scan.survey.reads.ranges());
                 }
                 let load = Repeat::new(|| open(&config.host, &trace), trace.repeat);
-                let source = (Some(found.trace), found.span, warnings);
-                replay(&config, ssd, load, &rules, source, progress)
+                let source = (Some(scan.trace), scan.span, warnings);
+                replay(&config, ssd, load, &policy, source, progress)
             }
         }
     }
@@ -110,7 +110,7 @@ fn preload(ssd: &mut impl Device, ranges: impl IntoIterator<Item = (u64, u64)>) 
 /// What to say where `ftl.choices` is given, and the policy makes none.
 fn choiceless(config: &SsdConfig) -> Option<String> {
     let victim = config.ftl.victim.as_ref().map(|policy| **policy).unwrap_or_default();
-    let given = config.ftl.choices.as_ref().filter(|_| victim != Policy::DChoices)?;
+    let given = config.ftl.choices.as_ref().filter(|_| victim != VictimPolicy::DChoices)?;
     Some(format!(
         "ftl.choices={} changes nothing: only d-choices chooses, and ftl.victim is another",
         **given
@@ -127,10 +127,10 @@ fn part(capacity: Bytes, fraction: f64) -> Bytes {
 fn replay(
     config: &RunConfig,
     mut ssd: Ssd,
-    load: impl Source,
-    rules: &Rules,
+    load: impl RequestSource,
+    policy: &HostPolicy,
     (trace, span, mut warnings): (Option<TraceProvenance>, Ns, Vec<String>),
-    progress: &Watch,
+    progress: &Progress,
 ) -> Result<RunResult, ReplayError> {
     match config.precondition {
         Some(fraction) => ssd.precondition(fraction, progress)?,
@@ -139,8 +139,8 @@ fn replay(
     let worn_before = ssd.ftl().is_worn_out();
     let erased: Vec<u32> = ssd.erases().collect();
     let log = config.requests_out.as_deref().map(RequestLog::create).transpose()?;
-    let mut recorder = Recorder::new(&ssd, rules.weights.len(), log);
-    let outcome = drive(&mut ssd, load, rules, &mut recorder, progress)?;
+    let mut recorder = Recorder::new(&ssd, policy.weights.len(), log);
+    let outcome = drive(&mut ssd, load, policy, &mut recorder, progress)?;
     let (run, recorded) = recorder.finish(&ssd)?;
     let times = (outcome.simulated, span.max(outcome.simulated));
     let flash = FlashReport::of(&ssd, &config.device, times, &erased, &recorded);
@@ -169,8 +169,8 @@ fn replay(
     } else if let Some((at, bytes)) = recorded.worn_out {
         warnings.push(format!(
             "the device wore out {} into the run, after {} of writes: {}",
-            at.told(),
-            Bytes(bytes).told(),
+            at.human(),
+            Bytes(bytes).human(),
             failed()
         ));
     } else if flash.worn_out {
@@ -196,6 +196,6 @@ fn replay(
         }
     };
     let report =
-        Report::new(&outcome, &run, &recorded, &rules.weights, flash, warnings, provenance);
-    Ok(RunResult { report, tables, unkept })
+        Report::new(&outcome, &run, &recorded, &policy.weights, flash, warnings, provenance);
+    Ok(RunResult { report, tables, checkpoint_error: unkept })
 }

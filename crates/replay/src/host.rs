@@ -21,9 +21,9 @@
 
 use crate::ReplayError;
 use crate::queues::Queues;
-use crate::source::{Feed, Source, Timed};
+use crate::source::{Feed, RequestSource, TimedRequest};
 use gordon_device::{Cause, Completion, Device, Op, PREFETCH_STAGES, Request, SECTOR};
-use gordon_units::{Bytes, Ns, Watch};
+use gordon_units::{Bytes, Ns, Progress};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -33,9 +33,9 @@ pub const WINDOW: usize = 4096;
 /// No run goes on for longer: 146 years. Sums of times up to there fit.
 pub const LATEST: Ns = Ns(1 << 62);
 
-/// How many requests ahead a device prefetches, at each stage: simulating a few requests takes longer than
-/// a read from memory.
-const AHEAD: [usize; PREFETCH_STAGES] = [8, 1];
+/// How many requests ahead a device prefetches, at each stage: simulating a few requests takes
+/// longer than a read from memory.
+const PREFETCH_AHEAD: [usize; PREFETCH_STAGES] = [8, 1];
 
 /// When requests are issued.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,7 +53,7 @@ pub enum Pacing {
 
 /// What the host does with the load.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rules {
+pub struct HostPolicy {
     /// When requests are issued.
     pub pacing: Pacing,
     /// The most host requests at the device.
@@ -68,7 +68,7 @@ pub struct Rules {
 
 /// A host request that has completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Done {
+pub struct CompletedRequest {
     /// Its number in the load, from 0.
     pub number: u64,
     /// When it came.
@@ -100,7 +100,7 @@ pub trait Observer<D> {
     ///
     /// # Errors
     /// Where it cannot be noted down: the run ends.
-    fn completed(&mut self, device: &D, done: &Done) -> Result<(), ReplayError>;
+    fn completed(&mut self, device: &D, done: &CompletedRequest) -> Result<(), ReplayError>;
 }
 
 /// How a run went.
@@ -120,32 +120,42 @@ pub struct Outcome {
 
 /// A host request at the device.
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct OpenRequest {
     /// Parts to come.
     left: u32,
     gap: Ns,
     /// What is to be said of it; `completed` and `cause` become right with the last part.
-    done: Done,
+    done: CompletedRequest,
 }
 
-impl Open {
+impl OpenRequest {
     /// A request of one part.
     #[inline(always)]
-    fn new(number: u64, arrived: Ns, issued: Ns, request: &Timed) -> Self {
-        let Timed { op, offset, len, gap, queue, .. } = *request;
+    fn new(number: u64, arrived: Ns, issued: Ns, request: &TimedRequest) -> Self {
+        let TimedRequest { op, offset, len, gap, queue, .. } = *request;
         let (completed, cause, failed) = (issued, Cause::Buffer, false);
-        let done =
-            Done { number, arrived, issued, completed, op, offset, len, queue, cause, failed };
+        let done = CompletedRequest {
+            number,
+            arrived,
+            issued,
+            completed,
+            op,
+            offset,
+            len,
+            queue,
+            cause,
+            failed,
+        };
         Self { left: 1, gap, done }
     }
 }
 
 /// A request that waits for room at the device.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct WaitingRequest {
     number: u64,
     arrived: Ns,
-    request: Timed,
+    request: TimedRequest,
 }
 
 struct Host<'a, D, O> {
@@ -157,7 +167,7 @@ struct Host<'a, D, O> {
     capacity: u64,
     now: Ns,
     /// Places of requests at the device, and which of them are free.
-    open: Vec<Open>,
+    open: Vec<OpenRequest>,
     free: Vec<u32>,
     completed: Vec<Completion>,
     /// When each user of [`Pacing::Gaps`] issues next.
@@ -176,23 +186,23 @@ struct Host<'a, D, O> {
 ///
 /// # Panics
 /// Where the rules hold a zero.
-pub fn drive<D: Device, S: Source, O: Observer<D>>(
+pub fn drive<D: Device, S: RequestSource, O: Observer<D>>(
     device: &mut D,
     source: S,
-    rules: &Rules,
+    policy: &HostPolicy,
     observer: &mut O,
-    progress: &Watch,
+    progress: &Progress,
 ) -> Result<Outcome, ReplayError> {
-    assert!(rules.depth > 0, "a queue depth of 0");
-    let split = rules.split.map_or(u64::MAX - SECTOR.0 + 1, |split| split.0);
+    assert!(policy.depth > 0, "a queue depth of 0");
+    let split = policy.split.map_or(u64::MAX - SECTOR.0 + 1, |split| split.0);
     assert!(split > 0 && split.is_multiple_of(SECTOR.0), "split of {split} bytes");
     let mut host = Host {
         capacity: device.capacity().0,
         device,
         observer,
-        depth: rules.depth as usize,
+        depth: policy.depth as usize,
         split,
-        wrap: rules.wrap,
+        wrap: policy.wrap,
         now: Ns::ZERO,
         open: Vec::new(),
         free: Vec::new(),
@@ -201,9 +211,9 @@ pub fn drive<D: Device, S: Source, O: Observer<D>>(
         taken: 0,
         outcome: Outcome::default(),
     };
-    let mut load = Load { feed: Feed::new(source), progress, counted: 0 };
-    let weights = rules.weights.clone();
-    match rules.pacing {
+    let mut load = WatchedLoad { feed: Feed::new(source), progress, counted: 0 };
+    let weights = policy.weights.clone();
+    match policy.pacing {
         Pacing::Arrival { speed } => host.arrivals(&mut load, Queues::new(weights), speed)?,
         Pacing::Closed if weights.len() == 1 => host.closed(&mut load)?,
         Pacing::Closed => host.closed_queues(&mut load, Queues::new(weights))?,
@@ -217,17 +227,17 @@ pub fn drive<D: Device, S: Source, O: Observer<D>>(
 }
 
 /// The load, watched by another thread.
-struct Load<'a, S> {
+struct WatchedLoad<'a, S> {
     feed: Feed<S>,
-    progress: &'a Watch,
+    progress: &'a Progress,
     /// Requests that the progress counts.
     counted: u64,
 }
 
-impl<S: Source> Load<'_, S> {
+impl<S: RequestSource> WatchedLoad<'_, S> {
     /// The next request, without taking it; `number` of them were taken before.
     #[inline]
-    fn peek(&mut self, number: u64) -> Result<Option<&Timed>, ReplayError> {
+    fn peek(&mut self, number: u64) -> Result<Option<&TimedRequest>, ReplayError> {
         if self.feed.at_border() {
             self.count(number)?;
         }
@@ -267,10 +277,10 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         self.free.len() == self.open.len()
     }
 
-    fn arrivals<S: Source>(
+    fn arrivals<S: RequestSource>(
         &mut self,
-        load: &mut Load<'_, S>,
-        mut queues: Queues<Waiting>,
+        load: &mut WatchedLoad<'_, S>,
+        mut queues: Queues<WaitingRequest>,
         speed: f64,
     ) -> Result<(), ReplayError> {
         let (mut first, mut before) = (None, Ns::ZERO);
@@ -301,7 +311,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                         self.issue(number, at, &request)?;
                     } else {
                         let queue = request.queue as usize % queues.count();
-                        queues.push(queue, Waiting { number, arrived: at, request });
+                        queues.push(queue, WaitingRequest { number, arrived: at, request });
                     }
                 }
                 (None, _) if self.is_idle() => return Ok(()),
@@ -311,14 +321,17 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                 }
             }
             while self.has_room()
-                && let Some(Waiting { number, arrived, request }) = queues.pop()
+                && let Some(WaitingRequest { number, arrived, request }) = queues.pop()
             {
                 self.issue(number, arrived, &request)?;
             }
         }
     }
 
-    fn closed<S: Source>(&mut self, load: &mut Load<'_, S>) -> Result<(), ReplayError> {
+    fn closed<S: RequestSource>(
+        &mut self,
+        load: &mut WatchedLoad<'_, S>,
+    ) -> Result<(), ReplayError> {
         loop {
             while self.has_room()
                 && let Some(request) = load.peek(self.taken)?
@@ -330,14 +343,14 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
             if self.is_idle() {
                 return Ok(());
             }
-            self.step_on()?;
+            self.advance_to_completion()?;
         }
     }
 
-    fn closed_queues<S: Source>(
+    fn closed_queues<S: RequestSource>(
         &mut self,
-        load: &mut Load<'_, S>,
-        mut queues: Queues<Timed>,
+        load: &mut WatchedLoad<'_, S>,
+        mut queues: Queues<TimedRequest>,
     ) -> Result<(), ReplayError> {
         let mut read = 0;
         loop {
@@ -356,11 +369,11 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
             if self.is_idle() {
                 return Ok(());
             }
-            self.step_on()?;
+            self.advance_to_completion()?;
         }
     }
 
-    fn gaps<S: Source>(&mut self, load: &mut Load<'_, S>) -> Result<(), ReplayError> {
+    fn gaps<S: RequestSource>(&mut self, load: &mut WatchedLoad<'_, S>) -> Result<(), ReplayError> {
         // Users that have asked for nothing yet are free from the start, before all others.
         let mut fresh = self.depth;
         self.users = Some(BinaryHeap::new());
@@ -395,7 +408,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
 
     /// Issues a request that arrives now.
     #[inline(always)]
-    fn take(&mut self, request: &Timed) -> Result<(), ReplayError> {
+    fn take(&mut self, request: &TimedRequest) -> Result<(), ReplayError> {
         let number = self.taken;
         self.taken += 1;
         self.observer.arrived(self.device, self.now);
@@ -403,8 +416,13 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
     }
 
     #[inline(always)]
-    fn issue(&mut self, number: u64, arrived: Ns, request: &Timed) -> Result<(), ReplayError> {
-        let Timed { op, offset, len, .. } = *request;
+    fn issue(
+        &mut self,
+        number: u64,
+        arrived: Ns,
+        request: &TimedRequest,
+    ) -> Result<(), ReplayError> {
+        let TimedRequest { op, offset, len, .. } = *request;
         let fits = offset.checked_add(len).is_some_and(|end| end <= self.capacity);
         let aligned = (offset | len).is_multiple_of(SECTOR.0);
         if fits && aligned && len > 0 && len <= self.split && op != Op::Flush {
@@ -421,9 +439,9 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         &mut self,
         number: u64,
         arrived: Ns,
-        request: &Timed,
+        request: &TimedRequest,
     ) -> Result<(), ReplayError> {
-        let Timed { op, offset, len, .. } = *request;
+        let TimedRequest { op, offset, len, .. } = *request;
         if op == Op::Flush {
             let place = self.claim(number, arrived, request);
             self.submit(place, op, 0, 0);
@@ -437,7 +455,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
             if let Some(users) = &mut self.users {
                 users.push(Reverse(Ns(self.now.0.saturating_add(request.gap.0))));
             }
-            let open = Open::new(number, arrived, self.now, request);
+            let open = OpenRequest::new(number, arrived, self.now, request);
             return self.observer.completed(self.device, &open.done);
         }
         let ranges = [(start, before_end), (0, len - before_end)];
@@ -487,30 +505,30 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
 
     /// Gives a place to a request of one part that is issued now.
     #[inline(always)]
-    fn claim(&mut self, number: u64, arrived: Ns, request: &Timed) -> u32 {
+    fn claim(&mut self, number: u64, arrived: Ns, request: &TimedRequest) -> u32 {
         let place = match self.free.pop() {
             Some(place) => place,
-            None => self.another_place(),
+            None => self.grow(),
         };
-        self.open[place as usize] = Open::new(number, arrived, self.now, request);
+        self.open[place as usize] = OpenRequest::new(number, arrived, self.now, request);
         place
     }
 
     #[cold]
-    fn another_place(&mut self) -> u32 {
-        self.open.push(Open::new(0, Ns::ZERO, Ns::ZERO, &Timed::NOTHING));
+    fn grow(&mut self) -> u32 {
+        self.open.push(OpenRequest::new(0, Ns::ZERO, Ns::ZERO, &TimedRequest::NOTHING));
         u32::try_from(self.open.len() - 1).expect("fewer than 2^32 requests are outstanding")
     }
 
     /// Lets the device prefetch for requests to come. Their ranges are not checked yet.
     #[inline]
-    fn prefetch<S: Source>(&self, feed: &Feed<S>) {
-        let of = |&Timed { op, offset, len, .. }: &Timed| Request {
+    fn prefetch<S: RequestSource>(&self, feed: &Feed<S>) {
+        let of = |&TimedRequest { op, offset, len, .. }: &TimedRequest| Request {
             op,
             offset: Bytes(offset),
             len: Bytes(len),
         };
-        for (stage, ahead) in AHEAD.into_iter().enumerate() {
+        for (stage, ahead) in PREFETCH_AHEAD.into_iter().enumerate() {
             if let Some(later) = feed.coming(ahead) {
                 self.device.prefetch(&of(later), stage);
             }
@@ -525,7 +543,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
 
     /// Lets the device go on until it completes something; something is outstanding.
     #[inline(always)]
-    fn step_on(&mut self) -> Result<(), ReplayError> {
+    fn advance_to_completion(&mut self) -> Result<(), ReplayError> {
         self.device.advance(Ns::MAX, &mut self.completed);
         assert!(!self.completed.is_empty(), "a quiescent device owes no completions");
         self.now = self.completed[0].at;

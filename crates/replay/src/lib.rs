@@ -1,11 +1,11 @@
 //! One simulated device, one load, the results.
 //!
-//! A [`source::Source`] hands out requests: a trace ([`trace`]) or a pattern ([`load`]). The
+//! A [`source::RequestSource`] hands out requests: a trace ([`trace`]) or a pattern ([`load`]). The
 //! [`host`] drives a device with them, [`results`] sees each request complete. [`flash`] puts them
 //! together from a config and answers with one report and its tables ([`run`] has what that shares
-//! with other devices); [`wa`] asks the translation
-//! layer alone for its write amplification. [`probe`] asks a simulated disk what one would ask an unknown one.
-//! [`parse`] reads configs, with errors that help.
+//! with other devices); [`wa`] asks the translation layer alone for its write amplification.
+//! [`probe`] asks a simulated disk what one would ask an unknown one. [`parse`] reads configs, with
+//! errors that help.
 
 pub mod cache;
 pub mod characterise;

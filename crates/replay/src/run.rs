@@ -3,15 +3,15 @@
 
 use crate::ReplayError;
 use crate::config::{Fit, HostConfig, LoadConfig, PacingKind, QueueBy, TraceLoad};
-use crate::host::Rules;
-use crate::load::Load;
+use crate::host::HostPolicy;
+use crate::load::SyntheticLoad;
 use crate::results::report::{LeftOut, Provenance, Report, TraceProvenance};
 use crate::results::tables::Tables;
 use crate::threads::on_all_cores;
-use crate::trace::{Survey, TraceSource, survey};
+use crate::trace::{TraceSource, TraceSurvey, survey};
 use gordon_trace::Trace;
 use gordon_trace::formats::{Format, FormatError};
-use gordon_units::{Bytes, Ns, Watch};
+use gordon_units::{Bytes, Ns, Progress};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::atomic::Ordering;
@@ -24,11 +24,11 @@ pub struct RunResult<D> {
     /// The columns, by name.
     pub tables: Tables,
     /// Why the device could not be kept in a file, where that was asked for.
-    pub unkept: Option<ReplayError>,
+    pub checkpoint_error: Option<ReplayError>,
 }
 
 /// How a run ends.
-pub type Ended<D> = Result<RunResult<D>, ReplayError>;
+pub type RunOutcome<D> = Result<RunResult<D>, ReplayError>;
 
 /// Runs all `configs` on all cores, one device each; results in their order, and the same for any
 /// number of threads. All are made `ready` before any runs. `progress` counts the steps of all.
@@ -37,9 +37,9 @@ pub type Ended<D> = Result<RunResult<D>, ReplayError>;
 /// The first that cannot be run, by its place, and why.
 pub fn all<C: Sync, R: Send, D: Send>(
     configs: &[C],
-    ready: fn(&C, &Watch) -> Result<R, ReplayError>,
-    run: fn(R, &Watch) -> Ended<D>,
-    progress: &Watch,
+    ready: fn(&C, &Progress) -> Result<R, ReplayError>,
+    run: fn(R, &Progress) -> RunOutcome<D>,
+    progress: &Progress,
 ) -> Result<Vec<RunResult<D>>, (usize, ReplayError)> {
     on_all_cores(|| {
         let ready = configs.par_iter().map(|config| ready(config, progress));
@@ -54,43 +54,43 @@ fn in_order<T>(ended: Vec<Result<T, ReplayError>>) -> Result<Vec<T>, (usize, Rep
 }
 
 /// A load that is known to fit its device, and how it gets there.
-pub(crate) struct Fitted {
-    pub asked: Asked,
-    pub rules: Rules,
+pub(crate) struct ValidatedLoad {
+    pub source: LoadSource,
+    pub policy: HostPolicy,
     pub warnings: Vec<String>,
 }
 
 /// What a device is asked for.
-pub(crate) enum Asked {
-    Bench(Load),
-    Trace(Box<TraceLoad>, Box<Found>),
+pub(crate) enum LoadSource {
+    Bench(SyntheticLoad),
+    Trace(Box<TraceLoad>, Box<TraceScan>),
 }
 
-/// Looks whether a device of this capacity can be asked for `load`; `span` is what a pattern runs over
-/// where it does not say.
-pub(crate) fn fit(
+/// Looks whether a device of this capacity can be asked for `load`; `span` is what a pattern runs
+/// over where it does not say.
+pub(crate) fn validate_load(
     load: &LoadConfig,
     host: &HostConfig,
     (capacity, span): (Bytes, Option<Bytes>),
     seed: u64,
-    progress: &Watch,
-) -> Result<Fitted, ReplayError> {
-    let (asked, pacing, queues, requests, mut warnings) = match load {
+    progress: &Progress,
+) -> Result<ValidatedLoad, ReplayError> {
+    let (source, pacing, queues, requests, mut warnings) = match load {
         LoadConfig::Bench(bench) => {
             let mut bench = bench.clone();
             bench.span = bench.span.or(span);
             let pacing =
                 if bench.every.is_some() { PacingKind::Arrival } else { PacingKind::Closed };
-            let load = Asked::Bench(bench.resolve(capacity, seed)?);
+            let load = LoadSource::Bench(bench.resolve(capacity, seed)?);
             (load, pacing, bench.queues.unwrap_or(1) as usize, bench.requests, Vec::new())
         }
         LoadConfig::Trace(trace) => {
-            let mut found = look_through(host, trace, capacity, progress)?;
-            let warnings = std::mem::take(&mut found.warnings);
-            let (pacing, queues) = (found.pacing, found.survey.queues.len());
-            let requests = found.survey.requests * u64::from(trace.repeat);
+            let mut scan = scan_trace(host, trace, capacity, progress)?;
+            let warnings = std::mem::take(&mut scan.warnings);
+            let (pacing, queues) = (scan.pacing, scan.survey.queues.len());
+            let requests = scan.survey.requests * u64::from(trace.repeat);
             (
-                Asked::Trace(Box::new(trace.clone()), Box::new(found)),
+                LoadSource::Trace(Box::new(trace.clone()), Box::new(scan)),
                 pacing,
                 queues,
                 requests,
@@ -98,15 +98,15 @@ pub(crate) fn fit(
             )
         }
     };
-    let rules = host.resolve(pacing, queues)?;
-    warnings.extend(host.weightless(&rules, queues));
+    let policy = host.resolve(pacing, queues)?;
+    warnings.extend(host.weightless(&policy, queues));
     progress.total.fetch_add(requests, Ordering::Relaxed);
-    Ok(Fitted { asked, rules, warnings })
+    Ok(ValidatedLoad { source, policy, warnings })
 }
 
 /// What was learned of a trace before the run.
-pub(crate) struct Found {
-    pub survey: Survey,
+pub(crate) struct TraceScan {
+    pub survey: TraceSurvey,
     /// How it is paced if nothing else is said.
     pub pacing: PacingKind,
     /// How long the load takes by its own times, as often and as fast as it is replayed.
@@ -121,12 +121,12 @@ pub(crate) fn open(host: &HostConfig, trace: &TraceLoad) -> Result<TraceSource, 
 }
 
 /// Reads a trace once through.
-fn look_through(
+fn scan_trace(
     host: &HostConfig,
     trace: &TraceLoad,
     capacity: Bytes,
-    progress: &Watch,
-) -> Result<Found, ReplayError> {
+    progress: &Progress,
+) -> Result<TraceScan, ReplayError> {
     if trace.repeat == 0 {
         let why = "0 times is not a run";
         return Err(ReplayError::impossible("load.trace.repeat", why, "at least 1"));
@@ -136,7 +136,7 @@ fn look_through(
     let (format, counts, devices) = (source.format(), source.counts(), source.devices());
     let mut warnings = Vec::new();
     // MQSim's column of devices says which of its own simulated ones; here there is one.
-    if devices.len() > 1 && format != Format::Mqsim {
+    if devices.len() > 1 && format != Format::MQSIM {
         warnings.push(format!(
             "the trace has requests of {} devices ({}); all go to the one simulated device, at \
              their own addresses; --device picks one",
@@ -178,12 +178,12 @@ fn look_through(
     };
     let span =
         Ns::from_secs(span.as_secs() * f64::from(trace.repeat) / speed.max(f64::MIN_POSITIVE));
-    Ok(Found { survey, pacing, span, trace: provenance, warnings })
+    Ok(TraceScan { survey, pacing, span, trace: provenance, warnings })
 }
 
-/// How long a trace is: a trace of our own, whose requests may be a burst of it, as long as the command ran;
-/// another from its first request to its last.
-fn whole_span(survey: &Survey, trace: &TraceLoad, format: Format) -> Result<Ns, ReplayError> {
+/// How long a trace is: a trace of our own, whose requests may be a burst of it, as long as the
+/// command ran; another from its first request to its last.
+fn whole_span(survey: &TraceSurvey, trace: &TraceLoad, format: Format) -> Result<Ns, ReplayError> {
     let of_requests = survey.span();
     if format != Format::Gordon {
         return Ok(of_requests);

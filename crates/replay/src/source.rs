@@ -9,7 +9,7 @@ pub const BATCH: usize = 1024;
 
 /// A request as the load has it: bytes as they were asked for, aligned or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timed {
+pub struct TimedRequest {
     /// When it arrives.
     pub at: Ns,
     /// From its completion to the issue of the next, where the load was measured so.
@@ -24,37 +24,37 @@ pub struct Timed {
     pub queue: u32,
 }
 
-impl Timed {
+impl TimedRequest {
     /// A place for a request.
     pub(crate) const NOTHING: Self =
         Self { at: Ns::ZERO, gap: Ns::ZERO, offset: 0, len: 0, op: Op::Read, queue: 0 };
 }
 
 /// Hands out requests in their order.
-pub trait Source {
+pub trait RequestSource {
     /// Replaces the content of `batch` with the next requests; leaves it empty at the end.
     ///
     /// # Errors
     /// Where they cannot be read.
-    fn next_batch(&mut self, batch: &mut Vec<Timed>) -> Result<(), ReplayError>;
+    fn next_batch(&mut self, batch: &mut Vec<TimedRequest>) -> Result<(), ReplayError>;
 }
 
 /// A source read one request at a time.
 #[derive(Debug)]
 pub(crate) struct Feed<S> {
     source: S,
-    batch: Vec<Timed>,
+    batch: Vec<TimedRequest>,
     next: usize,
 }
 
-impl<S: Source> Feed<S> {
+impl<S: RequestSource> Feed<S> {
     pub fn new(source: S) -> Self {
         Self { source, batch: Vec::with_capacity(BATCH), next: 0 }
     }
 
     /// The next request, without taking it.
     #[inline]
-    pub fn peek(&mut self) -> Result<Option<&Timed>, ReplayError> {
+    pub fn peek(&mut self) -> Result<Option<&TimedRequest>, ReplayError> {
         if self.at_border() {
             self.refill()?;
         }
@@ -63,7 +63,7 @@ impl<S: Source> Feed<S> {
 
     /// The request so many after the one last peeked at, where it is at hand.
     #[inline]
-    pub fn coming(&self, after: usize) -> Option<&Timed> {
+    pub fn coming(&self, after: usize) -> Option<&TimedRequest> {
         self.batch.get(self.next + after)
     }
 
@@ -100,7 +100,7 @@ pub struct Repeat<S, F> {
     count: u64,
 }
 
-impl<S: Source, F: FnMut() -> Result<S, ReplayError>> Repeat<S, F> {
+impl<S: RequestSource, F: FnMut() -> Result<S, ReplayError>> Repeat<S, F> {
     /// The load that `open` opens, `times` times.
     pub fn new(open: F, times: u32) -> Self {
         Self {
@@ -115,8 +115,8 @@ impl<S: Source, F: FnMut() -> Result<S, ReplayError>> Repeat<S, F> {
     }
 }
 
-impl<S: Source, F: FnMut() -> Result<S, ReplayError>> Source for Repeat<S, F> {
-    fn next_batch(&mut self, batch: &mut Vec<Timed>) -> Result<(), ReplayError> {
+impl<S: RequestSource, F: FnMut() -> Result<S, ReplayError>> RequestSource for Repeat<S, F> {
+    fn next_batch(&mut self, batch: &mut Vec<TimedRequest>) -> Result<(), ReplayError> {
         batch.clear();
         loop {
             let Some(source) = &mut self.source else {

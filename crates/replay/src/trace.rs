@@ -8,11 +8,11 @@ use crate::ReplayError;
 use crate::config::{QueueBy, TraceLoad};
 use crate::footprint::Footprint;
 use crate::numbers::Numbers;
-use crate::source::{Source, Timed};
+use crate::source::{RequestSource, TimedRequest};
 use gordon_device::Op;
 use gordon_trace::BlockOp;
 use gordon_trace::formats::{self, Counts, Format, InputNote, Io, Order, Reader};
-use gordon_units::{Bytes, Ns, Watch};
+use gordon_units::{Bytes, Ns, Progress};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -88,8 +88,8 @@ impl TraceSource {
     }
 }
 
-impl Source for TraceSource {
-    fn next_batch(&mut self, batch: &mut Vec<Timed>) -> Result<(), ReplayError> {
+impl RequestSource for TraceSource {
+    fn next_batch(&mut self, batch: &mut Vec<TimedRequest>) -> Result<(), ReplayError> {
         batch.clear();
         self.reader.fill(&mut self.ios)?;
         for io in &self.ios {
@@ -108,7 +108,7 @@ impl Source for TraceSource {
                 BlockOp::Discard => Op::Trim,
                 BlockOp::Flush => Op::Flush,
             };
-            batch.push(Timed {
+            batch.push(TimedRequest {
                 at: io.at,
                 gap: io.gap.unwrap_or(Ns::ZERO),
                 offset: io.offset.0,
@@ -123,7 +123,7 @@ impl Source for TraceSource {
 
 /// What a first pass over a load found.
 #[derive(Clone, Debug, Default)]
-pub struct Survey {
+pub struct TraceSurvey {
     /// Requests.
     pub requests: u64,
     /// Bytes read, written, trimmed; nothing for flushes.
@@ -140,7 +140,7 @@ pub struct Survey {
     pub crc32: u32,
 }
 
-impl Survey {
+impl TraceSurvey {
     /// From its earliest request to its latest.
     pub fn span(&self) -> Ns {
         self.times.map_or(Ns::ZERO, |(first, last)| last.saturating_sub(first))
@@ -151,27 +151,27 @@ impl Survey {
 /// `wrap`.
 ///
 /// # Errors
-/// Where it cannot be read, or a range does not fit; where `watch` says to stop.
+/// Where it cannot be read, or a range does not fit; where `progress` says to stop.
 pub fn survey(
-    source: &mut impl Source,
+    source: &mut impl RequestSource,
     path: &Path,
     capacity: Bytes,
     wrap: bool,
-    watch: &Watch,
-) -> Result<Survey, ReplayError> {
-    let (mut found, mut crc) = (Survey::default(), crc32fast::Hasher::new());
+    progress: &Progress,
+) -> Result<TraceSurvey, ReplayError> {
+    let (mut found, mut crc) = (TraceSurvey::default(), crc32fast::Hasher::new());
     let mut batch = Vec::new();
     // The first that does not fit: its number and end.
     let mut past = None;
     loop {
-        watch.check()?;
+        progress.check()?;
         source.next_batch(&mut batch)?;
         if batch.is_empty() {
             break;
         }
         for request in &batch {
             found.requests += 1;
-            let Timed { at, offset, len, op, queue, .. } = *request;
+            let TimedRequest { at, offset, len, op, queue, .. } = *request;
             let (first, last) = found.times.unwrap_or((at, at));
             found.times = Some((first.min(at), last.max(at)));
             let bytes = &mut found.bytes[op as usize];

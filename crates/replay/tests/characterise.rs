@@ -3,9 +3,11 @@
 
 mod common;
 
-use gordon_replay::characterise::{Measured, Report, Survey, characterise};
+use gordon_replay::characterise::{
+    CharacteriseConfig, CharacteriseReport, MeasuredPoint, characterise,
+};
 use gordon_replay::parse::{from_json, from_toml};
-use gordon_units::Watch;
+use gordon_units::Progress;
 use serde_json::{Value, json};
 
 const DISK: &str = include_str!("../../../python/gordon/parts/disk/sata-7200-1tb.toml");
@@ -25,22 +27,22 @@ fn flash() -> Value {
     json!({"flash": {"device": device}})
 }
 
-fn ask(device: Value, points: Value, more: Value) -> Result<Report, String> {
+fn ask(device: Value, points: Value, more: Value) -> Result<CharacteriseReport, String> {
     let mut survey = json!({
         "device": device, "points": points, "bytes": "64MiB", "requests": 2000, "seed": 1,
     });
     for (key, value) in more.as_object().unwrap() {
         survey[key] = value.clone();
     }
-    let survey: Survey = from_json(&survey.to_string(), "storage").unwrap();
-    characterise(&survey, &Watch::default()).map_err(|error| error.to_string())
+    let survey: CharacteriseConfig = from_json(&survey.to_string(), "storage").unwrap();
+    characterise(&survey, &Progress::default()).map_err(|error| error.to_string())
 }
 
 fn point(pattern: &str, op: &str, size: &str, depth: u32) -> Value {
     json!({"pattern": pattern, "op": op, "size": size, "depth": depth})
 }
 
-fn one(device: Value, point: Value, more: Value) -> Measured {
+fn one(device: Value, point: Value, more: Value) -> MeasuredPoint {
     ask(device, json!([point]), more).unwrap().points.remove(0)
 }
 

@@ -1,7 +1,7 @@
 //! Whole runs on one die, with times computed by hand.
 //!
-//! A page of 2,048 bytes with 32 out of band takes 10,400 ns on a bus of 16 bits and 100 MHz, without
-//! commands. Reading senses for 25,000 ns, a program takes 200,000, an erase 2,000,000.
+//! A page of 2,048 bytes with 32 out of band takes 10,400 ns on a bus of 16 bits and 100 MHz,
+//! without commands. Reading senses for 25,000 ns, a program takes 200,000, an erase 2,000,000.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
@@ -11,7 +11,7 @@ use gordon_replay::flash::run;
 use gordon_replay::parse::from_json;
 use gordon_replay::results::flash::FlashReport;
 use gordon_replay::results::report::Report;
-use gordon_units::Watch;
+use gordon_units::Progress;
 use serde_json::{Value, json};
 
 const READ: f64 = 25.0 + 10.4;
@@ -29,7 +29,7 @@ fn one_die() -> Value {
 fn bench(device: Value, bench: Value, host: Value) -> Report<FlashReport> {
     let config = json!({"device": device, "load": {"bench": bench}, "host": host});
     let config: RunConfig = from_json(&config.to_string(), "run").unwrap();
-    run(&config, &Watch::default()).unwrap().report
+    run(&config, &Progress::default()).unwrap().report
 }
 
 fn close(a: Option<f64>, b: f64) {

@@ -1,8 +1,8 @@
 //! Drives in DiskSim's files: what is read, and what is told where it cannot be.
 #![allow(clippy::unwrap_used)]
 
-use gordon_device::disk::classic::{Classic, ReadAhead};
-use gordon_device::disk::{Geometry, Place, Region, Serpentine, Zones};
+use gordon_device::disk::classic::{ClassicDisk, ReadAhead};
+use gordon_device::disk::{DiskGeometry, Region, SectorLocation, Serpentine, Zones};
 use gordon_device::{Device, SECTOR};
 use gordon_replay::disk::DiskDevice;
 use gordon_replay::diskspecs::{UNCOVERED, read};
@@ -91,7 +91,7 @@ fn error(name: &str, from: &str, to: &str) -> String {
     let (_folder, path) = files(name, from, to);
     match read(&path) {
         Err(error) => error.to_string(),
-        Ok((config, _)) => match Classic::new(&config) {
+        Ok((config, _)) => match ClassicDisk::new(&config) {
             Err(error) => error.to_string(),
             Ok(_) => panic!("{to} passes"),
         },
@@ -124,7 +124,7 @@ fn a_drive_is_read_from_its_three_files() {
     );
     assert_eq!((zones[0].first_angle, zones[0].empty, zones[1].gap), (Some(3), 10, 2));
     // 10 cylinders of 100 sectors, 4 of each two spare, 10 empty; 18 of 80, 4 of each two spare.
-    let drive = Classic::new(&config).unwrap();
+    let drive = ClassicDisk::new(&config).unwrap();
     assert_eq!(drive.capacity(), SECTOR * (1000 - 20 - 10 + 1440 - 36));
 }
 
@@ -198,7 +198,7 @@ fn a_third_column_of_a_seek_curve_changes_nothing() {
 
 #[test]
 fn a_skew_too_short_for_a_write_is_a_warning() {
-    let of = |path: PathBuf| DiskDevice::Diskspecs(path).described().unwrap().warnings;
+    let of = |path: PathBuf| DiskDevice::Diskspecs(path).description().unwrap().warnings;
     // 50 sectors in 10 ms: 7 of them are 1.4 ms, a head switch takes 0.5 ms.
     let (_folder, path) = files("", "", "");
     assert!(of(path).is_empty());
@@ -233,10 +233,10 @@ type Lies = ((u32, u32, u32, u32), u64);
 
 /// Where each sector lies.
 fn places(path: &Path) -> Vec<Lies> {
-    let geometry = Geometry::of(&read(path).unwrap().0.geometry).unwrap();
+    let geometry = DiskGeometry::of(&read(path).unwrap().0.geometry).unwrap();
     let turn = geometry.revolution().0;
-    let one = |p: Place| (p.cylinder, p.head, p.sector, p.sectors_per_track);
-    let all = (0..geometry.sectors()).map(|lba| geometry.place(lba));
+    let one = |p: SectorLocation| (p.cylinder, p.head, p.sector, p.sectors_per_track);
+    let all = (0..geometry.sectors()).map(|lba| geometry.location(lba));
     all.map(|place| (one(place), geometry.course(place) % turn)).collect()
 }
 
@@ -326,7 +326,8 @@ fn a_g2_layout_is_the_same_drive_as_its_g1() {
 #[test]
 fn a_g4_layout_is_the_same_drive_as_its_g1() {
     let (_folder, path) = laid_out(&g1(), SECTORS, "");
-    // A cylinder of each zone; the zones. A track is 1 revolution, and 7 of 50 sectors; a cylinder 20 of
+    // A cylinder of each zone; the zones. A track is 1 revolution, and 7 of 50 sectors; a cylinder
+    // 20 of
     // 50. The second zone begins at 10 x 20 of 50 sectors: at angle 0.
     let layout = "dm_layout_g4 {
         TP = [ 0, 49, 50, 0, 39, 40 ],
@@ -337,7 +338,7 @@ fn a_g4_layout_is_the_same_drive_as_its_g1() {
         ], Slips = [], Remaps = [] }";
     let (_other, listed) = laid_out(layout, SECTORS, "");
     assert_same(&places(&listed), &places(&path));
-    assert!(read(&listed).is_ok_and(|(config, _)| Classic::new(&config).is_ok()));
+    assert!(read(&listed).is_ok_and(|(config, _)| ClassicDisk::new(&config).is_ok()));
 }
 
 #[test]

@@ -9,14 +9,14 @@ use gordon_device::ssd::{Ssd, SsdConfig};
 use gordon_device::{Device, Op, Request};
 use gordon_replay::config::RunConfig;
 use gordon_replay::flash::run;
-use gordon_replay::host::{Outcome, Pacing, Rules, drive};
-use gordon_replay::load::Bench;
+use gordon_replay::host::{HostPolicy, Outcome, Pacing, drive};
+use gordon_replay::load::SyntheticConfig;
 use gordon_replay::parse::from_json;
 use gordon_replay::results::flash::FlashReport;
 use gordon_replay::results::report::Report;
 use gordon_replay::results::{Recorded, Recorder};
 use gordon_replay::wa::theory;
-use gordon_units::{Bytes, Ns, Watch};
+use gordon_units::{Bytes, Ns, Progress};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::io::{BufWriter, Write as _};
@@ -25,7 +25,7 @@ use std::process::Command;
 
 const PAGE: u64 = 4096;
 
-/// One lane of 64 blocks of 32 pages of 4 KiB, 1,600 of which are exported.
+/// One die group of 64 blocks of 32 pages of 4 KiB, 1,600 of which are exported.
 fn device() -> Value {
     let mut device = common::one_die(64, "4KiB");
     device["geometry"]["pages_per_block"] = json!(32);
@@ -36,7 +36,7 @@ fn device() -> Value {
 
 fn ask(config: &Value) -> Report<FlashReport> {
     let config: RunConfig = from_json(&config.to_string(), "run").unwrap();
-    run(&config, &Watch::default()).unwrap().report
+    run(&config, &Progress::default()).unwrap().report
 }
 
 fn replay(path: &Path, more: &Value) -> Report<FlashReport> {
@@ -54,12 +54,12 @@ fn file(folder: &tempfile::TempDir, name: &str, text: &str) -> PathBuf {
 /// Random writes of single pages on `ssd`, closed loop, 8 at a time.
 fn overwrite(ssd: &mut Ssd, writes: u64) -> (Outcome, Recorded) {
     let bench = json!({"pattern": "random-write", "size": "4KiB", "requests": writes});
-    let bench: Bench = from_json(&bench.to_string(), "bench").unwrap();
+    let bench: SyntheticConfig = from_json(&bench.to_string(), "bench").unwrap();
     let load = bench.resolve(ssd.capacity(), 5).unwrap();
     let (pacing, depth, split) = (Pacing::Closed, 8, None);
-    let rules = Rules { pacing, depth, split, wrap: false, weights: vec![1] };
+    let policy = HostPolicy { pacing, depth, split, wrap: false, weights: vec![1] };
     let mut recorder = Recorder::new(ssd, 1, None);
-    let outcome = drive(ssd, load, &rules, &mut recorder, &Watch::default()).unwrap();
+    let outcome = drive(ssd, load, &policy, &mut recorder, &Progress::default()).unwrap();
     (outcome, recorder.finish(ssd).unwrap().1)
 }
 
@@ -97,7 +97,7 @@ fn a_device_is_preconditioned_for_a_trace() {
 #[test]
 fn a_full_device_takes_three_times_its_size_in_random_writes() {
     let mut ssd = ssd(&device());
-    ssd.precondition(1.0, &Watch::default()).unwrap();
+    ssd.precondition(1.0, &Progress::default()).unwrap();
     let (outcome, recorded) = overwrite(&mut ssd, 3 * 1600);
     assert_eq!((outcome.requests, outcome.failed), (4800, 0));
     assert_eq!(recorded.bytes[Op::Write as usize], 4800 * PAGE);
@@ -176,7 +176,7 @@ fn a_worn_out_device_ends_with_all_that_was_acknowledged_readable() {
     device["endurance"] = json!({"erase_budget": 30, "spread": 0.3});
     let mut ssd = ssd(&device);
     ssd.preload(Bytes(0), ssd.capacity());
-    ssd.load(&Watch::default()).expect("nobody stops it");
+    ssd.load(&Progress::default()).expect("nobody stops it");
     let (outcome, recorded) = overwrite(&mut ssd, 200_000);
     assert!(ssd.ftl().is_worn_out() && outcome.failed > 0 && outcome.requests == 200_000);
     // Each request is done or failed, and none both.

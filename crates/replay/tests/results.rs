@@ -5,27 +5,27 @@ mod common;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
-use common::{OPEN, SLC, Toy, given, one_die, read, rules};
+use common::{OPEN, SLC, Toy, given, one_die, policy, read};
 use gordon_device::{Cause, Op};
 use gordon_replay::config::RunConfig;
 use gordon_replay::flash::{RunResult, run};
 use gordon_replay::host::{Pacing, drive};
 use gordon_replay::parse::{from_json, from_toml};
-use gordon_replay::results::series::{FIRST, MOST, Run};
+use gordon_replay::results::series::{FIRST, MOST, RunSeries};
 use gordon_replay::results::{Recorded, Recorder};
-use gordon_replay::source::Timed;
-use gordon_units::{Ns, Watch};
+use gordon_replay::source::TimedRequest;
+use gordon_units::{Ns, Progress};
 use serde_json::{Value, json};
 
 fn record(
     service: u64,
     pacing: Pacing,
     depth: u32,
-    requests: impl IntoIterator<Item = Timed>,
-) -> (Run, Recorded) {
+    requests: impl IntoIterator<Item = TimedRequest>,
+) -> (RunSeries, Recorded) {
     let mut toy = Toy::new(service, 0);
     let mut recorder = Recorder::new(&toy, 1, None);
-    drive(&mut toy, given(requests), &rules(pacing, depth), &mut recorder, &Watch::default())
+    drive(&mut toy, given(requests), &policy(pacing, depth), &mut recorder, &Progress::default())
         .unwrap();
     recorder.finish(&toy).unwrap()
 }
@@ -34,7 +34,7 @@ fn record(
 fn requests_and_depths_fall_into_their_intervals() {
     // Two at 0, each 0.6 ms: done at 0.6 and 1.2 ms; one at 2.5 ms, done at 3.1 ms.
     let ms = 1_000_000;
-    let write = Timed { op: Op::Write, ..read(5 * ms / 2, 0, 8192) };
+    let write = TimedRequest { op: Op::Write, ..read(5 * ms / 2, 0, 8192) };
     let (run, recorded) =
         record(600_000, OPEN, u32::MAX, [read(0, 0, 512), read(0, 0, 512), write]);
     assert_eq!((run.width, run.length, run.deepest), (FIRST, Ns(3_100_000), 2));
@@ -105,7 +105,7 @@ fn little_s_law_holds() {
 fn bench(device: &Value, bench: &Value) -> (RunResult, Value) {
     let config = json!({"device": device, "load": {"bench": bench}});
     let config: RunConfig = from_json(&config.to_string(), "run").unwrap();
-    let result = run(&config, &Watch::default()).unwrap();
+    let result = run(&config, &Progress::default()).unwrap();
     let report = serde_json::to_value(&result.report).unwrap();
     (result, report)
 }
@@ -117,7 +117,8 @@ fn column(result: &RunResult, name: &str) -> Vec<f64> {
 
 #[test]
 fn nothing_is_busy_for_longer_than_there_is_time() {
-    // Four write points ask for 285 us of their bus at once, beyond the end of an interval of a millisecond.
+    // Four write points ask for 285 us of their bus at once, beyond the end of an interval of a
+    // millisecond.
     let mut device: Value = from_toml(SLC, "preset").unwrap();
     let load = json!({"pattern": "sequential-write", "size": "64KiB", "requests": 5000});
     let (result, report) = bench(&device, &load);
@@ -175,7 +176,7 @@ fn what_write_amplification_is_made_of_sums_to_it() {
         "device": device, "load": {"trace": {"path": path}}, "host": {"pacing": "closed"}
     });
     let config: RunConfig = from_json(&config.to_string(), "run").unwrap();
-    let report = run(&config, &Watch::default()).unwrap().report.device;
+    let report = run(&config, &Progress::default()).unwrap().report.device;
     assert!(report.pages.log_program > 0, "{report:?}");
     let sum: f64 = report.write_amplification_by_cause.values().sum();
     assert!((sum - report.write_amplification.unwrap()).abs() < 1e-9, "{report:?}");

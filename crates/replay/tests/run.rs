@@ -7,11 +7,11 @@ use arrow_array::types::{Float64Type, UInt64Type};
 use gordon_device::ssd::SsdConfig;
 use gordon_replay::ReplayError;
 use gordon_replay::config::RunConfig;
-use gordon_replay::flash::{Ready, RunResult, run};
+use gordon_replay::flash::{PreparedRun, RunResult, run};
 use gordon_replay::parse::{from_json, from_toml};
 use gordon_replay::run::all;
 use gordon_trace::{BlockFlags, BlockIo, BlockOp, Columns, Kind, Machine, Manifest, TraceWriter};
-use gordon_units::{Bytes, Ns, Watch};
+use gordon_units::{Bytes, Ns, Progress};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ fn bench(pattern: &str, size: &str, requests: u64) -> RunConfig {
 }
 
 fn go(config: &RunConfig) -> (RunResult, Value) {
-    let result = run(config, &Watch::default()).unwrap();
+    let result = run(config, &Progress::default()).unwrap();
     let report = serde_json::to_value(&result.report).unwrap();
     (result, report)
 }
@@ -196,7 +196,8 @@ fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
         .collect();
     let on = |threads: usize| -> Vec<String> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let results = pool.install(|| all(&configs, Ready::new, Ready::run, &Watch::default()));
+        let results = pool
+            .install(|| all(&configs, PreparedRun::new, PreparedRun::run, &Progress::default()));
         results.unwrap().iter().map(bytes).collect()
     };
     let (one, three) = (on(1), on(3));
@@ -219,9 +220,9 @@ fn none_runs_where_one_cannot() {
     )
     .unwrap();
     for wrong in [no_pages, small] {
-        let progress = Watch::default();
+        let progress = Progress::default();
         let configs = [good.clone(), wrong, good.clone()];
-        let (at, _) = all(&configs, Ready::new, Ready::run, &progress).unwrap_err();
+        let (at, _) = all(&configs, PreparedRun::new, PreparedRun::run, &progress).unwrap_err();
         assert_eq!((at, progress.progress().0), (1, 0), "requests were made");
     }
 }
@@ -336,7 +337,7 @@ fn a_trace_past_the_end_wraps_or_fails_and_devices_can_be_picked() {
     let with = |device: Option<u32>, host: Value| {
         let mut load = json!({"trace": {"path": path}});
         load["trace"]["device"] = json!(device);
-        run(&config(load, host), &Watch::default())
+        run(&config(load, host), &Progress::default())
     };
     let error = with(None, json!({})).unwrap_err();
     assert!(matches!(error, ReplayError::TracePast { number: 2, .. }), "{error}");
@@ -363,7 +364,7 @@ fn traces_of_other_programs_are_told_by_their_content() {
     let with = |path: &Path, more: Value, host: Value| {
         let mut load = json!({"path": path});
         load.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        run(&config(json!({"trace": load}), host), &Watch::default())
+        run(&config(json!({"trace": load}), host), &Progress::default())
     };
     // MQSim's device column is of no account, unless it is asked for.
     let mqsim = file("a", "0 3 8 8 0\n1000 1 16 8 1\n2000 1 24 8 0\n");
@@ -432,14 +433,14 @@ fn bad_configs_name_the_key() {
         (json!({"weights": [1, 0]}), "host.weights"),
     ] {
         let load = json!({"bench": {"pattern": "mixed", "requests": 10}});
-        let error = run(&config(load, host), &Watch::default()).unwrap_err().to_string();
+        let error = run(&config(load, host), &Progress::default()).unwrap_err().to_string();
         assert!(error.starts_with(key) && error.contains("\n  try: "), "{error}");
     }
 }
 
 #[test]
 fn progress_counts_and_a_stop_ends_it() {
-    let progress = Watch::default();
+    let progress = Progress::default();
     run(&bench("random-write", "4KiB", 5000), &progress).unwrap();
     let [done, total] = [&progress.done, &progress.total].map(|n| n.load(Ordering::Relaxed));
     assert_eq!((done, total), (5000, 5000));
@@ -456,7 +457,7 @@ fn what_is_left_in_the_write_buffer_is_told() {
         device["ftl"]["write_buffer"] = json!(buffer);
         let load = json!({"pattern": "random-write", "size": "64KiB", "requests": requests});
         let config = json!({"device": device, "load": {"bench": load}});
-        run(&from_json::<RunConfig>(&config.to_string(), "run").unwrap(), &Watch::default())
+        run(&from_json::<RunConfig>(&config.to_string(), "run").unwrap(), &Progress::default())
     };
     let report = buffered("64MiB", 100).unwrap().report;
     let flash = &report.device;
@@ -471,8 +472,8 @@ fn what_is_left_in_the_write_buffer_is_told() {
     assert!(error.contains("ftl.write_buffer: 1KiB hold no page of 64KiB"), "{error}");
 }
 
-/// Section 4.2.2: "for 64KB super-pages, only 98% of super-blocks will last to 100,000 erase cycles,
-/// compared to 99.9% for 2KB pages. For 128KB, only 96%".
+/// Section 4.2.2: "for 64KB super-pages, only 98% of super-blocks will last to 100,000 erase
+/// cycles, compared to 99.9% for 2KB pages. For 128KB, only 96%".
 #[test]
 fn of_larger_super_blocks_fewer_last() {
     for (size, paper) in [("2KiB", 99.9), ("64KiB", 98.0), ("128KiB", 96.0)] {
@@ -482,7 +483,7 @@ fn of_larger_super_blocks_fewer_last() {
         let load = json!({"pattern": "sequential-write", "size": "128KiB", "requests": 1});
         let config = json!({"device": device, "load": {"bench": load}});
         let config: RunConfig = from_json(&config.to_string(), "run").unwrap();
-        let wear = run(&config, &Watch::default()).unwrap().report.device.wear;
+        let wear = run(&config, &Progress::default()).unwrap().report.device.wear;
         let found = wear.super_block_survival * 100.0;
         assert!((found - paper).abs() < 0.06, "{size}: {found} %, {paper} in the paper");
     }
@@ -496,7 +497,7 @@ fn a_device_made_much_smaller_is_told_to_amplify_more() {
         let whole: SsdConfig = from_toml(SLC, "preset").unwrap();
         config.device = whole.resized(capacity.parse().unwrap()).unwrap();
         config.precondition = precondition;
-        run(&config, &Watch::default()).unwrap().report.warnings
+        run(&config, &Progress::default()).unwrap().report.warnings
     };
     let told = |warning: &String| warning.contains("expect a higher write amplification");
     assert!(warnings("2GiB", Some(0.8)).iter().any(told), "{:?}", warnings("2GiB", Some(0.8)));

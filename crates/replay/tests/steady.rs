@@ -9,13 +9,13 @@ use gordon_replay::config::RunConfig;
 use gordon_replay::flash::run;
 use gordon_replay::parse::from_json;
 use gordon_replay::wa::theory;
-use gordon_units::{Bytes, Stopped, Watch};
+use gordon_units::{Bytes, Progress, Stopped};
 use serde_json::{Value, json};
 
 const BLOCKS: u64 = 512;
 const PAGES: u64 = 64;
 
-/// One lane of blocks of 4 KiB pages, of which all but two are closed; mapped: `rho` of these.
+/// One die group of blocks of 4 KiB pages, of which all but two are closed; mapped: `rho` of these.
 fn device(policy: &str, rho: f64) -> Value {
     device_of(PAGES, policy, rho)
 }
@@ -38,7 +38,7 @@ fn amplification(device: &Value, depth: u32, windows: u64) -> f64 {
     let config = json!({"device": device, "load": load, "precondition": 1.0, "seed": 3,
         "host": {"queue_depth": depth}});
     let config: RunConfig = from_json(&config.to_string(), "run").unwrap();
-    let flash = run(&config, &Watch::default()).unwrap().report.device;
+    let flash = run(&config, &Progress::default()).unwrap().report.device;
     assert_eq!((flash.operations.read, flash.unmapped_reads), (flash.pages.gc_read, 0));
     flash.write_amplification.unwrap()
 }
@@ -101,13 +101,13 @@ fn policies_without_a_theory_stay_where_they_start() {
 fn laying_out_is_watched_and_ends_where_it_is_to() {
     let config = serde_json::from_value(device("greedy", 0.8)).unwrap();
     let pages = (0.8 * (BLOCKS * PAGES) as f64).round() as u64;
-    let watch = Watch::default();
-    Ssd::new(&config).unwrap().precondition(1.0, &watch).unwrap();
-    assert_eq!(watch.progress(), (pages / 16, pages / 16));
+    let progress = Progress::default();
+    Ssd::new(&config).unwrap().precondition(1.0, &progress).unwrap();
+    assert_eq!(progress.progress(), (pages / 16, pages / 16));
     // After the first block; a run that is stopped there has asked for nothing.
-    let watch = Watch { stop: true.into(), ..Watch::default() };
-    assert_eq!(Ssd::new(&config).unwrap().precondition(1.0, &watch), Err(Stopped));
-    let (done, total) = watch.progress();
+    let progress = Progress { stop: true.into(), ..Progress::default() };
+    assert_eq!(Ssd::new(&config).unwrap().precondition(1.0, &progress), Err(Stopped));
+    let (done, total) = progress.progress();
     assert!(done <= PAGES / 16 && total == pages / 16, "{done} of {total}");
 }
 
@@ -120,11 +120,11 @@ fn loading_is_watched_and_ends_where_it_is_to() {
         ssd
     };
     let pages = (0.8 * (BLOCKS * PAGES) as f64).round() as u64;
-    let watch = Watch::default();
-    new().load(&watch).unwrap();
-    assert_eq!(watch.progress(), (pages / 16, pages / 16));
+    let progress = Progress::default();
+    new().load(&progress).unwrap();
+    assert_eq!(progress.progress(), (pages / 16, pages / 16));
     // After the first super-page.
-    let watch = Watch { stop: true.into(), ..Watch::default() };
-    assert_eq!(new().load(&watch), Err(Stopped));
-    assert_eq!(watch.progress(), (0, pages / 16));
+    let progress = Progress { stop: true.into(), ..Progress::default() };
+    assert_eq!(new().load(&progress), Err(Stopped));
+    assert_eq!(progress.progress(), (0, pages / 16));
 }

@@ -3,12 +3,12 @@
 
 use gordon_replay::parse::from_json;
 use gordon_replay::wa::{WaConfig, WaReport, write_amplification};
-use gordon_units::Watch;
+use gordon_units::Progress;
 use serde_json::{Value, json};
 
 fn wa(config: Value) -> WaReport {
     let config: WaConfig = from_json(&config.to_string(), "wa").unwrap();
-    write_amplification(&config, &Watch::default()).unwrap()
+    write_amplification(&config, &Progress::default()).unwrap()
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn what_cannot_be_is_refused() {
         (json!({"rho": 0.9999, "blocks": 16, "pages_per_block": 16}), "flash translation layer"),
     ] {
         let config: WaConfig = from_json(&config.to_string(), "wa").unwrap();
-        let error = write_amplification(&config, &Watch::default()).unwrap_err().to_string();
+        let error = write_amplification(&config, &Progress::default()).unwrap_err().to_string();
         assert!(error.starts_with(key) && error.contains("\n  try: "), "{error}");
     }
 }

@@ -2,11 +2,11 @@
 //! `examples/wa_table` has 2048 blocks.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use gordon_device::ssd::Policy;
+use gordon_device::ssd::VictimPolicy;
 use gordon_replay::wa::{HotCold, WaConfig, write_amplification};
-use gordon_units::Watch;
+use gordon_units::Progress;
 
-fn config(policy: Policy, rho: f64) -> WaConfig {
+fn config(policy: VictimPolicy, rho: f64) -> WaConfig {
     WaConfig {
         policy,
         choices: None,
@@ -21,43 +21,46 @@ fn config(policy: Policy, rho: f64) -> WaConfig {
 
 /// Ours over theory, less 1.
 fn off(config: &WaConfig) -> f64 {
-    let report = write_amplification(config, &Watch::default()).unwrap();
+    let report = write_amplification(config, &Progress::default()).unwrap();
     assert!(report.converged, "{config:?}");
     report.write_amplification / report.theory.unwrap() - 1.0
 }
 
 #[test]
 fn each_is_as_theory_says() {
-    // With so few blocks one more or less, open or free, is 1 % of write amplification at rho = 0.8.
-    // A full block must be collected like any other: left out, random collection is 14 % low at
-    // rho = 0.8, and FIFO stops at what is first in line. Small blocks are often full.
-    let small = WaConfig { pages_per_block: 8, blocks: 512, ..config(Policy::Fifo, 0.9) };
+    // With so few blocks one more or less, open or free, is 1 % of write amplification at rho =
+    // 0.8. A full block must be collected like any other: left out, random collection is 14 % low
+    // at rho = 0.8, and FIFO stops at what is first in line. Small blocks are often full.
+    let small = WaConfig { pages_per_block: 8, blocks: 512, ..config(VictimPolicy::Fifo, 0.9) };
     assert!(off(&small).abs() < 0.025, "{}", off(&small));
-    for policy in [Policy::Fifo, Policy::Greedy, Policy::Random, Policy::DChoices] {
+    for policy in
+        [VictimPolicy::Fifo, VictimPolicy::Greedy, VictimPolicy::Random, VictimPolicy::DChoices]
+    {
         for rho in [0.7, 0.8] {
             let off = off(&config(policy, rho));
             assert!(off.abs() < 0.025, "{policy:?}, rho {rho}: {off}");
         }
     }
     // Ten choices are nearly greedy.
-    let ten = WaConfig { choices: Some(10), ..config(Policy::DChoices, 0.8) };
+    let ten = WaConfig { choices: Some(10), ..config(VictimPolicy::DChoices, 0.8) };
     assert!(off(&ten).abs() < 0.015, "{}", off(&ten));
 }
 
 #[test]
 fn cost_benefit_lies_between_greedy_and_fifo_and_gains_where_copies_go_apart() {
     let wa = |config: &WaConfig| {
-        write_amplification(config, &Watch::default()).unwrap().write_amplification
+        write_amplification(config, &Progress::default()).unwrap().write_amplification
     };
     let [greedy, costs, fifo] =
-        [Policy::Greedy, Policy::CostBenefit, Policy::Fifo].map(|policy| wa(&config(policy, 0.8)));
+        [VictimPolicy::Greedy, VictimPolicy::CostBenefit, VictimPolicy::Fifo]
+            .map(|policy| wa(&config(policy, 0.8)));
     assert!(greedy < costs && costs < fifo, "{greedy} {costs} {fifo}");
     // 90 % of the writes to 10 % of the pages.
     let hot = |policy, separate| {
         let hot_cold = Some(HotCold { space: 0.1, share: 0.9 });
         wa(&WaConfig { separate, hot_cold, ..config(policy, 0.9) })
     };
-    let (mixed, apart) = (hot(Policy::Greedy, false), hot(Policy::CostBenefit, true));
+    let (mixed, apart) = (hot(VictimPolicy::Greedy, false), hot(VictimPolicy::CostBenefit, true));
     // 5.86 and 3.18 at 2048 blocks of 64 pages.
     assert!((5.0..6.2).contains(&mixed) && (2.9..3.6).contains(&apart), "{mixed} {apart}");
 }

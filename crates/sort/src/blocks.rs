@@ -1,8 +1,8 @@
 //! Long work on whole blocks of records, which threads take in turn.
 
+use crate::context::start;
 use crate::memory::Buffer;
-use crate::work::start;
-use crate::{SortError, Watch};
+use crate::{Progress, SortError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -16,9 +16,9 @@ pub const PIECE: usize = 102_400;
 /// Threads besides one for each core: so many wait for the device while the others work.
 const WAITING: usize = 4;
 
-/// Does `work` once for each number below `blocks`, which are taken in order, on all cores, each thread with a
-/// buffer of a block. The first error ends it.
-pub fn each<W>(blocks: u64, watch: &Watch, work: W) -> Result<(), SortError>
+/// Does `work` once for each number below `blocks`, which are taken in order, on all cores, each
+/// thread with a buffer of a block. The first error ends it.
+pub fn each<W>(blocks: u64, progress: &Progress, work: W) -> Result<(), SortError>
 where
     W: Fn(&mut Buffer, u64) -> Result<(), SortError> + Sync,
 {
@@ -29,7 +29,7 @@ where
         let mut buffer = Buffer::new(BLOCK);
         while !failed.load(Ordering::Relaxed) {
             // What is taken is worked on: others may wait for it.
-            let worked = watch.check().map_err(SortError::from).and_then(|()| {
+            let worked = progress.check().map_err(SortError::from).and_then(|()| {
                 let block = taken.fetch_add(1, Ordering::Relaxed);
                 if block < blocks { work(&mut buffer, block).map(|()| true) } else { Ok(false) }
             });

@@ -1,26 +1,26 @@
-//! Two passes, by distribution: records are put into buckets of a range of keys each, which are files
-//! in pieces; then one bucket after the other is read, sorted and written.
+//! Two passes, by distribution: records are put into buckets of a range of keys each, which are
+//! files in pieces; then one bucket after the other is read, sorted and written.
 
 use crate::SortError;
-use crate::entries::Room;
-use crate::file::File;
+use crate::context::{SortContext, WorkerScratch, key_hash};
+use crate::entries::EntryArena;
+use crate::file::SortFile;
+use crate::format::RecordFormat;
 use crate::incore::MOST_CHUNKS;
 use crate::memory::{Buffer, PAGE};
-use crate::output::{Output, Writer, Written};
+use crate::output::{SortOutput, Writer, Written};
 use crate::partition::Partition;
-use crate::queue::{Op, Request};
-use crate::shape::Shape;
+use crate::queue::{Op, TransferRequest};
 use crate::space::Space;
-use crate::stream::{Chunk, Stream};
-use crate::work::{Bench, Work, weight};
+use crate::stream::{Chunk, RecordStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// A piece of a bucket in a temporary file: whole records from a page on.
 #[derive(Clone, Debug)]
-pub struct Block {
-    pub file: Arc<File>,
+pub struct BucketBlock {
+    pub file: Arc<SortFile>,
     pub offset: u64,
     pub len: u64,
 }
@@ -28,7 +28,7 @@ pub struct Block {
 /// Records of a range of keys, in the order in which they came.
 #[derive(Clone, Debug, Default)]
 pub struct Bucket {
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<BucketBlock>,
     pub records: u64,
     pub bytes: u64,
     /// Whether all their keys are equal: there is nothing to sort.
@@ -36,31 +36,31 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// The memory that its blocks take in buffers of `room` bytes or more: those that end before a wide
-    /// record are not full. The last block takes what it holds.
-    fn held(&self, room: usize) -> u64 {
+    /// The memory that its blocks take in buffers of `room` bytes or more: those that end before a
+    /// wide record are not full. The last block takes what it holds.
+    fn memory(&self, room: usize) -> u64 {
         let Some((last, full)) = self.blocks.split_last() else { return 0 };
-        full.iter().map(|block| held(block, room)).sum::<u64>() + last.len
+        full.iter().map(|block| memory_of(block, room)).sum::<u64>() + last.len
     }
 }
 
 /// The memory of a block in a buffer of `room` bytes or more.
-fn held(block: &Block, room: usize) -> u64 {
+fn memory_of(block: &BucketBlock, room: usize) -> u64 {
     block.len.max(room as u64)
 }
 
 /// Puts all records of a stream into buckets; answers with the length of the longest record, too.
-pub fn scatter<S: Shape>(
-    work: &Work<'_, S>,
-    stream: &mut Stream<'_, S>,
+pub fn scatter<S: RecordFormat>(
+    context: &SortContext<'_, S>,
+    stream: &mut RecordStream<'_, S>,
     partition: &Partition,
     writer: &Writer<'_>,
     space: &mut Space,
 ) -> Result<(Vec<Bucket>, usize), SortError> {
-    let (shape, mut away, mut longest) = (work.shape, 0u64, 0);
+    let (format, mut away, mut longest) = (context.format, 0u64, 0);
     let mut buckets: Vec<Bucket> = (0..partition.len())
         .map(|range| Bucket {
-            is_equal: shape.is_whole() && partition.is_single(range),
+            is_equal: format.prefix_is_full_key() && partition.is_single(range),
             ..Bucket::default()
         })
         .collect();
@@ -71,17 +71,17 @@ pub fn scatter<S: Shape>(
         let written = len.next_multiple_of(PAGE);
         // Each bucket lies on all devices: they are read at a time.
         let (file, offset) = space.block(range + bucket.blocks.len(), written as u64);
-        bucket.blocks.push(Block { file: file.clone(), offset, len: len as u64 });
+        bucket.blocks.push(BucketBlock { file: file.clone(), offset, len: len as u64 });
         writer.write(file, offset, buffer, 0..written);
     };
     while let Some(chunk) = stream.next()? {
         let bytes = chunk.bytes();
         let mut start = chunk.start;
         while start < bytes.len() {
-            let end = shape.end(bytes, start);
+            let end = format.end(bytes, start);
             let record = &bytes[start..end];
-            let prefix = shape.prefix(record);
-            away = away.wrapping_add(weight(prefix));
+            let prefix = format.prefix(record);
+            away = away.wrapping_add(key_hash(prefix));
             let range = partition.of(prefix);
             let bucket = &mut buckets[range];
             bucket.records += 1;
@@ -118,18 +118,18 @@ pub fn scatter<S: Shape>(
         }
     }
     writer.finish()?;
-    work.away(away);
+    context.add_spilled(away);
     Ok((buckets, longest))
 }
 
 /// Memory that workers share.
-struct Budget {
+struct MemoryShare {
     all: u64,
     left: Mutex<u64>,
     changed: Condvar,
 }
 
-impl Budget {
+impl MemoryShare {
     fn new(all: u64) -> Self {
         Self { all, left: Mutex::new(all), changed: Condvar::new() }
     }
@@ -140,18 +140,18 @@ impl Budget {
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         let enough = self.changed.wait_while(left, |left| *left < bytes);
         *enough.unwrap_or_else(PoisonError::into_inner) -= bytes;
-        let _taken = Taken { budget: self, bytes };
+        let _taken = MemoryGrant { budget: self, bytes };
         work()
     }
 }
 
 /// What a worker has of it; it comes back however the work ends.
-struct Taken<'a> {
-    budget: &'a Budget,
+struct MemoryGrant<'a> {
+    budget: &'a MemoryShare,
     bytes: u64,
 }
 
-impl Drop for Taken<'_> {
+impl Drop for MemoryGrant<'_> {
     fn drop(&mut self) {
         *self.budget.left.lock().unwrap_or_else(PoisonError::into_inner) += self.bytes;
         self.budget.changed.notify_all();
@@ -159,12 +159,12 @@ impl Drop for Taken<'_> {
 }
 
 /// Buffers of one size that buckets are read into, used again.
-pub struct Spare {
+pub struct SpareBuffers {
     room: usize,
     buffers: Mutex<Vec<Buffer>>,
 }
 
-impl Spare {
+impl SpareBuffers {
     fn new(room: usize) -> Self {
         Self { room: room.next_multiple_of(PAGE), buffers: Mutex::default() }
     }
@@ -186,16 +186,16 @@ impl Spare {
 }
 
 /// Reads blocks, all at a time.
-fn read<S: Shape>(
-    work: &Work<'_, S>,
-    blocks: &[Block],
-    spare: &Spare,
+fn read<S: RecordFormat>(
+    context: &SortContext<'_, S>,
+    blocks: &[BucketBlock],
+    spare: &SpareBuffers,
 ) -> Result<Vec<Chunk>, SortError> {
     let (reply, replies) = channel();
     for (tag, block) in (0..).zip(blocks) {
         // As much as is in memory at a time.
         let len = block.len as usize;
-        work.queue.ask(Request {
+        context.queue.submit(TransferRequest {
             op: Op::Read,
             file: block.file.clone(),
             offset: block.offset,
@@ -212,34 +212,35 @@ fn read<S: Shape>(
         failed = failed.and(done.result);
         let at = done.tag as usize;
         let end = blocks[at].len as usize;
-        work.watch.step(end as u64);
+        context.progress.step(end as u64);
         chunks[at] = Chunk { buffer: done.buffer, start: 0, end };
     }
     failed.map(|()| chunks)
 }
 
-/// Sorts the buckets that fit in `most` bytes and writes them from byte `at` of the output on, as many of
-/// `workers` at a time as have place there; answers with the others and where each belongs, and with what
-/// was written. With `unique` there is one bucket: where the next one starts is not known before.
-pub fn gather<S: Shape>(
-    work: &Work<'_, S>,
+/// Sorts the buckets that fit in `most` bytes and writes them from byte `at` of the output on, as
+/// many of `workers` at a time as have place there; answers with the others and where each belongs,
+/// and with what was written. With `unique` there is one bucket: where the next one starts is not
+/// known before.
+pub fn gather<S: RecordFormat>(
+    context: &SortContext<'_, S>,
     buckets: &[Bucket],
-    (output, mut at): (&Output<'_>, u64),
+    (output, mut at): (&SortOutput<'_>, u64),
     (most, room, workers): (u64, usize, usize),
 ) -> Result<(Vec<(Bucket, u64)>, Written), SortError> {
-    assert!(!work.unique || buckets.len() <= 1, "unique buckets are gathered one by one");
+    assert!(!context.unique || buckets.len() <= 1, "unique buckets are gathered one by one");
     let mut tasks = Vec::new();
     let mut large = Vec::new();
     for bucket in buckets {
-        if bucket.is_equal && !work.unique {
+        if bucket.is_equal && !context.unique {
             // As they came, a part at a time.
             let mut from = at;
             let mut rest = &bucket.blocks[..];
             while !rest.is_empty() {
                 let mut left = most / workers as u64;
                 let fit = rest.iter().take(MOST_CHUNKS).take_while(|block| {
-                    let fits = held(block, room) <= left;
-                    left = left.saturating_sub(held(block, room));
+                    let fits = memory_of(block, room) <= left;
+                    left = left.saturating_sub(memory_of(block, room));
                     fits
                 });
                 let (blocks, after) = rest.split_at(fit.count().max(1));
@@ -247,7 +248,7 @@ pub fn gather<S: Shape>(
                 from += blocks.iter().map(|block| block.len).sum::<u64>();
                 rest = after;
             }
-        } else if bucket.held(room) <= most && bucket.blocks.len() <= MOST_CHUNKS {
+        } else if bucket.memory(room) <= most && bucket.blocks.len() <= MOST_CHUNKS {
             tasks.push((&bucket.blocks[..], bucket, at));
         } else {
             large.push((bucket.clone(), at));
@@ -255,27 +256,27 @@ pub fn gather<S: Shape>(
         at += bucket.bytes;
     }
     let next = AtomicUsize::new(0);
-    let (spare, budget) = (Spare::new(room), Budget::new(most));
+    let (spare, budget) = (SpareBuffers::new(room), MemoryShare::new(most));
     let written = Mutex::new(Written::default());
-    let work = Work { threads: workers, ..*work };
-    work.on_all(|failed| {
-        let mut bench = Bench::default();
+    let context = SortContext { threads: workers, ..*context };
+    context.on_all(|failed| {
+        let mut bench = WorkerScratch::default();
         while let Some(&(blocks, bucket, at)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-            failed.check(work.watch)?;
+            failed.check(context.progress)?;
             let bytes: u64 = blocks.iter().map(|block| block.len).sum();
             // Of a part of a bucket about its part of them.
             let part = bytes as f64 / bucket.bytes.max(1) as f64;
             let records = (bucket.records as f64 * part).ceil() as u64;
-            let taken = blocks.iter().map(|block| held(block, room)).sum();
+            let taken = blocks.iter().map(|block| memory_of(block, room)).sum();
             budget.with(taken, || {
-                let chunks = read(&work, blocks, &spare)?;
+                let chunks = read(&context, blocks, &spare)?;
                 let to = (output, at);
-                let some = work.sort_batch(&chunks, records, to, &mut bench)?;
+                let some = context.sort_batch(&chunks, records, to, &mut bench)?;
                 *written.lock().unwrap_or_else(PoisonError::into_inner) += some;
                 spare.give_back(chunks);
                 if bytes > most / workers as u64 {
                     // It took what is the others'.
-                    bench.room = Room::default();
+                    bench.arena = EntryArena::default();
                 }
                 Ok::<_, SortError>(())
             })?;

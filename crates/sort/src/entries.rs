@@ -1,5 +1,5 @@
-//! Entries of records: 128 bits, the start of the key and the place of the record. The memory that they
-//! lie in, and their order.
+//! Entries of records: 128 bits, the start of the key and the place of the record. The memory that
+//! they lie in, and their order.
 
 use gordon_pages::want_large_pages;
 use std::ops::{Deref, DerefMut};
@@ -8,16 +8,16 @@ use std::sync::{Mutex, PoisonError};
 /// Bytes of an entry.
 pub const ENTRY: usize = size_of::<u128>();
 
-/// Entries of a cell, where keys are even: where they are letters, it is some times as many that are sorted
-/// by insertion.
+/// Entries of a cell, where keys are even: where they are letters, it is some times as many that
+/// are sorted by insertion.
 const CELL: usize = 4;
 
-/// Memory for entries, used again from one batch of records to the next: to give it back each time would
-/// have the system clear its pages each time.
+/// Memory for entries, used again from one batch of records to the next: to give it back each time
+/// would have the system clear its pages each time.
 #[derive(Debug, Default)]
-pub struct Room(Vec<u128>);
+pub struct EntryArena(Vec<u128>);
 
-impl Room {
+impl EntryArena {
     /// For so many, or more: memory is taken as they come.
     pub fn fit(&mut self, count: usize) {
         if self.0.len() < count {
@@ -30,36 +30,36 @@ impl Room {
     }
 
     /// All of it, to be given to threads part by part.
-    pub fn share(&mut self) -> Share<'_> {
-        Share(Mutex::new(&mut self.0))
+    pub fn split(&mut self) -> ArenaSplitter<'_> {
+        ArenaSplitter(Mutex::new(&mut self.0))
     }
 }
 
 /// What of a room is not given away.
 #[derive(Debug)]
-pub struct Share<'r>(Mutex<&'r mut [u128]>);
+pub struct ArenaSplitter<'r>(Mutex<&'r mut [u128]>);
 
-impl<'r> Share<'r> {
+impl<'r> ArenaSplitter<'r> {
     /// For so many entries; where the room is full, memory of their own.
-    pub fn take(&self, count: usize) -> Held<'r> {
+    pub fn take(&self, count: usize) -> ArenaSlice<'r> {
         let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if count > left.len() {
-            return Held::Own(vec![0; count]);
+            return ArenaSlice::Own(vec![0; count]);
         }
         let (taken, rest) = std::mem::take(&mut *left).split_at_mut(count);
         *left = rest;
-        Held::Part(taken)
+        ArenaSlice::Part(taken)
     }
 }
 
 /// Entries that came from a room, or had no place there.
 #[derive(Debug)]
-pub enum Held<'r> {
+pub enum ArenaSlice<'r> {
     Part(&'r mut [u128]),
     Own(Vec<u128>),
 }
 
-impl Deref for Held<'_> {
+impl Deref for ArenaSlice<'_> {
     type Target = [u128];
 
     #[inline]
@@ -71,7 +71,7 @@ impl Deref for Held<'_> {
     }
 }
 
-impl DerefMut for Held<'_> {
+impl DerefMut for ArenaSlice<'_> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u128] {
         match self {
@@ -83,15 +83,15 @@ impl DerefMut for Held<'_> {
 
 /// Entries of a range while they are put in order; what a thread uses again from one to the next.
 #[derive(Default)]
-pub struct Entries {
+pub struct EntrySorter {
     pub all: Vec<u128>,
     scattered: Vec<u128>,
     starts: Vec<u32>,
 }
 
-impl Entries {
-    /// Sorts them: scatters them over cells of equal width, of which each holds a few where keys are spread
-    /// evenly, and sorts each cell.
+impl EntrySorter {
+    /// Sorts them: scatters them over cells of equal width, of which each holds a few where keys
+    /// are spread evenly, and sorts each cell.
     pub fn sort(&mut self) {
         let Self { all, scattered, starts } = self;
         let top = |entry: u128| (entry >> 64) as u64;
@@ -197,7 +197,7 @@ mod tests {
             shift in 0u32..120,
             cuts in prop::collection::vec(0usize..600, 0..20),
         ) {
-            let mut entries = Entries { all: wide, ..Entries::default() };
+            let mut entries = EntrySorter { all: wide, ..EntrySorter::default() };
             entries.all.extend(narrow.iter().map(|entry| entry << shift));
             let mut runs = entries.all.clone();
             let mut expected = entries.all.clone();
@@ -218,12 +218,12 @@ mod tests {
 
     #[test]
     fn what_finds_no_room_has_its_own() {
-        let mut room = Room::default();
-        room.fit(5);
-        let share = room.share();
-        let parts: Vec<Held<'_>> = [3, 3, 2, 1].map(|count| share.take(count)).into();
+        let mut arena = EntryArena::default();
+        arena.fit(5);
+        let share = arena.split();
+        let parts: Vec<ArenaSlice<'_>> = [3, 3, 2, 1].map(|count| share.take(count)).into();
         assert!(parts.iter().map(|part| part.len()).eq([3, 3, 2, 1]));
-        let own = parts.iter().map(|part| matches!(part, Held::Own(_)));
+        let own = parts.iter().map(|part| matches!(part, ArenaSlice::Own(_)));
         assert!(own.eq([false, true, false, true]));
     }
 }

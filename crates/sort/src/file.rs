@@ -18,7 +18,8 @@ use std::sync::Arc;
 /// Whether the page cache is gone past.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Mode {
+#[schemars(rename = "Mode")]
+pub enum CacheMode {
     /// Past it, where the file system can: nothing is copied, and nothing else is pushed out.
     #[default]
     Direct,
@@ -31,7 +32,7 @@ const SCRATCH: &str = ".gordon-sort-";
 
 /// A file of the system, and a second way to it for parts that are not whole blocks.
 #[derive(Debug)]
-struct Part {
+struct FilePart {
     path: PathBuf,
     cached: Arc<fs::File>,
     direct: Option<Arc<fs::File>>,
@@ -39,23 +40,23 @@ struct Part {
 
 /// A file; or one that is striped over several, unit n in file n mod their count.
 #[derive(Debug)]
-pub struct File {
-    parts: Vec<Arc<Part>>,
+pub struct SortFile {
+    parts: Vec<Arc<FilePart>>,
     /// Bytes of a unit.
     unit: u64,
 }
 
 /// Where a transfer goes to, and how much of it.
-pub struct Way<'a> {
-    part: &'a Part,
+pub struct IoSegment<'a> {
+    part: &'a FilePart,
     pub file: &'a Arc<fs::File>,
     pub offset: u64,
     pub len: usize,
 }
 
-impl File {
+impl SortFile {
     /// Opens what is there, to be read.
-    pub fn open(path: &Path, mode: Mode) -> Result<Self, SortError> {
+    pub fn open(path: &Path, mode: CacheMode) -> Result<Self, SortError> {
         // Before it is opened: a pipe would wait for its other end.
         let meta = fs::metadata(path).map_err(|error| SortError::system(path, "open it", error))?;
         if !meta.is_file() && !meta.file_type().is_block_device() {
@@ -66,14 +67,17 @@ impl File {
             ));
         }
         let mut options = OpenOptions::new();
-        Part::with(path, mode, options.read(true)).map(Self::of)
+        FilePart::with(path, mode, options.read(true)).map(Self::of)
     }
 
     /// Makes one that must not be there yet, to be read and written by us alone.
-    pub fn create(path: &Path, mode: Mode) -> Result<Self, SortError> {
+    pub fn create(path: &Path, mode: CacheMode) -> Result<Self, SortError> {
         let mut options = OpenOptions::new();
-        let made =
-            Part::with(path, Mode::Buffered, options.read(true).write(true).create_new(true));
+        let made = FilePart::with(
+            path,
+            CacheMode::Buffered,
+            options.read(true).write(true).create_new(true),
+        );
         let mut part = made?;
         // Where files cannot be locked, the number of the process has to do.
         let _ = rustix::fs::flock(&part.cached, FlockOperation::NonBlockingLockExclusive);
@@ -91,12 +95,13 @@ impl File {
     }
 
     /// Opens what is there, to be read and written.
-    pub fn open_to_write(path: &Path, mode: Mode) -> Result<Self, SortError> {
-        Part::with(path, mode, OpenOptions::new().read(true).write(true)).map(Self::of)
+    pub fn open_to_write(path: &Path, mode: CacheMode) -> Result<Self, SortError> {
+        FilePart::with(path, mode, OpenOptions::new().read(true).write(true)).map(Self::of)
     }
 
-    /// Makes one in a folder that nobody else sees and that is gone when it is closed, however that comes.
-    pub fn scratch(folder: &Path, number: usize, mode: Mode) -> Result<Self, SortError> {
+    /// Makes one in a folder that nobody else sees and that is gone when it is closed, however that
+    /// comes.
+    pub fn scratch(folder: &Path, number: usize, mode: CacheMode) -> Result<Self, SortError> {
         remove_of_dead(existing(folder)?, SCRATCH.as_bytes());
         let path = folder.join(format!("{SCRATCH}{}-{number}", std::process::id()));
         let file = Self::create(&path, mode)?;
@@ -105,7 +110,7 @@ impl File {
         Ok(file)
     }
 
-    fn of(part: Part) -> Self {
+    fn of(part: FilePart) -> Self {
         Self { parts: vec![Arc::new(part)], unit: u64::MAX }
     }
 
@@ -115,12 +120,16 @@ impl File {
     }
 
     /// Opens what is there, striped in units of so many bytes, to be read.
-    pub fn open_striped(paths: &[PathBuf], unit: Bytes, mode: Mode) -> Result<Self, SortError> {
+    pub fn open_striped(
+        paths: &[PathBuf],
+        unit: Bytes,
+        mode: CacheMode,
+    ) -> Result<Self, SortError> {
         let opened = paths.iter().map(|path| Self::open(path, mode).map(Arc::new));
         let file =
             Self::striped(&opened.collect::<Result<Vec<_>, _>>()?, unit_over(unit, paths.len())?);
         let all = file.len()?;
-        for (part, share) in file.shares(all) {
+        for (part, share) in file.part_lens(all) {
             let len = part.len()?;
             if len != share {
                 let why = format!(
@@ -145,7 +154,7 @@ impl File {
     }
 
     /// The way for so many bytes from there on.
-    pub fn way(&self, offset: u64, len: usize) -> Way<'_> {
+    pub fn segment(&self, offset: u64, len: usize) -> IoSegment<'_> {
         let (count, number) = (self.parts.len() as u64, offset / self.unit);
         let (part, within) = (&*self.parts[(number % count) as usize], offset % self.unit);
         let offset = number / count * self.unit + within;
@@ -154,37 +163,37 @@ impl File {
         let blocks = len - len % PAGE;
         match &part.direct {
             Some(direct) if blocks > 0 && offset.is_multiple_of(PAGE as u64) => {
-                Way { part, file: direct, offset, len: blocks }
+                IoSegment { part, file: direct, offset, len: blocks }
             }
-            _ => Way { part, file: &part.cached, offset, len },
+            _ => IoSegment { part, file: &part.cached, offset, len },
         }
     }
 
     /// Takes the place for so many bytes, so that a full device is heard of now.
     pub fn reserve(&self, len: u64) -> Result<(), SortError> {
-        self.shares(len).try_for_each(|(part, len)| part.reserve(len))
+        self.part_lens(len).try_for_each(|(part, len)| part.reserve(len))
     }
 
     pub fn set_len(&self, len: u64) -> Result<(), SortError> {
-        self.shares(len).try_for_each(|(part, len)| part.set_len(len))
+        self.part_lens(len).try_for_each(|(part, len)| part.set_len(len))
     }
 
     /// How many of so many bytes lie in part `n`.
-    pub fn share(&self, n: usize, len: u64) -> u64 {
+    pub fn part_len(&self, n: usize, len: u64) -> u64 {
         let row = self.unit.saturating_mul(self.parts.len() as u64);
         let before = self.unit.saturating_mul(n as u64);
         len / row * self.unit + (len % row).saturating_sub(before).min(self.unit)
     }
 
-    fn shares(&self, len: u64) -> impl Iterator<Item = (&Part, u64)> {
-        self.parts.iter().enumerate().map(move |(n, part)| (&**part, self.share(n, len)))
+    fn part_lens(&self, len: u64) -> impl Iterator<Item = (&FilePart, u64)> {
+        self.parts.iter().enumerate().map(move |(n, part)| (&**part, self.part_len(n, len)))
     }
 
     /// Fills `into` from there.
     pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), SortError> {
         let mut done = 0;
         while done < into.len() {
-            let way = self.way(offset + done as u64, into.len() - done);
+            let way = self.segment(offset + done as u64, into.len() - done);
             let part = &mut into[done..done + way.len];
             done += way.after(Op::Read, rustix::io::pread(way.file, part, way.offset))?;
         }
@@ -195,7 +204,7 @@ impl File {
     pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), SortError> {
         let mut done = 0;
         while done < bytes.len() {
-            let way = self.way(offset + done as u64, bytes.len() - done);
+            let way = self.segment(offset + done as u64, bytes.len() - done);
             let part = &bytes[done..done + way.len];
             done += way.after(Op::Write, rustix::io::pwrite(way.file, part, way.offset))?;
         }
@@ -210,7 +219,7 @@ impl File {
     }
 }
 
-impl Way<'_> {
+impl IoSegment<'_> {
     /// How much of a transfer that took this way was done, of what the system said of it.
     pub fn after(&self, op: Op, moved: Result<usize, Errno>) -> Result<usize, SortError> {
         let what = match op {
@@ -235,8 +244,8 @@ impl Way<'_> {
     }
 }
 
-impl Part {
-    fn with(path: &Path, mode: Mode, options: &mut OpenOptions) -> Result<Self, SortError> {
+impl FilePart {
+    fn with(path: &Path, mode: CacheMode, options: &mut OpenOptions) -> Result<Self, SortError> {
         let cached =
             options.open(path).map_err(|error| SortError::system(path, "open it", error))?;
         let direct = direct(path, mode, options)?.map(Arc::new);
@@ -292,10 +301,10 @@ pub fn unit_over(unit: Bytes, files: usize) -> Result<u64, SortError> {
 /// A way past the page cache; none where that is not wanted, or the file system has none.
 fn direct(
     path: &Path,
-    mode: Mode,
+    mode: CacheMode,
     options: &mut OpenOptions,
 ) -> Result<Option<fs::File>, SortError> {
-    if mode == Mode::Buffered {
+    if mode == CacheMode::Buffered {
         return Ok(None);
     }
     match options.custom_flags(bits(OFlags::DIRECT)).open(path) {

@@ -1,18 +1,18 @@
 //! Records in memory, put in order.
 //!
-//! What is moved is not records but [entries](crate::entries). By radix, those of a chunk are scattered by
-//! ranges of keys that fit a processor's cache, and each range is sorted there. By merging, as many as fit
-//! the cache are sorted as they come, and a range is what all these runs have of it, merged. Then a range's
-//! records are gathered straight into what is written. The place is part of the entry, so that equal keys
-//! stay in the order in which they came.
+//! What is moved is not records but [entries](crate::entries). By radix, those of a chunk are
+//! scattered by ranges of keys that fit a processor's cache, and each range is sorted there. By
+//! merging, as many as fit the cache are sorted as they come, and a range is what all these runs
+//! have of it, merged. Then a range's records are gathered straight into what is written. The place
+//! is part of the entry, so that equal keys stay in the order in which they came.
 
 use crate::SortError;
-use crate::entries::{Entries, Held, Share};
+use crate::context::key_hash;
+use crate::entries::{ArenaSlice, ArenaSplitter, EntrySorter};
+use crate::format::{KeyOffset, PREFIX_BITS, RecordFormat, Tiebreak};
 use crate::output::Emitter;
 use crate::partition::Partition;
-use crate::shape::{Depth, PREFIX_BITS, Rest, Shape};
 use crate::stream::Chunk;
-use crate::work::weight;
 use gordon_pages::want_soon;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,8 +25,8 @@ pub enum InCore {
     /// Scattered by ranges of keys, then each range is sorted: what most keys take least for.
     #[default]
     Radix,
-    /// Sorted by comparing as they come, as many as fit a cache, then merged: more of it goes on while the
-    /// device is read, and how keys are spread changes nothing.
+    /// Sorted by comparing as they come, as many as fit a cache, then merged: more of it goes on
+    /// while the device is read, and how keys are spread changes nothing.
     Merge,
 }
 
@@ -39,22 +39,22 @@ pub const MOST_CHUNKS: usize = 1 << CHUNK_BITS;
 /// Bytes of a chunk's tables for a range.
 pub const TABLE: usize = size_of::<u32>() + size_of::<u64>();
 
-/// Entries of a range, where they are sorted: 64 KiB, so that two threads of a core have theirs in its
-/// cache.
+/// Entries of a range, where they are sorted: 64 KiB, so that two threads of a core have theirs in
+/// its cache.
 const RANGE: u64 = 4096;
 /// More ranges would scatter over more memory than the cache has lines for.
 const MOST_RANGES: u64 = 4096;
 /// Records asked for before they are gathered: what a core has under way at a time.
-const AHEAD: usize = 16;
+const GATHER_AHEAD: usize = 16;
 /// Bytes of a line of the cache.
 const LINE: usize = 64;
 /// Bytes asked for before their keys are looked at.
-const SOON: usize = 3072;
+const PREFETCH_BYTES: usize = 3072;
 /// Entries of a run: 1 MiB, of which a core's cache has two or more.
 const RUN: usize = 1 << 16;
 
-/// Prefixes taken from a key one after the other before whole keys are compared: what repeats longer than
-/// that is compared as memory is.
+/// Prefixes taken from a key one after the other before whole keys are compared: what repeats
+/// longer than that is compared as memory is.
 const DEEPEST: u32 = 64;
 /// So few are compared at once.
 const FEW: usize = 4;
@@ -66,15 +66,15 @@ pub fn ranges(records: u64) -> usize {
 }
 
 /// What makes entries of records.
-pub struct Keys<'a, S> {
-    pub shape: &'a S,
+pub struct KeyExtractor<'a, S> {
+    pub format: &'a S,
     pub partition: &'a Partition,
     pub in_core: InCore,
 }
 
 /// The entries of a chunk, each run of them by their ranges.
-pub struct Keyed<'r> {
-    entries: Held<'r>,
+pub struct PartitionedChunk<'r> {
+    entries: ArenaSlice<'r>,
     /// Of each run, where each range starts; one more at its end.
     starts: Vec<u32>,
     /// Bytes of the records of each range.
@@ -87,21 +87,21 @@ pub struct Keyed<'r> {
 
 /// What a thread uses again from one chunk to the next.
 #[derive(Default)]
-pub struct Scratch {
+pub struct EntryScratch {
     entries: Vec<u128>,
     ranges: Vec<u16>,
 }
 
-impl<S: Shape> Keys<'_, S> {
+impl<S: RecordFormat> KeyExtractor<'_, S> {
     /// The entries of chunk `number`.
     pub fn of<'r>(
         &self,
         chunk: &Chunk,
         number: usize,
-        scratch: &mut Scratch,
-        share: &Share<'r>,
-    ) -> Keyed<'r> {
-        let Self { shape, partition, in_core } = *self;
+        scratch: &mut EntryScratch,
+        share: &ArenaSplitter<'r>,
+    ) -> PartitionedChunk<'r> {
+        let Self { format, partition, in_core } = *self;
         let all = chunk.bytes();
         let place = (number as u128) << START_BITS;
         let mut bytes = vec![0u64; partition.len()];
@@ -109,14 +109,14 @@ impl<S: Shape> Keys<'_, S> {
         scratch.ranges.clear();
         let (mut start, mut sum, mut longest) = (chunk.start, 0u64, 0);
         while start < all.len() {
-            let end = shape.end(all, start);
-            want_soon(all.get(start + SOON..).unwrap_or_default());
-            let prefix = shape.prefix(&all[start..end]);
+            let end = format.end(all, start);
+            want_soon(all.get(start + PREFETCH_BYTES..).unwrap_or_default());
+            let prefix = format.prefix(&all[start..end]);
             let range = partition.of(prefix);
             scratch.entries.push(prefix << (u128::BITS - PREFIX_BITS) | place | start as u128);
             // Ranges are fewer.
             scratch.ranges.push(range as u16);
-            sum = sum.wrapping_add(weight(prefix));
+            sum = sum.wrapping_add(key_hash(prefix));
             bytes[range] += (end - start) as u64;
             longest = longest.max(end - start);
             start = end;
@@ -151,13 +151,13 @@ impl<S: Shape> Keys<'_, S> {
                 *next += 1;
             }
         }
-        Keyed { entries, starts, bytes, sum, longest }
+        PartitionedChunk { entries, starts, bytes, sum, longest }
     }
 }
 
-impl Keyed<'_> {
+impl PartitionedChunk<'_> {
     /// The weight of all their keys.
-    pub fn weight(&self) -> u64 {
+    pub fn key_hash(&self) -> u64 {
         self.sum
     }
 
@@ -179,20 +179,24 @@ impl Keyed<'_> {
 }
 
 /// Chunks and their entries, all by one partition.
-pub struct Batch<'a, S> {
-    keys: &'a Keys<'a, S>,
+pub struct SortBatch<'a, S> {
+    keys: &'a KeyExtractor<'a, S>,
     bytes: Vec<&'a [u8]>,
-    keyed: &'a [Keyed<'a>],
+    keyed: &'a [PartitionedChunk<'a>],
     /// Where records end that differ in length, about: the end is looked for.
     last: Option<usize>,
 }
 
-impl<'a, S: Shape> Batch<'a, S> {
-    pub fn new(keys: &'a Keys<'a, S>, chunks: &'a [Chunk], keyed: &'a [Keyed<'a>]) -> Self {
-        let records: usize = keyed.iter().map(Keyed::len).sum();
+impl<'a, S: RecordFormat> SortBatch<'a, S> {
+    pub fn new(
+        keys: &'a KeyExtractor<'a, S>,
+        chunks: &'a [Chunk],
+        keyed: &'a [PartitionedChunk<'a>],
+    ) -> Self {
+        let records: usize = keyed.iter().map(PartitionedChunk::len).sum();
         let bytes: usize = chunks.iter().map(Chunk::len).sum();
         let mean = (bytes / records.max(1)).saturating_sub(1);
-        let last = if keys.shape.length().is_none() { Some(mean) } else { None };
+        let last = if keys.format.length().is_none() { Some(mean) } else { None };
         Self { keys, bytes: chunks.iter().map(Chunk::bytes).collect(), keyed, last }
     }
 
@@ -206,17 +210,17 @@ impl<'a, S: Shape> Batch<'a, S> {
         self.keyed.iter().map(|keyed| keyed.bytes[range]).sum()
     }
 
-    /// Writes the records of these ranges in order; with `unique`, the first of each run of records whose
-    /// keys are equal. Equal keys lie in one range.
+    /// Writes the records of these ranges in order; with `unique`, the first of each run of records
+    /// whose keys are equal. Equal keys lie in one range.
     pub fn emit(
         &self,
         ranges: Range<usize>,
         unique: bool,
-        entries: &mut Entries,
+        entries: &mut EntrySorter,
         emitter: &mut Emitter<'_, '_>,
     ) -> Result<(), SortError> {
         for range in ranges {
-            if self.keys.shape.is_whole() && self.keys.partition.is_single(range) {
+            if self.keys.format.prefix_is_full_key() && self.keys.partition.is_single(range) {
                 // They lie in the order in which they came; they may be all there are.
                 for some in self.keyed.iter().flat_map(|keyed| keyed.of(range)) {
                     if unique && !some.is_empty() {
@@ -236,14 +240,14 @@ impl<'a, S: Shape> Batch<'a, S> {
                 }
                 InCore::Merge => entries.merge(some),
             }
-            if !self.keys.shape.is_whole() {
-                self.order_ties(&mut entries.all, Depth::default(), DEEPEST);
+            if !self.keys.format.prefix_is_full_key() {
+                self.order_ties(&mut entries.all, KeyOffset::default(), DEEPEST);
             }
             if unique {
                 // Equal keys have equal prefixes, at any depth.
                 entries.all.dedup_by(|&mut next, &mut first| {
                     first >> START_BITS >> CHUNK_BITS == next >> START_BITS >> CHUNK_BITS
-                        && self.keys.shape.compare(self.record(first), self.record(next)).is_eq()
+                        && self.keys.format.compare(self.record(first), self.record(next)).is_eq()
                 });
             }
             self.gather(&entries.all, emitter)?;
@@ -252,34 +256,34 @@ impl<'a, S: Shape> Batch<'a, S> {
     }
 
     /// Puts sorted entries with equal prefixes in the order of the rest of their keys.
-    fn order_ties(&self, entries: &mut [u128], depth: Depth, more: u32) {
+    fn order_ties(&self, entries: &mut [u128], depth: KeyOffset, more: u32) {
         const REST: u32 = u128::BITS - PREFIX_BITS;
         for run in entries.chunk_by_mut(|&a, &b| a >> REST == b >> REST) {
             if run.len() == 1 {
                 continue;
             }
-            match self.keys.shape.rest(run[0] >> REST, depth) {
-                Rest::Nothing => {}
-                Rest::At(next) if more > 0 && run.len() >= FEW => {
+            match self.keys.format.tiebreak(run[0] >> REST, depth) {
+                Tiebreak::Nothing => {}
+                Tiebreak::At(next) if more > 0 && run.len() >= FEW => {
                     for at in 0..run.len() {
-                        if let Some(&soon) = run.get(at + AHEAD) {
-                            let (bytes, start) = self.place(soon);
+                        if let Some(&soon) = run.get(at + GATHER_AHEAD) {
+                            let (bytes, start) = self.locate(soon);
                             want_soon(bytes.get(start + next.bytes()..).unwrap_or_default());
                         }
-                        let (bytes, start) = self.place(run[at]);
-                        let prefix = self.keys.shape.prefix_from(bytes, start, next);
+                        let (bytes, start) = self.locate(run[at]);
+                        let prefix = self.keys.format.prefix_from(bytes, start, next);
                         run[at] = prefix << REST | run[at] & ((1 << REST) - 1);
                     }
                     run.sort_unstable();
                     self.order_ties(run, next, more - 1);
                 }
-                _ => run.sort_by(|&a, &b| self.keys.shape.compare(self.record(a), self.record(b))),
+                _ => run.sort_by(|&a, &b| self.keys.format.compare(self.record(a), self.record(b))),
             }
         }
     }
 
     #[inline]
-    fn place(&self, entry: u128) -> (&'a [u8], usize) {
+    fn locate(&self, entry: u128) -> (&'a [u8], usize) {
         // The low bits are the place.
         let chunk = (entry as u64 >> START_BITS) as usize % MOST_CHUNKS;
         (self.bytes[chunk], entry as u32 as usize)
@@ -287,14 +291,14 @@ impl<'a, S: Shape> Batch<'a, S> {
 
     #[inline]
     fn record(&self, entry: u128) -> &'a [u8] {
-        let (bytes, start) = self.place(entry);
-        &bytes[start..self.keys.shape.end(bytes, start)]
+        let (bytes, start) = self.locate(entry);
+        &bytes[start..self.keys.format.end(bytes, start)]
     }
 
     fn gather(&self, entries: &[u128], emitter: &mut Emitter<'_, '_>) -> Result<(), SortError> {
         for (at, &entry) in entries.iter().enumerate() {
-            if let Some(&soon) = entries.get(at + AHEAD) {
-                let (bytes, start) = self.place(soon);
+            if let Some(&soon) = entries.get(at + GATHER_AHEAD) {
+                let (bytes, start) = self.locate(soon);
                 let record = &bytes[start..];
                 want_soon(record);
                 want_soon(record.get(LINE..).unwrap_or_default());

@@ -1,20 +1,20 @@
 //! A whole sort: files in, a file out.
 
+use crate::Progress;
 use crate::SortError;
-use crate::Watch;
-use crate::file::{File, Mode};
+use crate::context::SortContext;
+use crate::file::{CacheMode, SortFile};
+use crate::format::{FormatVisitor, LinesConfig, RecordConfig, RecordFormat};
 use crate::head::refuse_text;
 use crate::incore::InCore;
 use crate::memory::Buffer;
-use crate::output::{Output, Writer, Written};
+use crate::output::{SortOutput, Writer, Written};
 use crate::passes::Passes;
 use crate::plan::{Method, Plan, Transfers};
-use crate::queue::{Io, Queue};
-use crate::report::{Clock, Report};
-use crate::shape::{Config, LinesConfig, Shape, Visitor};
+use crate::queue::{Io, IoQueue};
+use crate::report::{Clock, SortReport};
 use crate::stream::Extent;
-use crate::target::Target;
-use crate::work::Work;
+use crate::target::OutputFile;
 use gordon_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,11 +55,11 @@ pub struct Settings {
     /// Threads that sort; 0 for one a core.
     pub threads: usize,
     /// Whether the page cache is gone past.
-    pub mode: Mode,
+    pub mode: CacheMode,
     /// Who carries transfers out.
     pub io: Io,
-    /// Writes into the file that is there, so that its place on the device is used again: while the sort
-    /// runs, it is neither the old nor the new one.
+    /// Writes into the file that is there, so that its place on the device is used again: while the
+    /// sort runs, it is neither the old nor the new one.
     pub overwrite: bool,
     /// What becomes of a part of a record at the end of a file.
     pub partial_last: Partial,
@@ -73,31 +73,32 @@ pub struct Settings {
 pub struct Job {
     /// One after the other they are the input, unless it is striped.
     pub inputs: Vec<PathBuf>,
-    /// The inputs are one file that lies over them in units of so many bytes: unit n in file n mod their count.
+    /// The inputs are one file that lies over them in units of so many bytes: unit n in file n mod
+    /// their count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stripe: Option<Bytes>,
-    /// Leaves out each record whose keys are equal to those of one before it, as `sort -u` does. A last
-    /// resort of lines is not a key: it is not used.
+    /// Leaves out each record whose keys are equal to those of one before it, as `sort -u` does. A
+    /// last resort of lines is not a key: it is not used.
     #[serde(default)]
     pub unique: bool,
     /// Where the records go.
     pub output: PathBuf,
     /// What a record is, and its key.
     #[serde(default)]
-    pub records: Config,
+    pub records: RecordConfig,
     /// How.
     #[serde(default)]
     pub settings: Settings,
 }
 
 /// A job, once it is known what a record is.
-struct Run<'a>(&'a Job, &'a Watch);
+struct RunVisitor<'a>(&'a Job, &'a Progress);
 
-impl Visitor for Run<'_> {
-    type Output = Result<Report, SortError>;
+impl FormatVisitor for RunVisitor<'_> {
+    type Output = Result<SortReport, SortError>;
 
-    fn visit<S: Shape>(self, shape: &S) -> Self::Output {
-        self.0.run_as(shape, self.1)
+    fn visit<S: RecordFormat>(self, format: &S) -> Self::Output {
+        self.0.run_as(format, self.1)
     }
 }
 
@@ -108,9 +109,9 @@ const MOST_DEPTH: u32 = 256;
 const MOST_THREADS: usize = 1024;
 
 /// Ends the threads of a queue, also where a sort panics.
-struct Close<'a>(&'a Queue);
+struct CloseGuard<'a>(&'a IoQueue);
 
-impl Drop for Close<'_> {
+impl Drop for CloseGuard<'_> {
     fn drop(&mut self) {
         self.0.close();
     }
@@ -138,34 +139,39 @@ impl Job {
     /// Sorts.
     ///
     /// # Errors
-    /// Where a file cannot be read or written, a device is full, a value leads nowhere, or the user stops
-    /// it. The input is as it was; unless the output was to be overwritten, so is what was there.
-    pub fn run(&self, watch: &Watch) -> Result<Report, SortError> {
+    /// Where a file cannot be read or written, a device is full, a value leads nowhere, or the user
+    /// stops it. The input is as it was; unless the output was to be overwritten, so is what was
+    /// there.
+    pub fn run(&self, progress: &Progress) -> Result<SortReport, SortError> {
         match &self.records {
-            Config::Lines(lines) if self.unique && !lines.stable => {
-                Config::Lines(LinesConfig { stable: true, ..lines.clone() })
-                    .with(Run(self, watch))?
+            RecordConfig::Lines(lines) if self.unique && !lines.stable => {
+                RecordConfig::Lines(LinesConfig { stable: true, ..lines.clone() })
+                    .with(RunVisitor(self, progress))?
             }
-            records => records.with(Run(self, watch))?,
+            records => records.with(RunVisitor(self, progress))?,
         }
     }
 
-    fn run_as<S: Shape>(&self, shape: &S, watch: &Watch) -> Result<Report, SortError> {
+    fn run_as<S: RecordFormat>(
+        &self,
+        format: &S,
+        progress: &Progress,
+    ) -> Result<SortReport, SortError> {
         if self.settings.threads > MOST_THREADS {
             let what = format!("threads: {}", self.settings.threads);
             let why = format!("more than {MOST_THREADS}");
             return Err(SortError::impossible(what, why, "--threads 0: one a core"));
         }
-        let queue = Queue::default();
+        let queue = IoQueue::default();
         thread::scope(|scope| {
             // A few for each device that may be asked.
             let devices = self.settings.temp.len().max(self.devices());
             // As many as a ring may have; no machine has the devices.
             let depth =
                 u32::try_from(4 + 4 * devices).map_or(MOST_DEPTH, |some| some.min(MOST_DEPTH));
-            let _closes = Close(&queue);
+            let _closes = CloseGuard(&queue);
             let io = queue.start(scope, self.settings.io, depth)?;
-            self.sort(shape, (&queue, io), watch)
+            self.sort(format, (&queue, io), progress)
         })
     }
 
@@ -175,20 +181,23 @@ impl Job {
     }
 
     /// The input, and what is left over of each file.
-    fn extents<S: Shape>(&self, shape: &S) -> Result<(Vec<Extent>, Vec<Extent>), SortError> {
+    fn extents<S: RecordFormat>(
+        &self,
+        format: &S,
+    ) -> Result<(Vec<Extent>, Vec<Extent>), SortError> {
         let (mut extents, mut partial) = (Vec::new(), Vec::new());
         let mode = self.settings.mode;
         let files = match self.stripe {
-            None => self.inputs.iter().map(|path| File::open(path, mode)).collect(),
-            Some(unit) => File::open_striped(&self.inputs, unit, mode).map(|file| vec![file]),
+            None => self.inputs.iter().map(|path| SortFile::open(path, mode)).collect(),
+            Some(unit) => SortFile::open_striped(&self.inputs, unit, mode).map(|file| vec![file]),
         };
         for (file, path) in files?.into_iter().zip(&self.inputs) {
             let file = Arc::new(file);
             let all = file.len()?;
-            if self.records == Config::Benchmark {
+            if self.records == RecordConfig::Benchmark {
                 refuse_text(path, all, |head| file.read(0, head))?;
             }
-            let record = shape.length().map_or(1, |length| length as u64);
+            let record = format.length().map_or(1, |length| length as u64);
             let over = all % record;
             let len = all - over;
             if over > 0 {
@@ -209,9 +218,9 @@ impl Job {
     }
 
     /// How it is to be sorted, within what memory.
-    fn plan<S: Shape>(
+    fn plan<S: RecordFormat>(
         &self,
-        work: &Work<'_, S>,
+        context: &SortContext<'_, S>,
         extents: &[Extent],
         (sample, record): (&[u128], f64),
     ) -> Result<(u64, Plan), SortError> {
@@ -220,17 +229,17 @@ impl Job {
         let Settings { method, ref transfers, .. } = self.settings;
         let of = (bytes, extents.len(), self.devices());
         let plan = |method| {
-            let found = Plan::new(method, of, record, memory, work.threads, transfers)?;
-            Ok::<_, SortError>(Plan { in_core: work.in_core, ..found })
+            let found = Plan::new(method, of, record, memory, context.threads, transfers)?;
+            Ok::<_, SortError>(Plan { in_core: context.in_core, ..found })
         };
         let mut found = plan(method)?;
         if method == Method::Auto && found.method == Method::Distribute {
             // Records that start alike cannot be put apart by how they start.
             let alike = heaviest(sample) * bytes as f64;
-            let is_alike =
-                !work.shape.is_whole() && alike > (found.load.0 * found.workers as u64) as f64;
-            // Of wide records too few lie in a sample to bound buckets; and buckets without equal records
-            // are written one by one.
+            let is_alike = !context.format.prefix_is_full_key()
+                && alike > (found.load.0 * found.workers as u64) as f64;
+            // Of wide records too few lie in a sample to bound buckets; and buckets without equal
+            // records are written one by one.
             if is_alike || sample.len() < found.buckets || self.unique {
                 found = plan(Method::Merge)?;
             }
@@ -238,30 +247,43 @@ impl Job {
         Ok((memory, found))
     }
 
-    fn sort<S: Shape>(
+    fn sort<S: RecordFormat>(
         &self,
-        shape: &S,
-        (queue, io): (&Queue, Io),
-        watch: &Watch,
-    ) -> Result<Report, SortError> {
+        format: &S,
+        (queue, io): (&IoQueue, Io),
+        progress: &Progress,
+    ) -> Result<SortReport, SortError> {
         let mut clock = Clock::start(queue);
         let cores = || thread::available_parallelism().map_or(1, usize::from);
         let threads = if self.settings.threads == 0 { cores() } else { self.settings.threads };
-        let (extents, partial) = self.extents(shape)?;
+        let (extents, partial) = self.extents(format)?;
         let away = &AtomicU64::new(0);
         let (Settings { seed, in_core, .. }, unique) = (&self.settings, self.unique);
         let (seed, in_core) = (*seed, *in_core);
-        let work = &Work { shape, queue, watch, threads, seed, in_core, unique, away };
+        let context = &SortContext {
+            format,
+            queue,
+            progress,
+            threads,
+            seed,
+            in_core,
+            unique,
+            spilled_hash: away,
+        };
         let bytes: u64 = extents.iter().map(|extent| extent.len).sum();
-        let (shape, sample, record) = work.sample(&extents, true)?;
-        let work = &Work { shape: &shape, ..*work };
-        let (memory, plan) = self.plan(work, &extents, (&sample, record))?;
+        let (format, sample, record) = context.sample(&extents, true)?;
+        let context = &SortContext { format: &format, ..*context };
+        let (memory, plan) = self.plan(context, &extents, (&sample, record))?;
         let passes = if plan.method == Method::OnePass { 1 } else { 2 };
-        watch.total.store(2 * passes * bytes, Ordering::Relaxed);
-        let target =
-            Target::new(&self.output, self.settings.mode, self.settings.overwrite, &self.inputs)?;
+        progress.total.store(2 * passes * bytes, Ordering::Relaxed);
+        let target = OutputFile::new(
+            &self.output,
+            self.settings.mode,
+            self.settings.overwrite,
+            &self.inputs,
+        )?;
         // Each file may lack a separator.
-        let added = if shape.separator().is_some() { extents.len() as u64 } else { 0 };
+        let added = if format.separator().is_some() { extents.len() as u64 } else { 0 };
         target.file().reserve(bytes + added)?;
         clock.end("plan");
 
@@ -269,9 +291,9 @@ impl Job {
         let files = extents.iter().map(|extent| &extent.file).chain(&temp).chain([target.file()]);
         let direct = files.into_iter().all(|file| file.is_direct());
         let writer =
-            Writer::new(queue, watch, plan.output_transfer.0 as usize, plan.output_buffers);
-        let output = Output::new(&writer, target.file().clone(), 0);
-        let passes = Passes { work, plan: &plan, writer: &writer, output: &output };
+            Writer::new(queue, progress, plan.output_transfer.0 as usize, plan.output_buffers);
+        let output = SortOutput::new(&writer, target.file().clone(), 0);
+        let passes = Passes { context, plan: &plan, writer: &writer, output: &output };
         let moved = passes.run(extents, (sample, record), temp, &mut clock)?;
         // Whatever else goes wrong: nothing is lost without a word.
         let (len, kept) = (moved.bytes, moved.written);
@@ -290,7 +312,7 @@ impl Job {
         target.file().set_len(end)?;
         target.keep()?;
         clock.end("make durable");
-        Ok(Report {
+        Ok(SortReport {
             memory_bytes: memory,
             plan,
             bytes: len,
@@ -300,7 +322,7 @@ impl Job {
             longest_record_bytes: moved.longest as u64,
             passes: moved.passes,
             temp_bytes: moved.temp_bytes,
-            large_buckets: moved.large_buckets,
+            large_buckets: moved.oversized_buckets,
             partial_bytes: partial.iter().map(|rest| rest.len).sum(),
             direct,
             io,
@@ -309,12 +331,12 @@ impl Job {
     }
 
     /// Temporary files, which are gone however this ends.
-    fn temp_files(&self) -> Result<Vec<Arc<File>>, SortError> {
+    fn temp_files(&self) -> Result<Vec<Arc<SortFile>>, SortError> {
         let beside = [crate::target::folder(&self.output).to_path_buf()];
         let folders = if self.settings.temp.is_empty() { &beside[..] } else { &self.settings.temp };
         let files = folders.iter().enumerate();
         files
-            .map(|(n, folder)| File::scratch(folder, n, self.settings.mode).map(Arc::new))
+            .map(|(n, folder)| SortFile::scratch(folder, n, self.settings.mode).map(Arc::new))
             .collect()
     }
 }

@@ -1,12 +1,14 @@
 //! The external sort, and the generator and the checker of its benchmark.
 //!
-//! What is sorted is a [`Shape`]: records of one length, or lines.
+//! What is sorted is a [`RecordFormat`]: records of one length, or lines.
 
 mod blocks;
+mod context;
 mod distribute;
 mod entries;
 mod error;
 mod file;
+mod format;
 mod generate;
 mod head;
 mod incore;
@@ -20,24 +22,23 @@ mod passes;
 mod plan;
 mod queue;
 mod report;
-mod shape;
 mod space;
 mod stream;
 mod target;
 mod uring;
 mod validate;
-mod work;
 
 pub use error::SortError;
-pub use file::Mode;
+pub use file::CacheMode;
+pub use format::{
+    Benchmark, Fixed, FixedConfig, FormatVisitor, KeyOffset, Lines, LinesConfig, RecordConfig,
+    RecordFormat, Tiebreak,
+};
 pub use generate::{Generate, Generated, Records, generate};
-pub use gordon_units::Watch;
+pub use gordon_units::Progress;
 pub use incore::InCore;
 pub use job::{Job, Partial, Settings};
 pub use plan::{Method, Plan, Transfers};
 pub use queue::Io;
-pub use report::{Phase, Report};
-pub use shape::{
-    Benchmark, Config, Depth, Fixed, FixedConfig, Lines, LinesConfig, Rest, Shape, Visitor,
-};
+pub use report::{Phase, SortReport};
 pub use validate::{Validated, read_summaries, validate, write_summary};

@@ -1,21 +1,21 @@
-//! Two passes, by merging: as many records as fit in memory are sorted and written as a run; then all
-//! runs are read at once, and of their first records the lowest is written. Where there are more runs
-//! than can be read at once, some are merged to longer ones before.
+//! Two passes, by merging: as many records as fit in memory are sorted and written as a run; then
+//! all runs are read at once, and of their first records the lowest is written. Where there are
+//! more runs than can be read at once, some are merged to longer ones before.
 
 use crate::SortError;
-use crate::entries::Room;
-use crate::incore::{Keys, ranges};
+use crate::context::{SortContext, key_hash};
+use crate::entries::EntryArena;
+use crate::format::{KeyOffset, RecordFormat, Tiebreak};
+use crate::incore::{KeyExtractor, ranges};
 use crate::one_pass::Loaded;
-use crate::output::{Emitter, Output, Writer};
+use crate::output::{Emitter, SortOutput, Writer};
 use crate::partition::Partition;
-use crate::shape::{Depth, Rest, Shape};
 use crate::space::Space;
-use crate::stream::{Chunk, Extent, Stream, head, room};
-use crate::work::{Work, weight};
+use crate::stream::{Chunk, Extent, RecordStream, head, room};
 
 /// A run's first record that is not written yet.
-struct Head<'a, S> {
-    stream: Stream<'a, S>,
+struct RunHead<'a, S> {
+    stream: RecordStream<'a, S>,
     chunk: Chunk,
     end: usize,
     /// Above all keys where the run has ended.
@@ -28,10 +28,10 @@ const SHORT: u64 = 64;
 /// Above all prefixes.
 const ENDED: u128 = u128::MAX;
 
-impl<'a, S: Shape> Head<'a, S> {
-    fn new(stream: Stream<'a, S>, shape: &S) -> Result<Self, SortError> {
+impl<'a, S: RecordFormat> RunHead<'a, S> {
+    fn new(stream: RecordStream<'a, S>, format: &S) -> Result<Self, SortError> {
         let mut head = Self { stream, chunk: Chunk::default(), end: 0, prefix: 0 };
-        head.advance(shape)?;
+        head.advance(format)?;
         Ok(head)
     }
 
@@ -39,7 +39,7 @@ impl<'a, S: Shape> Head<'a, S> {
         &self.chunk.bytes()[self.chunk.start..self.end]
     }
 
-    fn advance(&mut self, shape: &S) -> Result<(), SortError> {
+    fn advance(&mut self, format: &S) -> Result<(), SortError> {
         self.chunk.start = self.end;
         if self.chunk.len() == 0 {
             let old = std::mem::take(&mut self.chunk);
@@ -52,38 +52,39 @@ impl<'a, S: Shape> Head<'a, S> {
                 }
             }
         }
-        self.end = shape.end(self.chunk.bytes(), self.chunk.start);
-        self.prefix = shape.prefix(self.record());
+        self.end = format.end(self.chunk.bytes(), self.chunk.start);
+        self.prefix = format.prefix(self.record());
         Ok(())
     }
 }
 
 /// Which of two runs goes first; of equal records that of the earlier run.
-fn before<S: Shape>(shape: &S, heads: &[Head<'_, S>], a: usize, b: usize) -> bool {
+fn before<S: RecordFormat>(format: &S, heads: &[RunHead<'_, S>], a: usize, b: usize) -> bool {
     let (x, y) = (&heads[a], &heads[b]);
     if x.prefix != y.prefix {
         return x.prefix < y.prefix;
     }
-    if x.prefix == ENDED || shape.rest(x.prefix, Depth::default()) == Rest::Nothing {
+    if x.prefix == ENDED || format.tiebreak(x.prefix, KeyOffset::default()) == Tiebreak::Nothing {
         return a < b;
     }
-    shape.compare(x.record(), y.record()).then(a.cmp(&b)).is_lt()
+    format.compare(x.record(), y.record()).then(a.cmp(&b)).is_lt()
 }
 
-/// Merges runs, which are in the order of their records' input; with `unique`, writes the first of each
-/// run of records whose keys are equal.
-pub fn merge<S: Shape>(
-    work: &Work<'_, S>,
+/// Merges runs, which are in the order of their records' input; with `unique`, writes the first of
+/// each run of records whose keys are equal.
+pub fn merge<S: RecordFormat>(
+    context: &SortContext<'_, S>,
     runs: &[Extent],
     (transfer, unique): (usize, bool),
     emitter: &mut Emitter<'_, '_>,
 ) -> Result<(), SortError> {
-    let shape = work.shape;
+    let format = context.format;
     let heads = runs.iter().map(|run| {
         // One is used while the next comes.
         let extent = [run.clone()];
-        let stream = Stream::new(shape, work.queue, work.watch, extent, transfer, 1);
-        Head::new(stream, shape)
+        let stream =
+            RecordStream::new(format, context.queue, context.progress, extent, transfer, 1);
+        RunHead::new(stream, format)
     });
     let mut heads: Vec<_> = heads.collect::<Result<_, _>>()?;
     let count = heads.len();
@@ -102,7 +103,7 @@ pub fn merge<S: Shape>(
                 best = usize::MAX;
                 break;
             }
-            if before(shape, &heads, losers[node], best) {
+            if before(format, &heads, losers[node], best) {
                 std::mem::swap(&mut losers[node], &mut best);
             }
             node /= 2;
@@ -115,12 +116,12 @@ pub fn merge<S: Shape>(
     let mut last: Option<(u128, Vec<u8>)> = None;
     while heads[winner].prefix != ENDED {
         let (prefix, record) = (heads[winner].prefix, heads[winner].record());
-        back = back.wrapping_add(weight(prefix));
+        back = back.wrapping_add(key_hash(prefix));
         if !unique {
             emitter.push(record)?;
         } else if last
             .as_ref()
-            .is_none_or(|(before, last)| *before != prefix || shape.compare(last, record).is_ne())
+            .is_none_or(|(before, last)| *before != prefix || format.compare(last, record).is_ne())
         {
             emitter.push(record)?;
             let mut kept = last.take().map(|(_, kept)| kept).unwrap_or_default();
@@ -128,22 +129,22 @@ pub fn merge<S: Shape>(
             kept.extend_from_slice(record);
             last = Some((prefix, kept));
         }
-        heads[winner].advance(shape)?;
+        heads[winner].advance(format)?;
         let (mut node, mut best) = ((count + winner) / 2, winner);
         while node > 0 {
-            if before(shape, &heads, losers[node], best) {
+            if before(format, &heads, losers[node], best) {
                 std::mem::swap(&mut losers[node], &mut best);
             }
             node /= 2;
         }
         winner = best;
     }
-    work.back(back);
+    context.remove_spilled(back);
     Ok(())
 }
 
 /// What a merge sort may use.
-pub struct Limits {
+pub struct MergeLimits {
     /// Bytes of records of a run.
     pub run: u64,
     /// Runs merged at a time.
@@ -154,9 +155,9 @@ pub struct Limits {
     pub group: u64,
 }
 
-impl Limits {
-    /// The number of runs to merge at a time if their longest record has this size: each run holds one
-    /// such record and the start of the next, besides its transfers.
+impl MergeLimits {
+    /// The number of runs to merge at a time if their longest record has this size: each run holds
+    /// one such record and the start of the next, besides its transfers.
     fn fan_in(&self, longest: usize) -> usize {
         let transfers = 2 * room(self.transfer);
         let records = 2 * longest.saturating_sub(head(self.transfer));
@@ -173,22 +174,22 @@ pub struct Runs {
 }
 
 /// Makes sorted runs of a stream.
-pub fn runs<S: Shape>(
-    work: &Work<'_, S>,
-    stream: &mut Stream<'_, S>,
+pub fn make_runs<S: RecordFormat>(
+    context: &SortContext<'_, S>,
+    stream: &mut RecordStream<'_, S>,
     sample: Vec<u128>,
-    limits: &Limits,
+    limits: &MergeLimits,
     (writer, space): (&Writer<'_>, &mut Space),
 ) -> Result<Runs, SortError> {
     let (mut runs, mut records, mut longest) = (Vec::new(), 0, 0);
     // The last merge drops equal records.
-    let work = &Work { unique: false, ..*work };
+    let context = &SortContext { unique: false, ..*context };
     let partition = &Partition::new(sample, ranges(limits.run / SHORT));
-    let keys = &Keys { shape: work.shape, partition, in_core: work.in_core };
-    let mut room = Room::default();
-    room.fit((limits.run / SHORT) as usize);
+    let keys = &KeyExtractor { format: context.format, partition, in_core: context.in_core };
+    let mut arena = EntryArena::default();
+    arena.fit((limits.run / SHORT) as usize);
     loop {
-        let loaded = Loaded::read(work, stream, keys, limits.run, &room.share())?;
+        let loaded = Loaded::read(context, stream, keys, limits.run, &arena.split())?;
         let len = loaded.bytes();
         records += loaded.records();
         longest = longest.max(loaded.longest());
@@ -196,22 +197,22 @@ pub fn runs<S: Shape>(
             return Ok(Runs { extents: runs, records, longest });
         }
         let (file, offset) = space.run(len);
-        let output = Output::new(writer, file.clone(), offset);
-        loaded.emit(work, keys, (&output, 0), limits.group)?;
+        let output = SortOutput::new(writer, file.clone(), offset);
+        loaded.emit(context, keys, (&output, 0), limits.group)?;
         output.finish()?;
-        work.away(loaded.weight());
+        context.add_spilled(loaded.key_hash());
         runs.push(Extent { file, offset, len });
         // The next run is read to where this one was: its memory is not zeroed again.
         loaded.chunks.into_iter().for_each(|chunk| stream.give_back(chunk.buffer));
     }
 }
 
-/// Merges runs to fewer until they can be merged at once, neighbours with neighbours; answers with how
-/// many times all were read for that.
-pub fn narrow<S: Shape>(
-    work: &Work<'_, S>,
+/// Merges runs to fewer until they can be merged at once, neighbours with neighbours; answers with
+/// how many times all were read for that.
+pub fn merge_until_fan_in<S: RecordFormat>(
+    context: &SortContext<'_, S>,
     Runs { extents: runs, longest, .. }: &mut Runs,
-    limits: &Limits,
+    limits: &MergeLimits,
     (writer, space): (&Writer<'_>, &mut Space),
 ) -> Result<u32, SortError> {
     let mut passes = 0;
@@ -225,9 +226,11 @@ pub fn narrow<S: Shape>(
             }
             let len = some.iter().map(|run| run.len).sum();
             let (file, offset) = space.run(len);
-            let output = Output::new(writer, file.clone(), offset);
+            let output = SortOutput::new(writer, file.clone(), offset);
             let mut emitter = Emitter::new(&output, 0)?;
-            work.over(|| merge(work, some, (limits.transfer, false), &mut emitter))?;
+            context.with_frozen_spill(|| {
+                merge(context, some, (limits.transfer, false), &mut emitter)
+            })?;
             emitter.finish()?;
             output.finish()?;
             longer.push(Extent { file, offset, len });

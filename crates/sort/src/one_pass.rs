@@ -3,12 +3,12 @@
 //! Reading and making of entries go together; sorting, gathering and writing do.
 
 use crate::SortError;
-use crate::entries::Share;
-use crate::incore::{Batch, Keyed, Keys, MOST_CHUNKS, Scratch};
-use crate::output::{Output, Written};
-use crate::shape::Shape;
-use crate::stream::{Chunk, Stream};
-use crate::work::{Failed, Work, start};
+use crate::context::{FirstError, SortContext, start};
+use crate::entries::ArenaSplitter;
+use crate::format::RecordFormat;
+use crate::incore::{EntryScratch, KeyExtractor, MOST_CHUNKS, PartitionedChunk, SortBatch};
+use crate::output::{SortOutput, Written};
+use crate::stream::{Chunk, RecordStream};
 use gordon_pages::LARGE;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,26 +18,26 @@ use std::thread;
 #[derive(Default)]
 pub struct Loaded<'r> {
     pub chunks: Vec<Chunk>,
-    pub keyed: Vec<Keyed<'r>>,
+    pub keyed: Vec<PartitionedChunk<'r>>,
 }
 
 impl<'r> Loaded<'r> {
     /// Reads up to `most` bytes of whole records, while others make entries of what has come.
-    pub fn read<S: Shape>(
-        work: &Work<'_, S>,
-        stream: &mut Stream<'_, S>,
-        keys: &Keys<'_, S>,
+    pub fn read<S: RecordFormat>(
+        context: &SortContext<'_, S>,
+        stream: &mut RecordStream<'_, S>,
+        keys: &KeyExtractor<'_, S>,
         most: u64,
-        share: &Share<'r>,
+        share: &ArenaSplitter<'r>,
     ) -> Result<Self, SortError> {
-        let failed = Failed::default();
-        let slots: Mutex<Vec<Option<(Chunk, Keyed<'r>)>>> = Mutex::default();
+        let failed = FirstError::default();
+        let slots: Mutex<Vec<Option<(Chunk, PartitionedChunk<'r>)>>> = Mutex::default();
         // A chunk each that waits is enough; more would not be read sooner.
-        let (sender, receiver) = sync_channel::<(usize, Chunk)>(work.threads);
+        let (sender, receiver) = sync_channel::<(usize, Chunk)>(context.threads);
         // The threads alone hold it: where they have died, nobody waits for them.
         let receiver = Arc::new(Mutex::new(receiver));
         let scatter = |receiver: Arc<Mutex<Receiver<_>>>| {
-            let mut scratch = Scratch::default();
+            let mut scratch = EntryScratch::default();
             loop {
                 let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok((number, chunk)) = next else { return };
@@ -50,7 +50,7 @@ impl<'r> Loaded<'r> {
             }
         };
         thread::scope(|scope| {
-            for _ in 0..work.threads {
+            for _ in 0..context.threads {
                 let receiver = receiver.clone();
                 failed.note(start(scope, || scatter(receiver)));
             }
@@ -83,15 +83,15 @@ impl<'r> Loaded<'r> {
     }
 
     /// Sorts them and writes them from byte `at` of the output on.
-    pub fn emit<S: Shape>(
+    pub fn emit<S: RecordFormat>(
         &self,
-        work: &Work<'_, S>,
-        keys: &Keys<'_, S>,
-        to: (&Output<'_>, u64),
+        context: &SortContext<'_, S>,
+        keys: &KeyExtractor<'_, S>,
+        to: (&SortOutput<'_>, u64),
         group: u64,
     ) -> Result<Written, SortError> {
         let Self { chunks, keyed } = self;
-        work.emit_all(&Batch::new(keys, chunks, keyed), to, group)
+        context.emit_all(&SortBatch::new(keys, chunks, keyed), to, group)
     }
 
     /// How many records they hold.
@@ -100,13 +100,13 @@ impl<'r> Loaded<'r> {
     }
 
     /// The weight of their keys.
-    pub fn weight(&self) -> u64 {
-        self.keyed.iter().fold(0, |sum, keyed| sum.wrapping_add(keyed.weight()))
+    pub fn key_hash(&self) -> u64 {
+        self.keyed.iter().fold(0, |sum, keyed| sum.wrapping_add(keyed.key_hash()))
     }
 
     /// Bytes of the longest record.
     pub fn longest(&self) -> usize {
-        self.keyed.iter().map(Keyed::longest).max().unwrap_or(0)
+        self.keyed.iter().map(PartitionedChunk::longest).max().unwrap_or(0)
     }
 
     /// Bytes of their records.

@@ -1,10 +1,10 @@
 //! Sorted records on their way to a file: any thread writes any part of it.
 
+use crate::Progress;
 use crate::SortError;
-use crate::Watch;
-use crate::file::File;
+use crate::file::SortFile;
 use crate::memory::{Buffer, PAGE};
-use crate::queue::{Done, Op, Queue, Request};
+use crate::queue::{IoQueue, Op, TransferDone, TransferRequest};
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, Range};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,30 +13,38 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Buffers that go to files and come back; so many and no more.
 pub struct Writer<'a> {
-    queue: &'a Queue,
-    watch: &'a Watch,
+    queue: &'a IoQueue,
+    progress: &'a Progress,
     transfer: usize,
     most: usize,
-    reply: Sender<Done>,
-    back: Mutex<Back>,
+    reply: Sender<TransferDone>,
+    returned: Mutex<ReturnedBuffers>,
     /// Buffers that will come back.
     under_way: AtomicUsize,
 }
 
 /// Where buffers come back. Who waits here holds it, and needs nothing of those who do not.
-struct Back {
-    replies: Receiver<Done>,
+struct ReturnedBuffers {
+    replies: Receiver<TransferDone>,
     spare: Vec<Buffer>,
     made: usize,
 }
 
 impl<'a> Writer<'a> {
     /// `most` buffers of `transfer` bytes.
-    pub fn new(queue: &'a Queue, watch: &'a Watch, transfer: usize, most: usize) -> Self {
+    pub fn new(queue: &'a IoQueue, progress: &'a Progress, transfer: usize, most: usize) -> Self {
         let (reply, replies) = channel();
-        let back = Mutex::new(Back { replies, spare: Vec::new(), made: 0 });
+        let back = Mutex::new(ReturnedBuffers { replies, spare: Vec::new(), made: 0 });
         let transfer = transfer.next_multiple_of(PAGE);
-        Self { queue, watch, transfer, most, reply, back, under_way: AtomicUsize::new(0) }
+        Self {
+            queue,
+            progress,
+            transfer,
+            most,
+            reply,
+            returned: back,
+            under_way: AtomicUsize::new(0),
+        }
     }
 
     pub fn transfer(&self) -> usize {
@@ -44,10 +52,10 @@ impl<'a> Writer<'a> {
     }
 
     /// Keeps what came back.
-    fn keep(&self, back: &mut Back, done: Done) -> Result<(), SortError> {
+    fn keep(&self, back: &mut ReturnedBuffers, done: TransferDone) -> Result<(), SortError> {
         self.under_way.fetch_sub(1, Ordering::Relaxed);
-        // One for a single long record was made beside the others. Others may wait for one of a failed
-        // write.
+        // One for a single long record was made beside the others. Others may wait for one of a
+        // failed write.
         if done.buffer.len() == self.transfer {
             back.spare.push(done.buffer);
         } else if done.buffer.len() == 0 {
@@ -55,21 +63,21 @@ impl<'a> Writer<'a> {
             back.made -= 1;
         }
         done.result?;
-        self.watch.step(done.part.len() as u64);
+        self.progress.step(done.part.len() as u64);
         Ok(())
     }
 
     /// Waits until something comes back.
-    fn wait(&self, back: &mut Back) -> Result<(), SortError> {
+    fn wait(&self, back: &mut ReturnedBuffers) -> Result<(), SortError> {
         // We hold a sender: this never fails.
         back.replies.recv().map_or(Ok(()), |done| self.keep(back, done))
     }
 
     /// An empty buffer, when there is one.
     pub fn take(&self) -> Result<Buffer, SortError> {
-        let mut back = self.back.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut back = self.returned.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            self.watch.check()?;
+            self.progress.check()?;
             while let Ok(done) = back.replies.try_recv() {
                 self.keep(&mut back, done)?;
             }
@@ -88,19 +96,27 @@ impl<'a> Writer<'a> {
     pub fn give_back(&self, buffer: Buffer) {
         self.under_way.fetch_add(1, Ordering::Relaxed);
         // Both ends are ours.
-        let _ = self.reply.send(Done { tag: 0, buffer, part: 0..0, result: Ok(()) });
+        let _ = self.reply.send(TransferDone { tag: 0, buffer, part: 0..0, result: Ok(()) });
     }
 
     /// Writes a part of a buffer there.
-    pub fn write(&self, file: Arc<File>, offset: u64, buffer: Buffer, part: Range<usize>) {
+    pub fn write(&self, file: Arc<SortFile>, offset: u64, buffer: Buffer, part: Range<usize>) {
         self.under_way.fetch_add(1, Ordering::Relaxed);
         let reply = self.reply.clone();
-        self.queue.ask(Request { op: Op::Write, file, offset, buffer, part, tag: 0, reply });
+        self.queue.submit(TransferRequest {
+            op: Op::Write,
+            file,
+            offset,
+            buffer,
+            part,
+            tag: 0,
+            reply,
+        });
     }
 
     /// Waits until all is written.
     pub fn finish(&self) -> Result<(), SortError> {
-        let mut back = self.back.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut back = self.returned.lock().unwrap_or_else(PoisonError::into_inner);
         while self.under_way.load(Ordering::Relaxed) > 0 {
             self.wait(&mut back)?;
         }
@@ -109,17 +125,17 @@ impl<'a> Writer<'a> {
 }
 
 /// A part of a file that is written from several places at once, in any order, each byte once.
-pub struct Output<'a> {
+pub struct SortOutput<'a> {
     writer: &'a Writer<'a>,
-    file: Arc<File>,
+    file: Arc<SortFile>,
     /// Where it starts in the file: a page.
     base: u64,
     /// Pages of which a part has come, by their place: two neighbours meet in them.
     edges: Mutex<BTreeMap<u64, (Buffer, usize)>>,
 }
 
-impl<'a> Output<'a> {
-    pub fn new(writer: &'a Writer<'a>, file: Arc<File>, base: u64) -> Self {
+impl<'a> SortOutput<'a> {
+    pub fn new(writer: &'a Writer<'a>, file: Arc<SortFile>, base: u64) -> Self {
         Self { writer, file, base, edges: Mutex::default() }
     }
 
@@ -145,7 +161,7 @@ impl<'a> Output<'a> {
 
     fn write_page(&self, place: u64, page: &Buffer, filled: usize) -> Result<(), SortError> {
         self.file.write(self.base + place, &page.get()[..filled])?;
-        self.writer.watch.step(filled as u64);
+        self.writer.progress.step(filled as u64);
         Ok(())
     }
 
@@ -173,7 +189,7 @@ impl AddAssign for Written {
 
 /// Writes records one after the other from some place of an output on.
 pub struct Emitter<'o, 'a> {
-    output: &'o Output<'a>,
+    output: &'o SortOutput<'a>,
     buffer: Buffer,
     /// Where the first record starts in the output.
     start: u64,
@@ -186,7 +202,7 @@ pub struct Emitter<'o, 'a> {
 
 impl<'o, 'a> Emitter<'o, 'a> {
     /// From byte `at` of the output on.
-    pub fn new(output: &'o Output<'a>, at: u64) -> Result<Self, SortError> {
+    pub fn new(output: &'o SortOutput<'a>, at: u64) -> Result<Self, SortError> {
         let buffer = output.writer.take()?;
         // Less than a buffer.
         let from = (at % buffer.len() as u64) as usize;

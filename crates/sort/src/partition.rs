@@ -1,9 +1,9 @@
 //! Ranges of keys of about the same weight, and in which of them a key lies.
 
-use crate::shape::PREFIX_BITS;
+use crate::format::PREFIX_BITS;
 
-/// Cells for a range, of the table that a key is looked up in before it is compared with bounds. Of bytes
-/// that print there are 95: such keys lie in 37 cells of 100.
+/// Cells for a range, of the table that a key is looked up in before it is compared with bounds. Of
+/// bytes that print there are 95: such keys lie in 37 cells of 100.
 const CELLS: usize = 16;
 /// The fewest and the most cells: 128 KiB, which a core's cache has beside what is worked on.
 const FEWEST: usize = 1 << 8;
@@ -14,7 +14,8 @@ const MOST_CELLS: usize = 1 << 16;
 pub struct Partition {
     /// The lowest prefix of each range but the first.
     bounds: Vec<u128>,
-    /// Of each cell of prefixes, a power of two, how many bounds lie at or below its lowest; one more at the end.
+    /// Of each cell of prefixes, a power of two, how many bounds lie at or below its lowest; one
+    /// more at the end.
     cells: Vec<u16>,
     base: u128,
     shift: u32,
@@ -24,8 +25,8 @@ impl Partition {
     /// The most ranges there can be.
     pub const MOST: usize = u16::MAX as usize;
 
-    /// About `ranges` of them, equally often hit by `sample`. A prefix that alone fills one is given a
-    /// range of its own, so there may be twice as many.
+    /// About `ranges` of them, equally often hit by `sample`. A prefix that alone fills one is
+    /// given a range of its own, so there may be twice as many.
     pub fn new(mut sample: Vec<u128>, ranges: usize) -> Self {
         sample.sort_unstable();
         let count = sample.len();

@@ -1,33 +1,33 @@
 //! The passes of each method, from the input to the last byte of the output.
 
 use crate::SortError;
+use crate::context::SortContext;
 use crate::distribute::{self, Bucket};
-use crate::entries::Room;
-use crate::file::File;
-use crate::incore::{Keys, ranges};
-use crate::merge::{self, Limits, Runs};
+use crate::entries::EntryArena;
+use crate::file::SortFile;
+use crate::format::RecordFormat;
+use crate::incore::{KeyExtractor, ranges};
+use crate::merge::{self, MergeLimits, Runs};
 use crate::one_pass::Loaded;
-use crate::output::{Emitter, Output, Writer, Written};
+use crate::output::{Emitter, SortOutput, Writer, Written};
 use crate::partition::Partition;
 use crate::plan::{Method, Plan};
 use crate::report::Clock;
-use crate::shape::Shape;
 use crate::space::Space;
-use crate::stream::{Extent, Stream};
-use crate::work::Work;
+use crate::stream::{Extent, RecordStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// What a method has at hand.
 pub struct Passes<'a, S> {
-    pub work: &'a Work<'a, S>,
+    pub context: &'a SortContext<'a, S>,
     pub plan: &'a Plan,
     pub writer: &'a Writer<'a>,
-    pub output: &'a Output<'a>,
+    pub output: &'a SortOutput<'a>,
 }
 
 /// What a method did.
-pub struct Moved {
+pub struct PassResult {
     /// Of the records that were read.
     pub bytes: u64,
     pub records: u64,
@@ -38,39 +38,46 @@ pub struct Moved {
     /// How often each byte was written.
     pub passes: u32,
     pub temp_bytes: u64,
-    pub large_buckets: usize,
+    pub oversized_buckets: usize,
 }
 
 /// A sample of the prefixes, and the mean length of a record.
 type Sample = (Vec<u128>, f64);
 
-impl<S: Shape> Passes<'_, S> {
+impl<S: RecordFormat> Passes<'_, S> {
     /// Sorts the extents; `temp` are temporary files, where there is more than one pass.
     pub fn run(
         &self,
         extents: Vec<Extent>,
         sample: Sample,
-        temp: Vec<Arc<File>>,
+        temp: Vec<Arc<SortFile>>,
         clock: &mut Clock<'_>,
-    ) -> Result<Moved, SortError> {
-        let Self { work, plan, .. } = *self;
+    ) -> Result<PassResult, SortError> {
+        let Self { context, plan, .. } = *self;
         let input = plan.input_transfer.0 as usize;
-        let stream = Stream::new(work.shape, work.queue, work.watch, extents, input, plan.depth);
+        let stream = RecordStream::new(
+            context.format,
+            context.queue,
+            context.progress,
+            extents,
+            input,
+            plan.depth,
+        );
         let (moved, last) = match plan.method {
             Method::OnePass => (self.one_pass(stream, sample, clock)?, "write"),
             Method::Merge => (self.merge(stream, sample.0, temp, clock)?, "merge"),
             _ => (self.distribute(stream, sample.0, temp, clock)?, "gather"),
         };
         self.output.finish()?;
-        if work.away.load(Ordering::Relaxed) != 0 {
+        if context.spilled_hash.load(Ordering::Relaxed) != 0 {
             return Err(SortError::Changed);
         }
         clock.end(last);
         Ok(moved)
     }
 
-    fn limits(&self) -> Limits {
-        Limits {
+    fn limits(&self) -> MergeLimits {
+        MergeLimits {
             run: self.plan.load.0,
             fan_in: self.plan.fan_in,
             transfer: self.plan.temp_transfer.0 as usize,
@@ -78,56 +85,64 @@ impl<S: Shape> Passes<'_, S> {
         }
     }
 
-    fn space(&self, temp: Vec<Arc<File>>) -> Space {
+    fn space(&self, temp: Vec<Arc<SortFile>>) -> Space {
         Space::new(temp, self.plan.temp_transfer.0 as usize, self.plan.temp_stripe)
     }
 
     /// All in memory.
     fn one_pass(
         &self,
-        mut stream: Stream<'_, S>,
+        mut stream: RecordStream<'_, S>,
         (sample, record): Sample,
         clock: &mut Clock<'_>,
-    ) -> Result<Moved, SortError> {
-        let Self { work, plan, output, .. } = *self;
+    ) -> Result<PassResult, SortError> {
+        let Self { context, plan, output, .. } = *self;
         // All of it.
         let records = plan.load.0 as f64 / record;
         let partition = &Partition::new(sample, ranges(records as u64));
-        let keys = &Keys { shape: work.shape, partition, in_core: work.in_core };
-        let mut room = Room::default();
+        let keys = &KeyExtractor { format: context.format, partition, in_core: context.in_core };
+        let mut arena = EntryArena::default();
         // A sample's mean is not the mean.
-        room.fit((records * 1.01) as usize);
-        let loaded = Loaded::read(work, &mut stream, keys, u64::MAX, &room.share())?;
+        arena.fit((records * 1.01) as usize);
+        let loaded = Loaded::read(context, &mut stream, keys, u64::MAX, &arena.split())?;
         clock.end("read");
-        let written = loaded.emit(work, keys, (output, 0), plan.output_transfer.0)?;
+        let written = loaded.emit(context, keys, (output, 0), plan.output_transfer.0)?;
         let (bytes, records, longest) = (loaded.bytes(), loaded.records(), loaded.longest());
-        Ok(Moved { bytes, records, written, longest, passes: 1, temp_bytes: 0, large_buckets: 0 })
+        Ok(PassResult {
+            bytes,
+            records,
+            written,
+            longest,
+            passes: 1,
+            temp_bytes: 0,
+            oversized_buckets: 0,
+        })
     }
 
     /// To buckets, then each sorted.
     fn distribute(
         &self,
-        mut stream: Stream<'_, S>,
+        mut stream: RecordStream<'_, S>,
         sample: Vec<u128>,
-        temp: Vec<Arc<File>>,
+        temp: Vec<Arc<SortFile>>,
         clock: &mut Clock<'_>,
-    ) -> Result<Moved, SortError> {
-        let Self { work, plan, output, .. } = *self;
+    ) -> Result<PassResult, SortError> {
+        let Self { context, plan, output, .. } = *self;
         let (limits, mut space) = (self.limits(), self.space(temp));
         let partition = Partition::new(sample, plan.buckets);
         let (buckets, longest) = {
             let most = partition.len() + 8;
-            let temp = Writer::new(work.queue, work.watch, limits.transfer, most);
-            distribute::scatter(work, &mut stream, &partition, &temp, &mut space)?
+            let temp = Writer::new(context.queue, context.progress, limits.transfer, most);
+            distribute::scatter(context, &mut stream, &partition, &temp, &mut space)?
         };
         drop(stream);
         clock.end("distribute");
         let how = (plan.load.0 * plan.workers as u64, limits.transfer, plan.workers);
         // Where equal records are left out, a bucket starts where the one before it ends.
-        let together = if work.unique { 1 } else { buckets.len().max(1) };
+        let together = if context.unique { 1 } else { buckets.len().max(1) };
         let (mut large_buckets, mut passes, mut written) = (0, 2, Written::default());
         for some in buckets.chunks(together) {
-            let (large, fitted) = distribute::gather(work, some, (output, written.bytes), how)?;
+            let (large, fitted) = distribute::gather(context, some, (output, written.bytes), how)?;
             large_buckets += large.len();
             written += fitted;
             for (bucket, at) in large {
@@ -136,14 +151,14 @@ impl<S: Shape> Passes<'_, S> {
                 written += merged;
             }
         }
-        Ok(Moved {
+        Ok(PassResult {
             bytes: buckets.iter().map(|bucket| bucket.bytes).sum(),
             records: buckets.iter().map(|bucket| bucket.records).sum(),
             written,
             longest,
             passes,
             temp_bytes: space.bytes(),
-            large_buckets,
+            oversized_buckets: large_buckets,
         })
     }
 
@@ -154,56 +169,73 @@ impl<S: Shape> Passes<'_, S> {
         at: u64,
         space: &mut Space,
     ) -> Result<(u32, Written), SortError> {
-        let Self { work, writer, .. } = *self;
+        let Self { context, writer, .. } = *self;
         let (limits, blocks) = (&self.limits(), bucket.blocks.iter());
         let extents: Vec<Extent> = blocks
             .map(|block| Extent { file: block.file.clone(), offset: block.offset, len: block.len })
             .collect();
-        // Prefixes stay those of the first pass: the weight of the keys is compared with that of their writing.
-        let (_, sample, _) = work.sample(&extents, false)?;
-        let mut stream =
-            Stream::new(work.shape, work.queue, work.watch, extents, limits.transfer, 2);
-        work.watch.total.fetch_add(2 * bucket.bytes, Ordering::Relaxed);
-        let mut runs =
-            work.over(|| merge::runs(work, &mut stream, sample, limits, (writer, &mut *space)))?;
+        // Prefixes stay those of the first pass: the weight of the keys is compared with that of
+        // their writing.
+        let (_, sample, _) = context.sample(&extents, false)?;
+        let mut stream = RecordStream::new(
+            context.format,
+            context.queue,
+            context.progress,
+            extents,
+            limits.transfer,
+            2,
+        );
+        context.progress.total.fetch_add(2 * bucket.bytes, Ordering::Relaxed);
+        let mut runs = context.with_frozen_spill(|| {
+            merge::make_runs(context, &mut stream, sample, limits, (writer, &mut *space))
+        })?;
         drop(stream);
-        let (passes, written) = self.merge_runs(work, &mut runs, at, space)?;
+        let (passes, written) = self.merge_runs(context, &mut runs, at, space)?;
         Ok((1 + passes, written))
     }
 
     /// To sorted runs, then merged.
     fn merge(
         &self,
-        mut stream: Stream<'_, S>,
+        mut stream: RecordStream<'_, S>,
         sample: Vec<u128>,
-        temp: Vec<Arc<File>>,
+        temp: Vec<Arc<SortFile>>,
         clock: &mut Clock<'_>,
-    ) -> Result<Moved, SortError> {
-        let Self { work, writer, .. } = *self;
+    ) -> Result<PassResult, SortError> {
+        let Self { context, writer, .. } = *self;
         let (limits, mut space) = (&self.limits(), self.space(temp));
-        let mut runs = merge::runs(work, &mut stream, sample, limits, (writer, &mut space))?;
+        let mut runs =
+            merge::make_runs(context, &mut stream, sample, limits, (writer, &mut space))?;
         drop(stream);
         clock.end("runs");
         let bytes = runs.extents.iter().map(|run| run.len).sum();
-        let (narrowed, written) = self.merge_runs(work, &mut runs, 0, &mut space)?;
+        let (narrowed, written) = self.merge_runs(context, &mut runs, 0, &mut space)?;
         let Runs { records, longest, .. } = runs;
         let (passes, temp_bytes) = (2 + narrowed, space.bytes());
-        Ok(Moved { bytes, records, written, longest, passes, temp_bytes, large_buckets: 0 })
+        Ok(PassResult {
+            bytes,
+            records,
+            written,
+            longest,
+            passes,
+            temp_bytes,
+            oversized_buckets: 0,
+        })
     }
 
-    /// Runs to the output, at a place in it; answers with how many passes that took before the last, and
-    /// what was written.
-    fn merge_runs<T: Shape>(
+    /// Runs to the output, at a place in it; answers with how many passes that took before the
+    /// last, and what was written.
+    fn merge_runs<T: RecordFormat>(
         &self,
-        work: &Work<'_, T>,
+        context: &SortContext<'_, T>,
         runs: &mut Runs,
         at: u64,
         space: &mut Space,
     ) -> Result<(u32, Written), SortError> {
         let limits = &self.limits();
-        let passes = merge::narrow(work, runs, limits, (self.writer, space))?;
+        let passes = merge::merge_until_fan_in(context, runs, limits, (self.writer, space))?;
         let mut emitter = Emitter::new(self.output, at)?;
-        merge::merge(work, &runs.extents, (limits.transfer, work.unique), &mut emitter)?;
+        merge::merge(context, &runs.extents, (limits.transfer, context.unique), &mut emitter)?;
         Ok((passes, emitter.finish()?))
     }
 }

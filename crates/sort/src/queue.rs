@@ -1,14 +1,14 @@
 //! Reads and writes that go on while others sort: requests in, buffers back.
 //!
-//! A request owns its buffer until it is done, so that nothing can look at bytes that are under way. Some
-//! threads carry them out, one positioned call each; or one thread tells them all to io_uring
-//! ([`crate::uring`]).
+//! A request owns its buffer until it is done, so that nothing can look at bytes that are under
+//! way. Some threads carry them out, one positioned call each; or one thread tells them all to
+//! io_uring ([`crate::uring`]).
 
 use crate::SortError;
-use crate::file::File;
+use crate::context::start;
+use crate::file::SortFile;
 use crate::memory::Buffer;
 use crate::uring::Uring;
-use crate::work::start;
 pub use gordon_ring::Op;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,9 +34,9 @@ pub enum Io {
 }
 
 /// One transfer.
-pub struct Request {
+pub struct TransferRequest {
     pub op: Op,
-    pub file: Arc<File>,
+    pub file: Arc<SortFile>,
     /// Where in the file.
     pub offset: u64,
     pub buffer: Buffer,
@@ -45,20 +45,20 @@ pub struct Request {
     /// The asker's own mark.
     pub tag: u64,
     /// Who hears of it.
-    pub reply: Sender<Done>,
+    pub reply: Sender<TransferDone>,
 }
 
 /// A transfer that has ended.
-pub struct Done {
+pub struct TransferDone {
     pub tag: u64,
     pub buffer: Buffer,
     pub part: Range<usize>,
     pub result: Result<(), SortError>,
 }
 
-impl Request {
+impl TransferRequest {
     /// Does what is left of it but for so many bytes, and waits for it.
-    pub fn carry_out(mut self, done: usize, queue: &Queue) {
+    pub fn carry_out(mut self, done: usize, queue: &IoQueue) {
         let part = self.part.start + done..self.part.end;
         let offset = self.offset + done as u64;
         let result = match self.op {
@@ -69,26 +69,26 @@ impl Request {
     }
 
     /// Tells who asked.
-    pub fn end(self, result: Result<(), SortError>, queue: &Queue) {
+    pub fn end(self, result: Result<(), SortError>, queue: &IoQueue) {
         let Self { op, buffer, part, tag, reply, .. } = self;
         let moved = if op == Op::Read { &queue.read } else { &queue.written };
         moved.fetch_add(part.len() as u64, Ordering::Relaxed);
         // Who asked may have given up.
-        let _ = reply.send(Done { tag, buffer, part, result });
+        let _ = reply.send(TransferDone { tag, buffer, part, result });
     }
 }
 
 /// What a queue has for who asks and does not wait.
-pub enum Next {
-    Request(Request),
-    /// Whoever puts something in, or closes it, wakes who asked ([`Queue::wake_by`]).
+pub enum NextTransfer {
+    Request(TransferRequest),
+    /// Whoever puts something in, or closes it, wakes who asked ([`IoQueue::wake_by`]).
     Nothing,
     Closed,
 }
 
 #[derive(Default)]
-struct State {
-    waiting: VecDeque<Request>,
+struct QueueState {
+    waiting: VecDeque<TransferRequest>,
     closed: bool,
     /// Wakes the thread of io_uring, where there is one.
     wake: Option<Arc<fs::File>>,
@@ -98,8 +98,8 @@ struct State {
 
 /// The queue; its threads end when it is closed.
 #[derive(Default)]
-pub struct Queue {
-    state: Mutex<State>,
+pub struct IoQueue {
+    state: Mutex<QueueState>,
     changed: Condvar,
     /// Bytes that were read.
     pub read: AtomicU64,
@@ -107,7 +107,7 @@ pub struct Queue {
     pub written: AtomicU64,
 }
 
-impl Queue {
+impl IoQueue {
     /// Starts what carries requests out, so many at a time; answers with what that is.
     pub fn start<'scope, 'env>(
         &'env self,
@@ -134,12 +134,12 @@ impl Queue {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks for a transfer. Requests are begun in order.
-    pub fn ask(&self, request: Request) {
+    pub fn submit(&self, request: TransferRequest) {
         let mut state = self.state();
         state.waiting.push_back(request);
         wake(state);
@@ -156,14 +156,14 @@ impl Queue {
     }
 
     /// What there is now.
-    pub fn poll(&self) -> Next {
+    pub fn poll(&self) -> NextTransfer {
         let mut state = self.state();
         match state.waiting.pop_front() {
-            Some(request) => Next::Request(request),
-            None if state.closed => Next::Closed,
+            Some(request) => NextTransfer::Request(request),
+            None if state.closed => NextTransfer::Closed,
             None => {
                 state.asleep = true;
-                Next::Nothing
+                NextTransfer::Nothing
             }
         }
     }
@@ -173,7 +173,7 @@ impl Queue {
         self.state().wake = Some(wake);
     }
 
-    fn next(&self) -> Option<Request> {
+    fn next(&self) -> Option<TransferRequest> {
         let mut state = self.state();
         loop {
             if let Some(request) = state.waiting.pop_front() {
@@ -195,7 +195,7 @@ impl Queue {
 }
 
 /// Wakes the thread of io_uring, where it sleeps.
-fn wake(mut state: MutexGuard<'_, State>) {
+fn wake(mut state: MutexGuard<'_, QueueState>) {
     if std::mem::take(&mut state.asleep)
         && let Some(wake) = state.wake.clone()
     {

@@ -1,7 +1,7 @@
 //! What a sort did, phase by phase.
 
 use crate::plan::Plan;
-use crate::queue::{Io, Queue};
+use crate::queue::{Io, IoQueue};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::sync::atomic::Ordering;
@@ -24,7 +24,7 @@ pub struct Phase {
 
 /// What a sort did. Times are measured.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct SortReport {
     /// The most memory that it was to take.
     pub memory_bytes: u64,
     /// What was planned.
@@ -57,7 +57,7 @@ pub struct Report {
 
 /// Times phases.
 pub struct Clock<'a> {
-    queue: &'a Queue,
+    queue: &'a IoQueue,
     at: Instant,
     cpu: f64,
     read: u64,
@@ -72,7 +72,7 @@ fn cpu() -> f64 {
 }
 
 impl<'a> Clock<'a> {
-    pub fn start(queue: &'a Queue) -> Self {
+    pub fn start(queue: &'a IoQueue) -> Self {
         Self { queue, at: Instant::now(), cpu: cpu(), read: 0, written: 0, phases: Vec::new() }
     }
 

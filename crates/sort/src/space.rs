@@ -1,15 +1,15 @@
 //! Places in temporary files, on several devices or one.
 
-use crate::file::File;
+use crate::file::SortFile;
 use crate::memory::PAGE;
 use gordon_units::Bytes;
 use std::sync::Arc;
 
 /// Temporary files, each growing at its end.
 pub struct Space {
-    files: Vec<(Arc<File>, u64)>,
+    files: Vec<(Arc<SortFile>, u64)>,
     /// All of them as one that is striped.
-    striped: Arc<File>,
+    striped: Arc<SortFile>,
     /// Bytes of a unit of it: whole pages.
     unit: u64,
     /// The end of what is taken of the striped file, if all places are in it.
@@ -18,18 +18,18 @@ pub struct Space {
 }
 
 impl Space {
-    /// Runs are striped over the files in units of a transfer, and a block lies in one file. With a `stripe`
-    /// unit both are striped in that, whatever a transfer is.
-    pub fn new(files: Vec<Arc<File>>, transfer: usize, stripe: Option<Bytes>) -> Self {
+    /// Runs are striped over the files in units of a transfer, and a block lies in one file. With a
+    /// `stripe` unit both are striped in that, whatever a transfer is.
+    pub fn new(files: Vec<Arc<SortFile>>, transfer: usize, stripe: Option<Bytes>) -> Self {
         let unit = stripe.map_or(transfer.next_multiple_of(PAGE) as u64, |Bytes(unit)| unit);
         let end = stripe.filter(|_| files.len() > 1).map(|_| 0);
-        let striped = Arc::new(File::striped(&files, unit));
+        let striped = Arc::new(SortFile::striped(&files, unit));
         let files = files.into_iter().map(|file| (file, 0)).collect();
         Self { files, striped, unit, end, taken: 0 }
     }
 
     /// A place for so many bytes, in one file: those who count their turns have them in all.
-    pub fn block(&mut self, turn: usize, len: u64) -> (Arc<File>, u64) {
+    pub fn block(&mut self, turn: usize, len: u64) -> (Arc<SortFile>, u64) {
         let (count, len) = (self.files.len(), len.next_multiple_of(PAGE as u64));
         if let Some(end) = &mut self.end {
             let offset = *end;
@@ -44,8 +44,9 @@ impl Space {
         (file.clone(), offset)
     }
 
-    /// A place for so many bytes that are written by many and read from start to end, over all files.
-    pub fn run(&mut self, len: u64) -> (Arc<File>, u64) {
+    /// A place for so many bytes that are written by many and read from start to end, over all
+    /// files.
+    pub fn run(&mut self, len: u64) -> (Arc<SortFile>, u64) {
         let count = self.files.len() as u64;
         if count == 1 || self.end.is_some() {
             return self.block(0, len);
@@ -67,11 +68,11 @@ impl Space {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::Mode;
+    use crate::file::CacheMode;
 
     fn space(count: usize, unit: usize, stripe: Option<Bytes>) -> Space {
         let folder = tempfile::tempdir().expect("a folder");
-        let files = (0..count).map(|n| File::scratch(folder.path(), n, Mode::Buffered));
+        let files = (0..count).map(|n| SortFile::scratch(folder.path(), n, CacheMode::Buffered));
         let files = files.map(|file| Arc::new(file.expect("a file"))).collect();
         Space::new(files, unit, stripe)
     }

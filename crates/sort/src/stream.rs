@@ -1,11 +1,11 @@
 //! A file read from its start, ahead of who wants it, in pieces of whole records.
 
+use crate::Progress;
 use crate::SortError;
-use crate::Watch;
-use crate::file::File;
+use crate::file::SortFile;
+use crate::format::RecordFormat;
 use crate::memory::{Buffer, PAGE};
-use crate::queue::{Done, Op, Queue, Request};
-use crate::shape::Shape;
+use crate::queue::{IoQueue, Op, TransferDone, TransferRequest};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -54,24 +54,24 @@ impl Chunk {
 /// A part of a file.
 #[derive(Clone, Debug)]
 pub struct Extent {
-    pub file: Arc<File>,
+    pub file: Arc<SortFile>,
     /// A whole page.
     pub offset: u64,
     pub len: u64,
 }
 
 /// Parts of files, read one after the other. Each starts with a record and ends with one.
-pub struct Stream<'a, S> {
-    shape: &'a S,
-    queue: &'a Queue,
-    watch: &'a Watch,
+pub struct RecordStream<'a, S> {
+    format: &'a S,
+    queue: &'a IoQueue,
+    progress: &'a Progress,
     extents: VecDeque<Extent>,
     transfer: usize,
-    reply: Sender<Done>,
-    replies: Receiver<Done>,
+    reply: Sender<TransferDone>,
+    replies: Receiver<TransferDone>,
     /// Of each transfer under way or done, in order: whether an extent ends with it; and when it is
     /// done, what it brought.
-    ahead: VecDeque<(bool, Option<Done>)>,
+    ahead: VecDeque<(bool, Option<TransferDone>)>,
     depth: usize,
     taken: u64,
     /// What the last piece ended with: the start of a record.
@@ -79,12 +79,12 @@ pub struct Stream<'a, S> {
     spare: Vec<Buffer>,
 }
 
-impl<'a, S: Shape> Stream<'a, S> {
+impl<'a, S: RecordFormat> RecordStream<'a, S> {
     /// Keeps `depth` transfers under way.
     pub fn new(
-        shape: &'a S,
-        queue: &'a Queue,
-        watch: &'a Watch,
+        format: &'a S,
+        queue: &'a IoQueue,
+        progress: &'a Progress,
         extents: impl IntoIterator<Item = Extent>,
         transfer: usize,
         depth: usize,
@@ -95,9 +95,9 @@ impl<'a, S: Shape> Stream<'a, S> {
         let (ahead, carry, spare) = (VecDeque::new(), Vec::new(), Vec::new());
         let (depth, taken) = (depth.max(1), 0);
         Self {
-            shape,
+            format,
             queue,
-            watch,
+            progress,
             extents,
             transfer,
             reply,
@@ -117,7 +117,7 @@ impl<'a, S: Shape> Stream<'a, S> {
         }
     }
 
-    fn ask(&mut self) {
+    fn submit_read(&mut self) {
         let head = head(self.transfer);
         while self.ahead.len() < self.depth {
             let Some(extent) = self.extents.front_mut() else { return };
@@ -133,7 +133,7 @@ impl<'a, S: Shape> Stream<'a, S> {
             let buffer = buffer.unwrap_or_else(|| Buffer::new(room(self.transfer)));
             let tag = self.taken + self.ahead.len() as u64;
             self.ahead.push_back((last, None));
-            self.queue.ask(Request {
+            self.queue.submit(TransferRequest {
                 op: Op::Read,
                 file,
                 offset,
@@ -149,8 +149,8 @@ impl<'a, S: Shape> Stream<'a, S> {
     /// The next piece; none at the end.
     pub fn next(&mut self) -> Result<Option<Chunk>, SortError> {
         loop {
-            self.watch.check()?;
-            self.ask();
+            self.progress.check()?;
+            self.submit_read();
             let Some((last, waiting)) = self.ahead.front_mut() else { return Ok(None) };
             let Some(done) = waiting.take() else {
                 // We hold a sender: this never fails.
@@ -163,9 +163,9 @@ impl<'a, S: Shape> Stream<'a, S> {
             self.ahead.pop_front();
             self.taken += 1;
             done.result?;
-            self.watch.step(done.part.len() as u64);
-            self.ask();
-            let chunk = self.cut(done.buffer, done.part.end, last);
+            self.progress.step(done.part.len() as u64);
+            self.submit_read();
+            let chunk = self.prepend_carry(done.buffer, done.part.end, last);
             if self.carry.len() > LONGEST {
                 let why = "it is longer than 2 GiB, and an entry of the sort cannot address more";
                 let hint = "--zero-terminated, if lines end in a zero byte";
@@ -180,20 +180,21 @@ impl<'a, S: Shape> Stream<'a, S> {
 
     /// The number of bytes of `read` up to the end of the last record that ends in it.
     fn ended(&self, read: &[u8]) -> usize {
-        match self.shape.length() {
+        match self.format.length() {
             Some(length) => read.len().saturating_sub((self.carry.len() + read.len()) % length),
             // The carried bytes hold no end of a record.
-            None => self.shape.whole(read),
+            None => self.format.complete_len(read),
         }
     }
 
-    /// Puts the start of the first record before the bytes that were read, and keeps the start of the last
-    /// record for the next chunk. A record that is long compared with a transfer gets a chunk of exactly its
-    /// size: buffers that are half used would take twice the memory of their records.
-    fn cut(&mut self, mut buffer: Buffer, mut end: usize, last: bool) -> Chunk {
+    /// Puts the start of the first record before the bytes that were read, and keeps the start of
+    /// the last record for the next chunk. A record that is long compared with a transfer gets a
+    /// chunk of exactly its size: buffers that are half used would take twice the memory of their
+    /// records.
+    fn prepend_carry(&mut self, mut buffer: Buffer, mut end: usize, last: bool) -> Chunk {
         let head = head(self.transfer);
         if last
-            && let Some(separator) = self.shape.separator()
+            && let Some(separator) = self.format.separator()
             && buffer.get()[end - 1] != separator
         {
             buffer.get_mut()[end] = separator;

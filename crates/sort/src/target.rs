@@ -1,28 +1,28 @@
 //! The output: nobody sees it under its name before it is whole and durable.
 
 use crate::SortError;
-use crate::file::{File, Mode};
+use crate::file::{CacheMode, SortFile};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the name of an unfinished output has after the name of the output; the number of the process
-/// that makes it follows.
+/// What the name of an unfinished output has after the name of the output; the number of the
+/// process that makes it follows.
 const PARTIAL: &str = ".partial-";
 
 /// The file that is written.
 #[derive(Debug)]
-pub struct Target {
+pub struct OutputFile {
     path: PathBuf,
-    file: Arc<File>,
+    file: Arc<SortFile>,
     /// Its name until it is whole; none where it is written in its place.
     partial: Option<PathBuf>,
 }
 
-impl Target {
+impl OutputFile {
     pub fn new(
         path: &Path,
-        mode: Mode,
+        mode: CacheMode,
         overwrite: bool,
         inputs: &[PathBuf],
     ) -> Result<Self, SortError> {
@@ -46,7 +46,7 @@ impl Target {
         // A link stays a link.
         let path = found.unwrap_or_else(|_| path.into());
         if overwrite && path.exists() {
-            let file = Arc::new(File::open_to_write(&path, mode)?);
+            let file = Arc::new(SortFile::open_to_write(&path, mode)?);
             return Ok(Self { path, file, partial: None });
         }
         let folder = existing(folder(&path))?;
@@ -54,7 +54,7 @@ impl Target {
         let mut name = path.clone().into_os_string();
         name.push(format!("{PARTIAL}{}", std::process::id()));
         let partial = PathBuf::from(name);
-        let file = Arc::new(File::create(&partial, mode)?);
+        let file = Arc::new(SortFile::create(&partial, mode)?);
         if let Ok(old) = fs::metadata(&path) {
             // Who may read the old one may read the new one.
             let _ = fs::set_permissions(&partial, old.permissions());
@@ -62,7 +62,7 @@ impl Target {
         Ok(Self { path, file, partial: Some(partial) })
     }
 
-    pub fn file(&self) -> &Arc<File> {
+    pub fn file(&self) -> &Arc<SortFile> {
         &self.file
     }
 
@@ -80,7 +80,7 @@ impl Target {
     }
 }
 
-impl Drop for Target {
+impl Drop for OutputFile {
     fn drop(&mut self) {
         if let Some(partial) = &self.partial {
             // There is nobody left to hear that it could not be.
@@ -110,9 +110,9 @@ fn remove_abandoned(folder: &Path, path: &Path) {
     remove_of_dead(folder, &start);
 }
 
-/// Removes files whose names have the number of a process behind `start`, which is none any more. Our own
-/// is one too where nobody holds its file: where each start is the first process of a container, all have
-/// one number.
+/// Removes files whose names have the number of a process behind `start`, which is none any more.
+/// Our own is one too where nobody holds its file: where each start is the first process of a
+/// container, all have one number.
 pub fn remove_of_dead(folder: &Path, start: &[u8]) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -124,7 +124,7 @@ pub fn remove_of_dead(folder: &Path, start: &[u8]) {
         let Some(process) = process else { continue };
         let ours = process == std::process::id();
         let lives = !ours && Path::new("/proc").join(process.to_string()).exists();
-        if !lives && File::is_free(&entry.path()) {
+        if !lives && SortFile::is_free(&entry.path()) {
             // Another sort may have been quicker.
             let _ = fs::remove_file(entry.path());
         }

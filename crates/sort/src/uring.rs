@@ -1,7 +1,7 @@
 //! The queue's requests by io_uring: one thread tells the kernel of them and hears of their ends.
 
 use crate::SortError;
-use crate::queue::{Next, Op, Queue, Request};
+use crate::queue::{IoQueue, NextTransfer, Op, TransferRequest};
 use gordon_ring::{Ended, Ring, Transfer};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
@@ -24,7 +24,7 @@ pub struct Uring {
 
 /// A request whose buffer the ring has, and how much of it is done.
 struct Begun {
-    request: Request,
+    request: TransferRequest,
     done: usize,
 }
 
@@ -46,9 +46,9 @@ impl Uring {
         assert!(started.is_ok(), "its place is kept");
     }
 
-    /// Carries out what is in the queue until it is closed. What is under way then is left off, and what cannot be
-    /// is waited for (`Ring`).
-    pub fn serve(mut self, queue: &Queue) {
+    /// Carries out what is in the queue until it is closed. What is under way then is left off, and
+    /// what cannot be is waited for (`Ring`).
+    pub fn serve(mut self, queue: &IoQueue) {
         let mut ended = Vec::new();
         queue.wake_by(self.wake.clone());
         while self.begin(queue) {
@@ -62,25 +62,25 @@ impl Uring {
     }
 
     /// Begins what waits; false at the end.
-    fn begin(&mut self, queue: &Queue) -> bool {
+    fn begin(&mut self, queue: &IoQueue) -> bool {
         while self.ring.has_place() {
             match queue.poll() {
-                Next::Request(request) => self.go_on(Begun { request, done: 0 }, queue),
-                Next::Nothing => break,
-                Next::Closed => return false,
+                NextTransfer::Request(request) => self.go_on(Begun { request, done: 0 }, queue),
+                NextTransfer::Nothing => break,
+                NextTransfer::Closed => return false,
             }
         }
         true
     }
 
     /// Begins what is left of a request.
-    fn go_on(&mut self, mut begun: Begun, queue: &Queue) {
+    fn go_on(&mut self, mut begun: Begun, queue: &IoQueue) {
         let Begun { request, done } = &mut begun;
         let left = request.part.len() - *done;
         if left == 0 {
             return begun.request.end(Ok(()), queue);
         }
-        let way = request.file.way(request.offset + *done as u64, left);
+        let way = request.file.segment(request.offset + *done as u64, left);
         let (file, offset, len) = (way.file.clone(), way.offset, way.len);
         let (buffer, start) = request.buffer.lend();
         let start = start + request.part.start + *done;
@@ -97,7 +97,7 @@ impl Uring {
         }
     }
 
-    fn end(&mut self, ended: Ended, queue: &Queue) {
+    fn end(&mut self, ended: Ended, queue: &IoQueue) {
         if ended.key == WAKE {
             return self.listen();
         }
@@ -106,11 +106,11 @@ impl Uring {
         request.buffer.put_back(ended.buffer);
         let moved = ended.result.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
         if matches!(moved, Err(Errno::AGAIN | Errno::CANCELED)) {
-            // The kernel cannot keep it in mind now, or the system refuses it a thread. (What is cancelled when the
-            // queue is closed does not come here.)
+            // The kernel cannot keep it in mind now, or the system refuses it a thread. (What is
+            // cancelled when the queue is closed does not come here.)
             return begun.request.carry_out(begun.done, queue);
         }
-        let way = request.file.way(request.offset + *done as u64, request.part.len() - *done);
+        let way = request.file.segment(request.offset + *done as u64, request.part.len() - *done);
         match way.after(request.op, moved) {
             Err(error) => begun.request.end(Err(error), queue),
             Ok(moved) => {
@@ -121,7 +121,7 @@ impl Uring {
     }
 
     /// The kernel does not answer any more: buffers under way are lost.
-    fn give_up(&mut self, error: &Error, queue: &Queue) {
+    fn give_up(&mut self, error: &Error, queue: &IoQueue) {
         for (_, Begun { mut request, .. }) in mem::take(&mut self.begun) {
             request.buffer = Default::default();
             let lost = SortError::impossible("io_uring", error, "--io threads");
@@ -133,9 +133,9 @@ impl Uring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::{File, Mode};
+    use crate::file::{CacheMode, SortFile};
     use crate::memory::{Buffer, PAGE};
-    use crate::queue::Done;
+    use crate::queue::TransferDone;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
     fn uring() -> Option<Uring> {
@@ -144,28 +144,28 @@ mod tests {
     }
 
     /// A queue with requests for a file of three pages and a bit, and whom it answers.
-    fn asked(parts: &[(Op, u64, usize)]) -> (Queue, Receiver<Done>, tempfile::TempDir) {
+    fn asked(parts: &[(Op, u64, usize)]) -> (IoQueue, Receiver<TransferDone>, tempfile::TempDir) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("file");
         fs::write(&path, vec![7; 3 * PAGE + 100]).expect("written");
-        let file = Arc::new(File::open_to_write(&path, Mode::Direct).expect("open"));
-        let (queue, (reply, replies)) = (Queue::default(), channel());
+        let file = Arc::new(SortFile::open_to_write(&path, CacheMode::Direct).expect("open"));
+        let (queue, (reply, replies)) = (IoQueue::default(), channel());
         for (tag, &(op, offset, len)) in (0..).zip(parts) {
-            queue.ask(request(op, &file, offset, len, tag, &reply));
+            queue.submit(request(op, &file, offset, len, tag, &reply));
         }
         (queue, replies, folder)
     }
 
     fn request(
         op: Op,
-        file: &Arc<File>,
+        file: &Arc<SortFile>,
         offset: u64,
         len: usize,
         tag: u64,
-        reply: &Sender<Done>,
-    ) -> Request {
+        reply: &Sender<TransferDone>,
+    ) -> TransferRequest {
         let (file, reply) = (file.clone(), reply.clone());
-        Request {
+        TransferRequest {
             op,
             file,
             offset,
@@ -188,7 +188,7 @@ mod tests {
             (Op::Read, 2 * page, 2 * PAGE),
             (Op::Write, 0, PAGE),
         ]);
-        let mut done: Vec<Done> = std::thread::scope(|scope| {
+        let mut done: Vec<TransferDone> = std::thread::scope(|scope| {
             scope.spawn(|| uring.serve(&queue));
             let done = replies.iter().take(5).collect();
             queue.close();

@@ -1,18 +1,20 @@
-//! Files of lines and of records by keys, sorted in every way, against GNU sort and the same in memory.
+//! Files of lines and of records by keys, sorted in every way, against GNU sort and the same in
+//! memory.
 
 mod common;
 
 use common::gnu::{arguments, gnu, known};
 use common::{sorted, unique};
-use gordon_sort::{Config, FixedConfig, Job, LinesConfig, Watch};
+use gordon_sort::{FixedConfig, Job, LinesConfig, Progress, RecordConfig};
 use gordon_units::Bytes;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::fs;
 use tempfile::TempDir;
 
-/// Sorts files in each way, with all records and with the first of equal ones; each has to come to its expected bytes.
-fn same(config: &Config, inputs: &[&[u8]], (expected, first_of_equal): (&[u8], &[u8])) {
+/// Sorts files in each way, with all records and with the first of equal ones; each has to come to
+/// its expected bytes.
+fn same(config: &RecordConfig, inputs: &[&[u8]], (expected, first_of_equal): (&[u8], &[u8])) {
     let folder = TempDir::new().expect("a folder");
     let files: Vec<_> = (0..inputs.len()).map(|n| folder.path().join(format!("in{n}"))).collect();
     for (file, bytes) in files.iter().zip(inputs) {
@@ -36,7 +38,7 @@ fn same(config: &Config, inputs: &[&[u8]], (expected, first_of_equal): (&[u8], &
             });
             let job: Job = serde_json::from_value(text).expect("a job");
             let what = format!("{config:?} {method} {in_core} {unique}");
-            let report = job.run(&Watch::default()).expect(&what);
+            let report = job.run(&Progress::default()).expect(&what);
             assert_eq!(report.output_bytes, expected.len() as u64, "{what}");
             assert!(unique || report.output_records == report.records, "{what}");
             assert!(fs::read(&job.output).expect("an output") == expected, "{what}");
@@ -98,7 +100,7 @@ fn same_as_gnu(config: LinesConfig, files: &[&[u8]], all: &[u8]) {
     let expected = gnu(&asked, all);
     asked.push("-u".into());
     let unique = gnu(&asked, all);
-    same(&Config::Lines(config), files, (&expected, &unique));
+    same(&RecordConfig::Lines(config), files, (&expected, &unique));
 }
 
 #[test]
@@ -135,7 +137,7 @@ fn wide_records_are_sorted() {
     }
     for keys in [&["0:1"][..], &["149998:150000", "0:40:ascii"]] {
         let keys = keys.iter().map(|key: &&str| (*key).to_string()).collect();
-        let config = Config::Fixed(FixedConfig { record: 150_000, keys });
+        let config = RecordConfig::Fixed(FixedConfig { record: 150_000, keys });
         let expected = sorted(&config, &bytes).expect("sound");
         let first_of_equal = unique(&config, &bytes).expect("sound");
         same(&config, &[&bytes], (&expected, &first_of_equal));
@@ -152,7 +154,7 @@ fn a_last_resort_makes_no_record_unique() {
     let folder = TempDir::new().expect("a folder");
     (job.inputs, job.output) = (vec![folder.path().join("in")], folder.path().join("out"));
     fs::write(&job.inputs[0], "b 2\na 2\na 1\nb 1\n").expect("written");
-    job.run(&Watch::default()).expect("sorted");
+    job.run(&Progress::default()).expect("sorted");
     assert_eq!(fs::read_to_string(&job.output).expect("an output"), "a 2\nb 2\n");
 }
 
@@ -172,7 +174,7 @@ fn files_of_records() {
         [&[][..], &["12:13:i8:r"], &["0:16:ascii"], &["0:12", "16::f32be:r"], &["16:24:u64le"]]
     {
         let keys = keys.iter().map(|key: &&str| (*key).to_string()).collect();
-        let config = Config::Fixed(FixedConfig { record: 24, keys });
+        let config = RecordConfig::Fixed(FixedConfig { record: 24, keys });
         let expected = sorted(&config, &bytes).expect("sound");
         let (first, second) = bytes.split_at(24 * 30_000);
         let first_of_equal = unique(&config, &bytes).expect("sound");

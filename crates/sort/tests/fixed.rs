@@ -3,7 +3,7 @@
 mod common;
 
 use common::sorted;
-use gordon_sort::{Benchmark, Config, FixedConfig, Shape, Visitor};
+use gordon_sort::{Benchmark, FixedConfig, FormatVisitor, RecordConfig, RecordFormat};
 use proptest::prelude::*;
 use std::cmp::Ordering;
 
@@ -119,14 +119,14 @@ proptest! {
             if parts.is_empty() { a.cmp(b) } else { order }
         });
         let keys = parts.iter().map(Part::text).collect();
-        let config = Config::Fixed(FixedConfig { record, keys });
+        let config = RecordConfig::Fixed(FixedConfig { record, keys });
         prop_assert_eq!(sorted(&config, &bytes).expect("sound"), expected.concat());
     }
 
     #[test]
     fn key_texts_do_no_harm(text in any::<String>(), near in "[0-9:]{0,6}(u64be|f32le|i8|r|ascii|bytes)?(:r)?") {
         for key in [text, near] {
-            match sorted(&Config::Fixed(fixed(16, &[&key])), &[7; 32]) {
+            match sorted(&RecordConfig::Fixed(fixed(16, &[&key])), &[7; 32]) {
                 Ok(sorted) => prop_assert_eq!(sorted.len(), 32),
                 Err(error) => prop_assert!(error.to_string().contains("\n  try: "), "{}", error),
             }
@@ -138,7 +138,8 @@ proptest! {
 fn what_may_be_left_out() {
     let bytes: Vec<u8> = (0u8..=255).map(|at| at.wrapping_mul(167)).collect();
     let same = |a: &str, b: &str| {
-        let sorted = |key: &str| sorted(&Config::Fixed(fixed(16, &[key])), &bytes).expect("sound");
+        let sorted =
+            |key: &str| sorted(&RecordConfig::Fixed(fixed(16, &[key])), &bytes).expect("sound");
         assert_eq!(sorted(a), sorted(b), "{a} and {b}");
     };
     same("3", "3:16:bytes");
@@ -151,24 +152,24 @@ fn what_may_be_left_out() {
 #[test]
 fn the_benchmark_is_one_of_them() {
     struct Name;
-    impl Visitor for Name {
+    impl FormatVisitor for Name {
         type Output = &'static str;
-        fn visit<S: Shape>(self, shape: &S) -> &'static str {
+        fn visit<S: RecordFormat>(self, shape: &S) -> &'static str {
             assert_eq!(shape.length(), Some(Benchmark::RECORD));
             std::any::type_name::<S>()
         }
     }
-    let name = |config: Config| config.with(Name).expect("sound");
+    let name = |config: RecordConfig| config.with(Name).expect("sound");
     let benchmark = std::any::type_name::<Benchmark>();
-    assert_eq!(name(Config::default()), benchmark);
-    assert_eq!(name(Config::Fixed(fixed(100, &["0:10"]))), benchmark);
-    assert_ne!(name(Config::Fixed(fixed(100, &["0:10::r"]))), benchmark);
-    assert_ne!(name(Config::Fixed(fixed(100, &["0:11"]))), benchmark);
+    assert_eq!(name(RecordConfig::default()), benchmark);
+    assert_eq!(name(RecordConfig::Fixed(fixed(100, &["0:10"]))), benchmark);
+    assert_ne!(name(RecordConfig::Fixed(fixed(100, &["0:10::r"]))), benchmark);
+    assert_ne!(name(RecordConfig::Fixed(fixed(100, &["0:11"]))), benchmark);
 }
 
 #[test]
 fn what_is_wrong_with_a_key_is_told() {
-    let told = |record, key: &str| match Config::Fixed(fixed(record, &[key])).check() {
+    let told = |record, key: &str| match RecordConfig::Fixed(fixed(record, &[key])).check() {
         Ok(()) => String::new(),
         Err(error) => error.to_string().lines().next().unwrap_or_default().to_string(),
     };

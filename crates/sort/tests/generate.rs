@@ -1,6 +1,6 @@
 //! The generator against what gensort 1.5 makes, and where records go.
 
-use gordon_sort::{Generate, Records, SortError, Watch, generate};
+use gordon_sort::{Generate, Progress, Records, SortError, generate};
 use gordon_units::Bytes;
 use std::fs;
 use std::io::Read;
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::Ordering;
 
-/// What `gensort -c [-a] [-s] -bSTART COUNT` of gensort 1.5 prints, and the CRC-32 of all it makes: start,
-/// count, -a, -s, sum, CRC-32.
+/// What `gensort -c [-a] [-s] -bSTART COUNT` of gensort 1.5 prints, and the CRC-32 of all it makes:
+/// start, count, -a, -s, sum, CRC-32.
 #[rustfmt::skip]
 const GENSORT: [(u128, usize, bool, bool, &str, u32); 40] = [
     (0, 1, false, false, "9ea593a0", 0x9ea593a0),
@@ -100,7 +100,7 @@ fn all_are_those_of_gensort() {
         assert_eq!(crc32fast::hash(&bytes), crc, "{start} {count} {ascii} {skewed}");
         let (folder, path) = in_folder();
         let what = Generate { start, ascii, skewed, ..to(&path, count as u64) };
-        let told = generate(&what, &Watch::default()).expect("made");
+        let told = generate(&what, &Progress::default()).expect("made");
         assert_eq!((told.checksum.as_str(), told.bytes), (sum, bytes.len() as u64));
         assert_eq!(fs::read(&path).expect("read"), bytes);
         // Nothing beside it.
@@ -127,7 +127,7 @@ fn striped_records_are_the_same_unit_by_unit() {
         let outputs: Vec<PathBuf> = (0..files).map(|n| folder.path().join(n.to_string())).collect();
         let (stripe, records) = (Some(Bytes(unit as u64)), count as u64);
         let what = Generate { outputs: outputs.clone(), stripe, ..to(Path::new("none"), records) };
-        generate(&what, &Watch::default()).expect("made");
+        generate(&what, &Progress::default()).expect("made");
         let parts: Vec<Vec<u8>> =
             outputs.iter().map(|path| fs::read(path).expect("read")).collect();
         let mut units: Vec<_> = parts.iter().map(|part| part.chunks(unit)).collect();
@@ -151,7 +151,7 @@ fn striped_records_are_the_same_unit_by_unit() {
         (Generate { outputs: vec!["a/b".into()], ..several(Some(Bytes(4096))) }, "no such folder"),
         (Generate { outputs: vec!["-".into()], ..several(Some(Bytes(4096))) }, "stdout"),
     ] {
-        let told = generate(&what, &Watch::default()).expect_err(expected).to_string();
+        let told = generate(&what, &Progress::default()).expect_err(expected).to_string();
         assert!(told.contains(expected), "{told}");
     }
     assert!(!folder.path().join("a").exists());
@@ -163,12 +163,12 @@ fn blocks_are_in_their_places() {
     let count = 2 * 40_960 + 4321;
     let (_folder, path) = in_folder();
     for (ascii, skewed) in [(false, false), (true, true)] {
-        let watch = Watch::default();
+        let progress = Progress::default();
         let what = Generate { start: 77, ascii, skewed, ..to(&path, count) };
-        generate(&what, &watch).expect("made");
+        generate(&what, &progress).expect("made");
         assert!(fs::read(&path).expect("read") == made(77, count as usize, ascii, skewed));
-        assert_eq!(watch.done.load(Ordering::Relaxed), 100 * count);
-        assert_eq!(watch.total.load(Ordering::Relaxed), 100 * count);
+        assert_eq!(progress.done.load(Ordering::Relaxed), 100 * count);
+        assert_eq!(progress.total.load(Ordering::Relaxed), 100 * count);
     }
 }
 
@@ -179,7 +179,7 @@ fn a_pipe_has_them_in_order() {
     let count = 3 * 40_960 + 17;
     let mut got = Vec::new();
     std::thread::scope(|scope| {
-        let maker = scope.spawn(|| generate(&to(&path, count), &Watch::default()));
+        let maker = scope.spawn(|| generate(&to(&path, count), &Progress::default()));
         fs::File::open(&path).and_then(|mut pipe| pipe.read_to_end(&mut got)).expect("read");
         assert!(!maker.join().expect("no panic").expect("made").direct);
     });
@@ -191,7 +191,7 @@ fn a_reader_that_leaves_is_an_error() {
     let (_folder, path) = in_folder();
     assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
     std::thread::scope(|scope| {
-        let maker = scope.spawn(|| generate(&to(&path, 200_000), &Watch::default()));
+        let maker = scope.spawn(|| generate(&to(&path, 200_000), &Progress::default()));
         let mut some = [0; 1000];
         fs::File::open(&path).and_then(|mut pipe| pipe.read_exact(&mut some)).expect("read");
         let error = maker.join().expect("no panic").expect_err("nobody reads").to_string();
@@ -203,14 +203,14 @@ fn a_reader_that_leaves_is_an_error() {
 fn a_stop_leaves_what_was_there() {
     let (folder, path) = in_folder();
     fs::write(&path, "before").expect("written");
-    let watch = Watch::default();
-    watch.stop.store(true, Ordering::Relaxed);
-    let ended = generate(&to(&path, 1_000_000), &watch);
+    let progress = Progress::default();
+    progress.stop.store(true, Ordering::Relaxed);
+    let ended = generate(&to(&path, 1_000_000), &progress);
     assert!(matches!(ended, Err(SortError::Interrupted)), "{ended:?}");
     // Where a pipe has no reader, too.
     let pipe = folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
-    let ended = generate(&to(&pipe, 10), &watch);
+    let ended = generate(&to(&pipe, 10), &progress);
     assert!(matches!(ended, Err(SortError::Interrupted)), "{ended:?}");
     assert_eq!(fs::read(&path).expect("read"), b"before");
     assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 2);
@@ -222,7 +222,7 @@ fn a_link_stays_one() {
     let link = folder.path().join("link");
     fs::write(&path, "before").expect("written");
     std::os::unix::fs::symlink(&path, &link).expect("linked");
-    generate(&to(&link, 3), &Watch::default()).expect("made");
+    generate(&to(&link, 3), &Progress::default()).expect("made");
     assert!(link.is_symlink());
     assert_eq!(fs::read(&path).expect("read"), made(0, 3, false, false));
 }
@@ -247,7 +247,7 @@ fn what_cannot_be_is_told() {
         (to(&path, 92_233_720_368_547_758), "made.dat"),
     ];
     for (what, part) in errors {
-        let error = generate(&what, &Watch::default()).expect_err(part).to_string();
+        let error = generate(&what, &Progress::default()).expect_err(part).to_string();
         assert!(error.contains(part), "{error}");
     }
     assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 1);

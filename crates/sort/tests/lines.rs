@@ -4,11 +4,11 @@ mod common;
 
 use common::gnu::{arguments, gnu, known};
 use common::sorted;
-use gordon_sort::{Config, LinesConfig};
+use gordon_sort::{LinesConfig, RecordConfig};
 use proptest::prelude::*;
 
-/// Without what sorts see in another way than is written of them: to GNU's a byte 128 between digits is
-/// one that groups thousands where it looks for units, in locales that have none too.
+/// Without what sorts see in another way than is written of them: to GNU's a byte 128 between
+/// digits is one that groups thousands where it looks for units, in locales that have none too.
 fn ungrouped(config: &LinesConfig, mut bytes: Vec<u8>) -> Vec<u8> {
     if config.options.contains('h') || config.keys.iter().any(|key| key.contains('h')) {
         bytes.iter_mut().filter(|byte| **byte == 0x80).for_each(|byte| *byte = 0x81);
@@ -48,7 +48,7 @@ fn same(config: LinesConfig, bytes: &[u8]) {
     let bytes = ungrouped(&config, bytes);
     let asked = arguments(&config);
     let theirs = gnu(&asked, &bytes);
-    let ours = sorted(&Config::Lines(config), &bytes).expect("sound");
+    let ours = sorted(&RecordConfig::Lines(config), &bytes).expect("sound");
     let shown = |bytes: &[u8]| bytes.escape_ascii().to_string().replace("\\n", "\n");
     assert_eq!(shown(&ours), shown(&theirs), "sort {asked:?}");
 }
@@ -273,7 +273,7 @@ fn nothing_and_ends() {
 #[test]
 fn what_is_no_number() {
     let same = |options: &str, mut texts: Vec<&str>, expected: &[&str]| {
-        let config = Config::Lines(lines(&[], options));
+        let config = RecordConfig::Lines(lines(&[], options));
         texts.reverse();
         let sorted = sorted(&config, texts.join("\n").as_bytes()).expect("sound");
         assert_eq!(String::from_utf8(sorted).expect("text").lines().collect::<Vec<_>>(), expected);
@@ -402,7 +402,7 @@ proptest! {
             let keys = vec![key.clone()];
             let config = LinesConfig { keys, options: text.clone(), ..LinesConfig::default() };
             let config = LinesConfig { separator: Some(separator.clone()), ..config };
-            match sorted(&Config::Lines(config), b"b 2\na 10\n") {
+            match sorted(&RecordConfig::Lines(config), b"b 2\na 10\n") {
                 Ok(sorted) => prop_assert_eq!(sorted.len(), 9),
                 Err(error) => prop_assert!(error.to_string().contains("\n  try: "), "{}", error),
             }
@@ -412,7 +412,7 @@ proptest! {
 
 #[test]
 fn what_is_wrong_with_a_key_is_told() {
-    let told = |config: LinesConfig| match Config::Lines(config).check() {
+    let told = |config: LinesConfig| match RecordConfig::Lines(config).check() {
         Ok(()) => String::new(),
         Err(error) => error.to_string().lines().next().unwrap_or_default().to_string(),
     };
@@ -442,11 +442,11 @@ fn what_is_wrong_with_a_key_is_told() {
 
 #[test]
 fn a_config_is_read_and_written() {
-    let config = Config::Lines(lines(&["2,2n"], "r"));
+    let config = RecordConfig::Lines(lines(&["2,2n"], "r"));
     let text = serde_json::to_string(&config).expect("written");
-    assert_eq!(serde_json::from_str::<Config>(&text).expect("read"), config);
+    assert_eq!(serde_json::from_str::<RecordConfig>(&text).expect("read"), config);
     let short = r#"{"lines": {"keys": ["2,2n"], "options": "r"}}"#;
-    assert_eq!(serde_json::from_str::<Config>(short).expect("read"), config);
+    assert_eq!(serde_json::from_str::<RecordConfig>(short).expect("read"), config);
     let wrong = r#"{"lines": {"key": ["2,2n"]}}"#;
-    assert!(serde_json::from_str::<Config>(wrong).is_err());
+    assert!(serde_json::from_str::<RecordConfig>(wrong).is_err());
 }

@@ -1,7 +1,7 @@
 //! Sorted files against a model, for each kind of input, way and memory.
 
 use gordon_sort::{
-    Benchmark, InCore, Io, Job, Method, Partial, Report, Settings, SortError, Watch,
+    Benchmark, InCore, Io, Job, Method, Partial, Progress, Settings, SortError, SortReport,
 };
 use gordon_units::Bytes;
 use proptest::prelude::*;
@@ -73,8 +73,8 @@ fn job(folder: &Path, inputs: &[&str], method: Method, memory: u64) -> Job {
     serde_json::from_value(text).expect("a job")
 }
 
-fn run(job: &Job) -> Result<Report, SortError> {
-    job.run(&Watch::default())
+fn run(job: &Job) -> Result<SortReport, SortError> {
+    job.run(&Progress::default())
 }
 
 /// Who carries transfers out here: not every system lets us use io_uring.
@@ -184,7 +184,7 @@ proptest! {
         job.settings.seed = seed;
         (job.settings.io, job.settings.in_core) = (io, in_core);
         if buffered {
-            job.settings.mode = gordon_sort::Mode::Buffered;
+            job.settings.mode = gordon_sort::CacheMode::Buffered;
         }
         match run(&job) {
             Ok(report) => {
@@ -241,7 +241,7 @@ proptest! {
             job.settings.temp.push(temp);
         }
         if buffered {
-            job.settings.mode = gordon_sort::Mode::Buffered;
+            job.settings.mode = gordon_sort::CacheMode::Buffered;
         }
         match run(&job) {
             Ok(report) => {
@@ -371,9 +371,9 @@ fn a_stop_leaves_nothing() {
     {
         let mut job = job(folder.path(), &["in"], method, 32 << 20);
         job.settings.io = io;
-        let watch = Watch::default();
-        watch.stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        let error = job.run(&watch).expect_err("stopped");
+        let progress = Progress::default();
+        progress.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        let error = job.run(&progress).expect_err("stopped");
         assert!(matches!(error, SortError::Interrupted), "{error}");
         assert_eq!(fs::read(&job.output).expect("the old one"), b"the old one");
         assert_eq!(names(folder.path()), ["in", "out"]);

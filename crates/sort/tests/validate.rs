@@ -1,6 +1,8 @@
 //! The checker against a plain model, and against what valsort 1.5 writes.
 
-use gordon_sort::{Records, SortError, Validated, Watch, read_summaries, validate, write_summary};
+use gordon_sort::{
+    Progress, Records, SortError, Validated, read_summaries, validate, write_summary,
+};
 use proptest::prelude::*;
 use std::fs;
 use std::path::PathBuf;
@@ -32,7 +34,7 @@ impl Folder {
 }
 
 fn whole(paths: &[PathBuf]) -> Validated {
-    let parts = validate(paths, None, &Watch::default()).expect("read");
+    let parts = validate(paths, None, &Progress::default()).expect("read");
     Validated::whole(&parts).expect("some")
 }
 
@@ -101,11 +103,11 @@ fn disorder_is_found_where_blocks_meet() {
     let folder = Folder::new();
     let mut keys: Vec<u16> = (0..100_000u32).map(|n| (n / 4) as u16).collect();
     let path = folder.file("made", &records(&keys));
-    let watch = Watch::default();
-    let parts = validate(&[path], None, &watch).expect("read");
+    let progress = Progress::default();
+    let parts = validate(&[path], None, &progress).expect("read");
     assert_eq!((parts[0].duplicates, parts[0].first_disorder), (75_000, None));
-    assert_eq!(watch.done.load(Ordering::Relaxed), 10_000_000);
-    assert_eq!(watch.total.load(Ordering::Relaxed), 10_000_000);
+    assert_eq!(progress.done.load(Ordering::Relaxed), 10_000_000);
+    assert_eq!(progress.total.load(Ordering::Relaxed), 10_000_000);
     for place in [1, 40_959, 40_960, 40_961, 81_920, 99_999] {
         let kept = std::mem::replace(&mut keys[place], 0);
         let found = whole(&[folder.file("made", &records(&keys))]);
@@ -123,19 +125,20 @@ fn only_so_many_of_each() {
     // As on a block device: what is behind them is something else.
     bytes.extend([7; 33]);
     let path = folder.file("made", &bytes);
-    let found = validate(&[path.clone(), path.clone()], Some(4), &Watch::default()).expect("read");
+    let found =
+        validate(&[path.clone(), path.clone()], Some(4), &Progress::default()).expect("read");
     assert_eq!(found.iter().map(|part| part.records).collect::<Vec<_>>(), [4, 4]);
     let found = Validated::whole(&found).expect("some");
     assert_eq!((found.unordered, found.first_disorder), (1, Some(4)));
     for records in [0, 6, u64::MAX] {
-        let error = validate(std::slice::from_ref(&path), Some(records), &Watch::default());
+        let error = validate(std::slice::from_ref(&path), Some(records), &Progress::default());
         let error = error.expect_err("not so many").to_string();
         assert!(error.contains(&format!("made: {records} records of 5")), "{error}");
     }
 }
 
-/// `valsort -o` of valsort 1.5, of gensort's first two ASCII records the other way round: the bytes of the
-/// numbers that are not 0.
+/// `valsort -o` of valsort 1.5, of gensort's first two ASCII records the other way round: the bytes
+/// of the numbers that are not 0.
 const VALSORT: [(usize, u8); 8] =
     [(8, 1), (24, 1), (40, 2), (72, 92), (73, 106), (74, 90), (75, 63), (76, 1)];
 
@@ -151,7 +154,7 @@ fn a_summary_is_that_of_valsort() {
     let expected = [&expected[..], &bytes].concat();
     assert_eq!(found.to_bytes(), expected);
     let path = folder.0.path().join("sum");
-    write_summary(&found, &path, &Watch::default()).expect("written");
+    write_summary(&found, &path, &Progress::default()).expect("written");
     assert_eq!(fs::read(&path).expect("read"), expected);
 }
 
@@ -173,16 +176,16 @@ fn what_cannot_be_checked_is_told() {
     ];
     for (path, part) in errors {
         // Before any is checked.
-        let watch = Watch::default();
-        let error = validate(&[one.clone(), path], None, &watch).expect_err(part).to_string();
+        let progress = Progress::default();
+        let error = validate(&[one.clone(), path], None, &progress).expect_err(part).to_string();
         assert!(error.contains(part), "{error}");
-        assert_eq!(watch.done.load(Ordering::Relaxed), 0);
+        assert_eq!(progress.done.load(Ordering::Relaxed), 0);
     }
     for bytes in [vec![], vec![0; 279], vec![0; 280], vec![0; 281]] {
         let error = read_summaries(&folder.file("sum", &bytes)).expect_err("none").to_string();
         assert!(error.contains("sum: not summaries of 280 bytes"), "{error}");
     }
-    let watch = Watch::default();
-    watch.stop.store(true, Ordering::Relaxed);
-    assert!(matches!(validate(&[one], None, &watch), Err(SortError::Interrupted)));
+    let progress = Progress::default();
+    progress.stop.store(true, Ordering::Relaxed);
+    assert!(matches!(validate(&[one], None, &progress), Err(SortError::Interrupted)));
 }

@@ -1,10 +1,10 @@
 //! How long a mount takes of an image all of whose blocks are closed, and what memory it needs:
-//! `mount_time IMAGE BLOCKS_PER_PLANE` (16384 are 256 GiB). The page cache is dropped first where this
-//! is allowed.
+//! `mount_time IMAGE BLOCKS_PER_PLANE` (16384 are 256 GiB). The page cache is dropped first where
+//! this is allowed.
 
 use gordon_ftl::Config;
-use gordon_nand::{Geometry, Layout, Shape};
-use gordon_store::{Backend, Device, Image, Store, fill};
+use gordon_nand::{Geometry, Layout, SuperPageShape};
+use gordon_store::{Backend, DeviceParams, Image, Store, fill};
 use gordon_units::Bytes;
 use std::error::Error;
 use std::fs;
@@ -28,11 +28,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         page_bytes: 2048,
         oob_bytes: 32,
     };
-    let layout = Layout::new(geometry, Shape { buses: 4, dies_per_bus: 4, planes: 2 })?;
+    let layout = Layout::new(geometry, SuperPageShape { buses: 4, dies_per_bus: 4, planes: 2 })?;
     let config = Config { slots: 16, durable: true, ..Config::new(&layout, 1, 8) };
     let raw = geometry.capacity().0;
     let exported = Bytes((raw / 1024 * 953).min(config.most_exported(&layout) * 4096) / 512 * 512);
-    let device = Device::new("gordon-slc-256g", &layout, &config, exported);
+    let device = DeviceParams::new("gordon-slc-256g", &layout, &config, exported);
     let start = Instant::now();
     let closed = fill(Image::create(path, device, Backend::File)?)?;
     println!(

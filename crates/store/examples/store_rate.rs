@@ -1,11 +1,11 @@
 //! What the store itself costs, without a network before it: `store_rate IMAGE [direct]`.
 //!
-//! 1 GiB of an 8 GB device with the array of preset gordon-slc-256g, units of 4 KiB; batches as deep
-//! as the queue. Prints requests and processor time a request.
+//! 1 GiB of an 8 GB device with the array of preset gordon-slc-256g, units of 4 KiB; batches as
+//! deep as the queue. Prints requests and processor time a request.
 
 use gordon_ftl::Config;
-use gordon_nand::{Geometry, Layout, Shape};
-use gordon_store::{Backend, Command, Device, Store};
+use gordon_nand::{Geometry, Layout, SuperPageShape};
+use gordon_store::{Backend, Command, DeviceParams, Store};
 use gordon_units::Bytes;
 use std::error::Error;
 use std::path::Path;
@@ -14,7 +14,7 @@ use std::time::Instant;
 const UNIT: u64 = 4096;
 const SPAN: u64 = 1 << 30;
 
-fn device() -> Result<Device, Box<dyn Error>> {
+fn device() -> Result<DeviceParams, Box<dyn Error>> {
     let geometry = Geometry {
         buses: 4,
         packages_per_bus: 4,
@@ -25,9 +25,9 @@ fn device() -> Result<Device, Box<dyn Error>> {
         page_bytes: 2048,
         oob_bytes: 32,
     };
-    let layout = Layout::new(geometry, Shape { buses: 4, dies_per_bus: 4, planes: 2 })?;
+    let layout = Layout::new(geometry, SuperPageShape { buses: 4, dies_per_bus: 4, planes: 2 })?;
     let config = Config { slots: 16, ..Config::new(&layout, 1, 8) };
-    Ok(Device::new("gordon-slc-256g", &layout, &config, Bytes(7_200_000_000 / UNIT * UNIT)))
+    Ok(DeviceParams::new("gordon-slc-256g", &layout, &config, Bytes(7_200_000_000 / UNIT * UNIT)))
 }
 
 /// Processor time of this process, in seconds.

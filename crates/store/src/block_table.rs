@@ -8,11 +8,11 @@
 //!
 //! After a kill all that was written is there, so the last record counts. After a crash of the host
 //! the last sync may not have ended: what its record adds may be missing, and what it gives up may
-//! be gone ([`Found::after_crash`]).
+//! be gone ([`TableScan::after_crash`]).
 
 use crate::format::journal::{self, Area, SyncRecord};
-use crate::format::table::{Contents, Copy, Record};
-use crate::image::Places;
+use crate::format::table::{BlockRecord, Contents, TableCopy};
+use crate::image::ImageOffsets;
 use crate::media::Media;
 use gordon_units::BlockId;
 use std::collections::BTreeSet;
@@ -20,11 +20,11 @@ use std::io::Result;
 
 /// What the medium says about all blocks.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct TableScan {
     /// By block: its record.
-    pub records: Vec<Record>,
+    pub records: Vec<BlockRecord>,
     /// The same, of which only as much counts as a crash of the host cannot have undone.
-    pub after_crash: Vec<Record>,
+    pub after_crash: Vec<BlockRecord>,
     /// Generation of the newest copy that is sound; 0: none is.
     pub copy: u64,
     /// The highest generation of a copy or a record.
@@ -37,30 +37,35 @@ pub(crate) struct Found {
     pub writer: u64,
     /// Copies of the table that are damaged.
     pub damaged: Vec<u64>,
-    /// Something in the journal of the newest copy is damaged. After a crash of the host it may be a
-    /// record that was cut short.
+    /// Something in the journal of the newest copy is damaged. After a crash of the host it may be
+    /// a record that was cut short.
     pub damaged_journal: bool,
 }
 
-impl Found {
+impl TableScan {
     /// Reads both copies of the table, and both areas of the journal, of an array of blocks of
     /// `pages` pages.
-    pub fn read(media: &dyn Media, places: &Places, blocks: u32, pages: u32) -> Result<Self> {
-        let nothing = vec![Record::default(); blocks as usize];
+    pub fn read(
+        media: &dyn Media,
+        offsets: &ImageOffsets,
+        blocks: u32,
+        pages: u32,
+    ) -> Result<Self> {
+        let nothing = vec![BlockRecord::default(); blocks as usize];
         let mut found = Self::default();
         let mut copies = Vec::new();
-        for (number, &at) in (0..).zip(&places.tables) {
-            let mut bytes = vec![0; places.table_bytes];
+        for (number, &at) in (0..).zip(&offsets.tables) {
+            let mut bytes = vec![0; offsets.table_bytes];
             media.read(at, &mut bytes)?;
-            match Copy::decode(&bytes, number, pages) {
+            match TableCopy::decode(&bytes, number, pages) {
                 Some(copy) => copies.push(copy),
                 None => found.damaged.push(number),
             }
         }
         copies.sort_by_key(|copy| copy.generation);
         let journal = |generation: u64| -> Result<Area> {
-            let mut bytes = vec![0; places.journal_bytes];
-            media.read(places.journal(generation), &mut bytes)?;
+            let mut bytes = vec![0; offsets.journal_bytes];
+            media.read(offsets.journal(generation), &mut bytes)?;
             Ok(journal::read(&bytes, generation, blocks, pages))
         };
         let (Some(newest), older) = (copies.pop(), copies.pop()) else {
@@ -97,14 +102,14 @@ impl Found {
     }
 }
 
-fn apply(records: &mut [Record], change: &SyncRecord) {
+fn apply(records: &mut [BlockRecord], change: &SyncRecord) {
     for &(block, record) in &change.changes {
         records[block.index()] = record;
     }
 }
 
 /// The newer record of a block, without what only one of the two demands.
-fn weaker((before, now): (&Record, &Record)) -> Record {
+fn weaker((before, now): (&BlockRecord, &BlockRecord)) -> BlockRecord {
     let contents = match (before.contents, now.contents) {
         (Contents::Pages { count: less, .. }, Contents::Pages { count, .. })
             if before.erases == now.erases =>
@@ -117,14 +122,14 @@ fn weaker((before, now): (&Record, &Record)) -> Record {
         }
         _ => Contents::Nothing,
     };
-    Record { contents, ..*now }
+    BlockRecord { contents, ..*now }
 }
 
 /// What is noted of blocks, and where the next record of the journal goes.
 #[derive(Debug)]
 pub(crate) struct BlockTable {
-    places: Places,
-    records: Vec<Record>,
+    offsets: ImageOffsets,
+    records: Vec<BlockRecord>,
     /// Blocks noted since the last record.
     changed: BTreeSet<u32>,
     /// By block: the last record of the journal demands pages of it.
@@ -140,11 +145,11 @@ pub(crate) struct BlockTable {
 
 impl BlockTable {
     /// The table as it was found. No syncs are recorded before it is [started](Self::start).
-    pub fn new(places: Places, found: &Found) -> Self {
+    pub fn new(offsets: ImageOffsets, found: &TableScan) -> Self {
         let records = found.records.clone();
         let demanded = records.iter().map(|record| record.contents.count() > 0).collect();
         Self {
-            places,
+            offsets,
             records,
             changed: BTreeSet::new(),
             demanded,
@@ -158,17 +163,17 @@ impl BlockTable {
     }
 
     /// All records, by block.
-    pub fn records(&self) -> &[Record] {
+    pub fn records(&self) -> &[BlockRecord] {
         &self.records
     }
 
     /// A block's record.
-    pub fn record(&self, block: BlockId) -> Record {
+    pub fn record(&self, block: BlockId) -> BlockRecord {
         self.records[block.index()]
     }
 
     /// Notes a block's new record, after all that it demands has been written.
-    pub fn note(&mut self, block: BlockId, record: Record) {
+    pub fn set_record(&mut self, block: BlockId, record: BlockRecord) {
         if self.records[block.index()] != record {
             self.records[block.index()] = record;
             self.changed.insert(block.0);
@@ -187,7 +192,7 @@ impl BlockTable {
             return Ok(());
         }
         let bytes = journal::bytes(self.changed.len());
-        if journal::place(self.at, bytes) + bytes > self.places.journal_bytes {
+        if journal::place(self.at, bytes) + bytes > self.offsets.journal_bytes {
             return self.rotate(media, sync, 0);
         }
         self.write_record(media, sync)
@@ -197,7 +202,7 @@ impl BlockTable {
     /// earlier one.
     pub fn start(&mut self, mount: u64) {
         // So the next record begins a new generation.
-        (self.mount, self.at, self.active) = (mount, self.places.journal_bytes, true);
+        (self.mount, self.at, self.active) = (mount, self.offsets.journal_bytes, true);
     }
 
     /// Begins a new generation: a whole copy of the table, and an empty journal. `shutdown`
@@ -205,15 +210,15 @@ impl BlockTable {
     pub fn rotate(&mut self, media: &dyn Media, sync: u64, shutdown: u64) -> Result<()> {
         self.generation += 1;
         (self.at, self.index) = (0, 0);
-        let journal = self.places.journal(self.generation);
-        media.write(journal, &vec![0; self.places.journal_bytes])?;
+        let journal = self.offsets.journal(self.generation);
+        media.write(journal, &vec![0; self.offsets.journal_bytes])?;
         // The changes are in the copy too. The record makes the copy before this one, with both
         // journals, say the same.
         self.write_record(media, sync)?;
         let records = self.records.clone();
         let Self { generation, mount, .. } = *self;
-        let copy = Copy { generation, sync, mount, shutdown, records };
-        media.write(self.places.table(generation), &copy.encode())
+        let copy = TableCopy { generation, sync, mount, shutdown, records };
+        media.write(self.offsets.table(generation), &copy.encode())
     }
 
     fn write_record(&mut self, media: &dyn Media, sync: u64) -> Result<()> {
@@ -223,7 +228,7 @@ impl BlockTable {
         let record = SyncRecord { generation, sync, mount, index, changes };
         let bytes = record.encode();
         let at = journal::place(self.at, bytes.len());
-        media.write(self.places.journal(self.generation) + at as u64, &bytes)?;
+        media.write(self.offsets.journal(self.generation) + at as u64, &bytes)?;
         self.at = at + bytes.len();
         self.index += 1;
         for (block, record) in record.changes {

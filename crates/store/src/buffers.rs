@@ -4,13 +4,13 @@ use gordon_nand::Buf;
 
 /// A unit's bytes, placed as the medium wants them.
 #[derive(Debug, Default)]
-pub(crate) struct Buffer {
+pub(crate) struct AlignedBuffer {
     bytes: Box<[u8]>,
     start: usize,
     len: usize,
 }
 
-impl Buffer {
+impl AlignedBuffer {
     fn new(len: usize, alignment: usize) -> Self {
         let bytes = vec![0; len + alignment - 1].into_boxed_slice();
         let start = (alignment - bytes.as_ptr().addr() % alignment) % alignment;
@@ -30,7 +30,7 @@ impl Buffer {
 /// handles are small numbers, as many as pages were in flight at once.
 #[derive(Debug)]
 pub(crate) struct Buffers {
-    all: Vec<Buffer>,
+    all: Vec<AlignedBuffer>,
     len: usize,
     alignment: usize,
 }
@@ -52,18 +52,18 @@ impl Buffers {
     /// Makes sure that there is one.
     fn make(&mut self, buf: Buf) {
         while self.all.len() <= buf.index() {
-            self.all.push(Buffer::new(self.len, self.alignment));
+            self.all.push(AlignedBuffer::new(self.len, self.alignment));
         }
     }
 
     /// Takes a buffer out, to lend several at once; it is to be put back.
-    pub fn take(&mut self, buf: Buf) -> Buffer {
+    pub fn take(&mut self, buf: Buf) -> AlignedBuffer {
         self.make(buf);
         std::mem::take(&mut self.all[buf.index()])
     }
 
     /// Puts it back.
-    pub fn put(&mut self, buf: Buf, buffer: Buffer) {
+    pub fn put(&mut self, buf: Buf, buffer: AlignedBuffer) {
         self.all[buf.index()] = buffer;
     }
 }

@@ -2,19 +2,19 @@
 //!
 //! Compared with each other: the block table with what is programmed; each page's out-of-band entry
 //! with its own checksum; summaries with the entries of their block; entries with the rules of NAND
-//! (pages in order, numbers that never fall, none used by two blocks); the map that follows from all
-//! this with its digests, after an orderly shutdown; and the data of each unit with their checksum.
-//! Exempt are erased pages, data that newer ones have superseded, and pages that were being written
-//! when the server was killed. Data are compared as they lie in the file: bit errors of the model
-//! are no damage.
+//! (pages in order, numbers that never fall, none used by two blocks); the map that follows from
+//! all this with its digests, after an orderly shutdown; and the data of each unit with their
+//! checksum. Exempt are erased pages, data that newer ones have superseded, and pages that were
+//! being written when the server was killed. Data are compared as they lie in the file: bit errors
+//! of the model are no damage.
 
 use crate::error::ImageError;
-use crate::format::oob::{self, Content, Entry, Head};
-use crate::format::table::Standing;
+use crate::format::oob::{self, OobContent, OobEntry, OobHead};
+use crate::format::table::BlockHealth;
 use crate::format::{NO_LPN, crc, summary};
-use crate::image::{Image, Past};
+use crate::image::{Image, LastShutdown};
+use crate::image_scan::{BlockEntries, ImageScan, ScanError, clean_shutdown_state, proofs};
 use crate::repair::joined;
-use crate::survey::{Entries, Failed, Survey, proofs, standing};
 use gordon_ftl::Ftl;
 use gordon_units::{BlockId, Lpn, Ppn};
 use serde::Serialize;
@@ -27,7 +27,7 @@ const WORDED: usize = 1000;
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct CheckReport {
     /// Nothing is wrong.
     pub clean: bool,
     /// What is wrong: the first thousand errors.
@@ -65,15 +65,15 @@ pub struct Report {
     pub(crate) damaged_blocks: BTreeSet<BlockId>,
 }
 
-struct Check<'a> {
+struct Checker<'a> {
     image: &'a Image,
-    survey: &'a Survey,
+    scan: &'a ImageScan,
     ftl: &'a Ftl,
     /// Pages whose damage is reported already.
     missing: BTreeSet<Ppn>,
     /// Pages that do not count.
     torn: BTreeSet<Ppn>,
-    report: Report,
+    report: CheckReport,
     /// By unit: its data fit their checksum.
     sound: Vec<bool>,
     /// Sequence numbers and their blocks.
@@ -83,15 +83,15 @@ struct Check<'a> {
 }
 
 /// Looks at all of an image.
-pub fn check(image: &Image) -> Result<Report, ImageError> {
+pub fn check(image: &Image) -> Result<CheckReport, ImageError> {
     let fail = |error| ImageError::io(&image.path, error);
-    let layer = |why| Failed::Mount(why).of(image);
-    let (mount, survey) = Survey::of(image)?;
+    let layer = |why| ScanError::Mount(why).of(image);
+    let (mount, scan) = ImageScan::of(image)?;
     let config = image.resolved().config;
-    let mut errors = survey.damage(image);
+    let mut errors = scan.damage(image);
     let mut servable = errors.is_empty();
-    let frozen = mount.clone().finish_frozen(VecDeque::new()).map_err(layer)?;
-    if image.past == Past::Closed {
+    let frozen = mount.clone().into_frozen_ftl(VecDeque::new()).map_err(layer)?;
+    if image.last_shutdown == LastShutdown::Closed {
         let proofs = proofs(image, &frozen).map_err(fail)?;
         let wrong = proofs.iter().filter(|proof| **proof == Some(false)).count();
         let unknown = proofs.iter().filter(|proof| proof.is_none()).count();
@@ -101,8 +101,9 @@ pub fn check(image: &Image) -> Result<Report, ImageError> {
         if unknown > 0 {
             errors.push(format!("the digests of {unknown} groups of units are damaged"));
         }
-        if survey.missing.is_empty()
-            && let Err(why) = mount.finish::<VecDeque<_>>(Some(&standing(image)), VecDeque::new())
+        if scan.missing.is_empty()
+            && let Err(why) =
+                mount.into_ftl::<VecDeque<_>>(Some(&clean_shutdown_state(image)), VecDeque::new())
         {
             errors.push(why.to_string());
         }
@@ -112,20 +113,20 @@ pub fn check(image: &Image) -> Result<Report, ImageError> {
     if let Err(why) = frozen.check_at_rest() {
         errors.push(format!("the map: {why}"));
     }
-    let unit = usize::try_from(image.places().unit).expect("a unit fits in memory");
-    let mut check = Check {
+    let unit = usize::try_from(image.offsets().unit).expect("a unit fits in memory");
+    let mut check = Checker {
         image,
-        survey: &survey,
+        scan: &scan,
         ftl: &frozen,
-        missing: survey.missing.iter().map(|missing| missing.ppn).collect(),
-        torn: survey.torn.iter().copied().collect(),
-        report: Report {
+        missing: scan.missing.iter().map(|missing| missing.ppn).collect(),
+        torn: scan.torn.iter().copied().collect(),
+        report: CheckReport {
             servable,
-            closed_in_order: image.past == Past::Closed,
-            blocks: survey.expected.len() as u64,
-            torn: survey.torn.len() as u64,
+            closed_in_order: image.last_shutdown == LastShutdown::Closed,
+            blocks: scan.expected.len() as u64,
+            torn: scan.torn.len() as u64,
             exported_pages: config.exported.into(),
-            ..Report::default()
+            ..CheckReport::default()
         },
         sound: vec![false; config.exported as usize],
         sequences: Vec::new(),
@@ -141,7 +142,7 @@ pub fn check(image: &Image) -> Result<Report, ImageError> {
     Ok(check.end())
 }
 
-impl Check<'_> {
+impl Checker<'_> {
     fn error(&mut self, what: String) {
         self.report.error_count += 1;
         if self.report.errors.len() < WORDED {
@@ -149,7 +150,7 @@ impl Check<'_> {
         }
     }
 
-    fn end(mut self) -> Report {
+    fn end(mut self) -> CheckReport {
         self.sequences.sort_unstable();
         self.sequences.dedup();
         let sequences = std::mem::take(&mut self.sequences);
@@ -163,7 +164,7 @@ impl Check<'_> {
         let mapped = (0..self.ftl.config().exported).filter(|&lpn| self.ftl.is_mapped(Lpn(lpn)));
         let mapped: Vec<u32> = mapped.collect();
         self.report.logical_pages = mapped.len() as u64;
-        let (unit, capacity) = (self.image.places().unit, self.image.device().capacity.0);
+        let (unit, capacity) = (self.image.offsets().unit, self.image.device().capacity.0);
         let unreadable = mapped.into_iter().filter(|&lpn| !self.sound[lpn as usize]);
         self.report.unreadable_ranges = joined(unreadable.map(|lpn| {
             let from = u64::from(lpn) * unit;
@@ -175,15 +176,19 @@ impl Check<'_> {
 
     fn block(&mut self, block: BlockId) -> io::Result<()> {
         let layout = self.image.resolved().layout;
-        let record = self.survey.expected[block.index()];
+        let record = self.scan.expected[block.index()];
         let errors = self.report.error_count;
-        self.report.bad_blocks += u64::from(record.standing != Standing::Good);
-        let entries = Entries::read(self.image, block, record)?;
+        self.report.bad_blocks += u64::from(record.health != BlockHealth::Good);
+        let entries = BlockEntries::read(self.image, block, record)?;
         let promised = record.contents.count();
         // After an orderly shutdown whatever else is there counts as erased.
-        let end = promised.max(if self.image.past == Past::Closed { 0 } else { entries.end });
+        let end = promised.max(if self.image.last_shutdown == LastShutdown::Closed {
+            0
+        } else {
+            entries.end
+        });
         self.report.erased_blocks += u64::from(end == 0);
-        if end > 0 && record.standing == Standing::Factory {
+        if end > 0 && record.health == BlockHealth::Factory {
             self.error(format!("block {block}: bad from the factory, yet programmed"));
         }
         let (pages, data_pages) = (layout.pages_per_block(), self.image.data_pages());
@@ -206,7 +211,7 @@ impl Check<'_> {
                 in_use[page as usize] || (page >= data_pages && in_use.contains(&true));
             if page < promised && entry_in_use {
                 self.error(match entry {
-                    Entry::Programmed(head) => {
+                    OobEntry::Programmed(head) => {
                         let (page, table) = (head.erases, record.erases);
                         format!("page {ppn}: says {page} erases, the block table {table}")
                     }
@@ -216,8 +221,8 @@ impl Check<'_> {
         }
         let mut summary = (data_pages..pages).map(|page| entries.head(page));
         let is_closed =
-            summary.all(|head| head.is_some_and(|head| head.content == Content::Summary));
-        if (end == pages && is_closed) || (promised == pages && !entries.is_log()) {
+            summary.all(|head| head.is_some_and(|head| head.content == OobContent::Summary));
+        if (end == pages && is_closed) || (promised == pages && !entries.is_journal()) {
             self.report.closed_blocks += 1;
             if in_use.contains(&true) {
                 self.summary(block, &entries)?;
@@ -241,7 +246,7 @@ impl Check<'_> {
         &mut self,
         block: BlockId,
         ppn: Ppn,
-        head: Head,
+        head: OobHead,
         entry: &[u8],
         floor: u64,
     ) -> io::Result<()> {
@@ -249,20 +254,20 @@ impl Check<'_> {
             let sequence = head.sequence;
             self.error(format!("page {ppn}: sequence number {sequence} after {floor}"));
         }
-        if head.content != Content::Summary {
+        if head.content != OobContent::Summary {
             // A summary's own number is never used.
             self.sequences.push((head.sequence, block));
         }
         match head.content {
-            Content::Data => {
+            OobContent::Data => {
                 self.report.data_pages += 1;
                 for slot in 0..self.image.resolved().config.slots {
                     self.slot(ppn, slot, oob::slot(entry, slot))?;
                 }
             }
             // Their content is part of what a mount finds.
-            Content::Trims => self.report.trim_pages += 1,
-            Content::Summary => {
+            OobContent::Trims => self.report.trim_pages += 1,
+            OobContent::Summary => {
                 let page = self.image.resolved().layout.page_of(ppn);
                 if page < self.image.data_pages() {
                     self.error(format!("page {ppn}: a summary where data should be"));
@@ -272,7 +277,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn slot(&mut self, ppn: Ppn, at: u32, slot: oob::Slot) -> io::Result<()> {
+    fn slot(&mut self, ppn: Ppn, at: u32, slot: oob::OobSlot) -> io::Result<()> {
         if slot.lpn == NO_LPN {
             return Ok(());
         }
@@ -284,7 +289,7 @@ impl Check<'_> {
         if self.ftl.lookup(Lpn(slot.lpn)) != Some((ppn, at)) {
             return Ok(());
         }
-        let (place, media) = (self.image.places().slot(ppn, at), self.image.disk.media());
+        let (place, media) = (self.image.offsets().slot(ppn, at), self.image.sync_tracker.media());
         let found = if media.next_data(place)? >= place + self.data.len() as u64 {
             Ok(self.zeros)
         } else {
@@ -302,13 +307,13 @@ impl Check<'_> {
     }
 
     /// A summary must say what the entries say.
-    fn summary(&mut self, block: BlockId, entries: &Entries) -> io::Result<()> {
+    fn summary(&mut self, block: BlockId, entries: &BlockEntries) -> io::Result<()> {
         let config = self.image.resolved().config;
         let layout = self.image.resolved().layout;
         let pages = self.image.data_pages();
         let ppn = layout.ppn(block, pages);
         let mut bytes = vec![0; summary::bytes(pages, config.slots)];
-        self.image.disk.media().read(self.image.places().slot(ppn, 0), &mut bytes)?;
+        self.image.sync_tracker.media().read(self.image.offsets().slot(ppn, 0), &mut bytes)?;
         let Some(found) = summary::decode(&bytes, block, pages, config.slots) else {
             if !self.torn.contains(&ppn) {
                 self.error(format!("page {ppn}: the summary of block {block} is damaged"));

@@ -3,8 +3,8 @@
 //! summaries of their blocks.
 
 use crate::format::NO_LPN;
-use crate::format::oob::{self, Content, Entry, Head};
-use crate::image::Places;
+use crate::format::oob::{self, OobContent, OobEntry, OobHead};
+use crate::image::ImageOffsets;
 use crate::media::Media;
 use gordon_ftl::Ftl;
 use gordon_nand::Layout;
@@ -14,8 +14,8 @@ use std::io;
 /// Memory for checksums.
 const BYTES: usize = 64 << 20;
 
-/// What an out-of-band entry is compared with before its checksums count: an older version of a page
-/// has valid checksums too.
+/// What an out-of-band entry is compared with before its checksums count: an older version of a
+/// page has valid checksums too.
 #[derive(Clone, Copy)]
 pub(crate) struct Proof<'a> {
     pub ftl: &'a Ftl,
@@ -24,16 +24,16 @@ pub(crate) struct Proof<'a> {
 }
 
 impl Proof<'_> {
-    fn holds(self, ppn: Ppn, head: Head, entry: &[u8], slots: u32) -> bool {
+    fn holds(self, ppn: Ppn, head: OobHead, entry: &[u8], slots: u32) -> bool {
         let lpn = |slot| self.ftl.written(ppn, slot).map_or(NO_LPN, |lpn| lpn.0);
         let same = |slot| oob::slot(entry, slot).lpn == lpn(slot);
-        head.erases == self.erases && (head.content != Content::Data || (0..slots).all(same))
+        head.erases == self.erases && (head.content != OobContent::Data || (0..slots).all(same))
     }
 }
 
 /// The checksums of a block.
 #[derive(Debug)]
-struct Known {
+struct BlockChecksums {
     /// By page: its sequence number.
     sequences: Box<[u64]>,
     /// By page and slot.
@@ -46,15 +46,15 @@ struct Known {
 
 #[derive(Debug)]
 pub(crate) struct Checksums {
-    blocks: Vec<Option<Known>>,
+    blocks: Vec<Option<BlockChecksums>>,
     slots: u32,
     pages: u32,
-    held: usize,
+    cached: usize,
     most: usize,
     /// Of the clock that says which block goes.
     hand: usize,
     /// One that is not in use.
-    spare: Option<Known>,
+    spare: Option<BlockChecksums>,
     entries: Vec<u8>,
 }
 
@@ -66,7 +66,7 @@ impl Checksums {
             blocks: (0..layout.blocks()).map(|_| None).collect(),
             slots,
             pages,
-            held: 0,
+            cached: 0,
             most: (BYTES / each).max(64),
             hand: 0,
             spare: None,
@@ -100,12 +100,12 @@ impl Checksums {
     pub fn sequences(
         &mut self,
         block: BlockId,
-        places: &Places,
+        offsets: &ImageOffsets,
         media: &dyn Media,
         proof: Proof<'_>,
     ) -> io::Result<&[u64]> {
         if self.blocks[block.index()].is_none() {
-            self.load(block, places, media, proof)?;
+            self.load(block, offsets, media, proof)?;
         }
         Ok(&self.blocks[block.index()].as_ref().expect("it was loaded").sequences)
     }
@@ -116,12 +116,12 @@ impl Checksums {
         block: BlockId,
         page: u32,
         slot: u32,
-        places: &Places,
+        offsets: &ImageOffsets,
         media: &dyn Media,
         proof: Proof<'_>,
     ) -> io::Result<Option<u32>> {
         if self.blocks[block.index()].is_none() {
-            self.load(block, places, media, proof)?;
+            self.load(block, offsets, media, proof)?;
         }
         let known = self.blocks[block.index()].as_mut().expect("it was loaded");
         known.used = true;
@@ -132,29 +132,29 @@ impl Checksums {
     /// The block is erased.
     pub fn forget(&mut self, block: BlockId) {
         if let Some(known) = self.blocks[block.index()].take() {
-            self.held -= 1;
+            self.cached -= 1;
             self.spare = Some(known);
         }
     }
 
-    fn add(&mut self, block: BlockId) -> &mut Known {
-        while self.held >= self.most {
+    fn add(&mut self, block: BlockId) -> &mut BlockChecksums {
+        while self.cached >= self.most {
             self.evict();
         }
-        self.held += 1;
+        self.cached += 1;
         let known = match self.spare.take() {
             Some(mut known) => {
                 known.pages.fill(false);
                 known
             }
-            None => Known {
+            None => BlockChecksums {
                 sequences: vec![0; self.pages as usize].into(),
                 crcs: vec![0; (self.pages * self.slots) as usize].into(),
                 pages: vec![false; self.pages as usize].into(),
                 used: false,
             },
         };
-        self.blocks[block.index()].insert(Known { used: true, ..known })
+        self.blocks[block.index()].insert(BlockChecksums { used: true, ..known })
     }
 
     fn evict(&mut self) {
@@ -164,7 +164,7 @@ impl Checksums {
                 && !std::mem::take(&mut known.used)
             {
                 self.spare = self.blocks[self.hand].take();
-                self.held -= 1;
+                self.cached -= 1;
                 return;
             }
         }
@@ -173,19 +173,19 @@ impl Checksums {
     fn load(
         &mut self,
         block: BlockId,
-        places: &Places,
+        offsets: &ImageOffsets,
         media: &dyn Media,
         proof: Proof<'_>,
     ) -> io::Result<()> {
         let mut entries = std::mem::take(&mut self.entries);
-        entries.resize(places.oob_area(), 0);
-        let read = media.read(places.block(block), &mut entries);
+        entries.resize(offsets.oob_area(), 0);
+        let read = media.read(offsets.block(block), &mut entries);
         let (slots, pages) = (self.slots, self.pages);
         if read.is_ok() {
             let known = self.add(block);
-            for (page, entry) in (0..pages).zip(entries.chunks_exact(places.oob_bytes)) {
+            for (page, entry) in (0..pages).zip(entries.chunks_exact(offsets.oob_bytes)) {
                 let ppn = Ppn(block.0 * pages + page);
-                if let Entry::Programmed(head) = oob::decode(entry, ppn)
+                if let OobEntry::Programmed(head) = oob::decode(entry, ppn)
                     && proof.holds(ppn, head, entry, slots)
                 {
                     known.pages[page as usize] = true;

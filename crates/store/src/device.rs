@@ -5,8 +5,8 @@
 
 use crate::faults::Faults;
 use crate::format::summary;
-use gordon_ftl::{Config, ConfigError, Victim};
-use gordon_nand::{Endurance, EnduranceError, Geometry, GeometryError, Layout, Shape};
+use gordon_ftl::{Config, FtlConfigError, Victim};
+use gordon_nand::{Endurance, EnduranceError, Geometry, GeometryError, Layout, SuperPageShape};
 use gordon_units::Bytes;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -17,7 +17,7 @@ pub const SECTOR: u64 = 512;
 /// An array with a translation layer on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Device {
+pub struct DeviceParams {
     /// The name of the preset it was made from.
     pub preset: String,
     /// Bytes exported.
@@ -27,11 +27,11 @@ pub struct Device {
     /// Of bad blocks, faults and random choices.
     pub seed: u64,
     /// The array.
-    pub geometry: Counts,
+    pub geometry: GeometryParams,
     /// The rectangle of planes that makes a super-page.
-    pub super_page: Rectangle,
+    pub super_page: ShapeParams,
     /// The layer.
-    pub ftl: Knobs,
+    pub ftl: FtlParams,
     /// What goes wrong.
     pub faults: Faults,
 }
@@ -39,7 +39,7 @@ pub struct Device {
 /// [`Geometry`], as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Counts {
+pub struct GeometryParams {
     /// Buses.
     pub buses: u32,
     /// Packages on one bus.
@@ -58,10 +58,10 @@ pub struct Counts {
     pub oob_bytes: u32,
 }
 
-/// [`Shape`], as text.
+/// [`SuperPageShape`], as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rectangle {
+pub struct ShapeParams {
     /// Buses.
     pub buses: u32,
     /// Dies on each of these buses.
@@ -73,7 +73,7 @@ pub struct Rectangle {
 /// The knobs of the layer that an image may choose: see [`Config`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Knobs {
+pub struct FtlParams {
     /// Write points.
     pub write_points: u32,
     /// Write points for copies alone.
@@ -91,7 +91,7 @@ pub struct Knobs {
     /// Free blocks up to which it goes on in idle time.
     pub idle_water: u32,
     /// Which block it takes: greedy, fifo, random, d-choices or cost-benefit.
-    pub victim: Policy,
+    pub victim: VictimPolicy,
     /// With d-choices: how many blocks are looked at.
     pub choices: u32,
     /// Static wear levelling; 0: none.
@@ -101,7 +101,7 @@ pub struct Knobs {
 /// [`Victim`], as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Policy {
+pub enum VictimPolicy {
     /// The one with the fewest valid pages.
     Greedy,
     /// The one closed first.
@@ -122,7 +122,7 @@ pub enum DeviceError {
     Geometry(#[from] GeometryError),
     /// The layer.
     #[error("translation layer: {0}")]
-    Ftl(#[from] ConfigError),
+    Ftl(#[from] FtlConfigError),
     /// The erase budgets.
     #[error("faults: {0}")]
     Endurance(#[from] EnduranceError),
@@ -144,22 +144,22 @@ impl DeviceError {
     /// Whether more blocks would do.
     #[must_use]
     pub fn wants_room(&self) -> bool {
-        matches!(self, Self::Ftl(ConfigError::NoRoom { .. }))
+        matches!(self, Self::Ftl(FtlConfigError::NoRoom { .. }))
     }
 }
 
 /// What the parts of a store are made from.
 #[derive(Clone, Copy, Debug)]
-pub struct Resolved {
+pub struct ResolvedDevice {
     /// The array with its super-pages.
     pub layout: Layout,
-    /// The layer's knobs.
+    /// The layer's params.
     pub config: Config,
     /// How long blocks last, where that is modelled.
     pub endurance: Option<Endurance>,
 }
 
-impl Device {
+impl DeviceParams {
     /// A device of that array and layer. `config` gives the unit and the knobs; what a store needs
     /// is set: contents, summaries, durable trims, and a write buffer of four super-pages a write
     /// point where there is none.
@@ -167,11 +167,11 @@ impl Device {
     pub fn new(preset: &str, layout: &Layout, config: &Config, capacity: Bytes) -> Self {
         let (g, s) = (layout.geometry(), layout.shape());
         let (victim, choices) = match config.victim {
-            Victim::Greedy => (Policy::Greedy, 2),
-            Victim::Fifo => (Policy::Fifo, 2),
-            Victim::Random => (Policy::Random, 2),
-            Victim::DChoices(choices) => (Policy::DChoices, choices),
-            Victim::CostBenefit => (Policy::CostBenefit, 2),
+            Victim::Greedy => (VictimPolicy::Greedy, 2),
+            Victim::Fifo => (VictimPolicy::Fifo, 2),
+            Victim::Random => (VictimPolicy::Random, 2),
+            Victim::DChoices(choices) => (VictimPolicy::DChoices, choices),
+            Victim::CostBenefit => (VictimPolicy::CostBenefit, 2),
         };
         let buffer = config.slots.saturating_mul(config.points()).saturating_mul(4);
         Self {
@@ -179,7 +179,7 @@ impl Device {
             capacity,
             unit: Bytes(u64::from(config.sectors_per_page) * SECTOR),
             seed: config.seed,
-            geometry: Counts {
+            geometry: GeometryParams {
                 buses: g.buses,
                 packages_per_bus: g.packages_per_bus,
                 dies_per_package: g.dies_per_package,
@@ -189,12 +189,12 @@ impl Device {
                 page_bytes: g.page_bytes,
                 oob_bytes: g.oob_bytes,
             },
-            super_page: Rectangle {
+            super_page: ShapeParams {
                 buses: s.buses,
                 dies_per_bus: s.dies_per_bus,
                 planes: s.planes,
             },
-            ftl: Knobs {
+            ftl: FtlParams {
                 write_points: config.write_points,
                 copy_points: config.copy_points,
                 bypass: config.bypass,
@@ -212,8 +212,8 @@ impl Device {
     }
 
     /// Checks the numbers, and makes of them what the parts are made from.
-    pub fn resolve(&self) -> Result<Resolved, DeviceError> {
-        let Self { geometry: g, super_page: s, ftl: knobs, .. } = self;
+    pub fn resolve(&self) -> Result<ResolvedDevice, DeviceError> {
+        let Self { geometry: g, super_page: s, ftl: params, .. } = self;
         let geometry = Geometry {
             buses: g.buses,
             packages_per_bus: g.packages_per_bus,
@@ -224,7 +224,8 @@ impl Device {
             page_bytes: g.page_bytes,
             oob_bytes: g.oob_bytes,
         };
-        let shape = Shape { buses: s.buses, dies_per_bus: s.dies_per_bus, planes: s.planes };
+        let shape =
+            SuperPageShape { buses: s.buses, dies_per_bus: s.dies_per_bus, planes: s.planes };
         let layout = Layout::new(geometry, shape)?;
         let (unit, page) = (self.unit, layout.page_bytes());
         let whole = unit.0 > 0 && unit.0.is_multiple_of(SECTOR) && page.0.is_multiple_of(unit.0);
@@ -241,30 +242,30 @@ impl Device {
         let slots = u32::try_from(page.0 / unit.0).map_err(refuse)?;
         let config = Config {
             slots,
-            write_points: knobs.write_points,
-            copy_points: knobs.copy_points,
-            bypass: knobs.bypass,
-            combine: knobs.combine,
+            write_points: params.write_points,
+            copy_points: params.copy_points,
+            bypass: params.bypass,
+            combine: params.combine,
             summary_pages: summary::pages(layout.pages_per_block(), slots, page),
             durable: true,
-            write_buffer: knobs.write_buffer,
-            reserve: knobs.reserve,
-            low_water: knobs.low_water,
-            idle_water: knobs.idle_water,
-            victim: match knobs.victim {
-                Policy::Greedy => Victim::Greedy,
-                Policy::Fifo => Victim::Fifo,
-                Policy::Random => Victim::Random,
-                Policy::DChoices => Victim::DChoices(knobs.choices),
-                Policy::CostBenefit => Victim::CostBenefit,
+            write_buffer: params.write_buffer,
+            reserve: params.reserve,
+            low_water: params.low_water,
+            idle_water: params.idle_water,
+            victim: match params.victim {
+                VictimPolicy::Greedy => Victim::Greedy,
+                VictimPolicy::Fifo => Victim::Fifo,
+                VictimPolicy::Random => Victim::Random,
+                VictimPolicy::DChoices => Victim::DChoices(params.choices),
+                VictimPolicy::CostBenefit => Victim::CostBenefit,
             },
-            wear_spread: knobs.wear_spread,
+            wear_spread: params.wear_spread,
             seed: self.seed,
             contents: true,
             ..Config::new(&layout, exported, sectors)
         };
         config.validate(&layout)?;
         let endurance = self.faults.validate(unit)?;
-        Ok(Resolved { layout, config, endurance })
+        Ok(ResolvedDevice { layout, config, endurance })
     }
 }

@@ -120,7 +120,7 @@ impl ImageError {
 
 /// Why a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Fault {
+pub enum IoError {
     /// The data cannot be read: more wrong bits than can be corrected.
     #[error("the data cannot be read: more wrong bits than can be corrected")]
     Unreadable,
@@ -144,7 +144,7 @@ pub enum Fault {
     Salvaging,
 }
 
-impl Fault {
+impl IoError {
     /// The fault that an error of the file under the image causes.
     pub(crate) fn of(error: &io::Error) -> Self {
         match error.kind() {

@@ -3,7 +3,7 @@
 use crate::engine::{Command, Engine};
 use crate::error::ImageError;
 use crate::image::Image;
-use gordon_units::{Stopped, Watch};
+use gordon_units::{Progress, Stopped};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::fs;
@@ -18,7 +18,7 @@ const CHUNK: u64 = 1 << 20;
 
 /// What was exported.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Export {
+pub struct ExportReport {
     /// Bytes of the device.
     pub bytes: u64,
     /// Bytes that could not be read, or not be proved to be current.
@@ -30,9 +30,10 @@ pub struct Export {
 }
 
 /// Copies what can be read of an image to a new raw file `out`, in which all else is a hole, and
-/// writes the map `out`.map. Both have their names only when they are complete. `watch` counts bytes;
-/// stopped by it, the export is an error of kind [`Interrupted`](io::ErrorKind::Interrupted).
-pub fn export(image: Image, out: &Path, watch: &Watch) -> Result<Export, ImageError> {
+/// writes the map `out`.map. Both have their names only when they are complete. `progress` counts
+/// bytes; stopped by it, the export is an error of kind
+/// [`Interrupted`](io::ErrorKind::Interrupted).
+pub fn export(image: Image, out: &Path, progress: &Progress) -> Result<ExportReport, ImageError> {
     let mut map = out.as_os_str().to_owned();
     map.push(".map");
     let map = PathBuf::from(map);
@@ -44,7 +45,7 @@ pub fn export(image: Image, out: &Path, watch: &Watch) -> Result<Export, ImageEr
     let (part, map_part) = (partial(out), partial(&map));
     let mut engine: Engine<Vec<u8>> = Engine::salvage(image)?;
     let fail = |error| ImageError::io(out, error);
-    let copied = copy(&mut engine, &part, watch).and_then(|mut export| {
+    let copied = copy(&mut engine, &part, progress).and_then(|mut export| {
         let mut file = fs::File::create_new(&map_part)?;
         file.write_all(ddrescue_map(&export).as_bytes())?;
         file.sync_all()?;
@@ -66,16 +67,16 @@ fn partial(path: &Path) -> PathBuf {
     name.into()
 }
 
-fn copy(engine: &mut Engine<Vec<u8>>, out: &Path, watch: &Watch) -> io::Result<Export> {
-    let (capacity, unit) = (engine.image().device().capacity.0, engine.image().places().unit);
+fn copy(engine: &mut Engine<Vec<u8>>, out: &Path, progress: &Progress) -> io::Result<ExportReport> {
+    let (capacity, unit) = (engine.image().device().capacity.0, engine.image().offsets().unit);
     let file = fs::File::create_new(out)?;
     file.set_len(capacity)?;
-    let mut export = Export { bytes: capacity, ..Export::default() };
-    watch.total.store(capacity, Ordering::Relaxed);
+    let mut export = ExportReport { bytes: capacity, ..ExportReport::default() };
+    progress.total.store(capacity, Ordering::Relaxed);
     let chunk = CHUNK.next_multiple_of(unit);
     for at in (0..capacity).step_by(usize::try_from(chunk).map_err(io::Error::other)?) {
-        watch.check().map_err(|Stopped| io::ErrorKind::Interrupted)?;
-        watch.done.store(at, Ordering::Relaxed);
+        progress.check().map_err(|Stopped| io::ErrorKind::Interrupted)?;
+        progress.done.store(at, Ordering::Relaxed);
         let mut parts = Vec::new();
         engine.extents(at, chunk.min(capacity - at), |length, data| {
             parts.push((length, data));
@@ -100,7 +101,7 @@ fn copy_range(
     file: &fs::File,
     range: Range<u64>,
     unit: u64,
-    export: &mut Export,
+    export: &mut ExportReport,
 ) -> io::Result<()> {
     if let Some(bytes) = read(engine, &range)? {
         return file.write_all_at(&bytes, range.start);
@@ -132,7 +133,7 @@ fn read(engine: &mut Engine<Vec<u8>>, range: &Range<u64>) -> io::Result<Option<V
 }
 
 /// The map that GNU ddrescue and its tools read (its manual, "Mapfile structure").
-fn ddrescue_map(export: &Export) -> String {
+fn ddrescue_map(export: &ExportReport) -> String {
     let mut text = format!(
         "# Mapfile. Created by gordon {}\n# current_pos  current_status  current_pass\n\
          0x{:08X}     +               1\n#      pos        size  status\n",

@@ -1,15 +1,15 @@
 //! What goes wrong with flash, from a seed: the same image has the same faults, whatever the order
 //! of things, on every machine.
 //!
-//! - *Blocks bad from the factory*: each physical block with one probability; a super-block with one
-//!   such block is bad.
-//! - *Programs and erases fail* with one probability each, of a place and a wear; the block has gone
-//!   bad then.
+//! - *Blocks bad from the factory*: each physical block with one probability; a super-block with
+//!   one such block is bad.
+//! - *Programs and erases fail* with one probability each, of a place and a wear; the block has
+//!   gone bad then.
 //! - *Wear*: a block that was erased as often as it lasts for ([`Endurance`]) fails its next erase.
 //! - *Bit errors*: what is read differs from what was programmed in bits that follow from the page
 //!   and its block's erases, as many as a Poisson distribution of the rate has in a codeword. They
-//!   stay until the block is erased. The rate grows in proportion to the erases, as seen in the field
-//!   (Schroeder, Lagisetty, Merchant: "Flash Reliability in Production", FAST'16: linear, not
+//!   stay until the block is erased. The rate grows in proportion to the erases, as seen in the
+//!   field (Schroeder, Lagisetty, Merchant: "Flash Reliability in Production", FAST'16: linear, not
 //!   exponential).
 //! - *Correction* is modelled: up to so many flipped bits a codeword are put right; more are
 //!   reported, never passed on. The checksum of each slot catches whatever else differs.
@@ -17,7 +17,7 @@
 //! Not covered: read disturb, retention (a page at rest does not get worse), read retries (the same
 //! page reads the same each time), errors that the correction takes for others.
 
-use crate::device::{Device, DeviceError};
+use crate::device::{DeviceError, DeviceParams};
 pub use gordon_nand::factory_bad;
 use gordon_nand::{BLOCK_SURVIVAL, Endurance, Layout};
 use gordon_units::{BlockId, Bytes, Ppn};
@@ -93,7 +93,7 @@ impl Faults {
 
 /// Draws the faults of an image.
 #[derive(Clone, Debug)]
-pub(crate) struct Dice {
+pub(crate) struct FaultInjector {
     faults: Faults,
     endurance: Option<Endurance>,
     planes: u32,
@@ -102,7 +102,7 @@ pub(crate) struct Dice {
 
 /// What correction made of what was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Corrected {
+pub(crate) struct Correction {
     /// Wrong bits put right.
     pub bits: u64,
     /// Codewords with more than can be put right.
@@ -112,32 +112,32 @@ pub(crate) struct Corrected {
 /// What a draw is for, so that no two are the same.
 #[derive(Clone, Copy)]
 #[repr(u64)]
-enum For {
+enum DrawPurpose {
     Program = 1,
     Erase = 2,
     Bits = 3,
 }
 
-impl Dice {
-    pub fn new(device: &Device, layout: &Layout, endurance: Option<Endurance>) -> Self {
+impl FaultInjector {
+    pub fn new(device: &DeviceParams, layout: &Layout, endurance: Option<Endurance>) -> Self {
         let planes = layout.shape().pages();
         Self { faults: device.faults, endurance, planes, seed: device.seed }
     }
 
-    fn draw(&self, what: For, place: u32, wear: u32) -> u64 {
+    fn draw(&self, what: DrawPurpose, place: u32, wear: u32) -> u64 {
         mix(mix(self.seed ^ mix(what as u64)) ^ (u64::from(place) << 32 | u64::from(wear)))
     }
 
     /// Whether the program of a page fails, after that many erases of its block.
     pub fn program_fails(&self, ppn: Ppn, erases: u32) -> bool {
         let rate = self.faults.program_failures;
-        rate > 0.0 && unit(self.draw(For::Program, ppn.0, erases)) < rate
+        rate > 0.0 && unit(self.draw(DrawPurpose::Program, ppn.0, erases)) < rate
     }
 
     /// Whether the erase that comes after that many fails.
     pub fn erase_fails(&self, block: BlockId, erases: u32) -> bool {
         let rate = self.faults.erase_failures;
-        rate > 0.0 && unit(self.draw(For::Erase, block.0, erases)) < rate
+        rate > 0.0 && unit(self.draw(DrawPurpose::Erase, block.0, erases)) < rate
     }
 
     /// Erases that the block lasts for, if that is modelled.
@@ -147,8 +147,8 @@ impl Dice {
 
     /// Reads a slot as the chip does and corrects it as the controller does: flips bits, and puts
     /// them right where there are not too many.
-    pub fn read(&self, ppn: Ppn, slot: u32, erases: u32, data: &mut [u8]) -> Corrected {
-        let mut corrected = Corrected::default();
+    pub fn read(&self, ppn: Ppn, slot: u32, erases: u32, data: &mut [u8]) -> Correction {
+        let mut corrected = Correction::default();
         if self.faults.bit_errors == 0.0 {
             return corrected;
         }
@@ -163,7 +163,7 @@ impl Dice {
         // At most 2^32 bits.
         #[allow(clippy::cast_precision_loss)]
         let none = libm::exp(-rate * bits as f64);
-        let mut stream = self.draw(For::Bits, ppn.0, erases) ^ mix(u64::from(slot));
+        let mut stream = self.draw(DrawPurpose::Bits, ppn.0, erases) ^ mix(u64::from(slot));
         for word in data.chunks_exact_mut(self.faults.codeword as usize) {
             // Poisson, by Knuth's product of uniform numbers.
             let mut errors = 0u32;

@@ -1,13 +1,13 @@
 //! Fills an image as years of writing would, without the data: nearly all blocks closed, each with
-//! its summary and out-of-band entries, all logical pages mapped, payloads left as holes that read as
-//! zeros. For tests of how long a mount takes and what it needs.
+//! its summary and out-of-band entries, all logical pages mapped, payloads left as holes that read
+//! as zeros. For tests of how long a mount takes and what it needs.
 
 use crate::engine::Engine;
 use crate::error::ImageError;
-use crate::format::oob::{self, Content, Head, Slot};
-use crate::format::table::{Contents, Standing};
+use crate::format::oob::{self, OobContent, OobHead, OobSlot};
+use crate::format::table::{BlockHealth, Contents};
 use crate::format::{NO_LPN, crc, summary};
-use crate::image::{Image, Past};
+use crate::image::{Image, LastShutdown};
 use gordon_units::BlockId;
 use std::io;
 
@@ -30,13 +30,13 @@ fn write(image: &mut Image) -> io::Result<u32> {
     let each = pages * config.slots;
     let good: Vec<BlockId> = (0..layout.blocks())
         .map(BlockId)
-        .filter(|&block| image.record(block).standing == Standing::Good)
+        .filter(|&block| image.record(block).health == BlockHealth::Good)
         .collect();
     let free = config.low_water + config.spare(&layout) + config.points() + 4;
     let closed = good.len().saturating_sub(free as usize);
     let needed = config.exported.div_ceil(each) as usize;
-    let crc = crc(&vec![0; usize::try_from(image.places().unit).map_err(io::Error::other)?]);
-    let mut entries = vec![0; image.places().oob_area()];
+    let crc = crc(&vec![0; usize::try_from(image.offsets().unit).map_err(io::Error::other)?]);
+    let mut entries = vec![0; image.offsets().oob_area()];
     let mut bytes = Vec::new();
     for (at, &block) in good[..closed].iter().enumerate() {
         // The last ones hold all pages in order; before them, pages that these supersede.
@@ -54,24 +54,24 @@ fn write(image: &mut Image) -> io::Result<u32> {
             summary::add(&mut bytes, sequence, (0..config.slots).map(|slot| lpn(page, slot)));
         }
         summary::seal(&mut bytes, block);
-        for (page, entry) in (0..).zip(entries.chunks_exact_mut(image.places().oob_bytes)) {
+        for (page, entry) in (0..).zip(entries.chunks_exact_mut(image.offsets().oob_bytes)) {
             let is_summary = page >= pages;
-            let content = if is_summary { Content::Summary } else { Content::Data };
-            let head = Head { content, sequence, syncs, erases: image.record(block).erases };
+            let content = if is_summary { OobContent::Summary } else { OobContent::Data };
+            let head = OobHead { content, sequence, syncs, erases: image.record(block).erases };
             let slots = (0..config.slots).map(|slot| {
                 let lpn = if is_summary { NO_LPN } else { lpn(page, slot) };
-                Slot { lpn, crc: if lpn == NO_LPN { 0 } else { crc } }
+                OobSlot { lpn, crc: if lpn == NO_LPN { 0 } else { crc } }
             });
             oob::encode(entry, layout.ppn(block, page), head, slots);
         }
-        let (places, media) = (image.places(), image.disk.media());
-        media.write(places.slot(layout.ppn(block, pages), 0), &bytes)?;
-        media.write(places.block(block), &entries)?;
+        let (offsets, media) = (image.offsets(), image.sync_tracker.media());
+        media.write(offsets.slot(layout.ppn(block, pages), 0), &bytes)?;
+        media.write(offsets.block(block), &entries)?;
         let count = layout.pages_per_block();
         image.expected[block.index()].contents = Contents::Pages { count, sequence };
     }
     // As if a server that wrote all this had been killed.
-    image.past = Past::Killed;
+    image.last_shutdown = LastShutdown::Killed;
     image.recorded_sync = Some(closed as u64);
     u32::try_from(closed).map_err(io::Error::other)
 }

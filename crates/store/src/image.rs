@@ -1,14 +1,14 @@
 //! An image: a NAND array in a file. What is where: docs/SPEC.md.
 
-use crate::block_table::{BlockTable, Found};
-use crate::device::{Device, Resolved};
+use crate::block_table::{BlockTable, TableScan};
+use crate::device::{DeviceParams, ResolvedDevice};
 use crate::error::ImageError;
 use crate::faults::factory_bad;
-use crate::format::superblock::{self, Flaw, Superblock};
-use crate::format::table::{self, Record, Standing};
+use crate::format::superblock::{self, Superblock, SuperblockError};
+use crate::format::table::{self, BlockHealth, BlockRecord};
 use crate::format::{digest, is_zero, journal, legacy, oob};
-use crate::media::{Backend, File, Media};
-use crate::synced::Synced;
+use crate::media::{Backend, FileMedia, Media};
+use crate::sync_tracker::SyncTracker;
 use gordon_units::{BlockId, Ppn};
 use std::fs;
 use std::io::{self, Read};
@@ -20,7 +20,7 @@ const BLOCK: u64 = 4096;
 
 /// Places in an image, as offsets and lengths in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Places {
+pub struct ImageOffsets {
     /// Bytes of an out-of-band entry.
     pub oob_bytes: usize,
     /// Bytes of a super-page.
@@ -55,10 +55,10 @@ const FIRST: u64 = 2;
 /// Identifies who wrote it.
 const FIRST_WRITER: u64 = 1;
 
-impl Places {
-    /// The places of an image of this device.
+impl ImageOffsets {
+    /// The offsets in an image of this device.
     #[must_use]
-    pub fn new(resolved: &Resolved) -> Self {
+    pub fn new(resolved: &ResolvedDevice) -> Self {
         let (layout, config) = (&resolved.layout, &resolved.config);
         let pages = layout.pages_per_block();
         let page_bytes = layout.page_bytes().0;
@@ -149,7 +149,7 @@ impl Places {
 
 /// What happened to an image since it was opened the last time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Past {
+pub enum LastShutdown {
     /// An orderly shutdown: its contents are exactly as the block table says.
     Closed,
     /// The server was killed: all that was written is there.
@@ -162,14 +162,14 @@ pub enum Past {
 pub struct Image {
     /// Its name, for messages.
     pub path: PathBuf,
-    pub(crate) disk: Arc<Synced>,
+    pub(crate) sync_tracker: Arc<SyncTracker>,
     pub(crate) superblock: Superblock,
-    pub(crate) resolved: Resolved,
-    pub(crate) places: Places,
+    pub(crate) resolved: ResolvedDevice,
+    pub(crate) offsets: ImageOffsets,
     /// What happened to it.
-    pub past: Past,
+    pub last_shutdown: LastShutdown,
     /// By block: the record that the mount holds it to.
-    pub(crate) expected: Vec<Record>,
+    pub(crate) expected: Vec<BlockRecord>,
     /// The last sync that the journal has a record of; none in an image of version 2.
     pub(crate) recorded_sync: Option<u64>,
     /// Identifies the mount or the orderly shutdown that wrote the block table.
@@ -183,10 +183,10 @@ pub struct Image {
 impl Image {
     /// Makes an image of an erased array in a new file, and opens it. It has its name only when all
     /// of it is there.
-    pub fn create(path: &Path, device: Device, backend: Backend) -> Result<Self, ImageError> {
+    pub fn create(path: &Path, device: DeviceParams, backend: Backend) -> Result<Self, ImageError> {
         let fail = |error| ImageError::io(path, error);
         let resolved = resolve(path, &device)?;
-        let places = Places::new(&resolved);
+        let offsets = ImageOffsets::new(&resolved);
         if path.symlink_metadata().is_ok() {
             return Err(ImageError::Exists(path.to_owned()));
         }
@@ -194,7 +194,7 @@ impl Image {
         let mut partial = name.to_owned();
         partial.push(format!(".partial-{}", std::process::id()));
         let partial = path.with_file_name(partial);
-        let made = File::create(&partial, places.len, backend)
+        let made = FileMedia::create(&partial, offsets.len, backend)
             .map_err(fail)
             .and_then(|file| Self::format(path, Box::new(file), device))
             .and_then(|image| rename(&partial, path).map_err(fail).map(|()| image));
@@ -207,21 +207,26 @@ impl Image {
 
     /// Opens an image and locks it: to write against all others, to read against those who write.
     pub fn open(path: &Path, backend: Backend, write: bool) -> Result<Self, ImageError> {
-        let file = File::open(path, backend, write).map_err(|error| ImageError::io(path, error))?;
+        let file =
+            FileMedia::open(path, backend, write).map_err(|error| ImageError::io(path, error))?;
         Self::on(path, Box::new(file))
     }
 
-    /// Makes an image on any medium of the right length: [`Places::len`].
-    pub fn format(path: &Path, media: Box<dyn Media>, device: Device) -> Result<Self, ImageError> {
+    /// Makes an image on any medium of the right length: [`ImageOffsets::len`].
+    pub fn format(
+        path: &Path,
+        media: Box<dyn Media>,
+        device: DeviceParams,
+    ) -> Result<Self, ImageError> {
         let fail = |error| ImageError::io(path, error);
         let resolved = resolve(path, &device)?;
         let layout = &resolved.layout;
-        let places = Places::new(&resolved);
-        let mut records = vec![Record::default(); layout.blocks() as usize];
+        let offsets = ImageOffsets::new(&resolved);
+        let mut records = vec![BlockRecord::default(); layout.blocks() as usize];
         for block in factory_bad(layout, device.faults.factory_bad, device.seed) {
-            records[block.index()].standing = Standing::Factory;
+            records[block.index()].health = BlockHealth::Factory;
         }
-        write_metadata(&*media, &places, &records, resolved.config.exported).map_err(fail)?;
+        write_metadata(&*media, &offsets, &records, resolved.config.exported).map_err(fail)?;
         let uuid = random_bytes().map_err(fail)?;
         let (version, generation) = (superblock::VERSION, 2);
         let (mount, found) = (FIRST_WRITER, FIRST_WRITER);
@@ -248,15 +253,15 @@ impl Image {
         let fail = |error| ImageError::io(path, error);
         let (superblock, lost_superblock) = find_superblock(path, &*media)?;
         let resolved = resolve(path, &superblock.device)?;
-        let (places, layout) = (Places::new(&resolved), &resolved.layout);
+        let (offsets, layout) = (ImageOffsets::new(&resolved), &resolved.layout);
         let is_legacy = superblock.version < superblock::VERSION;
-        let expected = if is_legacy { places.blocks_end } else { places.len };
+        let expected = if is_legacy { offsets.blocks_end } else { offsets.len };
         if media.len() < expected {
             let (path, len) = (path.to_owned(), media.len());
             return Err(ImageError::Truncated { path, len, expected });
         }
-        if !places.unit.is_multiple_of(media.alignment() as u64) {
-            return Err(ImageError::Unaligned(path.to_owned(), places.unit));
+        if !offsets.unit.is_multiple_of(media.alignment() as u64) {
+            return Err(ImageError::Unaligned(path.to_owned(), offsets.unit));
         }
         let now = boot();
         if !superblock.clean && is_zero(&superblock.boot) {
@@ -273,7 +278,8 @@ impl Image {
             unproven.extend(damaged);
             found
         } else {
-            let found = Found::read(&*media, &places, layout.blocks(), layout.pages_per_block());
+            let found =
+                TableScan::read(&*media, &offsets, layout.blocks(), layout.pages_per_block());
             let found = found.map_err(fail)?;
             match found.damaged[..] {
                 [] => {}
@@ -287,28 +293,29 @@ impl Image {
             }
             found
         };
-        let past = match () {
+        let last_shutdown = match () {
             () if superblock.clean && !is_legacy && found.shutdown == superblock.mount => {
-                Past::Closed
+                LastShutdown::Closed
             }
-            () if same_boot => Past::Killed,
-            () => Past::Crashed,
+            () if same_boot => LastShutdown::Killed,
+            () => LastShutdown::Crashed,
         };
-        if past == Past::Killed && found.damaged_journal {
+        if last_shutdown == LastShutdown::Killed && found.damaged_journal {
             unproven.push("the sync journal is damaged".to_owned());
         }
-        let table = BlockTable::new(places, &found);
-        let expected = if past == Past::Crashed { found.after_crash } else { found.records };
+        let table = BlockTable::new(offsets, &found);
+        let expected =
+            if last_shutdown == LastShutdown::Crashed { found.after_crash } else { found.records };
         Ok(Self {
             path: path.to_owned(),
-            disk: Arc::new(Synced::recorded(media, table)),
-            past,
+            sync_tracker: Arc::new(SyncTracker::recorded(media, table)),
+            last_shutdown,
             expected,
             recorded_sync: (!is_legacy).then_some(found.sync),
             writer: found.writer,
             superblock,
             resolved,
-            places,
+            offsets,
             redundant,
             unproven,
         })
@@ -322,13 +329,13 @@ impl Image {
 
     /// What it is of.
     #[must_use]
-    pub fn device(&self) -> &Device {
+    pub fn device(&self) -> &DeviceParams {
         &self.superblock.device
     }
 
     /// What its parts are made from.
     #[must_use]
-    pub fn resolved(&self) -> &Resolved {
+    pub fn resolved(&self) -> &ResolvedDevice {
         &self.resolved
     }
 
@@ -340,20 +347,20 @@ impl Image {
 
     /// What is where.
     #[must_use]
-    pub fn places(&self) -> &Places {
-        &self.places
+    pub fn offsets(&self) -> &ImageOffsets {
+        &self.offsets
     }
 
     /// A block's record in the block table.
     #[must_use]
-    pub fn record(&self, block: BlockId) -> Record {
-        self.disk.table().record(block)
+    pub fn record(&self, block: BlockId) -> BlockRecord {
+        self.sync_tracker.table().record(block)
     }
 
     /// All records of the block table.
     #[must_use]
-    pub fn records(&self) -> Vec<Record> {
-        self.disk.table().records().to_vec()
+    pub fn records(&self) -> Vec<BlockRecord> {
+        self.sync_tracker.table().records().to_vec()
     }
 
     /// The name of the image itself, as 32 hexadecimal digits.
@@ -362,72 +369,83 @@ impl Image {
         self.superblock.uuid.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Blocks out of service. One that has failed a program is not among them: it may still hold data.
+    /// Blocks out of service. One that has failed a program is not among them: it may still hold
+    /// data.
     #[must_use]
     pub fn bad(&self) -> Vec<BlockId> {
         let records = self.records();
         let blocks = (0..).map(BlockId).zip(&records);
-        let gone = |record: &Record| !matches!(record.standing, Standing::Good | Standing::Program);
+        let gone = |record: &BlockRecord| {
+            !matches!(record.health, BlockHealth::Good | BlockHealth::Program)
+        };
         blocks.filter(|(_, record)| gone(record)).map(|(at, _)| at).collect()
     }
 
-    /// Says in both superblocks, as far as that is possible, that a sync has failed: what was written
-    /// may be gone though the host has not crashed.
-    pub(crate) fn distrust(&mut self) {
+    /// Says in both superblocks, as far as that is possible, that a sync has failed: what was
+    /// written may be gone though the host has not crashed.
+    pub(crate) fn mark_untrusted(&mut self) {
         self.superblock.boot = [0; 16];
         for _ in 0..2 {
             self.superblock.generation += 1;
             let copy = self.superblock.generation % 2;
             let bytes = superblock::encode(&self.superblock);
-            let _ = self.disk.change(|media| media.write(copy * superblock::BYTES as u64, &bytes));
+            let _ = self
+                .sync_tracker
+                .change(|media| media.write(copy * superblock::BYTES as u64, &bytes));
         }
-        let _ = self.disk.media().sync();
+        let _ = self.sync_tracker.media().sync();
     }
 
     /// Marks the image as in use. Then all that is written is recorded. A mount after a crash of
     /// the host keeps the image marked so until it has [recovered](Self::mark_recovered): what one
     /// mount takes for lost, the next takes for lost too.
     pub(crate) fn begin(&mut self) -> io::Result<()> {
-        let boot = if self.past == Past::Crashed { self.superblock.boot } else { boot() };
+        let boot =
+            if self.last_shutdown == LastShutdown::Crashed { self.superblock.boot } else { boot() };
         if self.is_legacy() {
-            self.disk.media().grow(self.places.len)?;
+            self.sync_tracker.media().grow(self.offsets.len)?;
             let exported = self.resolved.config.exported;
-            write_metadata(self.disk.media(), &self.places, &self.records(), exported)?;
-            self.disk.media().sync()?;
+            write_metadata(self.sync_tracker.media(), &self.offsets, &self.records(), exported)?;
+            self.sync_tracker.media().sync()?;
         }
         self.superblock.found = self.writer;
         self.superblock.mount = self.superblock.generation + 2;
         self.mark(false, boot)?;
-        self.disk.table().start(self.superblock.mount);
-        self.disk.rotate(0)
+        self.sync_tracker.table().start(self.superblock.mount);
+        self.sync_tracker.rotate(0)
     }
 
     /// Marks the image as one whose contents are all found after a kill.
     pub(crate) fn mark_recovered(&mut self) -> io::Result<()> {
-        if self.past == Past::Crashed { self.mark(false, boot()) } else { Ok(()) }
+        if self.last_shutdown == LastShutdown::Crashed { self.mark(false, boot()) } else { Ok(()) }
     }
 
     /// Ends an orderly shutdown, for which `records` and `digests` say what the image holds.
-    pub(crate) fn end(&mut self, records: Vec<Record>, digests: &[u32]) -> io::Result<()> {
+    pub(crate) fn end_shutdown(
+        &mut self,
+        records: Vec<BlockRecord>,
+        digests: &[u32],
+    ) -> io::Result<()> {
         let shutdown = self.superblock.generation + 2;
-        write_digests(self.disk.media(), &self.places, digests, shutdown)?;
+        write_digests(self.sync_tracker.media(), &self.offsets, digests, shutdown)?;
         for (block, record) in (0..).map(BlockId).zip(records) {
-            self.disk.note(block, record);
+            self.sync_tracker.set_record(block, record);
         }
         // Both copies are then of this shutdown.
-        self.disk.rotate(shutdown)?;
-        self.disk.rotate(shutdown)?;
+        self.sync_tracker.rotate(shutdown)?;
+        self.sync_tracker.rotate(shutdown)?;
         self.superblock.mount = shutdown;
         self.mark(true, boot())
     }
 
-    /// The digests that an orderly shutdown wrote, a page at a time; none for a page that is damaged.
+    /// The digests that an orderly shutdown wrote, a page at a time; none for a page that is
+    /// damaged.
     pub(crate) fn digests(&self) -> io::Result<Vec<Option<Vec<u32>>>> {
         let pages = digest::bytes(self.resolved.config.exported) / digest::PAGE as u64;
         let read = |number: u32| {
             let mut bytes = vec![0; digest::PAGE];
-            let at = self.places.digests + u64::from(number) * digest::PAGE as u64;
-            self.disk.media().read(at, &mut bytes)?;
+            let at = self.offsets.digests + u64::from(number) * digest::PAGE as u64;
+            self.sync_tracker.media().read(at, &mut bytes)?;
             Ok(digest::decode(&bytes, number, self.writer))
         };
         (0..).take(usize::try_from(pages).map_err(io::Error::other)?).map(read).collect()
@@ -442,8 +460,9 @@ impl Image {
             self.superblock.generation += 1;
             let copy = self.superblock.generation % 2;
             let bytes = superblock::encode(&self.superblock);
-            self.disk.change(|media| media.write(copy * superblock::BYTES as u64, &bytes))?;
-            self.disk.sync()?;
+            self.sync_tracker
+                .change(|media| media.write(copy * superblock::BYTES as u64, &bytes))?;
+            self.sync_tracker.sync()?;
         }
         Ok(())
     }
@@ -453,34 +472,35 @@ impl Image {
 /// All of the journal is written, so that later syncs allocate nothing.
 fn write_metadata(
     media: &dyn Media,
-    places: &Places,
-    records: &[Record],
+    offsets: &ImageOffsets,
+    records: &[BlockRecord],
     exported: u32,
 ) -> io::Result<()> {
     for generation in [1, FIRST] {
-        media.write(places.journal(generation), &vec![0; places.journal_bytes])?;
+        media.write(offsets.journal(generation), &vec![0; offsets.journal_bytes])?;
         let records = records.to_vec();
-        let copy = table::Copy { generation, sync: 0, mount: 0, shutdown: FIRST_WRITER, records };
-        media.write(places.table(generation), &copy.encode())?;
+        let copy =
+            table::TableCopy { generation, sync: 0, mount: 0, shutdown: FIRST_WRITER, records };
+        media.write(offsets.table(generation), &copy.encode())?;
     }
-    write_digests(media, places, &digest::empty(exported), FIRST_WRITER)
+    write_digests(media, offsets, &digest::empty(exported), FIRST_WRITER)
 }
 
 fn write_digests(
     media: &dyn Media,
-    places: &Places,
+    offsets: &ImageOffsets,
     digests: &[u32],
     shutdown: u64,
 ) -> io::Result<()> {
     let pages = digests.chunks(digest::EACH);
-    for (number, (at, page)) in (0..).zip((places.digests..).step_by(digest::PAGE).zip(pages)) {
+    for (number, (at, page)) in (0..).zip((offsets.digests..).step_by(digest::PAGE).zip(pages)) {
         media.write(at, &digest::encode(page, number, shutdown))?;
     }
     Ok(())
 }
 
 /// The block table of an image of version 2, which demands nothing, and its damage.
-fn read_legacy(media: &dyn Media, blocks: u32) -> io::Result<(Found, Vec<String>)> {
+fn read_legacy(media: &dyn Media, blocks: u32) -> io::Result<(TableScan, Vec<String>)> {
     let mut table = vec![0; blocks as usize * legacy::RECORD];
     media.read(LEGACY_TABLE, &mut table)?;
     let (records, damaged) = legacy::decode(&table);
@@ -488,11 +508,12 @@ fn read_legacy(media: &dyn Media, blocks: u32) -> io::Result<(Found, Vec<String>
     let after_crash = records.clone();
     let (copy, generation) = (FIRST, FIRST);
     let writer = FIRST_WRITER;
-    let found = Found { records, after_crash, copy, generation, writer, ..Found::default() };
+    let found =
+        TableScan { records, after_crash, copy, generation, writer, ..TableScan::default() };
     Ok((found, damaged.collect()))
 }
 
-fn resolve(path: &Path, device: &Device) -> Result<Resolved, ImageError> {
+fn resolve(path: &Path, device: &DeviceParams) -> Result<ResolvedDevice, ImageError> {
     device.resolve().map_err(|why| ImageError::Device { path: path.to_owned(), why })
 }
 
@@ -505,7 +526,9 @@ fn find_superblock(
         let mut bytes = vec![0; superblock::BYTES];
         match media.read(copy * superblock::BYTES as u64, &mut bytes) {
             Ok(()) => Ok(superblock::decode(&bytes)),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Err(Flaw::Foreign)),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                Ok(Err(SuperblockError::Foreign))
+            }
             Err(error) => Err(ImageError::io(path, error)),
         }
     };
@@ -516,7 +539,8 @@ fn find_superblock(
         }
         (Ok(one), Err(_)) => Ok((one, Some(1))),
         (Err(_), Ok(one)) => Ok((one, Some(0))),
-        (Err(Flaw::Version(version)), _) | (_, Err(Flaw::Version(version))) => {
+        (Err(SuperblockError::Version(version)), _)
+        | (_, Err(SuperblockError::Version(version))) => {
             let hint = if version > superblock::VERSION {
                 "use a newer version of this program"
             } else {
@@ -525,7 +549,7 @@ fn find_superblock(
             let (path, known) = (path.to_owned(), superblock::VERSION);
             Err(ImageError::Version { path, version, known, hint })
         }
-        (Err(Flaw::Damaged), _) | (_, Err(Flaw::Damaged)) => {
+        (Err(SuperblockError::Damaged), _) | (_, Err(SuperblockError::Damaged)) => {
             Err(ImageError::Damaged(path.to_owned()))
         }
         _ => Err(ImageError::Foreign(path.to_owned())),

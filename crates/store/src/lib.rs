@@ -1,9 +1,10 @@
 //! The translation layer with real bytes: a block device in a NAND image, in a file.
 //!
 //! [`Store`] is what is served; [`Engine`] is below it, for those who decide themselves when an
-//! operation ends. [`Media`] is where bytes are, [`Synced`] the same with syncs that are shared. The bytes of an image: docs/SPEC.md. Why it is made so: docs/design/store.md.
+//! operation ends. [`Media`] is where bytes are, [`SyncTracker`] the same with syncs that are
+//! shared. The bytes of an image: docs/SPEC.md. Why it is made so: docs/design/store.md.
 
-mod ahead;
+mod background_syncer;
 mod block_table;
 mod buffers;
 mod check;
@@ -16,30 +17,33 @@ mod faults;
 mod fill;
 mod format;
 mod image;
-pub mod log;
+mod image_scan;
 mod media;
 mod mount;
+pub mod op_digest;
 mod repair;
 mod salvage;
 mod store;
-mod survey;
-mod synced;
+mod sync_tracker;
 mod telemetry;
 mod wear;
 
-pub use check::{Report, check};
-pub use device::{Counts, Device, DeviceError, Knobs, Policy, Rectangle, Resolved, SECTOR};
-pub use engine::{Command, Completion, Engine, Moved, Payload};
-pub use error::{Fault, ImageError};
-pub use export::{Export, export};
+pub use check::{CheckReport, check};
+pub use device::{
+    DeviceError, DeviceParams, FtlParams, GeometryParams, ResolvedDevice, SECTOR, ShapeParams,
+    VictimPolicy,
+};
+pub use engine::{Command, CompletedOp, Completion, Engine, Payload};
+pub use error::{ImageError, IoError};
+pub use export::{ExportReport, export};
 pub use faults::{Faults, factory_bad};
 pub use fill::fill;
-pub use format::table::{Contents, Left, Record, Standing};
-pub use image::{Image, Past, Places, is_image};
-pub use media::{Backend, File, Job, Media, Memory};
-pub use mount::Mounted;
-pub use repair::{Repair, repair, repair_on};
+pub use format::table::{BlockHealth, BlockRecord, Contents, ShutdownState};
+pub use image::{Image, ImageOffsets, LastShutdown, is_image};
+pub use media::{Backend, FileMedia, Job, Media, MemoryMedia};
+pub use mount::MountReport;
+pub use repair::{RepairReport, repair, repair_on};
 pub use store::Store;
-pub use synced::{Synced, Syncer};
-pub use telemetry::{Counters, Histogram, Lane, Telemetry};
+pub use sync_tracker::{SyncTracker, Syncer};
+pub use telemetry::{Counters, DieGroupCounters, Histogram, Telemetry};
 pub use wear::{BlockWear, Wear, wear};

@@ -3,17 +3,17 @@
 
 use crate::engine::{Engine, Payload};
 use crate::error::ImageError;
-use crate::format::table::{Contents, Record};
-use crate::image::{Image, Past};
-use crate::survey::{Failed, Survey, proofs, standing};
+use crate::format::table::{BlockRecord, Contents};
+use crate::image::{Image, LastShutdown};
+use crate::image_scan::{ImageScan, ScanError, clean_shutdown_state, proofs};
 use gordon_ftl::{Ftl, MountError};
-use gordon_nand::{BlockState, Rules};
+use gordon_nand::{BlockProgress, ProgramOrderChecker};
 use gordon_units::BlockId;
 use std::collections::{BTreeSet, VecDeque};
 
 /// What a mount has to report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mounted {
+pub struct MountReport {
     /// Pages that were written after the last sync and cut short: units on them have their previous
     /// version.
     pub torn: u64,
@@ -21,7 +21,7 @@ pub struct Mounted {
     pub redundant: Vec<String>,
 }
 
-impl Mounted {
+impl MountReport {
     /// In words, for people: a line each.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
@@ -40,30 +40,33 @@ impl Mounted {
 
 /// Whether an image is opened in spite of damage that nothing makes good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Loss<'a> {
+pub(crate) enum LossPolicy<'a> {
     Refused,
     /// The newest version that is found counts. Blocks in which something is damaged are emptied.
     Accepted(&'a BTreeSet<BlockId>),
 }
 
 /// Brings up the layer, and repairs what a power cut left.
-pub(crate) fn open<P: Payload>(mut image: Image, loss: Loss<'_>) -> Result<Engine<P>, ImageError> {
-    let Layer { ftl, survey, redundant } = bring_up(&image, loss)?;
+pub(crate) fn open<P: Payload>(
+    mut image: Image,
+    loss: LossPolicy<'_>,
+) -> Result<Engine<P>, ImageError> {
+    let MountedLayer { ftl, scan, redundant } = bring_up(&image, loss)?;
     ftl.check_at_rest().unwrap_or_else(|why| panic!("{why}"));
-    let report = Mounted { torn: survey.torn.len() as u64, redundant };
+    let report = MountReport { torn: scan.torn.len() as u64, redundant };
     let path = image.path.clone();
     let fail = |error| ImageError::io(&path, error);
-    image.disk.set_syncs(survey.syncs + 2);
-    for (block, record) in (0..).map(BlockId).zip(records(&image, &survey)) {
-        image.disk.note(block, record);
+    image.sync_tracker.set_syncs(scan.syncs + 2);
+    for (block, record) in (0..).map(BlockId).zip(records(&image, &scan)) {
+        image.sync_tracker.set_record(block, record);
     }
     image.begin().map_err(fail)?;
-    let mut rules = Rules::new(image.resolved().layout);
-    for (at, (&next, &erases)) in (0..).zip(survey.next.iter().zip(&survey.erases)) {
-        rules.set(BlockId(at), BlockState { next, erases, bad: false });
+    let mut rules = ProgramOrderChecker::new(image.resolved().layout);
+    for (at, (&next, &erases)) in (0..).zip(scan.next.iter().zip(&scan.erases)) {
+        rules.set(BlockId(at), BlockProgress { next, erases, bad: false });
     }
     let mut engine = Engine::with(image, ftl, rules, report);
-    if loss != Loss::Refused {
+    if loss != LossPolicy::Refused {
         engine = engine.repairing();
     }
     engine.recover().map_err(fail)?;
@@ -72,29 +75,29 @@ pub(crate) fn open<P: Payload>(mut image: Image, loss: Loss<'_>) -> Result<Engin
     Ok(engine)
 }
 
-struct Layer {
+struct MountedLayer {
     ftl: Ftl,
-    survey: Survey,
+    scan: ImageScan,
     redundant: Vec<String>,
 }
 
 /// Makes the layer of what an image holds, if that is proved.
-fn bring_up(image: &Image, loss: Loss<'_>) -> Result<Layer, ImageError> {
-    let (mut mount, mut survey) = Survey::of(image)?;
-    let summaries = survey.summaries.iter();
+fn bring_up(image: &Image, loss: LossPolicy<'_>) -> Result<MountedLayer, ImageError> {
+    let (mut mount, mut scan) = ImageScan::of(image)?;
+    let summaries = scan.summaries.iter();
     let summaries = summaries.map(|block| format!("the summary of block {block} is damaged"));
     let mut redundant: Vec<String> = image.redundant.iter().cloned().chain(summaries).collect();
-    let mut damage = survey.damage(image);
+    let mut damage = scan.damage(image);
     let refuse = |damage| ImageError::Unproven { path: image.path.clone(), damage };
-    let layer = |why: MountError| Failed::Mount(why).of(image);
-    if image.past == Past::Closed {
+    let layer = |why: MountError| ScanError::Mount(why).of(image);
+    if image.last_shutdown == LastShutdown::Closed {
         let ftl = match &damage[..] {
-            [] => mount.finish(Some(&standing(image)), VecDeque::new()),
-            _ => mount.finish_frozen(VecDeque::new()),
+            [] => mount.into_ftl(Some(&clean_shutdown_state(image)), VecDeque::new()),
+            _ => mount.into_frozen_ftl(VecDeque::new()),
         };
         let proofs = match &ftl {
             Ok(ftl) => proofs(image, ftl).map_err(|error| ImageError::io(&image.path, error))?,
-            Err(MountError::Standing(_)) => Vec::new(),
+            Err(MountError::OpenBlock(_)) => Vec::new(),
             Err(MountError::Config(_)) => return Err(layer(ftl.expect_err("just seen"))),
         };
         let wrong = proofs.iter().filter(|proof| **proof == Some(false)).count();
@@ -104,8 +107,8 @@ fn bring_up(image: &Image, loss: Loss<'_>) -> Result<Layer, ImageError> {
         }
         match ftl {
             Err(why) => damage.push(why.to_string()),
-            Ok(ftl) if damage.is_empty() && wrong == 0 && loss == Loss::Refused => {
-                return Ok(Layer { ftl, survey, redundant });
+            Ok(ftl) if damage.is_empty() && wrong == 0 && loss == LossPolicy::Refused => {
+                return Ok(MountedLayer { ftl, scan, redundant });
             }
             Ok(_) if wrong + unknown == 0 && image.unproven.is_empty() => {
                 // All that is missing had been superseded. Mounted as after a kill, the layer
@@ -117,31 +120,32 @@ fn bring_up(image: &Image, loss: Loss<'_>) -> Result<Layer, ImageError> {
             )),
             Ok(_) => {}
         }
-        // Rare enough to look again: a copy of what was found would double the memory of each mount.
-        (mount, survey) = Survey::of(image)?;
+        // Rare enough to look again: a copy of what was found would double the memory of each
+        // mount.
+        (mount, scan) = ImageScan::of(image)?;
     }
     match loss {
-        Loss::Refused if !damage.is_empty() => return Err(refuse(damage)),
-        Loss::Refused => {}
-        Loss::Accepted(damaged) => damaged.iter().for_each(|&block| mount.refresh(block)),
+        LossPolicy::Refused if !damage.is_empty() => return Err(refuse(damage)),
+        LossPolicy::Refused => {}
+        LossPolicy::Accepted(damaged) => damaged.iter().for_each(|&block| mount.refresh(block)),
     }
-    let ftl = mount.finish(None, VecDeque::new()).map_err(layer)?;
-    Ok(Layer { ftl, survey, redundant })
+    let ftl = mount.into_ftl(None, VecDeque::new()).map_err(layer)?;
+    Ok(MountedLayer { ftl, scan, redundant })
 }
 
 /// What the next mount is to hold the blocks to.
-fn records(image: &Image, survey: &Survey) -> Vec<Record> {
+fn records(image: &Image, scan: &ImageScan) -> Vec<BlockRecord> {
     let layout = image.resolved().layout;
-    let mut records = survey.expected.clone();
-    for (record, &erases) in records.iter_mut().zip(&survey.erases) {
+    let mut records = scan.expected.clone();
+    for (record, &erases) in records.iter_mut().zip(&scan.erases) {
         record.erases = record.erases.max(erases);
     }
-    for &(block, sequence) in &survey.complete {
+    for &(block, sequence) in &scan.complete {
         let count = layout.pages_per_block();
         records[block.index()].contents = Contents::Pages { count, sequence };
     }
     // The layer empties and erases these blocks.
-    for missing in &survey.missing {
+    for missing in &scan.missing {
         records[layout.block_of(missing.ppn).index()].contents = Contents::Nothing;
     }
     records

@@ -1,8 +1,8 @@
 //! Repair: makes a damaged image servable again, and lists what that loses.
 
-use crate::check::{Report, check};
+use crate::check::{CheckReport, check};
 use crate::engine::Engine;
-use crate::error::{Fault, ImageError};
+use crate::error::{ImageError, IoError};
 use crate::image::Image;
 use crate::media::Backend;
 use crate::salvage;
@@ -13,42 +13,42 @@ use std::path::Path;
 
 /// What a repair did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Repair {
+pub struct RepairReport {
     /// Ranges of bytes, from and to, of which it cannot be proved that they are current: they have
     /// the newest version that was found, or zeros if none was.
     pub unproven_ranges: Vec<Range<u64>>,
     /// Ranges of bytes that could not be read: they have zeros.
     pub zeroed_ranges: Vec<Range<u64>>,
     /// What a check found before.
-    pub before: Report,
+    pub before: CheckReport,
     /// What it found afterwards.
-    pub after: Report,
+    pub after: CheckReport,
 }
 
 /// Repairs an image in a file. The loss is accepted.
-pub fn repair(path: &Path, backend: Backend) -> Result<Repair, ImageError> {
+pub fn repair(path: &Path, backend: Backend) -> Result<RepairReport, ImageError> {
     repair_on(|| Image::open(path, backend, true))
 }
 
 /// Repairs an image on a medium that can be opened again and again.
-pub fn repair_on(open: impl Fn() -> Result<Image, ImageError>) -> Result<Repair, ImageError> {
+pub fn repair_on(open: impl Fn() -> Result<Image, ImageError>) -> Result<RepairReport, ImageError> {
     let image = open()?;
     let path = image.path.clone();
     let before = check(&image)?;
-    let unit = image.places().unit;
+    let unit = image.offsets().unit;
     let capacity = image.device().capacity.0;
     let range = |unit_number: u32| {
         let from = u64::from(unit_number) * unit;
         from..(from + unit).min(capacity)
     };
-    let unproven_ranges = joined(salvage::look(&image)?.unproven.units().map(range));
+    let unproven_ranges = joined(salvage::salvage(&image)?.unproven.units().map(range));
     let mut engine: Engine<Vec<u8>> = Engine::open_with_loss(image, &before.damaged_blocks)?;
-    let fail = |fault: Fault| ImageError::io(&path, io::Error::other(fault));
+    let fail = |fault: IoError| ImageError::io(&path, io::Error::other(fault));
     let zeroed_ranges = joined(engine.zeroed().map(range));
     engine.close().map_err(fail)?;
     drop(engine);
     let after = check(&open()?)?;
-    Ok(Repair { unproven_ranges, zeroed_ranges, before, after })
+    Ok(RepairReport { unproven_ranges, zeroed_ranges, before, after })
 }
 
 /// Ranges, of which those that follow each other are one.

@@ -8,11 +8,11 @@
 use crate::engine::{Engine, Payload};
 use crate::error::ImageError;
 use crate::format::digest;
-use crate::image::{Image, Past};
-use crate::mount::Mounted;
-use crate::survey::{Failed, Survey, proofs};
+use crate::image::{Image, LastShutdown};
+use crate::image_scan::{ImageScan, ScanError, proofs};
+use crate::mount::MountReport;
 use gordon_ftl::Ftl;
-use gordon_nand::{BlockState, Rules};
+use gordon_nand::{BlockProgress, ProgramOrderChecker};
 use gordon_units::BlockId;
 use std::collections::VecDeque;
 
@@ -41,23 +41,24 @@ impl Unproven {
 /// What is found in an image, to read alone.
 pub(crate) struct Salvaged {
     pub ftl: Ftl,
-    pub survey: Survey,
+    pub scan: ImageScan,
     pub unproven: Unproven,
 }
 
 /// Finds what can be proved.
-pub(crate) fn look(image: &Image) -> Result<Salvaged, ImageError> {
-    let (mount, survey) = Survey::of(image)?;
+pub(crate) fn salvage(image: &Image) -> Result<Salvaged, ImageError> {
+    let (mount, scan) = ImageScan::of(image)?;
     let io = |error| ImageError::io(&image.path, error);
     let evidence = mount.evidence();
-    let ftl = mount.finish_frozen(VecDeque::new()).map_err(|why| Failed::Mount(why).of(image))?;
+    let ftl =
+        mount.into_frozen_ftl(VecDeque::new()).map_err(|why| ScanError::Mount(why).of(image))?;
     // No sequence number is as high as what may be missing where anything may be.
-    let missing = survey.missing.iter().map(|missing| missing.sequence).max();
-    let all = survey.damage(image).len() > survey.missing.len();
+    let missing = scan.missing.iter().map(|missing| missing.sequence).max();
+    let all = scan.damage(image).len() > scan.missing.len();
     let newest = if all { Some(u64::MAX) } else { missing };
-    let proofs = match image.past {
-        Past::Closed => proofs(image, &ftl).map_err(io)?,
-        Past::Killed | Past::Crashed => Vec::new(),
+    let proofs = match image.last_shutdown {
+        LastShutdown::Closed => proofs(image, &ftl).map_err(io)?,
+        LastShutdown::Killed | LastShutdown::Crashed => Vec::new(),
     };
     let is_proved = |(unit, &evidence): (usize, &u64)| {
         let superseding = newest.map(|newest| evidence > newest);
@@ -68,16 +69,16 @@ pub(crate) fn look(image: &Image) -> Result<Salvaged, ImageError> {
         }
     };
     let units = evidence.iter().enumerate().map(|unit| !is_proved(unit)).collect();
-    let unproven = Unproven { units, unit: image.places().unit };
-    Ok(Salvaged { ftl, survey, unproven })
+    let unproven = Unproven { units, unit: image.offsets().unit };
+    Ok(Salvaged { ftl, scan, unproven })
 }
 
 /// Brings up an image to read what can be proved.
 pub(crate) fn open<P: Payload>(image: Image) -> Result<Engine<P>, ImageError> {
-    let Salvaged { ftl, survey, unproven } = look(&image)?;
-    let mut rules = Rules::new(image.resolved().layout);
-    for (at, (&next, &erases)) in (0..).zip(survey.next.iter().zip(&survey.erases)) {
-        rules.set(BlockId(at), BlockState { next, erases, bad: false });
+    let Salvaged { ftl, scan, unproven } = salvage(&image)?;
+    let mut rules = ProgramOrderChecker::new(image.resolved().layout);
+    for (at, (&next, &erases)) in (0..).zip(scan.next.iter().zip(&scan.erases)) {
+        rules.set(BlockId(at), BlockProgress { next, erases, bad: false });
     }
-    Ok(Engine::with(image, ftl, rules, Mounted::default()).salvaging(unproven))
+    Ok(Engine::with(image, ftl, rules, MountReport::default()).salvaging(unproven))
 }

@@ -1,16 +1,16 @@
 //! A store that many threads share.
 //!
-//! Whoever submits takes the lock, hands in its whole batch and carries out operations until none is
-//! left; so nobody is woken for a request but whoever asked. Syncs are waited for without the lock,
-//! and one serves all who wait.
+//! Whoever submits takes the lock, hands in its whole batch and carries out operations until none
+//! is left; so nobody is woken for a request but whoever asked. Syncs are waited for without the
+//! lock, and one serves all who wait.
 
-use crate::ahead::Ahead;
-use crate::device::Device;
+use crate::background_syncer::BackgroundSyncer;
+use crate::device::DeviceParams;
 use crate::engine::{Command, Completion, Engine, Payload};
-use crate::error::{Fault, ImageError};
+use crate::error::{ImageError, IoError};
 use crate::image::Image;
 use crate::media::Backend;
-use crate::synced::Syncer;
+use crate::sync_tracker::Syncer;
 use crate::telemetry::Telemetry;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,12 +21,12 @@ use std::time::Instant;
 /// All that was completed before a flush was submitted is durable when the flush is completed,
 /// whoever submitted it; so is a request with `fua` when it is completed.
 pub struct Store<P> {
-    engine: Mutex<Shared<P>>,
+    engine: Mutex<StoreState<P>>,
     syncer: Syncer,
-    ahead: Ahead,
+    background_syncer: BackgroundSyncer,
 }
 
-struct Shared<P> {
+struct StoreState<P> {
     engine: Engine<P>,
     /// Lists that are not in use.
     spare: Vec<Vec<Completion<P>>>,
@@ -35,7 +35,7 @@ struct Shared<P> {
 
 impl<P: Payload> Store<P> {
     /// Makes an image of an erased array in a new file, and opens it.
-    pub fn create(path: &Path, device: Device, backend: Backend) -> Result<Self, ImageError> {
+    pub fn create(path: &Path, device: DeviceParams, backend: Backend) -> Result<Self, ImageError> {
         Self::open_image(Image::create(path, device, backend)?)
     }
 
@@ -47,8 +47,12 @@ impl<P: Payload> Store<P> {
     /// Shares an engine.
     pub fn new(engine: Engine<P>) -> Self {
         let syncer = engine.syncer();
-        let shared = Shared { engine, spare: Vec::new(), last: Instant::now() };
-        Self { engine: Mutex::new(shared), ahead: Ahead::new(syncer.clone()), syncer }
+        let shared = StoreState { engine, spare: Vec::new(), last: Instant::now() };
+        Self {
+            engine: Mutex::new(shared),
+            background_syncer: BackgroundSyncer::new(syncer.clone()),
+            syncer,
+        }
     }
 
     /// Opens an image that is open as a file.
@@ -57,12 +61,12 @@ impl<P: Payload> Store<P> {
     }
 
     /// To look at it: a thread that panicked may have left work half done.
-    fn lock(&self) -> MutexGuard<'_, Shared<P>> {
+    fn lock(&self) -> MutexGuard<'_, StoreState<P>> {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes all requests of the batch, and calls `finish` for each request that has ended, those of
-    /// other threads among them.
+    /// Takes all requests of the batch, and calls `finish` for each request that has ended, those
+    /// of other threads among them.
     pub fn submit(&self, batch: &mut Vec<(Command, P)>, mut finish: impl FnMut(Completion<P>)) {
         let now = Instant::now();
         let Ok(mut shared) = self.engine.lock() else {
@@ -70,7 +74,7 @@ impl<P: Payload> Store<P> {
         };
         let after = now.saturating_duration_since(shared.last).as_nanos();
         shared.last = now;
-        shared.engine.arrived(u64::try_from(after).unwrap_or(u64::MAX), batch.len());
+        shared.engine.record_arrival(u64::try_from(after).unwrap_or(u64::MAX), batch.len());
         for (command, payload) in batch.drain(..) {
             shared.engine.start(command, payload);
         }
@@ -78,14 +82,14 @@ impl<P: Payload> Store<P> {
         let mut ended = shared.spare.pop().unwrap_or_default();
         shared.engine.finished(&mut ended);
         if let Some(changes) = shared.engine.overdue() {
-            self.ahead.sync_to(changes);
+            self.background_syncer.sync_to(changes);
         }
         drop(shared);
         let durable = ended.iter().any(|completion| completion.durable);
         let synced = !durable || self.syncer.sync().is_ok();
         for mut completion in ended.drain(..) {
             if completion.durable && !synced {
-                completion.result = Err(Fault::Medium);
+                completion.result = Err(IoError::Medium);
             }
             finish(completion);
         }
@@ -95,7 +99,7 @@ impl<P: Payload> Store<P> {
     /// A time for work in the background; true if there was some, so that there may be more.
     pub fn idle(&self) -> bool {
         let Ok(mut shared) = self.engine.lock() else { return false };
-        let busy = shared.engine.rest();
+        let busy = shared.engine.background_work();
         shared.engine.run();
         busy
     }
@@ -120,16 +124,16 @@ impl<P: Payload> Store<P> {
 #[cold]
 fn stop<P>(batch: &mut Vec<(Command, P)>, mut finish: impl FnMut(Completion<P>)) {
     for (command, payload) in batch.drain(..) {
-        finish(Completion { command, payload, result: Err(Fault::Stopped), durable: false });
+        finish(Completion { command, payload, result: Err(IoError::Stopped), durable: false });
     }
 }
 
 impl<P: Payload + Default> Store<P> {
-    /// Writes everything out and leaves the image in order. A store that is dropped instead is as if
-    /// its process had been killed. After it nothing more is to be asked; the file is free for others
-    /// when the store is dropped.
-    pub fn close(&self) -> Result<(), Fault> {
-        let Ok(mut shared) = self.engine.lock() else { return Err(Fault::Stopped) };
+    /// Writes everything out and leaves the image in order. A store that is dropped instead is as
+    /// if its process had been killed. After it nothing more is to be asked; the file is free for
+    /// others when the store is dropped.
+    pub fn close(&self) -> Result<(), IoError> {
+        let Ok(mut shared) = self.engine.lock() else { return Err(IoError::Stopped) };
         shared.engine.close()
     }
 }

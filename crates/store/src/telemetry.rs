@@ -3,9 +3,9 @@
 use gordon_ftl::Stats;
 use serde::Serialize;
 
-/// Operations of a lane.
+/// Operations of a die group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Lane {
+pub struct DieGroupCounters {
     /// Super-pages read.
     pub reads: u64,
     /// Units read of them: of a super-page only those asked for cross the bus.
@@ -51,8 +51,9 @@ impl Serialize for Histogram {
 /// What the store counts beside its layer, since it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
-    /// By lane.
-    pub lanes: Vec<Lane>,
+    /// By die group.
+    #[serde(rename = "lanes")]
+    pub die_groups: Vec<DieGroupCounters>,
     /// Read requests.
     pub reads: u64,
     /// Write requests.
@@ -119,7 +120,7 @@ impl Telemetry {
             host_programs,
             gc_programs,
             wear_programs,
-            log_programs,
+            journal_programs: log_programs,
             summary_programs,
             padded,
             host_page_reads,

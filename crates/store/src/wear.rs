@@ -1,7 +1,7 @@
 //! How worn an image is.
 
-use crate::faults::Dice;
-use crate::format::table::Standing;
+use crate::faults::FaultInjector;
+use crate::format::table::BlockHealth;
 use crate::image::Image;
 use gordon_units::BlockId;
 use serde::Serialize;
@@ -36,8 +36,8 @@ pub struct Wear {
     pub factory_bad: u32,
     /// Gone bad since.
     pub grown_bad: u32,
-    /// The part of the rated endurance that is used: erases of all blocks but those bad from the factory,
-    /// over their rated erases; none if they never wear out.
+    /// The part of the rated endurance that is used: erases of all blocks but those bad from the
+    /// factory, over their rated erases; none if they never wear out.
     pub endurance_used: Option<f64>,
     /// The part of the erase budgets of the blocks in service that is left, where that is modelled.
     pub budget_left: Option<f64>,
@@ -48,20 +48,20 @@ pub struct Wear {
 pub fn wear(image: &Image) -> Wear {
     let resolved = image.resolved();
     let records = image.records();
-    let dice = Dice::new(image.device(), &resolved.layout, resolved.endurance);
+    let dice = FaultInjector::new(image.device(), &resolved.layout, resolved.endurance);
     let blocks: Vec<_> = (0..)
         .zip(&records)
         .map(|(block, record)| BlockWear {
             block,
             erases: record.erases,
             budget: dice.budget(BlockId(block)),
-            state: record.standing.words(),
+            state: record.health.words(),
         })
         .collect();
-    let standing = |standing| records.iter().filter(|r| r.standing == standing).count();
+    let health = |health| records.iter().filter(|r| r.health == health).count();
     let good = || {
         let pairs = blocks.iter().zip(&records);
-        pairs.filter(|(_, record)| record.standing == Standing::Good).map(|(block, _)| block)
+        pairs.filter(|(_, record)| record.health == BlockHealth::Good).map(|(block, _)| block)
     };
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let budget: u64 = good().filter_map(|block| block.budget).map(u64::from).sum();
@@ -70,7 +70,7 @@ pub fn wear(image: &Image) -> Wear {
     // Parts of a whole: a rounded one will do.
     #[allow(clippy::cast_precision_loss)]
     let left = (budget > 0).then(|| (budget - spent) as f64 / budget as f64);
-    let served: Vec<_> = records.iter().filter(|r| r.standing != Standing::Factory).collect();
+    let served: Vec<_> = records.iter().filter(|r| r.health != BlockHealth::Factory).collect();
     let rated = image.device().faults.erase_budget;
     #[allow(clippy::cast_precision_loss)]
     let used = (rated > 0 && !served.is_empty()).then(|| {
@@ -83,8 +83,8 @@ pub fn wear(image: &Image) -> Wear {
         least: good().map(|block| block.erases).min().unwrap_or(0),
         most: good().map(|block| block.erases).max().unwrap_or(0),
         good: count(good().count()),
-        factory_bad: count(standing(Standing::Factory)),
-        grown_bad: count(records.len() - good().count() - standing(Standing::Factory)),
+        factory_bad: count(health(BlockHealth::Factory)),
+        grown_bad: count(records.len() - good().count() - health(BlockHealth::Factory)),
         budget_left: left,
         blocks,
     }

@@ -1,11 +1,11 @@
-//! The store issues the operations that the layer issues anywhere: handed the same, driven in the same
-//! order, a store with bytes and a bare layer have the same log.
+//! The store issues the operations that the layer issues anywhere: handed the same, driven in the
+//! same order, a store with bytes and a bare layer have the same log.
 
 mod common;
 
 use common::{SHAPES, Tagged, device, device_with_long_summaries, formatted, image, seeds};
-use gordon_ftl::{Action, Extent, Ftl, Host, Input, RequestId};
-use gordon_store::{Command, Device, Engine, log};
+use gordon_ftl::{Action, Extent, Ftl, HostRequest, Input, RequestId};
+use gordon_store::{Command, DeviceParams, Engine, op_digest};
 use gordon_testkit::Random;
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ impl Bare {
             match self.ftl.poll() {
                 Action::Wait => return,
                 Action::Flash(op) | Action::Copy(op) => {
-                    self.log = log::add(self.log, op);
+                    self.log = op_digest::add(self.log, op);
                     self.flying.push_back(op);
                 }
                 _ => {}
@@ -49,7 +49,7 @@ fn a_store_with_summaries_of_several_pages_issues_what_a_bare_layer_issues() {
 }
 
 #[allow(clippy::unwrap_used)]
-fn issue_the_same(device: &Device, mut random: Random) {
+fn issue_the_same(device: &DeviceParams, mut random: Random) {
     let mut engine: Engine<Tagged> = Engine::open(image(&formatted(device))).unwrap();
     let resolved = device.resolve().unwrap();
     let ftl = Ftl::new(resolved.layout, resolved.config).unwrap();
@@ -64,9 +64,9 @@ fn issue_the_same(device: &Device, mut random: Random) {
         let data = vec![1; sectors as usize * 512];
         let offset = first * 512;
         let (command, data, host) = match random.below(8) {
-            0..=2 => (Command::Read { offset }, data, Host::Read(extent)),
-            3..=6 => (Command::Write { offset, fua: false }, data, Host::Write(extent)),
-            _ => (Command::Flush, vec![], Host::Flush(RequestId(number))),
+            0..=2 => (Command::Read { offset }, data, HostRequest::Read(extent)),
+            3..=6 => (Command::Write { offset, fua: false }, data, HostRequest::Write(extent)),
+            _ => (Command::Flush, vec![], HostRequest::Flush(RequestId(number))),
         };
         engine.start(command, Tagged { tag: 0, data });
         bare.handle(Input::Host(host));
@@ -83,7 +83,7 @@ fn issue_the_same(device: &Device, mut random: Random) {
             }
         }
     }
-    assert!(engine.log() != 0 && engine.telemetry().ftl.erases > 0);
-    assert_eq!(engine.log(), bare.log);
+    assert!(engine.op_digest() != 0 && engine.telemetry().ftl.erases > 0);
+    assert_eq!(engine.op_digest(), bare.log);
     assert_eq!(engine.telemetry().ftl, *bare.ftl.stats());
 }

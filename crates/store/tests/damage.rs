@@ -7,7 +7,9 @@ use common::{
     Bench, NAME, SHAPES, Tagged, contents, device, device_with_long_summaries, image, seal, seeds,
 };
 use gordon_nand::Layout;
-use gordon_store::{Command, Engine, Image, ImageError, Media, Memory, Places, Report, check};
+use gordon_store::{
+    CheckReport, Command, Engine, Image, ImageError, ImageOffsets, Media, MemoryMedia, check,
+};
 use gordon_testkit::Random;
 use gordon_units::{BlockId, Ppn};
 use std::path::Path;
@@ -26,14 +28,14 @@ fn closed(seed: u64) -> Bench {
 }
 
 /// What a check finds after bytes of a sound image were changed.
-fn found(bench: &Bench, change: impl FnOnce(&Memory, &Places, &Layout)) -> Report {
+fn found(bench: &Bench, change: impl FnOnce(&MemoryMedia, &ImageOffsets, &Layout)) -> CheckReport {
     let media = Arc::new(bench.media.survivor());
     let before = image(&media);
-    change(&media, before.places(), &before.resolved().layout);
+    change(&media, before.offsets(), &before.resolved().layout);
     check(&image(&media)).expect("it works")
 }
 
-fn expect(found: &Report, words: &str) {
+fn expect(found: &CheckReport, words: &str) {
     let errors = &found.errors;
     assert!(errors.iter().any(|error| error.contains(words)), "{words:?} is not in {errors:#?}");
 }
@@ -47,38 +49,38 @@ fn a_check_finds_each_kind_of_damage() {
         expect(&errors, "superblock 0 is damaged");
         assert!(errors.servable);
         for generation in 0..2 {
-            let errors = found(&bench, |media, places, _| {
-                media.damage(places.table(generation) + 100, |byte| *byte ^= 1);
+            let errors = found(&bench, |media, offsets, _| {
+                media.damage(offsets.table(generation) + 100, |byte| *byte ^= 1);
             });
             expect(&errors, "of the block table is damaged");
             assert!(errors.servable);
         }
-        let errors = found(&bench, |media, places, layout| {
-            let ppn = page_of(media, places, layout, 2);
-            media.damage(places.slot(ppn, 0) + 40, |byte| *byte ^= 4);
+        let errors = found(&bench, |media, offsets, layout| {
+            let ppn = page_of(media, offsets, layout, 2);
+            media.damage(offsets.slot(ppn, 0) + 40, |byte| *byte ^= 4);
         });
         expect(&errors, "the summary of block");
-        let errors = found(&bench, |media, places, layout| {
-            let ppn = page_of(media, places, layout, 3);
-            media.damage(places.slot(ppn, 0) + 12, |byte| *byte ^= 4);
+        let errors = found(&bench, |media, offsets, layout| {
+            let ppn = page_of(media, offsets, layout, 3);
+            media.damage(offsets.slot(ppn, 0) + 12, |byte| *byte ^= 4);
         });
         expect(&errors, "a page of the trim journal is damaged");
-        let oob = |change: &dyn Fn(&Memory, &Places, Ppn)| {
-            found(&bench, |media, places, layout| {
-                change(media, places, page_of(media, places, layout, 1));
+        let oob = |change: &dyn Fn(&MemoryMedia, &ImageOffsets, Ppn)| {
+            found(&bench, |media, offsets, layout| {
+                change(media, offsets, page_of(media, offsets, layout, 1));
             })
         };
-        let errors = oob(&|media, places, ppn| {
-            media.damage(places.oob(ppn) + 33, |byte| *byte ^= 4);
+        let errors = oob(&|media, offsets, ppn| {
+            media.damage(offsets.oob(ppn) + 33, |byte| *byte ^= 4);
         });
         expect(&errors, "out-of-band entry is damaged");
         // A page that is gone, and one that is in the place of another.
-        let errors = oob(&|media, places, ppn| {
-            media.write(places.oob(ppn), &vec![0; places.oob_bytes]).unwrap();
+        let errors = oob(&|media, offsets, ppn| {
+            media.write(offsets.oob(ppn), &vec![0; offsets.oob_bytes]).unwrap();
         });
         assert!(!errors.clean, "{errors:#?}");
-        let errors = oob(&|media, places, ppn| {
-            swap(media, places.oob(ppn), places.oob(Ppn(ppn.0 + 1)), places.oob_bytes);
+        let errors = oob(&|media, offsets, ppn| {
+            swap(media, offsets.oob(ppn), offsets.oob(Ppn(ppn.0 + 1)), offsets.oob_bytes);
         });
         expect(&errors, "out-of-band entry is damaged");
     }
@@ -91,10 +93,10 @@ fn a_check_finds_damaged_data_of_units_in_use() {
         let sound = found(&bench, |_, _, _| {});
         let (mut damaged, mut exempt) = (0, 0);
         let sound_image = image(&bench.media);
-        let (places, layout) = (*sound_image.places(), sound_image.resolved().layout);
-        for ppn in pages_of(&bench.media, &places, &layout, 1) {
-            let errors = found(&bench, |media, places, _| {
-                media.damage(places.slot(ppn, 0) + 17, |byte| *byte ^= 4);
+        let (offsets, layout) = (*sound_image.offsets(), sound_image.resolved().layout);
+        for ppn in pages_of(&bench.media, &offsets, &layout, 1) {
+            let errors = found(&bench, |media, offsets, _| {
+                media.damage(offsets.slot(ppn, 0) + 17, |byte| *byte ^= 4);
             });
             if errors.clean {
                 exempt += 1;
@@ -104,9 +106,9 @@ fn a_check_finds_damaged_data_of_units_in_use() {
             expect(&errors, "slot 0: the data do not fit their checksum");
             assert!(errors.servable);
             let [bad] = &errors.unreadable_ranges[..] else { panic!("{errors:#?}") };
-            assert_eq!(bad.end - bad.start, places.unit);
+            assert_eq!(bad.end - bad.start, offsets.unit);
         }
-        let slots = places.page_bytes / places.unit;
+        let slots = offsets.page_bytes / offsets.unit;
         assert!(damaged > 0 && damaged * slots >= sound.slots / 2, "{damaged} of {sound:#?}");
         assert!(exempt > 0, "superseded data are exempt");
     }
@@ -116,10 +118,10 @@ fn a_check_finds_damaged_data_of_units_in_use() {
 #[test]
 fn numbers_at_the_end_of_their_fields_are_no_panic() {
     let bench = full(2);
-    let forged = |change: &dyn Fn(&Memory, &Places, &Layout)| {
+    let forged = |change: &dyn Fn(&MemoryMedia, &ImageOffsets, &Layout)| {
         let media = Arc::new(bench.media.survivor());
         let before = image(&media);
-        change(&media, before.places(), &before.resolved().layout);
+        change(&media, before.offsets(), &before.resolved().layout);
         let Ok(image) = Image::on(Path::new(NAME), Box::new(media)) else { return };
         drop(check(&image));
         let Ok(mut engine) = Engine::<Tagged>::open(image) else { return };
@@ -131,7 +133,7 @@ fn numbers_at_the_end_of_their_fields_are_no_panic() {
             }
         }
     };
-    let put = |media: &Memory, at, bytes: &[u8]| media.write(at, bytes).unwrap();
+    let put = |media: &MemoryMedia, at, bytes: &[u8]| media.write(at, bytes).unwrap();
     forged(&|media, _, _| {
         for copy in [0, 4096] {
             put(media, copy + 16, &[0xff; 8]);
@@ -150,9 +152,9 @@ fn numbers_at_the_end_of_their_fields_are_no_panic() {
         (72, 4, 24),
         (80, 8, 24),
     ] {
-        forged(&|media, places, layout| {
+        forged(&|media, offsets, layout| {
             let len = 64 + layout.blocks() as usize * 24;
-            for table in [places.table(0), places.table(1)] {
+            for table in [offsets.table(0), offsets.table(1)] {
                 for block in 0..if step > 0 { u64::from(layout.blocks()) } else { 1 } {
                     put(media, table + field + block * step, &[0xff; 8][..bytes]);
                 }
@@ -162,24 +164,24 @@ fn numbers_at_the_end_of_their_fields_are_no_panic() {
     }
     for kind in 1..=3 {
         for (field, bytes) in [(16, 8), (24, 4)] {
-            forged(&|media, places, layout| {
-                let ppn = page_of(media, places, layout, kind);
-                put(media, places.oob(ppn) + field, &[0xff; 8][..bytes]);
-                seal(media, places.oob(ppn), places.oob_bytes, 28, ppn.0);
+            forged(&|media, offsets, layout| {
+                let ppn = page_of(media, offsets, layout, kind);
+                put(media, offsets.oob(ppn) + field, &[0xff; 8][..bytes]);
+                seal(media, offsets.oob(ppn), offsets.oob_bytes, 28, ppn.0);
             });
         }
     }
-    forged(&|media, places, layout| {
-        let ppn = page_of(media, places, layout, 2);
-        let slots = places.page_bytes / places.unit;
+    forged(&|media, offsets, layout| {
+        let ppn = page_of(media, offsets, layout, 2);
+        let slots = offsets.page_bytes / offsets.unit;
         let len = 32 + (layout.pages_per_block() as usize - 1) * (8 + 4 * slots as usize);
-        put(media, places.slot(ppn, 0) + 16, &[0xff; 8]);
-        seal(media, places.slot(ppn, 0), len, 28, layout.block_of(ppn).0);
+        put(media, offsets.slot(ppn, 0) + 16, &[0xff; 8]);
+        seal(media, offsets.slot(ppn, 0), len, 28, layout.block_of(ppn).0);
     });
     // A snapshot of the trim journal that goes past the last page there can be.
-    forged(&|media, places, layout| {
-        let ppn = page_of(media, places, layout, 3);
-        let at = places.slot(ppn, 0);
+    forged(&|media, offsets, layout| {
+        let ppn = page_of(media, offsets, layout, 3);
+        let at = offsets.slot(ppn, 0);
         for (field, number) in [(4, 2), (8, u32::MAX), (12, 128)] {
             put(media, at + field, &number.to_le_bytes());
         }
@@ -188,28 +190,29 @@ fn numbers_at_the_end_of_their_fields_are_no_panic() {
     });
 }
 
-/// A summary that fits its checksum, names pages that are not exported, and stands in a block all of
-/// whose pages are erased.
+/// A summary that fits its checksum, names pages that are not exported, and stands in a block all
+/// of whose pages are erased.
 #[test]
 fn a_forged_summary_is_refused() {
     let bench = closed(2);
     let media = Arc::new(bench.media.survivor());
     let before = image(&media);
-    let (places, layout) = (before.places(), before.resolved().layout);
-    for ppn in pages_of(&media, places, &layout, 2) {
+    let (offsets, layout) = (before.offsets(), before.resolved().layout);
+    for ppn in pages_of(&media, offsets, &layout, 2) {
         let block = layout.block_of(ppn);
-        media.write(places.block(block), &vec![0; places.oob_area()]).unwrap();
-        let slots = places.page_bytes / places.unit;
+        media.write(offsets.block(block), &vec![0; offsets.oob_area()]).unwrap();
+        let slots = offsets.page_bytes / offsets.unit;
         let len = 32 + (layout.pages_per_block() as usize - 1) * (8 + 4 * slots as usize);
-        media.write(places.slot(ppn, 0) + 40, &[0xee; 4]).unwrap();
-        seal(&media, places.slot(ppn, 0), len, 28, block.0);
+        media.write(offsets.slot(ppn, 0) + 40, &[0xee; 4]).unwrap();
+        seal(&media, offsets.slot(ppn, 0), len, 28, block.0);
     }
     drop(before);
     let opened = Engine::<Tagged>::open(image(&media));
     assert!(matches!(opened, Err(ImageError::Unproven { .. })));
 }
 
-/// Damage of any page of a summary is found by a check, and a mount then reads the pages of the block.
+/// Damage of any page of a summary is found by a check, and a mount then reads the pages of the
+/// block.
 #[test]
 fn a_summary_counts_only_when_all_its_pages_are_there() {
     for seed in 0..2 {
@@ -219,17 +222,17 @@ fn a_summary_counts_only_when_all_its_pages_are_there() {
         let (layout, config) = (resolved.layout, resolved.config);
         for page in config.data_pages(&layout)..layout.pages_per_block() {
             let media = Arc::new(bench.media.survivor());
-            let places = *image(&media).places();
+            let offsets = *image(&media).offsets();
             let pages = (0..layout.blocks()).map(|block| layout.ppn(BlockId(block), page));
             let is_summary = |ppn: &Ppn| {
-                let mut entry = vec![0; places.oob_bytes];
-                media.read(places.oob(*ppn), &mut entry).unwrap();
+                let mut entry = vec![0; offsets.oob_bytes];
+                media.read(offsets.oob(*ppn), &mut entry).unwrap();
                 entry[4] == 2
             };
             let summaries: Vec<Ppn> = pages.filter(is_summary).collect();
             assert!(!summaries.is_empty());
             for &ppn in &summaries {
-                media.damage(places.slot(ppn, 0) + 9, |byte| *byte ^= 1);
+                media.damage(offsets.slot(ppn, 0) + 9, |byte| *byte ^= 1);
             }
             let report = check(&image(&media)).unwrap();
             assert!(!report.clean && report.servable, "{report:#?}");

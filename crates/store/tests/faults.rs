@@ -3,10 +3,10 @@
 mod common;
 
 use common::{Bench, SHAPES, Tagged, contents, device, formatted, image, seeds};
-use gordon_store::{Command, Device, Engine, Fault, Faults, Standing, check, wear};
+use gordon_store::{BlockHealth, Command, DeviceParams, Engine, Faults, IoError, check, wear};
 use std::cell::Cell;
 
-fn faulty(seed: u64, blocks: u32, fill: f64, faults: Faults) -> Device {
+fn faulty(seed: u64, blocks: u32, fill: f64, faults: Faults) -> DeviceParams {
     let mut device = device(SHAPES[(seed % 4) as usize], blocks, fill, seed);
     device.faults = Faults { codeword: 512, ..faults };
     device
@@ -31,7 +31,7 @@ fn factory_bad_blocks_are_never_programmed() {
     let image = image(&bench.media);
     assert!(!image.bad().is_empty());
     for block in image.bad() {
-        assert_eq!(image.record(block).standing, Standing::Factory);
+        assert_eq!(image.record(block).health, BlockHealth::Factory);
     }
     let report = check(&image).unwrap();
     assert!(report.clean, "{:?}", report.errors);
@@ -99,7 +99,7 @@ fn what_cannot_be_corrected_is_an_error_of_that_page_alone() {
                 let read = ended.pop().unwrap();
                 match read.result {
                     Ok(()) => assert_eq!(read.payload.data, data(page), "silent"),
-                    Err(fault) => assert_eq!(fault, Fault::Unreadable),
+                    Err(fault) => assert_eq!(fault, IoError::Unreadable),
                 }
                 read.result.is_ok()
             })
@@ -118,12 +118,12 @@ fn what_cannot_be_corrected_is_an_error_of_that_page_alone() {
         engine.run();
         let mut ended = vec![];
         engine.finished(&mut ended);
-        assert_eq!(ended[0].result, Err(Fault::Unreadable));
+        assert_eq!(ended[0].result, Err(IoError::Unreadable));
     }
 }
 
-/// The disk below cannot read one unit of a super-page: whoever asks for that gets an error, and nobody
-/// else, be they read one by one, with one call, or together.
+/// The disk below cannot read one unit of a super-page: whoever asks for that gets an error, and
+/// nobody else, be they read one by one, with one call, or together.
 #[test]
 fn a_bad_sector_below_is_an_error_of_its_unit_alone() {
     for parallel in [false, true] {
@@ -137,7 +137,7 @@ fn a_bad_sector_below_is_an_error_of_its_unit_alone() {
         engine.run();
         let (ppn, slot) = engine.ftl().lookup(gordon_units::Lpn(2)).unwrap();
         assert_eq!(engine.ftl().lookup(gordon_units::Lpn(1)).unwrap().0, ppn, "one super-page");
-        media.fail_reads(Some(engine.image().places().slot(ppn, slot) + 5));
+        media.fail_reads(Some(engine.image().offsets().slot(ppn, slot) + 5));
         engine.finished(&mut vec![]);
         for tag in 0..4 {
             engine.start(Command::Read { offset: tag as u64 * 512 }, data(tag, 512));
@@ -197,11 +197,11 @@ fn a_worn_out_array_is_read_only() {
             requests += 50;
             assert!(requests < 100_000, "it never wears out");
         }
-        assert_eq!(bench.engine.failure(), Some(Fault::WornOut));
+        assert_eq!(bench.engine.failure(), Some(IoError::WornOut));
         bench.failed.clear();
         bench.write(0, 1, false);
         bench.settle();
-        assert!(matches!(bench.failed[..], [(Command::Write { .. }, Fault::WornOut)]));
+        assert!(matches!(bench.failed[..], [(Command::Write { .. }, IoError::WornOut)]));
         // All can be read.
         bench.strict = true;
         let before = contents(&mut bench.engine);

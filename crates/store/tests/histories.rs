@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Bench, SHAPES, device, device_with_long_summaries, image, seeds};
-use gordon_store::{Engine, Past, check};
+use gordon_store::{Engine, LastShutdown, check};
 use gordon_testkit::Random;
 use std::cell::Cell;
 
@@ -173,7 +173,7 @@ fn a_store_that_was_closed_goes_on_where_it_stood() {
             settle(&mut bench);
             let store = gordon_store::Store::new(bench.engine);
             store.close().unwrap();
-            assert_eq!(image(&bench.media).past, Past::Closed);
+            assert_eq!(image(&bench.media).last_shutdown, LastShutdown::Closed);
             check(&image(&bench.media)).map(|report| assert!(report.clean, "{report:#?}")).unwrap();
             bench.engine = Engine::open(image(&bench.media)).unwrap();
             let programs = bench.engine.telemetry().ftl.program_operations;

@@ -5,8 +5,8 @@ mod common;
 use common::{SHAPES, Tagged, device, formatted, image};
 use gordon_nand::{Buf, FlashOp};
 use gordon_store::{
-    Backend, Command, Device, Engine, Fault, Image, ImageError, Media, Moved, Past, Payload, Store,
-    check, wear,
+    Backend, Command, CompletedOp, DeviceParams, Engine, Image, ImageError, IoError, LastShutdown,
+    Media, Payload, Store, check, wear,
 };
 use gordon_units::Ppn;
 use std::fs;
@@ -15,12 +15,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-fn small() -> Device {
+fn small() -> DeviceParams {
     device(SHAPES[3], 20, 0.6, 1)
 }
 
 /// Units of 4 KiB, as direct I/O wants them.
-fn aligned() -> Device {
+fn aligned() -> DeviceParams {
     device((4096, 2, 8), 20, 0.6, 1)
 }
 
@@ -44,7 +44,7 @@ fn patch(path: &Path, at: u64, bytes: &[u8]) {
     file.write_all(bytes).expect("it works");
 }
 
-fn one<P: Payload>(store: &Store<P>, command: Command, payload: P) -> (Result<(), Fault>, P) {
+fn one<P: Payload>(store: &Store<P>, command: Command, payload: P) -> (Result<(), IoError>, P) {
     let mut answer = None;
     store.submit(&mut vec![(command, payload)], |ended| {
         answer = Some((ended.result, ended.payload));
@@ -71,7 +71,7 @@ fn a_store_in_a_file_holds_what_it_was_given() {
         store.close().unwrap();
         drop(store);
         let image = Image::open(&path, Backend::File, false).unwrap();
-        assert_eq!(image.past, Past::Closed);
+        assert_eq!(image.last_shutdown, LastShutdown::Closed);
         let report = check(&image).unwrap();
         assert!(report.clean && report.closed_in_order, "{:?}", report.errors);
         assert_eq!(report.logical_pages, (size / 4096) as u64);
@@ -93,7 +93,7 @@ fn an_image_is_not_overwritten() {
     assert!(matches!(again, Err(ImageError::Exists(_))));
     // Nothing else is left of the attempt.
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-    let bad = Device { capacity: gordon_units::Bytes(1 << 40), ..small() };
+    let bad = DeviceParams { capacity: gordon_units::Bytes(1 << 40), ..small() };
     let other = folder.path().join("other.img");
     assert!(matches!(Image::create(&other, bad, Backend::File), Err(ImageError::Device { .. })));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -135,7 +135,7 @@ fn other_versions_and_damage_are_told() {
     // One copy suffices; a check reports the other, and a mount repairs it.
     patch(&path, 200, b"x");
     let image = Image::open(&path, Backend::File, true).unwrap();
-    assert_eq!((image.past, image.redundant.len()), (Past::Closed, 1));
+    assert_eq!((image.last_shutdown, image.redundant.len()), (LastShutdown::Closed, 1));
     assert!(!check(&image).unwrap().clean);
     let mut engine: Engine<Vec<u8>> = Engine::open(image).unwrap();
     assert_eq!(engine.mounted().warnings().len(), 1);
@@ -183,7 +183,7 @@ fn a_full_disk_loses_nothing() {
         assert_eq!(ended.len(), 2, "nobody is left waiting");
         match (&ended[0].result, &ended[1].result) {
             (Ok(()), Ok(())) => good.push(page),
-            (_, Err(Fault::NoSpace)) => full += 1,
+            (_, Err(IoError::NoSpace)) => full += 1,
             other => panic!("{other:?}"),
         }
     }
@@ -199,7 +199,7 @@ fn a_full_disk_loses_nothing() {
     for &page in &good {
         assert_eq!(read(&mut engine, page), vec![page as u8; 1024]);
     }
-    assert_eq!(engine.failure(), Some(Fault::NoSpace));
+    assert_eq!(engine.failure(), Some(IoError::NoSpace));
     media.limit(None);
     engine.start(Command::Write { offset: 0, fua: true }, tagged(99, 2));
     engine.run();
@@ -218,11 +218,11 @@ fn a_sync_that_fails_is_the_end_of_writing() {
     let store: Store<Vec<u8>> = Store::new(Engine::open(image(&media)).unwrap());
     assert_eq!(one(&store, Command::Write { offset: 0, fua: false }, vec![1; 1024]).0, Ok(()));
     media.fail_syncs(true);
-    assert_eq!(one(&store, Command::Flush, vec![]).0, Err(Fault::Medium));
+    assert_eq!(one(&store, Command::Flush, vec![]).0, Err(IoError::Medium));
     media.fail_syncs(false);
-    assert_eq!(one(&store, Command::Flush, vec![]).0, Err(Fault::Medium));
+    assert_eq!(one(&store, Command::Flush, vec![]).0, Err(IoError::Medium));
     let again = one(&store, Command::Write { offset: 0, fua: false }, vec![1; 1024]).0;
-    assert_eq!(again, Err(Fault::Medium));
+    assert_eq!(again, Err(IoError::Medium));
     let (result, read) = one(&store, Command::Read { offset: 0 }, vec![0; 1024]);
     assert!(result.is_ok() && read == vec![1; 1024]);
     assert!(store.close().is_err());
@@ -237,10 +237,10 @@ fn requests_outside_are_refused_and_holes_are_told() {
         [(size, 512), (size - 512, 1024), (1, 512), (0, 0), (u64::MAX - 511, 512)]
     {
         let read = one(&store, Command::Read { offset }, vec![0; length]).0;
-        assert_eq!(read, Err(Fault::Invalid), "{offset} {length}");
+        assert_eq!(read, Err(IoError::Invalid), "{offset} {length}");
     }
     let trim = Command::Trim { offset: 0, length: u64::MAX - 511, fua: false };
-    assert_eq!(one(&store, trim, vec![]).0, Err(Fault::Invalid));
+    assert_eq!(one(&store, trim, vec![]).0, Err(IoError::Invalid));
     // Three of the first four pages, one of them in the write buffer only.
     for page in [0, 1, 3] {
         let write = Command::Write { offset: page * 1024, fua: page == 0 };
@@ -360,19 +360,19 @@ fn an_assertion_stops_the_store_and_is_named() {
         engine.start(Command::Read { offset: 0 }, tagged(1, 2));
         // The end of an operation that was never issued: a defect of the driver.
         let op = FlashOp::Read { ppn: Ppn(0), buf: Buf(u32::MAX - 1), slots: 1 };
-        engine.done(Moved { op, copies: false, failed: false });
+        engine.done(CompletedOp { op, copies: false, failed: false });
         let mut ended = vec![];
         engine.finished(&mut ended);
-        assert_eq!((ended.len(), ended[0].result), (1, Err(Fault::Stopped)));
+        assert_eq!((ended.len(), ended[0].result), (1, Err(IoError::Stopped)));
         engine.stopped().expect("it has stopped").to_owned()
     });
     assert!(!why.is_empty());
     let read = one(&store, Command::Read { offset: 0 }, tagged(0, 2)).0;
-    assert_eq!(read, Err(Fault::Stopped));
+    assert_eq!(read, Err(IoError::Stopped));
     assert!(!store.idle());
-    assert_eq!(store.close(), Err(Fault::Stopped));
+    assert_eq!(store.close(), Err(IoError::Stopped));
     drop(store);
-    assert_eq!(image(&media).past, Past::Killed);
+    assert_eq!(image(&media).last_shutdown, LastShutdown::Killed);
     let store: Store<Tagged> = Store::new(Engine::open(image(&media)).unwrap());
     let (result, read) = one(&store, Command::Read { offset: 0 }, tagged(0, 2));
     assert_eq!((result, read.data), (Ok(()), vec![7; 1024]));

@@ -2,7 +2,7 @@
 
 mod common;
 
-use gordon_store::{Backend, Command, Device, Fault, Image, Payload, Store, check};
+use gordon_store::{Backend, Command, DeviceParams, Image, IoError, Payload, Store, check};
 use gordon_testkit::Random;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -12,11 +12,11 @@ use std::thread;
 
 const UNIT: usize = 4096;
 
-fn device() -> Device {
+fn device() -> DeviceParams {
     common::device((8192, 2, 8), 48, 0.5, 1)
 }
 
-fn one<P: Payload>(store: &Store<P>, command: Command, payload: P) -> (Result<(), Fault>, P) {
+fn one<P: Payload>(store: &Store<P>, command: Command, payload: P) -> (Result<(), IoError>, P) {
     let mut answer = None;
     store.submit(&mut vec![(command, payload)], |ended| {
         answer = Some((ended.result, ended.payload));
@@ -88,8 +88,8 @@ fn threads_share_a_store() {
     }
 }
 
-/// What the process that is to be killed does: writes pages round and round, flushes, and says up to
-/// which write all is durable.
+/// What the process that is to be killed does: writes pages round and round, flushes, and says up
+/// to which write all is durable.
 #[test]
 fn child() {
     let Ok(path) = std::env::var("STORE_CHILD") else { return };

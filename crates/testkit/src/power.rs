@@ -2,8 +2,8 @@
 
 use crate::Rig;
 use crate::rig::{Flying, More};
-use gordon_ftl::{Found, Input, Look, Mount, Standing};
-use gordon_nand::{FlashOp, Holds};
+use gordon_ftl::{CleanShutdownState, Input, Mount, ScanRequest, ScanResult};
+use gordon_nand::{FlashOp, PageContent};
 use gordon_units::{BlockId, Lpn, Ppn};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,8 +19,8 @@ pub enum Cut {
     Torn,
     /// A program: nothing can be read. An erase: as torn, other pages.
     Unreadable,
-    /// It seems not to have begun (a program), or to be done (an erase); but what is programmed there
-    /// now would be lost.
+    /// It seems not to have begun (a program), or to be done (an erase); but what is programmed
+    /// there now would be lost.
     SeemsErased,
     /// A program: nothing can be read until the next power cut, then all. An erase: as torn.
     Hidden,
@@ -76,8 +76,8 @@ impl Rig {
         self.flying.iter().map(|flying| (flying.op, what(flying))).collect()
     }
 
-    /// Cuts the power, or, with nothing in flight, turns it off: each operation in flight ends as `cuts` says. What is left has to be
-    /// [mounted](Self::mount).
+    /// Cuts the power, or, with nothing in flight, turns it off: each operation in flight ends as
+    /// `cuts` says. What is left has to be [mounted](Self::mount).
     pub fn cut(&mut self, cuts: &[Cut]) {
         for (ppn, erases) in std::mem::take(&mut self.scars.unstable) {
             if self.erases_at(ppn) == erases {
@@ -162,8 +162,10 @@ impl Rig {
         }
         match self.array.read(ppn).unwrap_or_else(|e| panic!("{e}")) {
             (_, None) => Seen::Unreadable,
-            (page, Some(oob)) => match (oob.holds, &page.more) {
-                (Holds::Data, _) => Seen::Data(oob.sequence, &page.lpns, !has(&self.scars.torn)),
+            (page, Some(oob)) => match (oob.content, &page.more) {
+                (PageContent::Data, _) => {
+                    Seen::Data(oob.sequence, &page.lpns, !has(&self.scars.torn))
+                }
                 _ if has(&self.scars.torn) => Seen::Unreadable,
                 (_, More::Summary(sequences, lpns)) => Seen::Summary(sequences, lpns),
                 (_, more) => Seen::Trims(oob.sequence, more),
@@ -186,12 +188,12 @@ impl Rig {
         Some((sequences, lpns))
     }
 
-    /// Mounts what is on the array, with looks answered in random order; where the layer stood, if it
-    /// was stopped at rest.
+    /// Mounts what is on the array, with looks answered in random order; where the layer stood, if
+    /// it was stopped at rest.
     ///
     /// # Panics
     /// Where the layer refuses.
-    pub fn mount(&mut self, standing: Option<&Standing>) {
+    pub fn mount(&mut self, standing: Option<&CleanShutdownState>) {
         let (layout, config) = (*self.array.layout(), *self.ftl.config());
         let erases: Vec<_> =
             (0..layout.blocks()).map(|block| self.array.erases(BlockId(block))).collect();
@@ -199,9 +201,9 @@ impl Rig {
             Mount::new(layout, config, &self.retired, &erases).unwrap_or_else(|e| panic!("{e}"));
         let mut asked = vec![];
         loop {
-            match mount.poll() {
-                Look::Done => break,
-                Look::Wait => {}
+            match mount.next_scan() {
+                ScanRequest::Done => break,
+                ScanRequest::Wait => {}
                 look => {
                     asked.push(look);
                     if self.random.below(2) == 0 {
@@ -211,16 +213,16 @@ impl Rig {
             }
             let at = self.random.below(asked.len());
             match asked.swap_remove(at) {
-                Look::Summary(block) => {
+                ScanRequest::Summary(block) => {
                     let seen = self.look_at_summary(block);
                     let seen = seen.as_ref().map(|(sequences, lpns)| (&sequences[..], &lpns[..]));
                     mount.summary(block, seen);
                 }
-                Look::Page(ppn) => mount.page(ppn, self.look(ppn).found()),
-                Look::Wait | Look::Done => unreachable!("no looks"),
+                ScanRequest::Page(ppn) => mount.page(ppn, self.look(ppn).found()),
+                ScanRequest::Wait | ScanRequest::Done => unreachable!("no looks"),
             }
         }
-        self.ftl = mount.finish(standing, VecDeque::new()).unwrap_or_else(|e| panic!("{e}"));
+        self.ftl = mount.into_ftl(standing, VecDeque::new()).unwrap_or_else(|e| panic!("{e}"));
         self.ftl.check().unwrap_or_else(|e| panic!("{e}"));
         self.ftl.check_at_rest().unwrap_or_else(|e| panic!("{e}"));
         self.ftl.handle(Input::Idle);
@@ -244,8 +246,8 @@ impl Rig {
         }
     }
 
-    /// Everything is as it was after some change, and nothing is lost that was flushed. That is what
-    /// later cuts must keep.
+    /// Everything is as it was after some change, and nothing is lost that was flushed. That is
+    /// what later cuts must keep.
     ///
     /// # Errors
     /// Says what was lost.
@@ -307,13 +309,15 @@ enum Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    fn found(self) -> Found<'a> {
+    fn found(self) -> ScanResult<'a> {
         match self {
-            Self::Erased => Found::Erased,
-            Self::Data(sequence, lpns, sound) => Found::Data { sequence, lpns, sound },
-            Self::Summary(..) => Found::Summary,
-            Self::Trims(sequence, More::Trims(record)) => Found::Trims(sequence, record.clone()),
-            Self::Unreadable | Self::Trims(..) => Found::Unreadable,
+            Self::Erased => ScanResult::Erased,
+            Self::Data(sequence, lpns, sound) => ScanResult::Data { sequence, lpns, sound },
+            Self::Summary(..) => ScanResult::Summary,
+            Self::Trims(sequence, More::Trims(record)) => {
+                ScanResult::Trims(sequence, record.clone())
+            }
+            Self::Unreadable | Self::Trims(..) => ScanResult::Unreadable,
         }
     }
 }

@@ -1,13 +1,15 @@
 //! The layer over the strict array, with contents.
 //!
-//! Operations end in random order, each takes effect at a random end of its flight, and programs and
-//! erases fail if they are told to. Every answer is held against the [`Model`]; everything the
+//! Operations end in random order, each takes effect at a random end of its flight, and programs
+//! and erases fail if they are told to. Every answer is held against the [`Model`]; everything the
 //! array refuses, and every broken promise of the layer, is a panic.
 
 use crate::{Model, Random};
-use gordon_ftl::{Action, Config, Extent, Ftl, Host, Input, Piece, Record, RequestId};
-use gordon_nand::{Array, Buf, FlashOp, Holds, Layout};
-use gordon_units::{BlockId, Lpn, Ppn, Watch};
+use gordon_ftl::{
+    Action, Config, Extent, Ftl, HostRequest, Input, RequestId, SubRequest, TrimRecord,
+};
+use gordon_nand::{Array, Buf, FlashOp, Layout, PageContent};
+use gordon_units::{BlockId, Lpn, Ppn, Progress};
 
 /// What a sector of a page reads as that was not programmed since its erase.
 const GARBAGE: u32 = u32::MAX;
@@ -67,7 +69,7 @@ pub(crate) enum More {
     /// One page of a summary: for its share of the data pages, the sequence number of each and the
     /// logical page in each slot.
     Summary(Vec<u64>, Vec<Option<Lpn>>),
-    Trims(Record),
+    Trims(TrimRecord),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -149,8 +151,8 @@ impl Rig {
             }
             array.program(ppn, oob, page).unwrap_or_else(|e| panic!("{e}"));
         };
-        let watch = Watch::default();
-        ftl.preload(lpns, &mut placed, &watch).unwrap_or_else(|e| panic!("{e}"));
+        let progress = Progress::default();
+        ftl.preload(lpns, &mut placed, &progress).unwrap_or_else(|e| panic!("{e}"));
     }
 
     /// Hands in a request.
@@ -164,27 +166,27 @@ impl Rig {
         let input = match request {
             Request::Read { first, len } => {
                 open.floors = self.model.floors(first, len);
-                Host::Read(extent(first, len))
+                HostRequest::Read(extent(first, len))
             }
             Request::Write { first, len } => {
                 open.change = self.model.accept(first, len, false);
-                Host::Write(extent(first, len))
+                HostRequest::Write(extent(first, len))
             }
             Request::Trim(lpn) => {
                 self.trimmed = true;
                 let first = u64::from(lpn.0) * u64::from(per_page);
                 open.change = self.model.accept(first, u64::from(per_page), true);
-                Host::Trim(tag, lpn)
+                HostRequest::Trim(tag, lpn)
             }
             Request::Flush => {
                 let open_ones = self.open.iter().flatten();
                 open.before = open_ones.map(|o| o.change).filter(|&change| change > 0).collect();
                 // It waits for all that came before it, acknowledged or not.
                 open.floors = self.model.accepted();
-                Host::Flush(tag)
+                HostRequest::Flush(tag)
             }
         };
-        if let Host::Read(extent) | Host::Write(extent) = input {
+        if let HostRequest::Read(extent) | HostRequest::Write(extent) = input {
             open.left = usize::try_from(extent.count(per_page)).expect("a small request");
         }
         self.changes.push(open.change);
@@ -300,17 +302,21 @@ impl Rig {
                     self.flying.push(Flying { op, early, fails });
                 }
                 Action::Zero(buf) => self.buf(buf).fill(0),
-                Action::Fill(buf, piece) => {
-                    let change = self.changes[piece.request.0 as usize];
-                    self.part(buf, piece).fill(change);
+                Action::Fill(buf, sub_request) => {
+                    let change = self.changes[sub_request.request.0 as usize];
+                    self.part(buf, sub_request).fill(change);
                 }
                 Action::Summarize(buf, block, part) => self.summarize(buf, block, part),
-                Action::Record(buf) => *self.more(buf) = More::Trims(self.ftl.record().clone()),
-                Action::Give(buf, piece) => {
-                    let values = self.part(buf, piece).to_vec();
-                    self.give(piece, &values);
+                Action::Record(buf) => {
+                    *self.more(buf) = More::Trims(self.ftl.trim_record().clone())
                 }
-                Action::GiveZeros(piece) => self.give(piece, &vec![0; piece.len as usize]),
+                Action::Give(buf, sub_request) => {
+                    let values = self.part(buf, sub_request).to_vec();
+                    self.give(sub_request, &values);
+                }
+                Action::GiveZeros(sub_request) => {
+                    self.give(sub_request, &vec![0; sub_request.len as usize])
+                }
                 Action::Ack(request, _) => self.acknowledge(request, false),
                 Action::Refuse(request) => self.acknowledge(request, true),
             }
@@ -324,7 +330,7 @@ impl Rig {
                 let (page, oob) = self.array.read(ppn).unwrap_or_else(|e| panic!("{e}"));
                 assert!(oob.is_some(), "page {ppn} was read, which is not programmed");
                 let page = page.clone();
-                let parts: Vec<_> = self.ftl.parts(buf).collect();
+                let parts: Vec<_> = self.ftl.segments(buf).collect();
                 assert_eq!(parts.len(), slots as usize);
                 for part in parts {
                     assert_eq!(page.lpns[part.slot as usize], part.lpn, "{op:?}, {part:?}");
@@ -338,7 +344,7 @@ impl Rig {
             FlashOp::Program { ppn, buf } => {
                 let (slots, per_page) =
                     (self.ftl.config().slots, self.ftl.config().sectors_per_page);
-                let parts: Vec<_> = self.ftl.parts(buf).collect();
+                let parts: Vec<_> = self.ftl.segments(buf).collect();
                 let mut page = Page {
                     lpns: vec![None; slots as usize],
                     sectors: vec![GARBAGE; (slots * per_page) as usize],
@@ -379,9 +385,9 @@ impl Rig {
         &page.sectors[slot as usize * per_page..][..per_page]
     }
 
-    fn part(&mut self, buf: Buf, piece: Piece) -> &mut [u32] {
-        let start = piece.start as usize;
-        &mut self.buf(buf)[start..start + piece.len as usize]
+    fn part(&mut self, buf: Buf, sub_request: SubRequest) -> &mut [u32] {
+        let start = sub_request.start as usize;
+        &mut self.buf(buf)[start..start + sub_request.len as usize]
     }
 
     /// The power is gone: nothing is in flight, and nobody waits.
@@ -404,7 +410,7 @@ impl Rig {
         for (at, &lpn) in (0..).zip(&lpns) {
             let ppn = layout.ppn(block, at / slots);
             let (page, oob) = self.array.read(ppn).unwrap_or_else(|e| panic!("{e}"));
-            assert_eq!(oob.map(|oob| oob.holds), Some(Holds::Data), "block {block}.{at}");
+            assert_eq!(oob.map(|oob| oob.content), Some(PageContent::Data), "block {block}.{at}");
             assert_eq!(page.lpns[(at % slots) as usize], lpn, "block {block}.{at}");
             if at % slots == 0 {
                 sequences.extend(oob.map(|oob| oob.sequence));
@@ -419,13 +425,13 @@ impl Rig {
         self.buf(buf).fill(GARBAGE);
     }
 
-    fn give(&self, piece: Piece, values: &[u32]) {
-        let open = self.request(piece.request);
+    fn give(&self, sub_request: SubRequest, values: &[u32]) {
+        let open = self.request(sub_request.request);
         let Request::Read { first, .. } = open.request else {
             panic!("{:?} is given data", open.request)
         };
         let per_page = u64::from(self.ftl.config().sectors_per_page);
-        let start = u64::from(piece.lpn.0) * per_page + u64::from(piece.start);
+        let start = u64::from(sub_request.lpn.0) * per_page + u64::from(sub_request.start);
         for (sector, &value) in (start..).zip(values) {
             let floor = open.floors[usize::try_from(sector - first).expect("a small read")];
             assert!(
@@ -502,7 +508,7 @@ impl Rig {
         for ppn in (0..self.ftl.layout().pages()).map(Ppn) {
             let (page, oob) = self.array.read(ppn).unwrap_or_else(|e| panic!("{e}"));
             if let Some(oob) = oob
-                && oob.holds == Holds::Data
+                && oob.content == PageContent::Data
             {
                 for (slot, lpn) in (0..).zip(&page.lpns) {
                     if let Some(lpn) = lpn {

@@ -1,4 +1,4 @@
-//! How fast traces are read: `cargo run --release -p gordon-trace --example formats_rate [REQUESTS]`.
+//! How fast traces are read: `cargo run --release -p gordon-trace --example formats_rate [REQUESTS] [FORMAT]`.
 //!
 //! Prints requests, bytes and CPU seconds for a made-up trace of each shape of format, on one core.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
@@ -20,16 +20,24 @@ fn line(format: Format, i: u64) -> Vec<u8> {
     let sector = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 35 << 3;
     let (read, letter) = (i % 2, ["W", "R"][usize::from(i % 2 == 1)]);
     match format {
-        Format::Mqsim => writeln!(text, "{} 0 {sector} 8 {read}", i * 11_413),
-        Format::Msr => {
+        Format::MQSIM => writeln!(text, "{} 0 {sector} 8 {read}", i * 11_413),
+        Format::DISKSIM => {
+            let (ms, us) = (i * 7 / 1000, i * 7 % 1000);
+            writeln!(text, "{ms}.{us:03}000 0 {sector} 8 {read}")
+        }
+        Format::TENCENT => {
+            let time = 1_538_323_200 + i / 1000;
+            writeln!(text, "{time},{sector},8,{},{}", 1 - read, 1000 + i % 4000)
+        }
+        Format::MSR => {
             let word = if read == 1 { "Read" } else { "Write" };
             let time = 128_166_372_003_061_629 + i * 100;
             writeln!(text, "{time},src1,0,{word},{},4096,113736", sector * 512)
         }
-        Format::Alibaba => {
+        Format::ALIBABA => {
             writeln!(text, "419,{letter},{},4096,{}", sector * 512, 1_577_808_144_360_767 + i)
         }
-        Format::Spc => writeln!(text, "0,{sector},4096,{letter},{}.{:06}", i / 1000, i % 1000),
+        Format::SPC => writeln!(text, "0,{sector},4096,{letter},{}.{:06}", i / 1000, i % 1000),
         Format::Blkparse => {
             let (s, ns) = (i / 1000, i % 1000 * 1_000_000);
             writeln!(
@@ -56,9 +64,18 @@ fn main() {
     let requests = std::env::args().nth(1).map_or(4_000_000, |n| n.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
     println!("format        requests      bytes   CPU s   requests/CPU s");
-    let formats =
-        [Format::Mqsim, Format::Msr, Format::Alibaba, Format::Spc, Format::Blkparse, Format::Vscsi];
-    for format in formats {
+    let formats = [
+        Format::MQSIM,
+        Format::DISKSIM,
+        Format::MSR,
+        Format::ALIBABA,
+        Format::TENCENT,
+        Format::SPC,
+        Format::Blkparse,
+        Format::Vscsi,
+    ];
+    let only = std::env::args().nth(2);
+    for format in formats.into_iter().filter(|f| only.as_ref().is_none_or(|o| f.name() == o)) {
         let path = folder.path().join(format.name());
         let mut file = std::io::BufWriter::new(std::fs::File::create(&path).unwrap());
         for i in 0..requests {
@@ -66,7 +83,7 @@ fn main() {
         }
         drop(file);
         let bytes = std::fs::metadata(&path).unwrap().len();
-        let mut reader = open(&path, None, &Options::default()).unwrap();
+        let mut reader = open(&path, Some(format), &Options::default()).unwrap();
         assert_eq!(reader.format(), format);
         let (mut count, mut batch) = (0_u64, Vec::new());
         let start = cpu_seconds();

@@ -108,6 +108,6 @@ fn a_log_without_objects_is_told_and_blocks_are_not_in_one() {
         told.contains("a trace of objects, not of blocks\n  try: gordon cache replay"),
         "{told}"
     );
-    let told = Objects::open(&path, Format::Msr, &Options::default(), false).unwrap_err();
+    let told = Objects::open(&path, Format::MSR, &Options::default(), false).unwrap_err();
     assert!(told.to_string().contains("a trace of blocks, not of objects"), "{told}");
 }

@@ -314,6 +314,142 @@ fn separators_and_lines_to_skip_are_options() {
 }
 
 #[test]
+fn names_in_quotes_hold_separators() {
+    let text =
+        "when,\"name, or id\",bytes\n0,\"a,b\",10\n1,\"a,c\",20\n\"2\",\"a,b\",\"10\"\n3,\"7\",5\n";
+    let case = case(text);
+    for columns in ["time=1:s,key=2,size=3:B", "time=when:s,key=2,size=bytes:B"] {
+        let (all, _) = objects(&case.path, None, &own(columns));
+        assert_eq!(
+            brief(&all),
+            [(0, 10, false), (S, 20, false), (2 * S, 10, false), (3 * S, 5, false)]
+        );
+        assert!(all[0].key == all[2].key && all[0].key != all[1].key && all[3].key == 7);
+    }
+    // A column that is not read may be quoted, too.
+    let skipped = self::case("0,\"x,y\",R,8,4096\n1,\"z\",W,16,512\n");
+    let got = blocks(&skipped.path, None, &own("time=1:s,op=3,lba=4:512B,size=5:B")).unwrap();
+    assert_eq!(got, [(0, Read, 0, 4096, 4096), (S, Write, 0, 8192, 512)]);
+}
+
+#[test]
+fn addresses_may_be_hexadecimal_and_numbers_end_with_zeros() {
+    let case = case("0 R 0x1000 4096.0\n1 W 0X2000 512\n");
+    let got = blocks(&case.path, None, &own("time=1:s,op=2,offset=3:B,size=4:B")).unwrap();
+    assert_eq!(got, [(0, Read, 0, 4096, 4096), (S, Write, 0, 8192, 512)]);
+}
+
+#[test]
+fn the_letters_of_blkparse_are_operations_of_own_columns() {
+    let text = "0 RA 8 512\n1 WSM 8 512\n2 FWFS 8 512\n3 FF 0 0\n4 DS 8 512\n5 N 0 0\n6 RM 8 512\n";
+    let case = case(text);
+    let columns = "time=1:s,op=2,lba=3,size=4:B";
+    let ops: Vec<_> =
+        blocks(&case.path, None, &own(columns)).unwrap().iter().map(|io| io.1).collect();
+    assert_eq!(ops, [Read, Write, Write, BlockOp::Flush, Discard, Read]);
+    for word in ["DONE", "COMMAND", "MODE", "ERASE", "RR", "FS"] {
+        let case = self::case(&format!("0 R 8 512\n1 {word} 8 512\n"));
+        assert!(blocks(&case.path, None, &own(columns)).is_err(), "{word}");
+    }
+    // A flush has no address.
+    let flush = self::case("0 R 8 512\n1 flush 8 512\n");
+    let got = blocks(&flush.path, None, &own(columns)).unwrap();
+    assert_eq!(got[1], (S, BlockOp::Flush, 0, 0, 0));
+    // Named words are all that are known.
+    let words = Words { reads: vec!["RA".into()], ..Words::default() };
+    assert!(blocks(&case.path, None, &described(columns, &words)).is_err());
+}
+
+#[test]
+fn devices_have_numbers_or_names_and_never_both() {
+    let columns = own("time=1:s,device=2,lba=3,size=4");
+    let names = case("0 sda 8 512\n1 7 8 512\n2 sda 8 512\n");
+    let got = blocks(&names.path, None, &columns).unwrap();
+    assert_eq!(got.iter().map(|io| io.2).collect::<Vec<_>>(), [0, 1, 0]);
+    let numbers = case("0 7 8 512\n1 sda 8 512\n2 7 8 512\n");
+    let error = blocks(&numbers.path, None, &columns).unwrap_err().to_string();
+    assert!(error.contains("line 2: device (column 2): expected a whole number"), "{error}");
+}
+
+#[test]
+fn what_removes_an_object_is_left_out() {
+    for words in ["D", "trim", "flush", "delete"] {
+        let case = case(&format!("0,get,7,10\n1,{words},7,10\n2,set,7,10\n"));
+        let (all, notes) = objects(&case.path, None, &own("time=1:s,op=2,key=3,size=4:B"));
+        assert_eq!(brief(&all), [(0, 10, false), (2 * S, 10, true)]);
+        assert!(notes.iter().any(|note| note.starts_with("other_kinds: 1 ")), "{notes:?}");
+    }
+}
+
+#[test]
+fn names_that_start_like_a_comment_are_names() {
+    for text in ["# ids\nx\n#7\n#7\n", "#7\n#7\nx\n"] {
+        let (all, _) = objects(&case(text).path, None, &own("key=1"));
+        assert_eq!(all.len(), 3);
+        assert_eq!(all.iter().filter(|one| one.key == all[1].key).count(), 2);
+    }
+}
+
+/// A comma in a name, or one that marks decimals, does not separate.
+#[test]
+fn the_separator_makes_as_many_columns_as_are_needed() {
+    let names = case("0 /a,b 10\n1 /a,c 20\n");
+    let (all, _) = objects(&names.path, None, &own("time=1:s,key=2,size=3:B"));
+    assert_eq!(brief(&all), [(0, 10, false), (S, 20, false)]);
+    let mixed = case("0\tR 8 4096\n1\tW 16 4096\n");
+    let got = blocks(&mixed.path, None, &own("time=1:s,op=2,lba=3,size=4:B")).unwrap();
+    assert_eq!(got, [(0, Read, 0, 4096, 4096), (S, Write, 0, 8192, 4096)]);
+    let decimals = case("Zeit;Op;Block;Bytes\n0,5;R;8;4096\n");
+    let error = blocks(&decimals.path, None, &own("time=1:s,op=2,lba=3,size=4:B")).unwrap_err();
+    assert!(error.to_string().contains("line 2: time (column 1): expected a time"), "{error}");
+}
+
+#[test]
+fn a_word_of_the_operation_that_is_not_known_has_the_hint_to_name_it() {
+    let case = case("0 SCSI_READ 8 4096\n");
+    let error = blocks(&case.path, None, &own("time=1:s,op=2,lba=3,size=4")).unwrap_err();
+    assert!(error.to_string().contains("try: --reads, --writes or --trims"), "{error}");
+}
+
+#[test]
+fn comments_precede_the_lines_of_every_description() {
+    let lines = [
+        ("msr", "128166372003061629,src1,1,Read,383496192,32768,113736"),
+        ("mqsim", "11413000 0 657728 16 1"),
+        ("disksim", "0.500000 0 100 8 1"),
+        ("spc", "0,20941264,8192,W,0.551706"),
+        ("alibaba", "419,W,8792731648,16384,1577808144360767"),
+        ("tencent", "1538323200,12910952,128,0,1063"),
+        ("midas", "0.5 1 100 4096 0"),
+    ];
+    for (name, line) in lines {
+        let case = case(&format!("# made by hand\n\n{line}\n# its middle\n{line}\n"));
+        let found = open(&case.path, None, &Options::default()).unwrap();
+        assert_eq!(found.format().name(), name);
+        assert_eq!(blocks(&case.path, None, &Options::default()).unwrap().len(), 2, "{name}");
+    }
+}
+
+#[test]
+fn a_first_line_that_is_malformed_is_not_taken_for_a_header() {
+    for line in ["x,src1,1,Read,y,z,w", "time,host,1,op,offset,size,response"] {
+        let text = format!("{line}\n{0}\n{0}\n", "128166372003061629,src1,1,Read,512,512,7");
+        let error = blocks(&case(&text).path, named("msr"), &Options::default()).unwrap_err();
+        assert!(error.to_string().contains("line 1: time (column 1)"), "{error}");
+    }
+}
+
+#[test]
+fn text_in_utf_16_is_named_with_the_command_that_converts_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("trace");
+    let text: Vec<u8> = "\u{feff}10 0 8 8 1\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fs::write(&path, text).unwrap();
+    let error = open(&path, None, &Options::default()).unwrap_err();
+    assert!(error.to_string().contains("iconv -f UTF-16"), "{error}");
+}
+
+#[test]
 fn impossible_columns_are_refused() {
     let wrong = [
         "",
@@ -346,11 +482,12 @@ fn an_unknown_word_or_a_missing_column_is_an_error_with_its_place() {
     let text = case("1 R 10 4096\n2 X 10 4096\n");
     let error =
         blocks(&text.path, None, &own("time=1:s,op=2,lba=3,size=4")).unwrap_err().to_string();
-    assert!(error.contains("line 2: op: expected one of R, W"), "{error}");
+    assert!(error.contains("line 2: op (column 2): expected one of R, W"), "{error}");
     let short = case("1 R 10 4096\n2 W 10\n");
     let error =
         blocks(&short.path, None, &own("time=1:s,op=2,lba=3,size=4")).unwrap_err().to_string();
-    assert!(error.contains("line 2: size: expected a whole number"), "{error}");
+    assert!(error.contains("line 2: size (column 4): expected a whole number"), "{error}");
+    assert!(error.contains("try: --columns and --separator that fit this line"), "{error}");
     let header = case("time,key\n1,2\n");
     let error = open_any(&header.path, None, &own("time=time,key=id"), false).unwrap();
     let Opened::Objects(mut reader) = error else { panic!("these are objects") };
@@ -377,7 +514,9 @@ fn seconds_in_the_columns_of_disksim_are_not_read_as_milliseconds() {
         "0.25 0 1024 8 1\n0.30 0 2048 16 0\n0.35 0 4096 8 1\n0.40 0 8192 32 0\n",
     ] {
         let listed = candidates(text);
-        let seconds = listed.iter().find(|(o, _)| o == "--format disksim --time-unit 1s").unwrap();
+        // One reading has one line, whatever its names.
+        let both = "--format mqsim --time-unit 1s or --format disksim --time-unit 1s";
+        let seconds = listed.iter().find(|(options, _)| options == both).unwrap();
         assert!(!seconds.1.contains("implausible"), "{listed:?}");
         let ms = listed.iter().find(|(options, _)| options == "--format disksim").unwrap();
         assert!(ms.1.contains("implausible: "), "{listed:?}");
@@ -404,14 +543,41 @@ fn bytes_where_sectors_belong_are_noticed() {
     assert_eq!((reader.note().chosen_by, reader.note().doubts.len()), (Chosen::Format, 1));
     let plain = self::case("1000000 0 8 8 1\n2000000 0 16 16 0\n3000000 0 8 8 1\n");
     let reader = open(&plain.path, None, &Options::default()).unwrap();
-    assert_eq!((reader.format(), reader.note().doubts.len()), (Format::Mqsim, 0));
+    assert_eq!((reader.format(), reader.note().doubts.len()), (Format::MQSIM, 0));
+}
+
+#[test]
+fn a_large_discard_is_plausible() {
+    let text = "0.5 1 100 4096 0\n0.75 3 0 68719476736 0\n1.25 0 101 4096 0\n";
+    let case = case(text);
+    let reader = open(&case.path, None, &Options::default()).unwrap();
+    assert_eq!((reader.format().name(), reader.note().doubts.len()), ("midas", 0));
 }
 
 #[test]
 fn a_second_read_as_nanoseconds_is_noticed() {
     let listed = candidates("100 0 8 8 1\n101 0 16 16 0\n102 0 8 8 1\n104 0 8 8 1\n");
-    let seconds = listed.iter().find(|(o, _)| o == "--format mqsim --time-unit 1s").unwrap();
+    let both = "--format mqsim --time-unit 1s or --format disksim --time-unit 1s";
+    let seconds = listed.iter().find(|(options, _)| options == both).unwrap();
     assert!(seconds.1.contains("over 4s"), "{listed:?}");
+    assert!(listed.iter().any(|(o, m)| o == "--format disksim" && m.contains("over 4ms")));
+}
+
+#[test]
+fn a_format_that_fits_only_in_another_unit_of_time_is_a_candidate() {
+    let text = "419,W,8792731648,16384,0.25\n7,R,4096,512,0.75\n419,R,0,4096,2.25\n";
+    let listed = candidates(text);
+    let seconds = listed.iter().find(|(o, _)| o == "--format alibaba --time-unit 1s").unwrap();
+    assert_eq!(seconds.1, "3 requests, 20.5KiB, over 2s");
+    let case = case(text);
+    let unit = Options { time_unit: Some(Ns::SECOND), ..Options::default() };
+    for format in [None, named("alibaba")] {
+        assert_eq!(blocks(&case.path, format, &unit).unwrap()[2].0, 2 * S);
+    }
+    let decimals =
+        "128166372003061629.5,s,1,Read,512,512,7\n128166372003161629.5,s,1,Read,512,512,7\n";
+    let listed = candidates(decimals);
+    assert_eq!(listed[0].0, "--format msr --time-unit 100ns", "{listed:?}");
 }
 
 #[test]

@@ -21,8 +21,8 @@ fn all(path: &Path) -> Vec<Io> {
 /// How finely a format counts time.
 fn grain(format: Format) -> u64 {
     match format {
-        Format::Fio | Format::Alibaba => 1000,
-        Format::Msr => 100,
+        Format::Fio | Format::ALIBABA => 1000,
+        Format::MSR => 100,
         _ => 1,
     }
 }
@@ -30,11 +30,11 @@ fn grain(format: Format) -> u64 {
 const WRITTEN: [Format; 7] = [
     Format::Gordon,
     Format::Fio,
-    Format::Msr,
-    Format::Mqsim,
-    Format::Disksim,
-    Format::Spc,
-    Format::Alibaba,
+    Format::MSR,
+    Format::MQSIM,
+    Format::DISKSIM,
+    Format::SPC,
+    Format::ALIBABA,
 ];
 
 /// Reads and writes of one device, every one at a time of its own.
@@ -60,8 +60,8 @@ fn round_trips() {
             assert_eq!((made.from, made.to), ("mqsim", format.name()));
             assert_eq!((made.requests, made.not_written), (10_000, 0));
             let lost: &[&str] = match format {
-                Format::Fio | Format::Alibaba => &["times are cut to multiples of 1us"],
-                Format::Msr => {
+                Format::Fio | Format::ALIBABA => &["times are cut to multiples of 1us"],
+                Format::MSR => {
                     &["have a response time of 0", "times are cut to multiples of 100ns"]
                 }
                 _ => &[],
@@ -74,14 +74,14 @@ fn round_trips() {
                 .iter()
                 .map(|io| Io {
                     at: Ns(io.at.0 / grain * grain),
-                    latency: (format == Format::Msr).then_some(Ns::ZERO),
+                    latency: (format == Format::MSR).then_some(Ns::ZERO),
                     ..*io
                 })
                 .collect();
             assert_eq!(all(&path), rounded, "{format}");
             // And back.
             let back = folder.path().join(format!("{format}{ending}.back"));
-            run(&path, &back, Format::Mqsim).unwrap();
+            run(&path, &back, Format::MQSIM).unwrap();
             if grain == 1 {
                 assert_eq!(fs::read(&back).unwrap(), fs::read(&source).unwrap(), "{format}");
             }
@@ -127,7 +127,7 @@ fn captured_to_text_and_back() {
     };
     assert_eq!(all(&back), expected.iter().map(as_fio).collect::<Vec<_>>());
     // Formats without a word for them leave them out, and say so.
-    let made = run(&own, &folder.path().join("a.spc"), Format::Spc).unwrap();
+    let made = run(&own, &folder.path().join("a.spc"), Format::SPC).unwrap();
     assert_eq!((made.requests, made.not_written), (10_000, 5000));
     assert!(
         made.warnings[0].contains("not_written: 5000 discards and flushes"),
@@ -142,12 +142,12 @@ fn latencies_that_were_none_are_not_lost() {
     let folder = tempfile::tempdir().unwrap();
     let [path, msr, back] = ["a", "b", "c"].map(|name| folder.path().join(name));
     fs::write(&path, "5 0 8 8 1\n9 0 16 8 0\n").unwrap();
-    run(&path, &msr, Format::Msr).unwrap();
-    assert_eq!(run(&msr, &back, Format::Mqsim).unwrap().warnings, [""; 0]);
+    run(&path, &msr, Format::MSR).unwrap();
+    assert_eq!(run(&msr, &back, Format::MQSIM).unwrap().warnings, [""; 0]);
     let text = fs::read_to_string(&msr).unwrap();
     let measured = text.trim_end().strip_suffix(",0").unwrap().to_owned() + ",700\n";
     fs::write(&msr, measured).unwrap();
-    let made = run(&msr, &folder.path().join("d"), Format::Mqsim).unwrap();
+    let made = run(&msr, &folder.path().join("d"), Format::MQSIM).unwrap();
     assert!(made.warnings[0].contains("latencies are lost"), "{:?}", made.warnings);
 }
 
@@ -160,7 +160,7 @@ fn response_times_are_cut_aloud() {
     for (latency, told) in [("30.1", 0), ("30.15", 1)] {
         fs::write(&path, lines.replace("LATENCY", latency)).unwrap();
         let out = folder.path().join(latency);
-        let made = run(&path, &out, Format::Msr).unwrap();
+        let made = run(&path, &out, Format::MSR).unwrap();
         let cut = |warning: &&String| warning.contains("times are cut to multiples of 100ns");
         assert_eq!(made.warnings.iter().filter(cut).count(), told, "{:?}", made.warnings);
         assert_eq!(all(&out)[1].latency, Some(Ns(30_100)));
@@ -207,19 +207,19 @@ fn nothing_is_left_behind() {
     }
     fs::write(&out, "mine").unwrap();
     let source = original(folder.path());
-    for to in [Format::Gordon, Format::Mqsim] {
+    for to in [Format::Gordon, Format::MQSIM] {
         assert!(run(&source, &out, to).unwrap_err().to_string().contains("exists already"));
         assert_eq!(fs::read(&out).unwrap(), b"mine");
     }
     let nowhere = folder.path().join("no/such/folder");
     assert!(
-        run(&source, &nowhere, Format::Mqsim).unwrap_err().to_string().contains("cannot write")
+        run(&source, &nowhere, Format::MQSIM).unwrap_err().to_string().contains("cannot write")
     );
     let stopped = AtomicBool::new(true);
     let next = folder.path().join("next");
-    let result = convert(&source, &next, None, Some(Format::Mqsim), &Options::default(), &stopped);
+    let result = convert(&source, &next, None, Some(Format::MQSIM), &Options::default(), &stopped);
     assert!(matches!(result, Err(FormatError::Stopped)) && !next.exists());
-    for to in [Format::Gordon, Format::Mqsim] {
+    for to in [Format::Gordon, Format::MQSIM] {
         let running = AtomicBool::new(false);
         let made = convert(&source, &next, None, Some(to), &Options::default(), &running).unwrap();
         assert!(!next.exists(), "before it is published");

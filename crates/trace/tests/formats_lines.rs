@@ -69,7 +69,7 @@ const S: u64 = 1_000_000_000;
 fn mqsim() {
     let text = "11413000 0 657728 16 1\r\n\n12000000\t3 8 1 0";
     reads(
-        Format::Mqsim,
+        Format::MQSIM,
         text,
         &[(0, Read, 0, 657_728 * 512, 8192), (587_000, Write, 3, 4096, 512)],
     );
@@ -80,7 +80,7 @@ fn disksim() {
     let text = "0.500000 0 100 8 1\n2.25 1 7 16 0\n3 0 1 1 0x40000001\n";
     let last = (2_500_000, Read, 0, 512, 512);
     let second = (1_750_000, Write, 1, 7 * 512, 8192);
-    reads(Format::Disksim, text, &[(0, Read, 0, 51_200, 4096), second, last]);
+    reads(Format::DISKSIM, text, &[(0, Read, 0, 51_200, 4096), second, last]);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn msr() {
                 128166372003061629,src1,1,Read,383496192,32768,113736\n\
                 128166372016382155,src1,1,write, 512, 1024, 7\n";
     let expected = [(0, Read, 1, 383_496_192, 32_768), (1_332_052_600, Write, 1, 512, 1024)];
-    reads(Format::Msr, text, &expected);
+    reads(Format::MSR, text, &expected);
     let case = case(text);
     assert_eq!(with(&case.path, &Options::default()).0[0].latency, Some(Ns(11_373_600)));
 }
@@ -113,7 +113,7 @@ fn spc() {
     let second = (2_335_000, Write, 0, 20_939_840 * 512, 8192);
     let third = (699_014_000, Write, 1, 3_436_288 * 512, 15_872);
     let last = (1_794_922_000, Read, 0, 7_695_360 * 512, 4096);
-    reads(Format::Spc, text, &[first, second, third, last]);
+    reads(Format::SPC, text, &[first, second, third, last]);
 }
 
 /// The shape of the UMass OLTP traces: small letters, places and sizes in single sectors, and
@@ -123,7 +123,7 @@ fn spc_of_oltp() {
     let text = "0,404123,3584,w,0.000000\n1,55123,1536,w,0.000000\n23,1200345,512,r,0.065536\n";
     let first = (0, Write, 0, 404_123 * 512, 3584);
     let last = (65_536_000, Read, 23, 1_200_345 * 512, 512);
-    reads(Format::Spc, text, &[first, (0, Write, 1, 55_123 * 512, 1536), last]);
+    reads(Format::SPC, text, &[first, (0, Write, 1, 55_123 * 512, 1536), last]);
 }
 
 /// The published file has no line of names; parts of it may have one.
@@ -134,16 +134,16 @@ fn alibaba() {
     let first = (0, Read, 0, 120_259_084_288, 4096);
     let second = (46_000, Write, 998, 5_368_713_216, 77_824);
     let expected = [first, second, (144_359_881_000, Write, 0, 120_259_088_384, 1024)];
-    reads(Format::Alibaba, lines, &expected);
+    reads(Format::ALIBABA, lines, &expected);
     let named = format!("device_id,opcode,offset,length,timestamp\n{lines}");
-    reads(Format::Alibaba, named, &expected);
+    reads(Format::ALIBABA, named, &expected);
 }
 
 #[test]
 fn tencent() {
     let text = "1538323200,12910952,128,0,1063\n1538323201,6338688,8,1,1627\n";
     let first = (0, Read, 1063, 12_910_952 * 512, 65_536);
-    reads(Format::Tencent, text, &[first, (S, Write, 1627, 6_338_688 * 512, 4096)]);
+    reads(Format::TENCENT, text, &[first, (S, Write, 1627, 6_338_688 * 512, 4096)]);
 }
 
 #[test]
@@ -343,6 +343,22 @@ fn statistics_of_blkparse_are_no_events() {
         } else {
             refused(Some(Format::Blkparse), text, &["line 3: device: expected MAJOR,MINOR"]);
         }
+    }
+}
+
+/// An idle disk, transfers of megabytes and discards of gigabytes are not another unit.
+#[test]
+fn a_trace_of_blkparse_is_never_implausible() {
+    let line = |n: u64, seconds: u64, op: &str, sectors: u64| {
+        format!("  8,0 0 {n} {seconds}.000000000 920 D {op} {} + {sectors} [dd]\n", n * 8192)
+    };
+    let idle = [line(1, 0, "R", 8), line(2, 40_000, "R", 8), line(3, 90_000, "R", 8)].concat();
+    let large = [line(1, 0, "W", 8192), line(2, 1, "W", 4096), line(3, 2, "D", 8 << 20)].concat();
+    for text in [idle, large] {
+        let case = case(text);
+        let reader = open(&case.path, None, &Options::default()).unwrap();
+        assert_eq!((reader.format(), reader.note().doubts.len()), (Format::Blkparse, 0));
+        assert_eq!(with(&case.path, &Options::default()).0.len(), 3);
     }
 }
 
@@ -620,17 +636,30 @@ fn malformed_lines() {
         let what = [&["line 3", "format mqsim"], what].concat();
         refused(None, format!("{good}{good}{bad}\n{good}{good}"), &what);
     };
-    at("11 0 x 8 1", &["sector", "found `x`"]);
-    at("11 0 8 8 2", &["type", "0 (write) or 1 (read)", "found `2`"]);
-    at("11 0 8 8", &["type", "found nothing"]);
-    at("11 0 8 8 1 1", &["columns", "the end of the line", "found `1`"]);
-    at("-1 0 8 8 1", &["time", "found `-1`"]);
-    at("11 0 18446744073709551615 8 1", &["sector", "2^55"]);
+    at("11 0 x 8 1", &["offset (column 3)", "found `x`"]);
+    at("11 0 8 8 2", &["op (column 5)", "1 (read), 0 (write)", "found `2`"]);
+    at("11 0 8 8", &["op (column 5)", "found nothing"]);
+    at("11 0 8 8 1 1", &["number of columns", "expected 5", "found `6`"]);
+    at("-1 0 8 8 1", &["time (column 1)", "found `-1`"]);
+    at("1.5 0 8 8 1", &["time (column 1)", "found `1.5`"]);
+    at("11 0 18446744073709551615 8 1", &["offset (column 3)", "2^64 bytes in units of 512B"]);
     at("11 0 18014398509481984 8 1", &["offset and length", "2^62"]);
-    at("11 4294967296 8 8 1", &["device", "2^32"]);
+    at("11 4294967296 8 8 1", &["device (column 2)", "2^32"]);
+    at("11 sda 8 8 1", &["device (column 2)", "found `sda`"]);
     at("9 0 8 8 1", &["time goes backwards", "--order"]);
-    refused(None, "1,R,0,512,5\n1,R,0,512,5\n1,X,0,512,6\n", &["line 3", "opcode", "found `X`"]);
-    refused(None, "0,1,512,R,0.1\n0,1,512,R,0.1\n0,1,512,R,-5\n", &["line 3", "timestamp"]);
+    refused(None, "1,R,0,512,5\n1,R,0,512,5\n1,X,0,512,6\n", &["line 3", "op", "found `X`"]);
+    refused(None, "0,1,512,R,0.1\n0,1,512,R,0.1\n0,1,512,R,-5\n", &["line 3", "time (column 5)"]);
+    let msr = "128166372003061629,src1,1,Read,512,512,7\n";
+    refused(
+        None,
+        format!("{msr}{msr}128166372003061629,src1,1,Read,512,512\n"),
+        &["line 3", "latency (column 7)", "found nothing"],
+    );
+    refused(
+        Some(Format::DISKSIM),
+        "0.5 0 8 8 1\n0.5 0 8 8 x\n",
+        &["line 2", "op (column 5)", "flags", "found `x`"],
+    );
     refused(
         Some(Format::Fio),
         "fio version 3 iolog\n1 /f read 0 512\n2 /f wait 5\n",
@@ -648,7 +677,7 @@ fn skip_bad_counts() {
     let all = all(&mut reader).unwrap();
     assert_eq!((all.len(), reader.skipped()), (2, 3));
     let first = reader.first_skipped().unwrap();
-    assert!(first.contains("line 2: sector"), "{first}");
+    assert!(first.contains("line 2: offset"), "{first}");
 }
 
 #[test]
@@ -733,7 +762,9 @@ fn a_byte_order_mark_is_no_part_of_the_text() {
 #[test]
 fn unknown_and_empty() {
     refused(None, "", &["holds no request"]);
-    refused(None, "\n\n", &["no known trace format"]);
+    for text in ["\n\n", "# a\n\n  # b\n"] {
+        refused(None, text, &["holds no request: its lines are blank or comments"]);
+    }
     refused(None, "hello world\nthis is no trace\n", &["no known trace format", "`hello world`"]);
     refused(
         None,
@@ -741,14 +772,14 @@ fn unknown_and_empty() {
         &["no known trace format", "binary"],
     );
     refused(None, "PAR1\0\0\0", &["Parquet"]);
-    refused(Some(Format::Mqsim), "\n", &["holds no request"]);
+    refused(Some(Format::MQSIM), "\n", &["holds no request"]);
     let long = "1".repeat(3 << 20);
-    refused(Some(Format::Mqsim), long, &["no end of line"]);
+    refused(Some(Format::MQSIM), long, &["no end of line"]);
     let missing = open(Path::new("/nonexistent/x"), None, &Options::default()).unwrap_err();
     assert!(missing.to_string().contains("cannot open /nonexistent/x"));
     let name = "nonsense".parse::<Format>().unwrap_err().to_string();
     assert!(name.contains("`nonsense`") && name.contains("oracleGeneral"), "{name}");
-    for format in Format::ALL {
+    for format in Format::all() {
         assert_eq!(format.name().parse::<Format>().unwrap(), format);
     }
     let case = case("10 0 8 8 1\n");

@@ -63,7 +63,7 @@ fn io(at: u64, op: BlockOp, offset: u64, len: u64) -> Io {
 #[test]
 fn mqsim_web_search() {
     let Some(path) = file("mqsim_web_search", "block/wsrch-small.mqsim.trace.gz") else { return };
-    let Read { all, counts } = read(&path, Format::Mqsim);
+    let Read { all, counts } = read(&path, Format::MQSIM);
     assert_eq!(counts.requests, 24_783);
     let device = |io: Io, device| Io { device, ..io };
     assert_eq!(all[0], io(0, BlockOp::Read, 657_728 * 512, 16 * 512));
@@ -80,7 +80,7 @@ fn mqsim_web_search() {
 #[test]
 fn spc_web_search() {
     let Some(path) = file("spc_web_search", "block/wsrch-small.mqsim.trace.gz") else { return };
-    let mqsim = read(&path, Format::Mqsim).all;
+    let mqsim = read(&path, Format::MQSIM).all;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("head.spc");
     let mut text = String::new();
@@ -92,7 +92,7 @@ fn spc_web_search() {
         writeln!(text, "{},{sector},{},{letter},{s}.{us:06}", io.device, io.len.0).unwrap();
     }
     std::fs::write(&path, text).unwrap();
-    let Read { all, .. } = read(&path, Format::Spc);
+    let Read { all, .. } = read(&path, Format::SPC);
     assert_eq!(all, mqsim);
 
     const KNOWN: [(u64, u64); 6] = [
@@ -164,7 +164,7 @@ fn disksim_validate_barracuda() {
 #[test]
 fn msr_sample() {
     let Some(path) = file("msr_sample", "block/msr-cambridge1-sample.csv") else { return };
-    let Read { all, counts } = read(&path, Format::Msr);
+    let Read { all, counts } = read(&path, Format::MSR);
     assert_eq!(counts.requests, 1000);
     let latency = |io: Io, units: u64| Io { latency: Some(Ns(units * 100)), ..io };
     assert_eq!(all[0], latency(io(0, BlockOp::Write, 9_056_014_336, 2048), 2833));
@@ -183,7 +183,7 @@ fn tencent_sample() {
     let error = strict.fill(&mut Vec::new()).unwrap_err().to_string();
     assert!(error.contains("line 2: time goes backwards by 1s"), "{error}");
     let sort = Options { order: Order::Sort, ..Options::default() };
-    let Read { all, counts } = read_with(&path, Format::Tencent, &sort);
+    let Read { all, counts } = read_with(&path, Format::TENCENT, &sort);
     assert_eq!((counts.requests, counts.clamped), (50_000, 0));
     let first = Io { device: 1063, ..io(0, BlockOp::Read, 7_115_202_560, 65_536) };
     let last = Io { device: 10_799, ..io(1_000_000_000, BlockOp::Write, 4_365_783_040, 65_536) };
@@ -196,7 +196,7 @@ fn tencent_sample() {
 #[test]
 fn disksim_ascii() {
     let Some(path) = file("disksim_ascii", "disk/ascii.trace") else { return };
-    let Read { all, counts } = read(&path, Format::Disksim);
+    let Read { all, counts } = read(&path, Format::DISKSIM);
     assert_eq!(counts.requests, 100_000);
     let on = |device, io: Io| Io { device, ..io };
     assert_eq!(all[0], on(30, io(0, BlockOp::Read, 0, 2560)));

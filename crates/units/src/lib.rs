@@ -3,7 +3,8 @@
 //! Whole quantities ([`Ns`], [`Bytes`]) are integers and exact; physical ones ([`Watts`],
 //! [`Joules`], [`Hertz`], [`Volts`]) are floats. Each parses from and prints as text that carries
 //! its unit: `64KiB`, `1.5GB`, `25us`, `2.4GHz`, `19W`. Decimal prefixes are powers of ten, `Ki`,
-//! `Mi`, ... powers of two. [`Watch`] lets one thread see how far another is. No I/O, no allocation, no dependency (`serde` is optional).
+//! `Mi`, ... powers of two. [`Progress`] lets one thread see how far another is. No I/O, no
+//! allocation, no dependency (`serde` is optional).
 #![no_std]
 
 #[cfg(feature = "serde")]
@@ -12,19 +13,19 @@ extern crate alloc;
 mod float;
 mod ids;
 mod parse;
+mod progress;
 #[cfg(feature = "serde")]
 mod schema;
 #[cfg(feature = "serde")]
 mod sourced;
 #[cfg(feature = "serde")]
 mod text_serde;
-mod watch;
 mod whole;
 
 pub use float::{Hertz, Joules, Volts, Watts};
 pub use ids::{BlockId, Lpn, Ppn};
 pub use parse::ParseError;
+pub use progress::{Progress, Stopped};
 #[cfg(feature = "serde")]
 pub use sourced::{Source, Sourced};
-pub use watch::{Stopped, Watch};
-pub use whole::{Bytes, Ns, Told};
+pub use whole::{Bytes, HumanSize, Ns};

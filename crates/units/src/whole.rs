@@ -131,12 +131,13 @@ whole!(
 );
 
 /// The binary ones.
-const TOLD_BYTES: &[(&str, u64)] = BYTES.split_at(6).0;
+const BINARY_BYTES: &[(&str, u64)] = BYTES.split_at(6).0;
 
-/// A quantity as a message tells it: exactly where that takes four figures at most, else three figures
-/// of it in the largest unit that leaves one before the point. Not for what is to be typed back.
+/// A quantity as a message tells it: exactly where that takes four figures at most, else three
+/// figures of it in the largest unit that leaves one before the point. Not for what is to be typed
+/// back.
 #[derive(Clone, Copy, Debug)]
-pub struct Told {
+pub struct HumanSize {
     value: u64,
     exact: Shortest,
     units: &'static [(&'static str, u64)],
@@ -144,19 +145,19 @@ pub struct Told {
 
 impl Bytes {
     /// For a message.
-    pub fn told(self) -> Told {
-        Told { value: self.0, exact: shortest(self.0, BYTES), units: TOLD_BYTES }
+    pub fn human(self) -> HumanSize {
+        HumanSize { value: self.0, exact: shortest(self.0, BYTES), units: BINARY_BYTES }
     }
 }
 
 impl Ns {
     /// For a message.
-    pub fn told(self) -> Told {
-        Told { value: self.0, exact: shortest(self.0, TIMES), units: TIMES }
+    pub fn human(self) -> HumanSize {
+        HumanSize { value: self.0, exact: shortest(self.0, TIMES), units: TIMES }
     }
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for HumanSize {
     #[allow(clippy::cast_precision_loss)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let figures = self.exact.len() - u32::from(self.exact.thousandths > 0);

@@ -51,7 +51,7 @@ fn what_is_only_told_is_rounded() {
         (1_048_575, "1024KiB"),
         (u64::MAX, "16384PiB"),
     ] {
-        assert_eq!(Bytes(bytes).told().to_string(), text);
+        assert_eq!(Bytes(bytes).human().to_string(), text);
     }
     for (ns, text) in [
         (9_498_996_840, "9.50s"),
@@ -60,7 +60,7 @@ fn what_is_only_told_is_rounded() {
         (9_999_999, "10.0ms"),
         (3_600_000_000_000, "1h"),
     ] {
-        assert_eq!(Ns(ns).told().to_string(), text);
+        assert_eq!(Ns(ns).human().to_string(), text);
     }
 }
 

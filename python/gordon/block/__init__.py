@@ -1,7 +1,12 @@
-"""Block devices: flash images, made, served and looked at; plain files in the time of disks.
+"""Block devices over NBD: flash images, and plain files with the timing of disks.
 
->>> from gordon import block
->>> block.create("flash.img", "gordon-slc-256g", capacity="8GB")
+    from gordon import block
+    block.create("flash.img", "gordon-slc-256g", capacity="8GB")
+    block.serve("flash.img", sockets=["nbd.sock"])
+
+An image holds the raw pages of simulated NAND under the flash translation layer; flushed data
+survive a power cut. A plain file is served with simulated response times and holds the data itself.
+A failure raises `gordon.GordonError`, whose args are (message, hint).
 """
 
 import http.client
@@ -44,10 +49,11 @@ def create(
     fill: str | None = None,
     seed: int = 1,
 ) -> Json:
-    """Makes an image of an erased array in a new file; what it is of.
+    """Creates the image of an erased flash array in a new file; returns its properties.
 
-    `capacity` is what the device exports; its planes get blocks in proportion. `fill="metadata"`:
-    every block is closed and has its summary. Raises GordonError.
+    `capacity` is the exported size as text (`8GB`); it sets the blocks of each plane. `faults` are
+    `KEY=VALUE` each. With `fill="metadata"` every block is closed and has its summary, but no data.
+    Raises GordonError.
     """
     if capacity is not None:
         set_values = [*set_values, f"capacity={capacity}"]
@@ -70,12 +76,18 @@ def _faults(given: Sequence[str]) -> Json | None:
     for setting in several(given):
         key, equals, value = setting.partition("=")
         if not equals or key not in FAULTS:
-            raise GordonError(f"--fault {setting}", f"KEY=VALUE with one of {', '.join(FAULTS)}")
+            raise GordonError(
+                f"--fault {setting}: not KEY=VALUE with a known key",
+                f"one of the keys {', '.join(FAULTS)}, as in bit_errors=1e-6",
+                kind="bad-fault",
+            )
         try:
             whole = key in ("codeword", "correctable")
             faults[key] = int(value) if whole else float(value)
         except ValueError:
-            raise GordonError(f"--fault {setting}: {value} is no number", f"{key}=1e-6") from None
+            raise GordonError(
+                f"--fault {setting}: `{value}` is not a number", f"{key}=1e-6", kind="bad-fault"
+            ) from None
     return faults or None
 
 
@@ -106,12 +118,13 @@ def serve(
     clients: int | None = None,
     ready: Callable[[Json], None] = lambda _: None,
 ) -> Json:
-    """Serves an image until a signal handler raises; its last status. `ready` hears where.
+    """Serves an image over NBD until a signal handler raises; returns the last status.
 
-    `salvage`: serve a damaged image, read-only; what cannot be proved to be current is an I/O
-    error.
-    With a `preset` of a disk, or `diskspecs`, it serves a plain file: in the time of `stripe` of
-    them, with `scheduler` in place of theirs. Raises GordonError.
+    `ready` is called with the addresses once clients can connect. `salvage` serves a damaged image
+    read-only: data that cannot be proved to be current is an I/O error. With a `preset` of a disk,
+    or `diskspecs`, a plain file is served, with the timing of one disk or of `stripe` disks.
+    `timing` is `full` for full speed or `real` for the speed of the simulated device. Raises
+    GordonError.
     """
     array = {
         "stripe": stripe,
@@ -122,11 +135,23 @@ def serve(
     }
     disk = part.disks(preset, diskspecs, set_values, scheduler, array)
     if disk is not None and backend == "direct":
-        raise GordonError("--backend direct: for flash images", "without it")
+        raise GordonError(
+            "--backend direct applies to flash images only, not to a disk",
+            "leave out --backend",
+            kind="flash-only",
+        )
     if disk is not None and salvage:
-        raise GordonError("--salvage: for flash images", "without it")
+        raise GordonError(
+            "--salvage applies to flash images only, not to a disk",
+            "leave out --salvage",
+            kind="flash-only",
+        )
     if salvage and timing == "real":
-        raise GordonError("--salvage reads as fast as it can", "without --timing real")
+        raise GordonError(
+            "--salvage and --timing real exclude each other: a damaged image is not timed",
+            "leave out --timing real",
+            kind="exclusive-options",
+        )
     device = None
     if disk is None:
         device = part.flash(image, preset, set_values, must=timing == "real")
@@ -167,8 +192,10 @@ class _Unix(http.client.HTTPConnection):
 
 
 def stat(socket: str | None = None, url: str | None = None) -> Json:
-    """What a device being served tells of itself: one at a unix socket, or at a URL of its
-    `--metrics`."""
+    """The status of a served device, read from its Unix socket or from the URL of `--metrics`.
+
+    Keys are in snake_case and carry their units. Raises GordonError if no device answers.
+    """
     where = url if socket is None else socket
     try:
         if socket is not None:
@@ -182,38 +209,46 @@ def stat(socket: str | None = None, url: str | None = None) -> Json:
     except (OSError, http.client.HTTPException, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise GordonError(
-            f"no device tells of itself at {where}: {why}", "`gordon block serve` it first"
+            f"cannot read the status of a device at {where}: {why}",
+            "start `gordon block serve` with this --socket, or with --metrics for a URL",
+            kind="not-served",
         ) from None
     return found
 
 
 def check(image: str) -> Json:
-    """Looks at all of an image that is not being served: `clean`, `errors` and counts."""
+    """Checks an image that is not being served; returns `clean`, `errors` and counts.
+
+    The image is not changed. Damage is a result, not an error. Raises GordonError if the image is
+    in use or cannot be read.
+    """
     report: Json = json.loads(_core.block_check(image))
     return report
 
 
 def repair(image: str) -> Json:
-    """Makes a damaged image servable again, and accepts what that loses.
+    """Makes a damaged image servable again and accepts the loss of data.
 
-    `unproven_ranges`: bytes that have the newest version that was found, which may not be the last;
-    `zeroed_ranges`: bytes that could not be read; `before`, `after`: what [`check`] finds. Raises
-    GordonError.
+    Returns `unproven_ranges`, bytes whose newest version found may not be the last one written;
+    `zeroed_ranges`, bytes that could not be read and are now zeros; and `before` and `after`, the
+    reports of `check`. Raises GordonError.
     """
     repaired: Json = json.loads(_core.block_repair(image))
     return repaired
 
 
 def export(image: str, out: str, progress: Callable[[int, int], None] | None = None) -> Json:
-    """Copies what can be read of an image, however damaged, to the raw file `out`, and writes a map
-    of the rest to `out`.map in the format of GNU ddrescue. Returns `bytes`, `bad_bytes`,
-    `bad_ranges`, `map`. Raises GordonError.
+    """Copies the readable data of an image, damaged or not, to the raw file `out`.
+
+    The file `out`.map lists the missing ranges in the format of GNU ddrescue. Returns `bytes`,
+    `bad_bytes`, `bad_ranges` and `map`. `progress` is called with (done, total). Raises
+    GordonError.
     """
     exported: Json = json.loads(_core.block_export(image, out, progress))
     return exported
 
 
 def wear(image: str) -> Json:
-    """How often each block was erased, and what is left."""
+    """The number of erases of each block, and the remaining endurance. Raises GordonError."""
     report: Json = json.loads(_core.block_wear(image))
     return report

@@ -1,4 +1,4 @@
-"""What a served file is in the time of: the flash that an image is of, or disks."""
+"""The device whose timing a served file has: the flash of an image, or disks."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,20 +21,26 @@ def disks(
     scheduler: str | None,
     array: Mapping[str, Any],
 ) -> Json | None:
-    """The disks that are asked for, as the core wants them; none where it is not disks.
+    """The core's config of the disks; None if the device is flash.
 
-    `array` is what `gordon.disk.device.array` takes.
+    `array` has the keyword arguments of `gordon.disk.device.array`. Raises GordonError for an
+    option of disks that is given for flash.
     """
     if diskspecs is None and (device is None or not is_disk(device)):
         for option, value in {"scheduler": scheduler, **array}.items():
             if value is not None:
                 raise GordonError(
-                    f"--{option.replace('_', '-')}: for disks, not for flash",
-                    f"--preset {disk_device.DEFAULT}, and a plain file",
+                    f"--{option.replace('_', '-')} applies to disks, not to flash",
+                    f"--preset {disk_device.DEFAULT} with a plain file",
+                    kind="disk-only",
                 )
         return None
     if diskspecs is not None and device is not None:
-        raise GordonError("--preset and --diskspecs: two disks", "one of them")
+        raise GordonError(
+            "--preset and --diskspecs both name a disk",
+            "give only one of them",
+            kind="exclusive-options",
+        )
     chosen = disk_device.DEFAULT if device is None else device
     return {
         "name": disk_device.name(chosen, diskspecs),
@@ -45,13 +51,14 @@ def disks(
 
 
 def flash(image: str, device: Device | None, set_values: Sequence[str], must: bool) -> Json | None:
-    """The part that the times come from; none where it is not known and need not be."""
+    """The flash device with the timing of an image; None if it is unknown and not required."""
     name = device or str(json.loads(_core.block_image(image))["preset"])
     if device is None and name not in flash_device.names():
         if must:
             raise GordonError(
-                f"{image} was made from {name}, which is no preset",
-                "--preset FILE, the device file it was made from",
+                f"{image} was made from the device file {name}, so its timing is not known",
+                "--preset FILE with the device file that the image was made from",
+                kind="unknown-timing",
             )
         return None
     return flash_device.changed(name, set_values, check=False)

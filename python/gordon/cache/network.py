@@ -9,6 +9,7 @@ analysis of stations with several servers gives the same, but subtracts, and los
 a station is hardly ever idle.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -65,7 +66,7 @@ def solve(stations: Sequence[Station], customers: int) -> Solution:
     for i, (station, table) in enumerate(zip(stations, tables, strict=True)):
         others = _convolved([*tables[:i], *tables[i + 1 :]], customers)
         chances = table * others[::-1] / whole[customers]
-        counts[station.name] = float(np.arange(customers + 1) @ chances)
+        counts[station.name] = math.fsum(np.arange(customers + 1) * chances)
         busy[station.name] = throughput * station.demand_s / (station.servers or 1)
     return Solution(throughput, customers / throughput, counts, busy)
 
@@ -75,5 +76,9 @@ def _convolved(tables: Sequence[Table], customers: int = 0) -> Table:
     whole: Table = np.zeros(size)
     whole[0] = 1.0
     for table in tables:
-        whole = np.convolve(whole, table)[:size].astype(np.float64)
+        # `np.convolve` uses BLAS, whose last digit depends on the processor.
+        sums = np.zeros(size)
+        for here, weight in enumerate(table):
+            sums[here:] += weight * whole[: size - here]
+        whole = sums
     return whole

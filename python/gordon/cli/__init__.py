@@ -1,8 +1,8 @@
-"""The commands. Each is a file; it is imported when it is called, so `gordon --help` is quick.
+"""The commands. Each command is one module, imported when it is called: `gordon --help` is quick.
 
-Data goes to stdout, everything else to stderr. Exit status: 0 done, 1 failed, 2 wrong usage, 128
-and its number where a signal ended it, as 130 for Ctrl-C; `gordon trace` and `gordon meter record`
-exit with the status of their command.
+Data goes to stdout, everything else to stderr. The exit status is 0 after success, 1 after a
+failure, 2 after wrong usage, and 128 plus the number of the signal that ended the command, as 130
+for Ctrl-C. `gordon trace` and `gordon meter record` exit with the status of their command.
 """
 
 import atexit
@@ -14,9 +14,11 @@ import threading
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import FrameType
-from typing import Any, ClassVar, NoReturn
+from typing import ClassVar, NoReturn
 
 import click
+
+from gordon.errors import GordonError
 
 # At its end Python looks for garbage in all that was imported, in vain: a tenth of a short command.
 atexit.register(gc.freeze)
@@ -37,10 +39,10 @@ COMMANDS = {
     "meter": ("gordon.cli.meter:meter", "Meter energy: list, watch, record -- CMD."),
     "joulesort": (
         "gordon.cli.joulesort:joulesort",
-        "Records sorted per joule, by JouleSort's rules.",
+        "Measure records sorted per joule by the rules of JouleSort.",
     ),
-    "parts": ("gordon.cli.parts:parts", "List the catalogue of parts, or show one."),
-    "spaces": ("gordon.cli.spaces:spaces", "List the design spaces, or show one."),
+    "parts": ("gordon.cli.parts:parts", "List the catalogue of parts, or show one part."),
+    "spaces": ("gordon.cli.spaces:spaces", "List the design spaces, or show one space."),
     "schema": ("gordon.cli.schema:schema", "Print the JSON Schema of a kind of file."),
 }
 
@@ -158,11 +160,23 @@ def _end_by_signals() -> None:
             signal.signal(number, _end)
 
 
+def _end_at_once() -> None:
+    """From now on a signal ends the process: all that is left to do is to print a message."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is _end:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def main(args: Sequence[str] | None = None) -> NoReturn:
-    """Runs a command and exits; a failure is one line, and what to try, on stderr."""
+    """Runs a command and exits; a failure is one line and a hint on stderr, and the cause of the
+    SystemExit."""
+    failure: BaseException | None = None
     try:
         _end_by_signals()
-        status = gordon.main(args, prog_name="gordon", standalone_mode=False)
+        try:
+            status = gordon.main(args, prog_name="gordon", standalone_mode=False)
+        finally:
+            _end_at_once()
         if sys.stdout is not None:
             sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
@@ -179,18 +193,18 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     except BaseException as error:
-        # A panic of the core is no Exception.
+        # A panic of the core is not an Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         if os.environ.get("GORDON_DEBUG"):
             raise
-        say(*_told(error))
-        status = 1
-    sys.exit(status if isinstance(status, int) else 0)
+        say(*_message_and_hint(error))
+        status, failure = 1, error
+    raise SystemExit(status if isinstance(status, int) else 0) from failure
 
 
 def say(what: str, hint: str = "", kind: str = "error") -> None:
-    """One message to the person, on stderr."""
+    """Prints one message, and its hint if any, on stderr."""
     click.echo(f"{kind}: {what}" + (f"\n  try: {hint}" if hint else ""), err=True)
 
 
@@ -208,20 +222,18 @@ def _help_of(context: click.Context | None) -> str:
     return f"{context.command_path} --help"
 
 
-def _told(error: BaseException) -> tuple[str, str]:
-    """What happened and what to try."""
-    core: Any = sys.modules.get("gordon._core")
-    if core is not None and isinstance(error, core.GordonError):
-        what, hint = (*error.args, "", "")[:2]
+def _message_and_hint(error: BaseException) -> tuple[str, str]:
+    if isinstance(error, GordonError):
+        what, hint = error.args
         return str(what), str(hint)
     if isinstance(error, ImportError) and "_core" in str(error):
         return (
             "the Rust core of gordon is not built",
-            "`pip install .` in its folder, or `make build`",
+            "`make build`, or `pip install .`, in the source folder",
         )
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'gordon'}: {error.strerror}", ""
     return (
         f"a defect of gordon: {type(error).__name__}: {error}",
-        "GORDON_DEBUG=1 to see where, and report it",
+        "GORDON_DEBUG=1 to get a traceback, and report it",
     )

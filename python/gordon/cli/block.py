@@ -17,9 +17,11 @@ socket = click.option(
 
 @click.group(cls=options.InOrder)
 def block() -> None:
-    """Block devices over NBD. Flash that keeps data: an image of raw NAND under Gordon's
-    translation layer; what a client has flushed outlives any power cut. Or a plain file that
-    answers as slowly as a hard disk.
+    """Create, serve and check block devices over NBD.
+
+    A device is either a flash image, which holds raw NAND under Gordon's flash translation layer
+    and keeps all flushed data over a power cut, or a plain file served with the timing of a hard
+    disk.
     """
 
 
@@ -58,10 +60,10 @@ def block() -> None:
 @options.seed("of the faults.")
 @options.json_out
 def create(image: str, json_path: str | None, **given: Any) -> None:
-    """Make an image of an erased array.
+    """Create the image of an erased flash array.
 
-    The file is sparse: erased flash takes almost no space. The mapping unit is
-    4 KiB unless super_page.unit is set, so that small writes do not each cost a super-page.
+    The file is sparse: erased flash takes almost no space. The mapping unit is 4 KiB unless
+    super_page.unit is set, so that a small write does not cost a whole super-page.
     """
     from gordon import block as blocks
     from gordon.cli import output, terminal
@@ -156,9 +158,9 @@ def serve(image: str, json_path: str | None, **given: Any) -> None:
 
     output.check(json_path, used=[image])
     if not (given["sockets"] or given["listen"]):
-        raise click.UsageError("where? --socket PATH or --listen HOST:PORT")
+        raise click.UsageError("an address is missing: give --socket PATH or --listen HOST:PORT")
     if (given["tls_certificate"] is None) != (given["tls_key"] is None):
-        raise click.UsageError("--tls-certificate and --tls-key go together")
+        raise click.UsageError("--tls-certificate and --tls-key need each other")
     if given["tls_clients"] and not given["tls_key"]:
         raise click.UsageError("--tls-clients needs --tls-certificate and --tls-key")
     console = terminal.messages()
@@ -197,7 +199,7 @@ def stat(
 
     output.check(json_path)
     if (socket is None) == (url is None):
-        raise click.UsageError("which device? --socket PATH, or --url URL")
+        raise click.UsageError("exactly one of --socket PATH and --url URL is needed")
     if follow:
         following(lambda: blocks.stat(socket, url), interval, json_path)
         return
@@ -213,12 +215,13 @@ def stat(
 @click.option(
     "--repair",
     is_flag=True,
-    help="Make a damaged image servable again. Lists what that loses; export it first.",
+    help="Make a damaged image servable again, and list the data lost by this. Run `gordon block "
+    "export` first.",
 )
 @options.json_out
 @click.pass_context
 def check(ctx: click.Context, image: str, repair: bool, json_path: str | None) -> None:
-    """Look for damage in an image that is not being served. Without --repair nothing is changed.
+    """Check an image that is not being served for damage. Only --repair changes the image.
 
     Exit status 1 if the image is damaged.
     """
@@ -246,8 +249,8 @@ def check(ctx: click.Context, image: str, repair: bool, json_path: str | None) -
 def export(image: str, out: str, json_path: str | None) -> None:
     """Copy an image, damaged or not, to the raw file OUT. The image is not changed.
 
-    What cannot be read, or not be proved to be current, is a hole in OUT, and listed in OUT.map in
-    the format of GNU ddrescue.
+    Data that cannot be read, or cannot be proved to be current, becomes a hole in OUT. OUT.map
+    lists the holes in the format of GNU ddrescue.
     """
     from gordon import block as blocks
     from gordon.cli import output, terminal

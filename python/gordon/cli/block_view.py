@@ -1,4 +1,4 @@
-"""Block devices for people: flash images, files as disks."""
+"""The screens of `gordon block`."""
 
 import json
 import sys
@@ -30,14 +30,14 @@ def ready(console: Output, image: str, where: Json) -> None:
     for place in where["places"]:
         console.text(f"  {place}")
     for place in where["status"]:
-        console.text(f"  {place} tells /status and /metrics")
+        console.text(f"  {place} (HTTP: /status and /metrics)")
     for warning in where["warnings"]:
         say(warning, kind="warning")
 
 
 def stopped(console: Output, status: Json) -> None:
     requests = sum(status[kind] for kind in ("reads", "writes", "flushes", "trims", "zeroes"))
-    order = "the file is synced" if _is_disk(status) else "the image is in order"
+    order = "the file is synced" if _is_disk(status) else "the image is closed cleanly"
     console.text(f"stopped after {requests:,} requests; {order}")
     late(console, status)
 
@@ -50,10 +50,10 @@ def late(console: Output, status: Json) -> None:
     found = status["emulation"]
     if found and found["requests"]:
         console.text(
-            f"answers: asked {figures(found['asked_mean_us'])} us on average, got "
-            f"{figures(found['got_mean_us'])} us (measured); late by "
-            f"{figures(found['late_mean_us'])} us on average, 99% below "
-            f"{figures(found['late_p99_us'])} us, at most {figures(found['late_max_us'])} us"
+            f"response times: simulated {figures(found['asked_mean_us'])} us, measured "
+            f"{figures(found['got_mean_us'])} us (means); lateness mean "
+            f"{figures(found['late_mean_us'])} us, p99 {figures(found['late_p99_us'])} us, max "
+            f"{figures(found['late_max_us'])} us"
         )
 
 
@@ -63,7 +63,7 @@ def _ratio(value: float | None) -> str:
 
 def status(console: Output, found: Json) -> None:
     """One screen."""
-    many = f"{found['disks']} times " if found.get("disks", 1) > 1 else ""
+    many = f"{found['disks']} x " if found.get("disks", 1) > 1 else ""
     console.text(
         f"{many}{found['preset']}, {short(found['capacity'], 'B')}, up {found['uptime_s']:,.0f} s"
         + (f"; {found['read_only']}" if found["read_only"] else "")
@@ -71,7 +71,7 @@ def status(console: Output, found: Json) -> None:
     console.text(
         f"requests: {found['reads']:,} reads, {found['writes']:,} writes, {found['flushes']:,} "
         f"flushes, {found['trims']:,} trims, {found['zeroes']:,} zeroes; {found['failed']:,} "
-        f"failed, {found['in_flight']} on their way"
+        f"failed, {found['in_flight']} in flight"
     )
     console.text(
         f"bytes: {short(found['host_bytes_read'], 'B')} read, "
@@ -95,24 +95,27 @@ def status(console: Output, found: Json) -> None:
 
 def _flash(found: Json) -> Iterator[str]:
     if found["stopped"]:
-        yield f"stopped by an assertion: {found['stopped']}; the next start is that after a kill"
+        yield (
+            f"stopped by a failed assertion: {found['stopped']}; the next start recovers the image "
+            "as after a kill"
+        )
     pages = found["programmed"]
     yield (
         f"write amplification {_ratio(found['write_amplification'])}; pages of "
-        f"{binary(found['unit'])} programmed: {pages['host']:,} host, {pages['gc']:,} collection, "
-        f"{pages['wear']:,} wear, {pages['summary']:,} summary, {pages['trims']:,} trims, "
-        f"{pages['padding']:,} padding"
+        f"{binary(found['unit'])} programmed: {pages['host']:,} host, {pages['gc']:,} garbage "
+        f"collection, {pages['wear']:,} wear levelling, {pages['summary']:,} summaries, "
+        f"{pages['trims']:,} trim journal, {pages['padding']:,} padding"
     )
     yield (
-        f"buffers: {found['buffered']:,} writes taken, {found['combined']:,} combined, "
-        f"{found['forwarded']:,} reads served, {found['bypassed']:,} reads shared"
+        f"buffers: {found['buffered']:,} writes buffered, {found['combined']:,} writes combined, "
+        f"{found['forwarded']:,} reads served, {found['bypassed']:,} reads bypassed"
     )
     yield f"mapped: {found['mapped_pages']:,} of {found['exported_pages']:,} pages"
     wear = found["wear"]
     yield (
         f"blocks: {found['free_blocks']:,} free of {found['good_blocks']:,}; {found['erases']:,} "
-        f"erases, {found['collections']:,} collected, {found['levelled']:,} levelled; over their "
-        f"life {wear['least']} to {wear['most']} erases, mean {wear['mean']:.2f}"
+        f"erases, {found['collections']:,} collected, {found['levelled']:,} of them by wear "
+        f"levelling; lifetime erases {wear['least']} to {wear['most']}, mean {wear['mean']:.2f}"
     )
     if found["endurance_used"] is not None:
         written = short(found["host_bytes_written"], "B")
@@ -120,33 +123,34 @@ def _flash(found: Json) -> Iterator[str]:
         yield lifetime(found["endurance_used"], found["lifetime_years"], written, span)
     yield (
         f"errors: {found['bits_corrected']:,} bits corrected, {found['codewords_lost']:,} "
-        f"codewords lost, {found['checksum_errors']:,} checksums, {found['flash_failures']:,} "
-        f"failed programs and erases, {found['medium_errors']:,} of the file"
+        f"codewords uncorrectable, {found['checksum_errors']:,} checksum mismatches, "
+        f"{found['flash_failures']:,} failed programs and erases, {found['medium_errors']:,} I/O "
+        "errors of the file"
     )
     use = found["utilisation"]
     if use:
         buses = " ".join(f"{100 * part:.0f}%" for part in use["buses"])
         dies = use["dies"]
         yield (
-            f"flash time (modelled): buses {buses}; dies {100 * min(dies):.0f}% to "
+            f"flash utilisation (modelled): buses {buses}; dies {100 * min(dies):.0f}% to "
             f"{100 * max(dies):.0f}%, mean {100 * sum(dies) / len(dies):.0f}%"
         )
 
 
 def _disk(found: Json) -> Iterator[str]:
     if found["read_only"] or found["medium_errors"]:
-        yield f"errors: {found['medium_errors']:,} of the file"
+        yield f"errors: {found['medium_errors']:,} I/O errors of the file"
     disk = found["disk"]
     if disk is None:
         return
     if disk["seek_ms"]["mean"] is not None:
         yield (
-            f"for each move of the head (modelled): seek {figures(disk['seek_ms']['mean'])} ms, "
-            f"rotation {figures(disk['rotation_ms']['mean'])} ms on average"
+            f"mean per positioning (modelled): seek {figures(disk['seek_ms']['mean'])} ms, "
+            f"rotation {figures(disk['rotation_ms']['mean'])} ms"
         )
     yield (
-        f"reads served from the buffer {disk['buffer_hits']:,}, from what was read ahead "
-        f"{disk['read_ahead_hits']:,}; medium written {disk['destages']:,} times"
+        f"reads served from the buffer {disk['buffer_hits']:,}, from read-ahead "
+        f"{disk['read_ahead_hits']:,}; destages to the medium {disk['destages']:,}"
     )
     energy = "" if disk["energy_j"] is None else f"; energy {short(disk['energy_j'], 'J')}"
     yield f"busy: reading {disk['reading']:.0%}, writing {disk['writing']:.0%}{energy}"
@@ -177,7 +181,7 @@ FLASH: Shown = [
     ("free", lambda a, b, s: f"{b['free_blocks']:,}"),
 ]
 DISK: Shown = [
-    ("got us", lambda a, b, s: _answered(a, b)),
+    ("response us", lambda a, b, s: _answered(a, b)),
     ("seeks/s", lambda a, b, s: _moved(a, b, s)),
 ]
 
@@ -208,7 +212,11 @@ def _amplified(a: Json, b: Json) -> str:
 def follow(look: Callable[[], Json], interval: float, json_path: str | None) -> None:
     """A line for each interval, until interrupted or the device is gone."""
     if json_path not in (None, "-"):
-        raise GordonError("--follow writes JSON to stdout alone", "--follow --json -")
+        raise GordonError(
+            "--follow can write JSON to stdout only",
+            "--follow --json -",
+            kind="exclusive-options",
+        )
     before, at = look(), time.monotonic()
     columns = FOLLOWED + (DISK if _is_disk(before) else FLASH)
     if json_path is None:
@@ -230,17 +238,17 @@ def follow(look: Callable[[], Json], interval: float, json_path: str | None) -> 
 
 
 def checked(console: Output, image: str, report: Json) -> None:
-    order = "closed in order" if report["closed_in_order"] else "not closed in order"
+    order = "closed cleanly" if report["closed_in_order"] else "not closed cleanly"
     console.text(
         f"{image}: {order}; {report['blocks']:,} super-blocks: {report['closed_blocks']:,} closed, "
         f"{report['erased_blocks']:,} erased, {report['bad_blocks']:,} bad; "
-        f"{report['data_pages']:,} pages of data, {report['trim_pages']:,} of trims; "
+        f"{report['data_pages']:,} data pages, {report['trim_pages']:,} trim journal pages; "
         f"{report['logical_pages']:,} of {report['exported_pages']:,} logical pages hold data"
     )
     if report["torn"]:
         console.text(
-            f"{report['torn']:,} torn pages: they were being written, and had not been flushed, "
-            "when the server was killed"
+            f"{report['torn']:,} torn pages: their writes were in flight and not flushed when the "
+            "server was killed"
         )
     for error in report["errors"][:20]:
         console.text(f"  {error}")
@@ -253,21 +261,21 @@ def checked(console: Output, image: str, report: Json) -> None:
     console.text(f"{report['error_count']:,} errors")
     if not report["servable"]:
         say(
-            "the image cannot be served: older data could be taken for current",
-            f"`gordon block export {image} OUT.raw` to copy what can be proved, then "
-            f"`gordon block check --repair {image}` to accept the loss",
+            "the image cannot be served: outdated data could be returned as current",
+            f"`gordon block export {image} OUT.raw` to copy the data that is provably current, "
+            f"then `gordon block check --repair {image}` to accept the loss of the rest",
         )
 
 
 def repaired(console: Output, image: str, made: Json) -> None:
     found = made["before"]
     console.text(f"{image}: repaired; {found['error_count']:,} errors before")
-    _ranges(console, "may be older than what was written last", made["unproven_ranges"])
-    _ranges(console, "could not be read, and are zeros now", made["zeroed_ranges"])
+    _ranges(console, "may be older than the last write", made["unproven_ranges"])
+    _ranges(console, "could not be read and are now zeros", made["zeroed_ranges"])
 
 
 def exported(console: Output, out: str, made: Json) -> None:
-    console.text(f"{out}: {short(made['bytes'], 'B')}; {made['map']} maps what is missing")
+    console.text(f"{out}: {short(made['bytes'], 'B')}; {made['map']} lists the missing ranges")
     _ranges(console, "are missing", made["bad_ranges"])
 
 
@@ -284,14 +292,14 @@ def _ranges(console: Output, what: str, ranges: list[Json]) -> None:
 
 def worn(console: Output, image: str, report: Json) -> None:
     console.text(
-        f"{image}: {report['erases']:,} erases of {len(report['blocks']):,} super-blocks; of those "
-        f"in service {report['least']} to {report['most']}; {report['factory_bad']} bad from the "
-        f"factory, {report['grown_bad']} since"
+        f"{image}: {report['erases']:,} erases of {len(report['blocks']):,} super-blocks; good "
+        f"blocks {report['least']} to {report['most']}; {report['factory_bad']} factory bad "
+        f"blocks, {report['grown_bad']} grown bad blocks"
     )
     if report["endurance_used"] is not None:
         console.text(f"{percent(report['endurance_used'])} of rated endurance used")
     if report["budget_left"] is not None:
-        console.text(f"{100 * report['budget_left']:.2f}% of the erases they last for are left")
+        console.text(f"{100 * report['budget_left']:.2f}% of the rated erases are left")
     counts: dict[int, int] = {}
     for block in report["blocks"]:
         counts[block["erases"]] = counts.get(block["erases"], 0) + 1

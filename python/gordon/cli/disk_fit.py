@@ -42,8 +42,8 @@ def probe(target: str | None, log: str, **given: Any) -> None:
     """Measure a disk with timed requests, to derive its parameters with `gordon disk fit`.
 
     TARGET is a block device, or a file that fills one. It is read with direct I/O, one request
-    at a time, for some minutes. Nothing is written to it without --write. The disk should be idle
-    otherwise.
+    at a time, for some minutes. Only --write writes to it. No other program should use the disk
+    meanwhile.
     """
     from gordon.cli import output
     from gordon.cli.progress import Progress
@@ -51,9 +51,11 @@ def probe(target: str | None, log: str, **given: Any) -> None:
     from gordon.disk import fit as fits
 
     if (target is None) == (given["device"] is None and given["diskspecs"] is None):
-        raise click.UsageError("which disk? TARGET, or a simulated one: --preset or --diskspecs")
+        raise click.UsageError(
+            "exactly one disk is needed: TARGET, or --preset or --diskspecs for a simulated disk"
+        )
     if target is not None and (given["lateness"] is not None or given["set_values"]):
-        raise click.UsageError("--lateness and --set are of simulated disks")
+        raise click.UsageError("--lateness and --set apply to simulated disks only")
     output.check(files=[log], used=[target])
     if target is not None and given["write"]:
         warn_of_loss(target, None)
@@ -75,10 +77,10 @@ def probe(target: str | None, log: str, **given: Any) -> None:
 @click.option("--plot", metavar="FILE", help="Plot seek curve and zones: .png, .svg or .pdf.")
 @options.json_out
 def fit(log: str, out: str | None, like: str, plot: str | None, json_path: str | None) -> None:
-    """Find a disk's parameters in the log of `gordon disk probe`.
+    """Derive a disk's parameters from the log of `gordon disk probe`.
 
-    Seek curve, revolution, zones, skews, heads, read cache, interface; and how near the disk that
-    they make comes to the one probed.
+    Prints the seek curve, revolution, zones, skews, heads, read cache and interface, and how
+    closely a simulated disk with these parameters follows the probed one.
     """
     from gordon.cli import output, terminal
     from gordon.cli.fit_view import draw, show

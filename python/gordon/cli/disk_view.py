@@ -1,4 +1,4 @@
-"""A run on a disk for people: one screen."""
+"""The screens of runs on disks."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 def show(console: Output, result: "Result") -> None:
     """The run's figures, and its warnings on stderr."""
     disks = result.report["disks"]
-    many = f"{disks} times " if disks > 1 else ""
+    many = f"{disks} x " if disks > 1 else ""
     run_view.show(console, result, _disk(result.report), many)
 
 
 def compared(console: Output, comparison: "Comparison[Result]") -> None:
-    """A row for each disk; in brackets what it is of the first."""
+    """Prints a row per disk, with the ratios to the first disk in brackets."""
     run_view.compared(
         console,
         comparison,
@@ -39,32 +39,30 @@ def _disk(report: dict[str, Any]) -> list[str]:
     lines = []
     if seek["mean"] is not None:
         lines.append(
-            f"for each move of the head: seek {figures(seek['mean'])} ms, "
-            f"rotation {figures(turn['mean'])} ms on average"
+            f"mean per positioning: seek {figures(seek['mean'])} ms, "
+            f"rotation {figures(turn['mean'])} ms"
         )
     lines.append(
-        f"reads served from the buffer {report['buffer_hits']:,}, from what was read ahead "
-        f"{report['read_ahead_hits']:,}; medium written {report['destages']:,} times"
+        f"reads served from the buffer {report['buffer_hits']:,}, from read-ahead "
+        f"{report['read_ahead_hits']:,}; destages to the medium {report['destages']:,}"
     )
     if report["coalesced"]:
-        lines.append(f"joined to others that waited: {report['coalesced']:,} requests")
+        lines.append(f"merged with queued requests: {report['coalesced']:,} requests")
     if report["reading"] is not None:
         times = report["mechanism_s"]
         whole = sum(times.values())
         spent = ", ".join(f"{name} {time / whole:.0%}" for name, time in times.items())
         busy = f"reading {report['reading']:.0%}, writing {report['writing']:.0%}"
-        lines.append(f"busy: {busy}; its time: {spent}")
+        lines.append(f"busy: {busy}; time of the mechanism: {spent}")
     if report["energy_j"] is None:
-        lines.append("energy: nobody has said what this disk draws")
+        lines.append("energy: unknown (no power figures for this disk)")
     else:
         parts = sorted(report["energy_by_part_j"].items(), key=lambda part: -part[1])
         least = report["energy_j"] / 1000
         by_state = ", ".join(f"{state} {short(j, 'J')}" for state, j in parts if j > least)
         lines.append(f"energy {short(report['energy_j'], 'J')}: {by_state}")
     for state in report["power_states"]:
-        lines.append(
-            f"{state['name']}: {duration(state['time_s'])}, woken {state['wakes']:,} times"
-        )
+        lines.append(f"{state['name']}: {duration(state['time_s'])}, {state['wakes']:,} wake-ups")
     if report["unwelcome_wakes"]:
-        lines.append(f"woken too soon: {report['unwelcome_wakes']:,} times")
+        lines.append(f"wake-ups after too short a sleep: {report['unwelcome_wakes']:,}")
     return lines

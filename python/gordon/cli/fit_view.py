@@ -1,4 +1,4 @@
-"""A fitted disk for people: one screen, one picture."""
+"""The screen and the plot of a fitted disk."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,9 @@ def show(console: Output, fitted: "Fit") -> None:
     found, good = fitted.model.parameters, fitted.goodness
     console.text(f"{fitted.about['target']}: fitted to {fitted.about['probes']:,} timed requests")
     rows = [
-        ("revolution", f"{found['revolution_ms']:.4f} ms ({found['rpm']:,} a minute)"),
+        ("revolution", f"{found['revolution_ms']:.4f} ms ({found['rpm']:,} rpm)"),
         ("capacity", f"{found['sectors']:,} sectors, {found['cylinders']:,} cylinders"),
-        ("heads", "not known" if found["heads"] is None else str(found["heads"])),
+        ("heads", "unknown" if found["heads"] is None else str(found["heads"])),
         ("zones", _zones(found["zones"])),
         ("skews", _skews(found)),
         *_seeks("seek", found["seek_ms"]),
@@ -25,7 +25,7 @@ def show(console: Output, fitted: "Fit") -> None:
     if found["head_switch_ms"] is not None:
         rows.append(("head switch", f"{figures(found['head_switch_ms'])} ms"))
     if found["read_cache"] is None:
-        rows.append(("memory", "nothing was read from any"))
+        rows.append(("read cache", "none seen: no read was served from memory"))
     else:
         rows += [
             ("read cache", _cache(found["read_cache"])),
@@ -37,16 +37,16 @@ def show(console: Output, fitted: "Fit") -> None:
         console.text(f"{name:12} {value}")
     took, fitted_took = good["mean_response_ms"], good["fitted_mean_response_ms"]
     console.text(
-        f"{good['reads']:,} reads at random, asked of both: {figures(took)} and "
-        f"{figures(fitted_took)} ms on average; distributions {figures(good['demerit_ms'])} ms "
-        f"apart (RMS), {good['demerit_of_mean']:.1%} of the mean; {figures(good['chance_ms'])} ms "
-        "is chance"
+        f"{good['reads']:,} random reads: mean {figures(took)} ms on the disk, "
+        f"{figures(fitted_took)} ms on the fitted disk; demerit figure (RMS distance of the "
+        f"distributions) {figures(good['demerit_ms'])} ms, {good['demerit_of_mean']:.1%} of the "
+        f"mean, of which sampling noise explains {figures(good['chance_ms'])} ms"
     )
 
 
 def _zones(zones: list[dict[str, Any]]) -> str:
     first, last = zones[0]["sectors_per_track"], zones[-1]["sectors_per_track"]
-    return f"{len(zones)}, {first:,} to {last:,} sectors a track"
+    return f"{len(zones)}, {first:,} to {last:,} sectors per track"
 
 
 def _skews(found: dict[str, Any]) -> str:
@@ -71,10 +71,10 @@ def _writes(writes: dict[str, Any] | None) -> list[tuple[str, str]]:
         return []
     rows = _seeks("write seek", writes["seek_ms"])
     if writes["through"]:
-        return [*rows, ("write cache", "none: a write is done when it is on the medium")]
+        return [*rows, ("write cache", "none: a write completes when it is on the medium")]
     limit, pieces = writes["cache_bytes"], writes["extents"]
-    size = "size not known" if limit is None else binary(limit)
-    count = "how many pieces is not known" if pieces is None else f"{pieces} pieces"
+    size = "size unknown" if limit is None else binary(limit)
+    count = "number of extents unknown" if pieces is None else f"{pieces} extents"
     return [*rows, ("write cache", f"{size}, {count}")]
 
 
@@ -88,7 +88,7 @@ def draw(path: str, fitted: "Fit") -> None:
     distances = np.array([seek["cylinders"] for seek in found["seeks"]], dtype=np.float64)
     times = [seek["ms"] for seek in found["seeks"]]
     within = [seek["within_ms"] for seek in found["seeks"]]
-    left.errorbar(distances, times, yerr=within, fmt=".", label="from times")
+    left.errorbar(distances, times, yerr=within, fmt=".", label="measured")
     over = np.geomspace(1, distances[-1], 500)
     left.plot(over, fitted.model.curve.time(over) / 1e6, "-", label="a + b sqrt(d) + c d")
     left.set(
@@ -99,6 +99,6 @@ def draw(path: str, fitted: "Fit") -> None:
     edges = [zone["first_sector"] * 512 / 1e9 for zone in zones] + [found["sectors"] * 512 / 1e9]
     right.stairs([zone["sectors_per_track"] for zone in zones], edges)
     right.set(
-        xlabel="GB from the outside in", ylabel="sectors a track", title="Zones", ylim=(0, None)
+        xlabel="GB from the outer edge", ylabel="sectors per track", title="Zones", ylim=(0, None)
     )
     picture.save(figure, path)

@@ -1,4 +1,4 @@
-"""A flash run for people: one screen."""
+"""The screens of runs on flash devices."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 FAR = 0.05
-"""From theory: what wants a word."""
+"""Relative deviation from theory above which the screen explains it."""
 
 
 def show(console: Output, result: "Result") -> None:
@@ -35,34 +35,35 @@ def _device(report: dict[str, Any]) -> list[str]:
         line = f"write amplification {amplification:.3f}: {causes}"
         in_bytes = report["write_amplification_bytes"]
         if in_bytes is not None and f"{in_bytes:.3f}" != f"{amplification:.3f}":
-            line += f"; {figures(in_bytes)} bytes programmed for each one written"
+            line += f"; {figures(in_bytes)} in bytes"
         lines.append(line)
     wear, pages = report["wear"], report["pages"]
     lines.append(
         f"pages of {binary(report['page_bytes'])}: host read {pages['host_read']:,}, "
-        f"programmed {pages['host_program']:,}; collection read {pages['gc_read']:,}, "
+        f"programmed {pages['host_program']:,}; garbage collection read {pages['gc_read']:,}, "
         f"programmed {pages['gc_program']:,}; {report['combined']:,} writes combined, "
         f"{report['bypassed']:,} reads bypassed"
     )
     lines.append(
-        f"erases {report['erases']:,}; by block {wear['min_erases']:,} to "
-        f"{wear['max_erases']:,}, mean {figures(wear['mean_erases'])}, of {wear['erase_budget']:,}"
+        f"erases {report['erases']:,}; per block {wear['min_erases']:,} to "
+        f"{wear['max_erases']:,}, mean {figures(wear['mean_erases'])}, rated "
+        f"{wear['erase_budget']:,}"
     )
     busy = report["utilisation"]
     if busy["die"] is not None:
         lines.append(
             f"busy: buses {busy['bus']:.0%}, dies {busy['die']:.0%} (reading "
             f"{busy['die_read']:.0%}, programming and erasing {busy['die_write']:.0%}), "
-            f"controller {busy['controller']:.0%}; blocks being emptied {busy['collecting']:.0%} "
-            f"of the time, {duration(report['collecting_s'])}"
+            f"controller {busy['controller']:.0%}; garbage collection active "
+            f"{busy['collecting']:.0%} of the time, {duration(report['collecting_s'])}"
         )
     energy = sorted(report["energy_by_part_j"].items(), key=lambda part: -part[1])
     parts_j = ", ".join(f"{part.replace('_', ' ')} {short(j, 'J')}" for part, j in energy)
     lines.append(f"energy {short(report['energy_j'], 'J')}: {parts_j}")
     lines.append(_lifetime(report))
     lines.append(
-        f"LBA table {figures(report['lba_table_bytes'] / 2**20)} MiB, 4 bytes for each raw page; "
-        f"rebuilt in {duration(report['startup_s'])} at power on; this program's tables "
+        f"LBA table of the device {figures(report['lba_table_bytes'] / 2**20)} MiB, 4 bytes per "
+        f"raw page, rebuilt in {duration(report['startup_s'])} at power on; map of the simulator "
         f"{short(report['map_memory_bytes'], 'B')}"
     )
     return lines
@@ -73,17 +74,17 @@ def _lifetime(report: dict[str, Any]) -> str:
         return f"worn out: {counted(report['failed_requests'], 'request')} failed"
     left = short(report["lifetime_writes_bytes"], "B")
     if report["endurance_used"] == 0:
-        return f"lifetime: nothing was programmed; {left} can be"
+        return f"lifetime: unknown, nothing was programmed; {left} can be programmed"
     written = short(report["write"]["bytes"], "B")
     years, span = report["lifetime_years"], duration(report["lifetime_span_s"])
     text = lifetime(report["endurance_used"], years, written, span)
     if report["first_block_years"] is not None:
-        text += f", the first block {short(report['first_block_years'], 'years')}"
+        text += f", of the first block {short(report['first_block_years'], 'years')}"
     return f"{text}; {left} can be programmed"
 
 
 def compared(console: Output, comparison: "Comparison[Result]") -> None:
-    """A row for each device; in brackets what it is of the first."""
+    """Prints a row per device, with the ratios to the first device in brackets."""
     run_view.compared(
         console,
         comparison,
@@ -108,17 +109,19 @@ def amplified(console: Output, told: dict[str, Any]) -> None:
     )
     if theory is not None:
         off = told["write_amplification"] / theory - 1
-        console.text(f"theory for uniform writes {theory:.3f} ({off:+.1%})")
+        console.text(
+            f"theory for uniform writes {theory:.3f}; the simulation differs by {off:+.1%}"
+        )
         if abs(off) > FAR:
             spare = figures((1 - config["rho"]) * config["blocks"])
             console.text(
-                f"theory is of an array without end; in this one stale pages fill {spare} blocks: "
+                f"the theory assumes an infinite array; here stale pages fill {spare} blocks only: "
                 "more --blocks come closer to it"
             )
     pages = told["pages"]
     console.text(
-        f"measured over {pages['host_program']:,} pages of the host and {pages['gc_program']:,} "
-        f"copies, after {told['warm_up_writes']:,} writes to warm up"
+        f"counted over {pages['host_program']:,} host pages and {pages['gc_program']:,} copies, "
+        f"after a warm-up of {told['warm_up_writes']:,} writes"
     )
     if not told["converged"]:
-        say("the steady state was not reached", "more blocks, or a smaller rho", kind="warning")
+        say("the steady state was not reached", "more --blocks, or a smaller --rho", kind="warning")

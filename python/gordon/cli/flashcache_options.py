@@ -70,12 +70,12 @@ def of_flashcache(command: Any) -> Any:
 
 
 def refused(asked: dict[str, Any], instead: str) -> dict[str, Any]:
-    """What was asked of one level; an option of two is an error."""
+    """The options of a single level. Raises GordonError for an option of two levels."""
     from gordon._core import GordonError
     from gordon.cache.flashcache import Options
 
     for name in (field.name for field in fields(Options)):
         if name in asked:
             option = "--set" if name == "set_values" else f"--{name.replace('_', '-')}"
-            raise GordonError(f"{option} is of two levels", instead)
+            raise GordonError(f"{option} applies to two cache levels only", instead, "two-levels")
     return asked

@@ -1,4 +1,4 @@
-"""What a replay through a FlashCache comes to, in the terminal."""
+"""The screen of a replay through a FlashCache."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ LEVELS = {
     "dram": "DRAM",
     "buffer": "write buffer",
     "flash": "flash",
-    "backend": "below",
-    "written": "written anew",
+    "backend": "backend",
+    "written": "newly written",
 }
-POWER = flashcache.POWER | {"total_w": "all"}
+POWER = flashcache.POWER | {"total_w": "total"}
 
 
 def show(console: Output, told: dict[str, Any]) -> None:
@@ -42,19 +42,19 @@ def show(console: Output, told: dict[str, Any]) -> None:
     console.table(_power(told))
     area, cost = told["area"], told["cost"]
     console.text(
-        f"dies {figures(area['total_cm2'])} cm2: DRAM {figures(area['dram_cm2'])}, flash "
-        f"{figures(area['flash_cm2'])}; {figures(cost['total_usd'])} $: DRAM "
+        f"die area {figures(area['total_cm2'])} cm2: DRAM {figures(area['dram_cm2'])}, flash "
+        f"{figures(area['flash_cm2'])}; cost {figures(cost['total_usd'])} $: DRAM "
         f"{figures(cost['dram_usd'])}, flash {figures(cost['flash_usd'])}"
     )
     if told["roadmap"]:
         console.text(
-            "the same memories by the projection, flash with one or several bits in a cell:"
+            "roadmap: density relative to DRAM, die area of this DRAM and flash, retention, lifetime"
         )
         console.table(_roadmap(told["roadmap"]))
 
 
 def _roadmap(years: list[dict[str, Any]]) -> list[Column]:
-    """Table 2 of the paper: densities beside DRAM, dies, endurance, retention; the lifetime."""
+    """Table 2 of the paper: density relative to DRAM, die area, endurance, retention, lifetime."""
 
     def cells(key: str) -> list[str]:
         return ["–" if year[key] is None else figures(year[key]) for year in years]
@@ -70,14 +70,14 @@ def _roadmap(years: list[dict[str, Any]]) -> list[Column]:
 
     return [
         Column("year", [f"{year['year']}" for year in years]),
-        Column("SLC, of DRAM's density", cells("nand_slc_density"), right=True),
-        Column("MLC", cells("nand_mlc_density"), right=True),
-        Column("NOR", cells("nor_density"), right=True),
-        Column("dies, SLC cm2", area("area"), right=True),
-        Column("MLC", area("area_mlc"), right=True),
+        Column("SLC density", cells("nand_slc_density"), right=True),
+        Column("MLC density", cells("nand_mlc_density"), right=True),
+        Column("NOR density", cells("nor_density"), right=True),
+        Column("SLC cm2", area("area"), right=True),
+        Column("MLC cm2", area("area_mlc"), right=True),
         Column("erases", [f"{year['endurance']:,}" for year in years], right=True),
-        Column("years kept", [keeps(year) for year in years], right=True),
-        Column("years of life", cells("years"), right=True),
+        Column("retention, years", [keeps(year) for year in years], right=True),
+        Column("lifetime, years", cells("years"), right=True),
     ]
 
 
@@ -90,14 +90,16 @@ def _levels(told: dict[str, Any]) -> list[Column]:
         return [*cells, figures(told["latency_us"][which])]
 
     return [
-        Column("found in", [*(name for name, _ in rows), "all"]),
+        Column("level", [*(name for name, _ in rows), "all"]),
         Column(
             "requests",
             [*(f"{level['requests']:,}" for _, level in rows), f"{told['requests']:,}"],
             right=True,
         ),
         Column("share", [*(f"{level['share']:.2%}" for _, level in rows), ""], right=True),
-        Column("of bytes", [*(f"{level['byte_share']:.2%}" for _, level in rows), ""], right=True),
+        Column(
+            "share of bytes", [*(f"{level['byte_share']:.2%}" for _, level in rows), ""], right=True
+        ),
         *(
             Column(title, times(which), right=True)
             for title, which in (("mean us", "mean"), ("p50", "p50"), ("p99", "p99"))
@@ -111,7 +113,7 @@ def _flash(console: Output, told: dict[str, Any]) -> None:
     if flash is None:
         return
     ratio = table["hit_ratio"]
-    hits = "" if ratio is None else f", {ratio:.2%} of those to read found"
+    hits = "" if ratio is None else f", {ratio:.2%} of the searches for reads hit"
     console.text(
         f"table: {table['lookups']:,} searches of {table['lookup_ns']} ns{hits}; a miss fetches a "
         f"{'logical block' if told['fill'] == 'block' else told['unit']}"
@@ -122,7 +124,7 @@ def _flash(console: Output, told: dict[str, Any]) -> None:
         f"{flash['busy']:.1%} of the time"
     )
     console.text(
-        f"wear: {wear['evictions']:,} blocks evicted, {figures(wear['mean'])} each, standard "
+        f"wear: {wear['evictions']:,} evictions, {figures(wear['mean'])} per block, standard "
         f"deviation {figures(wear['standard_deviation'])}, {wear['min']:,} to {wear['max']:,}; hot "
         f"blocks spared {wear['block_rule_fired']:,} times, hot sets swapped "
         f"{wear['set_rule_fired']:,} times"
@@ -130,12 +132,13 @@ def _flash(console: Output, told: dict[str, Any]) -> None:
     ecc = wear["ecc"]
     if ecc is not None and ecc["correctable"] != ecc["rated_correctable"]:
         console.text(
-            f"  code of {ecc['correctable']} bits, rated with {ecc['rated_correctable']}: "
-            f"{figures(ecc['endurance_gain'])} times the erases; decoding takes "
-            f"{figures(ecc['decode_us'])} us a page"
+            f"  ECC corrects {ecc['correctable']} bits per codeword, the rated endurance assumes "
+            f"{ecc['rated_correctable']}: {figures(ecc['endurance_gain'])} times the erases; "
+            f"decoding takes {figures(ecc['decode_us'])} us per page"
         )
     if wear["lifetime_span_s"] is not None:
-        console.text(f"  lifetimes are of {duration(wear['lifetime_span_s'])} with full flash")
+        span = duration(wear["lifetime_span_s"])
+        console.text(f"  lifetimes are extrapolated from {span} with full flash")
     for life in wear["lifetimes"]:
         lasts = f"{percent(life['endurance_used'])} of rated endurance used"
         if life["years"] is not None:
@@ -143,7 +146,7 @@ def _flash(console: Output, told: dict[str, Any]) -> None:
             first = life["first_block_years"]
             lasts += "never" if first is None else _years(first)
         console.text(
-            f"  {life['endurance']:,} erases a block: {lasts}; worst case "
+            f"  {life['endurance']:,} erases per block: {lasts}; worst case "
             f"{_years(life['worst_case_years'])}"
         )
 
@@ -155,8 +158,8 @@ def _head(console: Output, head: dict[str, Any], simulated_s: float) -> None:
     energy = "" if head["energy_j"] is None else f"; {figures(head['energy_j'])} J"
     console.text(f"  {head['disk']}: {', '.join(parts)}{energy}")
     console.text(
-        f"  {head['positionings']:,} times sent somewhere; {head['buffer_hits']:,} reads from its "
-        f"memory, {head['read_ahead_hits']:,} met by its reading ahead; lies {head['places']}"
+        f"  {head['positionings']:,} positionings; {head['buffer_hits']:,} reads served from the "
+        f"buffer, {head['read_ahead_hits']:,} from read-ahead; data laid out: {head['places']}"
     )
 
 
@@ -176,7 +179,7 @@ def _power(told: dict[str, Any]) -> list[Column]:
         return [*(_milliwatts(modes[which][key]) for key in names), each[which]]
 
     return [
-        Column("power", [*(POWER[key] for key in names), "a request"]),
+        Column("power", [*(POWER[key] for key in names), "energy per request"]),
         Column("DRAM ready", cells(0), right=True),
         Column("DRAM powered down", cells(1), right=True),
     ]

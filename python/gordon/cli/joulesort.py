@@ -16,7 +16,7 @@ from gordon.cli.meter import IDLE, INTERVAL, METERS, ROOT, TAIL, amount
     required=True,
     metavar="N",
     callback=amount,
-    help="Records of 100 bytes; the benchmark's categories are 1e8, 1e9, 1e10 and 1e12.",
+    help="Number of records of 100 bytes. The benchmark's categories are 1e8, 1e9, 1e10 and 1e12.",
 )
 @click.option(
     "--runs",
@@ -60,11 +60,11 @@ def joulesort(
     config: str | None,
     **given: Any,
 ) -> None:
-    """Sort records and measure the energy, by the rules of JouleSort: records per joule.
+    """Measure records sorted per joule by the rules of JouleSort.
 
-    Makes the input, sorts it --runs times and checks each output. The result is computed from mean
-    power times mean time. CMD is another sort to measure in place of Gordon's, with {in} and {out}
-    for its files.
+    Generates the input, sorts it --runs times and checks each output. The energy is mean power
+    times mean time. CMD is another sort to measure in place of Gordon's, with {in} and {out} for
+    its files.
     """
     from gordon import joulesort as api
     from gordon.cli import output, terminal
@@ -101,4 +101,4 @@ def joulesort(
     warn_of(done.json["meters"])
     if not done.holds:
         broken = [check["failure"] for check in done.json["checks"] if check["held"] is False]
-        raise click.ClickException(f"no result, failed checks: {'; '.join(broken)}")
+        raise click.ClickException(f"no result, checks failed: {'; '.join(broken)}")

@@ -1,4 +1,4 @@
-"""The benchmark's result for people."""
+"""The screen of a JouleSort result."""
 
 from typing import Any
 
@@ -12,24 +12,24 @@ HELD = {True: "holds", False: "FAILED", None: "unknown"}
 
 
 def show(console: Output, report: Json) -> None:
-    """What was sorted on what, the meters, the checks, what an entry would want."""
+    """Prints the machine, the runs, the meters, the checks and the requirements of an entry."""
     of, told, time = report["category"], report["result"], report["time_s"]
     machine, runs = report["machine"], report["runs"]
     for check in report["failed"]:
         console.text(f"no result: {check['failure']} ({check['how']})", style="bold")
-    name = of["name"] or f"{of['records']:,} records, {short(of['bytes'], 'B')}: no category"
+    name = of["name"] or f"{of['records']:,} records, {short(of['bytes'], 'B')}, not a category"
     console.text(f"JouleSort, {of['class']}, {name}", style="bold")
     console.text(
-        f"{machine['processors']} processors of {machine['processor']}, "
+        f"{machine['processors']} x {machine['processor']}, "
         f"{short(machine['memory_bytes'], 'B')} of memory, {machine['storage'] or 'no storage'}; "
         f"{clock(machine)}"
     )
     console.text(
         f"{len(runs)} runs of {duration(time['mean'])}{_sd(time)}: "
-        f"{duration(_mean(runs, 'user_s') + _mean(runs, 'sys_s'))} of processors, "
+        f"CPU time {duration(_mean(runs, 'user_s') + _mean(runs, 'sys_s'))}, "
         f"{short(_mean(runs, 'read_bytes'), 'B')} read and "
-        f"{short(_mean(runs, 'written_bytes'), 'B')} written, "
-        f"{short(max(run['max_rss_bytes'] for run in runs), 'B')} of memory at most; measured"
+        f"{short(_mean(runs, 'written_bytes'), 'B')} written, peak memory "
+        f"{short(max(run['max_rss_bytes'] for run in runs), 'B')}; measured"
     )
     show_meters(console, report["meters"])
     if report["phases"]:
@@ -46,7 +46,8 @@ def show(console: Output, report: Json) -> None:
         skewed = report["skewed"]
         console.text(
             f"skewed keys: {duration(skewed['wall_s'])}, {skewed['time_ratio']:.2f} times as long; "
-            f"{skewed['duplicates']:,} duplicates; {'right' if skewed['right'] else 'WRONG'}"
+            f"{skewed['duplicates']:,} duplicate keys; output "
+            + ("correct" if skewed["right"] else "WRONG")
         )
     checks, needs = report["checks"], report["submission"]
     console.table(
@@ -58,10 +59,10 @@ def show(console: Output, report: Json) -> None:
     )
     console.table(
         [
-            Column("for an entry", [n["what"] for n in needs]),
-            Column("has it", ["yes" if n["have"] else "no" for n in needs]),
-            Column("now", [n["now"] for n in needs], wraps=True),
-            Column("asked by", [n["source"] for n in needs], wraps=True, spare=1),
+            Column("required for an entry", [n["what"] for n in needs]),
+            Column("fulfilled", ["yes" if n["have"] else "no" for n in needs]),
+            Column("evidence", [n["now"] for n in needs], wraps=True),
+            Column("source", [n["source"] for n in needs], wraps=True, spare=1),
         ]
     )
 

@@ -33,14 +33,14 @@ def amount(ctx: click.Context, param: click.Parameter, text: str | None) -> int 
     except ValueError:
         number = 0.0
     if not 1 <= number <= 1e15 or number != int(number):
-        raise click.BadParameter(f"`{text}`: a whole number, as 1e8", ctx, param)
+        raise click.BadParameter(f"`{text}` is not a whole number such as 1e8", ctx, param)
     return int(number)
 
 
 def interval(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:
     found = seconds(ctx, param, text)
     if found is not None and found < LEAST_S:
-        raise click.BadParameter(f"`{text}`: 10ms or more", ctx, param)
+        raise click.BadParameter(f"`{text}` is less than 10ms", ctx, param)
     return found
 
 
@@ -86,14 +86,16 @@ ROOT = click.option(
     default="/",
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Where sys and proc are: a copy of another machine's.  [default: /]",
+    help="Folder that contains sys and proc, for files copied from another machine.  [default: /]",
 )
 
 
 @click.group(cls=options.InOrder)
 def meter() -> None:
-    """Meters of energy: the processor's counters, GPUs, battery, management controller, a wall
-    meter; or a model where there is none.
+    """Measure energy with the meters of this machine.
+
+    Meters are the counters of processors and GPUs, the battery, the management controller and wall
+    meters. A machine without a meter is modelled.
     """
 
 
@@ -101,7 +103,7 @@ def meter() -> None:
 @ROOT
 @options.json_out
 def list_(root: Path, json_path: str | None) -> None:
-    """List the meters: what each measures, and why those that are not there are not."""
+    """List the meters, what each measures, and why others are not available."""
     from gordon.cli import output, terminal
     from gordon.cli.meter_view import show_list
     from gordon.energy import find
@@ -121,10 +123,15 @@ def list_(root: Path, json_path: str | None) -> None:
 @meter.command()
 @METERS
 @INTERVAL
-@click.option("--count", type=options.COUNT, metavar="N", help="End after so many samples.")
+@click.option(
+    "--count",
+    type=options.COUNT,
+    metavar="N",
+    help="Number of samples to print.  [default: until Ctrl-C]",
+)
 @ROOT
 def watch(meters: tuple[str, ...], interval_s: float, count: int | None, root: Path) -> None:
-    """Show power as it is drawn, a line a sample, until Ctrl-C."""
+    """Print the power now drawn, one line per sample, until Ctrl-C."""
     from gordon.cli.meter_view import follow
     from gordon.energy import find
 
@@ -142,23 +149,23 @@ def watch(meters: tuple[str, ...], interval_s: float, count: int | None, root: P
     default=1,
     show_default=True,
     metavar="N",
-    help="So many runs, one right after the other.",
+    help="Number of consecutive runs.",
 )
 @click.option(
     "--records",
     metavar="N",
     callback=amount,
-    help="What a run gets done, 1e8: for records per joule.",
+    help="Number of records that a run processes, as 1e8, to print records per joule.",
 )
-@click.option("-o", "--out", metavar="LOG.csv", help="Write the samples of power.")
+@click.option("-o", "--out", metavar="LOG.csv", help="Write the samples of power as CSV.")
 @ROOT
 @options.json_out
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def record(command: tuple[str, ...], out: str | None, json_path: str | None, **given: Any) -> None:
     """Run a command and measure its energy, its mean power and the energy above idle.
 
-    The exit status is the command's, or 1 where no meter gave a sample of a run. With `--json -`
-    the command's output goes to stderr.
+    The exit status is that of the command, or 1 if no meter gave a sample during a run. With
+    `--json -` the command's output goes to stderr.
     """
     from gordon import GordonError, energy
     from gordon.cli import output, say, terminal
@@ -188,7 +195,9 @@ def record(command: tuple[str, ...], out: str | None, json_path: str | None, **g
     silent_runs = (run["energy_j"] is None and run["samples"] == 0 for run in runs)
     if done.exit_status == 0 and all(silent_runs):
         raise GordonError(
-            "nothing was measured: no meter gave a sample of a run",
-            "gordon meter watch, which shows what it tells; a longer run, or a shorter --interval",
+            "nothing was measured: no meter gave a sample during a run",
+            "a longer run or a shorter --interval; `gordon meter watch` shows what the meter "
+            "reports",
+            kind="nothing-measured",
         )
     sys.exit(done.exit_status)

@@ -1,4 +1,4 @@
-"""Meters and what they measured, for people."""
+"""The screens of `gordon meter`."""
 
 import time
 from typing import Any
@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 def show_list(console: Output, found: list[Candidate]) -> None:
-    """Those that are there first need no more words; the others say what to do."""
+    """Prints the meters; those that are not available have the reason and a hint."""
     rows = [_row(candidate) for candidate in found]
     rows += [(prefix, "", "", "", what) for prefix, what in SPELLED.items()]
     names, measures, kinds, updates, states = (list(column) for column in zip(*rows, strict=True))
@@ -23,8 +23,8 @@ def show_list(console: Output, found: list[Candidate]) -> None:
         [
             Column("meter", names),
             Column("measures", measures, spare=1),
-            Column("tells", kinds),
-            Column("new value", updates, right=True, spare=2),
+            Column("reports", kinds),
+            Column("interval", updates, right=True, spare=2),
             Column("", states, wraps=True),
         ]
     )
@@ -36,7 +36,7 @@ def _row(candidate: Candidate) -> tuple[str, ...]:
         state = candidate.why + (f"; try: {candidate.hint}" if candidate.hint else "")
         return (candidate.name, candidate.measures, "", "", state)
     update = "" if meter.update_s is None else f"{meter.update_s * 1000:g} ms"
-    return (meter.name, meter.measures, f"{meter.kind}, {meter.how}", update, "here")
+    return (meter.name, meter.measures, f"{meter.kind}, {meter.how}", update, "available")
 
 
 def follow(meters: list[Meter], interval_s: float, count: int | None) -> None:
@@ -69,8 +69,9 @@ def follow(meters: list[Meter], interval_s: float, count: int | None) -> None:
     if not any(sampler.series.times for sampler in session.samplers):
         failures = [s.failure for s in session.samplers if s.failure is not None]
         silent = GordonError(
-            f"no meter gave a sample in {line * interval_s:g} s",
-            "a larger --count; the meter's own program, whether it answers",
+            f"no meter gave a sample within {line * interval_s:g} s",
+            "a larger --count; check that the meter's own program prints values",
+            kind="no-sample",
         )
         raise failures[0] if failures else silent
 
@@ -84,17 +85,21 @@ def show_record(console: Output, report: Json) -> None:
     moved = [sum(run[key] for run in runs) / len(runs) for key in ("read_bytes", "written_bytes")]
     console.text(" ".join(report["command"]), style="bold")
     console.text(
-        f"{len(runs)} run{'s' * (len(runs) > 1)} of {times}, {duration(cpu)} of processors, "
-        f"{short(most, 'B')} of memory at most, {short(moved[0], 'B')} read and "
-        f"{short(moved[1], 'B')} written; exit status {report['exit_status']}"
+        f"{len(runs)} run{'s' * (len(runs) > 1)} of {times}, CPU time {duration(cpu)}, peak memory "
+        f"{short(most, 'B')}, {short(moved[0], 'B')} read and {short(moved[1], 'B')} written; exit "
+        f"status {report['exit_status']}"
     )
     show_meters(console, report["meters"])
 
 
 def warn_of(meters: list[Json]) -> None:
-    """What the values suffer from."""
+    """Prints the warnings of the meters."""
     if all(meter["how"] == "modelled" for meter in meters):
-        say("no meter was read: energy and power are modelled", "`gordon meter list`", "warning")
+        say(
+            "no meter was read: energy and power are modelled",
+            "`gordon meter list` for the meters of this machine",
+            "warning",
+        )
     for meter in meters:
         for warning in meter["warnings"]:
             say(f"{meter['name']}: {warning}", kind="warning")
@@ -106,7 +111,7 @@ def show_meters(console: Output, meters: list[Json]) -> None:
     """Energy and power of the runs, with deviations where there are several."""
     columns = [
         Column("meter", [m["name"] for m in meters]),
-        Column("known", [m["how"] for m in meters]),
+        Column("source", [m["how"] for m in meters]),
         Column("energy J", [_of(m["energy_j"]) for m in meters], right=True),
         Column("mean W", [_of(m["mean_w"]) for m in meters], right=True),
         Column("idle W", [_idle(m["idle"]) for m in meters], right=True),
@@ -145,7 +150,7 @@ def _idle(told: Json | None) -> str:
 def _tail(told: Json | None) -> str:
     if told is None:
         return "-"
-    more = "" if told["back_at_idle"] else ", not back"
+    more = "" if told["back_at_idle"] else ", not back at idle"
     return f"{figures(told['above_idle_j'])} J above idle in {figures(told['seconds'])} s{more}"
 
 

@@ -31,7 +31,7 @@ class _Number(click.types.FloatParamType):
     ) -> float:
         number: float = super().convert(value, param, ctx)
         if not isfinite(number):
-            self.fail(f"{value} is no finite number.", param, ctx)
+            self.fail(f"{value} is not a finite number.", param, ctx)
         return number
 
 
@@ -300,4 +300,6 @@ def _weights(ctx: click.Context, param: click.Parameter, text: str | None) -> tu
     try:
         return tuple(int(word) for word in text.split(",")) if text else ()
     except ValueError:
-        raise click.BadParameter(f"`{text}`: not numbers with commas", ctx, param) from None
+        raise click.BadParameter(
+            f"`{text}` is not a list of numbers separated by commas", ctx, param
+        ) from None

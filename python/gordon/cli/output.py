@@ -1,4 +1,4 @@
-"""Files that a command writes: whole or not at all, and looked at before the work begins."""
+"""Output files of a command: checked before the work begins, written completely or not at all."""
 
 import os
 import sys
@@ -20,19 +20,22 @@ def check(
     report: str | None = None,
     used: Iterable[str | None] = (),
 ) -> None:
-    """What can be told of outputs before the work: a folder that is not there, the same path twice,
-    a kind of file that is not written. `files` are no texts for stdout; `folder` is made where it
-    is not there. What is `used` is read, or written by other means: an output there would destroy
-    it.
+    """Raises GordonError for outputs that cannot be written: a missing folder, a path given twice,
+    an unsupported format. `files` are binary and cannot go to stdout; `folder` is created if it is
+    missing. `used` are paths that the command reads or writes itself, which outputs would destroy.
     """
     files = list(files)
     if STDOUT in (*files, folder):
-        raise GordonError("cannot write to stdout what is no text", "name a file, or ./-")
+        raise GordonError(
+            "cannot write binary data to stdout", "name a file, or ./-", kind="binary-to-stdout"
+        )
     if plot is not None:
         picture.check(plot)
     if report is not None and Path(report).suffix.lower() not in ("", ".html", ".htm"):
         raise GordonError(
-            f"cannot write {report}: a report is an HTML file", "a name that ends in .html"
+            f"cannot write {report}: a report is an HTML file",
+            "a name that ends in .html",
+            kind="bad-report-format",
         )
     if folder is not None:
         _check_folder(folder)
@@ -40,19 +43,33 @@ def check(
     places = {os.path.realpath(path) for path in used if path not in (None, STDOUT)}
     for path in given:
         if path != STDOUT and os.path.realpath(path) in places:
-            why = f"cannot write {path}: it is read, or written, by the command itself"
-            raise GordonError(why, "give it a path of its own")
+            why = f"cannot write {path}: the command itself reads or writes this file"
+            raise GordonError(why, "give the output another path", kind="path-in-use")
         if given.count(path) > 1:
-            raise GordonError(f"two outputs to {path}", "give each a path of its own")
+            raise GordonError(
+                f"two outputs have the path {path}",
+                "give each output its own path",
+                kind="path-in-use",
+            )
         if path in (STDOUT, folder):
             continue
         parent = Path(path).parent
         if not parent.is_dir():
-            raise GordonError(f"cannot write {path}: no folder {parent}", f"mkdir -p {parent}")
+            raise GordonError(
+                f"cannot write {path}: there is no folder {parent}",
+                f"mkdir -p {parent}",
+                kind="missing-folder",
+            )
         if Path(path).is_dir():
-            raise GordonError(f"cannot write {path}: it is a folder", "name a file in it")
+            raise GordonError(
+                f"cannot write {path}: it is a folder",
+                "name a file in that folder",
+                kind="is-a-folder",
+            )
         if not os.access(parent, os.W_OK):
-            raise GordonError(f"cannot write {path}: {parent} is not writable")
+            raise GordonError(
+                f"cannot write {path}: the folder {parent} is not writable", kind="unwritable"
+            )
 
 
 def _check_folder(path: str) -> None:
@@ -60,12 +77,14 @@ def _check_folder(path: str) -> None:
     while not at.exists() and at != at.parent:
         at = at.parent
     if not at.is_dir() or not os.access(at, os.W_OK):
-        why = "is not writable" if at.is_dir() else "is no folder"
-        raise GordonError(f"cannot write {path}: {at} {why}", "name another folder")
+        why = "is not writable" if at.is_dir() else "is not a folder"
+        raise GordonError(
+            f"cannot write {path}: {at} {why}", "name another folder", kind="unwritable"
+        )
 
 
 def write(files: dict[str, str]) -> None:
-    """Writes text by path, `-` being stdout: all files beside their place first, then renamed. A
+    """Writes text by path, `-` being stdout: all files under temporary names first, then renamed. A
     device or a pipe is written to as it is."""
     made: dict[Path, Path] = {}
     special: dict[Path, str] = {}
@@ -88,7 +107,8 @@ def write(files: dict[str, str]) -> None:
     except OSError as error:
         raise GordonError(
             f"cannot write {target}: {error.strerror or error}",
-            "free some space, or name another place",
+            "free some space, or name another folder",
+            kind="unwritable",
         ) from None
     finally:
         for beside in made.values():

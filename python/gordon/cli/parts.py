@@ -11,7 +11,7 @@ class Parts(WithDefault):
 
 @click.group(cls=Parts)
 def parts() -> None:
-    """The catalogue of parts; each number in it says where it is from."""
+    """List the catalogue of parts, or show one part. Every number has a source."""
 
 
 @parts.command(name="list")
@@ -30,7 +30,7 @@ def list_() -> None:
 @parts.command()
 @click.argument("name")
 def show(name: str) -> None:
-    """Print a part's file: copy it into a space as [parts.KIND.NAME] to change it."""
+    """Print the file of a part. To change it, copy it into a space as [parts.KIND.NAME]."""
     from gordon.parts import KINDS, names, text, unknown
 
     found = [kind for kind in KINDS if name in names(kind)]

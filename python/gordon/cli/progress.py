@@ -1,4 +1,4 @@
-"""A bar on stderr, where that is a terminal, while the core works."""
+"""A progress bar on stderr while the core works, if stderr is a terminal."""
 
 import threading
 from types import TracebackType

@@ -1,4 +1,4 @@
-"""A run on a simulated device for people: what all devices have."""
+"""The part of the screens that runs on all simulated devices share."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -32,13 +32,13 @@ def compared(
     comparison: "Comparison[Any]",
     more: list[tuple[str, str, Callable[[float], str], int]],
 ) -> None:
-    """A row for each device; in brackets what it is of the first. `more` columns are title, name in
-    `RATIOS`, text, and what may be spared."""
+    """Prints a row per device, with the ratios to the first device in brackets. `more` columns are
+    (title, name in `RATIOS`, format, `Column.spare`)."""
     rows = comparison.report["devices"]
     first = rows[0]["report"]
     console.text(
-        f"{load_of(first)}: {counted(first['requests'], 'request')}; all values are modelled; in "
-        f"brackets, relative to {rows[0]['name']}"
+        f"{load_of(first)}: {counted(first['requests'], 'request')}; all values are modelled; "
+        f"ratios to {rows[0]['name']} in brackets"
     )
     paths = comparison.results[0].RATIOS
 
@@ -77,7 +77,7 @@ def whole(report: dict[str, Any]) -> str:
     outstanding = report["outstanding"]
     if outstanding["mean"] is not None:
         mean, most = figures(outstanding["mean"]), f"{outstanding['max']:,}"
-        text += f"; outstanding {mean} on average, {most} at most"
+        text += f"; outstanding: mean {mean}, max {most}"
     return text
 
 

@@ -1,4 +1,4 @@
-"""A run on a simulated device, or several side by side, from its options to files and screen."""
+"""The commands that run simulated devices, from their options to files and screen."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def run(
     given: dict[str, Any],
     view: "Callable[[Output, Any], None]",
 ) -> None:
-    """Asks a device for a trace or a pattern, writes what is wanted, and shows the rest."""
+    """Runs a trace or a pattern on a device, writes the files asked for, and shows the result."""
     device, parquet = given.pop("device"), given.pop("parquet")
     json_path, report = given.pop("json_path"), given.pop("report")
     files = [given[name] for name in FILES if name in given]

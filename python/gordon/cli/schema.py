@@ -19,7 +19,7 @@ KINDS = (
 @click.command()
 @click.argument("kind", type=click.Choice(KINDS))
 def schema(kind: str) -> None:
-    """Print the JSON Schema of a kind of TOML file; editors complete and check by it."""
+    """Print the JSON Schema of a kind of TOML file, for completion and checks in an editor."""
     from gordon import _core
 
     click.echo(_core.schema(kind))

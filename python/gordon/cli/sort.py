@@ -33,8 +33,8 @@ def _folders(ctx: click.Context, param: click.Parameter, text: str | None) -> An
     return tuple(text.split(",")) if text is not None else None
 
 
-def _transfer(what: str, of: str) -> options.Decorator:
-    return click.option(f"--{what}-transfer", metavar="SIZE", help=f"Bytes of a {of}.")
+def _transfer(what: str, help: str) -> options.Decorator:
+    return click.option(f"--{what}-transfer", metavar="SIZE", help=help)
 
 
 @sort.command()
@@ -63,8 +63,8 @@ def _transfer(what: str, of: str) -> options.Decorator:
     "keys",
     multiple=True,
     metavar="KEY",
-    help="Lines: as of sort(1), 2,2n. Records: START:END[:TYPE][:r], 8:16:u64be. Several: the next "
-    "where those before are equal.  [default: the whole line or record]",
+    help="Lines: a key of sort(1), 2,2n. Records: START:END[:TYPE][:r], 8:16:u64be. Repeatable, "
+    "most significant key first.  [default: the whole line or record]",
 )
 @click.option(
     "--order",
@@ -105,24 +105,24 @@ def _transfer(what: str, of: str) -> options.Decorator:
 @click.option(
     "--method",
     type=click.Choice(["auto", "one-pass", "distribute", "merge"]),
-    help="All in memory; buckets of ranges of keys, then each sorted; sorted runs, then merged. "
-    "auto: the first that fits.  [default: auto]",
+    help="one-pass: all in memory; distribute: buckets of key ranges, each sorted in memory; "
+    "merge: sorted runs, then merged. auto: the first that fits.  [default: auto]",
 )
 @click.option(
     "--in-core",
     type=click.Choice(["radix", "merge"]),
-    help="Records in memory: keys scattered by ranges and each range sorted; or sorted as they "
-    "come, and merged.  [default: radix]",
+    help="Sorting in memory. radix: keys scattered by ranges, each range sorted; merge: sorted in "
+    "pieces as they are read, then merged.  [default: radix]",
 )
 @click.option(
     "--preset",
     metavar="NAME",
-    help="Sizes of transfers that the JouleSort paper found best on one of its systems: 1B, 2, "
-    "3B-3E, 4C-4G.",
+    help="Transfer sizes that the JouleSort paper found best on one of its systems: 1B, 2, 3B-3E, "
+    "4C-4G.",
 )
-@_transfer("input", "read of the input")
-@_transfer("output", "write of the output")
-@_transfer("temp", "transfer of temporary files")
+@_transfer("input", "Bytes per read of the input.")
+@_transfer("output", "Bytes per write of the output.")
+@_transfer("temp", "Bytes per transfer of temporary files.")
 @click.option(
     "--threads",
     type=click.IntRange(0),
@@ -171,9 +171,9 @@ def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
     from gordon.cli.progress import Moved
 
     if len(files) < 2:
-        raise click.UsageError("an input and an output are needed")
+        raise click.UsageError("at least one input and one output are needed")
     if "-" in files:
-        raise click.UsageError("- is no file: a sort reads and writes files at any place of them")
+        raise click.UsageError("`-` is not supported: a sort needs files that it can seek in")
     output.check(json_path, used=files)
     with Moved("sorting") as progress:
         result = api.run(files[:-1], files[-1], progress=progress.tick, **options.given(given))

@@ -81,10 +81,9 @@ def number(least: int, bits: int) -> Callable[..., int | None]:
 def generate(outputs: tuple[str, ...], json_path: str | None, **given: Any) -> None:
     """Generate records to sort: the bytes that gensort of sortbenchmark.org makes.
 
-    Each has 100 bytes, of which the first 10 are the key. Any can be made alone: parts of one file
-    can be made on several machines, each with its --start. The checksum that is printed is what
-    gensort -c prints; `gordon sort validate
-    --checksum` compares sorted files with it.
+    Each record has 100 bytes, of which the first 10 are the key. Parts of one file can be generated
+    on several machines, each with its own --start. The printed checksum is that of gensort -c;
+    `gordon sort validate --checksum` compares sorted files with it.
     """
     from gordon.cli import output, terminal
     from gordon.cli.progress import Moved
@@ -141,9 +140,9 @@ def validate(
 ) -> None:
     """Check sorted records, as valsort of sortbenchmark.org does.
 
-    FILES follow each other: the partitions of one sorted output. Prints the number
-    of records, the sum of their CRC-32, duplicate keys and records out of order. Exit status 1 if
-    a record is out of order, or if the checksum is not the one expected.
+    FILES are the partitions of one sorted output, in order. Prints the number of records, the sum
+    of their CRC-32, and the numbers of duplicate keys and of records out of order. The exit status
+    is 1 if a record is out of order, or if the checksum is not the expected one.
     """
     from gordon.cli import output as outputs
     from gordon.cli import terminal
@@ -171,19 +170,19 @@ def _told(found: dict[str, Any]) -> list[str]:
     if found["in_order"]:
         return [*lines, "all records are in order"]
     first, many = found["first_disorder"], found["unordered"]
-    falls = "1 record goes before the one before it"
+    falls = "1 record sorts before its predecessor"
     if many > 1:
-        falls = f"{many:,} records go before the one before them"
+        falls = f"{many:,} records sort before their predecessors"
     where = _within(found["parts"], first)
-    return [*lines, f"NOT IN ORDER: {falls}, first record {first:,} (from 0){where}"]
+    return [*lines, f"NOT IN ORDER: {falls}, the first is record {first:,} (from 0){where}"]
 
 
 def _compared(found: dict[str, Any]) -> str:
     if found["all_there"] is None:
         return ""
     if found["all_there"]:
-        return ", as expected: all records are there"
-    return f" IS NOT {found['expected_checksum']}: records are missing, doubled or changed"
+        return ", as expected: no record is missing or changed"
+    return f" IS NOT {found['expected_checksum']}: records are missing, duplicated or changed"
 
 
 def _within(parts: list[dict[str, Any]], record: int) -> str:

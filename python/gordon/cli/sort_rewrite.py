@@ -50,9 +50,9 @@ def _sizes(ctx: click.Context, param: click.Parameter, text: str) -> tuple[str, 
     default=3,
     show_default=True,
     metavar="N",
-    help="Number of measured sorts.",
+    help="Number of rounds; each sorts once per transfer size and way.",
 )
-@options.seed("of the order.", default=0)
+@options.seed("of the order within a round.", default=0)
 @options.json_out
 @options.report_out
 def rewrite(
@@ -65,11 +65,11 @@ def rewrite(
     json_path: str | None,
     report: str | None,
 ) -> None:
-    """Show what overwriting an output costs on a served device, and why.
+    """Measure the cost of overwriting an output on a served device, and its cause.
 
-    Figure 10 of the JouleSort paper, seen from inside the translation layer: the last sort's output
-    is overwritten, or deleted without TRIM, or deleted with TRIM, in turn. Run it as root: it
-    remounts the file system to switch discards.
+    Repeats figure 10 of the JouleSort paper with the telemetry of the flash translation layer: each
+    round overwrites the old output, deletes it without TRIM, and deletes it with TRIM, in random
+    order. It needs root, as it remounts the file system to switch discards.
     """
     from gordon.cli import output, terminal
     from gordon.cli.sort_rewrite_view import show

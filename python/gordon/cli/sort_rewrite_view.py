@@ -1,4 +1,4 @@
-"""What overwriting cost, for people."""
+"""The screen of `gordon sort rewrite`."""
 
 from typing import Any
 
@@ -13,8 +13,9 @@ def show(console: Output, report: Json) -> None:
     about = report["export"]
     console.text(
         f"{short(report['bytes'], 'B')} sorted in one pass on {about['preset']} of "
-        f"{short(about['capacity_bytes'], 'B')}, {report['rounds']} rounds; measured, but for busy "
-        "dies, which are modelled; values of the device are of the output phase"
+        f"{short(about['capacity_bytes'], 'B')}, {report['rounds']} rounds; all values are "
+        "measured "
+        "except busy dies, which are modelled; values of the device are of the output phase"
     )
     rows = report["rows"]
 
@@ -33,7 +34,7 @@ def show(console: Output, report: Json) -> None:
         column("in use", lambda r: f"{r['mapped_before']:.0%} to {r['mapped_after']:.0%}"),
     ]
     if timed:
-        columns.append(column("dies", lambda r: f"{r['output']['dies_busy']:.0%}"))
+        columns.append(column("dies busy", lambda r: f"{r['output']['dies_busy']:.0%}"))
         columns.append(column("queue", lambda r: figures(r["output"]["queue_depth"])))
     console.table(columns)
     for one in report["explained"]:
@@ -54,8 +55,9 @@ def percent(one: Json) -> str:
 def told(one: Json) -> str:
     """One reason, in a sentence."""
     dies = one["dies_longer_s"]
-    worked = "" if dies is None else f", its dies worked {figures(dies)} s longer"
+    worked = "" if dies is None else f", dies busy {figures(dies)} s longer"
     return (
         f"{binary(one['transfer'])}, {one['way']}: output phase {percent(one)} "
-        f"({figures(one['longer_s'])} s) compared with deleted and trimmed{worked}: {one['why']}"
+        f"({figures(one['longer_s'])} s) compared with deleted and trimmed{worked}; cause: "
+        f"{one['why']}"
     )

@@ -44,10 +44,10 @@ def extrapolate(
     json_path: str | None,
     plot: str | None,
 ) -> None:
-    """What a sort would take on other systems: time, power, records/J, and what limits it.
+    """Model the time, power and records/J of a sort on other systems, and what limits it.
 
-    Without SYSTEMS, a TOML file of parts and systems, those of the JouleSort paper, the model
-    beside what was measured. All but the measured columns are modelled.
+    SYSTEMS is a TOML file of parts and systems; the default is the systems of the JouleSort paper,
+    each compared with its measured row. All values outside of the measured columns are modelled.
     """
     from gordon.cli import output, sort_systems_view
     from gordon.cli.terminal import data, messages

@@ -1,4 +1,4 @@
-"""Systems side by side in the terminal: the model, and what was measured."""
+"""The screen of `gordon sort extrapolate`: a table of systems, modelled and measured."""
 
 from typing import Any
 
@@ -34,12 +34,12 @@ def show(console: Output, told: dict[str, Any]) -> None:
             column("measured s", [m.get("time_s") for m in measured], ".1f", 2),
             column("W", [m.get("power_w") for m in measured], ".1f", 2),
             column("records/J", [m.get("records_per_j") for m in measured], ",.0f", 2),
-            column("time", [e.get("time_s") for e in errors], "+.0%"),
+            column("error: time", [e.get("time_s") for e in errors], "+.0%"),
             Column("power", [_power_error(e) for e in errors], right=True),
             column("records/J", [e.get("records_per_j") for e in errors], "+.0%"),
         ]
     columns.append(Column("limits", [_limits(m) for m in modelled], wraps=True, spare=1))
-    about = "the run's" if told["run"] else "a sort of"
+    about = "the run of" if told["run"] else "a sort of"
     console.text(f"{about} {told['records']:,} records; modelled, from {told['source']}")
     console.table(columns)
     for line in _notes(told, rows):
@@ -57,8 +57,9 @@ def show(console: Output, told: dict[str, Any]) -> None:
         check = (row["measured"] or {}).get("row")
         if check is not None and check.get("follows") is False:
             console.text(
-                f"{row['name']} as printed, {check['printed_records_per_j']:,.0f} records/J, does "
-                f"not follow from its time and power: {check['records_per_j']:,.0f}"
+                f"{row['name']}: the printed {check['printed_records_per_j']:,.0f} records/J do "
+                "not "
+                f"follow from the printed time and power, which give {check['records_per_j']:,.0f}"
             )
 
 
@@ -69,13 +70,13 @@ def _power_error(error: dict[str, Any]) -> str:
 
 
 def _notes(told: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
-    """What the columns of the table do not say."""
+    """Footnotes to the table."""
     found = []
     fitted = [row["name"] for row in rows if (row.get("error") or {}).get("power_fitted_to_it")]
     if fitted:
         found.append(
-            f"fitted: the power of {', '.join(fitted)} is fitted to that row alone, so that its "
-            "power has no error and its records/J only that of time"
+            f"fitted: the board power of {', '.join(fitted)} is fitted to that row alone, so the "
+            "error of power is zero and that of records/J is the error of time"
         )
     sizes: dict[int, list[str]] = {}
     for row in rows:
@@ -84,7 +85,7 @@ def _notes(told: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
             sizes.setdefault(size, []).append(row["name"])
     for size, names in sizes.items():
         found.append(
-            f"{', '.join(names)}: measured with {size:,} records; their errors are those of the "
+            f"{', '.join(names)}: measured with {size:,} records; the errors are those of the "
             "model at that size"
         )
     return found
@@ -99,21 +100,22 @@ def _claims(console: Output, claims: dict[str, Any]) -> None:
     ideal, balanced = claims["ideal"], claims["balanced"]
     swapped = ideal["swapped"]
     console.text(
-        f"section 4.2.2: ideal about {ideal['paper_records_per_j']:,.0f} records/J; here "
-        f"{_score(ideal)}, and {swapped['records_per_j']:,.0f} from {swapped['from']} as measured"
+        f"section 4.2.2, ideal system: paper about {ideal['paper_records_per_j']:,.0f} records/J; "
+        f"model {_score(ideal)}; {swapped['from']} as measured with the other processor "
+        f"{swapped['records_per_j']:,.0f}"
     )
     console.text(
-        f"balanced, at least {balanced['paper_gain']:.0%} better or around "
-        f"{balanced['paper_records_per_j']:,.0f}: {balanced['paper_gain']:.0%} more gives "
-        f"{balanced['gain_gives_records_per_j']:,.0f}, the other is {balanced['gain_needed']:.0%} "
-        f"more; here {_score(balanced)}"
+        f'section 4.2.2, balanced system: paper "at least {balanced["paper_gain"]:.0%} better", '
+        f"which gives {balanced['gain_gives_records_per_j']:,.0f} records/J, or about "
+        f"{balanced['paper_records_per_j']:,.0f}, which is {balanced['gain_needed']:.0%} better; "
+        f"model {_score(balanced)}"
     )
     said = claims["statements"]
     console.table(
         [
             Column("section", [one["where"] for one in said]),
             Column("the paper says", [one["paper"] for one in said], wraps=True),
-            Column("its tables, or the model", [one["here"] for one in said], wraps=True),
+            Column("its tables or the model say", [one["here"] for one in said], wraps=True),
             Column("agrees", [AGREES[one["agrees"]] for one in said]),
         ]
     )

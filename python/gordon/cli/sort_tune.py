@@ -19,7 +19,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str) -> float:
     except _core.GordonError as error:
         raise click.BadParameter(str(error.args[0]), ctx, param) from None
     if found <= 0:
-        raise click.BadParameter(f"`{text}`: no time at all", ctx, param)
+        raise click.BadParameter(f"`{text}` is not above zero", ctx, param)
     return found
 
 
@@ -46,8 +46,8 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str) -> float:
     "--records",
     callback=number(1, 64),
     metavar="N",
-    help="Number of records of the generated file.  [default: 4 times --memory, else so many that "
-    "60 sorts fit into the budget]",
+    help="Number of records of the generated file.  [default: 4 times --memory, else the number "
+    "for which 60 sorts fit into the budget]",
 )
 @click.option(
     "--input", "source", metavar="FILE", help="Sort this file of benchmark records instead."
@@ -129,10 +129,10 @@ def tune(
     """Search the settings that sort best on your own devices.
 
     The defaults run first, several times: their deviation is the noise. Then come the methods, the
-    transfer sizes of the JouleSort paper, and one setting at a time; a point that is better beyond
-    the noise is tried again. The gain is measured at the end, with best and defaults in turn, until
-    it is known to 1 % or the budget ends. After Ctrl-C or SIGTERM before that, the settings are the
-    defaults, and the exit status is 130 or 143.
+    transfer sizes of the JouleSort paper, and one setting at a time; settings that are better
+    beyond the noise are tried again. The gain is measured at the end, with the best settings and
+    the defaults alternating, until it is known to within 1 % or the budget ends. After Ctrl-C or
+    SIGTERM before that, the settings are the defaults, and the exit status is 130 or 143.
     """
     from gordon.cli import output, sort_tune_view, terminal
     from gordon.sort import tune as api
@@ -149,7 +149,9 @@ def tune(
         }
         for name, value in of_sorts.items():
             if value is not None:
-                raise click.UsageError(f"{name} is of sorts, and --flash carries out none")
+                raise click.UsageError(
+                    f"{name} and --flash exclude each other: --flash does not sort"
+                )
         from gordon.sort.tune.steer import steer
 
         changes = options.given({"precondition": precondition, "records": given["records"]})
@@ -159,7 +161,7 @@ def tune(
         sort_tune_view.steered(console, told, out)
         return
     if set_values or precondition is not None:
-        raise click.UsageError("--set and --precondition are of a simulated device: --flash NAME")
+        raise click.UsageError("--set and --precondition need --flash, a simulated device")
     given["temp"] = tuple(temp.split(",")) if temp is not None else ()
     if meter is not None:
         from gordon.energy import named

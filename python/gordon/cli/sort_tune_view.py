@@ -1,4 +1,4 @@
-"""A search of settings, for people."""
+"""The screens of a search of settings."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +11,14 @@ from gordon.sort.tune.search import Search, Trial
 from gordon.sort.tune.tune import holds, known, told
 
 Json = dict[str, Any]
-#: Rows of the table of trials, which JSON has all of.
+#: Maximum number of rows of the table of trials; JSON has all.
 MOST = 12
+#: Sets of transfer sizes of both passes.
+NAMES = {
+    "usual": "default sizes",
+    "alone": "best sizes of each load alone",
+    "chosen": "chosen sizes",
+}
 
 
 def live(console: Output) -> Callable[[Trial, Search], None]:
@@ -20,7 +26,7 @@ def live(console: Output) -> Callable[[Trial, Search], None]:
 
     def tell(trial: Trial, search: Search) -> None:
         cost = trial.error or figures(trial.cost or 0.0)
-        best = " <- best so far" if trial.point == search.best and trial.role != "warm-up" else ""
+        best = " (best so far)" if trial.point == search.best and trial.role != "warm-up" else ""
         left = duration(max(search.left(), 0.0))
         console.text(
             f"{trial.number:4d}  {cost:>8}  {trial.role}: {trial.point.label()}{best}; {left} left"
@@ -56,15 +62,16 @@ def show(console: Output, report: Json, out: str) -> None:
     count = len(report["trials"])
     console.text(
         f"{short(report['bytes'], 'B')} sorted {count} times in {duration(report['spent_s'])}, "
-        f"memory {report['memory']}; one trial deviates by {report['noise']:.1%}; {known(report)}"
+        f"memory {report['memory']}; standard deviation of one trial {report['noise']:.1%}; "
+        f"{known(report)}"
     )
     console.table(columns)
     if len(groups) > len(rows):
-        console.text(f"the best {len(rows)} of {len(groups)} settings, by {unit}; --json has all")
+        console.text(f"the best {len(rows)} of {len(groups)} settings by {unit}; --json has all")
     for line in stepped(report.get("steps", [])):
         console.text(line)
     left = report["budget_s"] - report["spent_s"]
-    early = f" {duration(left)} before the budget" if left >= 1 else ""
+    early = f" {duration(left)} before the end of the budget" if left >= 1 else ""
     console.text(f"ended{early}: {report['stopped']}")
     console.text(told(report))
     console.text(holds(report))
@@ -75,7 +82,7 @@ def show(console: Output, report: Json, out: str) -> None:
 
 
 def stepped(steps: list[Json]) -> list[str]:
-    """What the device told, and what followed."""
+    """The advice of the device, the settings tried, and whether they were kept."""
     lines = []
     for step in steps:
         tried = ", ".join(
@@ -92,7 +99,7 @@ def steered(console: Output, report: Json, out: str) -> None:
     """Loads on a simulated device, the sizes that it asks for, and why."""
     console.text(
         f"{report['device']} of {short(report['capacity_bytes'], 'B')}, "
-        f"{report['precondition']:.0%} in use, {report['queue_depth']} transfers at a time; "
+        f"{report['precondition']:.0%} in use, queue depth {report['queue_depth']}; "
         "all values are modelled"
     )
     rows = report["loads"]
@@ -108,8 +115,8 @@ def steered(console: Output, report: Json, out: str) -> None:
     for name in ("usual", "alone", "chosen"):
         both = report["passes"][name]
         console.text(
-            f"both passes, {name}: {both['what']}: {figures(both['seconds'])} s "
+            f"both passes, {NAMES[name]}: {both['what']}: {figures(both['seconds'])} s "
             f"({figures(both['distribute']['seconds'])} + {figures(both['gather']['seconds'])})"
         )
     if out != STDOUT:
-        console.text(f"wrote {out}: a start; `gordon sort tune` measures")
+        console.text(f"wrote {out}: a starting point for `gordon sort tune`, which measures")

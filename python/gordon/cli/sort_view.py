@@ -1,4 +1,4 @@
-"""What a sort did, for people."""
+"""The screen of `gordon sort`."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ Json = dict[str, Any]
 
 METHODS = {
     "one-pass": "one pass, all in memory",
-    "distribute": "by distribution",
-    "merge": "by merging",
+    "distribute": "distributed",
+    "merge": "merged",
 }
 
 IO = {"uring": "io_uring", "threads": "threads"}
@@ -25,7 +25,7 @@ def show(console: Output, report: Json) -> None:
     cpu = report["cpu_user_s"] + report["cpu_system_s"]
     console.text(
         f"{short(moved, 'B')} in {duration(spent)}: {short(moved / spent, 'B/s')}; "
-        f"{duration(cpu)} of processor time; {short(report['peak_resident_bytes'], 'B')} resident"
+        f"CPU time {duration(cpu)}; peak memory {short(report['peak_resident_bytes'], 'B')}"
     )
 
 
@@ -36,16 +36,16 @@ def _about(report: Json) -> list[str]:
     if plan["method"] == "distribute":
         how += f" to {plan['buckets']} buckets"
     if plan["in_core"] == "merge":
-        how += ", in memory by merging"
+        how += ", merged in memory"
     if report["passes"] > 1:
         how += f", {report['passes']} passes, {short(report['temp_bytes'], 'B')} of temporary files"
     if report["large_buckets"]:
-        how += f", {report['large_buckets']} buckets merged that did not fit"
+        how += f", {report['large_buckets']} oversized buckets merged"
     way = "direct I/O" if report["direct"] else "I/O through the page cache"
     way += f" by {IO[report['io']]}"
     left = report["records"] - report["output_records"]
     if report["unique"]:
-        what += f", {report['output_records']:,} left without {left:,} of equal keys"
+        what += f", {report['output_records']:,} written, {left:,} with equal keys dropped"
     return [f"{what}: {how}; {plan['threads']} threads, {way}; all values are measured"]
 
 
@@ -67,7 +67,7 @@ def _phases(phases: list[Json]) -> list[Column]:
         Column("read MB/s", [rate(phase, "bytes_read") for phase in phases], right=True),
         Column("write MB/s", [rate(phase, "bytes_written") for phase in phases], right=True),
         Column(
-            "processors",
+            "cores busy",
             [figures(phase["cpu_s"] / (phase["seconds"] or 1)) for phase in phases],
             right=True,
         ),

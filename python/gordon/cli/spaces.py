@@ -11,7 +11,7 @@ class Spaces(WithDefault):
 
 @click.group(cls=Spaces)
 def spaces() -> None:
-    """The design spaces that come with gordon."""
+    """List the shipped design spaces, or show one space."""
 
 
 @spaces.command(name="list")
@@ -33,7 +33,7 @@ def list_() -> None:
 @spaces.command()
 @click.argument("name")
 def show(name: str) -> None:
-    """Print a space's file: a start for one of your own."""
+    """Print the file of a space, as a template for your own."""
     from gordon.parts import unknown
     from gordon.survey import space
 

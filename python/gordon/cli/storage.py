@@ -27,7 +27,9 @@ def _numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> An
     except ValueError:
         found = ()
     if not found or min(found) < 1:
-        raise click.BadParameter(f"`{text}`: not numbers from 1 with commas", ctx, param)
+        raise click.BadParameter(
+            f"`{text}` is not a list of whole numbers above zero, separated by commas", ctx, param
+        )
     return found
 
 
@@ -42,7 +44,7 @@ def _numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> An
 @click.option(
     "--sizes",
     metavar="SIZES",
-    help="Transfer sizes: powers of two from one to another, or a list with commas.  [default: "
+    help="Transfer sizes: the powers of two of a range, or a list with commas.  [default: "
     "4KiB..64MiB]",
 )
 @click.option(
@@ -101,9 +103,9 @@ def _numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> An
 def characterise(target: str | None, json_path: str | None, plot: str | None, **given: Any) -> None:
     """Measure bandwidth against transfer size and queue depth.
 
-    TARGET is a file, a block device, or a directory: there a scratch file is made, filled and
-    removed. A file or device that exists is only read, unless --write. All I/O is direct, past the
-    page cache; the time of writes ends with a flush. Or --preset NAME, which is simulated.
+    TARGET is a file, a block device, or a directory, in which a scratch file is made, filled and
+    removed. An existing file or device is only read, unless --write. All I/O is direct, past the
+    page cache; the time of writes includes a final flush. With --preset, storage is simulated.
     """
     from gordon import storage as api
     from gordon.cli import output, terminal

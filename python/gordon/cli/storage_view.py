@@ -1,4 +1,4 @@
-"""Bandwidth against size, for people."""
+"""The screen of `gordon storage characterise`."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from gordon.storage.run import series
 
 Json = dict[str, Any]
 
-#: The part of a line's best that is as good as the best.
+#: Fraction of a series' best bandwidth that counts as flat.
 FLAT = 0.9
 
 
@@ -66,7 +66,7 @@ def _table(report: Json, depth: int) -> list[Column]:
         if at == depth:
             lines.setdefault(name, {})[point["size_bytes"]] = point["bandwidth_mb_s"]
     sizes = sorted({size for line in lines.values() for size in line})
-    columns = [Column("size", [*map(binary, sizes), f"{FLAT:.0%} at"], right=True)]
+    columns = [Column("size", [*map(binary, sizes), f"{FLAT:.0%} from"], right=True)]
     for name in PATTERNS:
         if name in lines:
             line = lines[name]

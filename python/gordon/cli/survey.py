@@ -28,8 +28,8 @@ from gordon.cli import options
     default=0.05,
     show_default=True,
     metavar="SHARE",
-    help="How far nodes that run copies of one trace are apart, as a share of its length: 0, in "
-    "step; 1, every phase runs at all times.",
+    help="Maximum distance between nodes that run copies of one trace, as a fraction of its "
+    "length. 0: in step; 1: every phase runs at all times.",
 )
 @click.option(
     "--set",
@@ -43,8 +43,8 @@ from gordon.cli import options
     type=click.Choice(["machine", "command"]),
     default="machine",
     show_default=True,
-    help="Whose processor time and cache misses to simulate. Network and block I/O are always the "
-    "machine's.",
+    help="Simulate the CPU time and cache misses of the whole machine or of the traced command "
+    "only. Network and block I/O are always those of the machine.",
 )
 @click.option(
     "--reference",
@@ -52,7 +52,6 @@ from gordon.cli import options
     help="Processor on which traces without hardware counters were recorded: a part such as core2, "
     "or its instructions per cycle.  [default: the part named in the manifest, else 1.5]",
 )
-@options.seed("No part of the survey is random yet; the seed is recorded in the results.")
 @click.option("--all", "show_all", is_flag=True, help="Print every design, not only the best ones.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON (-: stdout).")
 @click.option("--csv", "csv_path", metavar="PATH", help="Write the designs as CSV (-: stdout).")
@@ -65,16 +64,15 @@ def survey(
     set_values: tuple[str, ...],
     charge: str,
     reference: str | None,
-    seed: int,
     show_all: bool,
     json_path: str | None,
     csv_path: str | None,
     out: str | None,
 ) -> None:
-    """Simulate a traced job on a cluster of every design of a space: which is fastest, which takes
-    the least energy, what limits each.
+    """Simulate a traced job on a cluster of each node design of a space.
 
-    A TRACE is a folder that `gordon trace` made: one for each node, or fewer, spread over them.
+    Shows the fastest designs, the designs with the least energy, and what limits each. A TRACE is a
+    folder made by `gordon trace`: one per node, or fewer, which are spread over the nodes.
     """
     from gordon.cli import output, terminal
     from gordon.cli.progress import Progress
@@ -92,7 +90,6 @@ def survey(
             set_values=set_values,
             charge=charge,
             reference=reference,
-            seed=seed,
             progress=progress.tick,
         )
     files = {}

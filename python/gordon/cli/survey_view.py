@@ -1,4 +1,4 @@
-"""A survey's result for people: the best designs, and how they compare with the paper's."""
+"""The screen of a survey: the best designs, compared with the paper's."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,12 +14,12 @@ def show(console: Output, result: dict[str, Any], show_all: bool) -> None:
     shown = [r for r in rows if show_all or r["pareto"] or r["names"]]
     shown.sort(key=lambda r: (r["sync"]["time_s"], r["sync"]["energy_j"]))
     console.text(
-        f"{len(rows)} designs of {result['space']['name']}, {result['nodes']} nodes each; "
-        f"time and energy are sync, relative to {result['baseline']['id']}"
+        f"{len(rows)} designs of {result['space']['name']}, each a cluster of {result['nodes']} "
+        f"nodes; time and energy by the sync model, rel.: relative to {result['baseline']['id']}"
     )
     console.table(_table(result, shown))
     if len(shown) < len(rows):
-        console.text(f"* on the Pareto front; {len(rows) - len(shown)} more designs with --all")
+        console.text(f"* on the Pareto front; --all also prints {len(rows) - len(shown)} others")
     for line in _summary(result):
         console.text(line)
     for warning in result["warnings"]:
@@ -34,7 +34,7 @@ def _table(result: dict[str, Any], shown: list[dict[str, Any]]) -> list[Column]:
     number: dict[str, Any] = {"right": True}
     return [
         column("  design", lambda r: ("* " if r["pareto"] else "  ") + r["id"]),
-        column("is", lambda r: " ".join(r["names"])),
+        column("name", lambda r: " ".join(r["names"])),
         column("time", lambda r: f"{figures(r['sync']['time_s'])} s", **number),
         column("rel.", lambda r: figures(r["relative"]["time"]), spare=2, **number),
         column("energy", lambda r: short(r["sync"]["energy_j"], "J"), **number),
@@ -75,7 +75,8 @@ def _summary(result: dict[str, Any]) -> list[str]:
         gain = named["MaxE-disk"]["sync"]["energy_j"] / named["MaxE"]["sync"]["energy_j"]
         theirs = paper["MaxE"]["sync"]["perf_per_watt_vs_maxe_disk"]
         lines.append(
-            f"MaxE does {gain:.2f} times the best disk design's work per joule (paper: {theirs})"
+            f"MaxE does {gain:.2f} times the work per joule of the best disk design (paper: "
+            f"{theirs})"
         )
         gain = named["MinT-disk"]["sync"]["time_s"] / named["MinT"]["sync"]["time_s"]
         theirs = paper["MinT"]["sync"]["speedup_vs_mint_disk"]
@@ -87,7 +88,8 @@ def _summary(result: dict[str, Any]) -> list[str]:
         lines.append(result["spread"])
     if result["space"]["over_budget"]:
         over = len(result["space"]["over_budget"])
-        lines.append(f"{over} designs left out, over {result['space']['budget_w']:g} W a node")
+        budget = result["space"]["budget_w"]
+        lines.append(f"{over} designs left out, as they need more than {budget:g} W per node")
     if result["sensitivity"]["text"]:
         lines.append(result["sensitivity"]["text"])
     return lines

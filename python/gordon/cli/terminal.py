@@ -1,8 +1,8 @@
-"""Tables and text in the terminal, and in a pipe.
+"""Tables and text for a terminal or a pipe.
 
-A number that is cut is wrong, so nothing is cut: where a terminal is too narrow for a table, the
-columns least needed are left out, and text is wrapped. A pipe gets all columns, and a line of text
-for each. Plain text in a pipe needs no rich, whose import takes longer than many a command.
+A truncated number is wrong, so nothing is truncated: on a terminal too narrow for a table, the
+least important columns are left out and text is wrapped. A pipe gets all columns, with one line per
+row. Plain text in a pipe does not import rich, which takes longer than many commands.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What a cache of objects in DRAM and flash comes to, in the terminal."""
+"""The screen of a cache of objects in DRAM and flash."""
 
 from typing import Any
 
@@ -24,14 +24,15 @@ def show(console: Output, told: dict[str, Any]) -> None:
         ]
     )
     console.text(
-        f"to know the places in flash: {short(told['index_bytes'], 'B')} of the DRAM; "
-        f"{short(told['offered_bytes'], 'B')} were offered, "
-        f"{short(told['admitted_bytes'], 'B')} let in, {short(told['written_bytes'], 'B')} written"
+        f"index of flash: {short(told['index_bytes'], 'B')} of the DRAM; "
+        f"{short(told['offered_bytes'], 'B')} evicted from DRAM, "
+        f"{short(told['admitted_bytes'], 'B')} admitted, "
+        f"{short(told['written_bytes'], 'B')} written"
     )
     if told["write_amplification"] is not None:
         text = (
-            f"write amplification {figures(told['write_amplification'])}: the cache's "
-            f"{figures(told['application_write_amplification'])}, the flash's "
+            f"write amplification {figures(told['write_amplification'])}: cache "
+            f"{figures(told['application_write_amplification'])}, flash "
             f"{figures(told['device_write_amplification'])}"
         )
         console.text(text)
@@ -43,5 +44,5 @@ def show(console: Output, told: dict[str, Any]) -> None:
                 short(told["written_bytes"], "B"),
                 duration(told["simulated_s"]),
             )
-            + ("" if span is None else f"; full for {duration(span)}")
+            + ("" if span is None else f"; flash was full for {duration(span)}")
         )

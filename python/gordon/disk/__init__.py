@@ -4,8 +4,9 @@
     result = gordon.disk.replay("job.trace", "sata-7200-1tb")
     result.report["response_ms"]["mean"], result.table("series"), result.save("report.html")
 
-The core simulates (`crates/replay`). Every value is modelled. Errors are `gordon.GordonError`,
-whose args are (what, what to try).
+The Rust core simulates the mechanism, the cache and the command queue of each disk, request by
+request. It leaves out the file system, read errors and the CPU time of the host. Every value is
+modelled. A failure raises `gordon.GordonError`, whose args are (message, hint).
 """
 
 from gordon.disk.device import DEFAULT, load, names, text

@@ -1,6 +1,6 @@
-"""A disk: a preset or a TOML file, with values changed for one run; or DiskSim's files.
+"""A disk: a preset or a TOML file, with values changed for one run, or a file of DiskSim.
 
-There are two kinds: `disk`, which has a queue and much memory, and `drive`, which carries out one
+There are two kinds: a `disk` has a command queue and a large cache, a `drive` carries out one
 command at a time.
 """
 
@@ -19,12 +19,12 @@ DEFAULT = "sata-7200-1tb"
 
 
 def names() -> list[str]:
-    """The presets."""
+    """The names of the shipped disks and drives."""
     return parts.names(DISK) + parts.names(DRIVE)
 
 
 def kind(device: Device) -> str:
-    """Which of the two it is: only a drive has overheads of their own for each command."""
+    """The kind of a disk: `drive` if it has overheads per command, else `disk`."""
     if isinstance(device, dict):
         return DRIVE if "overheads" in device else DISK
     path = fspath(device)
@@ -39,30 +39,32 @@ def kind(device: Device) -> str:
 
 
 def text(name: str) -> str:
-    """A preset's file as it is."""
+    """The TOML text of a preset. Raises GordonError for an unknown name."""
     if name not in names():
         raise parts.unknown("disk preset", name, names())
     return presets.text(kind(name), name)
 
 
 def is_file(device: str) -> bool:
-    """Whether it is meant as one, and not as a preset's name."""
+    """Whether a device is given as a file, not as the name of a preset."""
     return "/" in device or device.endswith(".toml") or File(device).is_file()
 
 
 def load(device: Device) -> dict[str, Any]:
-    """The disk, checked by the core."""
+    """The content of a preset or a TOML file, checked by the core. Raises GordonError."""
     if not isinstance(device, dict) and not ("/" in fspath(device) or File(device).is_file()):
         text(fspath(device))
     return presets.load(kind(device), device)
 
 
 def made(device: Device, diskspecs: Path | None, set_values: Sequence[str]) -> dict[str, Any]:
-    """The disk as the core wants it."""
+    """The core's config of a disk."""
     if diskspecs is not None:
         if set_values:
             raise _core.GordonError(
-                "--set changes values of our own files, not of DiskSim's", "an edited copy of those"
+                "--set cannot change values of a .diskspecs file",
+                "edit a copy of that file",
+                kind="exclusive-options",
             )
         return {"diskspecs": fspath(diskspecs)}
     loaded, which = load(device), kind(device)
@@ -73,7 +75,7 @@ def made(device: Device, diskspecs: Path | None, set_values: Sequence[str]) -> d
 
 
 def name(device: Device, diskspecs: Path | None) -> str:
-    """What to call it."""
+    """The name of the disk in results."""
     if diskspecs is not None:
         return presets.name(DISK, fspath(diskspecs))
     return presets.name(kind(device), device)
@@ -86,9 +88,13 @@ def array(
     bus_rate: str | None,
     coalesce: str | None,
 ) -> dict[str, Any] | None:
-    """Several disks as one, and what lies before them; none where it is one alone."""
+    """The core's config of an array of disks and their shared bus; None for a single disk."""
     if stripe_unit is not None and stripe is None:
-        raise _core.GordonError("--stripe-unit: of a single disk", "--stripe 2")
+        raise _core.GordonError(
+            "--stripe-unit needs --stripe: a single disk is not striped",
+            "--stripe 2",
+            kind="needs-option",
+        )
     if (stripe, copies, bus_rate, coalesce) == (None,) * 4:
         return None
     copies = 1 if copies is None else copies

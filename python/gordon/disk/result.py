@@ -1,4 +1,4 @@
-"""What a run on a simulated hard disk comes to."""
+"""The result of a run on simulated hard disks."""
 
 from typing import TYPE_CHECKING, ClassVar
 

@@ -1,4 +1,4 @@
-"""From options to a run on a disk, and what it comes to."""
+"""Runs on simulated disks: replay a trace, run a pattern, compare disks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,26 +16,28 @@ from gordon.runs import BenchLoad, Kind, RunOptions, TraceLoad
 
 @dataclass(frozen=True, kw_only=True)
 class Options(RunOptions):
-    """What any run may be told. Sizes and times are text (`64KiB`, `10us`)."""
+    """Options of a run on disks. Sizes and times are text (`64KiB`, `10us`)."""
 
     diskspecs: Path | None = None
-    """A `.diskspecs` file of DiskSim's, in place of a disk of ours."""
+    """Disk in DiskSim 4.0's format (`.diskspecs`), in place of a preset or TOML file."""
     set_values: Sequence[str] = ()
-    """`KEY=VALUE` each: any value of the disk, as `interface.queue_depth=1`."""
+    """Values of the disk to override, each `KEY=VALUE`, as `interface.queue_depth=1`."""
     stripe: int | None = None
     """Stripe over N disks (RAID-0), mirrors included."""
     stripe_unit: str | None = None
-    """Stripe unit, as `64KiB`; 64 KiB unless given."""
+    """Stripe unit. Default: `64KiB`."""
     copies: int | None = None
     """Mirror each stripe member on N disks: 2 of 2 is RAID-1, 2 of 4 RAID-10."""
     bus_rate: str | None = None
-    """Bytes per second of the bus or host adapter that the disks share, as `300MB`."""
+    """Bytes per second of the bus or host adapter that the disks share, as `300MB`. Default: the
+    disks share nothing."""
     coalesce: str | None = None
     """Merge queued requests with adjacent ones, up to this size."""
     scheduler: str | None = None
-    """Which request comes next, where several wait: fcfs, sstf, look, c-look, v-scan, sptf."""
+    """Order in which queued requests are served: fcfs, sstf, look, c-look, v-scan, sptf. Default:
+    the disk's."""
     responses_out: Path | None = None
-    """A file for the response time of each request: milliseconds, a line each, in their order."""
+    """File to write, with the response time of each request in ms, one per line."""
 
     def config(self, load: dict[str, Any], device: Device) -> dict[str, Any]:
         return {
@@ -59,10 +61,11 @@ DISK = Kind(Options, Result, _core.disk_run, _core.disk_run_all)
 def replay(
     trace: Path, device: Device = DEFAULT, *, progress: Progress | None = None, **options: Any
 ) -> Result:
-    """Replays a block trace on a simulated disk: a preset's name, a TOML file, or its content.
+    """Replays a block trace on a simulated disk.
 
-    Options are those of `TraceLoad` and `Options`. `progress` is called with (done, total)
-    requests.
+    `device` is the name of a preset, a TOML file, or the content of such a file. `options` are the
+    fields of `gordon.runs.TraceLoad` and `gordon.disk.run.Options`. `progress` is called with the
+    numbers of requests (done, total). Raises GordonError.
     """
     return DISK.run(TraceLoad, trace, device, progress, options)
 
@@ -70,9 +73,10 @@ def replay(
 def bench(
     pattern: str, device: Device = DEFAULT, *, progress: Progress | None = None, **options: Any
 ) -> Result:
-    """Runs a pattern on a simulated disk, in a closed loop of 32 unless told otherwise.
+    """Runs a pattern on a simulated disk, by default in a closed loop with 32 requests outstanding.
 
-    Patterns are those of `gordon.flash.bench`. Options are those of `BenchLoad` and `Options`.
+    The patterns are those of `gordon.flash.bench`. `options` are the fields of
+    `gordon.runs.BenchLoad` and `gordon.disk.run.Options`. Raises GordonError.
     """
     return DISK.run(BenchLoad, pattern, device, progress, options)
 
@@ -85,8 +89,9 @@ def compare(
     progress: Progress | None = None,
     **options: Any,
 ) -> Comparison[Result]:
-    """Gives several disks the same load, a trace or a pattern, one disk a core.
+    """Runs the same load, either a trace or a pattern, on several disks, one disk per core.
 
-    Options are those of `replay` or of `bench`, and are the same for all disks.
+    `options` are those of `replay` or of `bench` and apply to all disks. Ratios in the result are
+    to the first disk. Raises GordonError.
     """
     return DISK.compare(trace, pattern, disks, progress, options)

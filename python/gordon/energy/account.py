@@ -1,4 +1,4 @@
-"""What a session's samples come to: joules, watts and what they are worth, for each meter."""
+"""Accounts of a session's samples: joules, watts, and doubts about them, for each meter."""
 
 from bisect import bisect_right
 from statistics import fmean
@@ -10,20 +10,20 @@ from gordon.energy.session import Session
 
 Json = dict[str, Any]
 
-#: A run of fewer readings than this is told, not trusted: each end of it is known to one reading.
+#: A run of fewer readings than this is reported with a warning: each end is known to one reading.
 FEW = 10
 #: The tail ends where this much of what the run drew above idle is left.
 BACK = 0.05
 #: A tail of more than this, of the energy above idle, is warned of.
 LARGE_TAIL = 0.1
-#: A baseline of a model that is this many times its parts at rest is warned of (assumed).
+#: A baseline of a model above this many times its parts at rest causes a warning (assumed).
 ABOVE_REST = 1.1
-#: A meter that changes this much more rarely than it is read is slower than its samples.
+#: A meter whose values change less often than this factor of the sampling interval is slow.
 SLOWER = 1.5
 
 
 def of(session: Session, records: float | None = None) -> list[Json]:
-    """One account for each meter."""
+    """The accounts of a session, one per meter."""
     return [_meter(session, sampler, records) for sampler in session.samplers]
 
 
@@ -157,8 +157,8 @@ def _efficiency(records: float | None, known: list[Json], walls: list[float]) ->
 
 
 def resolution(series: Series) -> float | None:
-    """What a run's ends are known to: of a counter read at both, its own step in time; of power,
-    the distance of samples."""
+    """The time resolution of a run's ends, in seconds: for a counter that is read at both ends, the
+    interval of its own values; for power, the sampling interval."""
     interval, seen, own = series.interval(), series.update(), series.meter.update_s
     if interval is None:
         return own
@@ -169,31 +169,37 @@ def resolution(series: Series) -> float | None:
 
 
 def _doubts(session: Session, series: Series, account: Json) -> list[str]:
-    """What may mislead in it."""
+    """Reasons to doubt the account."""
     found = []
     runs, fine = account["runs"], account["resolution_s"]
     if series.missed:
         count, (_, why) = len(series.missed), series.missed[-1]
-        found.append(f"{count} reading{'s' * (count > 1)} failed, a gap in the samples: {why}")
+        found.append(
+            f"{count} reading{'s' * (count > 1)} failed, so that samples are missing; the last: "
+            f"{why}"
+        )
     missing = sum(not series.covers(used.span) for used in session.runs)
     if missing:
-        found.append(f"samples cover {len(runs) - missing} of {len(runs)} runs from begin to end")
+        found.append(
+            f"samples cover only {len(runs) - missing} of {len(runs)} runs from beginning to end"
+        )
     shortest = min((used.span.seconds for used in session.runs), default=0.0)
     if fine is not None and runs and shortest < FEW * fine and missing < len(runs):
         found.append(
-            f"a run of {shortest:.3g} s is {shortest / fine:.2g} readings of this meter, one each "
-            f"{fine:.3g} s: too few; longer runs, or a shorter --interval where the meter allows"
+            f"a run of {shortest:.3g} s has only {shortest / fine:.2g} readings of this meter (one "
+            f"per {fine:.3g} s): use longer runs, or a shorter --interval if the meter allows"
         )
     if len(series.times) == 1 and missing < len(runs):
-        found.append("one sample in all: its power stands for a whole run")
+        found.append("there is only one sample: its power is assumed for a whole run")
     if any(run["energy_j"] == 0 for run in runs) and series.meter.kind == "energy":
-        found.append("the counter stood still in a run: it is slower than the run")
+        found.append("the counter did not change during a run: its interval is longer than the run")
     hole = max((series.hole(used.span) for used in session.runs), default=0.0)
     if hole and missing < len(runs) and len(series.times) > 1:
-        found.append(f"no sample for {hole:.3g} s in a run")
+        found.append(f"no sample for {hole:.3g} s during a run")
     if session.idle is not None and account["idle"] is None and account["samples"]:
         found.append(
-            f"no sample in {session.idle.seconds:.3g} s of idle time: no baseline; a longer --idle"
+            f"no sample in {session.idle.seconds:.3g} s of idle time, so there is no idle "
+            "baseline: use a longer --idle"
         )
     return [*found, *_at_rest(account), *_against_idle(account)]
 
@@ -215,7 +221,7 @@ def _at_rest(account: Json) -> list[str]:
     )
     return [
         f"the idle baseline of {idle['mean_w']:.3g} W is above the {sum(rest.values()):.3g} W of "
-        f"the parts at rest: other programs were at work ({parts})"
+        f"the idle parts: other programs were running ({parts})"
     ]
 
 
@@ -224,14 +230,16 @@ def _against_idle(account: Json) -> list[str]:
     found = []
     if idle and mean and idle["sd_w"] and mean["mean"] - idle["mean_w"] < 2 * idle["sd_w"]:
         found.append(
-            f"the runs' {mean['mean']:.4g} W are within the noise of idle, "
-            f"{idle['mean_w']:.4g} +- {idle['sd_w']:.2g} W"
+            f"the mean power of the runs, {mean['mean']:.4g} W, is within the noise of the idle "
+            f"power, {idle['mean_w']:.4g} +- {idle['sd_w']:.2g} W"
         )
     elif tail and not tail["back_at_idle"]:
-        found.append(f"power was not back at idle after {tail['seconds']:.3g} s: a longer --tail")
+        found.append(
+            f"power was not back at idle after {tail['seconds']:.3g} s: use a longer --tail"
+        )
     elif tail and tail["share_of_above_idle"] > LARGE_TAIL:
         found.append(
-            f"{tail['share_of_above_idle']:.0%} of the energy above idle came after the process "
-            "had ended, and is not in its runs"
+            f"{tail['share_of_above_idle']:.0%} of the energy above idle was drawn after the "
+            "process had ended, and is not part of the runs"
         )
     return found

@@ -1,4 +1,4 @@
-"""Batteries: what the machine draws from them, while it runs on nothing else."""
+"""Batteries as a meter: the power that the machine draws while it runs on battery only."""
 
 from pathlib import Path
 
@@ -22,10 +22,10 @@ class Battery(Meter):
         self.channels = [Channel(path.name, "battery") for path in batteries]
 
     def read(self) -> list[float | None]:
-        """Another of two batteries may rest; but while one charges, none tells what is drawn."""
+        """Another of two batteries may rest; but while one charges, none shows the power drawn."""
         states = [text_of(path / "status") for path in self._batteries]
         if DISCHARGING not in states or "Charging" in states:
-            self.warn("the battery was not discharging all the time: those samples are missing")
+            self.warn("the battery was not discharging all the time: some samples are missing")
             return [None] * len(states)
         return [
             watts(path) if state == DISCHARGING else 0.0
@@ -34,18 +34,21 @@ class Battery(Meter):
 
 
 def watts(battery: Path) -> float:
-    """Some drivers give the current a sign."""
+    """The power of a battery in watts; the sign that some drivers give the current is ignored."""
     power = number_of(battery / "power_now")
     if power is not None:
         return abs(power) * MICRO
     current, voltage = number_of(battery / "current_now"), number_of(battery / "voltage_now")
     if current is None or voltage is None:
-        raise GordonError(f"{battery}: neither power_now nor current_now and voltage_now")
+        raise GordonError(
+            f"{battery}: it has neither power_now nor both current_now and voltage_now",
+            kind="bad-meter",
+        )
     return abs(current) * MICRO * voltage * MICRO
 
 
 def find(root: Path) -> list[Candidate]:
-    """One meter of all batteries that feed the machine; not those of mice and keyboards."""
+    """One meter for all batteries that feed the machine, without those of mice and keyboards."""
     folder = root / FOLDER
     batteries = [
         path
@@ -53,7 +56,7 @@ def find(root: Path) -> list[Candidate]:
         if _is(path / "type", "Battery") and not _is(path / "scope", "Device")
     ]
     if not batteries:
-        return [Candidate(NAME, MEASURES, why="no battery in /sys/class/power_supply")]
+        return [Candidate(NAME, MEASURES, why="there is no battery in /sys/class/power_supply")]
     meter = Battery(batteries)
     try:
         now = meter.read()
@@ -63,7 +66,9 @@ def find(root: Path) -> list[Candidate]:
     if now[0] is None:
         states = ", ".join(f"{p.name} {text_of(p / 'status')}" for p in batteries)
         return [
-            Candidate(NAME, MEASURES, why=f"not discharging: {states}", hint="unplug the mains")
+            Candidate(
+                NAME, MEASURES, why=f"not discharging: {states}", hint="unplug the mains adapter"
+            )
         ]
     return [Candidate(NAME, MEASURES, meter)]
 

@@ -1,7 +1,7 @@
-"""Any program as a meter: `command:CMD` prints watts, a line a sample, as they come.
+"""Any program as a meter: `command:CMD` prints one sample in watts per line.
 
-A line is a number, with or without `W`; empty lines and those that begin with `#` say nothing. A
-sample's time is that of its line's arrival.
+A line is a number, with or without `W`; empty lines and lines that begin with `#` are ignored. The
+time of a sample is the arrival of its line.
 """
 
 import os
@@ -21,14 +21,16 @@ _WATTS = re.compile(r"([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*(?:W|watts?)?
 class Command(Meter):
     """A shell command, in a process group of its own."""
 
-    measures, kind, how = "what the command says: the wall", "power", "measured"
+    measures, kind, how = "power at the wall, as a command prints it", "power", "measured"
     quick = False
     paced = False
 
     def __init__(self, command: str) -> None:
         super().__init__()
         if not command.strip():
-            raise GordonError("command: no command", "command:'ssh pc wattsup ttyUSB0'")
+            raise GordonError(
+                "command: the command is missing", "command:'ssh pc wattsup ttyUSB0'", "bad-meter"
+            )
         self.name = PREFIX + command
         self.channels = [Channel("watts", "wall")]
         self._command = command
@@ -58,11 +60,17 @@ class Command(Meter):
             match = _WATTS.fullmatch(text)
             if match is None:
                 raise GordonError(
-                    f"{self.name}: `{text[:60]}` is no number of watts", "a number a line"
+                    f"{self.name}: `{text[:60]}` is not a number of watts",
+                    "a program that prints one number per line",
+                    kind="bad-watts",
                 )
             return [drawn(float(match[1]), f"{self.name}: `{text[:60]}`")]
         status = self._process.wait()
-        raise EndedError(f"{self.name}: ended with {status}, no more samples")
+        raise EndedError(
+            f"{self.name}: the meter's command ended with exit status {status}; there are no "
+            "samples after that",
+            kind="ended",
+        )
 
     def close(self) -> None:
         self._closed = True

@@ -1,4 +1,4 @@
-"""A counter that wraps around or is reset, as one that does not."""
+"""Extends a counter that wraps around or is reset to one that only grows."""
 
 import time
 from collections.abc import Callable
@@ -41,25 +41,28 @@ class Counter:
         turn_s = self.turn_s
         if turn_s is not None and turn_s < LEAST_TURN_S:
             raise GordonError(
-                f"{path.with_name('max_energy_range_uj')}: a range of {range_uj} uJ is less than "
-                f"{LEAST_TURN_S:g} s at {most_w:g} W",
-                "another meter: this counter cannot be followed",
+                f"{path.with_name('max_energy_range_uj')}: the counter can wrap around within "
+                f"{LEAST_TURN_S:g} s (range {range_uj} uJ at {most_w:g} W)",
+                "another meter: wrap-arounds of this counter cannot be detected",
+                kind="bad-meter",
             )
 
     @property
     def turn_s(self) -> float | None:
-        """The least time in which it can wrap around."""
+        """The shortest time in which the counter can wrap around, in seconds."""
         return None if self._range_uj is None else self._range_uj * MICRO / self._most_w
 
     def read(self) -> float:
-        """Joules; raises a `GordonError` where the file cannot be read or holds no number."""
+        """The total in joules, which only grows. Raises GordonError if the file is not a number."""
         at = self._clock()
         try:
             now = int(self._path.read_bytes())
         except OSError as error:
             raise unreadable(self._path, error) from None
         except ValueError:
-            raise GordonError(f"{self._path}: no number of microjoules in it") from None
+            raise GordonError(
+                f"{self._path}: not a number of microjoules", kind="bad-meter"
+            ) from None
         self.was_reset = False
         if self._last is None:
             self._total_uj = now
@@ -77,6 +80,6 @@ class Counter:
 
 
 def unreadable(path: Path, error: OSError) -> GordonError:
-    """What to do where a counter is for root alone."""
+    """The error for a counter that cannot be read, with a hint if only root may read it."""
     hint = f"sudo chmod a+r {path}, or run as root" if isinstance(error, PermissionError) else ""
-    return GordonError(f"{path}: {error.strerror or error}", hint)
+    return GordonError(f"{path}: {error.strerror or error}", hint, "unreadable-file")

@@ -1,4 +1,4 @@
-"""Which meters there are, and the one that a name means."""
+"""Finds the meters of a machine, and the meter of a name."""
 
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -14,14 +14,15 @@ MODEL = model.Model.measures
 
 #: Meters that a name alone does not describe.
 SPELLED = {
-    command.PREFIX: "command:CMD, which prints watts, a line a sample",
-    redfish.PREFIX: "redfish:URL of a chassis' power",
-    replay.PREFIX: "replay:FILE.csv, a log",
+    command.PREFIX: "command:CMD, a program that prints one sample in watts per line",
+    redfish.PREFIX: "redfish:URL, the power resource of a chassis",
+    replay.PREFIX: "replay:FILE.csv, a log of `gordon meter record`",
 }
 
 
 def candidates(root: Path = ROOT) -> list[Candidate]:
-    """Each meter that could be here; from a tree of another root only what files tell."""
+    """All meters that a machine may have. With another `root`, only meters that are read from
+    files."""
     kinds: list[tuple[str, Callable[[], list[Candidate]]]] = [
         (rapl.PACKAGES, lambda: rapl.find(root)),
         (hwmon.AMD, lambda: hwmon.find(root)),
@@ -42,15 +43,16 @@ def candidates(root: Path = ROOT) -> list[Candidate]:
 
 
 def usual(root: Path = ROOT) -> list[Meter]:
-    """Where none is named: all that tell energy or power here and disturb nothing; else the
-    model."""
+    """The meters used by default: all that are quick to read and not modelled; if there are none,
+    the model."""
     found = [c.meter for c in candidates(root) if c.meter is not None]
     real = [meter for meter in found if meter.quick and meter.how != "modelled"]
     return real or [meter for meter in found if meter.how == "modelled"]
 
 
 def named(name: str, root: Path = ROOT) -> Meter:
-    """The meter of a name; an error says what to do where it is not there."""
+    """The meter of a name, as `gordon meter list` prints it. Raises GordonError if the machine does
+    not have it."""
     kind, colon, rest = name.partition(":")
     match kind + colon:
         case command.PREFIX:
@@ -65,18 +67,24 @@ def named(name: str, root: Path = ROOT) -> Meter:
     for candidate in found:
         if candidate.name == name:
             if candidate.meter is None:
-                raise GordonError(f"meter {name}: {candidate.why}", candidate.hint)
+                raise GordonError(f"meter {name}: {candidate.why}", candidate.hint, "no-meter")
             return candidate.meter
     known = [candidate.name for candidate in found] + list(SPELLED)
     near = get_close_matches(name, known, 1)
-    raise GordonError(f"no meter {name}", near[0] if near else "`gordon meter list`")
+    hint = near[0] if near else "one of `gordon meter list`"
+    raise GordonError(f"there is no meter {name}", hint, "unknown-name")
 
 
 def chosen(names: Sequence[str], root: Path = ROOT) -> list[Meter]:
-    """Those of the names, each once; or the usual ones."""
+    """The meters of these names, each once; without names, the default meters. Raises GordonError
+    if there is no such meter."""
     if not names:
         meters = usual(root)
         if not meters:
-            raise GordonError("no meter here, and no /proc for the model", "--meter command:CMD")
+            raise GordonError(
+                "this machine has no meter, and no /proc for the model",
+                "--meter command:CMD with a program that prints watts",
+                kind="no-meter",
+            )
         return meters
     return [named(name, root) for name in dict.fromkeys(names)]

@@ -1,8 +1,8 @@
-"""hwmon: chips that tell energy (`energyN_input`, microjoules) or power (`powerN_input` or
+"""hwmon: chips that report energy (`energyN_input`, microjoules) or power (`powerN_input` or
 `powerN_average`, microwatts).
 
-`amd_energy` counts its sockets, whose cores are parts. Of any other chip nobody knows which channel
-holds which, so each is a meter of its own: `hwmon:CHIP/power1`.
+`amd_energy` counts sockets, which include their cores. For any other chip it is unknown which
+channel includes which, so each channel is a meter: `hwmon:CHIP/power1`.
 """
 
 import re
@@ -19,7 +19,7 @@ SOCKETS = "processor sockets"
 
 
 class Energies(Meter):
-    """Counters of one chip. The driver widens them to 64 bits: they do not go round."""
+    """The counters of one chip. The driver widens them to 64 bits, so they do not wrap around."""
 
     kind = "energy"
     step = "1 uJ"
@@ -37,7 +37,7 @@ class Energies(Meter):
         values: list[float | None] = [counter.read() for counter in self._counters]
         self.resets = [counter.was_reset for counter in self._counters]
         if any(self.resets):
-            self.warn("a counter fell: it was reset, and the energy of that time is unknown")
+            self.warn("a counter was reset: the energy of that time is unknown")
         return values
 
 
@@ -60,11 +60,13 @@ class Power(Meter):
         except OSError as error:
             raise unreadable(self._path, error) from None
         except ValueError:
-            raise GordonError(f"{self._path}: no number of microwatts in it") from None
+            raise GordonError(
+                f"{self._path}: not a number of microwatts", kind="bad-meter"
+            ) from None
 
 
 def find(root: Path) -> list[Candidate]:
-    """Every channel of energy or power that any chip has."""
+    """All channels of energy or power of all chips."""
     folder = root / FOLDER
     seen: Count[str] = Count()
     found = []
@@ -75,9 +77,11 @@ def find(root: Path) -> list[Candidate]:
         seen[name] += 1
         found += _amd(chip) if name == AMD_CHIP else _any(chip, name, seen[name])
     if not any(c.name == AMD for c in found):
-        hint = "sudo modprobe amd_energy, where the kernel has it; or the meter rapl"
+        hint = "sudo modprobe amd_energy, if the kernel has it; or the meter rapl"
         found.append(
-            Candidate(AMD, SOCKETS, why="no chip amd_energy in /sys/class/hwmon", hint=hint)
+            Candidate(
+                AMD, SOCKETS, why="there is no chip amd_energy in /sys/class/hwmon", hint=hint
+            )
         )
     return found
 
@@ -90,7 +94,7 @@ def _amd(chip: Path) -> list[Candidate]:
         channel = Channel(label, "core" if core else "socket", counted=not core)
         files.append((channel, path))
     if not any(channel.counted for channel, _ in files):
-        return [Candidate(AMD, SOCKETS, why=f"{chip}: no counter of a socket")]
+        return [Candidate(AMD, SOCKETS, why=f"{chip}: it has no counter of a socket")]
     return [_probed(AMD, SOCKETS, files[-1][1], Energies(AMD, SOCKETS, files))]
 
 
@@ -126,7 +130,7 @@ def _probed(name: str, measures: str, path: Path, meter: Meter) -> Candidate:
         what, hint = unreadable(path, error).args
         return Candidate(name, measures, why=what, hint=hint)
     except ValueError:
-        return Candidate(name, measures, why=f"{path}: no number in it")
+        return Candidate(name, measures, why=f"{path}: not a number")
     return Candidate(name, measures, meter)
 
 

@@ -15,7 +15,7 @@ LONGEST_S = 20
 
 
 class Ipmi(Meter):
-    """Watts, whole ones, as the controller has them."""
+    """Whole watts, as the controller reports them."""
 
     name, measures, kind, how = NAME, MEASURES, "power", "measured"
     step = "1 W"
@@ -37,7 +37,9 @@ class Ipmi(Meter):
                 start_new_session=True,
             )
         except subprocess.TimeoutExpired:
-            raise GordonError(f"ipmitool: no answer in {LONGEST_S} s") from None
+            raise GordonError(
+                f"ipmitool: no answer within {LONGEST_S} s", kind="no-answer"
+            ) from None
         except OSError as error:
             raise GordonError(f"ipmitool: {error.strerror}", threads.refused(error)) from None
         reading = _READING.search(done.stdout)
@@ -45,23 +47,24 @@ class Ipmi(Meter):
             said = (done.stderr or done.stdout).strip().splitlines()
             raise GordonError(
                 f"ipmitool dcmi power reading: {said[0] if said else 'no reading'}",
-                "as root, with ipmi_si and ipmi_devintf loaded; not every controller has DCMI",
+                "run as root with the modules ipmi_si and ipmi_devintf loaded; not every "
+                "controller supports DCMI",
             )
         watts = float(reading[1])
         if watts == 0:
             # A machine that runs this draws power.
             if "deactivated" in done.stdout:
                 raise GordonError("ipmitool: power readings are deactivated on the controller")
-            self.warn("the controller reported 0 W, which no running machine draws: no sample")
+            self.warn("the controller reported 0 W, which a running machine cannot draw: ignored")
             return [None]
         return [watts]
 
 
 def find() -> list[Candidate]:
-    """It is asked once: having the program says nothing of the controller."""
+    """Reads the meter once, since an installed ipmitool does not imply a controller."""
     if shutil.which(COMMAND[0]) is None:
         hint = "sudo apt install ipmitool, on a server with a management controller"
-        return [Candidate(NAME, MEASURES, why="no program ipmitool", hint=hint)]
+        return [Candidate(NAME, MEASURES, why="there is no program ipmitool", hint=hint)]
     meter = Ipmi()
     try:
         meter.read()

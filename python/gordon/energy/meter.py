@@ -1,4 +1,4 @@
-"""What a meter is: a few channels that are read together, and what is known about them."""
+"""The interface of meters: channels that are read together, and what is known about them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -17,23 +17,25 @@ MICRO = 1e-6
 
 
 class EndedError(GordonError):
-    """A meter gives no more readings."""
+    """A meter has ended and gives no further readings."""
 
 
 def drawn(watts: float, where: str) -> float:
     """A reading in watts; an error that begins with `where` if no machine can draw it."""
     if not isfinite(watts):
-        raise GordonError(f"{where} is not a finite number of watts")
+        raise GordonError(f"{where} is not a finite number of watts", kind="bad-watts")
     if watts < 0:
         raise GordonError(
-            f"{where} is below zero, and no machine draws that", "watts drawn, 0 or more"
+            f"{where} is below zero",
+            "a meter that reports the power drawn, 0 W or more",
+            "bad-watts",
         )
     return watts
 
 
 @dataclass(frozen=True)
 class Channel:
-    """One number of a meter. What is not `counted` is part of another channel."""
+    """One value of a meter. A channel that is not `counted` is included in another channel."""
 
     name: str
     measures: str
@@ -41,11 +43,11 @@ class Channel:
 
 
 class Meter(ABC):
-    """A meter of this machine, or of something that stands for it.
+    """A meter of this machine, or a substitute such as a model or a log.
 
-    `read` is asked by one thread only, again and again; it gives a number for each channel, or None
-    where there is none now. A reading that fails raises a `GordonError`, and the next one may
-    succeed; a meter that will give no more readings raises `EndedError`.
+    One thread calls `read` repeatedly. It returns a number per channel, or None for a channel that
+    has no value now. A failed reading raises GordonError, and the next one may succeed; a meter
+    that has ended raises EndedError.
     """
 
     name: str
@@ -54,11 +56,11 @@ class Meter(ABC):
     kind: Kind
     how: How
     channels: Sequence[Channel]
-    #: How often the meter itself has a new value; None where nobody says.
+    #: Interval at which the meter itself has a new value, in seconds; None if unknown.
     update_s: float | None = None
     #: The smallest step of its values.
     step: str = ""
-    #: It must be read at least so often, or a counter may go round unseen.
+    #: Longest time between two readings, in seconds: after it a counter may wrap around unseen.
     longest_s: float | None = None
     #: Reading takes microseconds, so it is read when a run begins and ends, too.
     quick = True
@@ -69,7 +71,7 @@ class Meter(ABC):
     resets: Sequence[bool] = ()
 
     def __init__(self) -> None:
-        #: What the values suffer from, for the report.
+        #: Doubts about the values, for the report.
         self.warnings: list[str] = []
 
     @abstractmethod
@@ -77,15 +79,15 @@ class Meter(ABC):
         """Joules or watts of each channel."""
 
     def close(self) -> None:  # noqa: B027
-        """Ends what the meter has started; may be called while another thread reads."""
+        """Stops the programs that the meter started; may be called while another thread reads."""
 
     def warn(self, what: str) -> None:
-        """Once each."""
+        """Adds a warning, once."""
         if what not in self.warnings:
             self.warnings.append(what)
 
     def about(self) -> dict[str, object]:
-        """What is known of it, for JSON."""
+        """The meter's properties, for JSON."""
         return {
             "name": self.name,
             "measures": self.measures,
@@ -101,7 +103,8 @@ class Meter(ABC):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A meter that could be: it is there, or why it is not."""
+    """A meter that this machine may have. Without `meter`, `why` is the reason and `hint` the
+    fix."""
 
     name: str
     measures: str
@@ -111,12 +114,12 @@ class Candidate:
 
 
 def text_of(path: Path) -> str:
-    """A file of sysfs."""
+    """The content of a file of sysfs."""
     return path.read_text(encoding="ascii", errors="replace").strip()
 
 
 def number_of(path: Path) -> int | None:
-    """The number in a file of sysfs; None where there is none to read."""
+    """The number in a file of sysfs; None if it is not a readable number."""
     try:
         return int(text_of(path))
     except (OSError, ValueError):

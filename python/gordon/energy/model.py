@@ -1,17 +1,17 @@
-"""The meter for machines that have none: parts of the catalogue times what the machine does.
+"""The meter for machines without one: the power of parts of the catalogue times their activity.
 
     joules = overhead x (processors + memory + disks)
     processors  N x idle x time + (active - idle) x their busy seconds, /proc/stat
-    memory      modules x (idle x time + (active - idle) x busy seconds / N): nobody counts its
-                accesses, so it is taken to be as busy as the processors
+    memory      modules x (idle x time + (active - idle) x busy seconds / N): its accesses are not
+                counted, so it is assumed to be as busy as the processors
     disk        idle x time + (read or write - idle) x seconds at work, /proc/diskstats, divided
                 by bytes read and written
 
-Seconds add up, so activity between two readings is not lost, however far apart. Linux counts the
-time of a request when it ends, and so a disk may seem at work for longer than the time between two
-readings: what is above that is charged to the next ones, and no part draws more than at work. The
-model knows neither clocks, temperature nor which instructions run: always `modelled`. It counts
-what all programs do: its idle baseline is that of the parts at rest only if nothing else runs.
+The counters are cumulative, so no activity between two readings is lost. Linux counts the time of a
+request when it ends, so that a disk may seem busy for longer than the time between two readings:
+the excess is charged to later readings, and no part draws more than its active power. The model
+ignores clocks, temperature and instruction mix, and its values are always `modelled`. It counts all
+programs: its idle baseline is the idle power of the parts only if nothing else runs.
 """
 
 import os
@@ -40,19 +40,19 @@ _WHOLE_DISK = re.compile(r"(?:sd[a-z]+|vd[a-z]+|xvd[a-z]+|nvme\d+n\d+|mmcblk\d+)
 
 @dataclass(frozen=True)
 class Level:
-    """Watts at rest and at work."""
+    """The power of a part in watts, idle and active."""
 
     idle: float
     active: float
 
     def over(self, seconds: float, busy_s: float) -> float:
-        """Joules of so many seconds, of which so many at work."""
+        """Joules of a time in seconds, given the busy part of it."""
         return self.idle * seconds + (self.active - self.idle) * busy_s
 
 
 @dataclass(frozen=True)
 class Disk:
-    """Bytes read and written, and seconds at work, since the machine began."""
+    """Bytes read and written and busy seconds of a disk since boot."""
 
     read: int
     written: int
@@ -61,7 +61,7 @@ class Disk:
 
 @dataclass(frozen=True)
 class State:
-    """What Linux has counted at a moment."""
+    """The counters of Linux at a moment."""
 
     at: float
     busy_s: float
@@ -70,7 +70,7 @@ class State:
 
 @dataclass(frozen=True)
 class Machine:
-    """What is drawn by one of each part, and how many there are."""
+    """The power of one of each part, and the number of parts."""
 
     core: Level
     cores: int
@@ -82,11 +82,11 @@ class Machine:
 
 
 class Model(Meter):
-    """Joules of the machine, by its parts."""
+    """The modelled energy of the machine, as the sum of its parts."""
 
-    measures, kind, how = "the whole machine, by its parts", "energy", "modelled"
+    measures, kind, how = "the whole machine, as the sum of its parts", "energy", "modelled"
     update_s = 0.01  # /proc/stat counts in hundredths of a second
-    step = "10 ms of a processor"
+    step = "10 ms of CPU time"
 
     def __init__(self, which: str, root: Path, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -174,7 +174,7 @@ def names() -> list[str]:
 
 
 def machine(which: str, root: Path) -> Machine:
-    """A machine of the catalogue or of a TOML file, as large as this one."""
+    """A machine of the catalogue or a TOML file, with the processors and memory of this one."""
     if which in names():
         text = parts.text(KIND, which)
     else:
@@ -191,7 +191,9 @@ def machine(which: str, root: Path) -> Machine:
     except (tomllib.TOMLDecodeError, KeyError, TypeError, FileNotFoundError) as error:
         raise GordonError(
             f"machine {which}: {type(error).__name__}: {error}",
-            "core, memory = { part, size }, storage and overhead, as `model:server-2023` has them",
+            "a file with core, memory = { part, size }, storage and overhead, as that of "
+            "`model:server-2023`",
+            kind="bad-machine",
         ) from None
     read, write = _storage(storage)
     return Machine(
@@ -230,7 +232,7 @@ def _storage(name: str) -> tuple[Level, Level]:
 
 
 def busy_seconds(root: Path) -> float:
-    """Of all processors; what waits for I/O or is taken by other guests is idle."""
+    """Busy seconds of all processors; I/O wait and stolen time count as idle."""
     fields = [int(n) for n in _read(root / "proc/stat").splitlines()[0].split()[1:9]]
     user, nice, system, _, _, irq, softirq = fields[:7]
     return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
@@ -243,12 +245,12 @@ def count_of_processors(root: Path) -> int:
 def memory_bytes(root: Path) -> int:
     match = re.search(r"MemTotal:\s*(\d+) kB", _read(root / "proc/meminfo"))
     if match is None:
-        raise GordonError(f"{root / 'proc/meminfo'}: no MemTotal")
+        raise GordonError(f"{root / 'proc/meminfo'}: MemTotal is missing", kind="bad-proc")
     return int(match[1]) * 1024
 
 
 def disks(root: Path) -> dict[str, Disk]:
-    """Each whole disk: partitions and what is made of disks would count twice."""
+    """The counters of whole disks; partitions and composed devices would count twice."""
     found = {}
     for line in _read(root / "proc/diskstats").splitlines():
         fields = line.split()
@@ -262,4 +264,8 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="ascii", errors="replace")
     except OSError as error:
-        raise GordonError(f"{path}: {error.strerror}", "the model wants Linux' /proc") from None
+        raise GordonError(
+            f"{path}: {error.strerror}",
+            "a machine with Linux, whose /proc the model reads",
+            "no-proc",
+        ) from None

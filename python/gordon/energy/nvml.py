@@ -1,4 +1,4 @@
-"""NVIDIA's GPUs by their library, NVML: joules where it counts them (since Volta), or watts."""
+"""NVIDIA GPUs by their library, NVML: joules if the GPU counts them (since Volta), else watts."""
 
 import ctypes
 
@@ -11,7 +11,7 @@ MILLI = 1e-3
 
 
 class Nvml(Meter):
-    """All GPUs of the machine."""
+    """A meter of all GPUs of the machine."""
 
     name, measures, how = NAME, MEASURES, "measured"
 
@@ -22,7 +22,7 @@ class Nvml(Meter):
         count = ctypes.c_uint()
         self._ask("nvmlDeviceGetCount_v2", ctypes.byref(count))
         if not count.value:
-            raise GordonError("NVML knows no GPU")
+            raise GordonError("NVML finds no GPU", kind="no-meter")
         self._gpus = [self._gpu(index) for index in range(count.value)]
         self.channels = [Channel(f"{n} {self._title(g)}", "gpu") for n, g in enumerate(self._gpus)]
         self.kind: Kind = "energy" if all(map(self._counts, self._gpus)) else "power"
@@ -30,7 +30,7 @@ class Nvml(Meter):
         # Yang, Adamek, Armour, "Part-time Power Measurements" (arXiv:2312.02741): 20 to 100 ms.
         self.update_s = 0.1
         if self.kind == "power":
-            self.warn("these GPUs tell power alone, and sample it for part of the time")
+            self.warn("these GPUs report power only, and sample it only part of the time")
 
     def read(self) -> list[float | None]:
         return [self._joules(g) if self.kind == "energy" else self._watts(g) for g in self._gpus]
@@ -66,16 +66,22 @@ class Nvml(Meter):
         try:
             status = getattr(self._nvml, function)(*arguments)
         except AttributeError:
-            raise GordonError(f"NVML has no {function}", "a newer driver") from None
+            raise GordonError(
+                f"NVML has no function {function}", "a newer driver", kind="no-meter"
+            ) from None
         if status != 0:
-            raise GordonError(f"NVML: {function} failed with {status}", "nvidia-smi says more")
+            raise GordonError(
+                f"NVML: {function} failed with status {status}",
+                "`nvidia-smi` for the state of the driver",
+                kind="no-meter",
+            )
 
 
 def find(library: str = LIBRARY) -> list[Candidate]:
-    """The library comes with the driver."""
+    """The meter of the GPUs, if the driver's library can be loaded."""
     try:
         return [Candidate(NAME, MEASURES, Nvml(library))]
     except OSError:
-        return [Candidate(NAME, MEASURES, why=f"no {library} to load: no driver of NVIDIA's")]
+        return [Candidate(NAME, MEASURES, why=f"cannot load {library}: no NVIDIA driver")]
     except GordonError as error:
         return [Candidate(NAME, MEASURES, why=error.args[0])]

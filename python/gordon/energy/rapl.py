@@ -1,8 +1,8 @@
 """Linux powercap: the energy counters of processors (RAPL).
 
-`package-N` zones hold `core` and `uncore`; `dram` is beside them, although its zone lies below;
-`psys` is the platform that the processor sits on, with all of these in it: a meter of its own. The
-same counters over memory-mapped registers (`intel-rapl-mmio`) are left out, they would count twice.
+`package-N` zones include `core` and `uncore`; `dram` is not included, although it is a subzone.
+`psys` is the platform, which includes all of these; it is a separate meter. The same counters over
+memory-mapped registers (`intel-rapl-mmio`) are left out, as they would count twice.
 """
 
 import math
@@ -19,7 +19,7 @@ PACKAGES, PLATFORM = "rapl", "rapl-psys"
 
 
 class Rapl(Meter):
-    """Zones of powercap that are read together."""
+    """A meter of powercap zones that are read together."""
 
     kind = "energy"
     # "The registers are updated every 1 ms": Linux, Documentation/hwmon/amd_energy.rst; Intel's
@@ -45,12 +45,14 @@ class Rapl(Meter):
             except GordonError as error:
                 if channel.counted:
                     raise
-                self.warn(f"a part that is not counted cannot be read: {error.args[0]}")
+                self.warn(
+                    f"a subzone, which is not part of the sum, cannot be read: {error.args[0]}"
+                )
                 values.append(math.nan)
             if counter.was_reset:
                 self.warn(
-                    f"the counter of {channel.name} was reset: it changed by more than the zone "
-                    "can draw; the energy of that time is unknown"
+                    f"the counter of {channel.name} was reset, as it changed by more than the zone "
+                    "can draw: the energy of that time is unknown"
                 )
         self.resets = [counter.was_reset for counter in self._counters]
         return values
@@ -64,8 +66,9 @@ def _range(zone: Path) -> int | None:
     found = number_of(path)
     if found is None or found <= 0:
         raise GordonError(
-            f"{path}: {'no number' if found is None else found} is not a range of microjoules",
-            "another meter: without its range this counter cannot be followed",
+            f"{path}: {'the content' if found is None else found} is not a range in microjoules",
+            "another meter: without the range, wrap-arounds of this counter cannot be detected",
+            kind="bad-meter",
         )
     return found
 
@@ -88,7 +91,7 @@ def most_w(zone: Path) -> float:
 
 
 def find(root: Path) -> list[Candidate]:
-    """The packages with their memory, and the platform where it has a counter."""
+    """The meters of packages with memory and, if it has a counter, of the platform."""
     measures = {PACKAGES: "processor packages and their memory", PLATFORM: "platform"}
     zones: dict[str, list[tuple[Channel, Path]]] = {PACKAGES: [], PLATFORM: []}
     there = _zones(root)
@@ -122,8 +125,8 @@ def _candidate(
     name: str, measures: str, zones: list[tuple[Channel, Path]], known: How
 ) -> Candidate:
     if not zones:
-        why = "no zones of intel-rapl in /sys/class/powercap"
-        hint = "sudo modprobe intel_rapl_msr; virtual machines have none"
+        why = "there are no intel-rapl zones in /sys/class/powercap"
+        hint = "sudo modprobe intel_rapl_msr; virtual machines have no zones"
         return Candidate(name, measures, why=why, hint=hint)
     readable = []
     for channel, zone in zones:
@@ -138,8 +141,8 @@ def _candidate(
                 hint = f"sudo chmod a+r /{FOLDER}/intel-rapl:*/energy_uj, or run as root"
             return Candidate(name, measures, why=what, hint=hint)
     if not any(channel.counted for channel, _ in readable):
-        why = "no zone that is counted, only parts of one"
-        return Candidate(name, measures, why=why, hint="mount the zone above them, too")
+        why = "only subzones can be read, and no top-level zone"
+        return Candidate(name, measures, why=why, hint="mount the top-level zone, too")
     try:
         return Candidate(name, measures, Rapl(name, measures, readable, known))
     except GordonError as error:

@@ -1,4 +1,4 @@
-"""A command beside meters: the report and the log."""
+"""Runs a command while meters are read; the report and the log."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ IDLE_S, TAIL_S, INTERVAL_S = 10.0, 5.0, 1.0
 
 @dataclass(frozen=True)
 class Recording:
-    """What `--json` writes, and the log."""
+    """A recording: `json` is what `--json` writes, `rows` are the samples of the log."""
 
     json: dict[str, Any]
     rows: list[dict[str, Any]]
@@ -30,7 +30,7 @@ class Recording:
         return status
 
     def log(self) -> str:
-        """As CSV."""
+        """The samples as CSV."""
         return log.text(self.rows)
 
 
@@ -47,20 +47,27 @@ def record(
     stdout: int | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Recording:
-    """Runs a command so many times, one right after the other, beside the meters of those names.
-    A run that fails is the last one."""
+    """Runs a command `runs` times in succession while meters are read.
+
+    `command` is a list of words, `meters` are names as of `gordon meter list`; the default is all
+    meters that are found, else the model. Times are in seconds: `interval_s` between samples,
+    `idle_s` of the idle baseline before the first run, `tail_s` at most after the last run.
+    `records` is the number of records that a run processes, for records per joule. A run that fails
+    is the last one; its status is `exit_status` of the result. Raises GordonError if there is no
+    such program or meter.
+    """
     argv = words(command)
     work.check(argv)
     opened: list[Meter] = find.chosen(several(meters), root)
     with Session(opened, interval_s) as session:
         if idle_s > 0:
-            tell(f"idle for {idle_s:g} s")
+            tell(f"idle baseline, {idle_s:g} s")
         session.rest(idle_s)
         for _ in range(runs):
             if session.run(lambda: work.run(argv, stdout)).exit_status != 0:
                 break
         if tail_s > 0:
-            tell(f"the tail, {tail_s:g} s at most")
+            tell(f"tail, at most {tail_s:g} s")
         session.wait(tail_s)
     status = session.runs[-1].exit_status
     return Recording(report(session, argv, runs, status, records), session.rows())
@@ -69,10 +76,13 @@ def record(
 def report(
     session: Session, command: list[str], asked: int, status: int, records: float | None
 ) -> dict[str, Any]:
-    """Everything about it, each meter with how its values are known."""
+    """The report of a session; each meter names the source of its values."""
     warnings = []
     if len(session.runs) < asked:
-        warnings.append(f"{len(session.runs)} of {asked} runs: the last failed with {status}")
+        warnings.append(
+            f"ended after {len(session.runs)} of {asked} runs: the last run failed with exit "
+            f"status {status}"
+        )
     return {
         "version": gordon.__version__,
         "command": command,
@@ -88,10 +98,10 @@ def report(
 
 
 def spread(values: list[float]) -> dict[str, float | None]:
-    """Mean and sample deviation of what is never empty."""
+    """Mean and sample deviation. Raises GordonError for an empty list."""
     found = summary(values)
     if found is None:
-        raise GordonError("no run")
+        raise GordonError("there are no runs to summarise", kind="no-runs")
     return found
 
 

@@ -1,9 +1,9 @@
-"""A management controller's power over HTTP (Redfish).
+"""The power reading of a management controller over HTTP (Redfish).
 
 `redfish:https://USER@HOST/redfish/v1/Chassis/1/Power`: the answer is a Power resource
 (`PowerControl[0].PowerConsumedWatts`) or the newer EnvironmentMetrics (`PowerWatts.Reading`). The
-password comes from the environment, GORDON_REDFISH_PASSWORD, so that it is in no process list and
-no report; a certificate of one's own by SSL_CERT_FILE.
+password is read from the environment variable GORDON_REDFISH_PASSWORD, so that it is in no process
+list and no report. SSL_CERT_FILE names a private certificate.
 """
 
 import base64
@@ -22,7 +22,7 @@ LONGEST_S = 10
 
 
 class Redfish(Meter):
-    """Watts of a chassis."""
+    """The power of a chassis in watts."""
 
     measures, kind, how = "the whole machine, at its power supplies", "power", "measured"
     step = "1 W"
@@ -33,8 +33,11 @@ class Redfish(Meter):
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.password:
             raise GordonError(
-                f"redfish: no address: {parts.scheme}://{parts.hostname or ''}{parts.path}",
-                f"redfish:https://USER@HOST/redfish/v1/Chassis/1/Power, the password in {PASSWORD}",
+                f"redfish: not an http or https URL without a password: "
+                f"{parts.scheme}://{parts.hostname or ''}{parts.path}",
+                f"redfish:https://USER@HOST/redfish/v1/Chassis/1/Power with the password in the "
+                f"environment variable {PASSWORD}",
+                kind="bad-url",
             )
         self.name = f"{PREFIX}{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         self.channels = [Channel("PowerConsumedWatts", "machine")]
@@ -52,16 +55,17 @@ class Redfish(Meter):
             answer = connection.getresponse()
             body = answer.read()
         except (OSError, HTTPException) as error:
-            raise GordonError(f"{self.name}: {error}") from None
+            raise GordonError(f"{self.name}: {error}", kind="no-answer") from None
         finally:
             connection.close()
         if answer.status != 200:
-            hint = f"USER@ in the address, {PASSWORD}" if answer.status in (401, 403) else ""
-            raise GordonError(f"{self.name}: {answer.status} {answer.reason}", hint)
+            hint = f"USER@ in the URL and the password in the environment variable {PASSWORD}"
+            hint = hint if answer.status in (401, 403) else ""
+            raise GordonError(f"{self.name}: {answer.status} {answer.reason}", hint, "http-status")
         watts = self._watts(body)
         if watts == 0:
             # A machine that runs this draws power.
-            self.warn("the controller reported 0 W, which no running machine draws: no sample")
+            self.warn("the controller reported 0 W, which a running machine cannot draw: ignored")
             return [None]
         return [watts]
 
@@ -74,7 +78,9 @@ class Redfish(Meter):
                 watts = float(answer["PowerWatts"]["Reading"])
         except (ValueError, KeyError, IndexError, TypeError):
             raise GordonError(
-                f"{self.name}: neither PowerControl[0].PowerConsumedWatts nor PowerWatts.Reading",
-                "the address of a chassis' Power or EnvironmentMetrics",
+                f"{self.name}: the answer has neither PowerControl[0].PowerConsumedWatts nor "
+                "PowerWatts.Reading",
+                "the URL of the resource Power or EnvironmentMetrics of a chassis",
+                kind="no-watts",
             ) from None
         return drawn(watts, f"{self.name}: {watts:g} W")

@@ -17,7 +17,7 @@ PREFIX = "replay:"
 
 
 class Replay(Meter):
-    """The last value of the log at each moment."""
+    """The last value of the log at each moment. A gap in the log fails the reading."""
 
     kind, how = "power", "replayed"
 
@@ -25,12 +25,12 @@ class Replay(Meter):
         super().__init__()
         path, _, meter = where.partition("#")
         self.name = PREFIX + where
-        self.measures = "what was logged"
+        self.measures = "the logged machine"
         self.channels = [Channel(meter or Path(path).name, "a log")]
         self._clock = clock
         self._times, self._watts = log.power(Path(path), meter)
-        gaps = [b - a for a, b in pairwise(self._times)]
-        self.update_s = median(gaps) if gaps else None
+        steps = [b - a for a, b in pairwise(self._times)]
+        self.update_s = median(steps) if steps else None
         self._start: float | None = None
 
     def read(self) -> list[float | None]:
@@ -41,12 +41,16 @@ class Replay(Meter):
         if at > self._times[-1] + 1:
             self.warn(f"the log ends after {self._times[-1] - self._times[0]:.1f} s")
             return [None]
-        return [self._watts[bisect.bisect_right(self._times, at) - 1]]
+        row = bisect.bisect_right(self._times, at) - 1
+        if self._watts[row] is None:
+            gap = f"{self.name}: the log has a gap at time_s {self._times[row]:g}"
+            raise GordonError(gap, kind="no-sample")
+        return [self._watts[row]]
 
 
 def opened(where: str) -> Meter:
-    """With an error that names the file."""
+    """The meter of a log. Raises GordonError that names the file."""
     try:
         return Replay(where)
     except OSError as error:
-        raise GordonError(f"replay: {where}: {error.strerror}") from None
+        raise GordonError(f"replay: {where}: {error.strerror}", kind="unreadable-file") from None

@@ -1,4 +1,4 @@
-"""A thread that reads a meter: on absolute deadlines, and when it is asked to."""
+"""A thread that reads a meter at absolute deadlines and on request."""
 
 import math
 import threading
@@ -17,7 +17,7 @@ MARK_S = 0.25
 
 
 class Sampler:
-    """One meter, one thread: a slow meter delays no other."""
+    """Reads one meter in a thread of its own, so that a slow meter does not delay others."""
 
     def __init__(
         self, meter: Meter, interval_s: float, clock: Callable[[], float] = time.monotonic
@@ -28,7 +28,9 @@ class Sampler:
         self.interval_s = interval_s if longest is None else min(interval_s, longest / 2)
         if not self.interval_s >= LEAST_S:
             raise GordonError(
-                f"{meter.name}: an interval of {self.interval_s:g} s", f"{LEAST_S:g} s or more"
+                f"{meter.name}: the interval of {self.interval_s:g} s is too short",
+                f"{LEAST_S:g} s or more",
+                kind="bad-interval",
             )
         self.series = Series(meter)
         #: What ended the meter before the session did.
@@ -45,7 +47,7 @@ class Sampler:
         threads.start(self._thread)
 
     def mark(self) -> None:
-        """A sample now, for a quick meter; it is there when this returns."""
+        """Takes a sample of a quick meter; it is recorded when this returns."""
         if not (self.meter.quick and self.meter.paced):
             return
         with self._wake:
@@ -55,7 +57,7 @@ class Sampler:
             self._wake.wait_for(lambda: self._given >= mine or self.error is not None, MARK_S)
 
     def stop(self) -> Series:
-        """The last sample, and all of them."""
+        """Takes a last sample, ends the thread and returns all samples."""
         self.mark()
         with self._wake:
             self._ended = True
@@ -122,7 +124,7 @@ class Sampler:
         if longest is not None and self.series.times and at - self.series.times[-1] > longest:
             gap = at - self.series.times[-1]
             self.meter.warn(
-                f"{gap:.0f} s passed between two samples, and a counter may go round in "
+                f"{gap:.0f} s passed between two samples, but the counter can wrap around within "
                 f"{longest:.0f} s: energy may be missing"
             )
         self.series.add(at, values, self.meter.resets)

@@ -1,4 +1,4 @@
-"""A meter's samples, and what they come to between two moments."""
+"""The samples of a meter, and energy and power between two moments."""
 
 import math
 from bisect import bisect_left
@@ -11,13 +11,13 @@ from gordon.energy.meter import Meter
 
 #: A hole in the samples, in usual distances.
 HOLE = 3.0
-#: A counter's power is told over so many of its steps in time: to a tenth.
+#: Number of steps of a counter over which power is computed, for a resolution of a tenth.
 STEPS = 10
 
 
 @dataclass(frozen=True)
 class Span:
-    """From one moment to another."""
+    """A span of time between two moments."""
 
     begin: float
     end: float
@@ -28,7 +28,7 @@ class Span:
 
 
 class Series:
-    """Moments, and the meter's total at each; of each channel, too."""
+    """The moments of samples, with the meter's total and the value of each channel."""
 
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
@@ -42,11 +42,11 @@ class Series:
         self.channel_resets: list[list[int]] = [[] for _ in meter.channels]
 
     def miss(self, at: float, why: str) -> None:
-        """A reading that failed."""
+        """Records a failed reading."""
         self.missed.append((at, why))
 
     def add(self, at: float, values: list[float | None], resets: Sequence[bool] = ()) -> None:
-        """What is missing in one channel is missing in all."""
+        """Adds a sample, unless a channel has no value."""
         # A sample that is left out leaves its reset to the next one.
         for number, was_reset in enumerate(resets):
             if was_reset:
@@ -64,8 +64,8 @@ class Series:
         self.times.append(at)
 
     def energy(self, span: Span, channel: int | None = None) -> float | None:
-        """Joules in a span, of one channel or all: the counter's, or power by trapezoids. None
-        without samples there, or where a counter was reset in it."""
+        """Joules in a span, of one channel or all: the difference of a counter, or the integral of
+        power by trapezoids. None without samples there, or if a counter was reset in the span."""
         values = self.totals if channel is None else self.channels[channel]
         resets = self.resets if channel is None else self.channel_resets[channel]
         count = len(self.times)
@@ -83,14 +83,14 @@ class Series:
         return math.fsum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points))
 
     def was_reset(self, span: Span, resets: list[int] | None = None) -> bool:
-        """Whether a counter was reset between two samples that the span lies on."""
+        """Whether a counter was reset between two samples that the span touches."""
         return any(
             0 < i < len(self.times) and self.times[i - 1] < span.end and span.begin < self.times[i]
             for i in (self.resets if resets is None else resets)
         )
 
     def covers(self, span: Span) -> bool:
-        """Samples reach from its beginning to its end, but for a hole as small as is usual."""
+        """Whether samples cover the span, apart from holes of the usual sampling interval."""
         usual = self.interval()
         if usual is None:
             one = self.meter.kind == "power" and len(self.times) == 1
@@ -99,7 +99,7 @@ class Series:
         return self.times[0] <= span.begin + slack and span.end - slack <= self.times[-1]
 
     def _at(self, when: float, values: list[float]) -> float:
-        """Between two samples on their line; before the first and after the last as those."""
+        """The value at a moment: interpolated, and constant before the first and after the last."""
         count = min(len(self.times), len(values))
         i = bisect_left(self.times, when, 0, count)
         if i == 0 or i == count:
@@ -108,7 +108,7 @@ class Series:
         return values[i - 1] + (values[i] - values[i - 1]) * (when - a) / (b - a)
 
     def mean(self, span: Span) -> float | None:
-        """Watts over a span."""
+        """Mean watts over a span; None if the energy is unknown."""
         energy = self.energy(span)
         return None if energy is None or span.seconds <= 0 else energy / span.seconds
 
@@ -117,7 +117,7 @@ class Series:
         return (self._at(span.end, joules) - self._at(span.begin, joules)) / span.seconds
 
     def watts(self) -> list[float | None]:
-        """At each sample: its power; a counter's is the mean since a sample long enough before."""
+        """The power at each sample; that of a counter is the mean since an earlier sample."""
         if self.meter.kind == "power":
             return [*self.totals]
         rates: list[float | None] = []
@@ -130,7 +130,7 @@ class Series:
         return rates
 
     def last(self) -> float | None:
-        """Watts now: of the last sample."""
+        """The power at the last sample, in watts."""
         count = len(self.times)
         if not count or self.meter.kind == "power":
             return self.totals[count - 1] if count else None
@@ -159,7 +159,7 @@ class Series:
         return found
 
     def within(self, span: Span) -> list[tuple[float, float]]:
-        """Moment and watts of the samples in a span; a counter's are of intervals in it."""
+        """Moments and watts of the samples in a span; those of a counter are of intervals in it."""
         counted = self.meter.kind == "energy"
         begins = self._since() if counted else range(len(self.times))
         return [
@@ -172,13 +172,13 @@ class Series:
         ]
 
     def interval(self) -> float | None:
-        """The usual time between two samples."""
+        """The median time between two samples."""
         gaps = [b - a for a, b in pairwise(self.times)]
         return median(gaps) if gaps else None
 
     def update(self) -> float | None:
-        """The time between two changes of what it says, as seen: a meter that is slower than its
-        samples repeats itself."""
+        """The observed time between two changes of the value: a meter that is slower than its
+        sampling repeats values."""
         changes = [
             self.times[i] for i in range(1, len(self.times)) if self.totals[i] != self.totals[i - 1]
         ]
@@ -187,7 +187,7 @@ class Series:
         return (changes[-1] - changes[0]) / (len(changes) - 1)
 
     def hole(self, span: Span) -> float:
-        """The longest time in a span without a sample, where that is unusual; else 0."""
+        """The longest time in a span without a sample, if it is unusual; else 0."""
         usual = self.interval()
         if usual is None:
             return span.seconds

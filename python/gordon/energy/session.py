@@ -1,4 +1,4 @@
-"""Meters beside work: an idle baseline, runs one after the other, the tail; and the log of it."""
+"""A session of meters: an idle baseline, consecutive runs, the tail, and the log of samples."""
 
 import signal
 import time
@@ -14,7 +14,7 @@ from gordon.energy.work import Usage
 
 
 class Session:
-    """Samplers that run from its beginning to its end."""
+    """A session, whose samplers run from its beginning to its end."""
 
     def __init__(self, meters: Sequence[Meter], interval_s: float) -> None:
         self.interval_s = interval_s
@@ -44,8 +44,8 @@ class Session:
             sampler.stop()
 
     def rest(self, seconds: float) -> None:
-        """The baseline: nothing of ours runs. A meter that ends here, or of which every reading
-        fails, ends it before the work."""
+        """Measures the idle baseline. Raises GordonError if a meter ends here, or if all its
+        readings fail, so that the work is not started."""
         if seconds <= 0:
             return
         begin = time.monotonic()
@@ -59,7 +59,7 @@ class Session:
                 raise sampler.error
 
     def run(self, work: Callable[[], Usage]) -> Usage:
-        """One run, between two samples of each quick meter."""
+        """Runs the work between two samples of each quick meter."""
         self._mark()
         used = work()
         self._mark()
@@ -67,7 +67,7 @@ class Session:
         return used
 
     def wait(self, seconds: float) -> None:
-        """What is drawn after the last run; Ctrl-C ends the waiting alone, SIGTERM all."""
+        """Measures the tail after the last run. Ctrl-C ends the wait only, SIGTERM the session."""
         if seconds <= 0 or not self.runs:
             return
         try:
@@ -79,11 +79,11 @@ class Session:
         self.tail = Span(self.runs[-1].span.end, time.monotonic())
 
     def failed(self) -> list[GordonError]:
-        """What ended meters before the session did."""
+        """The errors of meters that ended before the session."""
         return [sampler.error for sampler in self.samplers if sampler.error is not None]
 
     def rows(self) -> list[dict[str, Any]]:
-        """The log, in order of time."""
+        """The rows of the log, in order of time."""
         found = []
         for sampler in self.samplers:
             series = sampler.series
@@ -96,13 +96,13 @@ class Session:
         return sorted(found, key=lambda row: (row["time_s"], row["meter"]))
 
     def since(self, at: float) -> float:
-        """Seconds from the beginning."""
+        """Seconds since the beginning of the session."""
         return at - self._begin
 
     def _row(
         self, series: Series, at: float, watts: float | None, joules: float | None
     ) -> dict[str, Any]:
-        """A sample; of a reading that failed, without values."""
+        """The row of a sample; without values for a failed reading."""
         return {
             "time_s": self.since(at),
             "unix_s": self.since(at) + self.unix_s,
@@ -114,7 +114,7 @@ class Session:
         }
 
     def phase(self, at: float) -> str:
-        """What went on then."""
+        """The phase of the session at a moment: idle, a run, the tail, or empty."""
         for number, used in enumerate(self.runs, 1):
             if used.span.begin <= at <= used.span.end:
                 return f"run {number}"

@@ -1,4 +1,4 @@
-"""A command and what it used."""
+"""Runs a command and reports the resources that it used."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ BLOCK = 512
 
 @dataclass(frozen=True)
 class Usage:
-    """What a run took: its process and all that it waited for."""
+    """The resources used by a run: its process and all processes that it waited for."""
 
     span: Span
     user_s: float
@@ -45,24 +45,32 @@ class Usage:
 
 
 def check(command: list[str]) -> None:
-    """Before anything is waited for: there is such a program."""
+    """Raises GordonError, before the work begins, if there is no such program."""
     if shutil.which(command[0]) is None:
         if Path(command[0]).is_file():
             raise GordonError(
-                f"cannot run {command[0]}: it may not be run", f"chmod +x {command[0]}"
+                f"cannot run {command[0]}: it is not executable",
+                f"chmod +x {command[0]}",
+                kind="not-executable",
             )
-        raise GordonError(f"cannot run {command[0]}: no such program", "its path, or look at PATH")
+        raise GordonError(
+            f"cannot run {command[0]}: there is no such program",
+            "its full path, or a PATH that contains it",
+            kind="no-program",
+        )
 
 
 def run(command: list[str], stdout: int | None = None) -> Usage:
-    """Runs it to its end. Storage's bytes are those that went to and came from devices."""
+    """Runs a command to its end. Bytes read and written are those of storage devices."""
     with _signals() as signals:
         begin = time.monotonic()
         try:
             process = subprocess.Popen(command, stdout=stdout)  # noqa: S603 - the person's own
         except OSError as error:
             hint = threads.refused(error)
-            raise GordonError(f"cannot run {command[0]}: {error.strerror}", hint) from None
+            raise GordonError(
+                f"cannot run {command[0]}: {error.strerror}", hint, kind="cannot-run"
+            ) from None
         signals.go_to(process.pid)
         _, status, used = os.wait4(process.pid, 0)
     span = Span(begin, time.monotonic())

@@ -1,12 +1,13 @@
-"""Simulated flash devices: replay a trace, run a pattern, compare, ask for write amplification.
+"""Simulated flash devices: replay a trace, run a pattern, compare devices, write amplification.
 
     import gordon.flash
     result = gordon.flash.replay("job.trace", "gordon-slc-256g", precondition=0.8)
     result.report["write_amplification"], result.table("series"), result.save("report.html")
 
-The core simulates (`crates/replay`); here options become its config, and its answer a `Result`.
-Every value is modelled. Errors are `gordon.GordonError`, whose args are (what, what to try); a
-`CheckpointError`, of a run whose device could not be kept, has the `result`.
+The Rust core simulates the array, the flash translation layer, the controller and the host link,
+request by request. It leaves out the file system and the CPU time of the host. Every value is
+modelled. A failure raises `gordon.GordonError`, whose args are (message, hint). A run whose
+checkpoint could not be written raises `CheckpointError`, which has the `result` of the run.
 """
 
 from gordon.flash.device import DEFAULT, load, names, text

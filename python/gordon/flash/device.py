@@ -14,22 +14,22 @@ DEFAULT = "gordon-slc-256g"
 
 
 def names() -> list[str]:
-    """The presets."""
+    """The names of the shipped flash devices."""
     return parts.names(KIND)
 
 
 def text(name: str) -> str:
-    """A preset's file as it is."""
+    """The TOML text of a preset. Raises GordonError for an unknown name."""
     return presets.text(KIND, name)
 
 
 def load(device: Device) -> dict[str, Any]:
-    """The device, checked by the core."""
+    """The content of a preset or a TOML file, checked by the core. Raises GordonError."""
     return presets.load(KIND, device)
 
 
 def name(device: Device) -> str:
-    """What to call it."""
+    """The name of the device in results."""
     return presets.name(KIND, device)
 
 
@@ -41,12 +41,12 @@ def changed(
     *,
     check: bool = True,
 ) -> dict[str, Any]:
-    """The device with its changes. Other values follow from them unless they are set too.
+    """The device with changed values. Dependent values follow, unless they are set as well.
 
-    A change of the geometry keeps the over-provisioning: the capacity is the same part of the raw
-    capacity as before. A change of the capacity gives the planes the blocks that keep it. A change
-    of the size of super-pages drops their shape. With `check`, raises GordonError where the
-    resized device is too small to exist.
+    A change of the geometry keeps the ratio of the capacity to the raw capacity, and thus the
+    over-provisioning. A change of the capacity changes the blocks of each plane. A change of the
+    size of super-pages drops their shape. With `check`, raises GordonError if the resized device is
+    too small.
     """
     base = load(device)
     made, capacity, keys = deepcopy(base), None, set()

@@ -1,4 +1,4 @@
-"""What a run on a simulated flash device comes to."""
+"""The result of a run on a simulated flash device."""
 
 from typing import TYPE_CHECKING, ClassVar
 

@@ -1,4 +1,5 @@
-"""From options to a run: one JSON config a device goes to the core."""
+"""Runs on simulated flash devices: replay a trace, run a pattern, compare devices, and the write
+amplification of random overwrites."""
 
 import json
 from collections.abc import Sequence
@@ -17,21 +18,22 @@ from gordon.runs import BenchLoad, Kind, RunOptions, TraceLoad, as_json
 
 @dataclass(frozen=True, kw_only=True)
 class Options(RunOptions):
-    """What any run may be told. Sizes and times are text (`64KiB`, `10us`)."""
+    """Options of a run on flash. Sizes and times are text (`64KiB`, `10us`)."""
 
     set_values: Sequence[str] = ()
-    """`KEY=VALUE` each: any value of the device, as `ftl.victim=fifo`; `capacity` scales it."""
+    """Values of the device to override, each `KEY=VALUE`, as `ftl.victim=fifo`; `capacity` reduces
+    the blocks of each plane."""
     super_page: str | None = None
-    """Size of a super-page, striped over buses, then planes, then dies."""
+    """Size of a super-page, striped over buses, then planes, then dies. Default: the device's."""
     write_points: int | None = None
-    """Super-pages that are open to writes."""
+    """Number of write points, each with an open super-page. Default: the device's."""
     precondition: float | None = None
-    """Part of the exported capacity that is mapped before, in the steady state of random
-    overwrites."""
+    """Fraction of the exported capacity to map before the run, in the steady state of random
+    overwrites. Default: an empty device."""
     from_checkpoint: Path | None = None
-    """The device as `checkpoint` kept it, instead of a new one."""
+    """File written by `checkpoint`, from which to restore the device."""
     checkpoint: Path | None = None
-    """A file for what the device has become."""
+    """File to write, with the state of the device at the end."""
 
     def config(self, load: dict[str, Any], device: Device) -> dict[str, Any]:
         made = devices.changed(device, self.set_values, self.super_page, self.write_points)
@@ -54,10 +56,12 @@ FLASH = Kind(Options, Result, _core.flash_run, _core.flash_run_all)
 def replay(
     trace: Path, device: Device = DEFAULT, *, progress: Progress | None = None, **options: Any
 ) -> Result:
-    """Replays a block trace on a simulated device: a preset's name, a TOML file, or its content.
+    """Replays a block trace on a simulated flash device.
 
-    Options are those of `TraceLoad` and `Options`. `progress` is called with (done, total)
-    requests; 16 pages that are laid out before them count as one.
+    `device` is the name of a preset, a TOML file, or the content of such a file. `options` are the
+    fields of `gordon.runs.TraceLoad` and `gordon.flash.run.Options`. `progress` is called with the
+    numbers of requests (done, total); 16 pages mapped before the run count as one request. Raises
+    GordonError, and CheckpointError if only the checkpoint could not be written.
     """
     return FLASH.run(TraceLoad, trace, device, progress, options)
 
@@ -65,10 +69,13 @@ def replay(
 def bench(
     pattern: str, device: Device = DEFAULT, *, progress: Progress | None = None, **options: Any
 ) -> Result:
-    """Runs a pattern on a simulated device, in a closed loop of 32 unless told otherwise.
+    """Runs a pattern on a simulated flash device, by default in a closed loop with 32 requests
+    outstanding.
 
-    Patterns: random-write, random-read, sequential-write, sequential-read, mixed, hot-cold, zipf,
-    gordon-pair. Options are those of `BenchLoad` and `Options`.
+    The patterns are random-write, random-read, sequential-write, sequential-read, mixed, hot-cold,
+    zipf and gordon-pair. `options` are the fields of `gordon.runs.BenchLoad` and
+    `gordon.flash.run.Options`. Raises GordonError, and CheckpointError if only the checkpoint could
+    not be written.
     """
     return FLASH.run(BenchLoad, pattern, device, progress, options)
 
@@ -81,9 +88,10 @@ def compare(
     progress: Progress | None = None,
     **options: Any,
 ) -> Comparison[Result]:
-    """Gives several devices the same load, a trace or a pattern, one device a core.
+    """Runs the same load, either a trace or a pattern, on several devices, one device per core.
 
-    Options are those of `replay` or of `bench`, and are the same for all devices.
+    `options` are those of `replay` or of `bench` and apply to all devices. Ratios in the result are
+    to the first device. Raises GordonError.
     """
     return FLASH.compare(trace, pattern, devices, progress, options)
 
@@ -101,12 +109,13 @@ def wa(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """The write amplification of single-page random overwrites in the steady state, simulated by
-    the translation layer; theory, where there is one, beside it.
+    """Simulates the write amplification of single-page random overwrites in the steady state.
 
-    `rho` is logical pages for each page of the closed blocks. `choices` is d of `d-choices`,
-    `separate` gives copies a write point of their own, `hot_share` of the writes go to `hot_space`
-    of the pages.
+    The flash translation layer itself runs; `theory` in the result is the analytic value, or None
+    where there is none. `rho` is the number of logical pages per page of the closed blocks.
+    `choices` is the number of candidate blocks of the policy `d-choices`. With `separate`, copies
+    of garbage collection have their own write point. The fraction `hot_share` of the writes goes to
+    the fraction `hot_space` of the pages. Raises GordonError.
     """
     config: dict[str, Any] = {
         "policy": policy,

@@ -1,8 +1,12 @@
 """JouleSort: records sorted per joule, by the rules of the benchmark.
 
-from gordon import joulesort
-result = joulesort.benchmark(records=10**8, meters=["command:wattsup ttyUSB0"])
-result.json["result"]["records_per_joule"]
+    from gordon import joulesort
+    result = joulesort.benchmark(records=10**8, meters=["command:wattsup ttyUSB0"])
+    result.json["result"]["records_per_joule"]
+
+The benchmark generates the input, sorts it several times while meters are read, and checks each
+output. A result with a failed check has no records per joule. The benchmark does not judge the
+accuracy of a meter. A failure raises `gordon.GordonError`, whose args are (message, hint).
 """
 
 from collections.abc import Callable
@@ -14,7 +18,12 @@ from gordon.joulesort.run import run as _run
 
 
 def benchmark(tell: Callable[[str], None] = lambda _: None, **asked: Any) -> Result:
-    """With the benchmark's own generator and checker; options are those of `Asked`."""
+    """Runs the benchmark with Gordon's generator and checker.
+
+    `asked` are the fields of `Asked`; `records` is required. `tell` is called with a line
+    about each step. Raises GordonError if the sort or all meters fail; a failed check is part of
+    the result.
+    """
     from gordon.sort import data
 
     def generate(path: Path, **options: Any) -> dict[str, Any]:

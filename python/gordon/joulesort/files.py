@@ -28,7 +28,7 @@ def claimed(folder: Path, names: Sequence[str]) -> Iterator[list[str]]:
     """A folder for one benchmark; yields the files that a killed benchmark left there, which are
     removed. Files without its lock file are not its own: they are an error, and are left alone."""
     if not folder.is_dir():
-        raise GordonError(f"no folder {folder}", f"mkdir -p {folder}")
+        raise GordonError(f"there is no folder {folder}", f"mkdir -p {folder}", "missing-folder")
     lock = folder / LOCK
     was_there = lock.exists()
     with lock.open("a") as file:
@@ -36,14 +36,18 @@ def claimed(folder: Path, names: Sequence[str]) -> Iterator[list[str]]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise GordonError(
-                f"{folder}: another gordon joulesort runs there", "another --dir"
+                f"{folder}: another gordon joulesort is running in this folder",
+                "another --dir",
+                kind="in-use",
             ) from None
         try:
             found = [name for name in names if (folder / name).exists()]
             if found and not was_there:
                 raise GordonError(
-                    f"{folder}: {' and '.join(found)} exists and is not of a killed benchmark",
+                    f"{folder}: {' and '.join(found)} exists, but was not left by a killed "
+                    "benchmark",
                     "another --dir, or remove it if it was kept with --keep",
+                    kind="exists",
                 )
             for name in found:
                 (folder / name).unlink()
@@ -53,7 +57,7 @@ def claimed(folder: Path, names: Sequence[str]) -> Iterator[list[str]]:
 
 
 def prepare(source: Path, target: Path) -> float | None:
-    """Every run finds the same: no output, and no input in memory; how much of it is there yet."""
+    """Prepares a run: no output, and no input in memory. Returns the fraction still in memory."""
     with suppress(FileNotFoundError):
         target.unlink()
     share = None
@@ -67,7 +71,7 @@ def prepare(source: Path, target: Path) -> float | None:
 
 
 def forget(path: Path) -> None:
-    """Leaves nothing of a file in the page cache."""
+    """Drops a file from the page cache."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -110,7 +114,7 @@ def stamp(path: Path) -> tuple[int, int, int]:
 
 
 def durable_place(folder: Path) -> str | None:
-    """The file system of a folder, where storage lies below it."""
+    """The file system of a folder; None if it is a file system in memory."""
     here = folder.resolve()
     best, kind = "", ""
     for line in Path("/proc/mounts").read_text(errors="replace").splitlines():

@@ -1,8 +1,8 @@
 """What each phase of `gordon sort` takes and draws.
 
-The sort tells how long each phase was; they follow each other and the last ends with the process,
-so what is left at the beginning is the start of the program. Joules of phases that are shorter than
-two samples of a meter are not told.
+The sort reports how long each phase was; they follow each other and the last ends with the process,
+so what is left at the beginning is the start of the program. The energy of phases that are
+shorter than two samples of a meter is left out.
 """
 
 import json
@@ -29,7 +29,7 @@ def read(path: Path) -> list[Json]:
 
 
 def spans(used: Usage, phases: list[Json]) -> dict[str, Span]:
-    """When each was."""
+    """The time span of each phase."""
     at = max(used.span.begin, used.span.end - sum(phase["seconds"] for phase in phases))
     found = {START: Span(used.span.begin, at)}
     for phase in phases:
@@ -63,7 +63,7 @@ def of(session: Session, runs: list[list[Json]]) -> list[Json]:
 
 
 def _drawn(series: Series, same: list[Span]) -> Json:
-    """Of one meter."""
+    """The energy and power of a phase by one meter."""
     interval = series.interval()
     joules = [series.energy(span) for span in same]
     known = [value for value in joules if value is not None]

@@ -1,4 +1,4 @@
-"""The rules of JouleSort, as far as they can be read, and what a result has of them.
+"""The rules of JouleSort, as far as they are published, and which of them a result fulfils.
 
 *Paper*: Davis and Rivoire, "Building Energy-Efficient Systems for Sequential I/O Workloads",
 section 2.1. *FAQ*: that of sortbenchmark.org, 2011 to 2018. *Entry*: the readme of the entry of
@@ -29,8 +29,7 @@ SECOND = 1.05
 
 @dataclass(frozen=True)
 class Check:
-    """Something that has to hold, whether it does (None: nobody looked), how that is known, and
-    what is wrong where it does not hold."""
+    """A condition, whether it holds (None: unknown), the evidence, and the name of its failure."""
 
     what: str
     held: bool | None
@@ -43,7 +42,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Need:
-    """Something an entry has to have."""
+    """A requirement of an entry."""
 
     what: str
     have: bool
@@ -55,7 +54,7 @@ class Need:
 
 
 def category(records: int) -> Json:
-    """Its name, where it is one, and what its input is."""
+    """The category of this number of records: its name (None if it is not one) and its input."""
     return {
         "records": records,
         "name": CATEGORIES.get(records),
@@ -69,7 +68,7 @@ def needs(report: Json, meter: Json) -> list[Need]:
     meter."""
     records = report["category"]["records"]
     fine = meter["resolution_s"]
-    wall = meter["measures"].endswith("the wall")
+    wall = "the wall" in meter["measures"]
     measured = meter["how"] == "measured"
     runs, skewed = len(report["runs"]), report["skewed"]
     held = all(check["held"] is not False for check in report["checks"])
@@ -77,7 +76,8 @@ def needs(report: Json, meter: Json) -> list[Need]:
         Need(
             "one of the categories",
             records in CATEGORIES,
-            report["category"]["name"] or f"{records:,} records are none: 1e8, 1e9, 1e10, 1e12",
+            report["category"]["name"]
+            or f"{records:,} records are not a category (1e8, 1e9, 1e10 or 1e12)",
             "Paper; sortbenchmark.org",
         ),
         Need(
@@ -87,21 +87,22 @@ def needs(report: Json, meter: Json) -> list[Need]:
             "Paper: full-system energy, average wall power times wall-clock time",
         ),
         Need(
-            "a sample a second at least",
+            "at least one sample per second",
             fine is not None and fine <= SECOND and measured,
-            f"{meter['how']}, {'unknown' if fine is None else f'one each {fine:.3g} s'}",
+            f"{meter['how']}, "
+            + ("interval unknown" if fine is None else f"one sample per {fine:.3g} s"),
             "Paper, 2.2: once per second",
         ),
         Need(
             "a meter of known accuracy, named in the report",
             False,
-            "to be told in words",
+            "to be described by hand",
             "Entry: that of the Brand Electronics 20-1850/CI of the first JouleSort",
         ),
         Need(
-            "power factor, once a second",
+            "the power factor, once per second",
             False,
-            "no meter here reports it; energy is of watts and does not need it",
+            "no meter here reports it; energy is computed from watts and does not need it",
             "Paper, 2.2: power and power factor once per second",
         ),
         Need(
@@ -113,33 +114,33 @@ def needs(report: Json, meter: Json) -> list[Need]:
         Need(
             "all checks of each run hold",
             held,
-            "they do" if held else "they do not",
+            "all checks hold" if held else "a check failed",
             "FAQ: output in order, the same records as the input",
         ),
         Need(
             "gensort's input, ASCII up to 1 TB",
-            True,  # the generator's bytes are held against gensort's by its own tests
+            True,  # the generator's own tests compare its bytes with those of gensort
             "the same bytes as gensort's" + (" -a" if report["category"]["ascii"] else ""),
             "FAQ: all entrants use gensort or code from it",
         ),
         Need(
-            "for Daytona: skewed keys, too",
+            "for Daytona: a run with skewed keys",
             skewed is not None and bool(skewed["held"]),
-            "not tried: --skewed"
+            "not run; give --skewed"
             if skewed is None
-            else f"{skewed['time_ratio']:.2f} times the time of the others",
+            else f"{skewed['time_ratio']:.2f} times the time of the other runs",
             "FAQ: Indy vs. Daytona; gensort -s",
         ),
         Need(
             "checksum and duplicates by valsort itself",
             False,
-            "by Gordon's checker, which has valsort's sums",
+            "by Gordon's checker, which computes the same sums as valsort",
             "FAQ: measuring the sort",
         ),
         Need(
-            "ambient temperature, told with the hardware, its price and all settings",
+            "a description: ambient temperature, hardware, its price and all settings",
             False,
-            "to be told in words",
+            "to be described by hand",
             "Entry: 60 F, and a list of parts with prices",
         ),
     ]

@@ -1,4 +1,4 @@
-"""The benchmark: an input, runs of a sort beside a meter, a check of each output, the figure."""
+"""The benchmark: generates an input, meters runs of a sort, checks each output, reports."""
 
 import os
 import platform
@@ -24,7 +24,7 @@ from gordon.joulesort import files, phases, rules
 from gordon.joulesort.rules import RECORD, Check, Json
 from gordon.options import several, words
 
-#: Makes so many records in a file, ASCII or not, skewed or not; its account has `checksum`.
+#: Generates records in a file, ASCII or not, skewed or not; its account has `checksum`.
 Generate = Callable[..., Json]
 #: Says of a file: `records`, `unordered`, `duplicates`, `checksum`.
 Validate = Callable[[Path], Json]
@@ -32,14 +32,14 @@ Validate = Callable[[Path], Json]
 INPUT, OUTPUT = "joulesort.in", "joulesort.out"
 #: Words of a command that stand for the files.
 IN, OUT = "{in}", "{out}"
-#: Skewed keys may take a Daytona sort so many times the time of uniform ones (assumed: the bound of
-#: the FAQ as it is remembered; read it before an entry).
+#: Maximum time of a Daytona sort of skewed keys, relative to uniform keys (assumed: the bound of
+#: the FAQ from memory; read it before an entry).
 MOST_SKEWED = 2.0
 
 
 @dataclass(frozen=True)
 class Tools:
-    """What makes and checks files; tests put their own here."""
+    """The generator and the checker of files; tests replace them."""
 
     generate: Generate
     validate: Validate
@@ -47,29 +47,37 @@ class Tools:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What is benchmarked, and how."""
+    """Options of the benchmark."""
 
     records: int
+    """Number of records of 100 bytes."""
     runs: int = rules.RUNS
+    """Number of consecutive runs. The rules require five."""
     folder: Path = Path()
-    """Of the input and the output."""
+    """Folder of the input and the output, on the storage to measure."""
     command: Sequence[str] = ()
-    """Another sort, with `{in}` and `{out}` for its files; without it, `gordon sort`."""
+    """Words of another sort, with `{in}` and `{out}` for its files. Default: `gordon sort`."""
     options: Sequence[str] = ()
-    """Of `gordon sort`."""
+    """Words of options for `gordon sort`."""
     meters: Sequence[str] = ()
+    """Names of meters. Default: all that are found, else the model."""
     interval_s: float = INTERVAL_S
+    """Time between samples, in seconds."""
     idle_s: float = IDLE_S
+    """Length of the idle baseline before the first run, in seconds; 0 for none."""
     tail_s: float = TAIL_S
+    """Maximum time to measure after the last run, in seconds; 0 for none."""
     skewed: bool = False
-    """One more run, of skewed keys, not metered with the others."""
+    """Also sort skewed keys once, after the metered runs."""
     keep: bool = False
+    """Keep the input and the output."""
     root: Path = field(default=find.ROOT)
+    """Folder that contains sys and proc."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What `--json` writes; the log's rows."""
+    """The result: `json` is what `--json` writes, `rows` are the samples of the log."""
 
     json: Json
     rows: list[dict[str, Any]]
@@ -80,14 +88,14 @@ class Result:
 
 
 def run(asked: Asked, tools: Tools, tell: Callable[[str], None] = lambda _: None) -> Result:
-    """All of it. The files are removed in any case, unless they are to be kept."""
+    """Runs the benchmark. The files are removed in any case, unless `keep` is set."""
     source, target = asked.folder / INPUT, asked.folder / OUTPUT
     with (
         tempfile.TemporaryDirectory(prefix="gordon-joulesort-") as beside,
         files.claimed(asked.folder, (INPUT, OUTPUT)) as left,
     ):
         for name in left:
-            tell(f"removed {name} of a benchmark that was killed")
+            tell(f"removed {name}, left by a killed benchmark")
         told = Path(beside) / "sort.json"
         return _run(asked, tools, tell, told, argv(asked, source, target, told))
 
@@ -100,7 +108,7 @@ def _run(
     room(asked, source, target)
     meters = find.chosen(several(asked.meters), asked.root)
     try:
-        tell(f"making {asked.records:,} records")
+        tell(f"generating {asked.records:,} records")
         made = tools.generate(
             source, records=asked.records, ascii=asked.records <= rules.MOST_ASCII
         )
@@ -110,7 +118,7 @@ def _run(
         parts: list[list[Json]] = []
         with Session(meters, asked.interval_s) as session:
             files.forget(source)
-            tell(f"idle for {asked.idle_s:g} s")
+            tell(f"idle baseline, {asked.idle_s:g} s")
             session.rest(asked.idle_s)
             for number in range(1, asked.runs + 1):
                 held.append(files.prepare(source, target))
@@ -120,7 +128,7 @@ def _run(
                     parts.append(phases.read(told))
                 if number == asked.runs:
                     session.wait(asked.tail_s)
-                tell(f"checking run {number}")
+                tell(f"checking the output of run {number}")
                 found.append(tools.validate(target))
         after = tools.validate(source)
         untouched = files.stamp(source) == before and after["checksum"] == made["checksum"]
@@ -140,19 +148,23 @@ def _run(
 
 
 def argv(asked: Asked, source: Path, target: Path, told: Path) -> list[str]:
-    """The words of a run; our own sort writes down its phases."""
+    """The words of the command of a run; `gordon sort` also writes its phases."""
     if not asked.command:
         ours = [sys.executable, "-m", "gordon", "sort", str(source), str(target)]
         return [*ours, *asked.options, "--json", str(told)]
     given = words(asked.command)
     if not all(any(name in word for word in given) for name in (IN, OUT)):
-        raise GordonError("the command does not name its files", "-- CMD ... {in} ... {out}")
+        raise GordonError(
+            "the command does not contain both {in} and {out}",
+            "-- CMD ... {in} ... {out}",
+            kind="no-placeholders",
+        )
     return [word.replace(IN, str(source)).replace(OUT, str(target)) for word in given]
 
 
 def once(command: list[str], target: Path) -> Usage:
-    """One run, to the moment at which its output is on the device: of a sort that flushes, as ours
-    does, that is its end."""
+    """One run, which ends when its output is durable: with a sort that syncs its output, as
+    `gordon sort` does, that is the end of the process."""
     used = work.run(command, stdout=subprocess.DEVNULL)
     if used.exit_status == 0:
         with target.open("rb") as file:
@@ -170,7 +182,7 @@ def once(command: list[str], target: Path) -> Usage:
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal ended the sort, to which this process passes its own on."""
+    """A signal ended the sort; this process passes its own signals on to it."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -181,19 +193,23 @@ def _sorted(used: Usage) -> None:
     if number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         raise Stopped(number)
     if used.exit_status != 0:
-        raise GordonError(f"the sort ended with {used.exit_status}", "its own words are above")
+        raise GordonError(
+            f"the sort failed with exit status {used.exit_status}",
+            "see its own messages above",
+            kind="sort-failed",
+        )
 
 
 def room(asked: Asked, source: Path, target: Path) -> None:
-    """Before anything is written: input and output fit. Temporary files are the sort's to look
-    for."""
+    """Raises GordonError unless input and output fit; the sort itself checks temporary files."""
     told = os.statvfs(asked.folder)
     free, wanted = told.f_bavail * told.f_frsize, 2 * asked.records * RECORD
     if free < wanted:
         raise GordonError(
-            f"{asked.folder}: {source.name} and {target.name} take {wanted / 1e9:.1f} GB, and "
+            f"{asked.folder}: {source.name} and {target.name} need {wanted / 1e9:.1f} GB, but only "
             f"{free / 1e9:.1f} GB are free",
             "fewer --records, or another --dir",
+            kind="no-space",
         )
 
 
@@ -204,9 +220,9 @@ def _skewed(
     session: Session,
     tell: Callable[[str], None],
 ) -> Json:
-    """Skewed keys by the same command."""
+    """Sorts skewed keys with the same command."""
     source, target = asked.folder / INPUT, asked.folder / OUTPUT
-    tell("making skewed keys")
+    tell("generating skewed keys")
     source.unlink()
     made = tools.generate(
         source, records=asked.records, ascii=rules.category(asked.records)["ascii"], skewed=True
@@ -232,7 +248,7 @@ def _skewed(
 def judged(
     asked: Asked, made: Json, found: list[Json], held: list[float | None], untouched: bool
 ) -> list[Check]:
-    """What was looked at."""
+    """The checks of the benchmark, with their results."""
     place = files.durable_place(asked.folder)
     duplicates = sorted({told["duplicates"] for told in found})
     sums = {told["checksum"] for told in found}
@@ -240,62 +256,64 @@ def judged(
         Check(
             "input and output on storage",
             place is not None,
-            place or "a file system in memory",
-            "input and output not on storage",
+            place or "the folder is on a file system in memory",
+            "input and output are not on storage",
         ),
         _cold(held),
         Check(
-            "output durable when the time ends",
+            "output durable at the end of the timed run",
             True,
-            "fsync after the process, before the clock stops",
-            "output not durable when the time ends",
+            "fsync after the process ends, before the clock stops",
+            "output was not durable at the end of the timed run",
         ),
         Check(
             "output in order",
             all(told["unordered"] == 0 for told in found),
             _order(found),
-            "output not in order",
+            "output is not in order",
         ),
         Check(
-            "the same records, no more and no fewer",
+            "output has the same records as the input",
             sums == {made["checksum"]} and all(t["records"] == asked.records for t in found),
             _records(asked.records, made["checksum"], found),
-            "records missing, doubled or changed",
+            "records are missing, duplicated or changed",
         ),
         Check(
-            "duplicate keys counted",
+            "same number of duplicate keys in all runs",
             len(duplicates) == 1,
-            f"{duplicates[0]:,} in each" if len(duplicates) == 1 else f"they differ: {duplicates}",
-            "duplicate keys differ from run to run",
+            f"{duplicates[0]:,} in each output"
+            if len(duplicates) == 1
+            else f"numbers of duplicate keys: {', '.join(f'{count:,}' for count in duplicates)}",
+            "the number of duplicate keys differs from run to run",
         ),
         Check(
-            "input untouched",
+            "input unchanged",
             untouched,
-            "sum, size, inode and time of change after all runs, compared with those before",
+            "checksum, size, inode and modification time are the same after all runs as before",
             "input was changed",
         ),
         Check(
             "the same settings in all runs",
             True,
-            "one command, a fresh output each time",
+            "one command, a new output file in each run",
             "settings differ from run to run",
         ),
     ]
 
 
 def _order(found: list[Json]) -> str:
-    """What reading the outputs has shown of their order."""
+    """The evidence for the order of the outputs."""
     for number, out in enumerate(found, 1):
         if out["unordered"]:
             return (
                 f"run {number}: {out['unordered']:,} of {out['records']:,} records have a key "
-                "smaller than that of the record before"
+                "smaller than the key of the record before"
             )
-    return f"each of {len(found)} outputs read whole"
+    return f"all {len(found)} outputs were read completely"
 
 
 def _records(records: int, checksum: str, found: list[Json]) -> str:
-    """What reading the outputs has shown of their records."""
+    """The evidence for the records of the outputs."""
     for number, out in enumerate(found, 1):
         if out["records"] != records:
             return f"run {number}: {out['records']:,} records instead of {records:,}"
@@ -305,12 +323,15 @@ def _records(records: int, checksum: str, found: list[Json]) -> str:
 
 
 def _cold(held: list[float | None]) -> Check:
-    what = "the input not in memory before a run"
+    what = "input not in memory before a run"
     failure = "input was in memory before a run"
     known = [share for share in held if share is not None]
     if len(known) < len(held):
-        return Check(what, None, "the file system does not tell", failure)
-    how = f"at most {max(known):.0%} of {files.PLACES} places were, after flushing and dropping it"
+        return Check(what, None, "the file system does not report it", failure)
+    how = (
+        f"after flushing and dropping it, at most {max(known):.0%} of {files.PLACES} sampled pages "
+        "were in memory"
+    )
     return Check(what, max(known) <= files.MOST_CACHED, how, failure)
 
 
@@ -324,7 +345,7 @@ def report(
     skewed: Json | None,
     parts: list[list[Json]],
 ) -> Json:
-    """Everything; each number says how it is known. If a check failed, `result` is None and no
+    """The report; each number names its source. If a check failed, `result` is None and no
     meter has records per joule: nothing was sorted by the rules."""
     failed = [check.about() for check in checks if check.held is False]
     meters = account.of(session, None if failed else asked.records)
@@ -360,7 +381,7 @@ def report(
 
 
 def class_(skewed: Json | None) -> str:
-    """Daytona is for general sorts: it is claimed where skewed keys were sorted in time, too."""
+    """The class: Daytona (general sorts) if skewed keys were also sorted in time, else Indy."""
     return "Daytona" if skewed is not None and skewed["held"] else "Indy"
 
 
@@ -374,7 +395,7 @@ def chosen(meters: list[Json]) -> Json:
 
 
 def outcome(best: Json) -> Json:
-    """The figure, of one meter."""
+    """The result of the benchmark, by one meter."""
     return {
         "meter": best["name"],
         "measures": best["measures"],
@@ -401,7 +422,7 @@ def clocks(lines: list[str]) -> Json | None:
 
 
 def machine(folder: Path) -> Json:
-    """What was sorted on."""
+    """The machine on which the benchmark ran."""
     try:
         lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -16,25 +16,25 @@ _HERE = Path(__file__).parent
 
 
 def names(kind: str) -> list[str]:
-    """The parts of a kind that the catalogue has, in order."""
+    """The names of the shipped parts of a kind, sorted."""
     return sorted(file.stem for file in (_HERE / kind).glob("*.toml"))
 
 
 def text(kind: str, name: str) -> str:
-    """The part's file as it is."""
+    """The TOML text of a part."""
     return (_HERE / kind / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def load(kind: str, name: str) -> Part:
-    """The part, checked by the core."""
+    """The content of a part, checked by the core."""
     part: Part = json.loads(_core.load_toml(kind, text(kind, name), f"{kind}/{name}.toml"))
     return part
 
 
 class Catalogue:
-    """The shipped parts, with a space's own parts added or standing in for them.
+    """The shipped parts, with the parts of a space added to them or replacing them.
 
-    A part is read when it is first asked for; `used` are those, which a survey is then run with.
+    A part is read at its first use; `used` has these parts, for the core and the report.
     """
 
     def __init__(self, own: dict[str, dict[str, Part]] | None = None) -> None:
@@ -43,7 +43,7 @@ class Catalogue:
 
     @classmethod
     def shipped_first(cls, own: dict[str, dict[str, Part]] | None) -> "Catalogue":
-        """With a space's own parts only where nothing of their name is shipped, as copies."""
+        """A catalogue in which shipped parts take precedence; a space's own parts are copied."""
         return cls(
             {
                 kind: {name: deepcopy(p) for name, p in parts.items() if name not in names(kind)}
@@ -67,7 +67,7 @@ class Catalogue:
         return part
 
     def storage_kind(self, name: str) -> str:
-        """`flash` or `disk`: which of them the storage part of this name is."""
+        """The kind of a storage part: `flash` or `disk`. Raises GordonError for an unknown name."""
         for kind in STORAGE:
             if name in self.names(kind):
                 return kind
@@ -76,7 +76,7 @@ class Catalogue:
 
 
 def unknown(what: str, name: str, known: list[str]) -> _core.GordonError:
-    """There is no such name; to try: the nearest, or any of those there are."""
+    """The error for an unknown name; the hint is the nearest known name, or all of them."""
     from difflib import get_close_matches
 
     near = get_close_matches(name, known, 1, cutoff=0.5)
@@ -86,4 +86,4 @@ def unknown(what: str, name: str, known: list[str]) -> _core.GordonError:
         hint = "one of " + ", ".join(f"`{k}`" for k in known)
     else:
         hint = ""
-    return _core.GordonError(f"no {what} `{name}`", hint)
+    return _core.GordonError(f"there is no {what} `{name}`", hint, kind="unknown-name")

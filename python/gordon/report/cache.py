@@ -1,7 +1,7 @@
-"""Caches of many sizes and policies as one HTML file that works offline.
+"""The report of a cache sweep, over sizes and policies: one HTML file that works offline.
 
-The tables are in the HTML as it is written; the script that draws runs draws the curves, which are
-data in it. Same result, same bytes.
+The tables are plain HTML; a script draws the curves from data in the file. The same result gives
+the same bytes.
 """
 
 from pathlib import PurePath
@@ -13,8 +13,8 @@ from gordon.report.run_figures import TONES, Spec, axis, layout
 
 #: Curves, in this order: key and title.
 CURVES = {
-    "miss_ratio": "Misses of each request",
-    "byte_miss_ratio": "Bytes missed of each byte asked for",
+    "miss_ratio": "Miss ratio of requests",
+    "byte_miss_ratio": "Miss ratio of bytes",
 }
 #: Lines beyond the palette's colours.
 DASHES = ("solid", "dash", "dot")
@@ -87,13 +87,13 @@ def _curve(points: list[dict[str, Any]], key: str, title: str) -> Spec:
             }
         )
     sizes = sorted({point["dram_bytes"] for point in points})
-    x = axis("cache", type="log", tickvals=sizes, ticktext=[binary(size) for size in sizes])
+    x = axis("cache size", type="log", tickvals=sizes, ticktext=[binary(size) for size in sizes])
     made = layout(title, x, axis("miss ratio"))
     return {"data": data, "layout": made | {"showlegend": True}}
 
 
 def settings(point: dict[str, Any]) -> dict[str, Any]:
-    """What was asked for, and what was left out of the trace."""
+    """The options of a run, and counts of rows left out of the trace."""
     asked = point["provenance"]["config"]["trace"]
     found = {f"trace.{key}": value for key, value in asked.items() if value not in (None, False)}
     if point["provenance"]["config"]["objects"]:

@@ -1,6 +1,6 @@
-"""A miss-ratio curve as one HTML file that works offline.
+"""The report of a miss-ratio curve: one HTML file that works offline.
 
-The table is in the HTML as it is written. Same result, same bytes.
+The table is plain HTML. The same result gives the same bytes.
 """
 
 from typing import Any
@@ -23,18 +23,18 @@ def render(told: dict[str, Any]) -> str:
 
 
 def _facts(told: dict[str, Any]) -> dict[str, str]:
-    """How it was made."""
+    """How the curve was computed."""
     if told["sampled_requests"] < told["requests"]:
-        how = f"a sample: {figures(told['sample'])} of all objects at the end"
+        how = f"a sample, at the end {figures(told['sample'])} of all objects"
     else:
-        how = "all of them"
+        how = "all"
     return {
         "Policy": told["policy"],
-        "Objects that count": how,
-        "Requests that count": f"{told['sampled_requests']:,} of {told['requests']:,}",
-        "Misses are": "those of a cache, to the last request" if told["exact"] else "estimates",
-        "All there is to cache": short(told["footprint_bytes"], "B"),
-        "Memory that it took": short(told["index_bytes"], "B"),
+        "Objects counted": how,
+        "Requests counted": f"{told['sampled_requests']:,} of {told['requests']:,}",
+        "Misses": "exactly those of a cache" if told["exact"] else "estimated",
+        "Footprint of the trace": short(told["footprint_bytes"], "B"),
+        "Memory of the index": short(told["index_bytes"], "B"),
         "Follows": told["provenance"]["follows"],
     }
 
@@ -57,6 +57,6 @@ def _curve(points: list[dict[str, Any]]) -> Spec:
         for (key, name), tone in zip(CURVES.items(), TONES, strict=False)
     ]
     named = [size for size in sizes if size & (size - 1) == 0] or sizes
-    x = axis("cache", type="log", tickvals=named, ticktext=[binary(size) for size in named])
-    made = layout("Misses by size of the cache", x, axis("miss ratio"))
+    x = axis("cache size", type="log", tickvals=named, ticktext=[binary(size) for size in named])
+    made = layout("Miss ratio by cache size", x, axis("miss ratio"))
     return {"data": data, "layout": made | {"showlegend": True}}

@@ -1,4 +1,4 @@
-"""What a report on hard disks has: the mechanism's time, the buffer, energy by state."""
+"""The part of a report that only hard disks have: mechanism, buffer, energy by state."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 MECHANISM = {
     "seek": "seek",
     "rotation": "rotation",
-    "transfer": "transfer, read-ahead too",
-    "idle": "nothing to do",
+    "transfer": "transfer, read-ahead included",
+    "idle": "idle",
 }
 # Reading and writing as in the other figures.
 PART_TONES = {
@@ -30,11 +30,11 @@ PART_TONES = {
 RESPONSES = {
     "mean": "mean",
     "p50": "median",
-    "p90": "90 %",
-    "p99": "99 %",
-    "p999": "99.9 %",
-    "p9999": "99.99 %",
-    "max": "greatest",
+    "p90": "p90",
+    "p99": "p99",
+    "p999": "p99.9",
+    "p9999": "p99.99",
+    "max": "max",
 }
 
 
@@ -54,9 +54,9 @@ class Disk(DeviceKind):
             return f"{page.sig(value)} ms"
 
         return [
-            ("response, mean", ms(report["response_ms"]["mean"])),
-            ("seek, mean", ms(report["seek_ms"]["mean"])),
-            ("rotation, mean", ms(report["rotation_ms"]["mean"])),
+            ("mean response time", ms(report["response_ms"]["mean"])),
+            ("mean seek", ms(report["seek_ms"]["mean"])),
+            ("mean rotation", ms(report["rotation_ms"]["mean"])),
             ("energy", page.si(report["energy_j"], "J")),
         ]
 
@@ -70,7 +70,7 @@ class Disk(DeviceKind):
             state["name"] for report in reports for state in report["power_states"]
         )
         return [
-            ("All responses", responses),
+            ("Response times of all requests", responses),
             (
                 "Mechanism" + ("s" if many else ""),
                 [
@@ -78,30 +78,30 @@ class Disk(DeviceKind):
                     *(row(title, _part(key), page.percent) for key, title in MECHANISM.items()),
                     row("reading, positioning included", of("reading"), page.percent),
                     row("writing, positioning included", of("writing"), page.percent),
-                    row("at work for each request, ms", _work),
-                    row("seek for each move, ms", of("seek_ms", "mean")),
-                    row("rotation for each move, ms", of("rotation_ms", "mean")),
+                    row("busy time per request, ms", _work),
+                    row("mean seek per positioning, ms", of("seek_ms", "mean")),
+                    row("mean rotation per positioning, ms", of("rotation_ms", "mean")),
                 ],
             ),
             (
                 "Buffer",
                 [
-                    row("reads served from it", of("buffer_hits")),
-                    row("reads served from what was read ahead", of("read_ahead_hits")),
-                    row("times that the medium was written", of("destages")),
-                    row("sectors written to it", of("sectors_destaged")),
+                    row("reads served from the buffer", of("buffer_hits")),
+                    row("reads served from read-ahead", of("read_ahead_hits")),
+                    row("destages to the medium", of("destages")),
+                    row("sectors destaged", of("sectors_destaged")),
                 ],
             ),
             (
                 "Energy",
-                [row("in all", of("energy_j"), joules), *row.parts("energy_by_part_j", joules)],
+                [row("total", of("energy_j"), joules), *row.parts("energy_by_part_j", joules)],
             ),
             (
-                "Below idle",
+                "Power states below idle",
                 [
                     *(row(name, _state(name, "time_s"), duration) for name in states),
-                    *(row(f"{name}: times woken", _state(name, "wakes")) for name in states),
-                    *([row("waking", of("waking_s"), duration)] if states else []),
+                    *(row(f"{name}: wake-ups", _state(name, "wakes")) for name in states),
+                    *([row("time waking up", of("waking_s"), duration)] if states else []),
                 ],
             ),
         ]
@@ -110,15 +110,15 @@ class Disk(DeviceKind):
         found = {
             "utilisation": over_time(
                 runs,
-                "How busy the mechanism is",
-                "share of the time",
+                "Utilisation of the mechanism",
+                "fraction of the time",
                 {"reading": "reading", "writing": "writing"},
                 share=True,
             ),
             "mechanism": _bars(
                 runs,
-                "The mechanism's time",
-                axis("share of the time", tickformat=".0%", range=[0, 1.001], dtick=0.2),
+                "Time of the mechanism",
+                axis("fraction of the time", tickformat=".0%", range=[0, 1.001], dtick=0.2),
                 {title: _part(key) for key, title in MECHANISM.items()},
                 "%{x:.1%}",
             ),
@@ -137,7 +137,7 @@ class Disk(DeviceKind):
 
 
 def _part(key: str) -> Value:
-    """The part of the mechanism's time."""
+    """A fraction of the mechanism's time."""
 
     def value(report: Report) -> float | None:
         times: dict[str, float] = report["mechanism_s"]
@@ -162,7 +162,7 @@ def _state(name: str, key: str) -> Callable[[Report], float | None]:
 
 
 def _bars(runs: "list[Run]", title: str, x: Spec, parts: dict[str, Value], shown: str) -> Spec:
-    """A bar for each run, in parts one after the other."""
+    """A stacked bar for each run."""
     names = [run.name for run in runs]
     left = iter(TONES[2:] * len(parts))
     data = []

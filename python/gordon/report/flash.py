@@ -15,10 +15,10 @@ PAGES = {
     "host_program": "programmed with host data",
     "gc_read": "read by garbage collection",
     "gc_program": "copied by garbage collection",
-    "merge_read": "read to be merged",
+    "merge_read": "read for a read-modify-write",
     "wear_program": "copied by wear levelling",
     "summary_program": "summaries",
-    "log_program": "records of trims",
+    "log_program": "trim journal",
     "padding": "padding",
 }
 
@@ -66,44 +66,46 @@ class Flash(DeviceKind):
                 "Wear",
                 [
                     row("super-blocks erased", of("erases")),
-                    row("erases of the most worn", of("wear", "max_erases")),
-                    row("erases of the least worn", of("wear", "min_erases")),
-                    row("erases that each lasts for", of("wear", "erase_budget")),
+                    row("most erases of a super-block", of("wear", "max_erases")),
+                    row("fewest erases of a super-block", of("wear", "min_erases")),
+                    row("rated erases of a super-block", of("wear", "erase_budget")),
                     row(
-                        "super-blocks that last for so many",
+                        "super-blocks that reach the rated erases",
                         of("wear", "super_block_survival"),
                         page.percent,
                     ),
-                    row("blocks gone bad", of("grown_bad")),
+                    row("grown bad blocks", of("grown_bad")),
                     row("rated endurance used", of("endurance_used"), percent),
-                    row("span of the load, s", of("lifetime_span_s")),
+                    row("duration of the load, s", of("lifetime_span_s")),
                     row("lifetime", of("lifetime_years"), with_unit("years")),
-                    row("first block worn out", of("first_block_years"), with_unit("years")),
-                    row("can still be programmed", of("lifetime_writes_bytes"), size),
+                    row("lifetime of the first block", of("first_block_years"), with_unit("years")),
+                    row("bytes that can be programmed", of("lifetime_writes_bytes"), size),
                 ],
             ),
             (
-                "How busy",
+                "Utilisation",
                 [
                     row("buses", of("utilisation", "bus"), page.percent),
                     row("dies", of("utilisation", "die"), page.percent),
                     row("dies reading", of("utilisation", "die_read"), page.percent),
                     row("dies programming, erasing", of("utilisation", "die_write"), page.percent),
                     row("controller", of("utilisation", "controller"), page.percent),
-                    row("blocks being emptied", of("utilisation", "collecting"), page.percent),
-                    row("blocks being emptied, s", of("collecting_s")),
+                    row("garbage collection active", of("utilisation", "collecting"), page.percent),
+                    row("garbage collection active, s", of("collecting_s")),
                 ],
             ),
             (
                 "Energy",
-                [row("in all", of("energy_j"), joules), *row.parts("energy_by_part_j", joules)],
+                [row("total", of("energy_j"), joules), *row.parts("energy_by_part_j", joules)],
             ),
             (
                 "Tables",
                 [
-                    row("LBA table, 4 bytes for each raw page", of("lba_table_bytes"), size),
-                    row("time to rebuild the map at power on, s", of("startup_s")),
-                    row("memory of this program's tables", of("map_memory_bytes"), size),
+                    row(
+                        "LBA table of the device, 4 bytes per raw page", of("lba_table_bytes"), size
+                    ),
+                    row("time to rebuild it at power on, s", of("startup_s")),
+                    row("map of the simulator", of("map_memory_bytes"), size),
                 ],
             ),
         ]
@@ -114,20 +116,20 @@ class Flash(DeviceKind):
         made = {
             "utilisation": over_time(
                 runs,
-                "How busy buses and dies are",
-                "share of the time",
+                "Utilisation of buses and dies",
+                "fraction of the time",
                 {
                     "buses": "bus",
                     "dies reading": "die_read",
                     "dies programming, erasing": "die_write",
-                    "collection under way": "collecting",
+                    "garbage collection active": "collecting",
                 },
                 share=True,
             ),
             "write_amplification": over_time(
                 runs,
                 "Write amplification over time",
-                "pages per host page",
+                "pages programmed per host page",
                 {"write amplification": "write_amplification"},
                 whole=False,
             ),
@@ -167,7 +169,7 @@ def _erases(runs: "list[Run]") -> Spec:
     made = layout(
         "Erases since the device was new",
         axis("erases"),
-        axis("part of the super-blocks", tickformat="~%"),
+        axis("fraction of the super-blocks", tickformat="~%"),
     )
     few = all(max(run.columns("erases")["erases"]) < 10 for run in runs)
     made["xaxis"] |= {"dtick": 1} if few else {}

@@ -1,7 +1,7 @@
-"""A sweep of two levels, DRAM and flash, as one HTML file that works offline: the figures of the
-FlashCache paper (Kgil and Mudge, CASES 2006) for the caches that were asked.
+"""The report of a sweep of two levels, DRAM and flash: one HTML file that works offline, with the
+figures of the FlashCache paper (Kgil and Mudge, CASES 2006) for these caches.
 
-The tables are in the HTML as it is written. Same result, same bytes.
+The tables are plain HTML. The same result gives the same bytes.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def figures(points: list[Point]) -> dict[str, Spec]:
         )
     drawn["misses"] = _lines(
         points,
-        "Misses of each request",
+        "Miss ratio of requests",
         "miss ratio",
         "dram_bytes",
         "flash_bytes",
@@ -95,8 +95,8 @@ def _milliwatts(key: str, part: str) -> Callable[[Point], float]:
 def _tables(points: list[Point]) -> list[dict[str, Callable[[Point], Any]]]:
     """Columns of the tables of all points, and what is in them; none where there is nothing."""
     found: dict[str, Callable[[Point], Any]] = {
-        "misses": lambda point: point["miss_ratio"],
-        "of bytes": lambda point: point["byte_miss_ratio"],
+        "miss ratio": lambda point: point["miss_ratio"],
+        "miss ratio of bytes": lambda point: point["byte_miss_ratio"],
         "mean us": lambda point: point["latency_us"]["mean"],
         "p99 us": lambda point: point["latency_us"]["p99"],
         "flash accesses/s": lambda point: point["flash"] and point["flash"]["accesses_per_s"],
@@ -107,7 +107,9 @@ def _tables(points: list[Point]) -> list[dict[str, Callable[[Point], Any]]]:
         "area, cm2": lambda point: point["area"]["total_cm2"],
         "cost, $": lambda point: point["cost"]["total_usd"],
         "evictions": lambda point: point["wear"] and point["wear"]["evictions"],
-        "their deviation": lambda point: point["wear"] and point["wear"]["standard_deviation"],
+        "deviation of evictions": lambda point: (
+            point["wear"] and point["wear"]["standard_deviation"]
+        ),
         "blocks spared": lambda point: point["wear"] and point["wear"]["block_rule_fired"],
         "sets swapped": lambda point: point["wear"] and point["wear"]["set_rule_fired"],
     }

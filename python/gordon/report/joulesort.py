@@ -1,4 +1,4 @@
-"""The benchmark's result as a page: its figure, power over time with the runs, checks."""
+"""The report of a JouleSort result: the score, power over time with the runs, checks."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ from gordon.human import duration
 from gordon.report.page import render
 from gordon.report.run_figures import TONES, axis
 
-#: More points than this are thinned: a plot has no more columns.
+#: More points than this are thinned: a plot has fewer columns.
 POINTS = 4000
 
 
 def page(report: dict[str, Any], rows: list[dict[str, Any]]) -> str:
-    """One self-contained file."""
+    """The report as one self-contained HTML file."""
     spans = [(run["begin_s"], run["end_s"]) for run in report["runs"]]
     figures = {"power": power(rows, spans)}
     data = {"result": report, "figures": figures}

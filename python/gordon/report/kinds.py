@@ -1,4 +1,4 @@
-"""What a report on runs wants of a kind of device, and the rows that its tables are made of."""
+"""The interface of a kind of device to the report of runs, and the rows of the report's tables."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -17,31 +17,31 @@ Spec = dict[str, Any]
 
 
 class DeviceKind(ABC):
-    """What only one kind of device has."""
+    """The part of a report that only one kind of device has."""
 
     name = ""
     unit, in_us = "us", 1.0
-    """Of its latencies, and what it is in microseconds."""
+    """The unit of latencies, and that unit in microseconds."""
 
     def parameters(self, report: Report) -> dict[str, Any]:
-        """What was simulated, as its config has it."""
+        """The config of the simulated device."""
         found: dict[str, Any] = report["provenance"]["config"]["device"]
         return found
 
     @abstractmethod
     def card(self, report: Report) -> list[tuple[str, str]]:
-        """What matters most, beside speed."""
+        """The most important figures other than speed."""
 
     @abstractmethod
     def groups(self, reports: list[Report], row: "Rows") -> list[Group]:
-        """Tables."""
+        """The tables of the report."""
 
     @abstractmethod
     def figures(self, runs: "list[Run]") -> dict[str, Spec]:
-        """Figures by name."""
+        """The figures of the report by name."""
 
     def time(self, *path: str) -> Value:
-        """A latency, which reports have in microseconds, in the unit."""
+        """A latency, converted from microseconds to the unit."""
 
         def value(report: Report) -> Any:
             us = of(*path)(report)
@@ -51,7 +51,7 @@ class DeviceKind(ABC):
 
 
 class Rows:
-    """Makes rows of a table: a cell for each report, and what it is of the first's."""
+    """Makes rows of a table: a cell for each report, with the ratio to the first report."""
 
     def __init__(self, reports: list[Report]) -> None:
         self.reports = reports
@@ -69,13 +69,13 @@ class Rows:
         return {"title": title, "cells": cells, "any": any(v is not None for v in values)}
 
     def parts(self, key: str, shown: Shown) -> list[dict[str, Any]]:
-        """A row for each entry of a table in the reports that is not nothing in all of them."""
+        """A row for each entry of a table in the reports that is not zero in all of them."""
         names = dict.fromkeys(n for report in self.reports for n, v in report[key].items() if v)
         return [self(name.replace("_", " "), of(key, name), shown) for name in names]
 
 
 def of(*path: str) -> Value:
-    """A value of a report; none where there is none."""
+    """A value of a report by its path; None if it is missing."""
 
     def value(report: Report) -> Any:
         inner: Any = report
@@ -87,5 +87,5 @@ def of(*path: str) -> Value:
 
 
 def with_unit(name: str) -> Shown:
-    """With a prefix and a unit."""
+    """Formats a value with a prefix and this unit."""
     return lambda value: page.si(value, name)

@@ -1,6 +1,6 @@
-"""What every report is made of: a template, its script, plotly.js and the data, in one file.
+"""Renders a report: a template, its script, plotly.js and the data in one HTML file.
 
-Numbers are written for people by the filters here: `sig`, `si`, `percent`, `times`, `plain`.
+The filters `sig`, `si`, `percent`, `times` and `plain` format numbers.
 """
 
 import json
@@ -24,7 +24,7 @@ def render(
     script: str | None = None,
     **values: Any,
 ) -> str:
-    """The page of `NAME.html.j2`, with `NAME.js`, or that of `script`, and the data."""
+    """Renders `NAME.html.j2` with the script `NAME.js`, or `script`, and the data."""
     own = files("gordon.report")
 
     def inlined(name: str) -> str:
@@ -58,7 +58,9 @@ def plotly_js() -> str:
         if path.is_file():
             return path.read_text(encoding="utf-8")
     raise GordonError(
-        "cannot write the report: the plotly package has no plotly.min.js", "pip install plotly"
+        "cannot write the report: the plotly package has no plotly.min.js",
+        "pip install plotly",
+        kind="no-plotly",
     )
 
 
@@ -80,7 +82,7 @@ def grouped(rows: list[dict[str, Any]]) -> list[tuple[str, str, list[dict[str, A
 
 
 def sig(value: float | None, digits: int = 3) -> str:
-    """So many significant figures, thousands apart; a dash where there is none."""
+    """`digits` significant figures, thousands apart; a dash where there is none."""
     if value is None:
         return "–"
     if isinstance(value, int) or value == 0:
@@ -93,7 +95,7 @@ def sig(value: float | None, digits: int = 3) -> str:
 
 
 def si(value: float | None, unit: str = "") -> str:
-    """With a prefix."""
+    """The value with a prefix and a unit; a dash for None."""
     return "–" if value is None else short(value, unit)
 
 
@@ -103,14 +105,14 @@ def times(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A part, in hundredths; a small one with two figures."""
+    """A fraction as a percentage; a small one with two significant figures."""
     if share is None:
         return "–"
     return f"{share * 100:.2g}%" if 0 < share < 0.095 else f"{share:.0%}"
 
 
 def plain(value: Any) -> str:
-    """A parameter as its file has it, a worked-out number with six figures."""
+    """A parameter as in its file; a computed number with six significant figures."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What overwriting an output costs, as a page: times, pages by cause, reasons."""
+"""The report of `gordon sort rewrite`: times, pages programmed by cause, causes."""
 
 from typing import Any
 
@@ -10,16 +10,16 @@ Json = dict[str, Any]
 #: Of pages programmed, by what the layer calls their cause.
 CAUSES = {
     "host": "written by the host",
-    "gc": "copied by collection",
+    "gc": "copied by garbage collection",
     "wear": "copied by wear levelling",
     "summary": "summaries",
-    "trims": "log of trims",
-    "padding": "left empty",
+    "trims": "trim journal",
+    "padding": "padding",
 }
 
 
 def page(report: Json) -> str:
-    """One self-contained file."""
+    """The report as one self-contained HTML file."""
     rows = report["rows"]
     data = {"result": report, "figures": {"times": times(rows), "pages": pages(report)}}
     return render(

@@ -1,8 +1,7 @@
-"""Figures of runs on any device, as plotly takes them: `{data, layout}`. One trace a device where
-several are compared.
+"""Figures of runs on any device in plotly's format, `{data, layout}`, with one trace per device.
 
-Colours are names of the page's palette (`--cpu`), so that a page follows light and dark; `light`
-puts the light ones in their place.
+Colours are names of the page's palette (`--cpu`), so that a page follows light and dark mode;
+`light` replaces them with the colours of light mode.
 """
 
 import math
@@ -29,12 +28,12 @@ def figures(runs: "list[Run]") -> dict[str, Spec]:
         "bandwidth": over_time(runs, "Bandwidth over time", "MB/s", both),
         "iops": over_time(
             runs,
-            "Requests a second over time",
-            "a second",
+            "IOPS over time",
+            "IOPS",
             {"read": "read_iops", "write": "write_iops"},
         ),
         "queue_depth": over_time(
-            runs, "Requests outstanding over time", "requests", {"outstanding": "outstanding"}
+            runs, "Outstanding requests over time", "requests", {"outstanding": "outstanding"}
         ),
         "latency": _latency(runs, kind.unit, kind.in_us),
     }
@@ -158,15 +157,15 @@ def _latency(runs: "list[Run]", unit: str, in_us: float) -> Spec:
     seen = [x for line in data for x in line["x"] if x > 0]
     decades = math.log10(max(seen) / min(seen)) if seen else 0
     made = layout(
-        "Latency: the part of the requests that took no longer",
+        "Latency: cumulative distribution",
         axis(f"latency, {unit}", type="log", tickformat="~s", dtick="D2" if decades < 2.5 else 1),
-        axis("part of the requests", tickformat="~%", range=[0, 1.02]),
+        axis("fraction of the requests", tickformat="~%", range=[0, 1.02]),
     )
     return {"data": data, "layout": made | {"hovermode": "closest", "showlegend": True}}
 
 
 def _thinned(x: list[float], y: list[float], most: int = 1500) -> tuple[list[float], list[float]]:
-    """At most so many points, evenly taken, the first and the last among them."""
+    """At most `most` points, evenly spaced, with the first and the last."""
     if len(x) > most:
         at = [round(i * (len(x) - 1) / (most - 1)) for i in range(most)]
         x, y = [x[i] for i in at], [y[i] for i in at]

@@ -1,8 +1,8 @@
-"""Runs on simulated devices as one HTML file that works offline: one run, or several side by side.
+"""The report of runs on simulated devices: one HTML file that works offline.
 
-The tables are in the HTML as it is written; the script draws the figures, which are data in it.
-Same result, same bytes. A content security policy in the file forbids it to load anything. What
-only one kind of device has is in `report.flash` and `report.disk`.
+The tables are plain HTML; a script draws the figures from data in the file. The same results give
+the same bytes. A content security policy in the file keeps it from loading anything.
+`report.flash` and `report.disk` add what only one kind of device has.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -20,10 +20,16 @@ if TYPE_CHECKING:
 TIMES = {
     "mean": "mean",
     "p50": "median",
-    "p90": "90 %",
-    "p99": "99 %",
-    "p999": "99.9 %",
-    "max": "greatest",
+    "p90": "p90",
+    "p99": "p99",
+    "p999": "p99.9",
+    "max": "max",
+}
+CAUSES = {
+    "buffer": "the buffer",
+    "medium": "the medium",
+    "merge": "a read-modify-write",
+    "collection": "garbage collection",
 }
 
 
@@ -58,16 +64,16 @@ def render(runs: "list[Run]") -> str:
 
 
 def _card(kind: DeviceKind, report: dict[str, Any]) -> list[tuple[str, str]]:
-    """What matters most."""
+    """The most important figures of a run."""
     card = [
         ("simulated", duration(report["simulated_s"])),
         ("bandwidth", f"{page.sig(report['bandwidth_mb_s'])} MB/s"),
-        ("requests", f"{page.sig(report['iops'])} a second"),
+        ("requests", f"{page.sig(report['iops'])} IOPS"),
     ]
     for op in ("read", "write"):
         if report[op]["requests"]:
             time = kind.time(op, "latency_us", "p99")(report)
-            card.append((f"{op}, 99 %", f"{page.sig(time)} {kind.unit}"))
+            card.append((f"{op} p99", f"{page.sig(time)} {kind.unit}"))
     return card + kind.card(report)
 
 
@@ -80,8 +86,8 @@ def _groups(kind: DeviceKind, reports: list[dict[str, Any]]) -> list[Group]:
         row("simulated time, s", of("simulated_s")),
         row("bandwidth, MB/s", of("bandwidth_mb_s")),
         row("IOPS", of("iops")),
-        row("outstanding, mean", of("outstanding", "mean")),
-        row("outstanding, most", of("outstanding", "max")),
+        row("outstanding requests, mean", of("outstanding", "mean")),
+        row("outstanding requests, max", of("outstanding", "max")),
     ]
     if any(report["failed_requests"] for report in reports):
         run.append(row("failed requests", of("failed_requests")))
@@ -101,17 +107,17 @@ def _op_rows(kind: DeviceKind, op: str, row: Rows) -> list[Any]:
     ]
     for key, title in TIMES.items():
         found.append(row(f"latency {title}, {kind.unit}", kind.time(op, "latency_us", key)))
-    for cause in ("buffer", "medium", "merge", "collection"):
+    for cause, name in CAUSES.items():
         path = (op, "by_cause", cause)
-        found.append(row(f"waited for the {cause}", of(*path, "requests")))
+        found.append(row(f"requests limited by {name}", of(*path, "requests")))
         for key in ("mean", "p50", "p99", "p999", "max"):
             time = kind.time(*path, "latency_us", key)
-            found.append(row(f"{cause}: latency {TIMES[key]}, {kind.unit}", time))
+            found.append(row(f"limited by {name}: latency {TIMES[key]}, {kind.unit}", time))
     return found
 
 
 def _settings(report: dict[str, Any]) -> dict[str, Any]:
-    """What was asked for beside the device."""
+    """The inputs of a run other than the device."""
     config = dict(report["provenance"]["config"])
     del config["device"]
     ((kind, load),) = config.pop("load").items()

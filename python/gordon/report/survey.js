@@ -117,7 +117,7 @@
     const tones = ["mixed", "flash-memory", "flash-controller", "overhead"];
     const mixed = keys.filter((k) => !(k in LIMITS));
     const tone = (key) => colour(key in LIMITS ? key : tones[mixed.indexOf(key) % tones.length]);
-    drawBars("plot-limits", keys, (d, k) => d.limits[k] || 0, words, tone, { tickformat: ".0%", range: [0, 1], title: { text: "share of execution time" } }, "%{x:.1%}");
+    drawBars("plot-limits", keys, (d, k) => d.limits[k] || 0, words, tone, { tickformat: ".0%", range: [0, 1], title: { text: "fraction of the execution time" } }, "%{x:.1%}");
   }
 
   function drawEnergy() {
@@ -140,7 +140,7 @@
     Object.keys(s.storages).sort().forEach((id, i) => traces.push(line(s.storages[id], id, tones[i % tones.length])));
     Plotly.react("plot-time", traces, layout({
       xaxis: { title: { text: "time in the trace, s" }, rangemode: "tozero" },
-      yaxis: { title: { text: "seconds of work a sample" }, type: log ? "log" : "linear", rangemode: log ? "normal" : "tozero", tickformat: "~g", dtick: log ? "D2" : undefined }, hovermode: "x unified",
+      yaxis: { title: { text: "seconds of work per sample" }, type: log ? "log" : "linear", rangemode: log ? "normal" : "tozero", tickformat: "~g", dtick: log ? "D2" : undefined }, hovermode: "x unified",
     }), config);
   }
 

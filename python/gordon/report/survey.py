@@ -1,7 +1,7 @@
-"""A survey's result as one HTML file that works offline: plots, tables, sources, all inlined.
+"""The report of a survey: one HTML file that works offline, with plots, tables and sources.
 
-The tables are in the HTML as it is written; the script draws the plots and sorts. Same result,
-same bytes. A content security policy in the file forbids it to load anything.
+The tables are plain HTML; a script draws the plots and sorts the tables. The same result gives the
+same bytes. A content security policy in the file keeps it from loading anything.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""A cache of objects in DRAM and flash as one HTML file that works offline.
+"""The report of a cache of objects in DRAM and flash: one HTML file that works offline.
 
-The tables are in the HTML as it is written. Same result, same bytes.
+The tables are plain HTML. The same result gives the same bytes.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ from gordon.human import binary, figures, percent, short
 from gordon.report.cache import rendered
 from gordon.report.run_figures import TONES, Spec, axis, layout
 
-LEVELS = {"dram": "found in DRAM", "flash": "found in flash"}
+LEVELS = {"dram": "hit in DRAM", "flash": "hit in flash"}
 
 
 def render(told: dict[str, Any]) -> str:
@@ -29,19 +29,19 @@ def _found(told: dict[str, Any]) -> Spec:
     parts = [
         (LEVELS[level["level"]], level["hits"], level["hit_bytes"]) for level in told["levels"]
     ]
-    parts.append(("found nowhere", told["misses"], told["miss_bytes"]))
+    parts.append(("missed", told["misses"], told["miss_bytes"]))
     whole = (told["requests"], told["bytes"])
     data = [
         {
             "type": "bar",
             "name": name,
-            "x": ["of each request", "of each byte"],
+            "x": ["requests", "bytes"],
             "y": [part / of if of else None for part, of in zip(of_each, whole, strict=True)],
             "marker": {"color": tone},
         }
         for (name, *of_each), tone in zip(parts, TONES, strict=False)
     ]
-    made = layout("Where it was found", axis("", type="category"), axis("part", tickformat="~%"))
+    made = layout("Hits by level", axis("", type="category"), axis("fraction", tickformat="~%"))
     return {"data": data, "layout": made | {"barmode": "stack", "showlegend": True}}
 
 
@@ -49,8 +49,8 @@ def _written(told: dict[str, Any]) -> Spec:
     """From what left DRAM to what the flash programmed."""
     device = told["device_write_amplification"]
     parts = {
-        "left DRAM": told["offered_bytes"],
-        "let in": told["admitted_bytes"],
+        "evicted from DRAM": told["offered_bytes"],
+        "admitted": told["admitted_bytes"],
         "written by the cache": told["written_bytes"],
         "programmed by the flash": told["written_bytes"] * (1.0 if device is None else device),
     }
@@ -64,7 +64,7 @@ def _written(told: dict[str, Any]) -> Spec:
         }
     ]
     y = axis("bytes", tickformat="~s")
-    return {"data": data, "layout": layout("What is written for it", axis("", type="category"), y)}
+    return {"data": data, "layout": layout("Bytes written to flash", axis("", type="category"), y)}
 
 
 def _facts(told: dict[str, Any]) -> dict[str, str]:
@@ -77,20 +77,20 @@ def _facts(told: dict[str, Any]) -> dict[str, str]:
     return {
         "Layout": told["layout"],
         "DRAM": binary(told["dram_bytes"]),
-        "Of it, to know the places in flash": short(told["index_bytes"], "B"),
-        "Flash, as the cache sees it": binary(told["flash_bytes"]),
-        "Misses of each request": ratio("miss_ratio"),
-        "Bytes missed of each byte asked for": ratio("byte_miss_ratio"),
+        "DRAM for the index of flash": short(told["index_bytes"], "B"),
+        "Flash available to the cache": binary(told["flash_bytes"]),
+        "Miss ratio of requests": ratio("miss_ratio"),
+        "Miss ratio of bytes": ratio("byte_miss_ratio"),
         "Write amplification": ratio("write_amplification"),
-        "The cache's": ratio("application_write_amplification"),
-        "The flash's": ratio("device_write_amplification"),
+        "Write amplification of the cache": ratio("application_write_amplification"),
+        "Write amplification of the flash": ratio("device_write_amplification"),
         "Rated endurance used": percent(told["endurance_used"]),
-        "Lifetime, once the flash is full": "–" if years is None else f"{figures(years)} years",
+        "Lifetime with full flash": "–" if years is None else f"{figures(years)} years",
         "Erases": f"{told['erases']:,}",
         "Bytes read": short(told["read_bytes"], "B"),
-        "Sets read in vain": f"{told['vain_reads']:,}",
-        "Objects that went from flash": f"{told['evictions']:,}",
-        "Written to the log again": f"{told['reinsertions']:,}",
-        "Dropped: too few for their set, or too large": f"{told['dropped']:,}",
-        "Let in by lot at the end": f"{told['admits']:.2%}",
+        "Sets read without a hit": f"{told['vain_reads']:,}",
+        "Objects evicted from flash": f"{told['evictions']:,}",
+        "Objects reinserted into the log": f"{told['reinsertions']:,}",
+        "Objects dropped: too few for their set, or too large": f"{told['dropped']:,}",
+        "Admission probability at the end": f"{told['admits']:.2%}",
     }

@@ -1,4 +1,4 @@
-"""The external sort; files of its benchmark, made and checked.
+"""The external sort, and the generator and checker of benchmark files.
 
     import gordon.sort
     made = gordon.sort.generate("in.dat", records=100_000_000)
@@ -7,8 +7,9 @@
     found = gordon.sort.validate("out.dat", checksum=made["checksum"])
     found["in_order"], found["all_there"], found["duplicates"]
 
-The core does it (`crates/sort`). Errors are `gordon.GordonError`, whose args are (what, what to
-try).
+The Rust core sorts files larger than memory in one process: records in memory, temporary files on
+local folders, direct I/O. Sorting over several machines is left out. A failure raises
+`gordon.GordonError`, whose args are (message, hint).
 """
 
 from gordon.sort.data import generate, validate

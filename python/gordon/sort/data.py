@@ -1,8 +1,4 @@
-"""Records to sort, and whether they are sorted: `docs/design/sort-data.md` has their bytes.
-
-The core makes and checks (`crates/sort`). Errors are `gordon.GordonError`, whose args are (what,
-what to try).
-"""
+"""Generates and checks records to sort; `docs/design/sort-data.md` describes their bytes."""
 
 import json
 import re
@@ -25,16 +21,21 @@ def generate(
     stripe: str | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Writes so many records of 100 bytes, the same as gensort's, and says what they come to.
+    """Generates records of 100 bytes, the same as those of gensort; returns checksum and size.
 
-    `output` is a file, which is there when it is whole; a block device, from its start on, whose
-    content is lost; a named pipe; or `-`, stdout; with `stripe`, a size, files over which the
-    records are striped in units of that: unit n is in file n mod their count. `start` is the
-    number of the first record. `progress` is called with (done, total) bytes.
+    `output` is a file, which appears when it is complete; a block device, which is overwritten from
+    its start on; a named pipe; or `-` for stdout. With `stripe`, a size as text (`64KiB`), the
+    records are striped over several outputs: unit n is in output n modulo their number. `start` is
+    the number of the first record. `progress` is called with the bytes (done, total). Raises
+    GordonError.
     """
     for name, value, least, bits in (("records", records, 1, 64), ("start", start, 0, 128)):
         if not least <= value < 1 << bits:
-            raise _core.GordonError(f"{name}: {value}", f"a number from {least} to 2^{bits} - 1")
+            raise _core.GordonError(
+                f"{name}: {value} is out of range",
+                f"a number from {least} to 2^{bits} - 1",
+                kind="out-of-range",
+            )
     began = time.monotonic()
     outputs = [fspath(one) for one in several(output)]
     unit = None if stripe is None else _core.parse_bytes(stripe)
@@ -60,20 +61,32 @@ def validate(
     summary: Path | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """What files come to that follow each other, as valsort says it: order, equal keys, a checksum.
+    """Checks consecutive files of sorted records, as valsort does: order, duplicate keys, checksum.
 
-    `checksum` is what was generated: the same sum says that no record is missing, doubled or
-    changed. Of each file only the first `records` count, where that is said: a block device has
-    more. With `summaries` the files hold summaries of partitions, as `summary`, a path that one is
-    written to, and valsort's -o make them.
+    With the `checksum` of the unsorted records, as hexadecimal text, `all_there` in the result says
+    whether no record is missing, duplicated or changed. With `records`, only that many records of
+    each file are read, from its start on, for block devices that hold more. `summary` is a path
+    to write a summary to, as valsort -o does; with `summaries` the files hold such summaries.
+    `progress` is called with the bytes (done, total). Raises GordonError; records out of order are
+    a result, not an error.
     """
     expected = None if checksum is None else _sum(checksum)
     if not files:
-        raise _core.GordonError("no files to check", "their names, in order")
+        raise _core.GordonError(
+            "there are no files to check", "name the files in order", kind="no-files"
+        )
     if summaries and records is not None:
-        raise _core.GordonError("--records is of files of records", "without --summaries")
+        raise _core.GordonError(
+            "--records and --summaries exclude each other: summaries have no records",
+            "give only one of them",
+            kind="exclusive-options",
+        )
     if records is not None and not 0 < records < 1 << 64:
-        raise _core.GordonError(f"records: {records}", "from 1 on, as many as there are")
+        raise _core.GordonError(
+            f"records: {records} is out of range",
+            "a number from 1 to the number of records of a file",
+            kind="out-of-range",
+        )
     named = [fspath(file) for file in files]
     began = time.monotonic()
     to = None if summary is None else fspath(summary)
@@ -97,6 +110,8 @@ def _sum(text: str) -> int:
     """A checksum as gensort, valsort and we print it."""
     if not re.fullmatch(r"(0x)?[0-9a-fA-F]{1,32}", text):
         raise _core.GordonError(
-            f"`{text}` is no checksum", "the hexadecimal number that generate or gensort -c printed"
+            f"`{text}` is not a checksum",
+            "the hexadecimal number printed by `gordon sort generate` or gensort -c",
+            kind="bad-checksum",
         )
     return int(text, 16)

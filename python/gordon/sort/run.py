@@ -1,4 +1,4 @@
-"""From options to a sort, and what it did."""
+"""Runs a sort: options, settings file, the core's report."""
 
 import json
 import resource
@@ -13,76 +13,82 @@ from gordon import __version__, _core
 from gordon.human import short
 from gordon.options import Path, Progress, dealt, several
 
-#: How records come to their places.
+#: Methods of the external sort.
 METHODS = ("auto", "one-pass", "distribute", "merge")
-#: How records in memory are put in order.
+#: Methods of sorting records in memory.
 IN_CORE = ("radix", "merge")
-#: Who carries transfers out.
+#: I/O backends.
 IO = ("auto", "uring", "threads")
-#: What becomes of a part of a record at the end of a file.
+#: Handling of a partial record at the end of a file.
 PARTIAL = ("refuse", "keep", "drop")
 
 
 @dataclass(frozen=True, kw_only=True)
 class How:
-    """How a sort is carried out; nothing here changes its result. Sizes are text (`2GB`)."""
+    """Settings of a sort that do not change its result. Sizes are text (`2GB`)."""
 
     memory: str | None = None
-    """The most for records and buffers; without it, half of what is available."""
+    """Maximum memory for records and buffers. Default: half of the available memory."""
     temp: Sequence[Path] = ()
-    """Folders of temporary files, which take turns; without any, that of the output."""
+    """Folders of temporary files, used round-robin. Default: the output's folder."""
     method: str = "auto"
-    """One of `METHODS`."""
+    """Method of the external sort, one of `METHODS`."""
     in_core: str = "radix"
-    """How records in memory are put in order: one of `IN_CORE`."""
+    """Method of sorting records in memory, one of `IN_CORE`."""
     preset: str | None = None
-    """Sizes of transfers of one of the JouleSort paper's systems, by its name: `3B`."""
+    """Name of a system of the JouleSort paper whose transfer sizes to use: `3B`."""
     input_transfer: str | None = None
-    """Bytes of a read of the input."""
+    """Bytes per read of the input."""
     output_transfer: str | None = None
-    """Bytes of a write of the output."""
+    """Bytes per write of the output."""
     temp_transfer: str | None = None
-    """Bytes of a transfer of temporary files."""
+    """Bytes per transfer of temporary files."""
     temp_stripe: str | None = None
-    """Unit in which temporary data is striped over the folders `temp`, as a volume manager does;
-    without it, each transfer lies in one folder."""
+    """Unit in which temporary data is striped over the folders `temp`. Default: each transfer goes
+    to one folder."""
     threads: int = 0
-    """Threads that sort; 0 for one a core."""
+    """Number of threads that sort; 0 for one per core."""
     buffered: bool = False
-    """I/O goes through the page cache."""
+    """Use the page cache instead of direct I/O."""
     io: str = "auto"
-    """Who carries transfers out: one of `IO`."""
+    """I/O backend, one of `IO`."""
     overwrite: bool = False
-    """An output that exists is written to in its place on the device."""
+    """Overwrite the existing output in place. An interrupted sort leaves it broken."""
     partial_last: str = "refuse"
-    """What becomes of a part of a record at the end of a file: one of `PARTIAL`."""
+    """Handling of a partial record at the end of a file, one of `PARTIAL`."""
     seed: int = 0
-    """Of the places where keys are sampled."""
+    """Random seed of the sampling."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Records:
-    """What a record is, and its key; without any of these, that of the sort benchmark."""
+    """The format of the records and their keys. Default: records of the sort benchmark, 100 bytes
+    of which the first 10 are the key."""
 
     lines: bool = False
-    """Lines."""
+    """Sort lines."""
     record: int | None = None
-    """Bytes of a record."""
+    """Sort records of this many bytes."""
     keys: Sequence[str] = ()
-    """Of lines as of sort(1), `2,2n`; of records `START:END[:TYPE][:r]`, `8:16:u64be`."""
+    """Keys, most significant first. Lines: as of sort(1), `2,2n`. Records: `START:END[:TYPE][:r]`,
+    `8:16:u64be`. Default: the whole line or record."""
     order: str | None = None
     """Lines: option letters of sort(1) for keys without their own."""
     field_separator: str | None = None
-    """Lines: what stands between fields; blanks without."""
+    """Lines: field separator. Default: the start of each run of blanks."""
     zero_terminated: bool = False
-    """Lines end in a zero byte."""
+    """Lines end with a NUL byte."""
     last_resort: bool = False
-    """Lines with equal keys are in the order of their bytes."""
+    """Lines: order equal keys by the whole line. Default: keep the input's order."""
 
     def config(self) -> Any:
         """The core's."""
         if self.lines and self.record is not None:
-            raise _core.GordonError("lines have no one length", "--lines, or --record")
+            raise _core.GordonError(
+                "--lines and --record exclude each other",
+                "give only one of them",
+                kind="exclusive-options",
+            )
         if self.lines:
             return {
                 "lines": {
@@ -97,11 +103,17 @@ class Records:
         given = [name for name in of_lines if getattr(self, name)]
         if given:
             option = given[0].replace("_", "-")
-            raise _core.GordonError(f"--{option} is of lines", "--lines")
+            raise _core.GordonError(
+                f"--{option} applies to lines only", "also give --lines", kind="needs-option"
+            )
         if self.record is not None:
             return {"fixed": {"record": self.record, "keys": several(self.keys)}}
         if self.keys:
-            raise _core.GordonError("a key of what?", "--lines, or --record N")
+            raise _core.GordonError(
+                "--key needs --lines or --record: the key of benchmark records is fixed",
+                "also give --lines, or --record N",
+                kind="needs-option",
+            )
         return "benchmark"
 
 
@@ -110,7 +122,7 @@ _HELD = 4
 
 
 class Result:
-    """`report` is what was done and measured: keys are in snake_case and carry their units."""
+    """The result of a sort. Keys of `report` are in snake_case and carry their units."""
 
     def __init__(self, report: dict[str, Any]) -> None:
         self.report = report
@@ -127,7 +139,9 @@ def settings(config: Path | None, options: dict[str, Any]) -> dict[str, Any]:
         try:
             text = File(config).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise _core.GordonError(f"{origin}: cannot read it: {error}") from None
+            raise _core.GordonError(
+                f"{origin}: cannot read the file: {error}", kind="unreadable-file"
+            ) from None
         found = json.loads(_core.load_toml("sort", text, origin))
     how = How(**options)
     if how.preset is not None:
@@ -162,7 +176,7 @@ def _check_size(name: str, value: str | None) -> None:
         _core.parse_bytes(value)
     except _core.GordonError as error:
         what = f"--{name.replace('_', '-')}: {error.args[0]}"
-        raise _core.GordonError(what, "a size, such as 64KiB or 2GB") from None
+        raise _core.GordonError(what, "a size, such as 64KiB or 2GB", kind="bad-size") from None
 
 
 def _warnings(report: dict[str, Any]) -> list[str]:
@@ -171,8 +185,8 @@ def _warnings(report: dict[str, Any]) -> list[str]:
     if _HELD * longest <= memory:
         return []
     return [
-        f"the longest record has {short(longest, 'B')}: it and the records next to it need more "
-        f"memory than the {short(memory, 'B')} of --memory"
+        f"the longest record has {short(longest, 'B')}, so that merging it needed more memory than "
+        f"the {short(memory, 'B')} of --memory"
     ]
 
 
@@ -194,12 +208,15 @@ def run(
     progress: Progress | None = None,
     **options: Any,
 ) -> Result:
-    """Sorts files, one after the other the input, into one. With `stripe`, a size, they are one
-    file that lies over them in units of that: unit n is in file n mod their count. With `unique`
-    the first of the records whose keys are equal is written alone, as by `sort -u`. Options are
-    those of `Records` and `How`; the latter go before those of the TOML file `config` (`gordon
-    schema sort`). `progress` is called with (done, total) bytes. The output appears when it is
-    whole and durable."""
+    """Sorts the records of files into one file.
+
+    The inputs are concatenated. With `stripe`, a size as text (`64KiB`), they are instead read as
+    one file striped over them: unit n is in file n modulo their number. With `unique`, only the
+    first of several records with equal keys is written, as by `sort -u`. `options` are the fields
+    of `Records` and `How`; those of `How` take precedence over the TOML file `config` (`gordon
+    schema sort`). `progress` is called with the bytes (done, total). The output appears when it is
+    complete and durable. Raises GordonError.
+    """
     (records, _) = dealt(options, Records, How)
     _check_size("stripe", stripe)
     how = {name: value for name, value in options.items() if hasattr(How, name)}

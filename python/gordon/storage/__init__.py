@@ -5,8 +5,9 @@
     result = gordon.storage.characterise(preset="sata-7200-1tb", stripe=4)
     result.report["points"][0]["bandwidth_mb_s"], result.plot("bandwidth.png")
 
-The core measures (`crates/io`) or simulates (`crates/replay`). Errors are `gordon.GordonError`,
-whose args are (what, what to try).
+The core measures real storage with direct I/O and simulates disks and flash. All requests of a
+point have the same size; file systems and the page cache are left out. A failure raises
+`gordon.GordonError`, whose args are (message, hint).
 """
 
 from gordon.storage.run import DEPTHS, PATTERNS, SIZES, Result, characterise, is_kept

@@ -1,4 +1,4 @@
-"""The simulated storage that is asked: a disk or flash, by what it is called."""
+"""The core's config of simulated storage: a disk or a flash device."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,21 @@ if TYPE_CHECKING:
 
 
 def config(device: Device, how: "Simulated") -> tuple[str, dict[str, Any]]:
-    """What to call it, and what the core wants of it."""
+    """The name of the storage in results, and the core's config."""
     if not is_disk(device):
         if how.scheduler is not None:
-            raise _core.GordonError("--scheduler is of disks, not of flash", "leave it out")
+            raise _core.GordonError(
+                "--scheduler applies to disks, not to flash",
+                "leave out --scheduler",
+                kind="disk-only",
+            )
         made = flashes.changed(device, how.set_values)
         return flashes.name(device), {"flash": {"device": made, "precondition": how.precondition}}
     if how.precondition is not None:
-        raise _core.GordonError("--precondition is of flash, not of disks", "leave it out")
+        raise _core.GordonError(
+            "--precondition applies to flash, not to disks",
+            "leave out --precondition",
+            kind="flash-only",
+        )
     made = disks.made(device, None, how.set_values)
     return disks.name(device, None), {"disk": {"device": made, "scheduler": how.scheduler}}

@@ -1,4 +1,4 @@
-"""Bandwidth against transfer size, both by powers: a panel for each order of places."""
+"""Plots bandwidth against transfer size on logarithmic axes: sequential and random panels."""
 
 from itertools import groupby
 from typing import Any

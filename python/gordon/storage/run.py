@@ -1,4 +1,4 @@
-"""From options to points, and what they come to."""
+"""Characterises storage: bandwidth, IOPS and latencies per pattern, queue depth and size."""
 
 import json
 from collections.abc import Sequence
@@ -24,43 +24,44 @@ DEPTHS = (1, 32)
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """What is asked of any storage. Sizes are text (`64KiB`)."""
+    """Options for real and simulated storage. Sizes are text (`64KiB`)."""
 
     sizes: str | Sequence[str] = SIZES
-    """Transfer sizes: the powers of two from one to another, or those that are listed."""
+    """Transfer sizes: powers of two from one to another (`4KiB..64MiB`), or a list."""
     depths: Sequence[int] = DEPTHS
-    """Requests outstanding."""
+    """Numbers of outstanding requests."""
     patterns: Sequence[str] | None = None
-    """Some of `PATTERNS`; without it, all that may be done."""
+    """Some of `PATTERNS`. Default: all that the storage allows."""
     span: str | None = None
-    """Bytes that requests go to, from the first on."""
+    """Size of the address range of the requests, from address 0 on. Default: the whole storage; 1
+    GiB for a scratch file or empty flash."""
     bytes: str | None = None
-    """The most bytes of a point, as far as its queue is filled; 4 GiB of real storage, 256 MiB of
-    simulated."""
+    """Maximum bytes moved per point, but at least one full queue. Default: 4 GiB on real storage,
+    256 MiB on simulated storage."""
     seed: int = 1
-    """Of random places."""
+    """Random seed of the request addresses."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Real:
-    """What is told of real storage."""
+    """Options for real storage."""
 
     write: bool = False
-    """What exists may be written to, and is lost."""
+    """Write to an existing file or device, which destroys its data."""
     seconds: float = 0.5
-    """Of each point, after a fifth of that to warm up."""
+    """Seconds per point, after a warm-up of a fifth of that."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Simulated:
-    """What is told of simulated storage."""
+    """Options for simulated storage."""
 
     set_values: Sequence[str] = ()
-    """`KEY=VALUE` each: any value of the device."""
+    """Values of the device to override, each `KEY=VALUE`."""
     stripe: int | None = None
     """Stripe over N devices (RAID-0)."""
     stripe_unit: str | None = None
-    """Stripe unit, as `64KiB`; 64 KiB unless given."""
+    """Stripe unit. Default: `64KiB`."""
     copies: int | None = None
     """Disks: mirror each stripe member on N disks."""
     bus_rate: str | None = None
@@ -68,28 +69,35 @@ class Simulated:
     coalesce: str | None = None
     """Disks: merge queued requests with adjacent ones, up to this size."""
     scheduler: str | None = None
-    """Disks: which request comes next, where several wait."""
+    """Disks: order in which queued requests are served. Default: the disk's."""
     precondition: float | None = None
-    """Flash: part of the capacity that is mapped before, in the steady state of random
-    overwrites."""
+    """Flash: fraction of the capacity to map before the run, in the steady state of random
+    overwrites. Default: an empty device."""
 
 
 class Result:
-    """`report` is what was measured, or modelled: keys are in snake_case and carry their units."""
+    """A characterisation. Keys of `report` are in snake_case and carry their units."""
 
     def __init__(self, report: dict[str, Any]) -> None:
         self.report = report
 
     def point(self, pattern: str, size: str | int, depth: int) -> dict[str, Any]:
-        """One of the points, by its pattern (`random-read`), size (`4KiB`) and depth."""
+        """The point of a pattern (`random-read`), a size (`4KiB` or bytes) and a queue depth.
+
+        Raises GordonError if it was not measured.
+        """
         size_bytes = _core.parse_bytes(size) if isinstance(size, str) else size
         for point in self.report["points"]:
             if (series(point), point["size_bytes"]) == ((pattern, depth), size_bytes):
                 return dict(point)
-        raise _core.GordonError(f"no point {pattern} of {size} at depth {depth}", "what was asked")
+        raise _core.GordonError(
+            f"there is no point for {pattern}, size {size}, queue depth {depth}",
+            "one of the patterns, sizes and depths that were measured",
+            kind="unknown-point",
+        )
 
     def plot(self, path: str | PathLike[str]) -> None:
-        """Draws bandwidth against size into a .png, .svg or .pdf."""
+        """Draws bandwidth against transfer size into a .png, .svg or .pdf file."""
         from gordon.storage.plot import draw
 
         draw(self.report, fspath(path))
@@ -108,7 +116,7 @@ def series(point: dict[str, Any]) -> tuple[str, int]:
 
 
 def is_kept(target: Path, write: bool) -> bool:
-    """Whether the target is only read: it is no directory, and was not released for writing."""
+    """Whether the target is only read: not a directory, and `write` was not given."""
     return not File(target).is_dir() and not write
 
 
@@ -119,23 +127,30 @@ def characterise(
     progress: Progress | None = None,
     **options: Any,
 ) -> Result:
-    """Bandwidth, requests a second and latencies for each pattern, depth and size.
+    """Measures bandwidth, IOPS and latencies for each pattern, queue depth and size.
 
-    Either of `target`, a file, a block device, or a directory (a scratch file is made there, and
-    removed), or of `preset`, a simulated disk or flash device: its name, a TOML file, or its
-    content. Options are those of `Load`, and of `Real` or `Simulated`. `progress` is called with
-    (done, total).
+    Exactly one of `target` and `preset` is given. `target` is a file, a block device, or a
+    directory, in which a scratch file is made and removed. `preset` is a simulated disk or flash
+    device: the name of a preset, a TOML file, or the content of such a file. `options` are the
+    fields of `Load`, and those of `Real` or `Simulated`. `progress` is called with the numbers of
+    points (done, total). Raises GordonError.
     """
     if (target is None) == (preset is None):
         raise _core.GordonError(
-            "one storage at a time", "a path, or --preset NAME for simulated storage"
+            "exactly one storage is needed",
+            "give either a path, or --preset NAME for simulated storage",
+            kind="one-storage",
         )
     how, other = (Real, Simulated) if preset is None else (Simulated, Real)
     for name in options:
         if name in {field.name for field in fields(other)}:
             option = "set" if name == "set_values" else name.replace("_", "-")
             here, there = ("real", "simulated") if preset is None else ("simulated", "real")
-            raise _core.GordonError(f"--{option} is of {there} storage, not of {here}", "without")
+            raise _core.GordonError(
+                f"--{option} applies to {there} storage, not to {here} storage",
+                f"leave out --{option}",
+                kind="other-storage-only",
+            )
     load, rest = dealt(options, Load, how)
     if target is not None:
         return _measured(target, load, rest, progress)
@@ -145,7 +160,9 @@ def characterise(
 
 def _measured(target: Path, load: Load, how: Real, progress: Progress | None) -> Result:
     if not 0 < how.seconds < 86400:
-        raise _core.GordonError(f"{how.seconds} seconds for each point", "0.5")
+        raise _core.GordonError(
+            f"--seconds {how.seconds}: not between 0 and 86400", "--seconds 0.5", kind="bad-number"
+        )
     kept = is_kept(target, how.write)
     points = _points(load, [p for p in PATTERNS if not (kept and p.endswith("write"))])
     time_ns = round(how.seconds * 1e9)
@@ -163,10 +180,12 @@ def _measured(target: Path, load: Load, how: Real, progress: Progress | None) ->
     told = json.loads(_core.io_characterise(json.dumps(config), progress))
     warnings = []
     if kept:
-        warnings.append(f"{fspath(target)} was only read: writes destroy what is there (--write)")
+        warnings.append(
+            f"{fspath(target)} was only read; --write also measures writes, and destroys the data"
+        )
     if told["target"]["sparse"]:
         warnings.append(
-            f"{fspath(target)} has holes or is kept compressed: reads of it may not reach the disk"
+            f"{fspath(target)} is sparse or compressed: some reads may not reach the disk"
         )
     return _result(
         "measured: every value was timed on this machine",
@@ -191,7 +210,7 @@ def _modelled(device: Device, load: Load, how: Simulated, progress: Progress | N
     told = json.loads(_core.device_characterise(json.dumps(config), progress))
     return _result(
         "modelled: every value comes from the simulated device",
-        f"{stripe['disks']} times {name}" if stripe and stripe["disks"] > 1 else name,
+        f"{stripe['disks']} x {name}" if stripe and stripe["disks"] > 1 else name,
         told | {"warnings": []},
         # No time: the same seed gives the same bytes.
         {"seed": load.seed, "config": config},
@@ -212,7 +231,11 @@ def _points(load: Load, may: Sequence[str]) -> list[dict[str, Any]]:
             raise unknown("pattern", pattern, list(PATTERNS))
     for name in ("patterns", "depths", "sizes"):
         if asked[name] is not None and len(asked[name]) == 0:
-            raise _core.GordonError(f"no {name} to ask for", "leave it out for the default")
+            raise _core.GordonError(
+                f"the list of {name} is empty",
+                f"leave out {name} for the default",
+                kind="empty-list",
+            )
     points = []
     for name in patterns:
         pattern, _, op = name.partition("-")

@@ -1,4 +1,4 @@
-"""The designs of a result as flat rows: what `--csv` writes. The numbers are those of `--json`."""
+"""The designs of a result as flat rows, for `--csv`, with the same numbers as `--json`."""
 
 import csv
 import io

@@ -31,7 +31,7 @@ BEST: dict[str, Callable[[Row], tuple[float, ...]]] = {"MinP": power, "MaxE": en
 
 
 def named(designs: list[Row]) -> dict[str, str | None]:
-    """Id by name; None where the space has no design of that kind. Rows carry `storage_kind`."""
+    """The ids of the named designs; None without a design of that kind."""
     disks = [d for d in designs if d["storage_kind"] == "disk"]
     best = {name: _first(designs, by) for name, by in BEST.items()}
     return best | {f"{name}-disk": _first(disks, by) for name, by in BEST.items()}

@@ -1,12 +1,12 @@
-"""Every number that a survey used, with its address, as rows: what the report prints."""
+"""Every number that a survey used, with its source, as rows for the report."""
 
 from typing import Any
 
 
 def rows(used: dict[str, dict[str, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """One row per value: kind, part, key (dotted), value, and where it is from.
+    """One row per value: kind, part, key (dotted), value, and its source.
 
-    `origin` is `source` (published), `assumed` (with the reason) or `given` (no reason told). The
+    `origin` is `source` (published), `assumed` (with the reason) or `given` (without a reason). The
     `source` of a whole part is that of each value that has no other.
     """
     return [
@@ -21,7 +21,7 @@ def _flat(table: dict[str, Any], prefix: str, source: str | None) -> list[dict[s
     found: list[dict[str, Any]] = []
     for key, field in table.items():
         path = prefix + key
-        # Names are no numbers.
+        # Names are not numbers.
         if path in ("summary", "source", "models") or field is None:
             continue
         if isinstance(field, dict) and "value" in field:

@@ -1,9 +1,9 @@
-"""What a node draws with all its parts idle and with all active, and the overhead ratio.
+"""The power of a node with all its parts idle or all active, and the overhead ratio.
 
-The core has the power model; this asks it for what is fitted before a survey and explained after
-it. Beside its parts a node draws in a fixed ratio to them, which the Gordon paper does not print
-(section 5.2). It is fitted here to machines whose total is known: least squares of the relative
-error, so for parts s and totals t the ratio is sum(s/t) / sum((s/t)^2).
+The core has the power model. The overhead of a node (supply, fans) is a fixed ratio to the power of
+its parts, which the Gordon paper does not print (section 5.2). The ratio is fitted here to machines
+whose total power is known, by least squares of the relative error: for parts s and totals t it is
+sum(s/t) / sum((s/t)^2).
 """
 
 import json
@@ -33,7 +33,7 @@ def fit(overhead: Part, parts: Catalogue, memory_per: str = "node") -> dict[str,
         return {"ratio": number(given, "overhead ratio"), "field": given, "anchors": []}
     shares = [a["parts_w"] / a["total_w"] for a in alone]
     if not shares:
-        why = "none: the part gives neither a ratio nor anchors to fit it to"
+        why = "no overhead: the part has neither a ratio nor anchors to fit it to"
         return {"ratio": 1.0, "field": {"value": 1.0, "assumed": why}, "anchors": []}
     ratio = sum(shares) / sum(s * s for s in shares)
     why = "fitted to " + " and ".join(

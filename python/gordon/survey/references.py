@@ -12,7 +12,7 @@ from gordon.parts import Catalogue
 
 
 def of(given: str | float | None, parts: Catalogue) -> list[dict[str, Any]]:
-    """The reference that was given, for all traces; else those that a manifest may name."""
+    """The given reference for all traces, or all processors that a manifest may name."""
     if given is None:
         known = [(name, parts.get("cpu", name)) for name in parts.names("cpu")]
         return [
@@ -27,8 +27,9 @@ def of(given: str | float | None, parts: Catalogue) -> list[dict[str, Any]]:
         return [{"name": name, "ipc": parts.get("cpu", name)["ipc"]}]
     if not (isfinite(ipc) and ipc > 0):
         raise GordonError(
-            f"--reference {given}: instructions per cycle are above zero",
+            f"--reference {given}: instructions per cycle must be above zero",
             "--reference core2, or --reference 3",
+            kind="bad-number",
         )
     ipc_field = {"value": ipc, "assumed": "given by --reference"}
     return [{"name": "the traced processor", "ipc": ipc_field}]

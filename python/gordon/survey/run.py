@@ -1,10 +1,8 @@
-"""A survey from traces to result: the space's designs go to the core, its figures come back named.
+"""Runs a survey: designs, parts and traces go to the core, whose figures become the result.
 
-    config: designs, parts, traces  ->  gordon._core.survey  ->  + front, named designs, figures
-    relative to the baseline, Table 6 beside ours, what the overhead ratio changes, every number
-    used with its source
-
-Nothing is written and nothing printed here; the result is a dict that is JSON as it is.
+The result adds the Pareto front, the named designs, figures relative to the baseline, a comparison
+with the paper's Table 6, the sensitivity to the overhead ratio, and every number used with its
+source. It is a dict that can be written as JSON; this module neither writes nor prints.
 """
 
 import json
@@ -23,8 +21,8 @@ from gordon.survey import space as spaces
 NODES = 32  # of the paper's cluster, for a single trace
 SHIFT = 0.05
 _WHY_SHIFT = (
-    "nodes of one job are in the same phase, give or take some seconds; 0 marches them in step, "
-    "1 has every phase run at all times, the worst case for sync"
+    "nodes of one job are in the same phase to within some seconds; with 0 they are in step, with "
+    "1 every phase runs at all times, the worst case for sync"
 )
 
 
@@ -37,32 +35,35 @@ def run(
     set_values: str | Sequence[str] = (),
     charge: str = "machine",
     reference: str | float | None = None,
-    seed: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Surveys the traced job over a space of designs.
 
     `traces` is a trace folder, or a list of them: one per node, or fewer that are spread over the
-    nodes. `nodes` is
-    the size of the cluster: as many as traces, 32 for one trace, unless given. Nodes that run
-    copies of one trace start it at samples up to `shift` of its length apart. `space` is a shipped
-    space or a TOML file, `set_values` are `KEY=VALUE` as of `--set`. `charge` is `machine`, or
-    `command`: then only the processor time and the cache misses of the traced command are
-    simulated. `reference` is the processor on which traces without hardware counters were recorded:
-    a part's name, or its instructions per cycle; without it, the catalogue's processor of the name
-    in the manifest. `progress` is called with (done, total) replays of traces on storages, total
-    being 0 until it is known. Raises `gordon.GordonError`, whose args are (what, what to try).
+    nodes. `nodes` is the size of the cluster; the default is the number of traces, or 32 for one
+    trace. Nodes that run copies of one trace start it at samples up to the fraction `shift` of its
+    length apart. `space` is a shipped space or a TOML file. `set_values` are values to override,
+    each `KEY=VALUE`. `charge` is `machine`, or `command` to simulate only the CPU time and the
+    cache misses of the traced command. `reference` is the processor on which traces without
+    hardware counters were recorded: the name of a part, or its instructions per cycle; the default
+    is the part named in the manifest. `progress` is called with the replays of traces on storages
+    (done, total); the total is 0 until it is known. Raises `gordon.GordonError`, whose args are
+    (message, hint).
     """
     traces = several(traces)
     if not traces:
         raise _core.GordonError(
-            "no trace to survey", "record one with `gordon trace -o DIR -- CMD`"
+            "there is no trace to survey",
+            "record one with `gordon trace -o DIR -- CMD`",
+            kind="no-traces",
         )
     if nodes is None:
         nodes = NODES if len(traces) == 1 else len(traces)
     if len(traces) > nodes:
         raise _core.GordonError(
-            f"{len(traces)} traces for {nodes} nodes: each needs a node", f"--nodes {len(traces)}"
+            f"there are {len(traces)} traces for {nodes} nodes: each trace needs a node",
+            f"--nodes {len(traces)}",
+            kind="too-few-nodes",
         )
     chosen = spaces.load(space)
     parts = Catalogue(chosen.get("parts"))
@@ -83,7 +84,6 @@ def run(
         "traces": [fspath(trace) for trace in traces],
         "nodes": nodes,
         "shift": {"value": shift, "assumed": _WHY_SHIFT},
-        "seed": seed,
         "charge": charge,
         "references": references.of(reference, shipped),
         "designs": [asdict(design) for design in simulated],
@@ -93,7 +93,7 @@ def run(
     overhead["ratio"] = fitted["field"]
     raw: dict[str, Any] = json.loads(_core.survey(json.dumps(config), progress))
     if reference is not None and not any(trace["estimated_ipc"] for trace in raw["traces"]):
-        why = "the instructions of every trace were counted, not estimated"
+        why = "all traces have counted instructions"
         raw["warnings"].append(f"--reference {reference} has no effect: {why}")
     return _result(raw, chosen, parts, designs, baseline, fitted)
 
@@ -115,14 +115,17 @@ def _result(
     if not rows:
         least = min(row["max_node_power_w"] for row in raw["designs"])
         raise _core.GordonError(
-            f"no design of the space `{chosen['name']}` stays under {budget:g} W a node",
-            f"--set budget={least + 1:.0f}W; the least that any takes is {least:.1f} W",
+            f"every design of the space `{chosen['name']}` needs more than the budget of "
+            f"{budget:g} W per node; the least is {least:.1f} W",
+            f"--set budget={least + 1:.0f}W",
+            kind="over-budget",
         )
     base = by_id[baseline.id]
     if min(row["sync"]["time_s"] for row in raw["designs"]) <= 0:
         raise _core.GordonError(
-            "the traces ask for no work: no CPU time, network or block I/O to simulate",
-            "trace a longer job; CPU time is counted in ticks of 10 ms on many machines",
+            "the traces have no work to simulate: no CPU time, network or block I/O",
+            "trace a longer job; many machines count CPU time in ticks of 10 ms",
+            kind="no-work",
         )
     on_front = pareto.front([(r["sync"]["time_s"], r["sync"]["energy_j"]) for r in rows])
     for row, on in zip(rows, on_front, strict=True):
@@ -138,7 +141,6 @@ def _result(
     sourced = {"budget": chosen["budget"], "memory_per": chosen["node"]["memory_per"]}
     return {
         "version": raw["version"],
-        "seed": raw["seed"],
         "nodes": raw["nodes"],
         "space": {
             "name": chosen["name"],
@@ -172,12 +174,18 @@ def _charged(raw: dict[str, Any]) -> str:
     traces = raw["traces"]
     shares = [t["other_cpu_share"] for t in traces if t["other_cpu_share"] is not None]
     if not shares:
-        return "the CPU time of the traced machine is simulated; that of the command is not known"
+        return "the CPU time of the traced machine is simulated; that of the command is unknown"
     least, most = f"{min(shares):.1%}", f"{max(shares):.1%}"
     share = least if least == most else f"{least} to {most}"
     if raw["charge"] == "command":
-        return f"the CPU time of the command is simulated; {share} of the machine's is left out"
-    return f"the CPU time of the traced machine is simulated; {share} of it is not the command's"
+        return (
+            f"the CPU time of the command is simulated; the other {share} of the machine's CPU "
+            "time is left out"
+        )
+    return (
+        f"the CPU time of the traced machine is simulated; {share} of it is of programs other than "
+        "the command"
+    )
 
 
 def _sensitivity(
@@ -211,15 +219,15 @@ def _sensitivity(
     text = ""
     if others:
         alone = "; ".join(
-            f"by {o['what']} alone, {o['ratio']:.3f}, they would change by "
+            f"{o['ratio']:.3f} for {o['what']} alone would change them by "
             f"{o['energy_factor'] - 1:+.1%}"
             for o in others
         )
         text = (
-            f"All powers and energies hold an overhead ratio of {used:.3f}, "
-            f"{fitted['field']['assumed']}: {alone}. It multiplies every design alike, so the "
-            "front, the named designs and all ratios between designs stay as they are"
+            f"All powers and energies include an overhead ratio of {used:.3f}, "
+            f"{fitted['field']['assumed']}; a ratio of {alone}. The ratio multiplies all designs "
+            "equally, so it does not change the front, the named designs or ratios between designs"
         )
-        out = [f"{o['over_budget']} by {o['what']}" for o in others if o["over_budget"]]
-        text += f", but designs would go over the budget: {', '.join(out)}." if out else "."
+        out = [f"{o['over_budget']} with {o['what']}" for o in others if o["over_budget"]]
+        text += f", but some designs would exceed the budget: {', '.join(out)}." if out else "."
     return {"parameter": "overhead ratio", "used": used, "alternatives": others, "text": text}

@@ -6,6 +6,7 @@ in `cpu.atom.ipc=0.6` or `disk.sata-7200-1tb.power.idle=5W`.
 
 from typing import Any
 
+from gordon.errors import GordonError
 from gordon.parts import KINDS, Catalogue, unknown
 from gordon.settings import change, split
 
@@ -23,7 +24,8 @@ def apply(settings: list[str], space: dict[str, Any], parts: Catalogue) -> None:
         elif head in _SPACE_KEYS:
             change("space", space, key, text)
         else:
-            raise unknown(f"--set key `{key}`: setting", head, [*_SPACE_KEYS, *KINDS])
+            error = unknown("setting", head, [*_SPACE_KEYS, *KINDS])
+            raise GordonError(f"--set {key}: {error.args[0]}", error.args[1], error.kind)
 
 
 def _part_name(kind: str, rest: str, parts: Catalogue) -> str:

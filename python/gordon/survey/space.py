@@ -1,4 +1,4 @@
-"""A design space: a TOML file by name (shipped) or path, expanded to its grid of designs."""
+"""A design space: a TOML file, shipped or your own, expanded to its grid of designs."""
 
 import json
 from dataclasses import dataclass
@@ -26,23 +26,23 @@ class Design:
 
     @property
     def key(self) -> tuple[str, float, int, str, int]:
-        """What makes it this design, whatever its name and however its clock is written."""
+        """The identity of a design, independent of its name and of the spelling of its clock."""
         return (self.cpu, number(self.clock), self.cpus, self.storage, self.count)
 
 
 def names() -> list[str]:
-    """The shipped spaces."""
+    """The names of the shipped spaces."""
     folder = files("gordon.survey") / "spaces"
     return sorted(f.name[:-5] for f in folder.iterdir() if f.name.endswith(".toml"))
 
 
 def text(name: str) -> str:
-    """A shipped space's file as it is."""
+    """The TOML text of a shipped space."""
     return (files("gordon.survey") / "spaces" / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def load(space: str) -> Space:
-    """A space by the name of a shipped one, else from a file, checked by the core."""
+    """A shipped space or a file, checked by the core. Raises GordonError."""
     if space in names():
         content, origin = text(space), f"{space}.toml"
     elif "/" in space or space.endswith(".toml") or Path(space).is_file():
@@ -51,7 +51,9 @@ def load(space: str) -> Space:
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) else "not a text file"
             raise _core.GordonError(
-                f"cannot read the space {space}: {why}", "`gordon spaces` for the shipped ones"
+                f"cannot read the space {space}: {why}",
+                "`gordon spaces` lists the shipped spaces",
+                kind="unreadable-file",
             ) from None
     else:
         raise unknown("space", space, names())
@@ -60,7 +62,7 @@ def load(space: str) -> Space:
 
 
 def expand(space: Space) -> list[Design]:
-    """Every processor choice with every storage choice, in the order of the file."""
+    """All combinations of processors and storage, in the order of the file. Raises GordonError."""
     designs = [
         Design(
             _name(p["part"], clock, cpus, _label(s, count)),
@@ -80,27 +82,29 @@ def expand(space: Space) -> list[Design]:
         raise _core.GordonError(
             f"the space `{space['name']}` has no design",
             "give processors at least one clock and count, and storage at least one count",
+            kind="no-designs",
         )
     seen: set[str] = set()
     for design in designs:
         if design.id in seen:
             raise _core.GordonError(
                 f"the space `{space['name']}` has two designs `{design.id}`",
-                "give each storage a label of its own, and list no choice twice",
+                "give each storage its own label, and list each choice once",
+                kind="same-name",
             )
         seen.add(design.id)
     return designs
 
 
 def baseline(space: Space, designs: list[Design]) -> Design:
-    """What times and energies are relative to: a design of the grid, or one beside it."""
+    """The design to which times and energies are relative; it may be outside of the grid."""
     b = space["baseline"]
     beside = Design(_name(b["cpu"], b["clock"], b["cpus"], f"{b['storage']}-x{b['count']}"), **b)
     return next((d for d in designs if d.key == beside.key), beside)
 
 
 def use(parts: Catalogue, space: Space, designs: list[Design]) -> None:
-    """Reads every part that the designs are made of; the first that is not there is the error."""
+    """Reads all parts of the designs. Raises GordonError for an unknown part."""
     for kind in ("memory", "network", "overhead"):
         parts.get(kind, space["node"][kind])
     for design in designs:

@@ -1,8 +1,9 @@
-"""Table 6 of the Gordon paper beside this survey, and why they differ.
+"""Compares Table 6 of the Gordon paper with this survey, and explains the differences.
 
-Each design of the paper's table and each of ours that has a name or is on the front gets a row:
-average node power, that over MinP-disk's, performance per watt over MaxE-disk's, speed over
-MinT-disk's, by both models. The reasons are sentences whose figures come from the result.
+The table has a row for each design of the paper's table, and for each other design of the survey
+that has a name or is on the front: average node power, its ratio to that of MinP-disk, performance
+per watt relative to MaxE-disk, and speed relative to MinT-disk, by both models. The explanations
+are sentences with figures from the result.
 """
 
 import json
@@ -19,7 +20,7 @@ FLASH = "gordon-slc-256g"  # the paper's array
 
 
 def compare(designs: list[Row], named: dict[str, str | None]) -> dict[str, Any]:
-    """The rows: the paper's designs in its order, then ours that it does not have."""
+    """The rows of the table: the paper's designs in its order, then the others."""
     paper = json.loads((files("gordon.survey") / "table6.json").read_text(encoding="utf-8"))
     by_id = {d["id"]: d for d in designs}
     best_disk = {name: by_id.get(named[f"{name}-disk"] or "") for name in ("MinP", "MaxE", "MinT")}
@@ -77,7 +78,7 @@ def _figures(design: Row, best_disk: dict[str, Row | None], model: str) -> Row:
 
 
 def explain(raw: Row, designs: list[Row], named: dict[str, str | None], node: Row) -> list[str]:
-    """Why this survey's figures are not the paper's: what can be read off the result."""
+    """Sentences that explain the differences to the paper with figures of the result."""
     paper = json.loads((files("gordon.survey") / "table6.json").read_text(encoding="utf-8"))
     by_id = {d["id"]: d for d in designs}
     said = [_job(raw)]
@@ -96,8 +97,9 @@ def _job(raw: Row) -> str:
     samples = sum(t["samples"] for t in traces)
     n = len(traces)
     return (
-        f"Another job on another machine: the paper's table is of Hadoop jobs traced on 32 virtual "
-        f"machines of 2008; this is of {n} trace{'s' * (n != 1)} ({samples} samples) of `{jobs}`."
+        f"The jobs and machines differ: the paper's table is of Hadoop jobs traced on 32 virtual "
+        f"machines of 2008; this survey is of {n} trace{'s' * (n != 1)} ({samples} samples) of "
+        f"`{jobs}`."
     )
 
 
@@ -106,9 +108,12 @@ def _same_choice(paper: Row, by_id: dict[str, Row], named: dict[str, str | None]
     front = [d for d in by_id.values() if d["pareto"]]
     disks = [d["id"] for d in front if d["storage_kind"] == "disk"]
     if disks:
-        said.append(f"The paper's whole front is flash; here {_listed(disks)} are on it too.")
+        said.append(
+            f"In the paper all designs on the front have flash; here {_listed(disks)} are also on "
+            "the front."
+        )
     elif front:
-        said.append(f"As in the paper, the whole front ({len(front)} designs) is flash.")
+        said.append(f"As in the paper, all designs on the front ({len(front)}) have flash.")
     for name in ("MinP", "MaxE", "MinT"):
         design = by_id.get(named[name] or "")
         theirs = next(r for r in paper["rows"] if r["name"] == name)
@@ -123,9 +128,9 @@ def _same_choice(paper: Row, by_id: dict[str, Row], named: dict[str, str | None]
         same = same and disk["storage_count"] == theirs["count"]
         if not same:
             said.append(
-                f"MaxE-disk, which performance per watt is compared with, is {disk['id']} here; in "
-                f"the paper it is {theirs['cpus']} x {theirs['cpu']} at {theirs['ghz']:g} GHz with "
-                f"one disk."
+                f"Performance per watt is relative to MaxE-disk, which is {disk['id']} here and "
+                f"{theirs['cpus']} x {theirs['cpu']} at {theirs['ghz']:g} GHz with one disk in the "
+                "paper."
             )
     return said
 
@@ -147,11 +152,11 @@ def _floor(paper: Row, designs: list[Row]) -> list[str]:
     if not below:
         return []
     return [
-        "Some of the paper's average powers are below what the parts draw idle by its own Table 3, "
-        "with one memory and before any overhead: "
+        "Some average powers of the paper are below the idle power of the parts in its own Table "
+        "3, with one memory and without overhead: "
         + "; ".join(below)
-        + ". They need nodes that are off for part of the run, or parts that draw less. Ours are "
-        "on for as long as they run, and draw more."
+        + ". This is possible only if nodes are off for part of the run, or if parts draw less. "
+        "Nodes here are on for the whole run and draw more."
     ]
 
 
@@ -162,14 +167,14 @@ def _processors(paper: Row, designs: list[Row], memory_per: str) -> list[str]:
     if len(found) != 3:
         return []
     theirs, ours = ([sync[i] for sync in found] for i in (0, 1))
-    memory = "one memory" if memory_per == "node" else "a memory for each processor"
+    memory = "one memory per node" if memory_per == "node" else "one memory per processor"
     said = (
-        f"With 1, 2 and 4 Core 2 at 2.4 GHz and flash a node of the paper draws {_watts(theirs)}: "
-        f"each doubling more than doubles it, though the flash stays one array. Here, with "
-        f"{memory}, it draws {_watts(ours)}"
+        f"With 1, 2 and 4 Core 2 at 2.4 GHz and flash, a node of the paper draws {_watts(theirs)}: "
+        f"each doubling of the processors more than doubles the power, although the flash array "
+        f"does not grow. Here, with {memory}, it draws {_watts(ours)}"
     )
     if ours[1] < 2 * ours[0] and ours[2] < 2 * ours[1]:
-        said += ": more processors a node save more here than in the paper"
+        said += ": more processors per node save more energy here than in the paper"
     return [said + "."]
 
 
@@ -179,10 +184,10 @@ def _clock(paper: Row, designs: list[Row]) -> list[str]:
     if slow is None or fast is None:
         return []
     return [
-        f"From 2.4 to 1.8 GHz a flash node of four Core 2 falls to {slow[0] / fast[0]:.2f} of its "
-        f"power in the paper, here to {slow[1] / fast[1]:.2f}. By f v^2 its processors would fall "
-        f"to {_f_v2('core2', 1.8e9, 2.4e9):.2f}, so only what activity "
-        "adds to their idle power is scaled by it here."
+        f"From 2.4 to 1.8 GHz the power of a flash node with four Core 2 falls to "
+        f"{slow[0] / fast[0]:.2f} in the paper, and to {slow[1] / fast[1]:.2f} here. By f v^2 the "
+        f"power of the processors would fall to {_f_v2('core2', 1.8e9, 2.4e9):.2f}; here only "
+        "the active power above idle is scaled by f v^2."
     ]
 
 
@@ -218,14 +223,14 @@ def _limits(by_id: dict[str, Row], named: dict[str, str | None]) -> list[str]:
         design = by_id.get(named[name] or "")
         if design is not None and design["limits"]:
             what, share = max(design["limits"].items(), key=lambda item: item[1])
-            told.append(f"{name} by {_words(what)} for {share:.0%} of its time")
+            told.append(f"{name} by {_words(what)} {share:.0%} of the time")
     if not told:
         return []
     return [
-        "What limits the designs here: "
+        "The designs here are limited: "
         + ", ".join(told)
-        + ". In the paper MaxE is limited by its processor, MaxE-disk about equally by disk and "
-        "processor; flash gains where storage limits the disk designs."
+        + ". In the paper MaxE is limited by its processor, and MaxE-disk about equally by disk "
+        "and processor; flash gains if storage limits the disk designs."
     ]
 
 
@@ -237,10 +242,10 @@ def _nosync(paper: Row, by_id: dict[str, Row], named: dict[str, str | None]) -> 
     theirs = next(r for r in paper["rows"] if r["name"] == "MaxE")
     sync, nosync = (theirs[model]["power_w"] for model in MODELS)
     return [
-        f"In the paper a MaxE node draws {nosync:g} W nosync, {nosync / sync:.2f} of its "
-        f"{sync:g} W sync: a node is "
-        f"off when its work is done, and theirs had unequal work. Here that ratio is {ours:.2f}"
-        + (": the nodes have nearly equal work." if ours > 0.9 else ".")
+        f"In the paper a MaxE node draws {nosync:g} W by nosync, {nosync / sync:.2f} of its "
+        f"{sync:g} W by sync: nosync turns a node off when its work is done, and the nodes had "
+        f"unequal work. Here that ratio is {ours:.2f}"
+        + (", as the nodes have nearly equal work." if ours > 0.9 else ".")
     ]
 
 

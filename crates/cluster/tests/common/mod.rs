@@ -1,7 +1,9 @@
 //! The shipped catalogue, and small traces.
 #![allow(dead_code, clippy::unwrap_used)]
 
-use gordon_cluster::config::{Charge, Design, MemoryPer, NodeCommon, Overhead, Parts, Survey};
+use gordon_cluster::config::{
+    Charge, Design, MemoryPer, NodeCommon, Overhead, Parts, SurveyConfig,
+};
 use gordon_trace::{
     BlockFlags, BlockIo, BlockOp, Columns, Kind, Machine, Manifest, Sample, TraceWriter,
 };
@@ -52,12 +54,11 @@ pub fn node() -> NodeCommon {
     }
 }
 
-pub fn survey(traces: Vec<String>, nodes: u32, designs: Vec<Design>) -> Survey {
-    Survey {
+pub fn survey(traces: Vec<String>, nodes: u32, designs: Vec<Design>) -> SurveyConfig {
+    SurveyConfig {
         traces,
         nodes,
         shift: 1.0.into(),
-        seed: 1,
         charge: Charge::Machine,
         references: Vec::new(),
         designs,

@@ -1,11 +1,11 @@
 //! The Gordon paper's figures of chips and arrays, simulated.
 //!
-//! What one die delivers is simulated on lanes alone; what the array delivers, on the presets with
-//! the translation layer. Sections and tables are of Gordon, ASPLOS 2009.
+//! What one die delivers is simulated on die groups alone; what the array delivers, on the presets
+//! with the translation layer. Sections and tables are of Gordon, ASPLOS 2009.
 
-use gordon_device::ssd::{Kind, Lanes, Ssd, SsdConfig, Work};
+use gordon_device::ssd::{CommandKind, DieGroups, FlashCommand, Ssd, SsdConfig};
 use gordon_device::{Device, Op, Request};
-use gordon_nand::{Geometry, Layout, Modes, Shape, Timing};
+use gordon_nand::{Geometry, Layout, Modes, SuperPageShape, Timing};
 use gordon_units::{BlockId, Bytes, Hertz, Ns};
 
 /// A figure of the paper beside ours.
@@ -47,8 +47,8 @@ pub struct Die {
 }
 
 impl Die {
-    /// Bytes a second of one kind of work, with three outstanding.
-    pub fn rate(&self, kind: Kind) -> f64 {
+    /// Bytes a second of one kind of command, with three outstanding.
+    pub fn rate(&self, kind: CommandKind) -> f64 {
         // All bytes are counted: as out-of-band bytes those that do not make 512.
         let data = self.page / 512 * 512;
         let geometry = Geometry {
@@ -61,7 +61,7 @@ impl Die {
             page_bytes: data,
             oob_bytes: self.page - data,
         };
-        let shape = Shape { buses: 1, dies_per_bus: 1, planes: self.planes };
+        let shape = SuperPageShape { buses: 1, dies_per_bus: 1, planes: self.planes };
         let layout = Layout::new(geometry, shape).expect("one die is an array");
         let timing = Timing {
             read: Ns(25_000).into(),
@@ -72,20 +72,27 @@ impl Die {
             command: Ns((self.command / f64::from(self.planes) / self.clock * 1e9) as u64),
             modes: Modes { cache_read: self.cache, cache_program: self.cache, ..Modes::default() },
         };
-        let mut lanes = Lanes::new(layout, &timing, 1);
-        let work = Work { block: BlockId(0), page: 0, share: 1, tag: 0, kind, background: false };
-        (0..3).for_each(|_| lanes.issue(Ns::ZERO, work));
-        let (mut times, works) = (vec![], 1_000);
-        while times.len() < works {
-            if let (now, Some(_)) = lanes.step() {
+        let mut die_groups = DieGroups::new(layout, &timing, 1);
+        let command = FlashCommand {
+            block: BlockId(0),
+            page: 0,
+            transfer_slots: 1,
+            tag: 0,
+            kind,
+            background: false,
+        };
+        (0..3).for_each(|_| die_groups.issue(Ns::ZERO, command));
+        let (mut times, commands) = (vec![], 1_000);
+        while times.len() < commands {
+            if let (now, Some(_)) = die_groups.step() {
                 times.push(now);
-                lanes.issue(now, work);
+                die_groups.issue(now, command);
             }
         }
-        let pages = if kind == Kind::Erase { self.pages } else { 1 };
+        let pages = if kind == CommandKind::Erase { self.pages } else { 1 };
         let bytes = f64::from(self.planes * self.page * pages);
-        // Between two works done, the pipeline full.
-        bytes * (works - 11) as f64 / (times[works - 1] - times[10]).as_secs()
+        // Between two commands done, the pipeline full.
+        bytes * (commands - 11) as f64 / (times[commands - 1] - times[10]).as_secs()
     }
 }
 
@@ -115,20 +122,20 @@ pub fn table_1() -> Vec<Figure> {
         figure(
             "read",
             read,
-            slc.rate(Kind::Read),
+            slc.rate(CommandKind::Read),
             "two planes of 2112 bytes, all counted; sensing hidden behind the bus or the bus behind \
              sensing; 2112 clocks of data and 13 of commands, at 66.7 MHz for \"133\"; MB are MiB",
         );
         figure(
             "program SLC",
             20.1,
-            slc.rate(Kind::Program),
+            slc.rate(CommandKind::Program),
             "two planes of 2112 bytes in 200 us, the bus hidden; MiB",
         );
         figure(
             "program MLC",
             5.0,
-            mlc.rate(Kind::Program),
+            mlc.rate(CommandKind::Program),
             "two planes of 2112 bytes in 800 us, the bus hidden; MiB",
         );
     }
@@ -158,12 +165,12 @@ pub fn one_chip() -> Vec<Figure> {
     };
     let other = "with the pages of 2048 bytes of Table 1 the printed rate does not follow";
     vec![
-        figure("read", 30.7, chip.rate(Kind::Read), "4 KiB in 25 + 102.4 us; MiB"),
-        figure("write", 12.9, chip.rate(Kind::Program), "4 KiB in 102.4 + 200 us; MiB"),
-        figure("erase", 166.0, chip.rate(Kind::Erase), "64 pages of 4 KiB in 1.5 ms; MiB"),
-        figure("read, 2 KiB pages", 30.7, table_1.rate(Kind::Read), other),
-        figure("write, 2 KiB pages", 12.9, table_1.rate(Kind::Program), other),
-        figure("erase, 2 KiB pages, 2 ms", 166.0, table_1.rate(Kind::Erase), other),
+        figure("read", 30.7, chip.rate(CommandKind::Read), "4 KiB in 25 + 102.4 us; MiB"),
+        figure("write", 12.9, chip.rate(CommandKind::Program), "4 KiB in 102.4 + 200 us; MiB"),
+        figure("erase", 166.0, chip.rate(CommandKind::Erase), "64 pages of 4 KiB in 1.5 ms; MiB"),
+        figure("read, 2 KiB pages", 30.7, table_1.rate(CommandKind::Read), other),
+        figure("write, 2 KiB pages", 12.9, table_1.rate(CommandKind::Program), other),
+        figure("erase, 2 KiB pages, 2 ms", 166.0, table_1.rate(CommandKind::Erase), other),
     ]
 }
 
@@ -193,7 +200,7 @@ pub fn array_rate(config: &SsdConfig, op: Op, requests: u64) -> f64 {
         }
     }
     let end = times[requests as usize - 1];
-    // Without the first, while the lanes fill.
+    // Without the first, while the die groups fill.
     ((requests - 101) * page) as f64 / (end - times[100]).as_secs()
 }
 
@@ -229,7 +236,7 @@ pub fn array(requests: u64) -> Vec<Figure> {
             "MB/s",
             1100.0,
             fast[1],
-            "4 lanes x 64 KiB in 200 us of programming, 21.1 of data and 8.8 of commands",
+            "4 die groups x 64 KiB in 200 us of programming, 21.1 of data and 8.8 of commands",
         ),
         figure("40 MHz, read", "% against 133 MHz", -60.0, change(slow[0], base[0]), bus),
         figure("40 MHz, write", "% against 133 MHz", -60.0, change(slow[1], base[1]), bus),
@@ -245,7 +252,7 @@ pub fn array(requests: u64) -> Vec<Figure> {
             "% against SLC",
             -70.0,
             change(multi[1], base[1]),
-            "4 lanes x 64 KiB in 800 us and the bus are 300 MB/s; the paper's is of an application",
+            "4 die groups x 64 KiB in 800 us and the bus are 300 MB/s; the paper's is of an application",
         ),
     ]
 }

@@ -1,24 +1,26 @@
-//! Zero-latency access: a read that covers the part of a track on which the head lands begins there, and
-//! takes what lies before when the disk has come round. So a whole track takes a revolution from wherever
-//! the head lands, not up to two (Worthington, Ganger, Patt, SIGMETRICS 1994; Schindler, Griffin, Lumb,
-//! Ganger, "Track-aligned Extents", FAST 2002).
+//! Zero-latency access: a read that covers the part of a track on which the head lands begins
+//! there, and takes what lies before when the disk has come round. So a whole track takes a
+//! revolution from wherever the head lands, not up to two (Worthington, Ganger, Patt, SIGMETRICS
+//! 1994; Schindler, Griffin, Lumb, Ganger, "Track-aligned Extents", FAST 2002).
 //!
-//! In closed form, track by track: on arrival at angle x into a part of the angle T, 0 < x < T, the head
-//! begins at the next sector boundary y >= x, and is done y - x and one revolution after it arrived; waiting for the
-//! first sector it would be after a revolution - x + T. The former is never later, for y <= T.
+//! In closed form, track by track: on arrival at angle x into a part of the angle T, 0 < x < T, the
+//! head begins at the next sector boundary y >= x, and is done y - x and one revolution after it
+//! arrived; waiting for the first sector it would be after a revolution - x + T. The former is
+//! never later, for y <= T.
 //!
-//! Data go to the host in order: what was read first from the middle waits in memory for what comes before.
-//! A read larger than a segment waits for its first sector, and so does one whose first sector is remapped.
-//! Which read comes next is chosen by the time until its first sector, as without it.
+//! Data go to the host in order: what was read first from the middle waits in memory for what comes
+//! before. A read larger than a segment waits for its first sector, and so does one whose first
+//! sector is remapped. Which read comes next is chosen by the time until its first sector, as
+//! without it.
 
 use super::Disk;
 use super::mechanics::{Head, Mechanics};
-use super::reads::{Read, Stream};
+use super::reads::{ReadStream, WaitingRead};
 use gordon_units::Ns;
 
 /// How a read from the middle goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
+pub struct ReadOnArrival {
     /// When all of it is off the medium.
     pub ends: Ns,
     /// Waiting in it, and what the wait for its first sector was.
@@ -30,20 +32,20 @@ pub struct Arrival {
 }
 
 impl Mechanics {
-    /// Reads `from..to`, on each track from where the head lands; it is at `head` and free at `at`. `send` says
-    /// how long the link takes for so many sectors, `behind` how many it sends before.
+    /// Reads `from..to`, on each track from where the head lands; it is at `head` and free at `at`.
+    /// `send` says how long the link takes for so many sectors, `behind` how many it sends before.
     pub fn read_on_arrival(
         &self,
         (at, head): (Ns, Head),
         (from, to): (u64, u64),
         (behind, send): (u64, impl Fn(u64) -> Ns),
-    ) -> Arrival {
+    ) -> ReadOnArrival {
         let geometry = self.geometry();
         let turn = geometry.revolution();
         let (mut clock, mut head, mut first) = (at, head, from);
         let (mut rotation, mut sends, mut awaited) = (Ns::ZERO, Ns::ZERO, None);
         while first < to {
-            let place = geometry.home(first);
+            let place = geometry.nominal_location(first);
             let end = geometry.track(place).1.min(to);
             let track = Head { cylinder: place.cylinder, head: place.head };
             clock += self.arm_to(head, track, false);
@@ -52,7 +54,7 @@ impl Mechanics {
             let wait = self.wait(clock, target);
             awaited.get_or_insert(wait);
             let start = geometry.course(place);
-            let span = Ns(geometry.course_end(geometry.home(end - 1)) - start);
+            let span = Ns(geometry.course_end(geometry.nominal_location(end - 1)) - start);
             // From the first sector to the boundary of the one that comes.
             let into = turn - wait;
             let passed = (into.0 * u64::from(place.sectors_per_track)).div_ceil(turn.0);
@@ -77,23 +79,25 @@ impl Mechanics {
             sends = sends.max((clock + send(1)).saturating_sub(before));
             first = end;
         }
-        Arrival { ends: clock, rotation, awaited: awaited.unwrap_or(Ns::ZERO), sends }
+        ReadOnArrival { ends: clock, rotation, awaited: awaited.unwrap_or(Ns::ZERO), sends }
     }
 }
 
 impl Disk {
-    /// Has `stream`, which reads for `read`, begin where the head lands, if that is of use; the head was free
-    /// there and then.
-    pub(super) fn arrive(&mut self, read: &Read, stream: &mut Stream, free: (Ns, Head)) {
+    /// Has `stream`, which reads for `read`, begin where the head lands, if that is of use; the
+    /// head was free there and then.
+    pub(super) fn arrive(&mut self, read: &WaitingRead, stream: &mut ReadStream, free: (Ns, Head)) {
         let (from, geometry) = (read.candidate.lba, self.mechanics.geometry());
-        if read.end - from > self.segments.capacity() || geometry.place(from) != geometry.home(from)
+        if read.end - from > self.segments.capacity()
+            || geometry.location(from) != geometry.nominal_location(from)
         {
             return;
         }
         let link = (from - read.start, |sectors| self.link_time(sectors));
         let arrival = self.mechanics.read_on_arrival(free, (from, read.end), link);
         if arrival.ends < stream.ends {
-            // The head passes the end again a whole number of revolutions before it would have come there.
+            // The head passes the end again a whole number of revolutions before it would have come
+            // there.
             let early = stream.ends - arrival.ends;
             let resumes = stream.ends - Ns(early.0 - early.0 % geometry.revolution().0);
             // Nor does the link wait for longer than it would have.
@@ -101,18 +105,18 @@ impl Disk {
             let in_order = (stream.ends + self.link_time(1)).saturating_sub(all);
             let sends = arrival.sends.min(in_order);
             stream.ends = arrival.ends;
-            self.arrival = Some((Arrival { sends, ..arrival }, resumes));
+            self.arrival = Some((ReadOnArrival { sends, ..arrival }, resumes));
         }
     }
 
     /// The read from the middle is over: `stream` goes on behind it.
-    pub(super) fn arrived(&mut self, stream: &mut Stream) -> Option<Arrival> {
+    pub(super) fn arrived(&mut self, stream: &mut ReadStream) -> Option<ReadOnArrival> {
         let (arrival, resumes) = self.arrival.take()?;
         let stats = &mut self.stats;
         stats.rotation_time = stats.rotation_time + arrival.rotation - arrival.awaited;
         stats.transfer_time = stats.transfer_time + arrival.awaited - arrival.rotation;
         let geometry = self.mechanics.geometry();
-        stream.course = geometry.course_end(geometry.home(stream.to - 1));
+        stream.course = geometry.course_end(geometry.nominal_location(stream.to - 1));
         stream.begins = resumes;
         Some(arrival)
     }
@@ -121,7 +125,7 @@ impl Disk {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{preset, small};
-    use super::super::{Config, Disk, Stats};
+    use super::super::{Disk, DiskConfig, DiskStats};
     use crate::{Device, Op, Request, SECTOR};
     use gordon_units::{Bytes, Ns};
     use proptest::prelude::*;
@@ -130,9 +134,9 @@ mod tests {
         Ns(x * 1000)
     }
 
-    /// The small disk (10 ms a revolution, 10 us a sector, 1 us a sector on the link, 0.1 ms of overhead), one
-    /// segment of 3072 sectors.
-    fn config(read_ahead: u64) -> Config {
+    /// The small disk (10 ms a revolution, 10 us a sector, 1 us a sector on the link, 0.1 ms of
+    /// overhead), one segment of 3072 sectors.
+    fn config(read_ahead: u64) -> DiskConfig {
         let mut config = small();
         config.cache.size = (SECTOR * 4096).into();
         config.cache.segments = 1.into();
@@ -142,7 +146,7 @@ mod tests {
     }
 
     /// When reads of these sectors, each asked then, are done, one after the other.
-    fn run(config: &Config, reads: &[(Ns, u64, u64)]) -> (Vec<Ns>, Stats) {
+    fn run(config: &DiskConfig, reads: &[(Ns, u64, u64)]) -> (Vec<Ns>, DiskStats) {
         let mut disk = Disk::new(config).unwrap();
         let mut done = Vec::new();
         for (id, &(at, start, end)) in reads.iter().enumerate() {
@@ -158,7 +162,7 @@ mod tests {
         (done.iter().map(|one| one.at).collect(), disk.stats())
     }
 
-    fn one(at: u64, start: u64, end: u64) -> (u64, Stats) {
+    fn one(at: u64, start: u64, end: u64) -> (u64, DiskStats) {
         let (done, stats) = run(&config(0), &[(us(at), start, end)]);
         assert!(done[0].0.is_multiple_of(1000));
         (done[0].0 / 1000, stats)
@@ -166,15 +170,16 @@ mod tests {
 
     #[test]
     fn a_track_takes_a_revolution() {
-        // The head is free at 0.1 ms, at sector 10: all there at 10.1 ms. Sectors 0 to 9 come last, those
-        // behind them are still to be sent: 990 us more, and 1 for the last of the ten.
+        // The head is free at 0.1 ms, at sector 10: all there at 10.1 ms. Sectors 0 to 9 come last,
+        // those behind them are still to be sent: 990 us more, and 1 for the last of the ten.
         let (done, stats) = one(0, 0, 1000);
         assert_eq!(done, 10_100 + 991);
         assert_eq!((stats.rotation_time, stats.transfer_time), (us(0), us(10_000)));
         // 5 us into a sector, the next one is the first.
         let (done, stats) = one(5, 0, 1000);
         assert_eq!((done, stats.rotation_time), (10_110 + 990, us(5)));
-        // From the other side of the disk too: 300 ms and 0.1, 9 ms for the stroke: the same place, cylinder 199.
+        // From the other side of the disk too: 300 ms and 0.1, 9 ms for the stroke: the same place,
+        // cylinder 199.
         let track = 200_000 + 99 * 1000;
         let (done, stats) = one(300_000, track, track + 500);
         assert_eq!((stats.seek_time, stats.transfer_time), (us(9000), us(10_000)));
@@ -199,8 +204,8 @@ mod tests {
 
     #[test]
     fn each_track_begins_where_the_head_lands() {
-        // Until 10.1 ms; a head switch of 1 ms; track 1 begins at 2 ms: the head is 9.1 ms into it, and again at 21.1.
-        // Sectors 1910 to 1999 are left to send.
+        // Until 10.1 ms; a head switch of 1 ms; track 1 begins at 2 ms: the head is 9.1 ms into it,
+        // and again at 21.1. Sectors 1910 to 1999 are left to send.
         let (done, stats) = one(0, 0, 2000);
         assert_eq!(done, 21_100 + 91);
         assert_eq!((stats.rotation_time, stats.transfer_time), (us(0), us(21_000)));
@@ -211,7 +216,8 @@ mod tests {
 
     #[test]
     fn read_ahead_goes_on_where_the_read_ends() {
-        // All there at 10.1 ms; sector 500 passes at 15 ms. 300 us later 30 more are there: 8 us on the link.
+        // All there at 10.1 ms; sector 500 passes at 15 ms. 300 us later 30 more are there: 8 us on
+        // the link.
         let (done, stats) = run(&config(100), &[(us(0), 0, 500), (us(15_200), 500, 508)]);
         assert_eq!(done, [us(10_591), us(15_308)]);
         assert_eq!((stats.cache_hits, stats.read_ahead_hits), (1, 1));
@@ -242,7 +248,7 @@ mod tests {
             let ((early, more), (late, less)) = (run(&with, &reads), run(&without, &reads));
             prop_assert!(early[0] <= late[0], "{} {}", early[0], late[0]);
             let disk = Disk::new(&with).unwrap();
-            let least = disk.mechanics().geometry().place(start).sectors_per_track;
+            let least = disk.mechanics().geometry().location(start).sectors_per_track;
             let medium = disk.mechanics().geometry().revolution() * (len - 1) / u64::from(least);
             let must = Ns(at) + *with.interface.overhead + more.seek_time + medium;
             prop_assert!(early[0] >= must, "{} {}", early[0], must);

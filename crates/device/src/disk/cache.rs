@@ -1,11 +1,11 @@
 //! The memory on board: segments of read data, and written data on its way to the medium.
 //!
 //! Both hold ranges of sectors, not bytes. [`Segments`] is replaced least recently used first;
-//! [`Dirty`] merges ranges that touch or overlap, so that what was written in pieces goes to the
-//! medium in one operation. A sector in both is current in both: the drive updates a segment when
-//! it is written to.
+//! [`DirtySectors`] merges ranges that touch or overlap, so that what was written in pieces goes to
+//! the medium in one operation. A sector in both is current in both: the drive updates a segment
+//! when it is written to.
 
-use super::mechanics::Target;
+use super::mechanics::SeekTarget;
 use super::schedule::Candidate;
 use gordon_units::Ns;
 
@@ -124,13 +124,13 @@ impl Segments {
 
 /// A run of written sectors that are not on the medium yet.
 #[derive(Clone, Copy, Debug)]
-pub struct Extent {
+pub struct DirtyExtent {
     end: u64,
     /// Begins with its first sector.
     candidate: Candidate,
 }
 
-impl Extent {
+impl DirtyExtent {
     /// Its first sector.
     #[inline]
     pub fn start(&self) -> u64 {
@@ -138,7 +138,7 @@ impl Extent {
     }
 }
 
-impl AsRef<Candidate> for Extent {
+impl AsRef<Candidate> for DirtyExtent {
     fn as_ref(&self) -> &Candidate {
         &self.candidate
     }
@@ -146,15 +146,15 @@ impl AsRef<Candidate> for Extent {
 
 /// Written data on its way to the medium.
 #[derive(Clone, Debug, Default)]
-pub struct Dirty {
+pub struct DirtySectors {
     /// In order, neither overlapping nor touching.
-    extents: Vec<Extent>,
+    extents: Vec<DirtyExtent>,
     sectors: u64,
 }
 
-impl Dirty {
+impl DirtySectors {
     /// What is to be written, by address.
-    pub fn extents(&self) -> &[Extent] {
+    pub fn extents(&self) -> &[DirtyExtent] {
         &self.extents
     }
 
@@ -184,13 +184,13 @@ impl Dirty {
     }
 
     /// Adds a range; `target` says where a sector lies.
-    pub fn add(&mut self, start: u64, end: u64, since: Ns, target: impl FnOnce(u64) -> Target) {
+    pub fn add(&mut self, start: u64, end: u64, since: Ns, target: impl FnOnce(u64) -> SeekTarget) {
         let first = self.extents.partition_point(|e| e.end < start);
         let beyond = self.extents.partition_point(|e| e.start() <= end);
         let merged = &self.extents[first..beyond];
         let Some((head, tail)) = merged.first().zip(merged.last()) else {
             let candidate = Candidate { lba: start, target: target(start), since };
-            self.extents.insert(first, Extent { end, candidate });
+            self.extents.insert(first, DirtyExtent { end, candidate });
             self.sectors += end - start;
             return;
         };
@@ -199,7 +199,7 @@ impl Dirty {
         let at = if start < head.start() { target(start) } else { head.candidate.target };
         let (start, end) = (start.min(head.start()), end.max(tail.end));
         let candidate = Candidate { lba: start, target: at, since };
-        self.extents[first] = Extent { end, candidate };
+        self.extents[first] = DirtyExtent { end, candidate };
         self.extents.drain(first + 1..beyond);
         self.sectors = self.sectors - before + (end - start);
     }
@@ -209,7 +209,7 @@ impl Dirty {
         &mut self,
         index: usize,
         most: u64,
-        target: impl FnOnce(u64) -> Target,
+        target: impl FnOnce(u64) -> SeekTarget,
     ) -> (u64, u64) {
         let extent = &mut self.extents[index];
         let start = extent.start();
@@ -231,13 +231,13 @@ mod tests {
     use crate::disk::mechanics::Head;
     use proptest::prelude::*;
 
-    fn at(lba: u64) -> Target {
-        Target { track: Head::default(), angle: lba, course: lba }
+    fn at(lba: u64) -> SeekTarget {
+        SeekTarget { track: Head::default(), angle: lba, course: lba }
     }
 
     #[test]
     fn ranges_that_touch_or_overlap_become_one() {
-        let mut dirty = Dirty::default();
+        let mut dirty = DirtySectors::default();
         for (start, end, since) in [(10, 20, 5), (30, 40, 1), (20, 25, 9), (24, 31, 7)] {
             dirty.add(start, end, Ns(since), at);
         }
@@ -283,7 +283,7 @@ mod tests {
         fn dirty_is_the_set_of_written_sectors(
             ops in prop::collection::vec((0u64..200, 1u64..30, prop::bool::weighted(0.3)), 1..60)
         ) {
-            let mut dirty = Dirty::default();
+            let mut dirty = DirtySectors::default();
             let mut model = [false; 256];
             for (start, len, take) in ops {
                 if take && !dirty.extents().is_empty() {

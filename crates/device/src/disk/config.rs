@@ -1,7 +1,7 @@
 //! What a hard disk is made of, as a person writes it down: every number with its source.
 //!
-//! [`Config`] is what was typed; [`Disk::new`](super::Disk::new) works out what will run (zones,
-//! seek curves) and says what contradicts itself.
+//! [`DiskConfig`] is what was typed; [`Disk::new`](super::Disk::new) works out what will run
+//! (zones, seek curves) and says what contradicts itself.
 
 use super::{Mechanics, PowerConfig, Tracks};
 use gordon_units::{Bytes, Ns, Sourced};
@@ -11,11 +11,12 @@ use serde::{Deserialize, Serialize};
 /// A hard disk.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Config {
+#[schemars(rename = "Config")]
+pub struct DiskConfig {
     /// One line about the part.
     pub summary: String,
     /// Discs, heads, tracks, sectors.
-    pub geometry: GeometryConfig,
+    pub geometry: DiskGeometryConfig,
     /// How long the arm takes.
     pub seek: SeekConfig,
     /// The way to the host.
@@ -31,7 +32,8 @@ pub struct Config {
 /// Discs, heads, tracks, sectors.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GeometryConfig {
+#[schemars(rename = "GeometryConfig")]
+pub struct DiskGeometryConfig {
     /// Sectors of 512 bytes it exports.
     pub sectors: Sourced<u64>,
     /// Recording surfaces.
@@ -173,8 +175,8 @@ pub struct SeekConfig {
     /// before a write takes as much longer as the write's track-to-track seek.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<SeekTimes>,
-    /// In place of `write`: milliseconds that anything but a wait takes longer before a write; below
-    /// zero where a drive is faster.
+    /// In place of `write`: milliseconds that anything but a wait takes longer before a write;
+    /// below zero where a drive is faster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_settle_ms: Option<Sourced<f64>>,
 }
@@ -184,8 +186,8 @@ pub struct SeekConfig {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeekTimes {
-    /// To the neighbouring cylinder. The three times that data sheets print go together: the curve is
-    /// a + b sqrt(d) + c d through them.
+    /// To the neighbouring cylinder. The three times that data sheets print go together: the curve
+    /// is a + b sqrt(d) + c d through them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub track_to_track: Option<Sourced<Ns>>,
     /// Mean over all pairs of different cylinders.
@@ -260,7 +262,7 @@ pub struct CacheConfig {
 pub struct SchedulerConfig {
     /// By what.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub policy: Policy,
+    pub policy: SchedulingPolicy,
     /// SPTF: positioning time that a second of waiting makes up for, in seconds. Zero: none, and an
     /// operation far from the others may wait for ever.
     #[serde(default = "never")]
@@ -271,7 +273,7 @@ pub struct SchedulerConfig {
 }
 
 impl SchedulerConfig {
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
+    pub(super) fn check(&self) -> Result<(), DiskConfigError> {
         if !(*self.ageing >= 0.0 && *self.ageing <= 1000.0) {
             return Err(wrong("scheduler.ageing", *self.ageing, "from 0 to 1000".into()));
         }
@@ -284,7 +286,7 @@ impl SchedulerConfig {
 
 impl Default for SchedulerConfig {
     fn default() -> Self {
-        Self { policy: Policy::Sptf, ageing: never(), turn: fifth() }
+        Self { policy: SchedulingPolicy::Sptf, ageing: never(), turn: fifth() }
     }
 }
 
@@ -305,7 +307,8 @@ fn is_fifth(turn: &f64) -> bool {
 /// Which operation comes next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Policy {
+#[schemars(rename = "Policy")]
+pub enum SchedulingPolicy {
     /// The oldest.
     Fcfs,
     /// That on the nearest cylinder.
@@ -323,7 +326,7 @@ pub enum Policy {
 
 /// A config that no disk can be built from.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ConfigError {
+pub enum DiskConfigError {
     /// Not TOML, an unknown key, a value of the wrong kind.
     #[error("disk config: {0}")]
     Parse(String),
@@ -368,14 +371,14 @@ pub enum ConfigError {
     },
 }
 
-impl Config {
+impl DiskConfig {
     /// Reads a config from TOML and checks it.
     ///
     /// # Errors
     /// Where the text is no such config, or no disk can be built from it.
-    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
-        let config: Self =
-            toml::from_str(text).map_err(|e| ConfigError::Parse(e.to_string().trim().into()))?;
+    pub fn from_toml(text: &str) -> Result<Self, DiskConfigError> {
+        let config: Self = toml::from_str(text)
+            .map_err(|e| DiskConfigError::Parse(e.to_string().trim().into()))?;
         config.validate()?;
         Ok(config)
     }
@@ -384,12 +387,12 @@ impl Config {
     ///
     /// # Errors
     /// The first contradiction found.
-    pub fn validate(&self) -> Result<(), ConfigError> {
+    pub fn validate(&self) -> Result<(), DiskConfigError> {
         self.check().map(drop)
     }
 
     /// Checks it, which takes working out its mechanics.
-    pub(super) fn check(&self) -> Result<Mechanics, ConfigError> {
+    pub(super) fn check(&self) -> Result<Mechanics, DiskConfigError> {
         let mechanics = Mechanics::new(self)?;
         let (link, cache, power) = (&self.interface, &self.cache, &self.power);
         let sector = crate::SECTOR;
@@ -410,8 +413,12 @@ impl Config {
 }
 
 /// An error about one value.
-pub(super) fn wrong(key: &'static str, value: impl std::fmt::Display, must: String) -> ConfigError {
-    ConfigError::Value { key, value: value.to_string(), must }
+pub(super) fn wrong(
+    key: &'static str,
+    value: impl std::fmt::Display,
+    must: String,
+) -> DiskConfigError {
+    DiskConfigError::Value { key, value: value.to_string(), must }
 }
 
 /// Refuses a value below `least`.
@@ -419,7 +426,7 @@ pub(super) fn at_least<T: PartialOrd + std::fmt::Display>(
     key: &'static str,
     value: T,
     least: T,
-) -> Result<(), ConfigError> {
+) -> Result<(), DiskConfigError> {
     if value < least { Err(wrong(key, value, format!("at least {least}"))) } else { Ok(()) }
 }
 
@@ -428,6 +435,6 @@ pub(super) fn at_most<T: PartialOrd + std::fmt::Display>(
     key: &'static str,
     value: T,
     most: T,
-) -> Result<(), ConfigError> {
+) -> Result<(), DiskConfigError> {
     if value > most { Err(wrong(key, value, format!("at most {most}"))) } else { Ok(()) }
 }

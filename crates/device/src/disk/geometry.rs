@@ -56,7 +56,7 @@ pub struct Zone {
 
 /// A sector's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SectorLocation {
     /// From the outside in.
     pub cylinder: u32,
     /// The surface.
@@ -73,7 +73,7 @@ pub struct Place {
 
 /// Zones, tracks, skews.
 #[derive(Clone, Debug)]
-pub struct Geometry {
+pub struct DiskGeometry {
     pub(super) sectors: u64,
     pub(super) heads: Divisor,
     pub(super) zones: Vec<Zone>,
@@ -86,7 +86,7 @@ pub struct Geometry {
     pub(super) tracks: Option<Tracks>,
 }
 
-impl Geometry {
+impl DiskGeometry {
     /// Sectors it exports.
     pub fn sectors(&self) -> u64 {
         self.sectors
@@ -133,31 +133,31 @@ impl Geometry {
 
     /// Where a sector lies.
     #[inline]
-    pub fn place(&self, lba: u64) -> Place {
-        self.place_and_home(lba).0
+    pub fn location(&self, lba: u64) -> SectorLocation {
+        self.location_and_nominal(lba).0
     }
 
-    /// Where a sector lies, and its [`home`](Self::home).
+    /// Where a sector lies, and its [`nominal_location`](Self::nominal_location).
     #[inline]
-    pub(super) fn place_and_home(&self, lba: u64) -> (Place, Place) {
+    pub(super) fn location_and_nominal(&self, lba: u64) -> (SectorLocation, SectorLocation) {
         if self.tracks.is_some() {
-            let place = self.home(lba);
+            let place = self.nominal_location(lba);
             return (place, place);
         }
         let (index, zone) = self.zone(lba);
-        let at = zone.spares.home(lba - zone.first_lba + zone.empty);
-        let home = self.at(index, at);
-        (zone.spares.moved(at).map_or(home, |to| self.at(index, to)), home)
+        let at = zone.spares.nominal_sector(lba - zone.first_lba + zone.empty);
+        let nominal = self.at(index, at);
+        (zone.spares.remapped_to(at).map_or(nominal, |to| self.at(index, to)), nominal)
     }
 
-    /// Where a sector would lie, were it not remapped. Courses are of these: a transfer over a remapped
-    /// sector takes no longer.
+    /// Where a sector would lie, were it not remapped. Courses are of these: a transfer over a
+    /// remapped sector takes no longer.
     #[inline]
-    pub fn home(&self, lba: u64) -> Place {
+    pub fn nominal_location(&self, lba: u64) -> SectorLocation {
         if let Some(tracks) = &self.tracks {
             let (zone, extent) = tracks.find(lba);
             #[allow(clippy::cast_possible_truncation)] // below the sectors of the extent
-            return Place {
+            return SectorLocation {
                 cylinder: extent.cylinder,
                 head: extent.head,
                 sector: extent.sector + (lba - extent.lba) as u32,
@@ -167,7 +167,7 @@ impl Geometry {
             };
         }
         let (index, zone) = self.zone(lba);
-        self.at(index, zone.spares.home(lba - zone.first_lba + zone.empty))
+        self.at(index, zone.spares.nominal_sector(lba - zone.first_lba + zone.empty))
     }
 
     #[inline]
@@ -179,7 +179,7 @@ impl Geometry {
 
     /// The place of a sector of a zone.
     #[inline]
-    fn at(&self, index: usize, at: u64) -> Place {
+    fn at(&self, index: usize, at: u64) -> SectorLocation {
         let zone = &self.zones[index];
         let (track, sector) = zone.per_track.divide(at);
         let (cylinder, track) = self.heads.divide(track);
@@ -192,7 +192,7 @@ impl Geometry {
             Serpentine::Disk => cylinder % 2,
         };
         #[allow(clippy::cast_possible_truncation)] // as above
-        Place {
+        SectorLocation {
             cylinder,
             head: if turns == 1 { heads - 1 - track } else { track },
             sector: sector as u32,
@@ -203,7 +203,7 @@ impl Geometry {
     }
 
     /// The first sector of the track of a place, and the first beyond it.
-    pub fn track(&self, place: Place) -> (u64, u64) {
+    pub fn track(&self, place: SectorLocation) -> (u64, u64) {
         if let Some(tracks) = &self.tracks {
             let (first, end) = tracks.track(place.zone);
             return (first, end.min(self.sectors));
@@ -221,7 +221,7 @@ impl Geometry {
 
     /// The first sector of the run of sectors side by side of a place, and the first beyond it: the
     /// [track](Self::track), or as much of it as a listed layout has without a gap.
-    pub(super) fn run(&self, place: Place) -> (u64, u64) {
+    pub(super) fn run(&self, place: SectorLocation) -> (u64, u64) {
         let Some(tracks) = &self.tracks else { return self.track(place) };
         let extent = tracks.get(place.zone);
         (extent.lba, (extent.lba + u64::from(extent.sectors)).min(self.sectors))
@@ -229,13 +229,13 @@ impl Geometry {
 
     /// The course at which a sector begins. Of a listed layout only the angle is known.
     #[inline]
-    pub fn course(&self, place: Place) -> u64 {
+    pub fn course(&self, place: SectorLocation) -> u64 {
         self.course_of(place, place.sector)
     }
 
     /// The course at which a sector ends.
     #[inline]
-    pub fn course_end(&self, place: Place) -> u64 {
+    pub fn course_end(&self, place: SectorLocation) -> u64 {
         self.course_of(place, place.sector + 1)
     }
 
@@ -253,7 +253,7 @@ impl Geometry {
     }
 
     /// Sectors on the track of a place, to divide by.
-    pub(super) fn per_track(&self, place: Place) -> Divisor {
+    pub(super) fn per_track(&self, place: SectorLocation) -> Divisor {
         match self.tracks {
             Some(_) => Divisor::new(place.sectors_per_track.into()),
             None => self.zones[place.zone as usize].per_track,
@@ -262,7 +262,7 @@ impl Geometry {
 
     /// The course at which sector `sector` of the track of a place begins.
     #[inline]
-    pub(super) fn course_of(&self, place: Place, sector: u32) -> u64 {
+    pub(super) fn course_of(&self, place: SectorLocation, sector: u32) -> u64 {
         if let Some(tracks) = &self.tracks {
             return tracks.course(place.zone, sector.into(), self.revolution);
         }
@@ -296,12 +296,12 @@ impl Geometry {
 mod tests {
     use super::super::testing::{preset, small};
     use super::*;
-    use crate::disk::config::{ConfigError, Region, ZoneConfig, Zones};
+    use crate::disk::config::{DiskConfigError, Region, ZoneConfig, Zones};
     use proptest::prelude::*;
 
     #[test]
     fn zones_add_up_to_the_capacity() {
-        let geometry = Geometry::new(&preset()).unwrap();
+        let geometry = DiskGeometry::new(&preset()).unwrap();
         assert_eq!(geometry.zones().len(), 16);
         assert_eq!(geometry.zones().iter().map(|z| z.sectors).sum::<u64>(), 1_953_525_168);
         let mut next = (0, 0);
@@ -319,9 +319,9 @@ mod tests {
     #[test]
     fn places_by_hand() {
         // 2 heads, 100 cylinders of 1000 sectors a track, 100 of 500: 200,000 + 100,000 sectors.
-        let geometry = Geometry::new(&small()).unwrap();
+        let geometry = DiskGeometry::new(&small()).unwrap();
         let at = |lba| {
-            let p = geometry.place(lba);
+            let p = geometry.location(lba);
             (p.cylinder, p.head, p.sector)
         };
         assert_eq!(at(0), (0, 0, 0));
@@ -337,8 +337,8 @@ mod tests {
     #[test]
     fn courses_by_hand() {
         // 6000 rpm: 10 ms a revolution; track skew 2 ms, cylinder skew 3 ms.
-        let geometry = Geometry::new(&small()).unwrap();
-        let course = |lba| geometry.course(geometry.place(lba));
+        let geometry = DiskGeometry::new(&small()).unwrap();
+        let course = |lba| geometry.course(geometry.location(lba));
         let ms = |x: u64| x * 1_000_000;
         assert_eq!(course(500), ms(5)); // half a track of 1000
         assert_eq!(course(1000), ms(10) + ms(2)); // a track and its skew
@@ -350,32 +350,32 @@ mod tests {
     fn a_zone_table_must_match_the_capacity() {
         let mut config = small();
         config.geometry.sectors = 299_001.into(); // 999 to spare, a cylinder has 1000
-        assert!(Geometry::new(&config).is_ok());
+        assert!(DiskGeometry::new(&config).is_ok());
         for sectors in [299_000, 300_001] {
             config.geometry.sectors = sectors.into();
-            let error = Geometry::new(&config).unwrap_err();
-            assert_eq!(error, ConfigError::Capacity { held: 300_000, stated: sectors });
+            let error = DiskGeometry::new(&config).unwrap_err();
+            assert_eq!(error, DiskConfigError::Capacity { held: 300_000, stated: sectors });
         }
         config.geometry.zones = Zones::Table(Vec::new());
-        assert!(Geometry::new(&config).unwrap_err().to_string().contains("hold 0 sectors"));
+        assert!(DiskGeometry::new(&config).unwrap_err().to_string().contains("hold 0 sectors"));
     }
 
     /// One zone of 4 cylinders of 2 tracks of 10 sectors, with spares.
-    fn spared(region: Region, cylinders: u32, zone: ZoneConfig) -> Geometry {
+    fn spared(region: Region, cylinders: u32, zone: ZoneConfig) -> DiskGeometry {
         let mut config = small();
         let zone = ZoneConfig { cylinders: 4, sectors_per_track: 10, ..zone };
         (config.geometry.spare_region, config.geometry.spare_cylinders) = (region, cylinders);
-        let held = Geometry::held_by(&config.geometry, std::slice::from_ref(&zone)).unwrap();
+        let held = DiskGeometry::held_by(&config.geometry, std::slice::from_ref(&zone)).unwrap();
         config.geometry.sectors = held.into();
         config.geometry.zones = Zones::Table(vec![zone]);
-        Geometry::new(&config).unwrap()
+        DiskGeometry::new(&config).unwrap()
     }
 
     #[test]
     fn spares_and_slips_by_hand() {
         let spares = |spares, slips| ZoneConfig { spares, slips, ..ZoneConfig::default() };
-        let at = |geometry: &Geometry, lba| {
-            let place = geometry.place(lba);
+        let at = |geometry: &DiskGeometry, lba| {
+            let place = geometry.location(lba);
             (place.cylinder, place.head, place.sector)
         };
         // 3 of each 10: sector 7 lies on the next track. Sector 2 of the second track is slipped.
@@ -419,15 +419,15 @@ mod tests {
         config.geometry.sectors = 1200.into();
         config.geometry.serpentine = Serpentine::Zone;
         config.geometry.zones = Zones::Table(vec![zone(0, 7), zone(2, 50)]);
-        let geometry = Geometry::new(&config).unwrap();
+        let geometry = DiskGeometry::new(&config).unwrap();
         // 10 ms a revolution, 100 us a sector.
-        let angle = |lba| geometry.course(geometry.place(lba)) % 10_000_000 / 100_000;
+        let angle = |lba| geometry.course(geometry.location(lba)) % 10_000_000 / 100_000;
         assert_eq!([0, 100, 200, 300].map(angle), [7, 27, 58, 78]);
         assert_eq!(angle(600), 50);
-        let heads = [0, 100, 200, 300, 400].map(|lba| geometry.place(lba).head);
+        let heads = [0, 100, 200, 300, 400].map(|lba| geometry.location(lba).head);
         assert_eq!(heads, [0, 1, 1, 0, 0]);
-        assert_eq!(geometry.place(600).cylinder, 5);
-        assert_eq!(geometry.track(geometry.place(333)), (300, 400));
+        assert_eq!(geometry.location(600).cylinder, 5);
+        assert_eq!(geometry.track(geometry.location(333)), (300, 400));
         assert_eq!(
             (geometry.least_track_skew(), geometry.least_cylinder_skew()),
             (Ns(2_000_000), Ns(3_100_000))
@@ -437,8 +437,8 @@ mod tests {
     proptest! {
         #[test]
         fn lba_and_place_are_a_bijection(lba in 0u64..1_953_525_168) {
-            let geometry = Geometry::new(&preset()).unwrap();
-            let p = geometry.place(lba);
+            let geometry = DiskGeometry::new(&preset()).unwrap();
+            let p = geometry.location(lba);
             prop_assert_eq!(geometry.sectors_before(geometry.course(p)), lba);
         }
 
@@ -456,11 +456,11 @@ mod tests {
             config.geometry.zones = Zones::Table(zones.iter()
                 .map(|&(cylinders, sectors_per_track)| ZoneConfig { cylinders, sectors_per_track, ..ZoneConfig::default() })
                 .collect());
-            let geometry = Geometry::new(&config).unwrap();
+            let geometry = DiskGeometry::new(&config).unwrap();
             prop_assert_eq!(geometry.zones().iter().map(|z| z.sectors).sum::<u64>(), held);
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
             let lba = ((held as f64 * pick) as u64).min(held - 1);
-            let place = geometry.place(lba);
+            let place = geometry.location(lba);
             // A head that follows the course has read all before a sector when it begins, and it
             // too when it ends, but not in between.
             let (start, end) = (geometry.course(place), geometry.course_end(place));
@@ -483,7 +483,7 @@ mod tests {
             let geometry = spared(region, cylinders, zone);
             let mut last = None;
             for lba in 0..geometry.sectors() {
-                let place = geometry.place(lba);
+                let place = geometry.location(lba);
                 let course = geometry.course(place);
                 prop_assert!(last.is_none_or(|last| last < course), "{} at {}", lba, course);
                 prop_assert_eq!(geometry.sectors_before(course), lba);

@@ -4,8 +4,8 @@
 //! seek (or the head switch, where the cylinder stays) and then the wait until the sector's angle
 //! comes by. Before a write both take the write's own, longer times.
 
-use super::config::{Config, ConfigError, SeekConfig, at_least, wrong};
-use super::geometry::{Geometry, Place};
+use super::config::{DiskConfig, DiskConfigError, SeekConfig, at_least, wrong};
+use super::geometry::{DiskGeometry, SectorLocation};
 use super::seek::{Distances, SeekCurve};
 use crate::divisor::Divisor;
 use gordon_units::Ns;
@@ -21,12 +21,13 @@ pub struct Head {
 
 /// A sector to get to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct SeekTarget {
     /// Its track.
     pub track: Head,
     /// Where it begins, in nanoseconds of a revolution.
     pub angle: u64,
-    /// The course from which a transfer goes on there: that of its [home](Geometry::home).
+    /// The course from which a transfer goes on there: that of its [nominal
+    /// location](DiskGeometry::nominal_location).
     pub course: u64,
 }
 
@@ -63,7 +64,7 @@ pub struct ShortSkew {
 /// Geometry and seek curves.
 #[derive(Clone, Debug)]
 pub struct Mechanics {
-    geometry: Geometry,
+    geometry: DiskGeometry,
     read: SeekCurve,
     write: SeekCurve,
     head_switch: u64,
@@ -79,8 +80,8 @@ impl Mechanics {
     ///
     /// # Errors
     /// Where the config contradicts itself.
-    pub fn new(config: &Config) -> Result<Self, ConfigError> {
-        let mechanics = Self::of(Geometry::new(config)?, &config.seek)?;
+    pub fn new(config: &DiskConfig) -> Result<Self, DiskConfigError> {
+        let mechanics = Self::of(DiskGeometry::new(config)?, &config.seek)?;
         // A transfer goes on over tracks without losing a revolution, for reads and writes alike.
         match mechanics.short_skews().first() {
             None => Ok(mechanics),
@@ -98,7 +99,7 @@ impl Mechanics {
     ///
     /// # Errors
     /// Where the config contradicts itself.
-    pub fn of(geometry: Geometry, seek: &SeekConfig) -> Result<Self, ConfigError> {
+    pub fn of(geometry: DiskGeometry, seek: &SeekConfig) -> Result<Self, DiskConfigError> {
         let distances = Distances::new(geometry.cylinders())?;
         let read = SeekCurve::new("seek.read", &seek.read, &distances)?;
         let (write, write_settle) = match (&seek.write, &seek.write_settle_ms) {
@@ -134,8 +135,8 @@ impl Mechanics {
         })
     }
 
-    /// The skews that are shorter than the arm or the head switch needs before a write: a write that
-    /// goes on to the next track loses a revolution there, and a read if it needs longer, too.
+    /// The skews that are shorter than the arm or the head switch needs before a write: a write
+    /// that goes on to the next track loses a revolution there, and a read if it needs longer, too.
     pub fn short_skews(&self) -> Vec<ShortSkew> {
         let step = |key, skew, distance, switches| {
             let [read, write] = [false, true].map(|write| Ns(self.arm(distance, switches, write)));
@@ -151,7 +152,7 @@ impl Mechanics {
 
     /// Where the sectors lie.
     #[inline]
-    pub fn geometry(&self) -> &Geometry {
+    pub fn geometry(&self) -> &DiskGeometry {
         &self.geometry
     }
 
@@ -177,21 +178,21 @@ impl Mechanics {
 
     /// What to aim for to begin at a sector.
     #[inline]
-    pub fn aim(&self, lba: u64) -> Target {
-        let (place, home) = self.geometry.place_and_home(lba);
+    pub fn aim(&self, lba: u64) -> SeekTarget {
+        let (place, home) = self.geometry.location_and_nominal(lba);
         let target = self.target(place);
         if place == home {
             return target;
         }
-        Target { course: self.geometry.course(home), ..target }
+        SeekTarget { course: self.geometry.course(home), ..target }
     }
 
     /// What to aim for to begin at `place`, where nothing was remapped.
     #[inline]
-    pub(super) fn target(&self, place: Place) -> Target {
+    pub(super) fn target(&self, place: SectorLocation) -> SeekTarget {
         let track = Head { cylinder: place.cylinder, head: place.head };
         let course = self.geometry.course(place);
-        Target { track, angle: self.revolution.rest(course), course }
+        SeekTarget { track, angle: self.revolution.rest(course), course }
     }
 
     /// The way of the arm, and its head switch, alone.
@@ -201,14 +202,14 @@ impl Mechanics {
     }
 
     /// How long at time `at`, the head being there, until `to` begins to pass.
-    pub fn wait(&self, at: Ns, to: Target) -> Ns {
+    pub fn wait(&self, at: Ns, to: SeekTarget) -> Ns {
         let early = to.angle.wrapping_sub(self.angle(at));
         Ns(early.min(early.wrapping_add(self.revolution.get())))
     }
 
     /// How long from `from` at time `at` until `to` begins to pass under its head.
     #[inline]
-    pub fn position(&self, at: Ns, from: Head, to: Target, write: bool) -> Positioning {
+    pub fn position(&self, at: Ns, from: Head, to: SeekTarget, write: bool) -> Positioning {
         self.position_at(self.angle(at), from, to, write)
     }
 
@@ -220,7 +221,7 @@ impl Mechanics {
 
     /// How long from `from`, the spindle at `angle`, until `to` begins to pass under its head.
     #[inline(always)] // the scheduler's inner loop
-    pub fn position_at(&self, angle: u64, from: Head, to: Target, write: bool) -> Positioning {
+    pub fn position_at(&self, angle: u64, from: Head, to: SeekTarget, write: bool) -> Positioning {
         let distance = from.cylinder.abs_diff(to.track.cylinder);
         let switches = from.head != to.track.head;
         let seek = self.arm(distance, switches, write);

@@ -11,16 +11,16 @@
 //!   flush is no queued command: it waits until the drive is empty and nothing passes it (as ATA
 //!   has it). A trim is acknowledged and changes nothing.
 //! - **Reads** that lie wholly in memory go straight to the link. Others queue for the mechanism,
-//!   which takes them in the order of [`Scheduler`]. Data goes to the host as it comes off the medium:
-//!   a read is done one sector's transfer after its last sector, or when the link is done.
+//!   which takes them in the order of [`Scheduler`]. Data goes to the host as it comes off the
+//!   medium: a read is done one sector's transfer after its last sector, or when the link is done.
 //! - **Read-ahead.** After a read the head goes on into the segment, over tracks and cylinders,
 //!   until the limit, or until there is other work: a read elsewhere, or a destage that the host
 //!   waits for. A read of what is still being fetched just waits for it. When the host gets near
 //!   the end of what was fetched and the mechanism has nothing to do, it fetches more.
 //! - **Writes** are acknowledged when they are in memory. They go to the medium when no read waits
 //!   and read-ahead is done, or beside the reads when memory is full or a flush waits. With
-//!   `cache.write_through` they are acknowledged when they are on the medium, and go there beside the
-//!   reads.
+//!   `cache.write_through` they are acknowledged when they are on the medium, and go there beside
+//!   the reads.
 //! - **Usage.** `read` is the time the mechanism spends on reads and on reading ahead, positioning
 //!   included: the head reads, whether or not the host asked; any other work stops it. `write` is
 //!   that of destages. Both are charged when the operation ends.
@@ -49,31 +49,32 @@ mod tracks;
 mod writes;
 mod zones;
 
-pub use arrival::Arrival;
+pub use arrival::ReadOnArrival;
 pub use config::{
-    CacheConfig, Config, ConfigError, GeometryConfig, InterfaceConfig, LinearZones, Policy, Region,
-    SchedulerConfig, SeekConfig, SeekPieces, SeekTimes, Serpentine, ZoneConfig, Zones,
+    CacheConfig, DiskConfig, DiskConfigError, DiskGeometryConfig, InterfaceConfig, LinearZones,
+    Region, SchedulerConfig, SchedulingPolicy, SeekConfig, SeekPieces, SeekTimes, Serpentine,
+    ZoneConfig, Zones,
 };
-pub use geometry::{Geometry, Place, Zone};
-pub use mechanics::{Head, Mechanics, Positioning, ShortSkew, Target};
+pub use geometry::{DiskGeometry, SectorLocation, Zone};
+pub use mechanics::{Head, Mechanics, Positioning, SeekTarget, ShortSkew};
 pub use power::{AdaptiveConfig, PowerConfig, PowerState};
-pub use schedule::{Candidate, Choice, Scheduler, State};
+pub use schedule::{Candidate, Choice, Scheduler, SchedulerInput};
 pub use seek::{Distances, SeekCurve};
-pub use sleep::{Drawn, Sleeper, Slept};
-pub use tracks::{Extent, Tracks};
+pub use sleep::{EnergyUse, PowerManagedDisk, SleepStats};
+pub use tracks::{TrackExtent, Tracks};
 
 use crate::divisor::Divisor;
 use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
-use cache::{Dirty, Segments};
+use cache::{DirtySectors, Segments};
 use gordon_des::Timeline;
 use gordon_units::{Bytes, Ns};
-use reads::{Read, Stream};
+use reads::{ReadStream, WaitingRead};
 use std::collections::VecDeque;
-use writes::{Owed, Write};
+use writes::{PendingFua, WaitingWrite};
 
 /// What the disk has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
+pub struct DiskStats {
     /// Requests completed.
     pub requests: u64,
     /// Reads answered from memory alone.
@@ -96,7 +97,7 @@ pub struct Stats {
     pub sectors_destaged: u64,
 }
 
-impl Stats {
+impl DiskStats {
     /// Each counter with its name; times in nanoseconds.
     pub fn counters(&self) -> [(&'static str, u64); 10] {
         [
@@ -119,7 +120,7 @@ impl Stats {
 pub struct Disk {
     mechanics: Mechanics,
     scheduler: Scheduler,
-    limits: Limits,
+    limits: CacheLimits,
     clock: Ns,
 
     /// Requests that wait for a place in the drive's queue.
@@ -130,22 +131,22 @@ pub struct Disk {
     /// Commands in the controller's hands and when it is done with them.
     arriving: VecDeque<(Ns, u64, Request)>,
     link: Timeline,
-    transfers: VecDeque<(Ns, Transfer)>,
+    transfers: VecDeque<(Ns, LinkTransfer)>,
 
     segments: Segments,
-    reads: Vec<Read>,
+    reads: Vec<WaitingRead>,
     /// Writes that still wait for room, from `at` on.
-    writes: VecDeque<Write>,
-    dirty: Dirty,
+    writes: VecDeque<WaitingWrite>,
+    dirty: DirtySectors,
     /// Sectors, and pieces, on their way over the link into `dirty`.
     inbound: (u64, u32),
     flush: Option<u64>,
     /// Writes in memory that are acknowledged when they are on the medium.
-    owed: Vec<Owed>,
+    owed: Vec<PendingFua>,
 
-    work: Work,
+    work: MechanismTask,
     /// The read under way begins in the middle of a track; then, when its end next comes by.
-    arrival: Option<(Arrival, Ns)>,
+    arrival: Option<(ReadOnArrival, Ns)>,
     head: Head,
     /// Up to when the segment that is read into was brought up to date.
     filled: Ns,
@@ -154,12 +155,12 @@ pub struct Disk {
     /// A seek that was begun ends even if it is no longer wanted.
     arm_free: Ns,
     usage: Usage,
-    stats: Stats,
+    stats: DiskStats,
 }
 
 /// The numbers of the config that are needed as it runs, in sectors.
 #[derive(Clone, Copy, Debug)]
-struct Limits {
+struct CacheLimits {
     queue_depth: u32,
     overhead: Ns,
     rate_per_s: Bytes,
@@ -176,7 +177,7 @@ struct Limits {
 
 /// Something that crosses the link.
 #[derive(Clone, Copy, Debug)]
-enum Transfer {
+enum LinkTransfer {
     /// The data of a read.
     Out { id: u64, cause: Cause },
     /// A piece of a write; the last acknowledges it, from its first sector on.
@@ -185,16 +186,16 @@ enum Transfer {
 
 /// What the mechanism is doing.
 #[derive(Clone, Copy, Debug)]
-enum Work {
+enum MechanismTask {
     Idle,
     /// Reading `stream` for a command.
     Read {
-        read: Read,
-        stream: Stream,
+        read: WaitingRead,
+        stream: ReadStream,
     },
     /// Reading on for nobody in particular.
     ReadAhead {
-        stream: Stream,
+        stream: ReadStream,
     },
     /// Writing sectors `start..end`.
     Destage {
@@ -212,7 +213,7 @@ impl Disk {
     ///
     /// # Errors
     /// Where the config contradicts itself.
-    pub fn new(config: &Config) -> Result<Self, ConfigError> {
+    pub fn new(config: &DiskConfig) -> Result<Self, DiskConfigError> {
         let mechanics = config.check()?;
         let (link, cache) = (&config.interface, &config.cache);
         let sectors = |bytes: Bytes| bytes.0 / SECTOR.0;
@@ -220,7 +221,7 @@ impl Disk {
         Ok(Self {
             mechanics,
             scheduler: Scheduler::new(&config.scheduler),
-            limits: Limits {
+            limits: CacheLimits {
                 queue_depth: *link.queue_depth,
                 overhead: *link.overhead,
                 rate_per_s: *link.rate_per_s,
@@ -242,23 +243,23 @@ impl Disk {
             segments: Segments::new(*cache.segments, for_reads / u64::from(*cache.segments)),
             reads: Vec::new(),
             writes: VecDeque::new(),
-            dirty: Dirty::default(),
+            dirty: DirtySectors::default(),
             inbound: (0, 0),
             flush: None,
             owed: Vec::new(),
-            work: Work::Idle,
+            work: MechanismTask::Idle,
             arrival: None,
             head: Head::default(),
             filled: Ns::ZERO,
             next: None,
             arm_free: Ns::ZERO,
             usage: Usage::default(),
-            stats: Stats::default(),
+            stats: DiskStats::default(),
         })
     }
 
     /// What it has done so far.
-    pub fn stats(&self) -> Stats {
+    pub fn stats(&self) -> DiskStats {
         self.stats
     }
 
@@ -295,7 +296,13 @@ impl Disk {
         match request.op {
             Op::Read => self.begin_read(id, start, end),
             Op::Write => {
-                self.writes.push_back(Write { id, start, at: start, end, since: self.clock });
+                self.writes.push_back(WaitingWrite {
+                    id,
+                    start,
+                    at: start,
+                    end,
+                    since: self.clock,
+                });
                 self.admit();
             }
             Op::Trim => self.complete(id, Cause::Buffer, completed),
@@ -317,7 +324,7 @@ impl Disk {
     /// was accepted, so none is on the link.
     fn finish_flush(&mut self, cause: Cause, completed: &mut Vec<Completion>) {
         if self.dirty.sectors() == 0
-            && !matches!(self.work, Work::Destage { .. })
+            && !matches!(self.work, MechanismTask::Destage { .. })
             && let Some(id) = self.flush.take()
         {
             self.complete(id, cause, completed);
@@ -333,7 +340,7 @@ impl Disk {
     }
 
     /// Sends the head to `target`; says when it begins to pass.
-    fn position(&mut self, target: Target, write: bool) -> Ns {
+    fn position(&mut self, target: SeekTarget, write: bool) -> Ns {
         let at = self.clock.max(self.arm_free);
         let positioning = self.mechanics.position(at, self.head, target, write);
         self.stats.positionings += 1;
@@ -349,13 +356,15 @@ impl Disk {
     fn dispatch(&mut self) {
         let next = self.next.take();
         match self.work {
-            Work::Idle => {}
-            Work::ReadAhead { stream } if !self.reads.is_empty() || self.must_destage() => {
+            MechanismTask::Idle => {}
+            MechanismTask::ReadAhead { stream }
+                if !self.reads.is_empty() || self.must_destage() =>
+            {
                 self.stop_read_ahead(stream);
             }
             _ => return,
         }
-        let choice = self.scheduler.choose(&State {
+        let choice = self.scheduler.choose(&SchedulerInput {
             mechanics: &self.mechanics,
             at: self.clock.max(self.arm_free),
             head: self.head,
@@ -373,7 +382,7 @@ impl Disk {
                 if self.limits.zero_latency {
                     self.arrive(&read, &mut stream, free);
                 }
-                self.work = Work::Read { read, stream };
+                self.work = MechanismTask::Read { read, stream };
             }
             Some(Choice::Destage(i)) => self.destage(i),
             None => {}
@@ -387,22 +396,22 @@ impl Disk {
 
     fn finish_work(&mut self, completed: &mut Vec<Completion>) {
         match self.work {
-            Work::Idle => unreachable!("idle work has no end"),
-            Work::Read { read, stream } => self.finish_read(read, stream),
-            Work::ReadAhead { stream } => {
+            MechanismTask::Idle => unreachable!("idle work has no end"),
+            MechanismTask::Read { read, stream } => self.finish_read(read, stream),
+            MechanismTask::ReadAhead { stream } => {
                 self.account(stream);
                 self.head = stream.last;
                 self.segments.fill(stream.segment, stream.to);
-                self.work = Work::Idle;
+                self.work = MechanismTask::Idle;
             }
-            Work::Destage { start, end, since, begins, last, .. } => {
+            MechanismTask::Destage { start, end, since, begins, last, .. } => {
                 self.usage.write += self.clock - since;
                 self.stats.transfer_time += self.clock - begins;
                 self.stats.destages += 1;
                 self.stats.sectors_destaged += end - start;
                 self.head = last;
                 self.next = Some(end);
-                self.work = Work::Idle;
+                self.work = MechanismTask::Idle;
                 self.segments.keep(start, end);
                 self.settle(completed);
                 self.admit();
@@ -413,9 +422,9 @@ impl Disk {
 
     fn work_ends(&self) -> Ns {
         match &self.work {
-            Work::Idle => Ns::MAX,
-            Work::Read { stream, .. } | Work::ReadAhead { stream } => stream.ends,
-            Work::Destage { ends, .. } => *ends,
+            MechanismTask::Idle => Ns::MAX,
+            MechanismTask::Read { stream, .. } | MechanismTask::ReadAhead { stream } => stream.ends,
+            MechanismTask::Destage { ends, .. } => *ends,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a disk draws, and what it does to draw less.
 
-use super::config::{ConfigError, at_least, at_most, wrong};
+use super::config::{DiskConfigError, at_least, at_most, wrong};
 use gordon_units::{Ns, Sourced, Watts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,12 +39,13 @@ pub struct PowerState {
     pub wake_energy_j: Sourced<f64>,
 }
 
-/// A time before the states below idle are entered that follows what is asked (Douglis, Krishnan, Bershad,
-/// "Adaptive Disk Spin-down Policies for Mobile Computers", USENIX Mobile and Location-Independent Computing, 1995).
+/// A time before the states below idle are entered that follows what is asked (Douglis, Krishnan,
+/// Bershad, "Adaptive Disk Spin-down Policies for Mobile Computers", USENIX Mobile and
+/// Location-Independent Computing, 1995).
 ///
-/// A wake is unwelcome where it takes more than a part of the quiet time before it: then the disk waits longer
-/// from then on, else it waits less. It is `after` of the first state that moves; those of the others keep their
-/// distance from it.
+/// A wake is unwelcome where it takes more than a part of the quiet time before it: then the disk
+/// waits longer from then on, else it waits less. It is `after` of the first state that moves;
+/// those of the others keep their distance from it.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdaptiveConfig {
@@ -60,7 +61,7 @@ pub struct AdaptiveConfig {
 
 impl PowerConfig {
     /// Whether reading and writing draw no less than idling.
-    pub(in crate::disk) fn check(&self) -> Result<(), ConfigError> {
+    pub(in crate::disk) fn check(&self) -> Result<(), DiskConfigError> {
         let all = [
             ("power.idle", &self.idle, 0.0),
             ("power.read", &self.read, self.idle.0),
@@ -75,7 +76,7 @@ impl PowerConfig {
     }
 
     /// Whether each state is entered later than the one above it and draws no more.
-    pub(super) fn check_states(&self) -> Result<(), ConfigError> {
+    pub(super) fn check_states(&self) -> Result<(), DiskConfigError> {
         let mut least = self.idle.0;
         for (at, state) in self.states.iter().enumerate() {
             if !(0.0..=least).contains(&state.draws.0) {

@@ -1,14 +1,14 @@
 //! The way of a read: memory, queue, medium, link; and reading ahead.
 
-use super::mechanics::{Head, Target};
+use super::mechanics::{Head, SeekTarget};
 use super::schedule::Candidate;
-use super::{Disk, Transfer, Work};
+use super::{Disk, LinkTransfer, MechanismTask};
 use crate::Cause;
 use gordon_units::Ns;
 
 /// A read that waits for the medium.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Read {
+pub(super) struct WaitingRead {
     pub(super) id: u64,
     pub(super) start: u64,
     pub(super) end: u64,
@@ -16,7 +16,7 @@ pub(super) struct Read {
     pub(super) candidate: Candidate,
 }
 
-impl AsRef<Candidate> for Read {
+impl AsRef<Candidate> for WaitingRead {
     fn as_ref(&self) -> &Candidate {
         &self.candidate
     }
@@ -24,7 +24,7 @@ impl AsRef<Candidate> for Read {
 
 /// The head reading into a segment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stream {
+pub(super) struct ReadStream {
     pub(super) segment: usize,
     /// The course of the first sector, and when it begins to pass under the head.
     pub(super) course: u64,
@@ -52,17 +52,17 @@ impl Disk {
         }
         let target = self.mechanics.aim(missing);
         let candidate = Candidate { lba: missing, target, since: self.clock };
-        let read = Read { id, start, end, candidate };
+        let read = WaitingRead { id, start, end, candidate };
         match self.work {
             // The head is on its way there.
-            Work::ReadAhead { mut stream }
+            MechanismTask::ReadAhead { mut stream }
                 if missing >= self.segments.get(stream.segment).end() && missing <= stream.to =>
             {
                 if !ahead {
                     self.stats.read_ahead_hits += 1;
                 }
                 self.extend(&mut stream, end);
-                self.work = Work::Read { read, stream };
+                self.work = MechanismTask::Read { read, stream };
             }
             _ => self.reads.push(read),
         }
@@ -70,7 +70,10 @@ impl Disk {
 
     /// Brings the segment that is being read into up to date.
     pub(super) fn fill(&mut self) {
-        let (Work::Read { stream, .. } | Work::ReadAhead { stream }) = &self.work else { return };
+        let (MechanismTask::Read { stream, .. } | MechanismTask::ReadAhead { stream }) = &self.work
+        else {
+            return;
+        };
         // From the middle of a track nothing is in order before it is all there.
         if self.clock > stream.begins && self.arrival.is_none() && self.filled != self.clock {
             self.filled = self.clock;
@@ -92,7 +95,7 @@ impl Disk {
             if let Some(dirty) = self.dirty.reach(at) {
                 next = next.max(dirty);
             }
-            if let Work::Destage { start, end, .. } = self.work
+            if let MechanismTask::Destage { start, end, .. } = self.work
                 && (start..end).contains(&at)
             {
                 next = next.max(end);
@@ -109,7 +112,7 @@ impl Disk {
     pub(super) fn hit(&mut self, id: u64, start: u64, end: u64, cause: Cause) {
         self.stats.cache_hits += 1;
         let done = self.link.reserve(self.clock, self.link_time(end - start));
-        self.transfers.push_back((done, Transfer::Out { id, cause }));
+        self.transfers.push_back((done, LinkTransfer::Out { id, cause }));
     }
 
     /// The host has read up to `end` from memory: when less than half the read-ahead lies beyond
@@ -119,16 +122,16 @@ impl Disk {
         let near = |to: u64| to < limit && limit - to > self.limits.read_ahead / 2;
         match self.work {
             // Reads from other segments leave the head to its own.
-            Work::ReadAhead { mut stream } if stream.to >= end && near(stream.to) => {
+            MechanismTask::ReadAhead { mut stream } if stream.to >= end && near(stream.to) => {
                 self.extend(&mut stream, limit);
-                self.work = Work::ReadAhead { stream };
+                self.work = MechanismTask::ReadAhead { stream };
             }
-            Work::Idle if self.dirty.sectors() == 0 => {
+            MechanismTask::Idle if self.dirty.sectors() == 0 => {
                 let Some(segment) = self.segments.find(end - 1) else { return };
                 let from = self.segments.get(segment).end();
                 if near(from) {
                     let stream = self.stream(from, self.mechanics.aim(from), limit);
-                    self.work = Work::ReadAhead { stream };
+                    self.work = MechanismTask::ReadAhead { stream };
                 }
             }
             _ => {}
@@ -136,27 +139,27 @@ impl Disk {
     }
 
     /// Moves the end of what the head reads.
-    pub(super) fn extend(&self, stream: &mut Stream, to: u64) {
+    pub(super) fn extend(&self, stream: &mut ReadStream, to: u64) {
         let geometry = self.mechanics.geometry();
-        let place = geometry.home(to - 1);
+        let place = geometry.nominal_location(to - 1);
         stream.to = to;
         stream.ends = stream.begins + Ns(geometry.course_end(place) - stream.course);
         stream.last = Head { cylinder: place.cylinder, head: place.head };
     }
 
     /// Positions the head and has it read `from..to`.
-    pub(super) fn stream(&mut self, from: u64, target: Target, to: u64) -> Stream {
+    pub(super) fn stream(&mut self, from: u64, target: SeekTarget, to: u64) -> ReadStream {
         let begins = self.position(target, false);
         let segment = self.segments.open(from);
         let (ends, last) = (begins, self.head);
         let course = target.course;
-        let mut stream = Stream { segment, course, begins, to, ends, last, since: self.clock };
+        let mut stream = ReadStream { segment, course, begins, to, ends, last, since: self.clock };
         self.extend(&mut stream, to);
         stream
     }
 
     /// The last sector of a read has come off the medium.
-    pub(super) fn finish_read(&mut self, read: Read, mut stream: Stream) {
+    pub(super) fn finish_read(&mut self, read: WaitingRead, mut stream: ReadStream) {
         self.account(stream);
         self.head = stream.last;
         let begins = stream.begins;
@@ -177,22 +180,22 @@ impl Disk {
             Some(arrival) => arrival.sends,
         };
         let done = self.link.reserve(first.max(last), transfer);
-        self.transfers.push_back((done, Transfer::Out { id: read.id, cause: Cause::Medium }));
+        self.transfers.push_back((done, LinkTransfer::Out { id: read.id, cause: Cause::Medium }));
 
-        self.work = Work::Idle;
+        self.work = MechanismTask::Idle;
         self.serve_waiting(stream.segment);
         let limit = (stream.to + self.limits.read_ahead).min(self.mechanics.geometry().sectors());
         if self.reads.is_empty() && !self.destage_now() && limit > stream.to {
             stream.since = self.clock;
             self.extend(&mut stream, limit);
-            self.work = Work::ReadAhead { stream };
+            self.work = MechanismTask::ReadAhead { stream };
         }
     }
 
     /// Reads that queued while their data was being fetched.
     pub(super) fn serve_waiting(&mut self, segment: usize) {
         let mut i = 0;
-        while let Some(&Read { id, start, end, candidate }) = self.reads.get(i) {
+        while let Some(&WaitingRead { id, start, end, candidate }) = self.reads.get(i) {
             let missing = candidate.lba;
             i += 1;
             if !self.segments.get(segment).holds(missing) {
@@ -211,19 +214,19 @@ impl Disk {
     }
 
     /// Ends a read-ahead where the head is now.
-    pub(super) fn stop_read_ahead(&mut self, stream: Stream) {
+    pub(super) fn stop_read_ahead(&mut self, stream: ReadStream) {
         self.fill();
         self.account(stream);
         if self.clock >= stream.begins {
             let next = self.segments.get(stream.segment).end().min(stream.to - 1);
-            let place = self.mechanics.geometry().place(next);
+            let place = self.mechanics.geometry().location(next);
             self.head = Head { cylinder: place.cylinder, head: place.head };
         }
-        self.work = Work::Idle;
+        self.work = MechanismTask::Idle;
     }
 
     /// Charges for what a stream did since it was last charged.
-    pub(super) fn account(&mut self, stream: Stream) {
+    pub(super) fn account(&mut self, stream: ReadStream) {
         self.usage.read += self.clock - stream.since;
         self.stats.transfer_time += self.clock.saturating_sub(stream.since.max(stream.begins));
     }

@@ -1,23 +1,23 @@
-//! Which mechanical operation comes next. By [`Policy`]:
+//! Which mechanical operation comes next. By [`SchedulingPolicy`]:
 //!
 //! - the oldest (FCFS);
 //! - the nearest cylinder (SSTF);
-//! - the nearest in the direction of the arm, which turns where there is none (LOOK), or goes back to the
-//!   farthest (C-LOOK);
-//! - the nearest, where turning round counts as a part of the whole stroke (V-SCAN; Geist and Daniel, ACM
-//!   TOCS 5(1), 1987);
-//! - the one with the shortest positioning time (SPTF), less a share of the time it has waited, so that
-//!   none waits for ever (aged SPTF; Jacobson and Wilkes, HPL-CSP-91-7). An operation that goes on where
-//!   the last one ended then costs nothing, though a skew may lie between: leaving a sequential run to
-//!   save part of a skew costs more on the way back.
+//! - the nearest in the direction of the arm, which turns where there is none (LOOK), or goes back
+//!   to the farthest (C-LOOK);
+//! - the nearest, where turning round counts as a part of the whole stroke (V-SCAN; Geist and
+//!   Daniel, ACM TOCS 5(1), 1987);
+//! - the one with the shortest positioning time (SPTF), less a share of the time it has waited, so
+//!   that none waits for ever (aged SPTF; Jacobson and Wilkes, HPL-CSP-91-7). An operation that
+//!   goes on where the last one ended then costs nothing, though a skew may lie between: leaving a
+//!   sequential run to save part of a skew costs more on the way back.
 //!
 //! Reads go first: somebody waits for them, while a write was acknowledged when it reached the
 //! cache. Destages come when no read waits, or beside the reads when the host waits for them: the
 //! cache is full, or a flush is pending. Of many destages only the nearest on either side are
 //! looked at, and the oldest.
 
-use super::config::{Policy, SchedulerConfig};
-use super::mechanics::{Head, Mechanics, Target};
+use super::config::{SchedulerConfig, SchedulingPolicy};
+use super::mechanics::{Head, Mechanics, SeekTarget};
 use gordon_units::Ns;
 
 /// Destages looked at on either side of the head; a look costs 10 ns, and among 32 one is close.
@@ -29,14 +29,14 @@ pub struct Candidate {
     /// The first sector.
     pub lba: u64,
     /// Where that is.
-    pub target: Target,
+    pub target: SeekTarget,
     /// Since when it waits.
     pub since: Ns,
 }
 
 /// What there is to choose from, and from where.
 #[derive(Debug)]
-pub struct State<'a, R, W> {
+pub struct SchedulerInput<'a, R, W> {
     /// The arm and the spindle.
     pub mechanics: &'a Mechanics,
     /// When the mechanism is free.
@@ -65,7 +65,7 @@ pub enum Choice {
 /// What chooses.
 #[derive(Clone, Copy, Debug)]
 pub struct Scheduler {
-    policy: Policy,
+    policy: SchedulingPolicy,
     /// Nanoseconds of positioning for each 1024 of waiting.
     ageing: i64,
     /// The part of the stroke that turning round counts as.
@@ -85,7 +85,7 @@ impl Scheduler {
     /// The next operation; none where nothing is to be done.
     pub fn choose<R: AsRef<Candidate>, W: AsRef<Candidate>>(
         &mut self,
-        state: &State<'_, R, W>,
+        state: &SchedulerInput<'_, R, W>,
     ) -> Option<Choice> {
         let choice = self.pick(state)?;
         let target = match choice {
@@ -100,7 +100,7 @@ impl Scheduler {
 
     fn pick<R: AsRef<Candidate>, W: AsRef<Candidate>>(
         &self,
-        state: &State<'_, R, W>,
+        state: &SchedulerInput<'_, R, W>,
     ) -> Option<Choice> {
         if state.reads.len() == 1 && !state.destage_now {
             return Some(Choice::Read(0));
@@ -130,7 +130,7 @@ impl Scheduler {
     #[inline]
     fn best<C: AsRef<Candidate>, R, W>(
         &self,
-        state: &State<'_, R, W>,
+        state: &SchedulerInput<'_, R, W>,
         candidates: &[C],
         write: bool,
     ) -> Option<(i64, usize)> {
@@ -139,7 +139,7 @@ impl Scheduler {
         let mut best: Option<(i64, usize)> = None;
         for (i, candidate) in candidates.iter().enumerate() {
             let candidate = candidate.as_ref();
-            let cost = if self.policy == Policy::Sptf {
+            let cost = if self.policy == SchedulingPolicy::Sptf {
                 let positioning = if state.next == Some(candidate.lba) {
                     Ns::ZERO
                 } else {
@@ -168,15 +168,15 @@ impl Scheduler {
         let ahead = if self.inwards { away } else { -away };
         let all = i64::from(mechanics.geometry().cylinders());
         match self.policy {
-            Policy::Fcfs | Policy::Sptf => candidate.since.0 as i64,
-            Policy::Sstf => away.abs(),
-            Policy::Look if ahead >= 0 => ahead,
-            Policy::Look => all + away.abs(),
-            Policy::CLook if away >= 0 => away,
-            Policy::CLook => all + to,
+            SchedulingPolicy::Fcfs | SchedulingPolicy::Sptf => candidate.since.0 as i64,
+            SchedulingPolicy::Sstf => away.abs(),
+            SchedulingPolicy::Look if ahead >= 0 => ahead,
+            SchedulingPolicy::Look => all + away.abs(),
+            SchedulingPolicy::CLook if away >= 0 => away,
+            SchedulingPolicy::CLook => all + to,
             #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
-            Policy::VScan if ahead < 0 => away.abs() + (self.turn * all as f64) as i64,
-            Policy::VScan => ahead,
+            SchedulingPolicy::VScan if ahead < 0 => away.abs() + (self.turn * all as f64) as i64,
+            SchedulingPolicy::VScan => ahead,
         }
     }
 }
@@ -192,13 +192,14 @@ mod tests {
         }
     }
 
-    fn scheduler(policy: Policy, ageing: f64) -> Scheduler {
+    fn scheduler(policy: SchedulingPolicy, ageing: f64) -> Scheduler {
         let ageing = ageing.into();
         Scheduler::new(&SchedulerConfig { policy, ageing, ..SchedulerConfig::default() })
     }
 
-    /// The cylinders that are visited, from 50 on; all wait there already, but the second came first.
-    fn visits(policy: Policy, cylinders: &[u64]) -> Vec<u64> {
+    /// The cylinders that are visited, from 50 on; all wait there already, but the second came
+    /// first.
+    fn visits(policy: SchedulingPolicy, cylinders: &[u64]) -> Vec<u64> {
         let mechanics = Mechanics::new(&small()).unwrap();
         let wait = |(age, &cylinder): (usize, &u64)| Candidate {
             lba: cylinder * 2000,
@@ -209,7 +210,7 @@ mod tests {
         let (mut scheduler, none) = (scheduler(policy, 0.0), Vec::<Candidate>::new());
         let mut head = Head { cylinder: 50, head: 0 };
         std::iter::from_fn(|| {
-            let state = State {
+            let state = SchedulerInput {
                 mechanics: &mechanics,
                 at: Ns(10),
                 head,
@@ -229,15 +230,15 @@ mod tests {
     fn policies_by_hand() {
         // 100 cylinders of 2000 sectors each, and 100 more.
         let at = [60, 10, 45, 52, 90, 70];
-        assert_eq!(visits(Policy::Fcfs, &at), [10, 60, 45, 52, 90, 70]);
-        assert_eq!(visits(Policy::Sstf, &at), [52, 45, 60, 70, 90, 10]);
-        assert_eq!(visits(Policy::Look, &at), [52, 60, 70, 90, 45, 10]);
-        assert_eq!(visits(Policy::CLook, &at), [52, 60, 70, 90, 10, 45]);
+        assert_eq!(visits(SchedulingPolicy::Fcfs, &at), [10, 60, 45, 52, 90, 70]);
+        assert_eq!(visits(SchedulingPolicy::Sstf, &at), [52, 45, 60, 70, 90, 10]);
+        assert_eq!(visits(SchedulingPolicy::Look, &at), [52, 60, 70, 90, 45, 10]);
+        assert_eq!(visits(SchedulingPolicy::CLook, &at), [52, 60, 70, 90, 10, 45]);
         // Turning costs 40 cylinders: from 52 on to 60, though 45 is nearer.
-        assert_eq!(visits(Policy::VScan, &at), [52, 60, 70, 90, 45, 10]);
+        assert_eq!(visits(SchedulingPolicy::VScan, &at), [52, 60, 70, 90, 45, 10]);
         // But not as far as 99.
-        assert_eq!(visits(Policy::VScan, &[52, 99, 50]), [50, 52, 99]);
-        assert_eq!(visits(Policy::VScan, &[52, 99, 49]), [52, 49, 99]);
+        assert_eq!(visits(SchedulingPolicy::VScan, &[52, 99, 50]), [50, 52, 99]);
+        assert_eq!(visits(SchedulingPolicy::VScan, &[52, 99, 49]), [52, 49, 99]);
     }
 
     fn choose(ageing: f64, reads: &[(u64, u64)], destages: &[(u64, u64)], now: bool) -> Choice {
@@ -261,7 +262,7 @@ mod tests {
             of.collect()
         };
         let (reads, destages) = (candidates(reads), candidates(destages));
-        let state = State {
+        let state = SchedulerInput {
             mechanics: &mechanics,
             at: Ns(100_000_000), // angle 0
             head: Head::default(),
@@ -270,7 +271,7 @@ mod tests {
             destages: &destages,
             destage_now: now,
         };
-        scheduler(Policy::Sptf, ageing).choose(&state).unwrap()
+        scheduler(SchedulingPolicy::Sptf, ageing).choose(&state).unwrap()
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! How long the arm takes over a distance: `a + b sqrt(d) + c d`, or what was measured.
 //!
-//! Of three times, the three parameters are those for which the curve takes the track-to-track time over one
-//! cylinder, the full-stroke time over all, and the average time on the mean over all pairs of
-//! different cylinders. Of N cylinders, N - d pairs lie d apart, so the mean of a term f is
-//! `sum((N - d) f(d)) / (N (N - 1) / 2)`, the weighted average that data sheets define.
+//! Of three times, the three parameters are those for which the curve takes the track-to-track time
+//! over one cylinder, the full-stroke time over all, and the average time on the mean over all
+//! pairs of different cylinders. Of N cylinders, N - d pairs lie d apart, so the mean of a term f
+//! is `sum((N - d) f(d)) / (N (N - 1) / 2)`, the weighted average that data sheets define.
 
-use super::config::{ConfigError, SeekPieces, SeekTimes, at_least, wrong};
+use super::config::{DiskConfigError, SeekPieces, SeekTimes, at_least, wrong};
 use gordon_units::Ns;
 
 /// The seek distances of a disk.
@@ -24,7 +24,7 @@ impl Distances {
     ///
     /// # Errors
     /// Where there are too few to tell three seek times apart.
-    pub fn new(cylinders: u32) -> Result<Self, ConfigError> {
+    pub fn new(cylinders: u32) -> Result<Self, DiskConfigError> {
         at_least("cylinders of the disk, for a seek curve,", cylinders, 4)?;
         let (n, longest) = (f64::from(cylinders), f64::from(cylinders - 1));
         let weighted =
@@ -60,7 +60,7 @@ impl SeekCurve {
         key: &'static str,
         times: &SeekTimes,
         distances: &Distances,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, DiskConfigError> {
         let three = [&times.track_to_track, &times.average, &times.full_stroke];
         let forms = [
             three.iter().any(|time| time.is_some()),
@@ -101,7 +101,11 @@ impl SeekCurve {
 
     /// Measured times: they may fall a little from one distance to the next.
     #[allow(clippy::cast_precision_loss)] // times far below 2^53 ns
-    fn table(key: &'static str, table: &[(u32, Ns)], longest: u32) -> Result<Self, ConfigError> {
+    fn table(
+        key: &'static str,
+        table: &[(u32, Ns)],
+        longest: u32,
+    ) -> Result<Self, DiskConfigError> {
         let rising = table.windows(2).all(|two| two[0].0 < two[1].0);
         if !rising || table[0].0 == 0 {
             let must = "distances of 1 and more, each above the one before".to_owned();
@@ -151,7 +155,7 @@ impl Root {
         key: &'static str,
         [first, average, last]: [Ns; 3],
         distances: &Distances,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, DiskConfigError> {
         let &Distances { cylinders, longest, mean_root, mean } = distances;
         let (first, average, last) = (first.0 as f64, average.0 as f64, last.0 as f64);
 
@@ -175,7 +179,7 @@ impl Root {
             let (from, to) = if slope(1.0) < rounding { (1, turn) } else { (turn, cylinders - 1) };
             let share = 0.5 * (mb / lb + mc / lc);
             let hint = Ns::from_secs((first + ly.max(0.0) * share) / 1e9);
-            return Err(ConfigError::SeekFalls { key, from, to, hint });
+            return Err(DiskConfigError::SeekFalls { key, from, to, hint });
         }
         Ok(curve)
     }
@@ -202,7 +206,7 @@ mod tests {
         }
     }
 
-    fn curve(times: &SeekTimes, cylinders: u32) -> Result<SeekCurve, ConfigError> {
+    fn curve(times: &SeekTimes, cylinders: u32) -> Result<SeekCurve, DiskConfigError> {
         SeekCurve::new("seek.read", times, &Distances::new(cylinders)?)
     }
 
@@ -248,7 +252,8 @@ mod tests {
             assert!(text.contains("three times of seek.read falls"), "{text}");
         }
         // The hint works.
-        let Err(ConfigError::SeekFalls { hint, .. }) = curve(&times(1000, 14_000, 14_700), 1000)
+        let Err(DiskConfigError::SeekFalls { hint, .. }) =
+            curve(&times(1000, 14_000, 14_700), 1000)
         else {
             panic!("an average of 14 ms does not fit 14.7 ms")
         };

@@ -1,14 +1,14 @@
-//! A disk that saves power while nobody asks for anything: states below idle (heads unloaded, slower,
-//! spun down), each entered when it has been quiet for so long, each left at a cost in time and energy. How
-//! long may follow what is asked ([`AdaptiveConfig`](super::AdaptiveConfig)).
+//! A disk that saves power while nobody asks for anything: states below idle (heads unloaded,
+//! slower, spun down), each entered when it has been quiet for so long, each left at a cost in time
+//! and energy. How long may follow what is asked ([`AdaptiveConfig`](super::AdaptiveConfig)).
 
-use super::{AdaptiveConfig, ConfigError, PowerConfig, PowerState};
+use super::{AdaptiveConfig, DiskConfigError, PowerConfig, PowerState};
 use crate::{Completion, Device, Request, Usage};
 use gordon_units::{Bytes, Ns};
 
 /// What a disk saved, and what that cost.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Slept {
+pub struct SleepStats {
     /// How long it was in each state.
     pub time: Vec<Ns>,
     /// How often it was woken from each.
@@ -21,16 +21,16 @@ pub struct Slept {
 
 /// What a disk drew.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Drawn {
+pub struct EnergyUse {
     /// What it saved.
-    pub slept: Slept,
+    pub slept: SleepStats,
     /// Joules, by state.
     pub joules: Vec<(String, f64)>,
 }
 
 /// A disk with such states.
 #[derive(Clone, Debug)]
-pub struct Sleeper<D> {
+pub struct PowerManagedDisk<D> {
     disk: D,
     states: Vec<PowerState>,
     adaptive: Option<AdaptiveConfig>,
@@ -39,17 +39,17 @@ pub struct Sleeper<D> {
     /// Since when it has nothing to do, once it had something.
     quiet: Option<Ns>,
     /// Requests that wait until it is awake, and when that is.
-    held: Vec<(u64, Request)>,
+    waiting: Vec<(u64, Request)>,
     awake_at: Ns,
-    slept: Slept,
+    slept: SleepStats,
 }
 
-impl<D: Device> Sleeper<D> {
+impl<D: Device> PowerManagedDisk<D> {
     /// `disk`, awake.
     ///
     /// # Errors
     /// Where a deeper state is entered sooner or draws more.
-    pub fn new(disk: D, power: &PowerConfig) -> Result<Self, ConfigError> {
+    pub fn new(disk: D, power: &PowerConfig) -> Result<Self, DiskConfigError> {
         power.check_states()?;
         Ok(Self::with(disk, power.states.clone(), power.adaptive.clone()))
     }
@@ -60,7 +60,7 @@ impl<D: Device> Sleeper<D> {
     }
 
     fn with(disk: D, states: Vec<PowerState>, adaptive: Option<AdaptiveConfig>) -> Self {
-        let slept = Slept {
+        let slept = SleepStats {
             time: vec![Ns::ZERO; states.len()],
             wakes: vec![0; states.len()],
             waking: Ns::ZERO,
@@ -68,7 +68,7 @@ impl<D: Device> Sleeper<D> {
         };
         let (held, awake_at) = (Vec::new(), Ns::ZERO);
         let first = states.first().map_or(Ns::MAX, |state| *state.after);
-        Self { disk, states, adaptive, first, quiet: None, held, awake_at, slept }
+        Self { disk, states, adaptive, first, quiet: None, waiting: held, awake_at, slept }
     }
 
     /// The disk.
@@ -77,7 +77,7 @@ impl<D: Device> Sleeper<D> {
     }
 
     /// What it saved until `now`, when the last thing happened or later.
-    pub fn slept(&self, now: Ns) -> Slept {
+    pub fn slept(&self, now: Ns) -> SleepStats {
         let mut slept = self.slept.clone();
         if let Some(since) = self.quiet {
             self.account(&mut slept, now.saturating_sub(since));
@@ -86,17 +86,17 @@ impl<D: Device> Sleeper<D> {
     }
 
     /// Joules of a run that took so long, and in which it slept that much.
-    pub fn energy(&self, power: &PowerConfig, run: Ns, slept: &Slept) -> f64 {
+    pub fn energy(&self, power: &PowerConfig, run: Ns, slept: &SleepStats) -> f64 {
         self.energy_by_state(power, run, slept).map(|(_, joules)| joules).sum()
     }
 
-    /// The same by what it did meanwhile: a state's watts for the time in it. What is under way when the
-    /// run ends counts whole, and idle is what is left of the run.
+    /// The same by what it did meanwhile: a state's watts for the time in it. What is under way
+    /// when the run ends counts whole, and idle is what is left of the run.
     pub fn energy_by_state<'a>(
         &'a self,
         power: &PowerConfig,
         run: Ns,
-        slept: &'a Slept,
+        slept: &'a SleepStats,
     ) -> impl Iterator<Item = (&'a str, f64)> {
         let usage = self.disk.usage();
         let below = slept.time.iter().fold(Ns::ZERO, |sum, time| sum + *time);
@@ -123,15 +123,15 @@ impl<D: Device> Sleeper<D> {
     }
 
     /// What it saved until `now`, and the joules of a run that took `run`.
-    pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> Drawn {
+    pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> EnergyUse {
         let slept = self.slept(now);
         let states = self.energy_by_state(power, run, &slept);
         let joules = states.map(|(state, joules)| (state.to_owned(), joules)).collect();
-        Drawn { slept, joules }
+        EnergyUse { slept, joules }
     }
 
     /// Books a quiet time; the state that it ended in.
-    fn account(&self, slept: &mut Slept, quiet: Ns) -> Option<usize> {
+    fn account(&self, slept: &mut SleepStats, quiet: Ns) -> Option<usize> {
         let mut deepest = None;
         for at in 0..self.states.len() {
             let after = self.after(at);
@@ -160,8 +160,8 @@ impl<D: Device> Sleeper<D> {
     /// Carries out the next event, which is at `now`.
     #[inline]
     fn step_at(&mut self, now: Ns, completed: &mut Vec<Completion>) {
-        if !self.held.is_empty() {
-            for (id, request) in std::mem::take(&mut self.held) {
+        if !self.waiting.is_empty() {
+            for (id, request) in std::mem::take(&mut self.waiting) {
                 self.disk.submit(self.awake_at, id, request);
             }
             return;
@@ -185,7 +185,7 @@ impl<D: Device> Sleeper<D> {
     }
 }
 
-impl<D: Device> Device for Sleeper<D> {
+impl<D: Device> Device for PowerManagedDisk<D> {
     fn capacity(&self) -> Bytes {
         self.disk.capacity()
     }
@@ -196,14 +196,14 @@ impl<D: Device> Device for Sleeper<D> {
             self.awake_at = at + takes;
         }
         if at < self.awake_at {
-            self.held.push((id, request));
+            self.waiting.push((id, request));
         } else {
             self.disk.submit(at, id, request);
         }
     }
 
     fn enlarge(&mut self, id: u64, request: Request) -> bool {
-        match self.held.iter_mut().find(|held| held.0 == id) {
+        match self.waiting.iter_mut().find(|held| held.0 == id) {
             Some(held) => {
                 held.1 = request;
                 true
@@ -214,7 +214,7 @@ impl<D: Device> Device for Sleeper<D> {
 
     #[inline]
     fn next_event(&self) -> Option<Ns> {
-        if self.held.is_empty() { self.disk.next_event() } else { Some(self.awake_at) }
+        if self.waiting.is_empty() { self.disk.next_event() } else { Some(self.awake_at) }
     }
 
     fn step(&mut self, completed: &mut Vec<Completion>) {
@@ -245,8 +245,8 @@ mod tests {
     use crate::{Op, SECTOR};
     use gordon_units::Watts;
 
-    /// Idle 1 W, reading 2 W. After 1 s half a watt, awake in 0.1 s for 0.2 J; after 10 s nothing, awake in
-    /// 5 s for 20 J.
+    /// Idle 1 W, reading 2 W. After 1 s half a watt, awake in 0.1 s for 0.2 J; after 10 s nothing,
+    /// awake in 5 s for 20 J.
     fn power() -> PowerConfig {
         let state = |name: &str, after, draws, wake, joules: f64| PowerState {
             name: name.into(),
@@ -263,7 +263,7 @@ mod tests {
     }
 
     /// How long a read of a sector of the first track takes.
-    fn read(sleeper: &mut Sleeper<Disk>, at: u64, sector: u64) -> Ns {
+    fn read(sleeper: &mut PowerManagedDisk<Disk>, at: u64, sector: u64) -> Ns {
         let request = Request { op: Op::Read, offset: SECTOR * sector, len: SECTOR };
         sleeper.submit(Ns(at), 1, request);
         let mut done = vec![];
@@ -278,9 +278,9 @@ mod tests {
         let mut config = small();
         config.cache.read_ahead = Bytes(0).into();
         let disk = || Disk::new(&config).unwrap();
-        let mut sleeper = Sleeper::new(disk(), &power()).unwrap();
+        let mut sleeper = PowerManagedDisk::new(disk(), &power()).unwrap();
         let plain = |at, sector| {
-            let mut disk = Sleeper::new(disk(), &small().power).unwrap();
+            let mut disk = PowerManagedDisk::new(disk(), &small().power).unwrap();
             read(&mut disk, at, sector)
         };
         // Half a second: nothing. Then two seconds since: 1 in the first state.
@@ -299,7 +299,8 @@ mod tests {
         assert_eq!(slept.time, [Ns(10_500_000_000), Ns(20_000_000_000)]);
         assert_eq!((slept.wakes.clone(), slept.waking), (vec![1, 1], Ns(5_100_000_000)));
         let busy = sleeper.usage().read.as_secs();
-        // All of it at 1 W, but: reading 1 more; what the states save; waking costs 0.1 and 15 more.
+        // All of it at 1 W, but: reading 1 more; what the states save; waking costs 0.1 and 15
+        // more.
         let expected = end.as_secs() + busy - 10.5 * 0.5 - 20.0 + 0.1 + 15.0;
         let energy = sleeper.energy(&power(), end, &slept);
         assert!((energy - expected).abs() < 1e-9, "{energy} {expected}");
@@ -316,7 +317,7 @@ mod tests {
 
     #[test]
     fn what_is_under_way_at_the_end_counts_whole() {
-        let mut sleeper = Sleeper::new(Disk::new(&small()).unwrap(), &power()).unwrap();
+        let mut sleeper = PowerManagedDisk::new(Disk::new(&small()).unwrap(), &power()).unwrap();
         read(&mut sleeper, 0, 10);
         let (busy, slept) = (sleeper.usage().read, sleeper.slept(Ns::ZERO));
         let energy = sleeper.energy(&power(), Ns(busy.0 / 2), &slept);
@@ -325,7 +326,7 @@ mod tests {
 
     #[test]
     fn requests_that_come_meanwhile_wait_too() {
-        let mut sleeper = Sleeper::new(Disk::new(&small()).unwrap(), &power()).unwrap();
+        let mut sleeper = PowerManagedDisk::new(Disk::new(&small()).unwrap(), &power()).unwrap();
         let request = |start| Request { op: Op::Read, offset: SECTOR * start, len: SECTOR };
         // It is awake for the first.
         let first = read(&mut sleeper, 2_000_000_000, 10);
@@ -346,13 +347,13 @@ mod tests {
 
     #[test]
     fn the_time_before_follows_what_is_asked() {
-        // Awake from the first state in 0.1 s: too much of less than 2 s. It is 1 s, and moves by 0.4 between 0.5
-        // and 2; the second state stays 9 s behind.
+        // Awake from the first state in 0.1 s: too much of less than 2 s. It is 1 s, and moves by
+        // 0.4 between 0.5 and 2; the second state stays 9 s behind.
         let mut power = power();
         let ms = |ms: u64| Ns(ms * 1_000_000).into();
         let (step, least, most) = (ms(400), ms(500), ms(2000));
         power.adaptive = Some(AdaptiveConfig { tolerance: 0.05.into(), step, least, most });
-        let mut sleeper = Sleeper::new(Disk::new(&small()).unwrap(), &power).unwrap();
+        let mut sleeper = PowerManagedDisk::new(Disk::new(&small()).unwrap(), &power).unwrap();
         read(&mut sleeper, 0, 10);
         let mut after = |quiet: u64| {
             let since = sleeper.quiet.unwrap();
@@ -367,7 +368,8 @@ mod tests {
         assert_eq!(after(1900), (2000, 3, vec![3, 0]));
         // 2 s are just enough.
         assert_eq!(after(2000), (1600, 3, vec![4, 0]));
-        // The second state after 1.6 and 9 s; waking from that takes 5 s, too much of less than 100.
+        // The second state after 1.6 and 9 s; waking from that takes 5 s, too much of less than
+        // 100.
         assert_eq!(after(10_599), (1200, 3, vec![5, 0]));
         assert_eq!(after(10_200), (1600, 4, vec![5, 1]));
         for (quiet, first) in [(100_000, 1200), (200_000, 800), (9000, 500), (9000, 500)] {
@@ -394,7 +396,9 @@ mod tests {
             let (step, least, most) = (s(1), s(1), s(60));
             wrong.adaptive = Some(AdaptiveConfig { tolerance: 0.05.into(), step, least, most });
             change(&mut wrong);
-            Sleeper::new(Disk::new(&small()).unwrap(), &wrong).map(drop).map_err(|e| e.to_string())
+            PowerManagedDisk::new(Disk::new(&small()).unwrap(), &wrong)
+                .map(drop)
+                .map_err(|e| e.to_string())
         };
         fn adaptive(power: &mut PowerConfig) -> &mut AdaptiveConfig {
             power.adaptive.as_mut().unwrap()
@@ -415,11 +419,13 @@ mod tests {
     fn states_go_down() {
         let mut wrong = power();
         wrong.states[1].draws = Watts(0.6).into();
-        let text = Sleeper::new(Disk::new(&small()).unwrap(), &wrong).unwrap_err().to_string();
+        let text =
+            PowerManagedDisk::new(Disk::new(&small()).unwrap(), &wrong).unwrap_err().to_string();
         assert!(text.contains("power.states[].draws"), "{text}");
         let mut wrong = power();
         wrong.states[1].after = Ns(1_000_000_000).into();
-        let text = Sleeper::new(Disk::new(&small()).unwrap(), &wrong).unwrap_err().to_string();
+        let text =
+            PowerManagedDisk::new(Disk::new(&small()).unwrap(), &wrong).unwrap_err().to_string();
         assert!(text.contains("power.states[].after"), "{text}");
     }
 }

@@ -1,6 +1,6 @@
 //! Which sectors of a zone hold data, where some are spare, slipped or remapped.
 
-use super::config::{ConfigError, GeometryConfig, Region, ZoneConfig, wrong};
+use super::config::{DiskConfigError, DiskGeometryConfig, Region, ZoneConfig, wrong};
 use crate::divisor::Divisor;
 
 /// Which sectors of a zone hold nothing.
@@ -23,7 +23,7 @@ pub(super) struct Spares {
 
 impl Spares {
     /// Those of a zone of a disk.
-    pub fn new(g: &GeometryConfig, zone: &ZoneConfig) -> Result<Self, ConfigError> {
+    pub fn new(g: &DiskGeometryConfig, zone: &ZoneConfig) -> Result<Self, DiskConfigError> {
         let track = u64::from(zone.sectors_per_track);
         let cylinder = u64::from(*g.heads) * track;
         let all = u64::from(zone.cylinders) * cylinder;
@@ -77,7 +77,7 @@ impl Spares {
 
     /// The sector of the zone that holds its `n`th of data, if it was not remapped.
     #[inline]
-    pub fn home(&self, n: u64) -> u64 {
+    pub fn nominal_sector(&self, n: u64) -> u64 {
         if self.none {
             return n;
         }
@@ -89,11 +89,11 @@ impl Spares {
 
     /// Where the data of a sector of the zone are instead, if they are elsewhere.
     #[inline]
-    pub fn moved(&self, home: u64) -> Option<u64> {
+    pub fn remapped_to(&self, nominal_sector: u64) -> Option<u64> {
         if self.remapped.is_empty() {
             return None;
         }
-        let (at, rest) = self.unit.divide(home);
+        let (at, rest) = self.unit.divide(nominal_sector);
         let moved = self.remapped.iter().find(|(from, _)| *from == at);
         moved.map(|(_, to)| to * self.unit.get() + rest)
     }

@@ -1,22 +1,22 @@
 //! Disks for unit tests.
 
 use super::config::{
-    CacheConfig, Config, GeometryConfig, InterfaceConfig, Region, SchedulerConfig, SeekConfig,
-    SeekTimes, Serpentine, ZoneConfig, Zones,
+    CacheConfig, DiskConfig, DiskGeometryConfig, InterfaceConfig, Region, SchedulerConfig,
+    SeekConfig, SeekTimes, Serpentine, ZoneConfig, Zones,
 };
 use super::power::PowerConfig;
 use gordon_units::{Bytes, Ns, Watts};
 
 /// The preset of the Gordon paper's disk.
-pub fn preset() -> Config {
+pub fn preset() -> DiskConfig {
     let text = include_str!("../../../../python/gordon/parts/disk/sata-7200-1tb.toml");
-    Config::from_toml(text).unwrap()
+    DiskConfig::from_toml(text).unwrap()
 }
 
 /// A disk for arithmetic by hand: 10 ms a revolution; 2 heads; 100 cylinders of 1000 sectors a
 /// track (10 us a sector) and 100 of 500 (20 us); track skew 2 ms, cylinder skew 3 ms; head switch
 /// 1 ms, settle 0.5 ms.
-pub fn small() -> Config {
+pub fn small() -> DiskConfig {
     let us = |x: u64| Ns(x * 1000).into();
     let times = |first, mean, last| SeekTimes {
         track_to_track: Some(us(first)),
@@ -29,9 +29,9 @@ pub fn small() -> Config {
         sectors_per_track,
         ..ZoneConfig::default()
     };
-    Config {
+    DiskConfig {
         summary: "small".into(),
-        geometry: GeometryConfig {
+        geometry: DiskGeometryConfig {
             sectors: 300_000.into(),
             heads: 2.into(),
             rpm: 6000.into(),

@@ -3,7 +3,7 @@
 //! overhead a command.
 
 use super::testing::small;
-use super::{Config, Disk, Zones};
+use super::{Disk, DiskConfig, Zones};
 use crate::{Completion, Device, Op, Request, SECTOR, Usage};
 use gordon_units::{Bytes, Ns};
 
@@ -19,7 +19,7 @@ const FLUSH: Request = Request { op: Op::Flush, offset: Bytes::ZERO, len: Bytes:
 
 /// Submits (microsecond, request) in order, stepping the disk in between, then runs it until
 /// nothing is left to do; returns when each was done, in nanoseconds.
-fn run(config: &Config, requests: &[(u64, Request)]) -> (Vec<u64>, Disk) {
+fn run(config: &DiskConfig, requests: &[(u64, Request)]) -> (Vec<u64>, Disk) {
     let mut disk = Disk::new(config).unwrap();
     let mut done: Vec<Completion> = Vec::new();
     for (id, &(at, request)) in requests.iter().enumerate() {
@@ -37,7 +37,7 @@ fn run(config: &Config, requests: &[(u64, Request)]) -> (Vec<u64>, Disk) {
     (done.iter().map(|c| c.at.0).collect(), disk)
 }
 
-fn without_read_ahead() -> Config {
+fn without_read_ahead() -> DiskConfig {
     let mut config = small();
     config.cache.read_ahead = Bytes::ZERO.into();
     config
@@ -246,8 +246,8 @@ fn with_write_through_a_write_is_done_when_it_is_on_the_medium() {
     // In memory at 0.102 ms; sector 300 passes at 3 ms, two take 20 us.
     let (done, _) = run(&config, &[(0, request(Op::Write, 300, 2))]);
     assert_eq!(done, [3_020_000]);
-    // Both on one track, in one revolution: the second is nearer when both are there. A flush has nothing
-    // left to do but to be taken in.
+    // Both on one track, in one revolution: the second is nearer when both are there. A flush has
+    // nothing left to do but to be taken in.
     let two = [(0, request(Op::Write, 300, 2)), (0, request(Op::Write, 200, 2)), (0, FLUSH)];
     let (done, disk) = run(&config, &two);
     assert_eq!((done[0], done[1]), (3_020_000, 2_020_000 + 10_000_000));

@@ -1,13 +1,14 @@
-//! The layout of a disk as a list: where each run of sectors lies, as measured drives are described.
+//! The layout of a disk as a list: where each run of sectors lies, as measured drives are
+//! described.
 
-use super::config::{ConfigError, at_most};
+use super::config::{DiskConfigError, at_most};
 use crate::divisor::Divisor;
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
 
 /// Consecutive sectors of one track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extent {
+pub struct TrackExtent {
     /// Number of the first sector.
     pub lba: u64,
     /// Sectors.
@@ -24,7 +25,7 @@ pub struct Extent {
     pub angle: u32,
 }
 
-impl Extent {
+impl TrackExtent {
     fn end(&self) -> u64 {
         self.lba + u64::from(self.sectors)
     }
@@ -46,7 +47,7 @@ impl Extent {
 /// All extents of a disk, in the order of their numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tracks {
-    extents: Arc<[Extent]>,
+    extents: Arc<[TrackExtent]>,
     cylinders: u32,
 }
 
@@ -66,19 +67,19 @@ impl Tracks {
     ///
     /// # Errors
     /// Where they leave out a sector, have one twice, or one that does not fit on its track.
-    pub fn new(mut extents: Vec<Extent>) -> Result<Self, ConfigError> {
+    pub fn new(mut extents: Vec<TrackExtent>) -> Result<Self, DiskConfigError> {
         extents.sort_unstable_by_key(|extent| extent.lba);
         let mut next = 0;
         for extent in &extents {
             let fits = u64::from(extent.sector) + u64::from(extent.sectors);
             at_most("sectors of a track", fits, extent.sectors_per_track.into())?;
             if extent.lba != next {
-                return Err(ConfigError::Layout(next.min(extent.lba)));
+                return Err(DiskConfigError::Layout(next.min(extent.lba)));
             }
             next = extent.end();
         }
         if next == 0 {
-            return Err(ConfigError::Layout(0));
+            return Err(DiskConfigError::Layout(0));
         }
         let cylinders = extents.iter().map(|extent| extent.cylinder + 1).max().unwrap_or(0);
         Ok(Self { extents: extents.into(), cylinders })
@@ -86,7 +87,7 @@ impl Tracks {
 
     /// Sectors in all.
     pub fn sectors(&self) -> u64 {
-        self.extents.last().map_or(0, Extent::end)
+        self.extents.last().map_or(0, TrackExtent::end)
     }
 
     /// Cylinders up to the last one in use.
@@ -99,12 +100,12 @@ impl Tracks {
         self.extents.iter().map(|extent| extent.head + 1).max().unwrap_or(0)
     }
 
-    pub(super) fn get(&self, at: u32) -> &Extent {
+    pub(super) fn get(&self, at: u32) -> &TrackExtent {
         &self.extents[at as usize]
     }
 
     /// The extent that has a sector.
-    pub(super) fn find(&self, lba: u64) -> (u32, &Extent) {
+    pub(super) fn find(&self, lba: u64) -> (u32, &TrackExtent) {
         let at = self.extents.partition_point(|extent| extent.lba <= lba) - 1;
         // As many as fit into memory.
         (u32::try_from(at).unwrap_or(u32::MAX), &self.extents[at])
@@ -113,7 +114,7 @@ impl Tracks {
     /// The first sector of the track of an extent, and the first beyond it.
     pub(super) fn track(&self, at: u32) -> (u64, u64) {
         let (at, track) = (at as usize, self.get(at).track());
-        let same = |extent: &&Extent| extent.track() == track;
+        let same = |extent: &&TrackExtent| extent.track() == track;
         let first = self.extents[..=at].iter().rev().take_while(same).last();
         let last = self.extents[at..].iter().take_while(same).last();
         let (first, last) = (first.unwrap_or(&self.extents[at]), last.unwrap_or(&self.extents[at]));
@@ -127,7 +128,7 @@ impl Tracks {
 
     /// The shortest skew from a track to the next of the same cylinder, or to the next cylinder.
     pub(super) fn least_skew(&self, next_cylinder: bool, revolution: Divisor) -> Option<u64> {
-        let step = |two: &[Extent]| {
+        let step = |two: &[TrackExtent]| {
             let (one, next) = (two[0], two[1]);
             let far = one.cylinder.abs_diff(next.cylinder);
             (one.track() != next.track() && far == u32::from(next_cylinder)).then(|| {

@@ -1,17 +1,17 @@
 //! The way of a write: room, link, memory; then the medium, when nobody waits.
 
 use super::mechanics::Head;
-use super::{Disk, Transfer, Work};
+use super::{Disk, LinkTransfer, MechanismTask};
 use crate::{Cause, Completion};
 use gordon_units::Ns;
 
 /// A write goes over the link in pieces of this many sectors (1 MiB), so that one larger than the
 /// cache is taken in as room appears.
-const PIECE: u64 = 2048;
+const WRITE_CHUNK: u64 = 2048;
 
 /// A write that waits for room, from `at` on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Write {
+pub(super) struct WaitingWrite {
     pub(super) id: u64,
     pub(super) start: u64,
     pub(super) at: u64,
@@ -22,7 +22,7 @@ pub(super) struct Write {
 
 /// A write that is acknowledged when it is on the medium.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Owed {
+pub(super) struct PendingFua {
     id: u64,
     start: u64,
     end: u64,
@@ -33,12 +33,12 @@ impl Disk {
     pub(super) fn admit(&mut self) {
         while let Some(write) = self.writes.front_mut() {
             let taken = match self.work {
-                Work::Destage { start, end, .. } => end - start,
+                MechanismTask::Destage { start, end, .. } => end - start,
                 _ => 0,
             } + self.dirty.sectors()
                 + self.inbound.0;
             let room = self.limits.dirty.saturating_sub(taken);
-            let len = (write.end - write.at).min(PIECE);
+            let len = (write.end - write.at).min(WRITE_CHUNK);
             if room < len.min(self.limits.dirty) {
                 return;
             }
@@ -57,7 +57,7 @@ impl Disk {
             self.inbound.0 += end - start;
             self.inbound.1 += 1;
             let done = self.link.reserve(self.clock, self.link_time(end - start));
-            self.transfers.push_back((done, Transfer::In { start, end, acknowledges }));
+            self.transfers.push_back((done, LinkTransfer::In { start, end, acknowledges }));
         }
     }
 
@@ -70,7 +70,7 @@ impl Disk {
     /// Acknowledges writes all of which are on the medium now.
     pub(super) fn settle(&mut self, completed: &mut Vec<Completion>) {
         let mut at = 0;
-        while let Some(&Owed { id, start, end }) = self.owed.get(at) {
+        while let Some(&PendingFua { id, start, end }) = self.owed.get(at) {
             if self.dirty.has(start, end) {
                 at += 1;
             } else {
@@ -80,16 +80,20 @@ impl Disk {
         }
     }
 
-    pub(super) fn finish_transfer(&mut self, transfer: Transfer, completed: &mut Vec<Completion>) {
+    pub(super) fn finish_transfer(
+        &mut self,
+        transfer: LinkTransfer,
+        completed: &mut Vec<Completion>,
+    ) {
         match transfer {
-            Transfer::Out { id, cause } => self.complete(id, cause, completed),
-            Transfer::In { start, end, acknowledges } => {
+            LinkTransfer::Out { id, cause } => self.complete(id, cause, completed),
+            LinkTransfer::In { start, end, acknowledges } => {
                 self.inbound.0 -= end - start;
                 self.inbound.1 -= 1;
                 self.dirty.add(start, end, self.clock, |lba| self.mechanics.aim(lba));
                 match acknowledges {
                     Some((id, _, start)) if self.limits.through => {
-                        self.owed.push(Owed { id, start, end });
+                        self.owed.push(PendingFua { id, start, end });
                     }
                     Some((id, cause, _)) => self.complete(id, cause, completed),
                     None => {}
@@ -105,9 +109,9 @@ impl Disk {
         let aim = |lba| self.mechanics.aim(lba);
         let (start, end) = self.dirty.take(extent, self.limits.destage, aim);
         let begins = self.position(target, true);
-        let place = self.mechanics.geometry().home(end - 1);
+        let place = self.mechanics.geometry().nominal_location(end - 1);
         let ends = begins + Ns(self.mechanics.geometry().course_end(place) - target.course);
         let last = Head { cylinder: place.cylinder, head: place.head };
-        self.work = Work::Destage { start, end, since, begins, ends, last };
+        self.work = MechanismTask::Destage { start, end, since, begins, ends, last };
     }
 }

@@ -1,9 +1,10 @@
 //! The zones of a disk, worked out from what its config says.
 
 use super::config::{
-    Config, ConfigError, GeometryConfig, LinearZones, ZoneConfig, Zones, at_least, at_most, wrong,
+    DiskConfig, DiskConfigError, DiskGeometryConfig, LinearZones, ZoneConfig, Zones, at_least,
+    at_most, wrong,
 };
-use super::geometry::{Geometry, Zone};
+use super::geometry::{DiskGeometry, Zone};
 use super::spares::Spares;
 use crate::SECTOR;
 use crate::divisor::Divisor;
@@ -12,12 +13,12 @@ use gordon_units::Ns;
 /// Sectors a track; keeps a sector longer than a nanosecond at any speed allowed.
 const MOST_PER_TRACK: u32 = 1 << 18;
 
-impl Geometry {
+impl DiskGeometry {
     /// Works out the zones.
     ///
     /// # Errors
     /// Where a count is zero, a skew reaches a revolution, or the zones contradict the capacity.
-    pub fn new(config: &Config) -> Result<Self, ConfigError> {
+    pub fn new(config: &DiskConfig) -> Result<Self, DiskConfigError> {
         Self::of(&config.geometry)
     }
 
@@ -25,7 +26,7 @@ impl Geometry {
     ///
     /// # Errors
     /// As above.
-    pub fn of(g: &GeometryConfig) -> Result<Self, ConfigError> {
+    pub fn of(g: &DiskGeometryConfig) -> Result<Self, DiskConfigError> {
         at_least("geometry.sectors", *g.sectors, 1)?;
         at_most("geometry.sectors", *g.sectors, 1 << 48)?;
         let mut geometry = Self::empty(g)?;
@@ -51,14 +52,14 @@ impl Geometry {
     ///
     /// # Errors
     /// Where a count is zero or a skew reaches a revolution.
-    pub fn held_by(g: &GeometryConfig, zones: &[ZoneConfig]) -> Result<u64, ConfigError> {
+    pub fn held_by(g: &DiskGeometryConfig, zones: &[ZoneConfig]) -> Result<u64, DiskConfigError> {
         let mut geometry = Self::empty(g)?;
         zones.iter().try_for_each(|zone| geometry.push(g, zone))?;
         Ok(geometry.held())
     }
 
     /// One without zones.
-    fn empty(g: &GeometryConfig) -> Result<Self, ConfigError> {
+    fn empty(g: &DiskGeometryConfig) -> Result<Self, DiskConfigError> {
         at_least("geometry.heads", *g.heads, 1)?;
         at_most("geometry.heads", *g.heads, 1 << 10)?;
         at_least("geometry.rpm", *g.rpm, 100)?;
@@ -84,7 +85,7 @@ impl Geometry {
     }
 
     /// The zone that follows the last.
-    fn push(&mut self, g: &GeometryConfig, zone: &ZoneConfig) -> Result<(), ConfigError> {
+    fn push(&mut self, g: &DiskGeometryConfig, zone: &ZoneConfig) -> Result<(), DiskConfigError> {
         at_least("cylinders of a zone", zone.cylinders, 1)?;
         at_least("sectors_per_track of a zone", zone.sectors_per_track, 1)?;
         at_most("sectors_per_track of a zone", zone.sectors_per_track, MOST_PER_TRACK)?;
@@ -143,7 +144,11 @@ impl Geometry {
 
     /// Zones whose sectors a track fall linearly, of equally many cylinders; the innermost has as
     /// many as the rest of the capacity needs.
-    fn linear(&mut self, g: &GeometryConfig, linear: &LinearZones) -> Result<(), ConfigError> {
+    fn linear(
+        &mut self,
+        g: &DiskGeometryConfig,
+        linear: &LinearZones,
+    ) -> Result<(), DiskConfigError> {
         at_least("geometry.zones.linear.count", *linear.count, 1)?;
         at_most("geometry.zones.linear.count", *linear.count, 1 << 10)?;
         let ratio = *linear.inner_to_outer;
@@ -204,8 +209,8 @@ impl Geometry {
     }
 
     /// Cuts the last zone down to the capacity.
-    fn close(&mut self) -> Result<(), ConfigError> {
-        let error = ConfigError::Capacity { held: self.held(), stated: self.sectors };
+    fn close(&mut self) -> Result<(), DiskConfigError> {
+        let error = DiskConfigError::Capacity { held: self.held(), stated: self.sectors };
         let Some(spare) = self.held().checked_sub(self.sectors) else { return Err(error) };
         let last = self.zones.last_mut().expect("it holds at least one sector");
         if spare >= self.heads.get() * last.per_track.get() {

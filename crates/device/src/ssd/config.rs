@@ -3,9 +3,10 @@
 use super::startup::startup;
 use super::timing::{LONGEST, TimingConfig};
 use crate::SECTOR;
-use gordon_ftl::{CheckpointError, Config, ConfigError, Victim};
+use gordon_ftl::{CheckpointError, Config, FtlConfigError, Victim};
 use gordon_nand::{
-    BLOCK_SURVIVAL, Endurance, EnduranceError, Geometry, GeometryError, Layout, Shape, Timing,
+    BLOCK_SURVIVAL, Endurance, EnduranceError, Geometry, GeometryError, Layout, SuperPageShape,
+    Timing,
 };
 use gordon_units::{BlockId, Bytes, Ns, Source, Sourced, Watts};
 use schemars::JsonSchema;
@@ -87,11 +88,11 @@ pub struct ShapeConfig {
 }
 
 /// The knobs of the translation layer. What is left out follows from the array: a write point a
-/// lane, bypassing and combining on, free blocks kept in proportion to the lanes.
+/// die group, bypassing and combining on, free blocks kept in proportion to the die groups.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FtlConfig {
-    /// Write points; one a lane.
+    /// Write points; one for each die group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_points: Option<Sourced<u32>>,
     /// Read bypassing; on.
@@ -114,15 +115,15 @@ pub struct FtlConfig {
     pub copy_points: Option<Sourced<u32>>,
     /// Which block garbage collection takes; greedy.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub victim: Option<Sourced<Policy>>,
+    pub victim: Option<Sourced<VictimPolicy>>,
     /// With victim d-choices: how many blocks are looked at; 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choices: Option<Sourced<u32>>,
     /// A summary page in each block; on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<Sourced<bool>>,
-    /// What was flushed outlives a power cut: trims are logged on the array, and blocks are kept for
-    /// recovery. Needs summary pages; off.
+    /// What was flushed outlives a power cut: trims are logged on the array, and blocks are kept
+    /// for recovery. Needs summary pages; off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durable: Option<Sourced<bool>>,
     /// The controller's memory, of which the LBA table must leave some: results warn where it does
@@ -141,7 +142,8 @@ pub struct FtlConfig {
 /// Which block garbage collection takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Policy {
+#[schemars(rename = "Policy")]
+pub enum VictimPolicy {
     /// The one with the fewest valid pages.
     #[default]
     Greedy,
@@ -155,7 +157,7 @@ pub enum Policy {
     CostBenefit,
 }
 
-impl Policy {
+impl VictimPolicy {
     /// The policy; `choices` is how many blocks the fourth looks at.
     pub fn victim(self, choices: u32) -> Victim {
         match self {
@@ -236,7 +238,7 @@ pub enum SsdError {
     Geometry(#[from] GeometryError),
     /// The translation layer.
     #[error("flash translation layer: {0}")]
-    Ftl(#[from] ConfigError),
+    Ftl(#[from] FtlConfigError),
     /// What is exported leaves too little.
     #[error(
         "capacity: exporting {exported} of {raw} leaves garbage collection no room; {}",
@@ -340,9 +342,9 @@ impl SsdError {
     }
 
     /// Why a layer with pages of `unit` cannot be made, in bytes where it is about room.
-    pub(super) fn of(error: ConfigError, unit: Bytes) -> Self {
+    pub(super) fn of(error: FtlConfigError, unit: Bytes) -> Self {
         match error {
-            ConfigError::NoRoom { exported, raw, most } => {
+            FtlConfigError::NoRoom { exported, raw, most } => {
                 Self::Room { exported: unit * exported.into(), raw: unit * raw, most: unit * most }
             }
             other => Self::Ftl(other),
@@ -388,9 +390,9 @@ impl SsdConfig {
         let geometry = self.array()?;
         let size = *self.super_page.size;
         let shape = match self.super_page.shape {
-            None => Shape::of_size(size, &geometry)?,
+            None => SuperPageShape::of_size(size, &geometry)?,
             Some(ShapeConfig { buses, dies_per_bus, planes }) => {
-                Shape { buses, dies_per_bus, planes }
+                SuperPageShape { buses, dies_per_bus, planes }
             }
         };
         let layout = Layout::new(geometry, shape)?;
@@ -412,9 +414,9 @@ impl SsdConfig {
         self.capacity = capacity.into();
     }
 
-    /// The same device with the over-provisioning of `base`, of which it is a changed copy. Without a
-    /// `capacity` it exports the part of its raw capacity that `base` exports of its own; with one,
-    /// its planes get as many blocks as that takes, rounded up to whole blocks.
+    /// The same device with the over-provisioning of `base`, of which it is a changed copy. Without
+    /// a `capacity` it exports the part of its raw capacity that `base` exports of its own; with
+    /// one, its planes get as many blocks as that takes, rounded up to whole blocks.
     ///
     /// # Errors
     /// An array that cannot exist.
@@ -447,8 +449,8 @@ impl SsdConfig {
     /// Checks that the device, [provisioned](Self::provisioned_as) as `base`, can exist.
     ///
     /// # Errors
-    /// What is wrong with it; where it is only too small, [`SsdError::Small`] with the least capacity
-    /// that it can have.
+    /// What is wrong with it; where it is only too small, [`SsdError::Small`] with the least
+    /// capacity that it can have.
     pub fn check_room(&self, base: &Self) -> Result<(), SsdError> {
         let Err(room @ SsdError::Room { .. }) = self.validate() else { return self.validate() };
         let (capacity, least) = (*self.capacity, self.least(&self.provision_of(base)?));
@@ -572,8 +574,8 @@ impl SsdConfig {
     }
 }
 
-/// The part of its raw capacity that a device exports, and what one block in each plane adds to the raw
-/// capacity of a device that is to export the same part.
+/// The part of its raw capacity that a device exports, and what one block in each plane adds to the
+/// raw capacity of a device that is to export the same part.
 struct Provision {
     exported: u64,
     raw: u64,

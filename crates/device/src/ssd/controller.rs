@@ -1,15 +1,15 @@
-//! What carries out what the translation layer wants: operations go to the lanes, acknowledgements
-//! are counted off against the requests that wait for them.
+//! What carries out what the translation layer wants: operations go to the die groups,
+//! acknowledgements are counted off against the requests that wait for them.
 
-use super::lanes::{Kind, Lanes, Work};
+use super::die_groups::{CommandKind, DieGroups, FlashCommand};
 use crate::{Cause, Op, Request};
-use gordon_ftl::{Action, How, Out, RequestId};
+use gordon_ftl::{AckSource, Action, ActionSink, RequestId};
 use gordon_nand::{FlashOp, Layout};
 use gordon_units::{Bytes, Ns};
 
 /// A request not yet complete.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Open {
+pub(super) struct OpenRequest {
     pub id: u64,
     pub request: Request,
     /// Acknowledgements to come.
@@ -24,16 +24,16 @@ pub(super) struct Controller {
     pub now: Ns,
     pub layout: Layout,
     pub slots: u32,
-    pub lanes: Lanes,
-    pub open: Vec<Open>,
+    pub die_groups: DieGroups,
+    pub open_requests: Vec<OpenRequest>,
     /// Places of `open` to be used again.
     pub free: Vec<u32>,
     /// Requests completed at this instant, still in `open`.
     pub completed: Vec<RequestId>,
     /// What is acknowledged now had to wait for garbage collection.
     pub behind: bool,
-    /// Operations handed to the lanes and not done, since when there have been any, and how long
-    /// there were before.
+    /// Operations handed to the die groups and not done, since when there have been any, and how
+    /// long there were before.
     pub in_flight: u32,
     pub active_since: Ns,
     pub active: Ns,
@@ -43,25 +43,31 @@ pub(super) struct Controller {
 
 impl Controller {
     #[inline(always)]
-    pub fn claim(&mut self, open: Open) -> RequestId {
+    pub fn claim(&mut self, open: OpenRequest) -> RequestId {
         let at = match self.free.pop() {
             Some(at) => at,
-            None => self.another_place(),
+            None => self.grow(),
         };
-        self.open[at as usize] = open;
+        self.open_requests[at as usize] = open;
         RequestId(at)
     }
 
     #[cold]
-    fn another_place(&mut self) -> u32 {
+    fn grow(&mut self) -> u32 {
         let request = Request { op: Op::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
-        self.open.push(Open { id: 0, request, left: 0, cause: Cause::Buffer, failed: false });
-        u32::try_from(self.open.len() - 1).expect("fewer than 2^32 requests in flight")
+        self.open_requests.push(OpenRequest {
+            id: 0,
+            request,
+            left: 0,
+            cause: Cause::Buffer,
+            failed: false,
+        });
+        u32::try_from(self.open_requests.len() - 1).expect("fewer than 2^32 requests in flight")
     }
 
     #[inline(always)]
     fn acknowledge(&mut self, request: RequestId, cause: Cause, failed: bool) {
-        let open = &mut self.open[request.0 as usize];
+        let open = &mut self.open_requests[request.0 as usize];
         open.left -= 1;
         open.cause = open.cause.max(cause);
         open.failed |= failed;
@@ -82,21 +88,40 @@ impl Controller {
             issued.push(op);
         }
         let layout = &self.layout;
-        let work = match op {
+        let command = match op {
             FlashOp::Read { ppn, slots, buf } => {
                 let (block, page) = layout.place_of(ppn);
-                Work { block, page, share: slots, tag: buf.0, kind: Kind::Read, background }
+                FlashCommand {
+                    block,
+                    page,
+                    transfer_slots: slots,
+                    tag: buf.0,
+                    kind: CommandKind::Read,
+                    background,
+                }
             }
             FlashOp::Program { ppn, buf } => {
                 let (block, page) = layout.place_of(ppn);
                 let share = self.slots;
-                Work { block, page, share, tag: buf.0, kind: Kind::Program, background }
+                FlashCommand {
+                    block,
+                    page,
+                    transfer_slots: share,
+                    tag: buf.0,
+                    kind: CommandKind::Program,
+                    background,
+                }
             }
-            FlashOp::Erase { block } => {
-                Work { block, page: 0, share: 0, tag: 0, kind: Kind::Erase, background }
-            }
+            FlashOp::Erase { block } => FlashCommand {
+                block,
+                page: 0,
+                transfer_slots: 0,
+                tag: 0,
+                kind: CommandKind::Erase,
+                background,
+            },
         };
-        self.lanes.issue(self.now, work);
+        self.die_groups.issue(self.now, command);
     }
 
     /// The time with any operation in flight.
@@ -109,23 +134,23 @@ impl Controller {
 
     /// Whether nothing is asked of it or under way.
     pub fn is_idle(&self) -> bool {
-        self.in_flight == 0 && self.open.len() == self.free.len()
+        self.in_flight == 0 && self.open_requests.len() == self.free.len()
     }
 }
 
-impl Out for Controller {
+impl ActionSink for Controller {
     #[inline(always)]
-    fn act(&mut self, action: Action) {
+    fn push(&mut self, action: Action) {
         match action {
             Action::Flash(op) => self.issue(op, false),
             Action::Copy(op) => self.issue(op, true),
             Action::Ack(request, how) => {
                 let cause = match how {
-                    How::Buffer => Cause::Buffer,
-                    How::Stalled => Cause::Collection,
-                    How::Flash | How::Merge if self.behind => Cause::Collection,
-                    How::Flash => Cause::Medium,
-                    How::Merge => Cause::Merge,
+                    AckSource::Buffer => Cause::Buffer,
+                    AckSource::Stalled => Cause::Collection,
+                    AckSource::Flash | AckSource::Merge if self.behind => Cause::Collection,
+                    AckSource::Flash => Cause::Medium,
+                    AckSource::Merge => Cause::Merge,
                 };
                 self.acknowledge(request, cause, false);
             }
@@ -142,7 +167,7 @@ impl Out for Controller {
     }
 
     #[inline]
-    fn want_soon<T>(&self, entry: &[T]) {
+    fn prefetch<T>(&self, entry: &[T]) {
         gordon_pages::want_soon(entry);
     }
 }

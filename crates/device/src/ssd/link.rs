@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 /// What gets there.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Event {
+pub(super) enum LinkEvent {
     /// The data of a write are in the controller.
     Start(RequestId),
     Completed(Completion),
@@ -31,7 +31,7 @@ pub(super) struct Link {
     latency: Ns,
     wire: Timeline,
     /// When, after how many others it was sent, and what.
-    queues: [VecDeque<(Ns, u64, Event)>; 3],
+    queues: [VecDeque<(Ns, u64, LinkEvent)>; 3],
     /// When the next of them gets there, and in which queue it is.
     next: Option<(Ns, usize)>,
     sent: u64,
@@ -71,7 +71,7 @@ impl Link {
     }
 
     #[inline(always)]
-    fn send(&mut self, queue: usize, at: Ns, event: Event) {
+    fn send(&mut self, queue: usize, at: Ns, event: LinkEvent) {
         self.queues[queue].push_back((at, self.sent, event));
         self.sent += 1;
         // Of one instant, the first sent is the first there.
@@ -82,7 +82,7 @@ impl Link {
 
     /// Takes the next event.
     #[inline(always)]
-    pub fn pop(&mut self) -> Option<(Ns, Event)> {
+    pub fn pop(&mut self) -> Option<(Ns, LinkEvent)> {
         let (_, queue) = self.next?;
         let (at, _, event) = self.queues[queue].pop_front()?;
         let heads = (0..).zip(&self.queues).filter_map(|(queue, events)| {
@@ -95,17 +95,17 @@ impl Link {
 
     /// A request comes to the device; true if it is there at once.
     #[inline(always)]
-    pub fn bring(&mut self, now: Ns, tag: RequestId, request: Request) -> bool {
+    pub fn transfer_in(&mut self, now: Ns, tag: RequestId, request: Request) -> bool {
         let Some(rate) = self.rate.filter(|_| request.op == Op::Write) else { return true };
         let at = self.carry(now, request.len, rate);
-        self.send(IN, at, Event::Start(tag));
+        self.send(IN, at, LinkEvent::Start(tag));
         false
     }
 
-    /// A request is answered; given back if the host has the answer at once. An answer that is to be
-    /// `sent` is an event in any case.
+    /// A request is answered; given back if the host has the answer at once. An answer that is to
+    /// be `sent` is an event in any case.
     #[inline(always)]
-    pub fn answer(
+    pub fn transfer_out(
         &mut self,
         request: Request,
         completion: Completion,
@@ -121,7 +121,7 @@ impl Link {
         if at == now && !sent {
             return Some(completion);
         }
-        self.send(queue, at, Event::Completed(completion));
+        self.send(queue, at, LinkEvent::Completed(completion));
         None
     }
 }

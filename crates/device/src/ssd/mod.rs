@@ -1,14 +1,14 @@
 //! A flash device: Gordon's translation layer over simulated NAND.
 //!
 //! A request is handed to [`gordon_ftl::Ftl`]; the operations that it issues take bus and die time
-//! ([`Lanes`]); when they are done the layer is told, and when all pieces of a request are
-//! acknowledged it completes. Without a write buffer an acknowledged write is programmed.
+//! ([`DieGroups`]); when they are done the layer is told, and when all sub-requests of a request
+//! are acknowledged it completes. Without a write buffer an acknowledged write is programmed.
 //!
 //! - The link to the host, where its speed is given, carries the data of one request after the
 //!   other, those of a write before it starts and those of a read when it is done; where a latency
 //!   is given, each completion comes that much later.
-//! - A block fails to be erased when its budget ([`Endurance`]) is used up, and is bad from then on;
-//!   with too few good blocks left the device refuses writes.
+//! - A block fails to be erased when its budget ([`Endurance`]) is used up, and is bad from then
+//!   on; with too few good blocks left the device refuses writes.
 //! - When nothing has been asked of it for [`IDLE_AFTER`], it collects garbage in the background
 //!   and writes its write buffer out.
 //!
@@ -17,27 +17,32 @@
 
 mod config;
 mod controller;
-mod lanes;
+mod die_groups;
 mod link;
 mod startup;
 mod stats;
 mod timing;
 
 pub use config::{
-    EnduranceConfig, FtlConfig, GeometryConfig, HostLink, Policy, Power, ShapeConfig, SsdConfig,
-    SsdError, SuperPage,
+    EnduranceConfig, FtlConfig, GeometryConfig, HostLink, Power, ShapeConfig, SsdConfig, SsdError,
+    SuperPage, VictimPolicy,
 };
-pub use lanes::{Done, Kind, KindStats, LaneStats, Lanes, OVERTAKINGS, Work};
+pub use die_groups::{
+    CommandDone, CommandKind, CommandStats, DieGroupStats, DieGroups, FlashCommand,
+    MAX_READ_BYPASSES,
+};
 pub use stats::{Lifetime, SsdStats, Wear};
 pub use timing::{PageTimes, TimingConfig};
 
 use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
 use config::Resolved;
-use controller::{Controller, Open};
-use gordon_ftl::{Extent, Ftl, Host, Input, Out, PAGES_A_STEP, PreloadError, RequestId};
+use controller::{Controller, OpenRequest};
+use gordon_ftl::{
+    ActionSink, Extent, Ftl, HostRequest, Input, PAGES_A_STEP, PreloadError, RequestId,
+};
 use gordon_nand::{Buf, Endurance, FlashOp};
-use gordon_units::{BlockId, Bytes, Lpn, Ns, Stopped, Watch};
-use link::{Event, Link};
+use gordon_units::{BlockId, Bytes, Lpn, Ns, Progress, Stopped};
+use link::{Link, LinkEvent};
 use std::sync::atomic::Ordering;
 
 /// How long nothing is asked of a device until it works in the background.
@@ -60,7 +65,7 @@ pub struct Ssd {
     idle_at: Option<Ns>,
     in_background: bool,
     /// Pages to be mapped before the first request: a bit each.
-    wanted: Vec<u64>,
+    prefill_bitmap: Vec<u64>,
     /// Whether blocks are being emptied, since when, and how long there were before.
     collecting: bool,
     collecting_since: Ns,
@@ -82,8 +87,8 @@ impl Ssd {
             now: Ns::ZERO,
             layout,
             slots,
-            lanes: Lanes::new(layout, &timing, slots),
-            open: Vec::new(),
+            die_groups: DieGroups::new(layout, &timing, slots),
+            open_requests: Vec::new(),
             free: Vec::new(),
             completed: Vec::new(),
             behind: false,
@@ -111,7 +116,7 @@ impl Ssd {
             now: Ns::ZERO,
             idle_at: None,
             in_background: false,
-            wanted: Vec::new(),
+            prefill_bitmap: Vec::new(),
             collecting: false,
             collecting_since: Ns::ZERO,
             collected: Ns::ZERO,
@@ -125,11 +130,11 @@ impl Ssd {
 
     /// What it counted.
     pub fn stats(&self) -> SsdStats {
-        let (layout, lanes) = (self.ftl.layout(), self.ftl.out().lanes.stats());
+        let (layout, die_groups) = (self.ftl.layout(), self.ftl.sink().die_groups.stats());
         SsdStats {
             ftl: *self.ftl.stats(),
-            events: lanes.events + self.link.events(),
-            lanes,
+            events: die_groups.events + self.link.events(),
+            die_groups,
             wear: Wear::of(self.erases()),
             lifetime: Lifetime {
                 erase_budget: self.endurance.rated(),
@@ -159,11 +164,11 @@ impl Ssd {
     /// empty: from then on they are kept, where debug assertions are on. Elsewhere it stays empty,
     /// and costs nothing.
     pub fn issued(&mut self) -> Vec<FlashOp> {
-        self.ftl.out_mut().issued.replace(Vec::new()).unwrap_or_default()
+        self.ftl.sink_mut().issued.replace(Vec::new()).unwrap_or_default()
     }
 
     /// The translation layer.
-    pub fn ftl(&self) -> &Ftl<impl Out> {
+    pub fn ftl(&self) -> &Ftl<impl ActionSink> {
         &self.ftl
     }
 
@@ -177,34 +182,36 @@ impl Ssd {
     /// [`Ftl::precondition`].
     ///
     /// # Errors
-    /// Where `watch` stops it: the device is then of no use.
+    /// Where `progress` stops it: the device is then of no use.
     ///
     /// # Panics
     /// Where `fraction` is not between 0 and 1, or the device was used before.
-    pub fn precondition(&mut self, fraction: f64, watch: &Watch) -> Result<(), Stopped> {
+    pub fn precondition(&mut self, fraction: f64, progress: &Progress) -> Result<(), Stopped> {
         assert!((0.0..=1.0).contains(&fraction), "{fraction} of the capacity");
         let exported = self.ftl.config().exported;
         // At most `exported`.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let first = (f64::from(exported) * fraction).round() as u32;
         // The bits are given back before memory of the tables is used.
-        let more: Vec<_> =
-            bits(&std::mem::take(&mut self.wanted)).filter(|lpn| *lpn >= first).map(Lpn).collect();
-        self.ftl.precondition(first, &more, self.seed, watch)
+        let more: Vec<_> = bits(&std::mem::take(&mut self.prefill_bitmap))
+            .filter(|lpn| *lpn >= first)
+            .map(Lpn)
+            .collect();
+        self.ftl.precondition(first, &more, self.seed, progress)
     }
 
     /// Maps the pages to be preloaded now, rather than with the first request.
     ///
     /// # Errors
-    /// Where `watch` stops it: the device is then of no use.
-    pub fn load(&mut self, watch: &Watch) -> Result<(), Stopped> {
-        let wanted = std::mem::take(&mut self.wanted);
+    /// Where `progress` stops it: the device is then of no use.
+    pub fn load(&mut self, progress: &Progress) -> Result<(), Stopped> {
+        let wanted = std::mem::take(&mut self.prefill_bitmap);
         if wanted.is_empty() {
             return Ok(());
         }
         let pages: u64 = wanted.iter().map(|word| u64::from(word.count_ones())).sum();
-        watch.total.fetch_add(pages / PAGES_A_STEP, Ordering::Relaxed);
-        match self.ftl.preload(bits(&wanted).map(Lpn), &mut |_, _, _| (), watch) {
+        progress.total.fetch_add(pages / PAGES_A_STEP, Ordering::Relaxed);
+        match self.ftl.preload(bits(&wanted).map(Lpn), &mut |_, _, _| (), progress) {
             Ok(()) => Ok(()),
             Err(PreloadError::Stopped) => Err(Stopped),
             Err(PreloadError::NoRoom { .. }) => {
@@ -215,7 +222,7 @@ impl Ssd {
 
     /// The same, where nobody watches.
     fn load_unwatched(&mut self) {
-        self.load(&Watch::default()).expect("nobody stops it");
+        self.load(&Progress::default()).expect("nobody stops it");
     }
 
     /// Gives up what the write buffer holds, where the array is worn out: [`Ftl::give_up_buffer`].
@@ -226,7 +233,7 @@ impl Ssd {
     /// Hands out what the device has become, piece by piece: [`Ftl::checkpoint`]. False where work
     /// is under way.
     pub fn checkpoint(&mut self, out: &mut dyn FnMut(&[u8])) -> bool {
-        if self.ftl.out().is_idle() && !self.ftl.is_busy() {
+        if self.ftl.sink().is_idle() && !self.ftl.is_busy() {
             self.load_unwatched();
             self.ftl.checkpoint(out);
             return true;
@@ -237,17 +244,18 @@ impl Ssd {
     /// A device as it was at its checkpoint, at time zero; its counts start anew.
     ///
     /// # Errors
-    /// Where the device cannot exist, the bytes are not those of such a device, or `watch` stops it.
+    /// Where the device cannot exist, the bytes are not those of such a device, or `progress` stops
+    /// it.
     pub fn restore(
         config: &SsdConfig,
         seed: u64,
         input: &mut dyn FnMut(&mut [u8]) -> bool,
-        watch: &Watch,
+        progress: &Progress,
     ) -> Result<Self, SsdError> {
         let mut ssd = Self::with_seed(config, seed)?;
-        let controller = ssd.ftl.out().clone();
+        let controller = ssd.ftl.sink().clone();
         let (layout, knobs) = (*ssd.ftl.layout(), *ssd.ftl.config());
-        ssd.ftl = Ftl::restore(layout, knobs, controller, input, watch)?;
+        ssd.ftl = Ftl::restore(layout, knobs, controller, input, progress)?;
         ssd.ftl.tables().into_iter().for_each(gordon_pages::want_large_pages);
         Ok(ssd)
     }
@@ -255,9 +263,9 @@ impl Ssd {
     /// Hands one input to the layer, which has the controller carry out what it wants. `behind`:
     /// what is acknowledged had to wait for garbage collection.
     #[inline(always)]
-    fn feed(&mut self, input: Input, behind: bool) {
+    fn dispatch(&mut self, input: Input, behind: bool) {
         let now = self.now;
-        let controller = self.ftl.out_mut();
+        let controller = self.ftl.sink_mut();
         (controller.now, controller.behind) = (now, behind);
         self.ftl.handle(input);
         if self.ftl.is_collecting() != self.collecting {
@@ -278,37 +286,37 @@ impl Ssd {
 
     /// How long each group of buses carried something, reservations to come included.
     pub fn bus_busy(&self) -> impl ExactSizeIterator<Item = Ns> {
-        self.ftl.out().lanes.bus_busy()
+        self.ftl.sink().die_groups.bus_busy()
     }
 
     /// An operation is over.
     #[inline(always)]
-    fn done(&mut self, done: Done) {
-        let Done { work, behind_background: behind } = done;
-        let Work { block, page, share, tag, kind, .. } = work;
+    fn done(&mut self, done: CommandDone) {
+        let CommandDone { command, behind_background: behind } = done;
+        let FlashCommand { block, page, transfer_slots: share, tag, kind, .. } = command;
         let now = self.now;
-        let controller = self.ftl.out_mut();
+        let controller = self.ftl.sink_mut();
         controller.in_flight -= 1;
         if controller.in_flight == 0 {
             controller.active += now - controller.active_since;
         }
         let ppn = controller.layout.ppn(block, page);
         match kind {
-            Kind::Read => {
+            CommandKind::Read => {
                 let op = FlashOp::Read { ppn, slots: share, buf: Buf(tag) };
-                self.feed(Input::Done(op), behind);
+                self.dispatch(Input::Done(op), behind);
             }
-            Kind::Program => {
-                self.feed(Input::Done(FlashOp::Program { ppn, buf: Buf(tag) }), behind);
+            CommandKind::Program => {
+                self.dispatch(Input::Done(FlashOp::Program { ppn, buf: Buf(tag) }), behind);
             }
-            Kind::Erase => self.erased(block, behind),
+            CommandKind::Erase => self.erased(block, behind),
         }
     }
 
     fn erased(&mut self, block: BlockId, behind: bool) {
         let op = FlashOp::Erase { block };
         let worn = self.is_worn(block);
-        self.feed(if worn { Input::Failed(op) } else { Input::Done(op) }, behind);
+        self.dispatch(if worn { Input::Failed(op) } else { Input::Done(op) }, behind);
     }
 
     /// Whether a block's erases are used up. No budget lies below a quarter of the rating: of
@@ -327,20 +335,20 @@ impl Ssd {
         match op {
             Op::Read => {
                 let extent = Extent { request: tag, first, sectors };
-                self.feed(Input::Host(Host::Read(extent)), false);
+                self.dispatch(Input::Host(HostRequest::Read(extent)), false);
             }
             Op::Write => {
                 let extent = Extent { request: tag, first, sectors };
-                self.feed(Input::Host(Host::Write(extent)), false);
+                self.dispatch(Input::Host(HostRequest::Write(extent)), false);
             }
             Op::Trim => {
                 let (first, end) = self.whole_pages(first, sectors);
                 for lpn in first..end {
                     let lpn = Lpn(u32::try_from(lpn).expect("within the capacity"));
-                    self.feed(Input::Host(Host::Trim(tag, lpn)), false);
+                    self.dispatch(Input::Host(HostRequest::Trim(tag, lpn)), false);
                 }
             }
-            Op::Flush => self.feed(Input::Host(Host::Flush(tag)), false),
+            Op::Flush => self.dispatch(Input::Host(HostRequest::Flush(tag)), false),
         }
     }
 
@@ -355,12 +363,13 @@ impl Ssd {
 
     /// Answers what has been acknowledged; what the host has at once is handed out, if that can be.
     fn complete(&mut self, mut out: Option<&mut Vec<Completion>>) {
-        let controller = self.ftl.out_mut();
+        let controller = self.ftl.sink_mut();
         for &tag in &controller.completed {
-            let Open { id, request, cause, failed, .. } = controller.open[tag.0 as usize];
+            let OpenRequest { id, request, cause, failed, .. } =
+                controller.open_requests[tag.0 as usize];
             controller.free.push(tag.0);
             let completion = Completion { id, at: self.now, cause, failed };
-            if let Some(here) = self.link.answer(request, completion, out.is_none())
+            if let Some(here) = self.link.transfer_out(request, completion, out.is_none())
                 && let Some(out) = &mut out
             {
                 out.push(here);
@@ -372,7 +381,7 @@ impl Ssd {
     /// The next event but for background work, which a request may forestall.
     #[inline]
     fn under_way(&self) -> Option<Ns> {
-        match (self.ftl.out().lanes.next_at(), self.link.next_at()) {
+        match (self.ftl.sink().die_groups.next_at(), self.link.next_at()) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         }
@@ -382,10 +391,10 @@ impl Ssd {
     fn run(&mut self, until: Ns, events: u64, completed: &mut Vec<Completion>) {
         let until = until.min(Ns(u64::MAX - 1));
         for _ in 0..events {
-            let (lanes, link) = (self.ftl.out().lanes.next_at(), self.link.next_at());
-            let (lanes, link) = (lanes.unwrap_or(Ns::MAX), link.unwrap_or(Ns::MAX));
-            let next = lanes.min(link);
-            // At one instant the lanes come first, background work last.
+            let (die_groups, link) = (self.ftl.sink().die_groups.next_at(), self.link.next_at());
+            let (die_groups, link) = (die_groups.unwrap_or(Ns::MAX), link.unwrap_or(Ns::MAX));
+            let next = die_groups.min(link);
+            // At one instant the die groups come first, background work last.
             if let Some(idle) = self.idle_at
                 && idle < next
             {
@@ -394,32 +403,32 @@ impl Ssd {
                 }
                 self.now = idle;
                 (self.idle_at, self.in_background) = (None, true);
-                self.feed(Input::Idle, false);
+                self.dispatch(Input::Idle, false);
                 continue;
             }
             if next > until {
                 return;
             }
             self.now = next;
-            if lanes == next {
-                let (_, done) = self.ftl.out_mut().lanes.step();
+            if die_groups == next {
+                let (_, done) = self.ftl.sink_mut().die_groups.step();
                 let Some(done) = done else { continue };
                 self.done(done);
             } else {
                 match self.link.pop() {
-                    Some((_, Event::Completed(completion))) => completed.push(completion),
-                    Some((_, Event::Start(tag))) => {
-                        let request = self.ftl.out().open[tag.0 as usize].request;
+                    Some((_, LinkEvent::Completed(completion))) => completed.push(completion),
+                    Some((_, LinkEvent::Start(tag))) => {
+                        let request = self.ftl.sink().open_requests[tag.0 as usize].request;
                         self.start(tag, request);
                     }
                     None => {}
                 }
             }
-            if !self.ftl.out().completed.is_empty() {
+            if !self.ftl.sink().completed.is_empty() {
                 self.complete(Some(completed));
             }
-            if self.ftl.out().is_idle() {
-                self.rest();
+            if self.ftl.sink().is_idle() {
+                self.schedule_idle();
             }
             if !completed.is_empty() {
                 return;
@@ -428,9 +437,9 @@ impl Ssd {
     }
 
     /// Nothing is under way: a time for work in the background, soon or, where that has begun, now.
-    fn rest(&mut self) {
+    fn schedule_idle(&mut self) {
         if self.in_background {
-            self.feed(Input::Idle, false);
+            self.dispatch(Input::Idle, false);
         } else if self.idle_at.is_none() {
             self.idle_at = Some(self.now + IDLE_AFTER);
         }
@@ -455,7 +464,7 @@ impl Device for Ssd {
     }
 
     fn submit(&mut self, at: Ns, id: u64, request: Request) {
-        if !self.wanted.is_empty() {
+        if !self.prefill_bitmap.is_empty() {
             self.load_unwatched();
         }
         assert!(at >= self.now, "a request of {at}, when it is {} already", self.now);
@@ -481,15 +490,15 @@ impl Device for Ssd {
             Op::Flush => 1,
         };
         let left = u32::try_from(left).expect("fewer than 2^32 pages");
-        let open = Open { id, request, left, cause: Cause::Buffer, failed: false };
-        let tag = self.ftl.out_mut().claim(open);
+        let open = OpenRequest { id, request, left, cause: Cause::Buffer, failed: false };
+        let tag = self.ftl.sink_mut().claim(open);
         if left == 0 {
-            self.ftl.out_mut().completed.push(tag);
-        } else if self.link.bring(at, tag, request) {
+            self.ftl.sink_mut().completed.push(tag);
+        } else if self.link.transfer_in(at, tag, request) {
             self.start(tag, request);
         }
         // Completions come out of `step`.
-        if !self.ftl.out().completed.is_empty() {
+        if !self.ftl.sink().completed.is_empty() {
             self.complete(None);
         }
     }
@@ -502,11 +511,11 @@ impl Device for Ssd {
             return;
         }
         let exported = self.ftl.config().exported as usize;
-        self.wanted.resize(exported.div_ceil(64), 0);
+        self.prefill_bitmap.resize(exported.div_ceil(64), 0);
         let page = self.page.0;
         for lpn in offset.0 / page..(offset + len).0.div_ceil(page) {
             let lpn = usize::try_from(lpn).expect("within the capacity");
-            self.wanted[lpn / 64] |= 1 << (lpn % 64);
+            self.prefill_bitmap[lpn / 64] |= 1 << (lpn % 64);
         }
     }
 
@@ -533,8 +542,8 @@ impl Device for Ssd {
     }
 
     fn usage(&self) -> Usage {
-        let controller = self.ftl.out();
-        let (read, write) = controller.lanes.die_time();
+        let controller = self.ftl.sink();
+        let (read, write) = controller.die_groups.die_time();
         Usage { read, write, controller: controller.active(self.now) }
     }
 }

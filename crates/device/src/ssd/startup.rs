@@ -5,8 +5,8 @@ use gordon_nand::{Layout, Timing};
 use gordon_units::{Bytes, Ns};
 
 /// The time to read what the map follows from: the summary page of each block (section 4.2.2 of the
-/// Gordon paper), or without summaries the out-of-band data of each page. All buses and dies read at the
-/// same time; the slower of the two counts. The controller's own work takes no time.
+/// Gordon paper), or without summaries the out-of-band data of each page. All buses and dies read
+/// at the same time; the slower of the two counts. The controller's own work takes no time.
 pub(super) fn startup(layout: &Layout, ftl: &Config, timing: &Timing) -> Ns {
     let (geometry, shape) = (layout.geometry(), layout.shape());
     let oob = Bytes(geometry.oob_bytes.into());
@@ -19,7 +19,7 @@ pub(super) fn startup(layout: &Layout, ftl: &Config, timing: &Timing) -> Ns {
         timing.transfer(bytes).0 * u64::from(shape.dies_per_bus) * u64::from(shape.planes);
     let types = timing.read.types();
     let sensing = types.iter().map(|time| time.0).sum::<u64>() / (types.len() as u64).max(1);
-    let of_a_lane = reads * u64::from(layout.blocks() / layout.lanes());
-    let lanes_per_bus = u64::from(layout.lanes() / layout.bus_groups());
-    Ns(of_a_lane.saturating_mul((crossing * lanes_per_bus).max(sensing + crossing)))
+    let of_a_die_group = reads * u64::from(layout.blocks() / layout.die_groups());
+    let die_groups_per_bus = u64::from(layout.die_groups() / layout.bus_groups());
+    Ns(of_a_die_group.saturating_mul((crossing * die_groups_per_bus).max(sensing + crossing)))
 }

@@ -1,17 +1,17 @@
 //! What a flash device counts.
 
-use super::LaneStats;
+use super::DieGroupStats;
 use gordon_units::{Bytes, Ns};
 
 /// Counts since the device was made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SsdStats {
-    /// Of the translation layer: pieces, pages read and programmed by cause, erases, hits.
+    /// Of the translation layer: sub-requests, pages read and programmed by cause, erases, hits.
     pub ftl: gordon_ftl::Stats,
     /// Events simulated.
     pub events: u64,
-    /// Operations by kind, how they waited, how long buses and lanes were busy.
-    pub lanes: LaneStats,
+    /// Operations by kind, how they waited, how long buses and die groups were busy.
+    pub die_groups: DieGroupStats,
     /// Erases of the blocks.
     pub wear: Wear,
     /// What the lifetime follows from.

@@ -1,15 +1,15 @@
 //! Drivers for the device tests.
 #![allow(dead_code)] // each test file uses some
 
-use gordon_device::disk::{Config, Disk};
+use gordon_device::disk::{Disk, DiskConfig};
 use gordon_device::{Completion, Device, Op, Request, SECTOR};
 use gordon_units::{Bytes, Ns};
 use std::sync::LazyLock;
 
 pub const PRESET: &str = include_str!("../../../../python/gordon/parts/disk/sata-7200-1tb.toml");
 
-pub fn preset() -> Config {
-    Config::from_toml(PRESET).expect("the preset is right")
+pub fn preset() -> DiskConfig {
+    DiskConfig::from_toml(PRESET).expect("the preset is right")
 }
 
 /// The preset's disk, fresh.

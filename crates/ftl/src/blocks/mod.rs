@@ -1,26 +1,26 @@
 //! The super-blocks: their states, valid counts, wear and sequence numbers.
 //!
-//! Free blocks stand in [`Pools`], closed ones in [`Lists`].
+//! Free blocks stand in [`FreePool`], closed ones in [`ClosedLists`].
 
-mod lists;
-mod pools;
+mod closed_list;
+mod free_pool;
 
+use crate::buffer::CopyCause;
 use crate::config::Victim;
-use crate::units::Cause;
 use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
+use closed_list::ClosedLists;
 use core::cmp::Reverse;
 use core::ops::Range;
-use gordon_nand::{LaneId, Layout};
+use free_pool::FreePool;
+use gordon_nand::{DieGroupId, Layout};
 use gordon_units::BlockId;
-use lists::Lists;
-use pools::Pools;
 
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum BlockState {
     /// Erased.
     Free,
     /// At a write point.
@@ -42,15 +42,15 @@ struct Block {
     /// Pages that the map points to.
     valid: u32,
     erases: u32,
-    /// Neighbours in its list, while closed. Under collection: the next super-page to look at, and the
-    /// slot up to which it is known what is to be copied.
+    /// Neighbours in its list, while closed. Under collection: the next super-page to look at, and
+    /// the slot up to which it is known what is to be copied.
     next: u32,
     prev: u32,
-    state: State,
+    state: BlockState,
     /// A program failed: once it is empty, it is bad.
-    condemned: bool,
+    retiring: bool,
     /// Under collection: why.
-    levels: bool,
+    for_levelling: bool,
 }
 
 /// The block is under collection.
@@ -62,8 +62,8 @@ pub(crate) struct Blocks {
     /// By block: reads in flight, so that it must not be erased; and [`COLLECTING`]. What each read
     /// asks for lies close together.
     pins: Vec<u32>,
-    lists: Lists,
-    pools: Pools,
+    closed_lists: ClosedLists,
+    free_pool: FreePool,
     bad_blocks: u32,
     next_sequence: u64,
     /// Closed blocks by erases, where static wear levelling asks; entries may be out of date.
@@ -86,19 +86,19 @@ impl Blocks {
             erases: 0,
             next: NONE,
             prev: NONE,
-            state: State::Free,
-            condemned: false,
-            levels: false,
+            state: BlockState::Free,
+            retiring: false,
+            for_levelling: false,
         };
         let mut blocks = vec![block; layout.blocks() as usize];
         for id in bad {
-            blocks[id.index()].state = State::Bad;
+            blocks[id.index()].state = BlockState::Bad;
         }
-        let pools = Pools::new(layout, |id| blocks[id as usize].state == State::Bad);
+        let pools = FreePool::new(layout, |id| blocks[id as usize].state == BlockState::Bad);
         Self {
-            lists: Lists::new(victim, most_valid),
+            closed_lists: ClosedLists::new(victim, most_valid),
             bad_blocks: layout.blocks() - pools.free(),
-            pools,
+            free_pool: pools,
             next_sequence: 1,
             levelled: levels.then(BinaryHeap::new),
             most_erases: 0,
@@ -115,7 +115,7 @@ impl Blocks {
 
     #[inline]
     pub fn free(&self) -> u32 {
-        self.pools.free()
+        self.free_pool.free()
     }
 
     /// Blocks in service.
@@ -150,35 +150,36 @@ impl Blocks {
         self.next_sequence
     }
 
-    pub fn state(&self, id: BlockId) -> State {
+    pub fn state(&self, id: BlockId) -> BlockState {
         self.blocks[id.index()].state
     }
 
-    /// The lane the next block is best taken from, as [`open`](Self::open) does.
+    /// The die group the next block is best taken from, as [`open`](Self::open) does.
     #[inline]
-    pub fn lane_to_open(&self) -> Option<LaneId> {
-        self.pools.best()
+    pub fn die_group_to_open(&self) -> Option<DieGroupId> {
+        self.free_pool.best()
     }
 
     /// Opens the least erased free block of the best plane set under the next sequence number.
-    pub fn open(&mut self) -> Option<(BlockId, LaneId, u64)> {
+    pub fn open(&mut self) -> Option<(BlockId, DieGroupId, u64)> {
         let blocks = &self.blocks;
-        let (id, lane) = self.pools.open(|id| blocks[id as usize].state == State::Bad)?;
+        let (id, die_group) =
+            self.free_pool.open(|id| blocks[id as usize].state == BlockState::Bad)?;
         let block = &mut self.blocks[id.index()];
-        assert_eq!((block.state, block.valid), (State::Free, 0));
-        block.state = State::Open;
-        Some((id, lane, self.renumber(id)))
+        assert_eq!((block.state, block.valid), (BlockState::Free, 0));
+        block.state = BlockState::Open;
+        Some((id, die_group, self.renumber(id)))
     }
 
     /// Opens a block, as [`open`](Self::open) does, and closes it with so many valid pages.
     pub fn fill(&mut self, valid: u32) -> Option<BlockId> {
         let blocks = &self.blocks;
-        let id = self.pools.take(|id| blocks[id as usize].state == State::Bad)?;
+        let id = self.free_pool.take(|id| blocks[id as usize].state == BlockState::Bad)?;
         let block = &mut self.blocks[id.index()];
-        assert_eq!((block.state, block.valid), (State::Free, 0));
+        assert_eq!((block.state, block.valid), (BlockState::Free, 0));
         block.valid = valid;
         self.renumber(id);
-        self.closes(id);
+        self.enlist_closed(id);
         Some(id)
     }
 
@@ -193,93 +194,93 @@ impl Blocks {
     /// A full block leaves its write point.
     pub fn close(&mut self, id: BlockId) {
         self.leave(id);
-        self.closes(id);
+        self.enlist_closed(id);
     }
 
     /// A block is full.
-    fn closes(&mut self, id: BlockId) {
+    fn enlist_closed(&mut self, id: BlockId) {
         let block = &mut self.blocks[id.index()];
-        block.state = State::Closed;
+        block.state = BlockState::Closed;
         let erases = block.erases;
-        self.lists.link(&mut self.blocks, id.0);
+        self.closed_lists.link(&mut self.blocks, id.0);
         if let Some(levelled) = &mut self.levelled {
             levelled.push(Reverse((erases, id.0)));
         }
     }
 
     /// A block at a write point whose program has failed: it is emptied, then bad.
-    pub fn condemn(&mut self, id: BlockId) {
+    pub fn mark_retiring(&mut self, id: BlockId) {
         self.leave(id);
         let block = &mut self.blocks[id.index()];
-        block.state = State::Collecting;
+        block.state = BlockState::Collecting;
         self.pins[id.index()] |= COLLECTING;
-        block.condemned = true;
+        block.retiring = true;
         // Not before there is room for its copies.
         block.next = u32::MAX;
     }
 
-    /// A block of the trim log is needed no more: it is to be erased.
+    /// A block of the trim journal is needed no more: it is to be erased.
     pub fn discard(&mut self, id: BlockId) {
         self.leave(id);
-        self.blocks[id.index()].state = State::Collecting;
+        self.blocks[id.index()].state = BlockState::Collecting;
         self.pins[id.index()] |= COLLECTING;
     }
 
     pub fn is_closed(&self, id: BlockId) -> bool {
-        self.blocks[id.index()].state == State::Closed
+        self.blocks[id.index()].state == BlockState::Closed
     }
 
     /// Whether a closed block holds nothing that is needed.
     pub fn is_stale(&self, id: BlockId) -> bool {
         let block = &self.blocks[id.index()];
-        block.state == State::Closed && block.valid == 0
+        block.state == BlockState::Closed && block.valid == 0
     }
 
     fn leave(&mut self, id: BlockId) {
-        assert_eq!(self.blocks[id.index()].state, State::Open);
-        self.pools.leave(id);
+        assert_eq!(self.blocks[id.index()].state, BlockState::Open);
+        self.free_pool.leave(id);
     }
 
     /// A block under collection holds what cannot be read: it stays as it is, out of service.
     pub fn abandon(&mut self, id: BlockId) {
-        self.blocks[id.index()].condemned = true;
+        self.blocks[id.index()].retiring = true;
     }
 
-    pub fn is_condemned(&self, id: BlockId) -> bool {
-        self.blocks[id.index()].condemned
+    pub fn is_retiring(&self, id: BlockId) -> bool {
+        self.blocks[id.index()].retiring
     }
 
     /// Takes a closed block for collection.
     pub fn collect(&mut self, id: BlockId) {
-        assert_eq!(self.blocks[id.index()].state, State::Closed);
-        self.lists.unlink(&mut self.blocks, id.0);
-        self.blocks[id.index()].state = State::Collecting;
+        assert_eq!(self.blocks[id.index()].state, BlockState::Closed);
+        self.closed_lists.unlink(&mut self.blocks, id.0);
+        self.blocks[id.index()].state = BlockState::Collecting;
         self.pins[id.index()] |= COLLECTING;
     }
 
     /// A block under collection is to be copied from its first page on.
-    pub fn begin(&mut self, id: BlockId, cause: Cause) {
+    pub fn begin(&mut self, id: BlockId, cause: CopyCause) {
         let block = &mut self.blocks[id.index()];
-        assert_eq!(block.state, State::Collecting);
-        (block.next, block.prev, block.levels) = (0, 0, cause == Cause::Levelling);
+        assert_eq!(block.state, BlockState::Collecting);
+        (block.next, block.prev, block.for_levelling) = (0, 0, cause == CopyCause::Levelling);
     }
 
     /// The next super-page to look at in a block under collection, and why it is copied.
     #[inline]
-    pub fn next_to_copy(&self, id: BlockId) -> Option<(u32, Cause)> {
+    pub fn next_to_copy(&self, id: BlockId) -> Option<(u32, CopyCause)> {
         let block = &self.blocks[id.index()];
-        let cause = if block.levels { Cause::Levelling } else { Cause::Collection };
-        (block.state == State::Collecting).then_some((block.next, cause))
+        let cause = if block.for_levelling { CopyCause::Levelling } else { CopyCause::Collection };
+        (block.state == BlockState::Collecting).then_some((block.next, cause))
     }
 
-    /// Before which slot of a block under collection the map was asked for the pages ahead.
+    /// The first slot of a block under collection whose L2P entry is not prefetched yet.
     #[inline]
-    pub fn asked(&self, id: BlockId) -> u32 {
+    pub fn prefetch_cursor(&self, id: BlockId) -> u32 {
         self.blocks[id.index()].prev
     }
 
     #[inline]
-    pub fn set_asked(&mut self, id: BlockId, slot: u32) {
+    pub fn set_prefetch_cursor(&mut self, id: BlockId, slot: u32) {
         self.blocks[id.index()].prev = slot;
     }
 
@@ -298,20 +299,20 @@ impl Blocks {
     /// An emptied block is erased.
     pub fn erased(&mut self, id: BlockId) {
         let block = &mut self.blocks[id.index()];
-        assert_eq!((block.state, block.valid), (State::Collecting, 0));
-        block.state = State::Free;
+        assert_eq!((block.state, block.valid), (BlockState::Collecting, 0));
+        block.state = BlockState::Free;
         self.pins[id.index()] = 0;
         block.erases += 1;
         let erases = block.erases;
         self.most_erases = self.most_erases.max(erases);
-        self.pools.put(id, erases);
+        self.free_pool.put(id, erases);
     }
 
     /// An emptied block is out of service.
     pub fn retire(&mut self, id: BlockId) {
         let block = &mut self.blocks[id.index()];
-        assert_eq!((block.state, block.valid), (State::Collecting, 0));
-        block.state = State::Bad;
+        assert_eq!((block.state, block.valid), (BlockState::Collecting, 0));
+        block.state = BlockState::Bad;
         self.pins[id.index()] = 0;
         self.bad_blocks += 1;
     }
@@ -326,7 +327,7 @@ impl Blocks {
     #[inline(always)]
     pub fn drop_valid(&mut self, id: BlockId) -> bool {
         let block = &mut self.blocks[id.index()];
-        if self.lists.are_by_valid() && block.state == State::Closed {
+        if self.closed_lists.are_by_valid() && block.state == BlockState::Closed {
             self.relist(id);
             return false;
         }
@@ -336,9 +337,9 @@ impl Blocks {
 
     /// A closed block has one valid page less, and goes to another list.
     fn relist(&mut self, id: BlockId) {
-        self.lists.unlink(&mut self.blocks, id.0);
+        self.closed_lists.unlink(&mut self.blocks, id.0);
         self.blocks[id.index()].valid -= 1;
-        self.lists.link(&mut self.blocks, id.0);
+        self.closed_lists.link(&mut self.blocks, id.0);
     }
 
     /// What is known of a block: its entry, and its reads in flight.
@@ -377,12 +378,12 @@ impl Blocks {
     /// The first closed block of the first list that has any: by valid count, the one with the
     /// fewest valid pages and longest so; by age, the oldest.
     pub fn first_listed(&self) -> Option<BlockId> {
-        self.lists.first()
+        self.closed_lists.first()
     }
 
     /// All closed blocks, in the order of the lists.
     pub fn in_order(&self) -> Vec<BlockId> {
-        match self.lists.in_order(&self.blocks) {
+        match self.closed_lists.in_order(&self.blocks) {
             Some(all) => all,
             None => self.closed().collect(),
         }
@@ -392,48 +393,49 @@ impl Blocks {
     /// the closed ones in the order of the lists. Bad blocks are bad already.
     pub fn restore(&mut self, states: &[(u64, u32, u32, u8)], listed: &[u32], next_sequence: u64) {
         self.next_sequence = next_sequence;
-        self.pools.clear();
+        self.free_pool.clear();
         for (id, &(sequence, valid, erases, state)) in (0..).zip(states) {
             let block = &mut self.blocks[id as usize];
             (block.sequence, block.valid, block.erases) = (sequence, valid, erases);
             self.most_erases = self.most_erases.max(erases);
             match state {
-                0 => self.pools.restore_free(BlockId(id), erases),
+                0 => self.free_pool.restore_free(BlockId(id), erases),
                 1 => {
-                    block.state = State::Open;
-                    self.pools.restore_open(BlockId(id));
+                    block.state = BlockState::Open;
+                    self.free_pool.restore_open(BlockId(id));
                 }
-                2 => block.state = State::Closed,
+                2 => block.state = BlockState::Closed,
                 // It holds what cannot be read.
                 4 => {
-                    (block.state, block.condemned, block.next) = (State::Collecting, true, NONE);
+                    (block.state, block.retiring, block.next) =
+                        (BlockState::Collecting, true, NONE);
                     self.pins[id as usize] |= COLLECTING;
                 }
                 _ => {}
             }
         }
         for &id in listed {
-            self.lists.link(&mut self.blocks, id);
+            self.closed_lists.link(&mut self.blocks, id);
             if let Some(levelled) = &mut self.levelled {
                 levelled.push(Reverse((self.blocks[id as usize].erases, id)));
             }
         }
-        self.pools.rank_all();
+        self.free_pool.rank_all();
     }
 
     /// All closed blocks.
     pub fn closed(&self) -> impl Iterator<Item = BlockId> {
-        let closed = |&(_, block): &(u32, &Block)| block.state == State::Closed;
+        let closed = |&(_, block): &(u32, &Block)| block.state == BlockState::Closed;
         (0..).zip(&self.blocks).filter(closed).map(|(id, _)| BlockId(id))
     }
 
     /// The closed block that was erased least, if it lags the most erased one by more than
     /// `spread`.
-    pub fn laggard(&mut self, spread: u32) -> Option<BlockId> {
+    pub fn least_worn_closed(&mut self, spread: u32) -> Option<BlockId> {
         let levelled = self.levelled.as_mut()?;
         while let Some(&Reverse((erases, id))) = levelled.peek() {
             let block = &self.blocks[id as usize];
-            if block.state == State::Closed && block.erases == erases {
+            if block.state == BlockState::Closed && block.erases == erases {
                 let lags = self.most_erases - erases > spread;
                 return lags.then_some(BlockId(id));
             }
@@ -448,7 +450,7 @@ impl Blocks {
         (self.blocks.capacity() * size_of::<Block>()
             + self.pins.capacity() * 4
             + levelled * size_of::<(u32, u32)>()) as u64
-            + self.pools.memory()
-            + self.lists.memory()
+            + self.free_pool.memory()
+            + self.closed_lists.memory()
     }
 }

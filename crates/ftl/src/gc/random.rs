@@ -1,6 +1,6 @@
 //! Any closed block.
 
-use crate::blocks::{Blocks, State};
+use crate::blocks::{BlockState, Blocks};
 use crate::random::Random;
 use gordon_units::BlockId;
 
@@ -9,7 +9,7 @@ use gordon_units::BlockId;
 const DRAWS: u32 = 64;
 
 pub(super) fn choose(blocks: &Blocks, random: &mut Random) -> Option<BlockId> {
-    let is_closed = |id: &BlockId| blocks.state(*id) == State::Closed;
+    let is_closed = |id: &BlockId| blocks.state(*id) == BlockState::Closed;
     let mut draw = || BlockId(random.below(blocks.len()));
     if let Some(block) = (0..DRAWS).map(|_| draw()).find(is_closed) {
         return Some(block);

@@ -2,7 +2,7 @@
 
 use super::BlockError;
 use gordon_device::ssd::SsdConfig;
-use gordon_store::{Device, Faults};
+use gordon_store::{DeviceParams, Faults};
 use gordon_units::Bytes;
 
 /// What is chosen beside the part.
@@ -21,10 +21,10 @@ pub struct Part {
 /// The largest unit that is chosen where the part does not say: what most file systems write.
 const UNIT: Bytes = Bytes(4096);
 
-/// The device that an image of the part holds. Where the part does not say, units of 4 KiB are mapped,
-/// so that small writes do not cost a super-page each. A small device gets as many blocks more as it
-/// takes to keep those that recovery needs.
-pub fn describe(part: &Part) -> Result<Device, BlockError> {
+/// The device that an image of the part holds. Where the part does not say, units of 4 KiB are
+/// mapped, so that small writes do not cost a super-page each. A small device gets as many blocks
+/// more as it takes to keep those that recovery needs.
+pub fn describe(part: &Part) -> Result<DeviceParams, BlockError> {
     let mut config = part.config.clone();
     if config.super_page.unit.is_none() && *config.super_page.size > UNIT {
         config.super_page.unit = Some(UNIT.into());
@@ -43,9 +43,9 @@ pub fn describe(part: &Part) -> Result<Device, BlockError> {
     }
 }
 
-fn fixed(config: &SsdConfig, part: &Part) -> Result<Device, BlockError> {
+fn fixed(config: &SsdConfig, part: &Part) -> Result<DeviceParams, BlockError> {
     let (layout, knobs, _) = config.parts(part.seed)?;
-    let mut device = Device::new(&part.name, &layout, &knobs, *config.capacity);
+    let mut device = DeviceParams::new(&part.name, &layout, &knobs, *config.capacity);
     let endurance = &config.endurance;
     device.faults = Faults {
         erase_budget: *endurance.erase_budget,

@@ -32,13 +32,13 @@ pub struct Lateness {
 }
 
 /// Counts it.
-pub(super) struct Record {
+pub(super) struct LatenessRecorder {
     asked: u128,
     got: u128,
     late: Histogram<u64>,
 }
 
-impl Record {
+impl LatenessRecorder {
     pub fn new() -> Self {
         let late = Histogram::new_with_bounds(1, HOUR, 3).expect("three digits");
         Self { asked: 0, got: 0, late }

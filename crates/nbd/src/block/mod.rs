@@ -1,43 +1,44 @@
-//! A flash image as a block device: the store behind an export, at full speed or in the time that the
-//! simulated flash would take; a plain file in the time of simulated disks ([`DiskFile`]); and what they
-//! tell of themselves.
+//! A flash image as a block device: the store behind an export, at full speed or in the time that
+//! the simulated flash would take; a plain file in the time of simulated disks ([`DiskFile`]); and
+//! what they tell of themselves.
 //!
-//! The store carries operations out and knows no time; the simulated lanes know time and no bytes.
-//! Here both come together: with [`Pace::Real`] each operation that the store issues takes bus and die
-//! in simulation, and the layer hears that it is done, so that the client is answered, when that time
-//! has come.
+//! The store carries operations out and knows no time; the simulated die groups know time and no
+//! bytes. Here both come together: with [`Pace::Real`] each operation that the store issues takes
+//! bus and die in simulation, and the layer hears that it is done, so that the client is answered,
+//! when that time has come.
 
-mod carried;
 mod clock;
 mod describe;
-mod direct;
 mod disk;
-mod flight;
+mod idle_worker;
 mod lateness;
 mod metrics;
-mod paced;
+mod payload;
+mod simulated_timing;
 mod status;
-mod watch;
+mod timed;
+mod unthrottled;
 
 pub use describe::{Part, describe};
 pub use disk::{DiskFile, DiskFileError, DiskPart};
 pub use lateness::Lateness;
 pub use metrics::Metrics;
 pub use status::{
-    Busy, DiskStatus, Drives, FlashStatus, Hosts, Moves, Of, Programmed, Status, Utilisation, Wear,
+    Busy, DeviceStatus, DiskStatus, Drives, FlashStatus, HostCounts, Moves, Programmed, Status,
+    Utilisation, Wear,
 };
 
-use crate::export::{Export, Info};
-use carried::Carried;
-use direct::Direct;
+use crate::export::{Export, ExportInfo};
 use gordon_device::ssd::{SsdConfig, SsdError};
 use gordon_nand::Timing;
-use gordon_store::{Backend, Engine, Fault, Image, ImageError, Store};
+use gordon_store::{Backend, Engine, Image, ImageError, IoError, Store};
 use gordon_units::Bytes;
-use paced::Paced;
+use payload::NbdPayload;
 use std::path::Path;
 use std::sync::Arc;
 use thiserror::Error;
+use timed::TimedExport;
+use unthrottled::UnthrottledExport;
 
 /// How fast it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,14 +67,14 @@ pub enum BlockError {
     Disk(#[from] DiskFileError),
     /// It could not be left in order.
     #[error("the image could not be left in order: {0}; the next start makes it good")]
-    Close(Fault),
+    Close(IoError),
     /// The system lacks something.
     #[error("cannot serve: {0}")]
     System(#[from] std::io::Error),
 }
 
 /// An image that is open, as something to serve.
-pub struct Block {
+pub struct ServedImage {
     image: Image,
     part: Option<(Timing, gordon_units::Ns, Option<Bytes>)>,
     pace: Pace,
@@ -94,9 +95,9 @@ trait Served: Export {
 #[derive(Clone)]
 pub struct Serving(Arc<dyn Served>);
 
-impl Block {
-    /// Opens an image. Without a `part` the status has no flash time. With `salvage` it is opened to
-    /// read what can be proved, and nothing is written to it.
+impl ServedImage {
+    /// Opens an image. Without a `part` the status has no flash time. With `salvage` it is opened
+    /// to read what can be proved, and nothing is written to it.
     pub fn open(
         path: &Path,
         backend: Backend,
@@ -118,16 +119,18 @@ impl Block {
         &self.image
     }
 
-    /// Brings the layer up. Nothing is served before what a power cut left is repaired. Returns what
-    /// the mount has to report, too.
+    /// Brings the layer up. Nothing is served before what a power cut left is repaired. Returns
+    /// what the mount has to report, too.
     pub fn start(self) -> Result<(Serving, Vec<String>), BlockError> {
         let Self { image, part, pace, salvage } = self;
-        let open = if salvage { Engine::<Carried>::salvage } else { Engine::<Carried>::open };
+        let open = if salvage { Engine::<NbdPayload>::salvage } else { Engine::<NbdPayload>::open };
         let engine = open(image)?;
         let warnings = engine.mounted().warnings();
         let served: Arc<dyn Served> = match (pace, part) {
-            (Pace::Real, Some(part)) => Paced::start(engine, part)?,
-            (_, part) => Arc::new(Direct::new(Store::new(engine), part.map(|part| part.0))?),
+            (Pace::Real, Some(part)) => TimedExport::start(engine, part)?,
+            (_, part) => {
+                Arc::new(UnthrottledExport::new(Store::new(engine), part.map(|part| part.0))?)
+            }
         };
         Ok((Serving(served), warnings))
     }
@@ -146,8 +149,8 @@ impl Serving {
     }
 
     /// Lets the layer work while nobody asks for anything, until the returned guard is dropped.
-    pub fn in_background(&self) -> Result<watch::Background, BlockError> {
-        Ok(watch::Background::start(self.0.clone())?)
+    pub fn start_idle_worker(&self) -> Result<idle_worker::IdleWorker, BlockError> {
+        Ok(idle_worker::IdleWorker::start(self.0.clone())?)
     }
 
     /// Writes everything out and leaves the image in order. To be called when no client is left.
@@ -157,16 +160,16 @@ impl Serving {
 }
 
 /// What clients are told of a device.
-fn info(engine: &Engine<Carried>) -> Info {
+fn info(engine: &Engine<NbdPayload>) -> ExportInfo {
     let image = engine.image();
     let resolved = image.resolved();
     let unit = image.device().unit;
-    Info {
+    ExportInfo {
         minimum: Bytes(gordon_store::SECTOR),
         preferred: Bytes(unit.0.next_power_of_two().clamp(4096, 1 << 20)),
         read_only: engine.is_salvaging(),
         rotational: false,
-        ..Info::new(
+        ..ExportInfo::new(
             Bytes(u64::from(resolved.config.exported) * unit.0).min(image.device().capacity),
         )
     }

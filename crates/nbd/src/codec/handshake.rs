@@ -23,7 +23,7 @@ pub(crate) enum TlsPolicy {
 
 /// What the caller does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum HandshakeStep {
     /// Send what was written, and give more bytes.
     More,
     /// Send what was written, then go on inside TLS. Bytes that came before are not to be used.
@@ -59,7 +59,7 @@ pub(crate) struct Handshake {
     allocation: Option<usize>,
 }
 
-type Answer = Result<Step, (u32, &'static str)>;
+type OptionResult = Result<HandshakeStep, (u32, &'static str)>;
 
 impl Handshake {
     /// A new client; the first offer is the default export.
@@ -86,7 +86,7 @@ impl Handshake {
     }
 
     /// Takes bytes, as many as it says, up to the end of one option.
-    pub(crate) fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> (usize, Step) {
+    pub(crate) fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> (usize, HandshakeStep) {
         let mut used = 0;
         loop {
             let wanted = match self.phase {
@@ -98,7 +98,7 @@ impl Handshake {
                     used += skipped;
                     self.phase = Phase::Skip { option, left: left - skipped };
                     if skipped < left {
-                        return (used, Step::More);
+                        return (used, HandshakeStep::More);
                     }
                     self.phase = Phase::Header;
                     return (used, Self::refuse(option, (rep::ERR_TOO_BIG, "too long"), out));
@@ -108,7 +108,7 @@ impl Handshake {
             self.part.extend_from_slice(&bytes[used..used + taken]);
             used += taken;
             if self.part.len() < wanted {
-                return (used, Step::More);
+                return (used, HandshakeStep::More);
             }
             let part = std::mem::take(&mut self.part);
             match self.phase {
@@ -118,12 +118,12 @@ impl Handshake {
                 }
                 Phase::ClientFlags => {
                     if let Err(why) = self.client_flags(&part) {
-                        return (used, Step::Close(why));
+                        return (used, HandshakeStep::Close(why));
                     }
                 }
                 Phase::Header | Phase::Skip { .. } => {
                     if let Err(why) = self.header(&part) {
-                        return (used, Step::Close(why));
+                        return (used, HandshakeStep::Close(why));
                     }
                 }
             }
@@ -169,15 +169,15 @@ impl Handshake {
         Ok(())
     }
 
-    fn answer(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>) -> Step {
+    fn answer(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>) -> HandshakeStep {
         let plain = self.tls == TlsPolicy::Required && !self.encrypted;
         let answer = match option {
             option::ABORT => {
                 reply(option, rep::ACK, &[], out);
-                Ok(Step::Close("the client aborted"))
+                Ok(HandshakeStep::Close("the client aborted"))
             }
             option::STARTTLS => self.start_tls(data, out),
-            option::EXPORT_NAME if plain => Ok(Step::Close("TLS is required")),
+            option::EXPORT_NAME if plain => Ok(HandshakeStep::Close("TLS is required")),
             _ if plain => Err((rep::ERR_TLS_REQD, "this server requires TLS")),
             option::EXPORT_NAME => return self.export_name(data, out),
             option::LIST => self.list(data, out),
@@ -185,7 +185,7 @@ impl Handshake {
             option::STRUCTURED_REPLY if data.is_empty() => {
                 self.structured = true;
                 reply(option, rep::ACK, &[], out);
-                Ok(Step::More)
+                Ok(HandshakeStep::More)
             }
             option::STRUCTURED_REPLY => Err((rep::ERR_INVALID, "data where none belongs")),
             option::LIST_META_CONTEXT | option::SET_META_CONTEXT => self.meta(option, data, out),
@@ -194,12 +194,12 @@ impl Handshake {
         answer.unwrap_or_else(|error| Self::refuse(option, error, out))
     }
 
-    fn refuse(option: u32, (kind, why): (u32, &str), out: &mut Vec<u8>) -> Step {
+    fn refuse(option: u32, (kind, why): (u32, &str), out: &mut Vec<u8>) -> HandshakeStep {
         reply(option, kind, &[why.as_bytes()], out);
-        Step::More
+        HandshakeStep::More
     }
 
-    fn start_tls(&mut self, data: &[u8], out: &mut Vec<u8>) -> Answer {
+    fn start_tls(&mut self, data: &[u8], out: &mut Vec<u8>) -> OptionResult {
         if self.tls == TlsPolicy::Off {
             return Err((rep::ERR_POLICY, "this server has no certificate"));
         }
@@ -208,7 +208,7 @@ impl Handshake {
         }
         (self.encrypted, self.structured, self.allocation) = (true, false, None);
         reply(option::STARTTLS, rep::ACK, &[], out);
-        Ok(Step::StartTls)
+        Ok(HandshakeStep::StartTls)
     }
 
     fn find(&self, name: &[u8]) -> Option<usize> {
@@ -223,9 +223,9 @@ impl Handshake {
         Agreed { export, structured: self.structured, allocation }
     }
 
-    fn export_name(&self, name: &[u8], out: &mut Vec<u8>) -> Step {
+    fn export_name(&self, name: &[u8], out: &mut Vec<u8>) -> HandshakeStep {
         let Some(export) = self.find(name) else {
-            return Step::Close("an unknown export");
+            return HandshakeStep::Close("an unknown export");
         };
         let info = &self.offers[export].info;
         out.extend(info.size.0.to_be_bytes());
@@ -233,10 +233,10 @@ impl Handshake {
         if self.zeroes {
             out.extend([0; 124]);
         }
-        Step::Transmit(self.agreed(export))
+        HandshakeStep::Transmit(self.agreed(export))
     }
 
-    fn list(&self, data: &[u8], out: &mut Vec<u8>) -> Answer {
+    fn list(&self, data: &[u8], out: &mut Vec<u8>) -> OptionResult {
         if !data.is_empty() {
             return Err((rep::ERR_INVALID, "data where none belongs"));
         }
@@ -245,10 +245,10 @@ impl Handshake {
             reply(option::LIST, rep::SERVER, &[&length(name), name, description], out);
         }
         reply(option::LIST, rep::ACK, &[], out);
-        Ok(Step::More)
+        Ok(HandshakeStep::More)
     }
 
-    fn go(&self, option: u32, data: &[u8], out: &mut Vec<u8>) -> Answer {
+    fn go(&self, option: u32, data: &[u8], out: &mut Vec<u8>) -> OptionResult {
         let Some((name, wanted)) = go_data(data) else {
             return Err((rep::ERR_INVALID, "lengths that do not fit"));
         };
@@ -278,13 +278,13 @@ impl Handshake {
         }
         reply(option, rep::ACK, &[], out);
         Ok(match option {
-            option::GO => Step::Transmit(self.agreed(export)),
-            _ => Step::More,
+            option::GO => HandshakeStep::Transmit(self.agreed(export)),
+            _ => HandshakeStep::More,
         })
     }
 
     /// Lists or selects metadata contexts: there is one, `base:allocation`.
-    fn meta(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>) -> Answer {
+    fn meta(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>) -> OptionResult {
         let set = option == option::SET_META_CONTEXT;
         if set {
             self.allocation = None;
@@ -307,7 +307,7 @@ impl Handshake {
             }
         }
         reply(option, rep::ACK, &[], out);
-        Ok(Step::More)
+        Ok(HandshakeStep::More)
     }
 }
 

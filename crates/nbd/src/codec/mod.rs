@@ -13,14 +13,14 @@ pub(crate) mod request;
 mod tests;
 pub(crate) mod wire;
 
-use crate::export::Info;
+use crate::export::ExportInfo;
 
 /// What the server offers under one name.
 #[derive(Clone, Debug)]
 pub(crate) struct Offer {
     pub(crate) name: String,
     pub(crate) description: String,
-    pub(crate) info: Info,
+    pub(crate) info: ExportInfo,
 }
 
 /// What both sides agreed on for the transmission phase.
@@ -35,7 +35,7 @@ pub(crate) struct Agreed {
 }
 
 /// The transmission flags of an export.
-pub(crate) fn transmission_flags(info: &Info, structured: bool) -> u16 {
+pub(crate) fn transmission_flags(info: &ExportInfo, structured: bool) -> u16 {
     use wire::can::{
         CACHE, DF, FAST_ZERO, FLUSH, FUA, HAS_FLAGS, MULTI_CONN, READ_ONLY, ROTATIONAL, TRIM,
         WRITE_ZEROES,

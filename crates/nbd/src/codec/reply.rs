@@ -1,7 +1,7 @@
 //! Replies: simple where the protocol allows it, chunks for data and errors where agreed.
 
 use super::wire::{self, chunk};
-use crate::export::{Errno, Extent, Fault, MAX_EXTENTS, Op, Outcome};
+use crate::export::{AllocationExtent, Errno, MAX_EXTENTS, Op, RequestError, RequestOutcome};
 
 /// Bytes before the data: a chunk's header and the offset of its data.
 const HEAD: usize = 28;
@@ -48,7 +48,7 @@ impl Reply {
     }
 
     /// An error; a chunk has room for the words.
-    pub(crate) fn refused(cookie: u64, fault: Fault, structured: bool) -> Self {
+    pub(crate) fn refused(cookie: u64, fault: RequestError, structured: bool) -> Self {
         let errno = fault.errno as u32;
         if !structured {
             return Self::simple(cookie, errno, Vec::new());
@@ -68,11 +68,11 @@ impl Reply {
         cookie: u64,
         op: Op,
         data: Vec<u8>,
-        outcome: Outcome,
+        outcome: RequestOutcome,
         structured: bool,
     ) -> (Self, Vec<u8>) {
         match (op, outcome) {
-            (_, Outcome::Failed(fault)) => (Self::refused(cookie, fault, structured), data),
+            (_, RequestOutcome::Failed(fault)) => (Self::refused(cookie, fault, structured), data),
             (Op::Read { offset }, _) => {
                 let extra = offset.to_be_bytes();
                 let reply = if structured {
@@ -84,8 +84,8 @@ impl Reply {
             }
             (Op::Status { length, one, .. }, outcome) => {
                 let extents = match outcome {
-                    Outcome::Extents(extents) => extents,
-                    _ => vec![Extent { length, hole: false, zero: false }],
+                    RequestOutcome::Extents(extents) => extents,
+                    _ => vec![AllocationExtent { length, hole: false, zero: false }],
                 };
                 (Self::status(cookie, length, one, &extents), data)
             }
@@ -94,29 +94,29 @@ impl Reply {
     }
 
     /// Extents as descriptors of 32 bits, neighbours of a kind made one, cut to what was asked.
-    fn status(cookie: u64, asked: u64, one: bool, extents: &[Extent]) -> Self {
-        let mut told: Vec<(u64, u32)> = Vec::new();
+    fn status(cookie: u64, asked: u64, one: bool, extents: &[AllocationExtent]) -> Self {
+        let mut extents_out: Vec<(u64, u32)> = Vec::new();
         let mut left = asked;
         for extent in extents {
             let length = extent.length.min(left);
-            if length == 0 || told.len() == MAX_EXTENTS {
+            if length == 0 || extents_out.len() == MAX_EXTENTS {
                 break;
             }
             let hole = if extent.hole { wire::STATE_HOLE } else { 0 };
             let zero = if extent.zero { wire::STATE_ZERO } else { 0 };
-            match told.last_mut() {
+            match extents_out.last_mut() {
                 Some((sum, state)) if *state == hole | zero => *sum += length,
                 Some(_) if one => break,
-                _ => told.push((length, hole | zero)),
+                _ => extents_out.push((length, hole | zero)),
             }
             left -= length;
         }
-        if told.is_empty() {
+        if extents_out.is_empty() {
             let why = "the device told no extents";
-            return Self::refused(cookie, Fault { errno: Errno::Io, why }, true);
+            return Self::refused(cookie, RequestError { errno: Errno::Io, why }, true);
         }
-        let mut body = Vec::with_capacity(told.len() * 8);
-        for (length, state) in told {
+        let mut body = Vec::with_capacity(extents_out.len() * 8);
+        for (length, state) in extents_out {
             // A request is less than 4 GiB long, and so is each part of it.
             body.extend(u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
             body.extend(state.to_be_bytes());

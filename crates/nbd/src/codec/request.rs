@@ -1,11 +1,12 @@
 //! Requests: found in the stream, checked, with the payload of writes.
 //!
-//! Bytes come in at [`Requests::room`], as many at a time as there are: one call of the caller's
-//! `recv` may bring many requests, and the rest of a large payload goes straight to its buffer.
+//! Bytes come in at [`RequestParser::free_buffer`], as many at a time as there are: one call of the
+//! caller's `recv` may bring many requests, and the rest of a large payload goes straight to its
+//! buffer.
 
 use super::wire::{self, Reader, command, flag};
 use super::{Agreed, transmission_flags};
-use crate::export::{Errno, Fault, Info, Op};
+use crate::export::{Errno, ExportInfo, Op, RequestError};
 
 /// Bytes of a request without its payload.
 const HEADER: usize = 28;
@@ -16,7 +17,7 @@ const LARGE: usize = 64 << 10;
 
 /// What the stream holds next.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum ParsedRequest {
     /// Nothing whole: give more bytes.
     More,
     /// A request for which there is no buffer now; ask again.
@@ -24,7 +25,7 @@ pub(crate) enum Next {
     /// A request, with its payload or with room for it.
     Request { cookie: u64, op: Op, data: Vec<u8> },
     /// A request that gets an error.
-    Refused { cookie: u64, fault: Fault },
+    Refused { cookie: u64, fault: RequestError },
     /// The client is done.
     Disconnect,
     /// This is not NBD.
@@ -32,16 +33,16 @@ pub(crate) enum Next {
 }
 
 #[derive(Debug)]
-enum State {
+enum ParserState {
     Header,
     Payload { cookie: u64, op: Op, data: Vec<u8>, filled: usize },
-    Skip { cookie: u64, fault: Fault, left: usize },
+    Skip { cookie: u64, fault: RequestError, left: usize },
     Over,
 }
 
 /// A header as it came.
 #[derive(Clone, Copy, Debug)]
-struct Header {
+struct RequestHeader {
     flags: u16,
     kind: u16,
     cookie: u64,
@@ -51,44 +52,44 @@ struct Header {
 
 /// The requests of one client.
 #[derive(Debug)]
-pub(crate) struct Requests {
-    info: Info,
+pub(crate) struct RequestParser {
+    info: ExportInfo,
     /// Flags that a command may carry, beside those of its own.
     fast_zero: bool,
     agreed: Agreed,
     /// All requests get this answer.
-    refuse_all: Option<Fault>,
-    state: State,
+    refuse_all: Option<RequestError>,
+    state: ParserState,
     intake: Vec<u8>,
     start: usize,
     end: usize,
 }
 
-impl Requests {
+impl RequestParser {
     /// The stream after the handshake, which may have brought some of it already.
-    pub(crate) fn new(info: Info, agreed: Agreed, early: &[u8]) -> Self {
+    pub(crate) fn new(info: ExportInfo, agreed: Agreed, early: &[u8]) -> Self {
         let mut intake = vec![0; INTAKE.max(early.len())];
         intake[..early.len()].copy_from_slice(early);
         let can = transmission_flags(&info, agreed.structured);
         let fast_zero = can & wire::can::FAST_ZERO != 0;
         let end = early.len();
-        let state = State::Header;
+        let state = ParserState::Header;
         Self { info, fast_zero, agreed, refuse_all: None, state, intake, start: 0, end }
     }
 
     /// From now on every request gets this answer.
-    pub(crate) fn refuse_all(&mut self, fault: Fault) {
+    pub(crate) fn refuse_all(&mut self, fault: RequestError) {
         self.refuse_all = Some(fault);
     }
 
     /// No request has come in part.
-    pub(crate) fn between(&self) -> bool {
-        self.start == self.end && matches!(self.state, State::Header | State::Over)
+    pub(crate) fn at_message_boundary(&self) -> bool {
+        self.start == self.end && matches!(self.state, ParserState::Header | ParserState::Over)
     }
 
-    /// Where the next bytes go; never empty once [`Next::More`] was said.
-    pub(crate) fn room(&mut self) -> &mut [u8] {
-        if let State::Payload { data, filled, .. } = &mut self.state
+    /// Where the next bytes go; never empty once [`ParsedRequest::More`] was said.
+    pub(crate) fn free_buffer(&mut self) -> &mut [u8] {
+        if let ParserState::Payload { data, filled, .. } = &mut self.state
             && self.start == self.end
             && data.len() - *filled >= LARGE
         {
@@ -100,10 +101,10 @@ impl Requests {
         &mut self.intake[self.end..]
     }
 
-    /// So many bytes lie in what [`room`](Self::room) gave, called just before.
+    /// So many bytes lie in what [`free_buffer`](Self::free_buffer) gave, called just before.
     pub(crate) fn filled(&mut self, count: usize) {
         match &mut self.state {
-            State::Payload { data, filled, .. }
+            ParserState::Payload { data, filled, .. }
                 if self.start == self.end && data.len() - *filled >= LARGE =>
             {
                 *filled += count;
@@ -113,50 +114,53 @@ impl Requests {
     }
 
     /// The next request. `buffer` gives one of exactly the length asked, or none now.
-    pub(crate) fn next(&mut self, mut buffer: impl FnMut(usize) -> Option<Vec<u8>>) -> Next {
+    pub(crate) fn next(
+        &mut self,
+        mut buffer: impl FnMut(usize) -> Option<Vec<u8>>,
+    ) -> ParsedRequest {
         loop {
             let ready = &self.intake[self.start..self.end];
             match &mut self.state {
-                State::Over => return Next::Disconnect,
-                State::Header => {
+                ParserState::Over => return ParsedRequest::Disconnect,
+                ParserState::Header => {
                     let Some(header) = ready.first_chunk::<HEADER>() else {
-                        return Next::More;
+                        return ParsedRequest::More;
                     };
                     let Some(header) = parse(header) else {
-                        self.state = State::Over;
-                        return Next::Garbage;
+                        self.state = ParserState::Over;
+                        return ParsedRequest::Garbage;
                     };
                     match self.begin(header, &mut buffer) {
                         Some(next) => return next,
                         None => continue,
                     }
                 }
-                State::Payload { data, filled, .. } => {
+                ParserState::Payload { data, filled, .. } => {
                     let count = ready.len().min(data.len() - *filled);
                     data[*filled..*filled + count].copy_from_slice(&ready[..count]);
                     *filled += count;
                     self.start += count;
                     if *filled < data.len() {
-                        return Next::More;
+                        return ParsedRequest::More;
                     }
                 }
-                State::Skip { left, .. } => {
+                ParserState::Skip { left, .. } => {
                     let count = ready.len().min(*left);
                     *left -= count;
                     self.start += count;
                     if *left > 0 {
-                        return Next::More;
+                        return ParsedRequest::More;
                     }
                 }
             }
-            match std::mem::replace(&mut self.state, State::Header) {
-                State::Payload { cookie, op, data, .. } => {
-                    return Next::Request { cookie, op, data };
+            match std::mem::replace(&mut self.state, ParserState::Header) {
+                ParserState::Payload { cookie, op, data, .. } => {
+                    return ParsedRequest::Request { cookie, op, data };
                 }
-                State::Skip { cookie, fault, .. } => {
-                    return Next::Refused { cookie, fault };
+                ParserState::Skip { cookie, fault, .. } => {
+                    return ParsedRequest::Refused { cookie, fault };
                 }
-                State::Header | State::Over => {}
+                ParserState::Header | ParserState::Over => {}
             }
         }
     }
@@ -164,33 +168,33 @@ impl Requests {
     /// Takes a header; nothing is returned where its payload must be waited for.
     fn begin(
         &mut self,
-        header: Header,
+        header: RequestHeader,
         buffer: &mut impl FnMut(usize) -> Option<Vec<u8>>,
-    ) -> Option<Next> {
+    ) -> Option<ParsedRequest> {
         let cookie = header.cookie;
         if header.kind == command::DISC {
-            self.state = State::Over;
-            return Some(Next::Disconnect);
+            self.state = ParserState::Over;
+            return Some(ParsedRequest::Disconnect);
         }
         let length = usize::try_from(header.length).unwrap_or(usize::MAX);
         let checked = self.refuse_all.map_or_else(|| self.check(&header), Err);
         let result = match checked {
             Err(fault) if header.kind == command::WRITE && length > 0 => {
-                self.state = State::Skip { cookie, fault, left: length };
+                self.state = ParserState::Skip { cookie, fault, left: length };
                 None
             }
-            Err(fault) => Some(Next::Refused { cookie, fault }),
+            Err(fault) => Some(ParsedRequest::Refused { cookie, fault }),
             Ok(op) => {
                 let size =
                     if matches!(op, Op::Read { .. } | Op::Write { .. }) { length } else { 0 };
                 let Some(data) = (if size > 0 { buffer(size) } else { Some(Vec::new()) }) else {
-                    return Some(Next::NoBuffer);
+                    return Some(ParsedRequest::NoBuffer);
                 };
                 if matches!(op, Op::Write { .. }) {
-                    self.state = State::Payload { cookie, op, data, filled: 0 };
+                    self.state = ParserState::Payload { cookie, op, data, filled: 0 };
                     None
                 } else {
-                    Some(Next::Request { cookie, op, data })
+                    Some(ParsedRequest::Request { cookie, op, data })
                 }
             }
         };
@@ -199,9 +203,9 @@ impl Requests {
     }
 
     /// Is it allowed, and what does it ask?
-    fn check(&self, header: &Header) -> Result<Op, Fault> {
-        let fault = |errno, why| Err(Fault { errno, why });
-        let &Header { flags, kind, offset, .. } = header;
+    fn check(&self, header: &RequestHeader) -> Result<Op, RequestError> {
+        let fault = |errno, why| Err(RequestError { errno, why });
+        let &RequestHeader { flags, kind, offset, .. } = header;
         let length = u64::from(header.length);
         let own = match kind {
             command::READ if self.agreed.structured => flag::DF,
@@ -261,12 +265,12 @@ impl Requests {
     }
 }
 
-fn parse(bytes: &[u8; HEADER]) -> Option<Header> {
+fn parse(bytes: &[u8; HEADER]) -> Option<RequestHeader> {
     let mut reader = Reader(bytes);
     if reader.u32()? != wire::REQUEST_MAGIC {
         return None;
     }
-    Some(Header {
+    Some(RequestHeader {
         flags: reader.u16()?,
         kind: reader.u16()?,
         cookie: reader.u64()?,

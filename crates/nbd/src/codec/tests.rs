@@ -3,18 +3,18 @@
 #[path = "../../tests/common/bytes.rs"]
 mod bytes;
 
-use super::handshake::{Handshake, MAX_OPTION, MAX_OPTIONS, Step, TlsPolicy};
-use super::request::{Next, Requests};
+use super::handshake::{Handshake, HandshakeStep, MAX_OPTION, MAX_OPTIONS, TlsPolicy};
+use super::request::{ParsedRequest, RequestParser};
 use super::wire::{self, command, flag, info, option, rep};
 use super::{Agreed, Offer};
-use crate::export::{Errno, Info, Op};
+use crate::export::{Errno, ExportInfo, Op};
 use bytes::{option_bytes as opt, request, string as text};
 use gordon_units::Bytes;
 use proptest::prelude::*;
 use std::sync::Arc;
 
 fn offers() -> Arc<[Offer]> {
-    let minimum = Info { minimum: Bytes(512), ..Info::new(Bytes(1 << 20)) };
+    let minimum = ExportInfo { minimum: Bytes(512), ..ExportInfo::new(Bytes(1 << 20)) };
     let offer = |name: &str, description: &str, info| Offer {
         name: name.into(),
         description: description.into(),
@@ -22,7 +22,7 @@ fn offers() -> Arc<[Offer]> {
     };
     [
         offer("first", "", minimum),
-        offer("second", "words", Info { read_only: true, ..Info::new(Bytes(4096)) }),
+        offer("second", "words", ExportInfo { read_only: true, ..ExportInfo::new(Bytes(4096)) }),
     ]
     .into()
 }
@@ -46,7 +46,7 @@ fn meta(name: &str, queries: &[&str]) -> Vec<u8> {
 fn feed(
     machine: &mut Handshake,
     pieces: &mut dyn Iterator<Item = &[u8]>,
-) -> (Vec<u8>, Step, Vec<u8>) {
+) -> (Vec<u8>, HandshakeStep, Vec<u8>) {
     let mut out = Vec::new();
     while let Some(mut piece) = pieces.next() {
         while !piece.is_empty() {
@@ -54,13 +54,13 @@ fn feed(
             let (used, step) = machine.receive(piece, &mut out);
             assert!(used > 0 && used <= before, "it moves");
             piece = &piece[used..];
-            if step != Step::More {
+            if step != HandshakeStep::More {
                 let rest = pieces.fold(piece.to_vec(), |rest, piece| [&rest, piece].concat());
                 return (out, step, rest);
             }
         }
     }
-    (out, Step::More, Vec::new())
+    (out, HandshakeStep::More, Vec::new())
 }
 
 /// Replies of the server: option, kind, data.
@@ -77,7 +77,7 @@ fn replies(mut bytes: &[u8]) -> Vec<(u32, u32, Vec<u8>)> {
     found
 }
 
-fn talk(tls: TlsPolicy, flags: u32, options: &[Vec<u8>]) -> (Vec<(u32, u32)>, Step) {
+fn talk(tls: TlsPolicy, flags: u32, options: &[Vec<u8>]) -> (Vec<(u32, u32)>, HandshakeStep) {
     let bytes = [&flags.to_be_bytes()[..], &options.concat()].concat();
     let mut machine = Handshake::new(offers(), tls);
     let (out, step, _) = feed(&mut machine, &mut [&bytes[..]].into_iter());
@@ -95,7 +95,10 @@ fn a_whole_handshake() {
     bytes.extend(b"requests");
     let mut machine = Handshake::new(offers(), TlsPolicy::Off);
     let (out, step, rest) = feed(&mut machine, &mut [&bytes[..]].into_iter());
-    assert_eq!(step, Step::Transmit(Agreed { export: 1, structured: true, allocation: true }));
+    assert_eq!(
+        step,
+        HandshakeStep::Transmit(Agreed { export: 1, structured: true, allocation: true })
+    );
     assert_eq!(rest, b"requests");
     let said = replies(&out);
     let kinds: Vec<_> = said.iter().map(|(_, kind, _)| *kind).collect();
@@ -131,7 +134,7 @@ fn what_is_wrong_is_said_and_the_talk_goes_on() {
     ];
     let options: Vec<_> = cases.iter().map(|(option, _)| option.clone()).collect();
     let (said, step) = talk(TlsPolicy::Off, 1, &options);
-    assert_eq!(step, Step::More);
+    assert_eq!(step, HandshakeStep::More);
     let kinds: Vec<_> = said.iter().map(|(_, kind)| *kind).collect();
     assert_eq!(kinds, cases.map(|(_, kind)| kind));
 }
@@ -140,7 +143,7 @@ fn what_is_wrong_is_said_and_the_talk_goes_on() {
 fn what_cannot_be_said_ends_it() {
     let ends = |tls, flags, options: &[Vec<u8>]| {
         let (said, step) = talk(tls, flags, options);
-        assert!(matches!(step, Step::Close(_)), "{options:?}");
+        assert!(matches!(step, HandshakeStep::Close(_)), "{options:?}");
         said
     };
     ends(TlsPolicy::Off, 4, &[]);
@@ -164,7 +167,7 @@ fn export_name_ends_with_zeroes_unless_agreed() {
         let (out, step, _) = feed(&mut machine, &mut [&bytes[..]].into_iter());
         assert_eq!(out.len(), length);
         let plain = Agreed { export: 0, structured: false, allocation: false };
-        assert_eq!(step, Step::Transmit(plain));
+        assert_eq!(step, HandshakeStep::Transmit(plain));
     }
 }
 
@@ -175,16 +178,19 @@ fn tls_forgets_what_was_said_in_the_clear() {
     bytes.extend(opt(option::STRUCTURED_REPLY, &[]));
     bytes.extend(opt(option::SET_META_CONTEXT, &meta("", &["base:allocation"])));
     bytes.extend(opt(option::STARTTLS, &[]));
-    assert_eq!(feed(&mut machine, &mut [&bytes[..]].into_iter()).1, Step::StartTls);
+    assert_eq!(feed(&mut machine, &mut [&bytes[..]].into_iter()).1, HandshakeStep::StartTls);
     let bytes = [opt(option::STARTTLS, &[]), opt(option::GO, &go("", &[]))].concat();
     let (out, step, _) = feed(&mut machine, &mut [&bytes[..]].into_iter());
     assert_eq!(replies(&out)[0].1, rep::ERR_INVALID, "TLS in TLS");
-    assert_eq!(step, Step::Transmit(Agreed { export: 0, structured: false, allocation: false }));
+    assert_eq!(
+        step,
+        HandshakeStep::Transmit(Agreed { export: 0, structured: false, allocation: false })
+    );
 
     let options = [opt(option::LIST, &[]), opt(99, &[]), opt(option::GO, &go("", &[]))];
     let (said, step) = talk(TlsPolicy::Required, 1, &options);
     assert!(said.iter().all(|(_, kind)| *kind == rep::ERR_TLS_REQD) && said.len() == 3);
-    assert_eq!(step, Step::More);
+    assert_eq!(step, HandshakeStep::More);
 }
 
 #[test]
@@ -198,7 +204,7 @@ fn contexts_are_selected_for_one_export() {
         ];
         let (said, step) = talk(TlsPolicy::Off, 1, &options);
         assert_eq!(said[1].1, rep::META_CONTEXT, "a wildcard lists");
-        matches!(step, Step::Transmit(Agreed { allocation: true, .. }))
+        matches!(step, HandshakeStep::Transmit(Agreed { allocation: true, .. }))
     };
     assert!(set(&["base:allocation"], ""));
     assert!(set(&["qemu:dirty-bitmap:x", "base:allocation"], "first"));
@@ -212,14 +218,18 @@ fn ask(kind: u16, flags: u16, offset: u64, length: u32) -> Vec<u8> {
     request(kind, flags, offset ^ u64::from(length), offset, length)
 }
 
-fn requests(read_only: bool, structured: bool) -> Requests {
-    let small = Info { minimum: Bytes(512), maximum: Bytes(1 << 18), ..Info::new(Bytes(1 << 20)) };
+fn requests(read_only: bool, structured: bool) -> RequestParser {
+    let small = ExportInfo {
+        minimum: Bytes(512),
+        maximum: Bytes(1 << 18),
+        ..ExportInfo::new(Bytes(1 << 20))
+    };
     let agreed = Agreed { export: 0, structured, allocation: structured };
-    Requests::new(Info { read_only, ..small }, agreed, &[])
+    RequestParser::new(ExportInfo { read_only, ..small }, agreed, &[])
 }
 
 /// Gives bytes, at most so many at a time, and takes what comes of them.
-fn drive(machine: &mut Requests, mut bytes: &[u8], cuts: &[usize]) -> Vec<Next> {
+fn drive(machine: &mut RequestParser, mut bytes: &[u8], cuts: &[usize]) -> Vec<ParsedRequest> {
     let mut found = Vec::new();
     let mut cuts = cuts.iter().cycle();
     // Every third buffer is late.
@@ -229,17 +239,17 @@ fn drive(machine: &mut Requests, mut bytes: &[u8], cuts: &[usize]) -> Vec<Next> 
             asked += 1;
             (asked % 3 != 0).then(|| vec![0; length])
         }) {
-            Next::More if bytes.is_empty() => return found,
-            Next::More => {
-                let room = machine.room();
+            ParsedRequest::More if bytes.is_empty() => return found,
+            ParsedRequest::More => {
+                let room = machine.free_buffer();
                 let count = (*cuts.next().unwrap_or(&usize::MAX)).min(bytes.len()).min(room.len());
                 assert!(count > 0, "there is room");
                 room[..count].copy_from_slice(&bytes[..count]);
                 machine.filled(count);
                 bytes = &bytes[count..];
             }
-            Next::NoBuffer => {}
-            end @ (Next::Disconnect | Next::Garbage) => {
+            ParsedRequest::NoBuffer => {}
+            end @ (ParsedRequest::Disconnect | ParsedRequest::Garbage) => {
                 found.push(end);
                 return found;
             }
@@ -252,7 +262,7 @@ fn errno(read_only: bool, structured: bool, bytes: &[u8]) -> Option<Errno> {
     let found = drive(&mut requests(read_only, structured), bytes, &[]);
     assert_eq!(found.len(), 1, "{bytes:?}");
     match &found[0] {
-        Next::Refused { fault, .. } => Some(fault.errno),
+        ParsedRequest::Refused { fault, .. } => Some(fault.errno),
         _ => None,
     }
 }
@@ -303,9 +313,9 @@ fn each_refusal_has_its_number() {
 fn after_a_goodbye_nothing_counts() {
     let bytes = [ask(command::DISC, 0, 0, 0), ask(command::READ, 0, 0, 512)].concat();
     let mut machine = requests(false, true);
-    assert_eq!(drive(&mut machine, &bytes, &[]), [Next::Disconnect]);
-    assert_eq!(machine.next(|_| None), Next::Disconnect);
-    assert_eq!(drive(&mut requests(false, true), &[9; 28], &[]), [Next::Garbage]);
+    assert_eq!(drive(&mut machine, &bytes, &[]), [ParsedRequest::Disconnect]);
+    assert_eq!(machine.next(|_| None), ParsedRequest::Disconnect);
+    assert_eq!(drive(&mut requests(false, true), &[9; 28], &[]), [ParsedRequest::Garbage]);
 }
 
 /// Options as clients send them, and as they should not.
@@ -384,7 +394,7 @@ proptest! {
         let whole = drive(&mut requests(read_only, structured), &bytes, &[]);
         let cut = drive(&mut requests(read_only, structured), &bytes, &cuts);
         for next in &whole {
-            if let Next::Request { op: Op::Write { .. }, data, .. } = next {
+            if let ParsedRequest::Request { op: Op::Write { .. }, data, .. } = next {
                 prop_assert!(data.iter().zip(0u32..).all(|(byte, at)| *byte == (at % 251) as u8));
             }
         }

@@ -13,12 +13,12 @@ const STEP: usize = 4096;
 
 /// What is there for all connections.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(super) struct MemoryPool {
     all: usize,
     left: AtomicUsize,
 }
 
-impl Share {
+impl MemoryPool {
     pub(super) fn new(bytes: usize) -> Self {
         let all = bytes.next_multiple_of(STEP);
         Self { all, left: AtomicUsize::new(all) }
@@ -29,7 +29,7 @@ impl Share {
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }
 
-    fn give(&self, bytes: usize) {
+    fn take_back(&self, bytes: usize) {
         self.left.fetch_add(bytes, Ordering::Relaxed);
     }
 
@@ -41,20 +41,20 @@ impl Share {
 
 /// What one connection holds.
 #[derive(Debug)]
-pub(super) struct Budget {
-    share: Arc<Share>,
+pub(super) struct MemoryBudget {
+    pool: Arc<MemoryPool>,
     reserve: usize,
     limit: usize,
     /// Bytes of all buffers, in use or kept.
-    held: usize,
+    used: usize,
     kept: Vec<Vec<u8>>,
 }
 
-impl Budget {
+impl MemoryBudget {
     /// `limit` should hold one request of the largest size at least.
-    pub(super) fn new(share: Arc<Share>, reserve: usize, limit: usize) -> Self {
+    pub(super) fn new(pool: Arc<MemoryPool>, reserve: usize, limit: usize) -> Self {
         let limit = limit.max(reserve).next_multiple_of(STEP);
-        Self { share, reserve, limit, held: 0, kept: Vec::new() }
+        Self { pool, reserve, limit, used: 0, kept: Vec::new() }
     }
 
     /// A buffer of that length, or none now.
@@ -67,10 +67,10 @@ impl Budget {
             buffer.resize(length, 0);
             return Some(buffer);
         }
-        if self.held + size > self.reserve {
+        if self.used + size > self.reserve {
             self.trim(self.reserve.saturating_sub(size));
         }
-        if self.held + size > self.limit || !self.grow(size) {
+        if self.used + size > self.limit || !self.grow(size) {
             return None;
         }
         let mut buffer = vec![0; size];
@@ -83,14 +83,14 @@ impl Budget {
         if buffer.capacity() > 0 {
             self.kept.push(buffer);
         }
-        if self.above() > 0 && self.share.scarce() {
-            self.rest();
+        if self.above() > 0 && self.pool.scarce() {
+            self.release_idle();
         }
     }
 
     /// Frees kept buffers until no more is held than that, as far as they go.
-    pub(super) fn trim(&mut self, held: usize) {
-        while self.held > held
+    pub(super) fn trim(&mut self, used: usize) {
+        while self.used > used
             && let Some(buffer) = self.kept.pop()
         {
             self.shrink(buffer.capacity());
@@ -98,34 +98,34 @@ impl Budget {
     }
 
     /// Frees what is above the reserve.
-    pub(super) fn rest(&mut self) {
+    pub(super) fn release_idle(&mut self) {
         self.trim(self.reserve);
     }
 
     /// What it holds of the share.
     pub(super) fn above(&self) -> usize {
-        self.held.saturating_sub(self.reserve)
+        self.used.saturating_sub(self.reserve)
     }
 
     fn grow(&mut self, size: usize) -> bool {
-        let more = (self.held + size).saturating_sub(self.reserve) - self.above();
-        if more > 0 && !self.share.take(more) {
+        let more = (self.used + size).saturating_sub(self.reserve) - self.above();
+        if more > 0 && !self.pool.take(more) {
             return false;
         }
-        self.held += size;
+        self.used += size;
         true
     }
 
     fn shrink(&mut self, size: usize) {
         let before = self.above();
-        self.held = self.held.saturating_sub(size);
-        self.share.give(before - self.above());
+        self.used = self.used.saturating_sub(size);
+        self.pool.take_back(before - self.above());
     }
 }
 
-impl Drop for Budget {
+impl Drop for MemoryBudget {
     fn drop(&mut self) {
-        self.share.give(self.above());
+        self.pool.take_back(self.above());
     }
 }
 
@@ -135,24 +135,24 @@ mod tests {
 
     #[test]
     fn a_reserve_is_nobody_elses() {
-        let share = Arc::new(Share::new(1 << 20));
-        let mut greedy = Budget::new(Arc::clone(&share), 64 << 10, 8 << 20);
-        let held: Vec<_> = (0..32).map_while(|_| greedy.buffer(1 << 17)).collect();
-        assert_eq!(held.len(), 8, "the reserve and the share together");
-        let mut modest = Budget::new(Arc::clone(&share), 64 << 10, 8 << 20);
+        let pool = Arc::new(MemoryPool::new(1 << 20));
+        let mut greedy = MemoryBudget::new(Arc::clone(&pool), 64 << 10, 8 << 20);
+        let used: Vec<_> = (0..32).map_while(|_| greedy.buffer(1 << 17)).collect();
+        assert_eq!(used.len(), 8, "the reserve and the pool together");
+        let mut modest = MemoryBudget::new(Arc::clone(&pool), 64 << 10, 8 << 20);
         let small: Vec<_> = (0..32).map_while(|_| modest.buffer(4096)).collect();
-        assert_eq!(small.len(), 16 + 16, "the reserve, and the rest of the share");
+        assert_eq!(small.len(), 16 + 16, "the reserve, and the rest of the pool");
         assert!(modest.buffer(1 << 17).is_none());
-        held.into_iter().for_each(|buffer| greedy.give(buffer));
-        assert!(!share.scarce(), "little was left: what came back was not all kept");
+        used.into_iter().for_each(|buffer| greedy.give(buffer));
+        assert!(!pool.scarce(), "little was left: what came back was not all kept");
         assert!(modest.buffer(1 << 17).is_some());
         drop((greedy, modest));
-        assert_eq!(share.left.load(Ordering::Relaxed), 1 << 20);
+        assert_eq!(pool.left.load(Ordering::Relaxed), 1 << 20);
     }
 
     #[test]
     fn buffers_come_again() {
-        let mut budget = Budget::new(Arc::new(Share::new(0)), 64 << 10, 64 << 10);
+        let mut budget = MemoryBudget::new(Arc::new(MemoryPool::new(0)), 64 << 10, 64 << 10);
         for length in [1, 4096, 100, 65_536, 7, 65_536, 0] {
             let buffer = budget.buffer(length).expect("one at a time fits");
             assert_eq!(buffer.len(), length);

@@ -2,18 +2,19 @@
 //!
 //! With an export that completes inside `submit`, a turn is one `recv` that may bring many requests
 //! and one `sendmsg` for all their replies; the thread sleeps in `recv`. While requests are in
-//! flight elsewhere, or replies wait for the client, it sleeps in `poll`, and a bell wakes it.
+//! flight elsewhere, or replies wait for the client, it sleeps in `poll`, and its `wake_fd` wakes
+//! it.
 
-use super::budget::Budget;
-use super::inbox::{Completion, Inbox, Sleep};
-use super::output::Output;
-use super::stream::Stream;
-use super::{End, Shared};
+use super::budget::MemoryBudget;
+use super::inbox::{CompletedRequest, Inbox, SleepState};
+use super::output::ReplyQueue;
+use super::stream::ClientStream;
+use super::{ConnectionEnd, ServerState};
 use crate::codec::Agreed;
-use crate::codec::handshake::{Handshake, Step};
+use crate::codec::handshake::{Handshake, HandshakeStep};
 use crate::codec::reply::Reply;
-use crate::codec::request::{Next, Requests};
-use crate::export::{Errno, Export, Fault, Request};
+use crate::codec::request::{ParsedRequest, RequestParser};
+use crate::export::{Errno, Export, Request, RequestError};
 use std::io::{self, ErrorKind, IoSlice};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,12 +29,16 @@ const BACKLOG: usize = 1 << 20;
 pub(super) const TICK: Duration = Duration::from_secs(1);
 /// How often a connection asks again for memory.
 const RETRY: Duration = Duration::from_millis(5);
-/// What a client must move in each [`Limits::stall`](super::Limits::stall) while it holds of the
-/// share.
+/// What a client must move in each [`ConnectionLimits::stall`](super::ConnectionLimits::stall)
+/// while it holds of the share.
 const SLOWEST: u64 = 1 << 20;
 
 /// Serves a client to its end.
-pub(super) fn serve(shared: &Shared, mut stream: Stream, inbox: Arc<Inbox>) -> End {
+pub(super) fn serve(
+    shared: &ServerState,
+    mut stream: ClientStream,
+    inbox: Arc<Inbox>,
+) -> ConnectionEnd {
     let (agreed, early) = match handshake(shared, &mut stream, &inbox) {
         Ok(done) => done,
         Err(end) => {
@@ -41,8 +46,8 @@ pub(super) fn serve(shared: &Shared, mut stream: Stream, inbox: Arc<Inbox>) -> E
             return end;
         }
     };
-    let budget = Budget::new(
-        Arc::clone(&shared.share),
+    let budget = MemoryBudget::new(
+        Arc::clone(&shared.memory_pool),
         shared.limits.reserve_bytes(),
         shared.limits.connection_bytes(),
     );
@@ -51,28 +56,28 @@ pub(super) fn serve(shared: &Shared, mut stream: Stream, inbox: Arc<Inbox>) -> E
         stream,
         inbox,
         export: &*shared.exports[agreed.export],
-        requests: Requests::new(shared.offers[agreed.export].info, agreed, &early),
+        requests: RequestParser::new(shared.offers[agreed.export].info, agreed, &early),
         structured: agreed.structured,
         budget,
-        output: Output::default(),
+        output: ReplyQueue::default(),
         batch: Vec::with_capacity(BATCH),
         completed: Vec::new(),
         in_flight: 0,
         ended: false,
         stopping: false,
         moved: 0,
-        slow: None,
+        stalled_since: None,
     };
     let end = transmission.run().unwrap_or_else(|end| end);
-    transmission.leave();
+    transmission.close_and_drain();
     end
 }
 
 fn handshake(
-    shared: &Shared,
-    stream: &mut Stream,
+    shared: &ServerState,
+    stream: &mut ClientStream,
     inbox: &Inbox,
-) -> Result<(Agreed, Vec<u8>), End> {
+) -> Result<(Agreed, Vec<u8>), ConnectionEnd> {
     let deadline = Instant::now() + shared.limits.handshake;
     let mut machine = Handshake::new(Arc::clone(&shared.offers), shared.tls_policy());
     let mut out = Vec::new();
@@ -81,7 +86,7 @@ fn handshake(
     let mut room = [0; 4096];
     loop {
         let count = match stream.receive(&mut room, false) {
-            Ok(0) => return Err(End::Client),
+            Ok(0) => return Err(ConnectionEnd::Client),
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 sleep(stream, inbox, true, deadline)?;
@@ -95,13 +100,13 @@ fn handshake(
             bytes = &bytes[used..];
             send_all(stream, inbox, &mut out, deadline)?;
             match step {
-                Step::More => {}
-                Step::Transmit(agreed) => return Ok((agreed, bytes.to_vec())),
-                Step::Close(why) => return Err(End::Refused(why)),
-                Step::StartTls => {
+                HandshakeStep::More => {}
+                HandshakeStep::Transmit(agreed) => return Ok((agreed, bytes.to_vec())),
+                HandshakeStep::Close(why) => return Err(ConnectionEnd::Refused(why)),
+                HandshakeStep::StartTls => {
                     // They would count as encrypted, and whoever sits between could have sent them.
                     if !bytes.is_empty() {
-                        return Err(End::Refused("plain bytes after STARTTLS"));
+                        return Err(ConnectionEnd::Refused("plain bytes after STARTTLS"));
                     }
                     if let Some(tls) = &shared.tls {
                         stream.start_tls(Arc::clone(&tls.config))?;
@@ -113,26 +118,31 @@ fn handshake(
 }
 
 /// Waits for the client until the deadline, or until the server stops.
-fn sleep(stream: &mut Stream, inbox: &Inbox, read: bool, deadline: Instant) -> Result<(), End> {
+fn sleep(
+    stream: &mut ClientStream,
+    inbox: &Inbox,
+    read: bool,
+    deadline: Instant,
+) -> Result<(), ConnectionEnd> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() {
-        return Err(End::Handshake);
+        return Err(ConnectionEnd::Handshake);
     }
-    if !inbox.sleep(Sleep::Polling, false) {
-        return Err(End::Stopped);
+    if !inbox.sleep(SleepState::Polling, false) {
+        return Err(ConnectionEnd::Stopped);
     }
-    let waited = stream.wait(read, !read || stream.unsent(), inbox.bell(), left);
-    inbox.wake();
+    let waited = stream.wait(read, !read || stream.unsent(), inbox.wake_fd(), left);
+    inbox.mark_awake();
     waited?;
     Ok(stream.flush()?)
 }
 
 fn send_all(
-    stream: &mut Stream,
+    stream: &mut ClientStream,
     inbox: &Inbox,
     out: &mut Vec<u8>,
     deadline: Instant,
-) -> Result<(), End> {
+) -> Result<(), ConnectionEnd> {
     while !out.is_empty() {
         match stream.send(&[IoSlice::new(out)]) {
             Ok(count) => drop(out.drain(..count)),
@@ -147,7 +157,7 @@ fn send_all(
 
 /// Why no more requests are taken now.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Want {
+enum BlockedOn {
     /// Nothing: there may be more.
     Nothing,
     /// Bytes of the client.
@@ -155,20 +165,20 @@ enum Want {
     /// A buffer.
     Memory,
     /// Completions, or that the client takes its replies.
-    Room,
+    Space,
 }
 
 struct Transmission<'a> {
-    shared: &'a Shared,
-    stream: Stream,
+    shared: &'a ServerState,
+    stream: ClientStream,
     inbox: Arc<Inbox>,
     export: &'a dyn Export,
-    requests: Requests,
+    requests: RequestParser,
     structured: bool,
-    budget: Budget,
-    output: Output,
+    budget: MemoryBudget,
+    output: ReplyQueue,
     batch: Vec<Request>,
-    completed: Vec<Completion>,
+    completed: Vec<CompletedRequest>,
     /// Submitted and not yet back.
     in_flight: usize,
     /// No more requests come.
@@ -177,67 +187,67 @@ struct Transmission<'a> {
     /// Bytes received and sent.
     moved: u64,
     /// The client owes us something since, and had moved that much then.
-    slow: Option<(Instant, u64)>,
+    stalled_since: Option<(Instant, u64)>,
 }
 
 impl Transmission<'_> {
-    fn run(&mut self) -> Result<End, End> {
+    fn run(&mut self) -> Result<ConnectionEnd, ConnectionEnd> {
         loop {
             let moved = self.moved;
-            let want = self.take();
+            let blocked = self.take();
             if !self.batch.is_empty() {
                 self.export.submit(&mut self.batch);
                 // What an export forgot to take is answered with an error.
                 self.batch.clear();
             }
-            let want = want?;
+            let blocked = blocked?;
             self.collect();
             self.send()?;
             let quiet = self.in_flight == 0 && self.output.is_empty() && !self.stream.unsent();
             if quiet {
-                if self.stopping && (self.ended || self.requests.between()) {
-                    return Ok(End::Stopped);
+                if self.stopping && (self.ended || self.requests.at_message_boundary()) {
+                    return Ok(ConnectionEnd::Stopped);
                 }
                 if self.ended {
-                    return Ok(End::Client);
+                    return Ok(ConnectionEnd::Client);
                 }
             }
             // What there was no room or memory for may have found it meanwhile.
-            let again = match want {
-                Want::Nothing => true,
-                Want::Bytes => false,
-                Want::Memory => self.moved != moved,
-                Want::Room => self.room(),
+            let again = match blocked {
+                BlockedOn::Nothing => true,
+                BlockedOn::Bytes => false,
+                BlockedOn::Memory => self.moved != moved,
+                BlockedOn::Space => self.can_take_request(),
             };
             if !again {
-                self.wait(want, quiet)?;
+                self.wait(blocked, quiet)?;
             }
         }
     }
 
     /// One more request may be taken.
-    fn room(&self) -> bool {
+    fn can_take_request(&self) -> bool {
         let open = self.in_flight + self.output.replies();
         !self.ended && open < self.shared.limits.requests && self.output.bytes() < BACKLOG
     }
 
     /// Takes requests, some at a time.
-    fn take(&mut self) -> Result<Want, End> {
+    fn take(&mut self) -> Result<BlockedOn, ConnectionEnd> {
         let mut bytes = 0;
         for _ in 0..BATCH {
-            if !self.room() {
-                return Ok(Want::Room);
+            if !self.can_take_request() {
+                return Ok(BlockedOn::Space);
             }
             let budget = &mut self.budget;
             match self.requests.next(|length| budget.buffer(length)) {
-                Next::More => return Ok(Want::Bytes),
-                Next::NoBuffer => return Ok(Want::Memory),
-                Next::Garbage => return Err(End::Refused("not an NBD request")),
-                Next::Disconnect => self.ended = true,
-                Next::Refused { cookie, fault } => {
+                ParsedRequest::More => return Ok(BlockedOn::Bytes),
+                ParsedRequest::NoBuffer => return Ok(BlockedOn::Memory),
+                ParsedRequest::Garbage => return Err(ConnectionEnd::Refused("not an NBD request")),
+                ParsedRequest::Disconnect => self.ended = true,
+                ParsedRequest::Refused { cookie, fault } => {
                     self.output.push(Reply::refused(cookie, fault, self.structured));
                 }
-                Next::Request { cookie, op, data } => {
+                ParsedRequest::Request { cookie, op, data } => {
                     bytes += data.len();
                     self.in_flight += 1;
                     let sink = Arc::clone(&self.inbox);
@@ -248,7 +258,7 @@ impl Transmission<'_> {
                 break;
             }
         }
-        Ok(Want::Nothing)
+        Ok(BlockedOn::Nothing)
     }
 
     /// Makes replies of what has been completed.
@@ -257,10 +267,10 @@ impl Transmission<'_> {
         if stopping && !self.stopping {
             self.stopping = true;
             let why = "the server is stopping";
-            self.requests.refuse_all(Fault { errno: Errno::Shutdown, why });
+            self.requests.refuse_all(RequestError { errno: Errno::Shutdown, why });
         }
         self.in_flight -= self.completed.len();
-        for Completion { cookie, op, data, outcome } in self.completed.drain(..) {
+        for CompletedRequest { cookie, op, data, outcome } in self.completed.drain(..) {
             let (reply, spare) = Reply::answer(cookie, op, data, outcome, self.structured);
             self.output.push(reply);
             self.budget.give(spare);
@@ -268,7 +278,7 @@ impl Transmission<'_> {
     }
 
     /// Sends replies as far as the client takes them.
-    fn send(&mut self) -> Result<(), End> {
+    fn send(&mut self) -> Result<(), ConnectionEnd> {
         while !self.output.is_empty() {
             let stream = &mut self.stream;
             match self.output.send(|parts| stream.send(parts)) {
@@ -283,37 +293,37 @@ impl Transmission<'_> {
     }
 
     /// Sleeps until there is something to do.
-    fn wait(&mut self, want: Want, quiet: bool) -> Result<(), End> {
-        let read = want == Want::Bytes;
-        if read && quiet && self.requests.between() {
-            if self.inbox.sleep(Sleep::Receiving, self.stopping) {
-                let received = self.stream.receive(self.requests.room(), true);
-                self.inbox.wake();
+    fn wait(&mut self, blocked: BlockedOn, quiet: bool) -> Result<(), ConnectionEnd> {
+        let read = blocked == BlockedOn::Bytes;
+        if read && quiet && self.requests.at_message_boundary() {
+            if self.inbox.sleep(SleepState::Receiving, self.stopping) {
+                let received = self.stream.receive(self.requests.free_buffer(), true);
+                self.inbox.mark_awake();
                 if !self.received(received)? {
                     // Nothing for a while.
-                    self.budget.rest();
+                    self.budget.release_idle();
                 }
             }
             return Ok(());
         }
         if read {
-            let received = self.stream.receive(self.requests.room(), false);
+            let received = self.stream.receive(self.requests.free_buffer(), false);
             if self.received(received)? {
-                return self.patience(want);
+                return self.check_stall(blocked);
             }
         }
-        if self.inbox.sleep(Sleep::Polling, self.stopping) {
+        if self.inbox.sleep(SleepState::Polling, self.stopping) {
             let write = !self.output.is_empty() || self.stream.unsent();
-            let time = if want == Want::Memory { RETRY } else { TICK };
-            let waited = self.stream.wait(read, write, self.inbox.bell(), time);
-            self.inbox.wake();
+            let time = if blocked == BlockedOn::Memory { RETRY } else { TICK };
+            let waited = self.stream.wait(read, write, self.inbox.wake_fd(), time);
+            self.inbox.mark_awake();
             waited?;
         }
-        self.patience(want)
+        self.check_stall(blocked)
     }
 
     /// Closes, and stays until the export has given back all that counts as held here.
-    fn leave(mut self) {
+    fn close_and_drain(mut self) {
         self.in_flight -= self.completed.len();
         self.stream.close();
         while self.in_flight > 0 {
@@ -326,7 +336,7 @@ impl Transmission<'_> {
     }
 
     /// Books what came; false: nothing has.
-    fn received(&mut self, result: io::Result<usize>) -> Result<bool, End> {
+    fn received(&mut self, result: io::Result<usize>) -> Result<bool, ConnectionEnd> {
         match result {
             Ok(0) => self.ended = true,
             Ok(count) => {
@@ -340,18 +350,19 @@ impl Transmission<'_> {
     }
 
     /// Ends a client that holds what others may need and hardly moves.
-    fn patience(&mut self, want: Want) -> Result<(), End> {
-        let partial = want == Want::Bytes && !self.requests.between();
+    fn check_stall(&mut self, blocked: BlockedOn) -> Result<(), ConnectionEnd> {
+        let partial = blocked == BlockedOn::Bytes && !self.requests.at_message_boundary();
         let owes = (partial || !self.output.is_empty()) && self.budget.above() > 0;
         if !owes {
-            self.slow = None;
+            self.stalled_since = None;
             return Ok(());
         }
-        let (since, moved) = *self.slow.get_or_insert_with(|| (Instant::now(), self.moved));
+        let (since, moved) =
+            *self.stalled_since.get_or_insert_with(|| (Instant::now(), self.moved));
         if since.elapsed() >= self.shared.limits.stall {
-            self.slow = None;
+            self.stalled_since = None;
             if self.moved - moved < SLOWEST {
-                return Err(End::Slow);
+                return Err(ConnectionEnd::Slow);
             }
         }
         Ok(())

@@ -6,7 +6,7 @@
 use super::PAUSE;
 use super::connection::TICK;
 use super::stream::timespec;
-use crate::export::{Op, Outcome, Sink};
+use crate::export::{CompletionSink, Op, RequestOutcome};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
 use rustix::net::{self, Shutdown};
@@ -16,27 +16,27 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// A request that has ended.
-pub(super) struct Completion {
+pub(super) struct CompletedRequest {
     pub(super) cookie: u64,
     pub(super) op: Op,
     pub(super) data: Vec<u8>,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: RequestOutcome,
 }
 
 /// What the connection's thread is at.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sleep {
+pub(super) enum SleepState {
     /// Working: it will look here before it sleeps.
     Not,
     /// In `recv`, with nothing in flight: only an end of the stream wakes it.
     Receiving,
-    /// In `poll`, with the bell among what it waits for.
+    /// In `poll`, with `wake_fd` among what it waits for.
     Polling,
 }
 
-struct State {
-    completed: Vec<Completion>,
-    sleep: Sleep,
+struct InboxState {
+    completed: Vec<CompletedRequest>,
+    sleep: SleepState,
     stopping: bool,
     cut: bool,
 }
@@ -44,36 +44,36 @@ struct State {
 /// A connection, as seen by everybody else.
 pub(super) struct Inbox {
     socket: Arc<OwnedFd>,
-    bell: OwnedFd,
-    state: Mutex<State>,
+    wake_fd: OwnedFd,
+    state: Mutex<InboxState>,
 }
 
 impl Inbox {
     pub(super) fn new(socket: Arc<OwnedFd>) -> io::Result<Self> {
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let (completed, sleep) = (Vec::new(), Sleep::Not);
-        let state = State { completed, sleep, stopping: false, cut: false };
-        Ok(Self { socket, bell, state: Mutex::new(state) })
+        let wake_fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let (completed, sleep) = (Vec::new(), SleepState::Not);
+        let state = InboxState { completed, sleep, stopping: false, cut: false };
+        Ok(Self { socket, wake_fd, state: Mutex::new(state) })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, InboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What to poll for.
-    pub(super) fn bell(&self) -> &OwnedFd {
-        &self.bell
+    pub(super) fn wake_fd(&self) -> &OwnedFd {
+        &self.wake_fd
     }
 
     /// Moves what was completed to an empty list; true: the server stops.
-    pub(super) fn take(&self, completed: &mut Vec<Completion>) -> bool {
+    pub(super) fn take(&self, completed: &mut Vec<CompletedRequest>) -> bool {
         let mut state = self.state();
         std::mem::swap(&mut state.completed, completed);
         state.stopping
     }
 
     /// Before sleeping. False: something has come, look again. `stopping`: that is known.
-    pub(super) fn sleep(&self, how: Sleep, stopping: bool) -> bool {
+    pub(super) fn sleep(&self, how: SleepState, stopping: bool) -> bool {
         let mut state = self.state();
         if !state.completed.is_empty() || state.stopping != stopping {
             return false;
@@ -83,13 +83,13 @@ impl Inbox {
     }
 
     /// After sleeping.
-    pub(super) fn wake(&self) {
+    pub(super) fn mark_awake(&self) {
         let mut state = self.state();
-        let how = std::mem::replace(&mut state.sleep, Sleep::Not);
+        let how = std::mem::replace(&mut state.sleep, SleepState::Not);
         drop(state);
-        if how != Sleep::Receiving {
+        if how != SleepState::Receiving {
             // Nothing to take where nobody rang.
-            let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+            let _ = rustix::io::read(&self.wake_fd, &mut [0; 8]);
         }
     }
 
@@ -97,13 +97,13 @@ impl Inbox {
     pub(super) fn stop(&self) {
         let mut state = self.state();
         state.stopping = true;
-        let how = std::mem::replace(&mut state.sleep, Sleep::Not);
+        let how = std::mem::replace(&mut state.sleep, SleepState::Not);
         drop(state);
         match how {
-            Sleep::Not => {}
-            Sleep::Polling => self.ring(),
+            SleepState::Not => {}
+            SleepState::Polling => self.wake(),
             // Gone already, where it fails.
-            Sleep::Receiving => drop(net::shutdown(&*self.socket, Shutdown::Read)),
+            SleepState::Receiving => drop(net::shutdown(&*self.socket, Shutdown::Read)),
         }
     }
 
@@ -116,14 +116,15 @@ impl Inbox {
             if count > 0 || state.cut {
                 return count;
             }
-            state.sleep = Sleep::Polling;
+            state.sleep = SleepState::Polling;
             drop(state);
-            let waited = poll(&mut [PollFd::new(&self.bell, PollFlags::IN)], Some(&timespec(TICK)));
+            let waited =
+                poll(&mut [PollFd::new(&self.wake_fd, PollFlags::IN)], Some(&timespec(TICK)));
             if waited.is_err_and(|error| error != Errno::INTR) {
-                // The completions still come: look for them without the bell.
+                // The completions still come: look for them without `wake_fd`.
                 thread::sleep(PAUSE);
             }
-            self.wake();
+            self.mark_awake();
         }
     }
 
@@ -132,23 +133,23 @@ impl Inbox {
         self.state().cut = true;
         // Gone already, where it fails.
         let _ = net::shutdown(&*self.socket, Shutdown::Both);
-        self.ring();
+        self.wake();
     }
 
-    fn ring(&self) {
+    fn wake(&self) {
         // It fails only where 2^64 rings were not heard.
-        let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+        let _ = rustix::io::write(&self.wake_fd, &1u64.to_ne_bytes());
     }
 }
 
-impl Sink for Inbox {
-    fn complete(&self, cookie: u64, op: Op, data: Vec<u8>, outcome: Outcome) {
+impl CompletionSink for Inbox {
+    fn complete(&self, cookie: u64, op: Op, data: Vec<u8>, outcome: RequestOutcome) {
         let mut state = self.state();
-        state.completed.push(Completion { cookie, op, data, outcome });
-        if state.sleep == Sleep::Polling {
-            state.sleep = Sleep::Not;
+        state.completed.push(CompletedRequest { cookie, op, data, outcome });
+        if state.sleep == SleepState::Polling {
+            state.sleep = SleepState::Not;
             drop(state);
-            self.ring();
+            self.wake();
         }
     }
 }

@@ -10,7 +10,9 @@ mod stream;
 mod tls;
 
 pub use listen::Listen;
-pub use options::{Event, Limits, Named, NbdError, ServerOptions, Watch};
+pub use options::{
+    ClientEvent, ConnectionLimits, EventCallback, NamedExport, NbdError, ServerOptions,
+};
 pub use tls::Tls;
 
 use crate::codec::Offer;
@@ -18,10 +20,10 @@ use crate::codec::handshake::TlsPolicy;
 use crate::codec::wire::MAX_STRING;
 use crate::export::Export;
 use crate::threads::{spawn, spawn_small};
-use budget::Share;
+use budget::MemoryPool;
 use inbox::Inbox;
 pub(crate) use listen::Listener;
-use options::whole;
+use options::byte_count;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -31,14 +33,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
-pub(crate) use stream::{Stream, timespec};
+pub(crate) use stream::{ClientStream, timespec};
 
 /// A list of them must be short enough to tell at once.
 const MAX_EXPORTS: usize = 1000;
 
 /// Why a connection ended.
 #[derive(Debug)]
-enum End {
+enum ConnectionEnd {
     Client,
     Refused(&'static str),
     Handshake,
@@ -47,13 +49,13 @@ enum End {
     Io(io::Error),
 }
 
-impl From<io::Error> for End {
+impl From<io::Error> for ConnectionEnd {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl fmt::Display for End {
+impl fmt::Display for ConnectionEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Client => f.write_str("the client left"),
@@ -67,19 +69,19 @@ impl fmt::Display for End {
 }
 
 /// What all threads know.
-struct Shared {
+struct ServerState {
     exports: Vec<Arc<dyn Export>>,
     offers: Arc<[Offer]>,
     tls: Option<Tls>,
-    limits: Limits,
-    share: Arc<Share>,
-    watch: Option<Watch>,
+    limits: ConnectionLimits,
+    memory_pool: Arc<MemoryPool>,
+    on_event: Option<EventCallback>,
     clients: Mutex<BTreeMap<u64, Arc<Inbox>>>,
-    /// Rung when a client is gone.
-    gone: Condvar,
+    /// Notified when a client has left.
+    client_left: Condvar,
 }
 
-impl Shared {
+impl ServerState {
     fn tls_policy(&self) -> TlsPolicy {
         match &self.tls {
             None => TlsPolicy::Off,
@@ -92,19 +94,19 @@ impl Shared {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, event: &Event) {
-        if let Some(watch) = &self.watch {
-            watch(event);
+    fn emit(&self, event: &ClientEvent) {
+        if let Some(on_event) = &self.on_event {
+            on_event(event);
         }
     }
 }
 
 /// A server at work, until it is stopped or dropped.
 pub struct Server {
-    shared: Arc<Shared>,
-    places: Vec<Listen>,
-    bell: Arc<OwnedFd>,
-    door: Option<JoinHandle<()>>,
+    shared: Arc<ServerState>,
+    listening: Vec<Listen>,
+    wake_fd: Arc<OwnedFd>,
+    accept_thread: Option<JoinHandle<()>>,
 }
 
 impl Server {
@@ -114,12 +116,12 @@ impl Server {
     ///
     /// An export, a place or a certificate that cannot be used; then nothing is left open.
     pub fn start(options: ServerOptions) -> Result<Self, NbdError> {
-        let ServerOptions { exports, listen, tls, limits, watch } = options;
+        let ServerOptions { exports, listen, tls, limits, on_event } = options;
         if limits.connections == 0 || limits.requests == 0 {
             return Err(NbdError::Limits("one connection and one request are the least"));
         }
         let mut offers: Vec<Offer> = Vec::new();
-        for Named { name, description, export, read_only } in &exports {
+        for NamedExport { name, description, export, read_only } in &exports {
             let mut info = export.info();
             info.read_only |= read_only;
             let long = name.len() > MAX_STRING || description.len() > MAX_STRING;
@@ -147,29 +149,29 @@ impl Server {
             listeners.push(listener);
             places.push(place);
         }
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerState {
             exports: exports.into_iter().map(|named| named.export).collect(),
             offers: offers.into(),
             tls,
             limits,
-            share: Arc::new(Share::new(whole(limits.share))),
-            watch,
+            memory_pool: Arc::new(MemoryPool::new(byte_count(limits.share))),
+            on_event,
             clients: Mutex::default(),
-            gone: Condvar::new(),
+            client_left: Condvar::new(),
         });
-        let bell = Arc::new(
+        let wake_fd = Arc::new(
             eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(io::Error::from)?,
         );
-        let (inside, rung) = (Arc::clone(&shared), Arc::clone(&bell));
-        let accept = move || accept_loop(&inside, &listeners, &rung, &mut |fds| poll(fds, None));
-        let door = spawn("nbd-door", accept)?;
-        Ok(Self { shared, places, bell, door: Some(door) })
+        let (inside, wake) = (Arc::clone(&shared), Arc::clone(&wake_fd));
+        let accept = move || accept_loop(&inside, &listeners, &wake, &mut |fds| poll(fds, None));
+        let accept_thread = spawn("nbd-accept", accept)?;
+        Ok(Self { shared, listening: places, wake_fd, accept_thread: Some(accept_thread) })
     }
 
     /// Where it listens, free ports filled in.
     #[must_use]
-    pub fn places(&self) -> &[Listen] {
-        &self.places
+    pub fn listening(&self) -> &[Listen] {
+        &self.listening
     }
 
     /// The same as clients write it: `nbds` where TLS is required.
@@ -177,7 +179,7 @@ impl Server {
     pub fn uris(&self) -> Vec<String> {
         let required = self.shared.tls.as_ref().is_some_and(|tls| tls.required);
         let protocol = if required { "nbds" } else { "nbd" };
-        self.places.iter().map(|place| place.uri(protocol)).collect()
+        self.listening.iter().map(|place| place.uri(protocol)).collect()
     }
 
     /// How many clients there are.
@@ -187,18 +189,18 @@ impl Server {
     }
 
     /// Lets nobody in, ends those that are idle, lets those that are busy finish what is in flight
-    /// (what they send on gets ESHUTDOWN), and cuts them off when [`Limits::grace`] is over. Says
-    /// how many threads are still inside an export then: none, if it keeps its contract.
+    /// (what they send on gets ESHUTDOWN), and cuts them off when [`ConnectionLimits::grace`] is
+    /// over. Says how many threads are still inside an export then: none, if it keeps its contract.
     pub fn stop(mut self) -> usize {
         self.end()
     }
 
     fn end(&mut self) -> usize {
-        let Some(door) = self.door.take() else { return 0 };
+        let Some(accept_thread) = self.accept_thread.take() else { return 0 };
         // It fails only where it was rung 2^64 times.
-        let _ = rustix::io::write(&*self.bell, &1u64.to_ne_bytes());
+        let _ = rustix::io::write(&*self.wake_fd, &1u64.to_ne_bytes());
         // It panics only with the observer, whose panic was seen.
-        let _ = door.join();
+        let _ = accept_thread.join();
         self.shared.clients().values().for_each(|inbox| inbox.stop());
         self.wait_for_clients();
         self.shared.clients().values().for_each(|inbox| inbox.cut());
@@ -213,7 +215,7 @@ impl Server {
             if left.is_zero() {
                 break;
             }
-            let waited = self.shared.gone.wait_timeout(clients, left);
+            let waited = self.shared.client_left.wait_timeout(clients, left);
             clients = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         clients.len()
@@ -226,31 +228,38 @@ impl Drop for Server {
     }
 }
 
-/// How long a loop pauses after a call to the system that failed: descriptors, threads or memory may come back.
+/// How long a loop pauses after a call to the system that failed: descriptors, threads or memory
+/// may come back.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Waits until one of the descriptors is ready, as `poll` without a timeout.
-type Wait<'a> = dyn FnMut(&mut [PollFd<'_>]) -> rustix::io::Result<usize> + 'a;
+type PollWait<'a> = dyn FnMut(&mut [PollFd<'_>]) -> rustix::io::Result<usize> + 'a;
 
-/// Accepts clients until `bell` is rung.
-fn accept_loop(shared: &Arc<Shared>, listeners: &[Listener], bell: &OwnedFd, wait: &mut Wait<'_>) {
+/// Accepts clients until `wake_fd` is written to.
+fn accept_loop(
+    shared: &Arc<ServerState>,
+    listeners: &[Listener],
+    wake_fd: &OwnedFd,
+    wait: &mut PollWait<'_>,
+) {
     let mut next = 1;
     // Whether the last wait failed: a failure that lasts is reported once.
     let mut failed = false;
     loop {
-        let mut fds = vec![PollFd::new(bell, PollFlags::IN)];
+        let mut fds = vec![PollFd::new(wake_fd, PollFlags::IN)];
         fds.extend(listeners.iter().map(|listener| PollFd::new(listener, PollFlags::IN)));
         match wait(&mut fds) {
             Ok(_) => failed = false,
             Err(Errno::INTR) => continue,
             Err(error) => {
                 if !failed {
-                    shared
-                        .tell(&Event::Refused { why: format!("cannot wait for clients: {error}") });
+                    shared.emit(&ClientEvent::Refused {
+                        why: format!("cannot wait for clients: {error}"),
+                    });
                 }
                 failed = true;
                 // `poll` cannot tell, so ask: a ring can be read.
-                if rustix::io::read(bell, &mut [0; 8]).is_ok() {
+                if rustix::io::read(wake_fd, &mut [0; 8]).is_ok() {
                     return;
                 }
                 thread::sleep(PAUSE);
@@ -273,30 +282,32 @@ fn accept_loop(shared: &Arc<Shared>, listeners: &[Listener], bell: &OwnedFd, wai
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => {
-                    shared.tell(&Event::Refused { why: error.to_string() });
+                    shared.emit(&ClientEvent::Refused { why: error.to_string() });
                     let pause = timespec(PAUSE);
-                    let _ = poll(&mut [PollFd::new(bell, PollFlags::IN)], Some(&pause));
+                    let _ = poll(&mut [PollFd::new(wake_fd, PollFlags::IN)], Some(&pause));
                 }
             }
         }
     }
 }
 
-fn admit(shared: &Arc<Shared>, socket: OwnedFd, client: u64, peer: String) -> io::Result<()> {
+fn admit(shared: &Arc<ServerState>, socket: OwnedFd, client: u64, peer: String) -> io::Result<()> {
     let limit = shared.limits.connections;
     if shared.clients().len() >= limit {
-        shared.tell(&Event::Refused { why: format!("{peer}: {limit} clients are there already") });
+        shared.emit(&ClientEvent::Refused {
+            why: format!("{peer}: {limit} clients are there already"),
+        });
         return Ok(());
     }
     set_socket_timeout(&socket, Timeout::Recv, Some(connection::TICK))?;
     let socket = Arc::new(socket);
     let inbox = Arc::new(Inbox::new(Arc::clone(&socket))?);
     shared.clients().insert(client, Arc::clone(&inbox));
-    let place = Place { shared: Arc::clone(shared), client };
+    let place = ConnectionGuard { shared: Arc::clone(shared), client };
     let serve = move || {
-        place.shared.tell(&Event::Came { client, peer });
-        let end = connection::serve(&place.shared, Stream::new(socket), inbox);
-        place.shared.tell(&Event::Gone { client, why: end.to_string() });
+        place.shared.emit(&ClientEvent::Connected { client, peer });
+        let end = connection::serve(&place.shared, ClientStream::new(socket), inbox);
+        place.shared.emit(&ClientEvent::Disconnected { client, why: end.to_string() });
     };
     // Where no thread can be had, the place goes with the closure.
     spawn_small(&format!("nbd-{client}"), 512 << 10, serve)?;
@@ -304,49 +315,51 @@ fn admit(shared: &Arc<Shared>, socket: OwnedFd, client: u64, peer: String) -> io
 }
 
 /// A client's entry, removed however its thread ends.
-struct Place {
-    shared: Arc<Shared>,
+struct ConnectionGuard {
+    shared: Arc<ServerState>,
     client: u64,
 }
 
-impl Drop for Place {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.shared.clients().remove(&self.client);
-        self.shared.gone.notify_all();
+        self.shared.client_left.notify_all();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Memory;
+    use crate::memory::MemoryExport;
     use gordon_units::Bytes;
     use std::io::Read;
     use std::os::unix::net::UnixStream;
 
-    /// The accept loop with a `wait` that fails until it was called `failures` times and then works. Returns the
-    /// calls that failed, the events, and what a client received that had connected before.
-    fn with_failures(errno: Errno, failures: usize) -> (usize, Vec<Event>, Vec<u8>) {
+    /// The accept loop with a `wait` that fails until it was called `failures` times and then
+    /// works. Returns the calls that failed, the events, and what a client received that had
+    /// connected before.
+    fn with_failures(errno: Errno, failures: usize) -> (usize, Vec<ClientEvent>, Vec<u8>) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("s");
         let listeners = [Listener::open(&Listen::Unix(path.clone()), false).expect("a socket").0];
         let mut client = UnixStream::connect(path).expect("it listens");
         let events = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&events);
-        let shared = Arc::new(Shared {
-            exports: vec![Arc::new(Memory::new(Bytes(4096)))],
+        let shared = Arc::new(ServerState {
+            exports: vec![Arc::new(MemoryExport::new(Bytes(4096)))],
             offers: Arc::new([]),
             tls: None,
-            limits: Limits::default(),
-            share: Arc::new(Share::new(1 << 20)),
-            watch: Some(Box::new(move |event| seen.lock().expect("sound").push(event.clone()))),
+            limits: ConnectionLimits::default(),
+            memory_pool: Arc::new(MemoryPool::new(1 << 20)),
+            on_event: Some(Box::new(move |event| seen.lock().expect("sound").push(event.clone()))),
             clients: Mutex::default(),
-            gone: Condvar::new(),
+            client_left: Condvar::new(),
         });
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).expect("a bell");
-        let ring = || rustix::io::write(&bell, &1u64.to_ne_bytes()).expect("rung");
+        let wake_fd =
+            eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).expect("an eventfd");
+        let ring = || rustix::io::write(&wake_fd, &1u64.to_ne_bytes()).expect("rung");
         let (mut failed, mut greeting) = (0, vec![0; 18]);
-        accept_loop(&shared, &listeners, &bell, &mut |fds| {
+        accept_loop(&shared, &listeners, &wake_fd, &mut |fds| {
             if failed < failures {
                 failed += 1;
                 if failed == failures && failures == LASTING {
@@ -375,8 +388,8 @@ mod tests {
     /// Failures after which the server is stopped while `wait` still fails.
     const LASTING: usize = 5;
 
-    fn reported(events: &[Event]) -> usize {
-        events.iter().filter(|event| matches!(event, Event::Refused { .. })).count()
+    fn reported(events: &[ClientEvent]) -> usize {
+        events.iter().filter(|event| matches!(event, ClientEvent::Refused { .. })).count()
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// What no client can go beyond. Memory of all clients is at most `share` and, for each connection,
 /// `reserve` and some 0.5 MiB (5 MiB for one that asks for nothing but block status).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// Clients at a time; who comes above is sent away.
     pub connections: usize,
     /// Requests of a connection in flight; who sends more waits.
@@ -31,7 +31,7 @@ pub struct Limits {
     pub grace: Duration,
 }
 
-impl Default for Limits {
+impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
             connections: 128,
@@ -46,23 +46,23 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl ConnectionLimits {
     pub(super) fn reserve_bytes(&self) -> usize {
-        whole(self.reserve)
+        byte_count(self.reserve)
     }
 
     pub(super) fn connection_bytes(&self) -> usize {
-        whole(self.bytes)
+        byte_count(self.bytes)
     }
 }
 
 /// Memory, as it is counted.
-pub(super) fn whole(bytes: Bytes) -> usize {
+pub(super) fn byte_count(bytes: Bytes) -> usize {
     usize::try_from(bytes.0).unwrap_or(usize::MAX)
 }
 
 /// An export under its name.
-pub struct Named {
+pub struct NamedExport {
     /// What clients ask for.
     pub name: String,
     /// For people; may be empty.
@@ -75,9 +75,9 @@ pub struct Named {
 
 /// What happens to clients, for whoever wants to log it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum ClientEvent {
     /// A client came.
-    Came {
+    Connected {
         /// Which one, counted from 1.
         client: u64,
         /// From where.
@@ -89,7 +89,7 @@ pub enum Event {
         why: String,
     },
     /// A client is gone.
-    Gone {
+    Disconnected {
         /// Which one.
         client: u64,
         /// Why.
@@ -97,21 +97,21 @@ pub enum Event {
     },
 }
 
-/// Told of clients, on their threads.
-pub type Watch = Box<dyn Fn(&Event) + Send + Sync>;
+/// Called with the events of clients, on their threads.
+pub type EventCallback = Box<dyn Fn(&ClientEvent) + Send + Sync>;
 
 /// What to serve, where and how.
 pub struct ServerOptions {
     /// The exports; the first is the default one.
-    pub exports: Vec<Named>,
+    pub exports: Vec<NamedExport>,
     /// Where to listen.
     pub listen: Vec<Listen>,
     /// TLS, where it is wanted.
     pub tls: Option<Tls>,
     /// Limits of clients.
-    pub limits: Limits,
-    /// Who is told of clients.
-    pub watch: Option<Watch>,
+    pub limits: ConnectionLimits,
+    /// Called for each event of a client.
+    pub on_event: Option<EventCallback>,
 }
 
 impl ServerOptions {
@@ -120,11 +120,11 @@ impl ServerOptions {
     pub fn new(export: Arc<dyn Export>) -> Self {
         let (name, description) = (String::new(), String::new());
         Self {
-            exports: vec![Named { name, description, export, read_only: false }],
+            exports: vec![NamedExport { name, description, export, read_only: false }],
             listen: Vec::new(),
             tls: None,
-            limits: Limits::default(),
-            watch: None,
+            limits: ConnectionLimits::default(),
+            on_event: None,
         }
     }
 }

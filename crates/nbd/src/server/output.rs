@@ -9,7 +9,7 @@ const AT_ONCE: usize = 32;
 
 /// The replies that the client has not taken yet.
 #[derive(Debug, Default)]
-pub(super) struct Output {
+pub(super) struct ReplyQueue {
     replies: VecDeque<Reply>,
     /// Of the first one, sent already.
     sent: usize,
@@ -17,7 +17,7 @@ pub(super) struct Output {
     spent: Vec<Vec<u8>>,
 }
 
-impl Output {
+impl ReplyQueue {
     pub(super) fn push(&mut self, reply: Reply) {
         self.bytes += reply.len();
         self.replies.push_back(reply);

@@ -13,7 +13,7 @@ use std::time::Duration;
 const TLS_BUFFER: usize = 256 << 10;
 
 /// The socket, which the server keeps a hand on to close it from outside.
-pub(crate) struct Stream {
+pub(crate) struct ClientStream {
     socket: Arc<OwnedFd>,
     tls: Option<Box<ServerConnection>>,
 }
@@ -49,7 +49,7 @@ impl Write for Raw<'_> {
     }
 }
 
-impl Stream {
+impl ClientStream {
     pub(crate) fn new(socket: Arc<OwnedFd>) -> Self {
         Self { socket, tls: None }
     }
@@ -137,14 +137,14 @@ impl Stream {
         &self,
         read: bool,
         write: bool,
-        bell: &OwnedFd,
+        wake_fd: &OwnedFd,
         time: Duration,
     ) -> io::Result<bool> {
         let mut events = PollFlags::empty();
         events.set(PollFlags::IN, read);
         events.set(PollFlags::OUT, write);
         let mut fds = [
-            PollFd::new(bell, PollFlags::IN),
+            PollFd::new(wake_fd, PollFlags::IN),
             PollFd::from_borrowed_fd(self.socket.as_fd(), events),
         ];
         // Where nothing is wanted of the socket, its end would wake us again and again.

@@ -6,7 +6,8 @@ mod bytes;
 
 pub use bytes::{option_bytes, request, string};
 use gordon_nbd::{
-    Errno, Export, Info, Limits, Listen, NbdError, Op, Request, Server, ServerOptions,
+    ConnectionLimits, Errno, Export, ExportInfo, Listen, NbdError, Op, Request, Server,
+    ServerOptions,
 };
 use gordon_testkit::{skipped, watchdog};
 use std::io::{self, Read, Write};
@@ -41,10 +42,10 @@ pub struct Served {
 }
 
 pub fn serve(export: impl Export + 'static) -> Served {
-    serve_with(export, Limits::default())
+    serve_with(export, ConnectionLimits::default())
 }
 
-pub fn serve_with(export: impl Export + 'static, limits: Limits) -> Served {
+pub fn serve_with(export: impl Export + 'static, limits: ConnectionLimits) -> Served {
     let mut options = ServerOptions::new(Arc::new(export));
     options.limits = limits;
     serve_options(options)
@@ -169,7 +170,8 @@ impl<S: Read + Write> Client<S> {
         }
     }
 
-    /// As [`go`](Self::go) without structured replies, in one message; an error where the server hangs up.
+    /// As [`go`](Self::go) without structured replies, in one message; an error where the server
+    /// hangs up.
     pub fn hurry(mut stream: S) -> io::Result<Self> {
         let go = option_bytes(7, &[string(""), vec![0, 0]].concat());
         stream.write_all(&[&3u32.to_be_bytes()[..], &go].concat())?;
@@ -267,7 +269,7 @@ impl<S: Read + Write> Client<S> {
 
 /// An export with a thread of its own, as a device has: it answers late, the last first.
 pub struct Late {
-    info: Info,
+    info: ExportInfo,
     queue: Mutex<Sender<Vec<Request>>>,
 }
 
@@ -288,7 +290,7 @@ impl Late {
 }
 
 impl Export for Late {
-    fn info(&self) -> Info {
+    fn info(&self) -> ExportInfo {
         self.info
     }
 
@@ -327,7 +329,7 @@ impl<E: Export> Gate<E> {
 }
 
 impl<E: Export> Export for Gate<E> {
-    fn info(&self) -> Info {
+    fn info(&self) -> ExportInfo {
         self.inner.info()
     }
 
@@ -344,8 +346,8 @@ impl<E: Export> Export for Gate<E> {
 pub struct Faulty;
 
 impl Export for Faulty {
-    fn info(&self) -> Info {
-        Info::new(gordon_units::Bytes(1 << 20))
+    fn info(&self) -> ExportInfo {
+        ExportInfo::new(gordon_units::Bytes(1 << 20))
     }
 
     fn submit(&self, batch: &mut Vec<Request>) {

@@ -1,16 +1,16 @@
 //! What the figures are simulated with: the paper's array, loads, one run.
 
-use gordon_device::ssd::{Kind, Ssd, SsdConfig};
+use gordon_device::ssd::{CommandKind, Ssd, SsdConfig};
 use gordon_device::{Device, Op};
 use gordon_replay::ReplayError;
 use gordon_replay::footprint::Footprint;
-use gordon_replay::host::{Done, Observer, Pacing, Rules, drive};
-use gordon_replay::load::Bench;
+use gordon_replay::host::{CompletedRequest, HostPolicy, Observer, Pacing, drive};
+use gordon_replay::load::SyntheticConfig;
 use gordon_replay::parse::{from_json, from_toml};
-use gordon_replay::source::{Source, Timed};
+use gordon_replay::source::{RequestSource, TimedRequest};
 use gordon_trace::BlockOp;
 use gordon_trace::formats::{FormatError, Io, Options, open};
-use gordon_units::{Bytes, Ns, Watch};
+use gordon_units::{Bytes, Ns, Progress};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ pub fn array(preset_name: &str, super_page: u64, bypass: bool) -> SsdConfig {
 }
 
 /// A synthetic load: what `gordon flash bench` takes.
-pub fn bench(load: &Value) -> Bench {
+pub fn bench(load: &Value) -> SyntheticConfig {
     from_json(&load.to_string(), "bench").expect("a right load")
 }
 
@@ -67,7 +67,7 @@ struct Sum(u64);
 impl Observer<Ssd> for Sum {
     fn arrived(&mut self, _: &Ssd, _: Ns) {}
 
-    fn completed(&mut self, _: &Ssd, done: &Done) -> Result<(), ReplayError> {
+    fn completed(&mut self, _: &Ssd, done: &CompletedRequest) -> Result<(), ReplayError> {
         assert!(!done.failed, "a new array takes all writes");
         if matches!(done.op, Op::Read | Op::Write) {
             self.0 += done.len;
@@ -77,7 +77,12 @@ impl Observer<Ssd> for Sum {
 }
 
 /// Drives a new device, `mapped` of it holding data, with `depth` requests outstanding.
-pub fn run(config: &SsdConfig, mapped: &[(u64, u64)], depth: u32, source: impl Source) -> Run {
+pub fn run(
+    config: &SsdConfig,
+    mapped: &[(u64, u64)],
+    depth: u32,
+    source: impl RequestSource,
+) -> Run {
     let mut ssd = Ssd::with_seed(config, SEED).expect("a device that can exist");
     // Traces of larger devices begin again at its end, as their requests do.
     let capacity = ssd.capacity().0;
@@ -87,37 +92,38 @@ pub fn run(config: &SsdConfig, mapped: &[(u64, u64)], depth: u32, source: impl S
         ssd.preload(Bytes(first), Bytes(fits));
         ssd.preload(Bytes(0), Bytes(len - fits));
     }
-    let rules = Rules { pacing: Pacing::Closed, depth, split: None, wrap: true, weights: vec![1] };
+    let rules =
+        HostPolicy { pacing: Pacing::Closed, depth, split: None, wrap: true, weights: vec![1] };
     let mut sum = Sum(0);
-    let outcome = drive(&mut ssd, source, &rules, &mut sum, &Watch::default());
+    let outcome = drive(&mut ssd, source, &rules, &mut sum, &Progress::default());
     let outcome = outcome.expect("a load without errors");
     let stats = ssd.stats();
     assert_eq!(stats.ftl.erases, 0, "the array has room for all that is written");
-    let busy: f64 = stats.lanes.bus_busy.iter().map(|bus| bus.as_secs()).sum();
+    let busy: f64 = stats.die_groups.bus_busy.iter().map(|bus| bus.as_secs()).sum();
     Run {
         bytes: sum.0,
         requests: outcome.requests,
         simulated: outcome.simulated,
-        bus: busy / stats.lanes.bus_busy.len() as f64 / outcome.simulated.as_secs(),
+        bus: busy / stats.die_groups.bus_busy.len() as f64 / outcome.simulated.as_secs(),
         reads: stats.ftl.read_operations,
         programs: stats.ftl.program_operations,
-        joined: stats.lanes.kinds[Kind::Program.index()].joined,
+        joined: stats.die_groups.kinds[CommandKind::Program.index()].joined,
     }
 }
 
 /// Requests held in memory.
 #[derive(Clone, Debug)]
 pub struct Requests {
-    pub all: Vec<Timed>,
+    pub all: Vec<TimedRequest>,
     next: usize,
 }
 
 impl Requests {
-    pub fn new(all: Vec<Timed>) -> Self {
+    pub fn new(all: Vec<TimedRequest>) -> Self {
         Self { all, next: 0 }
     }
 
-    pub fn take_all(mut source: impl Source) -> Result<Self, ReplayError> {
+    pub fn take_all(mut source: impl RequestSource) -> Result<Self, ReplayError> {
         let (mut all, mut batch) = (vec![], vec![]);
         loop {
             source.next_batch(&mut batch)?;
@@ -149,8 +155,8 @@ impl Requests {
     }
 }
 
-impl Source for Requests {
-    fn next_batch(&mut self, batch: &mut Vec<Timed>) -> Result<(), ReplayError> {
+impl RequestSource for Requests {
+    fn next_batch(&mut self, batch: &mut Vec<TimedRequest>) -> Result<(), ReplayError> {
         batch.clear();
         let end = (self.next + 1024).min(self.all.len());
         batch.extend_from_slice(&self.all[self.next..end]);
@@ -204,7 +210,7 @@ fn trace(path: &Path) -> Result<Requests, FormatError> {
                 BlockOp::Discard => Op::Trim,
                 BlockOp::Flush => Op::Flush,
             };
-            Timed { at, gap: Ns::ZERO, offset: offset.0, len: len.0, op, queue: 0 }
+            TimedRequest { at, gap: Ns::ZERO, offset: offset.0, len: len.0, op, queue: 0 }
         }));
     }
     Ok(Requests::new(all))

@@ -45,7 +45,7 @@ pub fn points(points: &Points) {
         let gain = |runs: &[Run; 4]| runs[3].mb_s() / runs[0].mb_s();
         let bus = case.pages() as f64 * page_us(133.0);
         // Only so many rectangles of dies are there.
-        let lanes = f64::from(16 / case.dies);
+        let die_groups = f64::from(16 / case.dies);
         let other = points.0.iter().find(|(other, _)| {
             other.overwrites && (other.dies, other.planes) == (case.dies, case.planes)
         });
@@ -53,7 +53,7 @@ pub fn points(points: &Points) {
             vec![format!("{} KiB: {} dies x {} planes", case.pages() * 2, case.dies, case.planes)];
         row.extend(runs.iter().map(|run| format!("{:.0}", run.mb_s())));
         row.push(format!("{:.2}x", gain(runs)));
-        row.push(format!("{:.2}x", (1.0 + 200.0 / bus).min(4.0).min(lanes)));
+        row.push(format!("{:.2}x", (1.0 + 200.0 / bus).min(4.0).min(die_groups)));
         row.push(format!("{:.2}x", other.map_or(f64::NAN, |(_, runs)| gain(runs))));
         table.row(row);
     }

@@ -6,7 +6,7 @@ use crate::ReplayError;
 use crate::config::TraceLoad;
 use gordon_cache::{Curve, Sample};
 use gordon_trace::formats::InputNote;
-use gordon_units::{Bytes, Watch};
+use gordon_units::{Bytes, Progress};
 use serde::{Deserialize, Serialize};
 
 /// Sizes in each doubling, where none are asked for.
@@ -126,7 +126,7 @@ fn ladder() -> Vec<u64> {
 ///
 /// # Errors
 /// A sample or size that cannot be, a trace that cannot be read, a stop.
-pub fn curve(config: &CurveConfig, progress: &Watch) -> Result<CurveReport, ReplayError> {
+pub fn curve(config: &CurveConfig, progress: &Progress) -> Result<CurveReport, ReplayError> {
     let sample = sample(config)?;
     if config.dram.iter().any(|size| size.0 == 0) {
         let why = "a cache of 0 bytes holds nothing";

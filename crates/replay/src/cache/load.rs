@@ -11,7 +11,7 @@ use gordon_trace::BlockOp;
 use gordon_trace::formats::{
     self, Counts, Format, InputNote, Io, Object, Objects, Opened, Options, Order, Reader,
 };
-use gordon_units::{Ns, Watch};
+use gordon_units::{Ns, Progress};
 
 /// Requests of a batch, about.
 const BATCH: usize = 1 << 13;
@@ -75,7 +75,7 @@ impl Load {
         trace: &TraceLoad,
         whole: bool,
         ahead: bool,
-        progress: &Watch,
+        progress: &Progress,
     ) -> Result<Self, ReplayError> {
         if ahead { Self::seeing_ahead(trace, whole, progress) } else { Self::open(trace, whole) }
     }
@@ -94,7 +94,7 @@ impl Load {
     pub fn seeing_ahead(
         trace: &TraceLoad,
         whole: bool,
-        progress: &Watch,
+        progress: &Progress,
     ) -> Result<Self, ReplayError> {
         let mut first = Self::with(trace, whole, true)?;
         if matches!(&first.from, From::Objects(of, _) if of.format() == Format::OracleGeneral) {

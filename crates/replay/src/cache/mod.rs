@@ -27,7 +27,7 @@ use crate::results::report::LeftOut;
 use crate::results::share;
 use gordon_cache::{Counts, Kind, Policy, Request, Tally};
 use gordon_trace::formats::InputNote;
-use gordon_units::{Bytes, Watch};
+use gordon_units::{Bytes, Progress};
 use load::Load;
 use serde::{Deserialize, Serialize};
 use warmup::Warming;
@@ -198,7 +198,7 @@ struct Asked<'a> {
 ///
 /// # Errors
 /// A policy or size that cannot be, a trace that cannot be read, a stop.
-pub fn run(config: &CacheRunConfig, progress: &Watch) -> Result<CacheReport, ReplayError> {
+pub fn run(config: &CacheRunConfig, progress: &Progress) -> Result<CacheReport, ReplayError> {
     let mut asked = Asked::new(config)?;
     let mut load =
         Load::for_some(&config.trace, config.objects, asked.kind.sees_ahead(), progress)?;
@@ -228,7 +228,7 @@ impl WarmStart {
     fn new(
         config: &CacheRunConfig,
         load: &mut Load,
-        progress: &Watch,
+        progress: &Progress,
     ) -> Result<Self, ReplayError> {
         let (trace, objects) = (&config.trace, config.objects);
         let warming = config.warmup.map(|warmup| Warming::new(warmup, trace, objects, progress));

@@ -8,7 +8,7 @@ use super::{Asked, CacheReport, CacheRunConfig, WarmStart, WarmUpReport};
 use crate::ReplayError;
 use crate::threads::on_all_cores;
 use gordon_cache::Request;
-use gordon_units::Watch;
+use gordon_units::Progress;
 use rayon::prelude::*;
 use std::mem;
 
@@ -24,7 +24,7 @@ const GO: usize = 1 << 17;
 /// stop.
 pub fn sweep(
     configs: &[CacheRunConfig],
-    progress: &Watch,
+    progress: &Progress,
 ) -> Result<Vec<CacheReport>, ReplayError> {
     let Some(first) = configs.first() else {
         return Err(ReplayError::impossible("sweep", "no cache to replay", "--policy lru"));

@@ -3,7 +3,7 @@
 use super::load::Load;
 use crate::ReplayError;
 use crate::config::TraceLoad;
-use gordon_units::{Ns, Watch};
+use gordon_units::{Ns, Progress};
 use serde::{Deserialize, Serialize};
 
 /// How much of a trace comes before anything is counted.
@@ -47,7 +47,7 @@ impl Warming {
         warmup: WarmUp,
         trace: &TraceLoad,
         objects: bool,
-        progress: &Watch,
+        progress: &Progress,
     ) -> Result<Self, ReplayError> {
         let not = |why: &str| Err(ReplayError::impossible("warmup", why, "100k, 20% or 1h"));
         let until = match warmup {
@@ -107,7 +107,7 @@ impl Warming {
 }
 
 /// Requests of a trace.
-fn requests(trace: &TraceLoad, objects: bool, progress: &Watch) -> Result<u64, ReplayError> {
+fn requests(trace: &TraceLoad, objects: bool, progress: &Progress) -> Result<u64, ReplayError> {
     let mut load = Load::open(trace, objects)?;
     load.stamps = Some(Vec::new());
     let (mut batch, mut all) = (Vec::new(), 0);

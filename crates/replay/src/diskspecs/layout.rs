@@ -7,7 +7,7 @@
 
 use super::text::{Block, Value};
 use super::{SpecError, read_file};
-use gordon_device::disk::{Extent, Tracks};
+use gordon_device::disk::{TrackExtent, Tracks};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
@@ -87,7 +87,7 @@ impl Zone {
     }
 }
 
-fn g2(layout: &Block) -> Result<Vec<Extent>, SpecError> {
+fn g2(layout: &Block) -> Result<Vec<TrackExtent>, SpecError> {
     let name = layout.word("Layout Map File")?;
     let path = layout.spot.path.with_file_name(name);
     let zones: Vec<_> = layout
@@ -126,9 +126,10 @@ fn g2(layout: &Block) -> Result<Vec<Extent>, SpecError> {
     Ok(extents)
 }
 
-/// The runs of a layout map file, as DIXtrac writes it: two lines of no account, the size of the drive,
-/// then `lbn N --> cyl N, head N, sect N, seqcnt N`, of N + 1 sectors; with another word, of N.
-fn map_file(path: &Path) -> Result<Vec<Extent>, SpecError> {
+/// The runs of a layout map file, as DIXtrac writes it: two lines of no account, the size of the
+/// drive, then `lbn N --> cyl N, head N, sect N, seqcnt N`, of N + 1 sectors; with another word, of
+/// N.
+fn map_file(path: &Path) -> Result<Vec<TrackExtent>, SpecError> {
     let text = read_file(path)?;
     let mut extents = Vec::new();
     for (line, text) in (1..).zip(text.lines()).skip(3) {
@@ -141,7 +142,7 @@ fn map_file(path: &Path) -> Result<Vec<Extent>, SpecError> {
             ["lbn", lba, "-->", "cyl", cylinder, "head", head, "sect", sector, kind, count] => {
                 (|| {
                     let more = u32::from(kind == "seqcnt");
-                    Some(Extent {
+                    Some(TrackExtent {
                         lba: lba.parse().ok()?,
                         sectors: count.parse::<u32>().ok()?.checked_add(more)?,
                         cylinder: cylinder.parse().ok()?,
@@ -201,7 +202,8 @@ struct Patterns<'a> {
     indices: Vec<Vec<Entry>>,
 }
 
-/// Where a pattern lies: its first sector, the sectors of it that are in use, its cylinder and angle.
+/// Where a pattern lies: its first sector, the sectors of it that are in use, its cylinder and
+/// angle.
 #[derive(Clone, Copy)]
 struct Origin {
     lbn: u64,
@@ -247,7 +249,7 @@ impl<'a> Patterns<'a> {
     }
 
     /// All runs of sectors of a drive with this number of sectors.
-    fn extents(&self, sectors: u64) -> Result<Vec<Extent>, SpecError> {
+    fn extents(&self, sectors: u64) -> Result<Vec<TrackExtent>, SpecError> {
         let Some(root) = self.indices.len().checked_sub(1) else {
             return Err(self.layout.spot.wrong("`IDX` is empty; its last entry is the root"));
         };
@@ -267,7 +269,12 @@ impl<'a> Patterns<'a> {
     }
 
     /// The runs of an index, by numbers that count slipped sectors, too.
-    fn expand(&self, index: usize, at: Origin, into: &mut Vec<Extent>) -> Result<(), SpecError> {
+    fn expand(
+        &self,
+        index: usize,
+        at: Origin,
+        into: &mut Vec<TrackExtent>,
+    ) -> Result<(), SpecError> {
         if at.depth >= DEEPEST {
             return Err(self.layout.spot.wrong("the indices of `IDX` contain each other"));
         }
@@ -299,7 +306,7 @@ impl<'a> Patterns<'a> {
         pattern: usize,
         head: u32,
         at: Origin,
-        into: &mut Vec<Extent>,
+        into: &mut Vec<TrackExtent>,
     ) -> Result<(), SpecError> {
         let Track { low, high, sectors_per_track } = self.tracks[pattern];
         let Ok(cylinder) = u32::try_from(at.cylinder) else {
@@ -310,7 +317,7 @@ impl<'a> Patterns<'a> {
             return Err(self.layout.spot.wrong(format!("more than {MOST_EXTENTS} tracks")));
         }
         let sectors = u64::from(high - low + 1).min(at.sectors);
-        into.push(Extent {
+        into.push(TrackExtent {
             lba: at.lbn,
             sectors: u32::try_from(sectors).unwrap_or(u32::MAX),
             cylinder,
@@ -349,7 +356,7 @@ impl<'a> Patterns<'a> {
                 [lba, count, cylinder, head, sector, per_track] if sector + count <= per_track => {
                     let [cylinder, head, sector, sectors_per_track] =
                         [cylinder, head, sector, per_track].map(|x| x as u32);
-                    Ok(Remap(Extent {
+                    Ok(Remap(TrackExtent {
                         lba: lba as u64,
                         sectors: count as u32,
                         cylinder,
@@ -412,7 +419,7 @@ fn entries(mut values: &[Value], (tracks, indices): (usize, usize)) -> Option<Ve
 }
 
 /// The runs by their final numbers: those of the sectors that are passed over are left out.
-fn slipped(raw: &[Extent], slips: &[(i64, i64)], sectors: u64) -> Vec<Extent> {
+fn slipped(raw: &[TrackExtent], slips: &[(i64, i64)], sectors: u64) -> Vec<TrackExtent> {
     let mut extents = Vec::with_capacity(raw.len());
     let mut bounds: Vec<(u64, i64)> = vec![(0, 0)];
     bounds.extend(slips.iter().map(|&(from, all)| (from.unsigned_abs(), all)));
@@ -430,7 +437,7 @@ fn slipped(raw: &[Extent], slips: &[(i64, i64)], sectors: u64) -> Vec<Extent> {
             let skip = place - run.lba;
             let count = (u64::from(run.sectors) - skip).min(until - lba);
             #[allow(clippy::cast_possible_truncation)] // within a track
-            extents.push(Extent {
+            extents.push(TrackExtent {
                 lba,
                 sectors: count as u32,
                 sector: run.sector + skip as u32,
@@ -443,10 +450,10 @@ fn slipped(raw: &[Extent], slips: &[(i64, i64)], sectors: u64) -> Vec<Extent> {
 }
 
 /// Sectors that lie elsewhere.
-struct Remap(Extent);
+struct Remap(TrackExtent);
 
 impl Remap {
-    fn applied(&self, extents: &[Extent], raw: &[Extent]) -> Vec<Extent> {
+    fn applied(&self, extents: &[TrackExtent], raw: &[TrackExtent]) -> Vec<TrackExtent> {
         let to = self.0;
         let (first, end) = (to.lba, to.lba + u64::from(to.sectors));
         // A track that the layout does not have begins at angle 0, as in DiskSim.
@@ -455,9 +462,9 @@ impl Remap {
         let mut made = Vec::with_capacity(extents.len() + 2);
         for extent in extents {
             let (a, b) = (extent.lba, extent.lba + u64::from(extent.sectors));
-            let part = |from: u64, until: u64, of: &Extent| {
+            let part = |from: u64, until: u64, of: &TrackExtent| {
                 #[allow(clippy::cast_possible_truncation)] // within a track
-                (from < until).then(|| Extent {
+                (from < until).then(|| TrackExtent {
                     lba: from,
                     sectors: (until - from) as u32,
                     sector: of.sector + (from - of.lba) as u32,
@@ -465,7 +472,7 @@ impl Remap {
                 })
             };
             made.extend(part(a, b.min(first), extent));
-            made.extend(part(a.max(first), b.min(end), &Extent { angle, ..to }));
+            made.extend(part(a.max(first), b.min(end), &TrackExtent { angle, ..to }));
             made.extend(part(a.max(end), b, extent));
         }
         made

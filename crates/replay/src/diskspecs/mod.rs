@@ -1,23 +1,25 @@
-//! Drives as DiskSim 4.0 describes them: a `.diskspecs` file for electronics and buffer, the `.model` that
-//! it names for geometry and mechanics, the `.seek` that this names for the seek curve.
+//! Drives as DiskSim 4.0 describes them: a `.diskspecs` file for electronics and buffer, the
+//! `.model` that it names for geometry and mechanics, the `.seek` that this names for the seek
+//! curve.
 //!
 //! Their keys are those of the DiskSim 4.0 reference manual (Bucy, Schindler, Schlosser, Ganger,
-//! CMU-PDL-08-101). Files are found beside the file that names them. Where the bus between drive and
-//! host is what limits it, that is in a `.parv` file; if one of the same name is there, it is used.
+//! CMU-PDL-08-101). Files are found beside the file that names them. Where the bus between drive
+//! and host is what limits it, that is in a `.parv` file; if one of the same name is there, it is
+//! used.
 //!
 //! What is not covered is told: where a switch is on that changes hits or the order of things
-//! ([`UNCOVERED`]) by a warning; of `dm_layout_g1` spare schemes 4 to 6 and skews in revolutions, and
-//! seek curves that are neither `extracted` nor of the HPL kind by an error.
+//! ([`UNCOVERED`]) by a warning; of `dm_layout_g1` spare schemes 4 to 6 and skews in revolutions,
+//! and seek curves that are neither `extracted` nor of the HPL kind by an error.
 
 mod layout;
 mod text;
 
 use gordon_device::disk::classic::{
-    After, BufferConfig, Bus, ClassicConfig, Extra, Overheads, ReadAhead,
+    BufferConfig, ClassicConfig, ExtraDisconnect, HostBus, Overheads, ReadAhead, ReadWriteTimes,
 };
 use gordon_device::disk::{
-    Geometry, GeometryConfig, Policy, Region, SchedulerConfig, SeekConfig, SeekPieces, SeekTimes,
-    Serpentine, ZoneConfig, Zones,
+    DiskGeometry, DiskGeometryConfig, Region, SchedulerConfig, SchedulingPolicy, SeekConfig,
+    SeekPieces, SeekTimes, Serpentine, ZoneConfig, Zones,
 };
 use gordon_units::Ns;
 use std::path::{Path, PathBuf};
@@ -56,7 +58,7 @@ pub enum SpecError {
         /// Which file.
         path: PathBuf,
         /// How.
-        error: gordon_device::disk::ConfigError,
+        error: gordon_device::disk::DiskConfigError,
     },
 }
 
@@ -98,7 +100,7 @@ pub fn read(path: &Path) -> Result<(ClassicConfig, Vec<String>), SpecError> {
         overheads: overheads(&spec)?,
         bus: bus(&spec, path)?,
         buffer: buffer(&spec)?,
-        scheduler: SchedulerConfig { policy: Policy::Fcfs, ..SchedulerConfig::default() },
+        scheduler: SchedulerConfig { policy: SchedulingPolicy::Fcfs, ..SchedulerConfig::default() },
         power: None,
     };
     Ok((config, warnings))
@@ -122,10 +124,10 @@ fn whole(numbers: Vec<f64>) -> Vec<u64> {
     numbers.into_iter().map(|number| number.max(0.0) as u64).collect()
 }
 
-fn geometry(model: &Block, path: &Path) -> Result<GeometryConfig, SpecError> {
+fn geometry(model: &Block, path: &Path) -> Result<DiskGeometryConfig, SpecError> {
     let layout = model.block("Layout Model")?;
     let mechanics = model.block("Mechanical Model")?;
-    let mut config = GeometryConfig {
+    let mut config = DiskGeometryConfig {
         sectors: 0.into(),
         heads: model.count("Number of data surfaces")?.into(),
         rpm: mechanics.count("Rotation speed (in rpms)")?.into(),
@@ -138,7 +140,7 @@ fn geometry(model: &Block, path: &Path) -> Result<GeometryConfig, SpecError> {
     };
     if layout.kind == "dm_layout_g1" {
         let zones = zones(layout, &mut config)?;
-        let held = Geometry::held_by(&config, &zones);
+        let held = DiskGeometry::held_by(&config, &zones);
         config.sectors =
             held.map_err(|error| SpecError::Drive { path: path.into(), error })?.into();
         config.zones = Zones::Table(zones);
@@ -151,7 +153,7 @@ fn geometry(model: &Block, path: &Path) -> Result<GeometryConfig, SpecError> {
 }
 
 /// The zones of a g1 layout; what holds for all of them goes to `config`.
-fn zones(layout: &Block, config: &mut GeometryConfig) -> Result<Vec<ZoneConfig>, SpecError> {
+fn zones(layout: &Block, config: &mut DiskGeometryConfig) -> Result<Vec<ZoneConfig>, SpecError> {
     let scheme = layout.count("Sparing scheme used")?;
     (config.spare_region, config.spare_cylinders) = match scheme {
         0 | 7 | 9 | 10 => (Region::Zone, 1),
@@ -240,8 +242,8 @@ fn seek(mechanics: &Block) -> Result<SeekConfig, SpecError> {
     })
 }
 
-/// A measured curve: a line says how many there are, then a distance and milliseconds in each. DIXtrac
-/// adds their standard deviation, which DiskSim has no use for either.
+/// A measured curve: a line says how many there are, then a distance and milliseconds in each.
+/// DIXtrac adds their standard deviation, which DiskSim has no use for either.
 fn seek_table(path: &Path) -> Result<Vec<(u32, Ns)>, SpecError> {
     let text = read_file(path)?;
     let mut table = Vec::new();
@@ -271,14 +273,14 @@ fn seek_table(path: &Path) -> Result<Vec<(u32, Ns)>, SpecError> {
 fn overheads(spec: &Block) -> Result<Overheads, SpecError> {
     let scale = spec.optional("Time scale for overheads")?.unwrap_or(1.0);
     let time = |key: &str| Ok(ms(spec.optional(key)?.unwrap_or(0.0) * scale));
-    let after = |kind: &str| -> Result<After, SpecError> {
-        Ok(After {
+    let after = |kind: &str| -> Result<ReadWriteTimes, SpecError> {
+        Ok(ReadWriteTimes {
             read: time(&format!("{kind} over. after read"))?,
             write: time(&format!("{kind} over. after write"))?,
         })
     };
     let immediate = spec.on("Fast write level")?;
-    let extra = Extra {
+    let extra = ExtraDisconnect {
         command: time("Extradisc command overhead")?,
         disconnect: time("Extradisc disconnect overhead")?,
         pause: time("Extradisc inter-disconnect delay")?,
@@ -290,7 +292,7 @@ fn overheads(spec: &Block) -> Result<Overheads, SpecError> {
         read_hit: after("Read hit")?,
         read_miss: after("Read miss")?,
         write: after(if immediate { "Write hit" } else { "Write miss" })?,
-        read_disconnect: After {
+        read_disconnect: ReadWriteTimes {
             read: time("Read disconnect afterread")?,
             write: time("Read disconnect afterwrite")?,
         },
@@ -305,16 +307,18 @@ fn overheads(spec: &Block) -> Result<Overheads, SpecError> {
     })
 }
 
-/// The file beside a description that puts the drive to use; that of `x_validate` may be that of `x`.
+/// The file beside a description that puts the drive to use; that of `x_validate` may be that of
+/// `x`.
 fn around(path: &Path) -> Option<PathBuf> {
     let stem = path.file_stem()?.to_str()?;
     let names = [stem, stem.trim_end_matches("_validate")];
     names.iter().map(|name| path.with_file_name(format!("{name}.parv"))).find(|path| path.is_file())
 }
 
-fn bus(spec: &Block, path: &Path) -> Result<Bus, SpecError> {
+fn bus(spec: &Block, path: &Path) -> Result<HostBus, SpecError> {
     let own = ms(spec.optional("Bulk sector transfer time")?.unwrap_or(0.0));
-    let mut bus = Bus { read_sector: own, write_sector: own, held: spec.on("Never disconnect")? };
+    let mut bus =
+        HostBus { read_sector: own, write_sector: own, held: spec.on("Never disconnect")? };
     if let Some(around) = around(path)
         && let Some(there) = text::find(&around, "disksim_bus", Some("BUS1"))?
     {

@@ -9,7 +9,7 @@ mod zipf;
 use crate::ReplayError;
 use crate::host::LATEST;
 use crate::random::{Component, Random};
-use crate::source::{BATCH, Source, Timed};
+use crate::source::{BATCH, RequestSource, TimedRequest};
 use gordon_device::{Op, SECTOR};
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ pub enum Pattern {
 /// Read or write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Way {
+pub enum AccessKind {
     /// Read.
     #[default]
     Read,
@@ -52,7 +52,7 @@ pub enum Way {
 /// In which order places come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Order {
+pub enum AccessOrder {
     /// At random.
     #[default]
     Random,
@@ -63,7 +63,7 @@ pub enum Order {
 /// A synthetic load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Bench {
+pub struct SyntheticConfig {
     /// What it asks for.
     pub pattern: Pattern,
     /// Bytes of a request; 4 KiB. Not for `gordon-pair`.
@@ -88,10 +88,10 @@ pub struct Bench {
     pub exponent: Option<f64>,
     /// `gordon-pair`: reads or writes; reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub way: Option<Way>,
+    pub way: Option<AccessKind>,
     /// `gordon-pair`: in which order the regions come; at random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub order: Option<Order>,
+    pub order: Option<AccessOrder>,
     /// The queues that the requests go to in turn; 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queues: Option<u32>,
@@ -108,12 +108,12 @@ fn wrong(key: &str, why: impl ToString, hint: &str) -> ReplayError {
     ReplayError::impossible(&format!("bench.{key}"), why, hint)
 }
 
-impl Bench {
+impl SyntheticConfig {
     /// The load on a device of `capacity`, drawn under `seed`.
     ///
     /// # Errors
     /// A value that cannot be, or a knob of another pattern.
-    pub fn resolve(&self, capacity: Bytes, seed: u64) -> Result<Load, ReplayError> {
+    pub fn resolve(&self, capacity: Bytes, seed: u64) -> Result<SyntheticLoad, ReplayError> {
         let is = |patterns: &[Pattern]| patterns.contains(&self.pattern);
         let pair = is(&[Pattern::GordonPair]);
         for (key, given, used) in [
@@ -153,7 +153,7 @@ impl Bench {
         }
         let span = self.span.unwrap_or(capacity);
         if span > capacity {
-            let why = format!("{} is more than the device's {}", span.told(), capacity.told());
+            let why = format!("{} is more than the device's {}", span.human(), capacity.human());
             return Err(wrong("span", why, "a smaller span, or a larger device"));
         }
         let places = span.0 / size.0;
@@ -162,9 +162,9 @@ impl Bench {
             return Err(wrong("span", why, "a larger span, or smaller requests"));
         }
         let order = match self.pattern {
-            Pattern::SequentialRead | Pattern::SequentialWrite => Order::Sequential,
+            Pattern::SequentialRead | Pattern::SequentialWrite => AccessOrder::Sequential,
             Pattern::GordonPair => self.order.unwrap_or_default(),
-            _ => Order::Random,
+            _ => AccessOrder::Random,
         };
         let places = match self.pattern {
             Pattern::HotCold => {
@@ -176,10 +176,10 @@ impl Bench {
                     let why = format!("{exponent} is not in (0, 10]");
                     return Err(wrong("exponent", why, "0.99"));
                 }
-                Places::Zipf(Zipf::new(places, exponent))
+                AddressPattern::Zipf(Zipf::new(places, exponent))
             }
-            _ if order == Order::Sequential => Places::Sequential { places, next: 0 },
-            _ => Places::Uniform { places },
+            _ if order == AccessOrder::Sequential => AddressPattern::Sequential { places, next: 0 },
+            _ => AddressPattern::Uniform { places },
         };
         let reads = match self.pattern {
             Pattern::RandomRead | Pattern::SequentialRead => 1.0,
@@ -187,8 +187,8 @@ impl Bench {
             Pattern::Mixed => self.read_share.unwrap_or(0.7),
             Pattern::HotCold | Pattern::Zipf => self.read_share.unwrap_or(0.0),
             Pattern::GordonPair => match self.way.unwrap_or_default() {
-                Way::Read => 1.0,
-                Way::Write => 0.0,
+                AccessKind::Read => 1.0,
+                AccessKind::Write => 0.0,
             },
         };
         if self.every == Some(Ns::ZERO) {
@@ -204,10 +204,10 @@ impl Bench {
         if queues == 0 {
             return Err(wrong("queues", "no queue to issue from", "at least 1"));
         }
-        Ok(Load {
+        Ok(SyntheticLoad {
             places,
             left: self.requests,
-            drawing: Drawing {
+            drawing: RequestGenerator {
                 pair,
                 size: size.0,
                 reads,
@@ -225,25 +225,25 @@ impl Bench {
 
 /// Splits `places` into hot and cold.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn hot_cold(places: u64, space: f64, share: f64) -> Result<Places, ReplayError> {
+fn hot_cold(places: u64, space: f64, share: f64) -> Result<AddressPattern, ReplayError> {
     let hot = (places as f64 * space + 0.5) as u64;
     if hot == 0 || hot >= places {
         let why = format!("{hot} of {places} places are hot");
         return Err(wrong("hot_space", why, "a part that leaves some hot and some cold places"));
     }
-    Ok(Places::HotCold { places, hot, share })
+    Ok(AddressPattern::HotCold { places, hot, share })
 }
 
 /// Where requests go.
 #[derive(Clone, Debug)]
-enum Places {
+enum AddressPattern {
     Uniform { places: u64 },
     Sequential { places: u64, next: u64 },
     HotCold { places: u64, hot: u64, share: f64 },
     Zipf(Zipf),
 }
 
-impl Places {
+impl AddressPattern {
     fn count(&self) -> u64 {
         match self {
             Self::Uniform { places }
@@ -256,15 +256,15 @@ impl Places {
 
 /// A synthetic load, being drawn.
 #[derive(Clone, Debug)]
-pub struct Load {
-    places: Places,
+pub struct SyntheticLoad {
+    places: AddressPattern,
     left: u64,
-    drawing: Drawing,
+    drawing: RequestGenerator,
 }
 
 /// What makes requests of places.
 #[derive(Clone, Debug)]
-struct Drawing {
+struct RequestGenerator {
     /// Requests come in the paper's pairs.
     pair: bool,
     size: u64,
@@ -276,12 +276,12 @@ struct Drawing {
     /// The queue of the next request.
     queue: u32,
     /// The other access of a pair.
-    tail: Option<Timed>,
+    tail: Option<TimedRequest>,
     address: Random,
     choice: Random,
 }
 
-impl Load {
+impl SyntheticLoad {
     /// How many bytes, from address 0 on, must hold data before it starts: what it may read.
     pub fn preloaded(&self) -> Bytes {
         if self.drawing.reads == 0.0 {
@@ -289,7 +289,7 @@ impl Load {
         }
         let places = match self.places {
             // No further than it gets.
-            Places::Sequential { places, .. } => {
+            AddressPattern::Sequential { places, .. } => {
                 let accesses = if self.drawing.pair { self.left.div_ceil(2) } else { self.left };
                 places.min(accesses)
             }
@@ -299,13 +299,13 @@ impl Load {
     }
 }
 
-impl Drawing {
+impl RequestGenerator {
     /// Fills `batch` with so many requests at the places that `place` draws of addresses and
     /// choices: one loop for each kind of places.
     #[inline(always)]
     fn fill(
         &mut self,
-        batch: &mut Vec<Timed>,
+        batch: &mut Vec<TimedRequest>,
         count: usize,
         mut place: impl FnMut(&mut Random, &mut Random) -> u64,
     ) {
@@ -317,20 +317,20 @@ impl Drawing {
         let numbers = self.taken..self.taken + count as u64;
         self.taken = numbers.end;
         // All are written anew.
-        batch.resize(count, Timed::NOTHING);
+        batch.resize(count, TimedRequest::NOTHING);
         for (request, number) in batch.iter_mut().zip(numbers) {
             let (at, own) = (every * number, queue);
             queue = if own + 1 == queues { 0 } else { own + 1 };
             if pair && let Some(tail) = tail.take() {
-                *request = Timed { at, queue: own, ..tail };
+                *request = TimedRequest { at, queue: own, ..tail };
                 continue;
             }
             let offset = place(&mut address, &mut choice) * size;
             let read = all || !none && choice.chance(reads);
             let op = if read { Op::Read } else { Op::Write };
-            *request = Timed { at, gap: Ns::ZERO, offset, len: size, op, queue: own };
+            *request = TimedRequest { at, gap: Ns::ZERO, offset, len: size, op, queue: own };
             if pair {
-                tail = Some(Timed { offset: offset + HEAD, len: REGION - HEAD, ..*request });
+                tail = Some(TimedRequest { offset: offset + HEAD, len: REGION - HEAD, ..*request });
                 request.len = HEAD;
             }
         }
@@ -339,21 +339,21 @@ impl Drawing {
     }
 }
 
-impl Source for Load {
-    fn next_batch(&mut self, batch: &mut Vec<Timed>) -> Result<(), ReplayError> {
+impl RequestSource for SyntheticLoad {
+    fn next_batch(&mut self, batch: &mut Vec<TimedRequest>) -> Result<(), ReplayError> {
         let count = usize::try_from(self.left).map_or(BATCH, |left| left.min(BATCH));
         self.left -= count as u64;
         let drawing = &mut self.drawing;
         match &mut self.places {
-            Places::Uniform { places } => {
+            AddressPattern::Uniform { places } => {
                 drawing.fill(batch, count, |address, _| address.below(*places));
             }
-            Places::Sequential { places, next } => drawing.fill(batch, count, |_, _| {
+            AddressPattern::Sequential { places, next } => drawing.fill(batch, count, |_, _| {
                 let place = *next;
                 *next = if place + 1 == *places { 0 } else { place + 1 };
                 place
             }),
-            Places::HotCold { places, hot, share } => {
+            AddressPattern::HotCold { places, hot, share } => {
                 drawing.fill(batch, count, |address, choice| {
                     if choice.chance(*share) {
                         address.below(*hot)
@@ -362,7 +362,9 @@ impl Source for Load {
                     }
                 });
             }
-            Places::Zipf(zipf) => drawing.fill(batch, count, |address, _| zipf.draw(address)),
+            AddressPattern::Zipf(zipf) => {
+                drawing.fill(batch, count, |address, _| zipf.draw(address))
+            }
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
 use super::*;
 
-fn bench(text: &str) -> Bench {
+fn bench(text: &str) -> SyntheticConfig {
     serde_json::from_str(text).unwrap()
 }
 
-fn all(bench: &Bench, capacity: u64) -> Vec<Timed> {
+fn all(bench: &SyntheticConfig, capacity: u64) -> Vec<TimedRequest> {
     let mut load = bench.resolve(Bytes(capacity), 1).unwrap();
     let (mut requests, mut batch) = (Vec::new(), Vec::new());
     loop {

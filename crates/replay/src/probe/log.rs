@@ -1,7 +1,7 @@
-//! Probes and their answers in a Parquet file, a row each, in the order in which they were asked. What
-//! was probed, and how, is JSON in the file's metadata under [`KEY`].
+//! Probes and their answers in a Parquet file, a row each, in the order in which they were asked.
+//! What was probed, and how, is JSON in the file's metadata under [`KEY`].
 
-use super::{Probe, Timed};
+use super::{Probe, TimedProbe};
 use crate::ReplayError;
 use crate::results::latency::OPS;
 use crate::results::output::ParquetFile;
@@ -27,14 +27,14 @@ const NUMBERS: [&str; 5] =
 ///
 /// # Errors
 /// Where that is not possible.
-pub fn write(path: &Path, about: &str, rows: &[(Probe, Timed)]) -> Result<(), ReplayError> {
+pub fn write(path: &Path, about: &str, rows: &[(Probe, TimedProbe)]) -> Result<(), ReplayError> {
     let names = DataType::Dictionary(Box::new(DataType::UInt8), Box::new(DataType::Utf8));
     let mut fields: Vec<Field> =
         NUMBERS.iter().map(|name| Field::new(*name, DataType::UInt64, false)).collect();
     fields.push(Field::new("op", names, false));
     let about = HashMap::from([(KEY.to_owned(), about.to_owned())]);
     let schema = Arc::new(Schema::new_with_metadata(fields, about));
-    let numbers = |value: fn(&(Probe, Timed)) -> u64| -> ArrayRef {
+    let numbers = |value: fn(&(Probe, TimedProbe)) -> u64| -> ArrayRef {
         Arc::new(UInt64Array::from_iter_values(rows.iter().map(value)))
     };
     let keys = UInt8Array::from_iter_values(rows.iter().map(|row| row.0.op as u8));
@@ -54,7 +54,7 @@ pub fn write(path: &Path, about: &str, rows: &[(Probe, Timed)]) -> Result<(), Re
 }
 
 /// A log that was read: what was probed, and the rows.
-pub type Log = (String, Vec<(Probe, Timed)>);
+pub type Log = (String, Vec<(Probe, TimedProbe)>);
 
 /// Reads one.
 ///
@@ -80,7 +80,7 @@ pub fn read(path: &Path) -> Result<Log, ReplayError> {
     Ok((about, rows))
 }
 
-fn batch_rows(batch: &RecordBatch) -> Option<Vec<(Probe, Timed)>> {
+fn batch_rows(batch: &RecordBatch) -> Option<Vec<(Probe, TimedProbe)>> {
     let number = |name| batch.column_by_name(name)?.as_primitive_opt::<UInt64Type>();
     let [issued, completed, offset, len, think] = {
         let found: Vec<_> = NUMBERS.iter().map_while(|name| number(name)).collect();
@@ -102,7 +102,7 @@ fn batch_rows(batch: &RecordBatch) -> Option<Vec<(Probe, Timed)>> {
                 think: Ns(think.value(row)),
             };
             let timed =
-                Timed { issued: Ns(issued.value(row)), completed: Ns(completed.value(row)) };
+                TimedProbe { issued: Ns(issued.value(row)), completed: Ns(completed.value(row)) };
             Some((probe, timed))
         })
         .collect()
@@ -122,7 +122,7 @@ mod tests {
                 let op = if i % 3 == 0 { Op::Write } else { Op::Read };
                 let probe =
                     Probe { op, offset: Bytes(i << 30), len: Bytes(512 * i), think: Ns(i % 7) };
-                (probe, Timed { issued: Ns(i * 9), completed: Ns(i * 9 + 5) })
+                (probe, TimedProbe { issued: Ns(i * 9), completed: Ns(i * 9 + 5) })
             })
             .collect();
         write(&path, r#"{"seed": 1}"#, &rows).unwrap();

@@ -26,7 +26,7 @@ pub struct Probe {
 
 /// One answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timed {
+pub struct TimedProbe {
     /// When it was asked.
     pub issued: Ns,
     /// When it was done.
@@ -82,7 +82,7 @@ impl Prober {
     ///
     /// # Errors
     /// Where one reaches past the end. Nothing of these was asked then.
-    pub fn probe(&mut self, probes: &[Probe]) -> Result<Vec<Timed>, ReplayError> {
+    pub fn probe(&mut self, probes: &[Probe]) -> Result<Vec<TimedProbe>, ReplayError> {
         for (probe, number) in probes.iter().zip(self.asked + 1..) {
             let end = probe.offset.0.saturating_add(probe.len.0);
             if end > self.capacity().0 {
@@ -92,7 +92,7 @@ impl Prober {
         Ok(probes.iter().map(|probe| self.ask(probe)).collect())
     }
 
-    fn ask(&mut self, probe: &Probe) -> Timed {
+    fn ask(&mut self, probe: &Probe) -> TimedProbe {
         let issued = self.now + probe.think;
         let mut done = Vec::new();
         while self.disk.next_event().is_some_and(|at| at <= issued) {
@@ -112,7 +112,7 @@ impl Prober {
             self.disk.step(&mut done);
         };
         self.now = answered + self.late();
-        Timed { issued, completed: self.now }
+        TimedProbe { issued, completed: self.now }
     }
 
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
@@ -127,12 +127,12 @@ impl Prober {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gordon_device::disk::Config;
+    use gordon_device::disk::DiskConfig;
 
     /// Without read-ahead, for that moves on what is in memory.
     fn preset() -> ProberConfig {
         let text = include_str!("../../../../python/gordon/parts/disk/sata-7200-1tb.toml");
-        let mut config = Config::from_toml(text).unwrap();
+        let mut config = DiskConfig::from_toml(text).unwrap();
         config.cache.read_ahead = Bytes::ZERO.into();
         ProberConfig { device: DiskDevice::Config(Box::new(config)), lateness: Ns::ZERO, seed: 1 }
     }

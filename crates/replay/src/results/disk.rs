@@ -4,7 +4,7 @@ use super::latency::{Latency, LatencySummary, OPS};
 use super::recorder::Recorded;
 use super::{ratio, share};
 use gordon_device::Usage;
-use gordon_device::disk::{Drawn, PowerConfig, PowerState, Stats};
+use gordon_device::disk::{DiskStats, EnergyUse, PowerConfig, PowerState};
 use gordon_units::Ns;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -32,8 +32,8 @@ pub struct DiskReport {
     pub sectors_destaged: u64,
     /// Requests that were carried out as part of another, beside which they waited.
     pub coalesced: u64,
-    /// The part of the run that the mechanism read, and wrote, positioning included; none where no time
-    /// went by.
+    /// The part of the run that the mechanism read, and wrote, positioning included; none where no
+    /// time went by.
     pub reading: Option<f64>,
     /// As above.
     pub writing: Option<f64>,
@@ -74,8 +74,8 @@ pub struct Moves {
 /// Seconds of all disks together: they sum to `simulated_s` of each.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Mechanism {
-    /// Arms that moved, heads that were switched and settled. A move that other work cut short counts
-    /// whole, and what it was for the less.
+    /// Arms that moved, heads that were switched and settled. A move that other work cut short
+    /// counts whole, and what it was for the less.
     pub seek: f64,
     /// Waits for the sector after that.
     pub rotation: f64,
@@ -87,7 +87,7 @@ pub struct Mechanism {
 
 impl Mechanism {
     /// Of a single disk, in a run that took so long.
-    pub(crate) fn of_one(time: Ns, usage: Usage, stats: &Stats) -> Self {
+    pub(crate) fn of_one(time: Ns, usage: Usage, stats: &DiskStats) -> Self {
         let busy = usage.read + usage.write;
         Self::of(time.0, busy.0, stats.seek_time.0, stats.rotation_time.0)
     }
@@ -106,12 +106,12 @@ impl DiskReport {
     /// What the `stats` of all disks and their `usage` say of a run.
     pub fn of(
         disk: String,
-        stats: &[Stats],
+        stats: &[DiskStats],
         usage: Usage,
         simulated: Ns,
         recorded: &Recorded,
     ) -> Self {
-        let sum = |of: fn(&Stats) -> u64| stats.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&DiskStats) -> u64| stats.iter().map(of).sum::<u64>();
         let positionings = sum(|stats| stats.positionings);
         let time = simulated.0 * stats.len() as u64;
         let mut all = Latency::default();
@@ -144,7 +144,7 @@ impl DiskReport {
     }
 
     /// Adds what one disk drew, of which that is known.
-    pub fn draw(&mut self, drawn: &Drawn, power: &PowerConfig) {
+    pub fn draw(&mut self, drawn: &EnergyUse, power: &PowerConfig) {
         for (state, joules) in &drawn.joules {
             *self.energy_by_part_j.entry(state.clone()).or_default() += joules;
         }

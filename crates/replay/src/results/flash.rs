@@ -4,13 +4,13 @@
 //! for each part: dies, the controller, its memory (Table 3), from the first arrival to the last
 //! completion. The controller and its memory are at work while any operation is under way.
 //!
-//! Lifetime is that of section 4.1: the bytes programmed in this run, over the raw capacity times the
-//! rated erases, extrapolated over the span of the load ([`gordon_nand::lifetime_years`]).
+//! Lifetime is that of section 4.1: the bytes programmed in this run, over the raw capacity times
+//! the rated erases, extrapolated over the span of the load ([`gordon_nand::lifetime_years`]).
 
 use super::recorder::Recorded;
 use super::{ratio, share};
 use crate::run::counted;
-use gordon_device::ssd::{Kind, LaneStats, Ssd, SsdConfig, Wear};
+use gordon_device::ssd::{CommandKind, DieGroupStats, Ssd, SsdConfig, Wear};
 use gordon_device::{Device, Op};
 use gordon_nand::{lba_table, lifetime_years, smallest_super_page};
 use gordon_units::{Joules, Ns, Watts};
@@ -86,25 +86,26 @@ pub struct FlashReport {
     pub energy_j: f64,
     /// Joules by part; they sum to `energy_j`.
     pub energy_by_part_j: BTreeMap<&'static str, f64>,
-    /// The part of the rated endurance that the run used: bytes programmed, over raw bytes times rated
-    /// erases.
+    /// The part of the rated endurance that the run used: bytes programmed, over raw bytes times
+    /// rated erases.
     pub endurance_used: f64,
     /// How long the load took: the trace's whole span, or the simulated time where that is longer.
     pub lifetime_span_s: f64,
-    /// Years until the rated endurance is used up if the load goes on as it did over its span; none where
-    /// nothing was programmed, or the span is shorter than a minute.
+    /// Years until the rated endurance is used up if the load goes on as it did over its span; none
+    /// where nothing was programmed, or the span is shorter than a minute.
     pub lifetime_years: Option<f64>,
-    /// The same until the block that the run erased most often reaches its rated erases; none where no
-    /// block was erased, either.
+    /// The same until the block that the run erased most often reaches its rated erases; none where
+    /// no block was erased, either.
     pub first_block_years: Option<f64>,
     /// Bytes that can be programmed before every block's erases are used up.
     pub lifetime_writes_bytes: u64,
-    /// Time from power on until the map is rebuilt from summary pages, or without them from the out-of-band
-    /// data of all pages, by the part's own timing.
+    /// Time from power on until the map is rebuilt from summary pages, or without them from the
+    /// out-of-band data of all pages, by the part's own timing.
     pub startup_s: Option<f64>,
     /// Memory of the simulated layer's tables, in this program.
     pub map_memory_bytes: u64,
-    /// The LBA table of section 4.2.2 of the Gordon paper: 4 bytes for each page of the raw capacity.
+    /// The LBA table of section 4.2.2 of the Gordon paper: 4 bytes for each page of the raw
+    /// capacity.
     pub lba_table_bytes: u64,
     /// Events simulated.
     pub events: u64,
@@ -144,8 +145,8 @@ pub struct Pages {
     pub padding: u64,
 }
 
-/// The part of the run that things were busy for. Operations under way at its end count whole, as far as
-/// there is room.
+/// The part of the run that things were busy for. Operations under way at its end count whole, as
+/// far as there is room.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Utilisation {
     /// Groups of buses that work as one, each.
@@ -192,14 +193,14 @@ pub struct WearReport {
     pub mean_erases: f64,
     /// Erases that each lasts for.
     pub erase_budget: u64,
-    /// The part of super-blocks that last for so many: as long as all their blocks do (section 4.2.2 of
-    /// the paper: 98 % for super-pages of 64 KiB).
+    /// The part of super-blocks that last for so many: as long as all their blocks do (section
+    /// 4.2.2 of the paper: 98 % for super-pages of 64 KiB).
     pub super_block_survival: f64,
 }
 
 impl FlashReport {
-    /// What `ssd`, made of `config`, did in a run of `simulated`, of a load of `span`. `before` are the
-    /// erases of its blocks before the run.
+    /// What `ssd`, made of `config`, did in a run of `simulated`, of a load of `span`. `before` are
+    /// the erases of its blocks before the run.
     pub fn of(
         ssd: &Ssd,
         config: &SsdConfig,
@@ -217,7 +218,7 @@ impl FlashReport {
             ("gc", ftl.gc_programs),
             ("wear_levelling", ftl.wear_programs),
             ("summary", ftl.summary_programs),
-            ("trim_log", ftl.log_programs),
+            ("trim_log", ftl.journal_programs),
             ("padding", ftl.padded),
         ];
         let dies = u64::from(config.dies());
@@ -225,7 +226,7 @@ impl FlashReport {
             let all = simulated.0.saturating_mul(parts);
             share(time.0.min(all), all)
         };
-        let buses: Vec<_> = stats.lanes.bus_busy.iter().map(|time| busy(*time, 1)).collect();
+        let buses: Vec<_> = stats.die_groups.bus_busy.iter().map(|time| busy(*time, 1)).collect();
         let energy = energy(config, simulated, usage.read + usage.write, usage.controller);
         let Wear { min, max, mean } = stats.wear;
         let erased = ssd.erases().zip(before).map(|(now, before)| now - before);
@@ -250,7 +251,7 @@ impl FlashReport {
                 merge_read: ftl.merge_page_reads,
                 wear_program: ftl.wear_programs,
                 summary_program: ftl.summary_programs,
-                log_program: ftl.log_programs,
+                log_program: ftl.journal_programs,
                 padding: ftl.padded,
             },
             page_bytes,
@@ -276,8 +277,8 @@ impl FlashReport {
             preloaded_pages: ftl.preloaded,
             utilisation: Utilisation {
                 bus: busy(
-                    stats.lanes.bus_busy.iter().copied().sum(),
-                    stats.lanes.bus_busy.len() as u64,
+                    stats.die_groups.bus_busy.iter().copied().sum(),
+                    stats.die_groups.bus_busy.len() as u64,
                 ),
                 buses,
                 die_read: busy(usage.read, dies),
@@ -287,7 +288,7 @@ impl FlashReport {
                 collecting: busy(stats.collecting, 1),
             },
             collecting_s: stats.collecting.as_secs(),
-            waiting: waiting(&stats.lanes),
+            waiting: waiting(&stats.die_groups),
             wear: WearReport {
                 min_erases: min,
                 max_erases: max,
@@ -311,10 +312,10 @@ impl FlashReport {
 }
 
 /// Waiting by kind.
-fn waiting(lanes: &LaneStats) -> BTreeMap<&'static str, WaitReport> {
+fn waiting(die_groups: &DieGroupStats) -> BTreeMap<&'static str, WaitReport> {
     let us = |time: Ns, works: u64| share(time.0, works).map(|ns| ns / 1e3);
-    let one = |kind: Kind| {
-        let k = &lanes.kinds[kind.index()];
+    let one = |kind: CommandKind| {
+        let k = &die_groups.kinds[kind.index()];
         WaitReport {
             operations: k.issued,
             queued: k.queued,
@@ -324,7 +325,11 @@ fn waiting(lanes: &LaneStats) -> BTreeMap<&'static str, WaitReport> {
             served_mean_us: us(k.served, k.done),
         }
     };
-    let names = [("read", Kind::Read), ("program", Kind::Program), ("erase", Kind::Erase)];
+    let names = [
+        ("read", CommandKind::Read),
+        ("program", CommandKind::Program),
+        ("erase", CommandKind::Erase),
+    ];
     names.into_iter().map(|(name, kind)| (name, one(kind))).collect()
 }
 
@@ -350,8 +355,8 @@ fn energy(
     ])
 }
 
-/// A warning where the free blocks at which collection starts are a good part of the spare blocks, as
-/// on a small array: they do not shrink with it.
+/// A warning where the free blocks at which collection starts are a good part of the spare blocks,
+/// as on a small array: they do not shrink with it.
 pub fn spare_warning(ssd: &Ssd) -> Option<String> {
     let (ftl, layout) = (ssd.ftl(), ssd.ftl().layout());
     let block = layout.page_bytes() * u64::from(layout.pages_per_block());
@@ -368,7 +373,7 @@ pub fn spare_warning(ssd: &Ssd) -> Option<String> {
 
 /// A warning where some die groups have no write point.
 pub fn write_point_warning(ssd: &Ssd) -> Option<String> {
-    let (points, groups) = (ssd.ftl().config().write_points, ssd.ftl().layout().lanes());
+    let (points, groups) = (ssd.ftl().config().write_points, ssd.ftl().layout().die_groups());
     (points < groups).then(|| {
         format!(
             "ftl.write_points={points} is less than the {groups} die groups of the array: at most \
@@ -401,13 +406,14 @@ pub fn table_warning(ssd: &Ssd, config: &SsdConfig) -> Option<String> {
     Some(format!(
         "the LBA table takes {} for {} in pages of {page}, and the controller has {}: pages must be \
          at least {least} (ftl.table_memory)",
-        table.told(),
-        raw.told(),
-        memory.told()
+        table.human(),
+        raw.human(),
+        memory.human()
     ))
 }
 
-/// How many super-blocks were erased so many times: erases, blocks. Without those that are bad from the start.
+/// How many super-blocks were erased so many times: erases, blocks. Without those that are bad from
+/// the start.
 pub fn erase_histogram(ssd: &Ssd) -> BTreeMap<u32, u64> {
     let mut histogram = BTreeMap::new();
     for erases in ssd.erases() {

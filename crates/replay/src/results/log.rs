@@ -3,7 +3,7 @@
 use super::latency::{CAUSES, OPS};
 use super::output::ParquetFile;
 use crate::ReplayError;
-use crate::host::Done;
+use crate::host::CompletedRequest;
 use arrow_array::types::UInt8Type;
 use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, RecordBatch, StringArray, UInt8Array};
 use arrow_array::{UInt32Array, UInt64Array};
@@ -18,7 +18,7 @@ const ROWS: usize = 1 << 16;
 pub struct RequestLog {
     file: ParquetFile,
     schema: SchemaRef,
-    rows: Vec<Done>,
+    rows: Vec<CompletedRequest>,
 }
 
 impl std::fmt::Debug for RequestLog {
@@ -63,16 +63,16 @@ impl RequestLog {
     /// # Errors
     /// Where the file cannot be written.
     #[inline]
-    pub fn add(&mut self, done: &Done) -> Result<(), ReplayError> {
+    pub fn add(&mut self, done: &CompletedRequest) -> Result<(), ReplayError> {
         self.rows.push(*done);
         if self.rows.len() == ROWS { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Result<(), ReplayError> {
-        let u64s = |value: fn(&Done) -> u64| -> ArrayRef {
+        let u64s = |value: fn(&CompletedRequest) -> u64| -> ArrayRef {
             Arc::new(UInt64Array::from_iter_values(self.rows.iter().map(value)))
         };
-        let named = |key: fn(&Done) -> u8, of: [&'static str; 4]| -> ArrayRef {
+        let named = |key: fn(&CompletedRequest) -> u8, of: [&'static str; 4]| -> ArrayRef {
             let keys = UInt8Array::from_iter_values(self.rows.iter().map(key));
             let values: ArrayRef = Arc::new(StringArray::from(of.to_vec()));
             Arc::new(DictionaryArray::<UInt8Type>::new(keys, values))

@@ -17,7 +17,7 @@ pub mod responses;
 pub mod series;
 pub mod tables;
 
-pub use recorder::{Queue, Recorded, Recorder};
+pub use recorder::{QueueRecord, Recorded, Recorder};
 
 /// A ratio for reports.
 #[allow(clippy::cast_precision_loss)]

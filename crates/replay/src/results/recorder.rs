@@ -3,9 +3,9 @@
 use super::latency::{Latencies, Latency};
 use super::log::RequestLog;
 use super::responses::Responses;
-use super::series::{Run, Series, Target};
+use super::series::{RunSeries, SampledDevice, Series};
 use crate::ReplayError;
-use crate::host::{Done, Observer};
+use crate::host::{CompletedRequest, Observer};
 use gordon_device::Op;
 use gordon_units::Ns;
 
@@ -15,7 +15,7 @@ pub struct Recorder {
     /// By operation and cause.
     pub latencies: Latencies,
     /// By queue, where there are several.
-    pub queues: Vec<Queue>,
+    pub queues: Vec<QueueRecord>,
     /// Requests that failed, by operation; they count nowhere else.
     pub failed: [u64; 4],
     /// When the first write failed, and how many bytes had been written.
@@ -30,11 +30,11 @@ pub struct Recorder {
 impl Recorder {
     /// A recorder of a run of so many `queues` on `device`, which starts now. Each request is
     /// written to `log`, if given.
-    pub fn new(device: &impl Target, queues: usize, log: Option<RequestLog>) -> Self {
+    pub fn new(device: &impl SampledDevice, queues: usize, log: Option<RequestLog>) -> Self {
         Self {
             latencies: Latencies::default(),
             queues: if queues > 1 {
-                (0..queues).map(|_| Queue::default()).collect()
+                (0..queues).map(|_| QueueRecord::default()).collect()
             } else {
                 Vec::new()
             },
@@ -59,7 +59,7 @@ impl Recorder {
     ///
     /// # Errors
     /// Where the log cannot be finished.
-    pub fn finish(self, device: &impl Target) -> Result<(Run, Recorded), ReplayError> {
+    pub fn finish(self, device: &impl SampledDevice) -> Result<(RunSeries, Recorded), ReplayError> {
         if let Some(log) = self.log {
             log.finish()?;
         }
@@ -74,7 +74,7 @@ impl Recorder {
     }
 
     #[cold]
-    fn fail(&mut self, done: Done) -> Result<(), ReplayError> {
+    fn fail(&mut self, done: CompletedRequest) -> Result<(), ReplayError> {
         self.failed[done.op as usize] += 1;
         if done.op == Op::Write {
             let bytes = || self.series.bytes()[Op::Write as usize];
@@ -89,7 +89,7 @@ impl Recorder {
 
     /// Notes a request down where only some runs do.
     #[inline(never)]
-    fn note(&mut self, done: Done) -> Result<(), ReplayError> {
+    fn note(&mut self, done: CompletedRequest) -> Result<(), ReplayError> {
         if let Some(responses) = &mut self.responses {
             responses.add(&done);
         }
@@ -106,7 +106,7 @@ impl Recorder {
 
 /// The requests of one queue that did not fail.
 #[derive(Clone, Debug, Default)]
-pub struct Queue {
+pub struct QueueRecord {
     /// From arrival to completion.
     pub latency: Latency,
     /// Bytes read and written.
@@ -115,8 +115,8 @@ pub struct Queue {
     pub finished: Ns,
 }
 
-impl Queue {
-    fn record(&mut self, done: &Done) {
+impl QueueRecord {
+    fn record(&mut self, done: &CompletedRequest) {
         self.latency.record(done.completed - done.arrived);
         if matches!(done.op, Op::Read | Op::Write) {
             self.bytes += done.len;
@@ -131,7 +131,7 @@ pub struct Recorded {
     /// By operation and cause.
     pub latencies: Latencies,
     /// By queue, where there are several.
-    pub queues: Vec<Queue>,
+    pub queues: Vec<QueueRecord>,
     /// Bytes by operation.
     pub bytes: [u64; 4],
     /// Requests that failed, by operation; they count nowhere else.
@@ -140,7 +140,7 @@ pub struct Recorded {
     pub worn_out: Option<(Ns, u64)>,
 }
 
-impl<D: Target> Observer<D> for Recorder {
+impl<D: SampledDevice> Observer<D> for Recorder {
     #[inline(always)]
     fn arrived(&mut self, device: &D, at: Ns) {
         self.series.advance(at, device, &self.latencies);
@@ -148,7 +148,7 @@ impl<D: Target> Observer<D> for Recorder {
     }
 
     #[inline(always)]
-    fn completed(&mut self, device: &D, done: &Done) -> Result<(), ReplayError> {
+    fn completed(&mut self, device: &D, done: &CompletedRequest) -> Result<(), ReplayError> {
         self.series.advance(done.completed, device, &self.latencies);
         if done.failed {
             return self.fail(*done);

@@ -1,8 +1,8 @@
 //! The summary of a run: one JSON object, keys in snake_case with their units. MB are 10^6 bytes.
 
 use super::latency::{CAUSES, LatencySummary, OPS};
-use super::recorder::{Queue, Recorded};
-use super::series::Run;
+use super::recorder::{QueueRecord, Recorded};
+use super::series::RunSeries;
 use super::{ratio, share};
 use crate::host::Outcome;
 use gordon_device::Op;
@@ -198,7 +198,7 @@ impl<D> Report<D> {
     /// The summary of a run.
     pub fn new(
         outcome: &Outcome,
-        run: &Run,
+        run: &RunSeries,
         recorded: &Recorded,
         weights: &[u32],
         device: D,
@@ -228,7 +228,7 @@ impl<D> Report<D> {
         let bytes = read.bytes + write.bytes;
         #[allow(clippy::cast_precision_loss)]
         let area = run.intervals.iter().map(|i| i.outstanding).sum::<u128>() as f64;
-        let queue = |(queue, (of, weight)): (u32, (&Queue, &u32))| {
+        let queue = |(queue, (of, weight)): (u32, (&QueueRecord, &u32))| {
             let (requests, until) = (of.latency.count(), of.finished.0);
             QueueReport {
                 queue,

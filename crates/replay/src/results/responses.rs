@@ -2,7 +2,7 @@
 
 use super::output::Whole;
 use crate::ReplayError;
-use crate::host::Done;
+use crate::host::CompletedRequest;
 use gordon_units::Ns;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -32,7 +32,7 @@ impl Responses {
     }
 
     /// Adds a request.
-    pub fn add(&mut self, done: &Done) {
+    pub fn add(&mut self, done: &CompletedRequest) {
         let at = usize::try_from(done.number).expect("as many as memory holds");
         if self.times.len() <= at {
             self.times.resize(at + 1, Ns::ZERO);

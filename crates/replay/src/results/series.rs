@@ -63,14 +63,14 @@ impl Sample {
 }
 
 /// A device that a run can be recorded on.
-pub trait Target: Device {
+pub trait SampledDevice: Device {
     /// What it has done so far.
     fn sample(&self) -> Sample {
         Sample { usage: self.usage(), ..Sample::default() }
     }
 }
 
-impl Target for Ssd {
+impl SampledDevice for Ssd {
     fn sample(&self) -> Sample {
         let stats = self.ftl().stats();
         Sample {
@@ -165,7 +165,8 @@ impl Series {
         }
     }
 
-    /// A request completed now; its latency counts once it is among those of [`advance`](Self::advance).
+    /// A request completed now; its latency counts once it is among those of
+    /// [`advance`](Self::advance).
     #[inline(always)]
     pub fn completed(&mut self, op: Op, len: u64, latency: Ns) {
         self.outstanding -= 1;
@@ -192,7 +193,7 @@ impl Series {
 
     /// Time goes by; `latencies` has what completed so far.
     #[inline(always)]
-    pub fn advance(&mut self, to: Ns, device: &impl Target, latencies: &Latencies) {
+    pub fn advance(&mut self, to: Ns, device: &impl SampledDevice, latencies: &Latencies) {
         if to >= self.end {
             self.roll(to, device, latencies);
         }
@@ -218,7 +219,7 @@ impl Series {
 
     /// Closes the intervals that end at `to` or before.
     #[cold]
-    fn roll(&mut self, to: Ns, device: &impl Target, latencies: &Latencies) {
+    fn roll(&mut self, to: Ns, device: &impl SampledDevice, latencies: &Latencies) {
         self.sample(device, latencies);
         while to >= self.end {
             self.pass(self.end);
@@ -238,7 +239,7 @@ impl Series {
     }
 
     /// What the device did, and the latencies, since this was last asked.
-    fn sample(&mut self, device: &impl Target, latencies: &Latencies) {
+    fn sample(&mut self, device: &impl SampledDevice, latencies: &Latencies) {
         let (sample, latency) = (device.sample(), latencies.sum());
         self.current.device = sample.since(self.sampled);
         self.current.latency = latency - self.latency;
@@ -246,7 +247,7 @@ impl Series {
     }
 
     /// The run ends now.
-    pub fn finish(mut self, device: &impl Target, latencies: &Latencies) -> Run {
+    pub fn finish(mut self, device: &impl SampledDevice, latencies: &Latencies) -> RunSeries {
         self.sample(device, latencies);
         let started = self.width * self.intervals.len() as u64;
         if self.now > started || self.intervals.is_empty() {
@@ -255,7 +256,7 @@ impl Series {
             // It ends with an interval: what came at that very instant belongs to it.
             last.add(&self.current);
         }
-        Run {
+        RunSeries {
             intervals: self.intervals,
             width: self.width,
             length: self.now,
@@ -267,7 +268,7 @@ impl Series {
 
 /// A run, over.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct RunSeries {
     /// The intervals; the last may be shorter.
     pub intervals: Vec<Interval>,
     /// Length of an interval.
@@ -280,7 +281,7 @@ pub struct Run {
     pub depths: Vec<u64>,
 }
 
-impl Run {
+impl RunSeries {
     /// When an interval starts, and how long it is.
     pub fn spans(&self) -> impl Iterator<Item = (Ns, Ns)> {
         (0..self.intervals.len() as u64).map(|i| {

@@ -4,7 +4,7 @@ use super::flash::erase_histogram;
 use super::latency::{CAUSES, OPS};
 use super::recorder::Recorded;
 use super::report::{mb_s, per_s};
-use super::series::{Interval, Run};
+use super::series::{Interval, RunSeries};
 use super::share;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
 use gordon_device::Op;
@@ -19,7 +19,7 @@ pub type Tables = Vec<(&'static str, RecordBatch)>;
 pub const NAMES: [&str; 4] = ["series", "latency", "outstanding", "erases"];
 
 /// All tables of a run on `ssd`, made of `config`.
-pub fn tables(run: &Run, recorded: &Recorded, ssd: &Ssd, config: &SsdConfig) -> Tables {
+pub fn tables(run: &RunSeries, recorded: &Recorded, ssd: &Ssd, config: &SsdConfig) -> Tables {
     let batches = [series(run, ssd, config), latency(recorded), outstanding(run), erases(ssd)];
     NAMES.into_iter().zip(batches).collect()
 }
@@ -39,9 +39,9 @@ fn batch(columns: Vec<Column>) -> RecordBatch {
 type Row<'a> = (Ns, Ns, &'a Interval);
 type Column = (&'static str, ArrayRef);
 
-/// One row for each interval: what any device has. Rates are over the interval, the last of which may
-/// be short.
-fn over_time(run: &Run) -> (Vec<Row<'_>>, Vec<Column>) {
+/// One row for each interval: what any device has. Rates are over the interval, the last of which
+/// may be short.
+fn over_time(run: &RunSeries) -> (Vec<Row<'_>>, Vec<Column>) {
     let rows: Vec<Row<'_>> =
         run.spans().zip(&run.intervals).map(|((start, len), i)| (start, len, i)).collect();
     let column = |value: &dyn Fn(&Interval, Ns) -> Option<f64>| column(&rows, value);
@@ -66,7 +66,7 @@ fn column(rows: &[Row<'_>], value: &dyn Fn(&Interval, Ns) -> Option<f64>) -> Arr
     floats(rows.iter().map(|&(_, len, interval)| value(interval, len)))
 }
 
-fn series(run: &Run, ssd: &Ssd, config: &SsdConfig) -> RecordBatch {
+fn series(run: &RunSeries, ssd: &Ssd, config: &SsdConfig) -> RecordBatch {
     let (rows, mut columns) = over_time(run);
     let column = |value: &dyn Fn(&Interval, Ns) -> Option<f64>| column(&rows, value);
     let buses = ssd.bus_busy().len() as u64;
@@ -87,7 +87,7 @@ fn series(run: &Run, ssd: &Ssd, config: &SsdConfig) -> RecordBatch {
 }
 
 /// The tables of a run on so many disks.
-pub fn of_disks(run: &Run, recorded: &Recorded, disks: u64) -> Tables {
+pub fn of_disks(run: &RunSeries, recorded: &Recorded, disks: u64) -> Tables {
     let (rows, mut columns) = over_time(run);
     let busy = busy(&rows, disks);
     let part = |kind: usize| floats(busy.iter().map(|parts| parts[kind]));
@@ -96,10 +96,10 @@ pub fn of_disks(run: &Run, recorded: &Recorded, disks: u64) -> Tables {
     NAMES.into_iter().zip(batches).collect()
 }
 
-/// The part of each interval that dies or disks read, and that they wrote or erased. The device books
-/// an operation's time when it takes it; what an interval has no room for belongs to the next ones:
-/// operations go on beyond its end, and while the host waits for nothing several intervals are booked
-/// as one.
+/// The part of each interval that dies or disks read, and that they wrote or erased. The device
+/// books an operation's time when it takes it; what an interval has no room for belongs to the next
+/// ones: operations go on beyond its end, and while the host waits for nothing several intervals
+/// are booked as one.
 fn busy(rows: &[Row<'_>], dies: u64) -> Vec<[Option<f64>; 2]> {
     let (mut read, mut write) = (0, 0);
     let one = |(_, len, interval): &Row<'_>| {
@@ -151,7 +151,7 @@ fn latency(recorded: &Recorded) -> RecordBatch {
 }
 
 /// For how long so many requests were outstanding.
-fn outstanding(run: &Run) -> RecordBatch {
+fn outstanding(run: &RunSeries) -> RecordBatch {
     let depths = || (0u64..).zip(run.depths.iter().copied()).filter(|(_, ns)| *ns > 0);
     batch(vec![
         ("outstanding", counts(depths().map(|(depth, _)| depth))),

@@ -1,10 +1,11 @@
-//! An array of flash that is full, its translation layer, and writes of single pages to it, without a clock.
+//! An array of flash that is full, its translation layer, and writes of single pages to it, without
+//! a clock.
 
 use crate::ReplayError;
 use crate::results::ratio;
-use gordon_ftl::{Action, Config, Extent, Ftl, Host, Input, RequestId, Victim};
-use gordon_nand::{Geometry, Layout, Shape};
-use gordon_units::{Lpn, Watch};
+use gordon_ftl::{Action, Config, Extent, Ftl, HostRequest, Input, RequestId, Victim};
+use gordon_nand::{Geometry, Layout, SuperPageShape};
+use gordon_units::{Lpn, Progress};
 use serde::Serialize;
 
 /// Pages programmed.
@@ -69,7 +70,7 @@ impl FullArray {
             page_bytes: 512,
             oob_bytes: 16,
         };
-        let layout = Layout::new(geometry, Shape { buses: 1, dies_per_bus: 1, planes: 1 })
+        let layout = Layout::new(geometry, SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 })
             .map_err(|e| ReplayError::impossible("blocks", e, "fewer blocks or pages"))?;
         let knobs = Config {
             write_points: 1,
@@ -83,7 +84,7 @@ impl FullArray {
         };
         let mut ftl = Ftl::new(layout, knobs)?;
         let all = (0..config.logical).map(Lpn);
-        let loaded = ftl.preload(all, &mut |_, _, _| (), &Watch::default());
+        let loaded = ftl.preload(all, &mut |_, _, _| (), &Progress::default());
         loaded.expect("an empty array has room for what it may export");
         Ok(Self { ftl })
     }
@@ -102,7 +103,7 @@ impl FullArray {
     /// Writes a page; all that follows is done when it returns.
     pub fn write(&mut self, page: u64) {
         let extent = Extent { request: RequestId(0), first: page, sectors: 1 };
-        self.ftl.handle(Input::Host(Host::Write(extent)));
+        self.ftl.handle(Input::Host(HostRequest::Write(extent)));
         loop {
             match self.ftl.poll() {
                 Action::Flash(op) | Action::Copy(op) => self.ftl.handle(Input::Done(op)),

@@ -20,9 +20,9 @@ pub use array::{ArrayConfig, FullArray, WaPages};
 use crate::ReplayError;
 use crate::random::{Component, Random};
 use crate::results::ratio;
-use gordon_device::ssd::Policy;
+use gordon_device::ssd::VictimPolicy;
 use gordon_ftl::MOST_CHOICES;
-use gordon_units::Watch;
+use gordon_units::Progress;
 use serde::{Deserialize, Serialize};
 
 /// Part of the pages is hot.
@@ -41,7 +41,7 @@ pub struct HotCold {
 pub struct WaConfig {
     /// The victim of garbage collection.
     #[serde(default)]
-    pub policy: Policy,
+    pub policy: VictimPolicy,
     /// `d-choices`: how many; 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choices: Option<u32>,
@@ -122,8 +122,11 @@ const SLICE: u64 = 1 << 14;
 ///
 /// # Errors
 /// A value that cannot be, or a stop.
-pub fn write_amplification(config: &WaConfig, progress: &Watch) -> Result<WaReport, ReplayError> {
-    let mut array = Array::new(config)?;
+pub fn write_amplification(
+    config: &WaConfig,
+    progress: &Progress,
+) -> Result<WaReport, ReplayError> {
+    let mut array = SimulatedArray::new(config)?;
     let window = u64::from(config.blocks) * u64::from(config.pages_per_block);
     let mut windows = Vec::new();
     let converged = loop {
@@ -149,14 +152,14 @@ pub fn write_amplification(config: &WaConfig, progress: &Watch) -> Result<WaRepo
     let rho = ratio(u64::from(array.logical), window);
     let theory = match config.policy {
         _ if config.hot_cold.is_some() => None,
-        Policy::Greedy => Some(theory::greedy(rho, b)),
-        Policy::Fifo => Some(theory::fifo(rho)),
-        Policy::Random => Some(theory::random(rho)),
-        Policy::DChoices => {
+        VictimPolicy::Greedy => Some(theory::greedy(rho, b)),
+        VictimPolicy::Fifo => Some(theory::fifo(rho)),
+        VictimPolicy::Random => Some(theory::random(rho)),
+        VictimPolicy::DChoices => {
             let choices = config.choices.unwrap_or(2);
             Some(theory::d_choices(rho, config.pages_per_block, choices))
         }
-        Policy::CostBenefit => None,
+        VictimPolicy::CostBenefit => None,
     };
     Ok(WaReport {
         kind: "modelled: the simulated translation layer programmed these pages",
@@ -174,7 +177,7 @@ pub fn write_amplification(config: &WaConfig, progress: &Watch) -> Result<WaRepo
 }
 
 /// An array, full, and the writes to it.
-struct Array {
+struct SimulatedArray {
     array: FullArray,
     logical: u32,
     /// Hot pages, and the share of the writes that go to them.
@@ -183,7 +186,7 @@ struct Array {
     choice: Random,
 }
 
-impl Array {
+impl SimulatedArray {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn new(config: &WaConfig) -> Result<Self, ReplayError> {
         let wrong = |key: &str, why: String, hint: &str| ReplayError::impossible(key, why, hint);
@@ -192,7 +195,7 @@ impl Array {
             let why = format!("{rho} is not between 0 and 1: stale pages need room");
             return Err(wrong("rho", why, "0.8"));
         }
-        if config.choices.is_some() && config.policy != Policy::DChoices {
+        if config.choices.is_some() && config.policy != VictimPolicy::DChoices {
             let why = "only d-choices chooses".into();
             return Err(wrong("choices", why, "--policy d-choices"));
         }
@@ -233,7 +236,7 @@ impl Array {
         })
     }
 
-    fn write(&mut self, writes: u64, progress: &Watch) -> Result<(), ReplayError> {
+    fn write(&mut self, writes: u64, progress: &Progress) -> Result<(), ReplayError> {
         let mut left = writes;
         while left > 0 {
             progress.check()?;

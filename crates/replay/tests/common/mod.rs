@@ -3,11 +3,11 @@
 
 use gordon_device::{Cause, Completion, Device, Op, Request, Usage};
 use gordon_replay::ReplayError;
-use gordon_replay::host::{Done, Observer, Outcome, Pacing, Rules, drive};
+use gordon_replay::host::{CompletedRequest, HostPolicy, Observer, Outcome, Pacing, drive};
 use gordon_replay::parse::from_toml;
-use gordon_replay::results::series::Target;
-use gordon_replay::source::{Source, Timed};
-use gordon_units::{Bytes, Ns, Watch};
+use gordon_replay::results::series::SampledDevice;
+use gordon_replay::source::{RequestSource, TimedRequest};
+use gordon_units::{Bytes, Ns, Progress};
 use serde_json::{Value, json};
 
 /// The paper's array.
@@ -80,40 +80,40 @@ impl Device for Toy {
     }
 }
 
-impl Target for Toy {}
+impl SampledDevice for Toy {}
 
 /// Requests given beforehand, in batches of seven.
-pub struct Given(pub std::vec::IntoIter<Timed>);
+pub struct Given(pub std::vec::IntoIter<TimedRequest>);
 
-pub fn given(requests: impl IntoIterator<Item = Timed>) -> Given {
+pub fn given(requests: impl IntoIterator<Item = TimedRequest>) -> Given {
     Given(requests.into_iter().collect::<Vec<_>>().into_iter())
 }
 
-impl Source for Given {
-    fn next_batch(&mut self, batch: &mut Vec<Timed>) -> Result<(), ReplayError> {
+impl RequestSource for Given {
+    fn next_batch(&mut self, batch: &mut Vec<TimedRequest>) -> Result<(), ReplayError> {
         batch.clear();
         batch.extend(self.0.by_ref().take(7));
         Ok(())
     }
 }
 
-pub fn read(at: u64, offset: u64, len: u64) -> Timed {
-    Timed { at: Ns(at), gap: Ns::ZERO, offset, len, op: Op::Read, queue: 0 }
+pub fn read(at: u64, offset: u64, len: u64) -> TimedRequest {
+    TimedRequest { at: Ns(at), gap: Ns::ZERO, offset, len, op: Op::Read, queue: 0 }
 }
 
-pub fn rules(pacing: Pacing, depth: u32) -> Rules {
-    Rules { pacing, depth, split: None, wrap: false, weights: vec![1] }
+pub fn policy(pacing: Pacing, depth: u32) -> HostPolicy {
+    HostPolicy { pacing, depth, split: None, wrap: false, weights: vec![1] }
 }
 
 pub const OPEN: Pacing = Pacing::Arrival { speed: 1.0 };
 
 /// Keeps everything.
 #[derive(Default)]
-pub struct Keep(pub Vec<Done>);
+pub struct Keep(pub Vec<CompletedRequest>);
 
 impl Observer<Toy> for Keep {
     fn arrived(&mut self, _: &Toy, _: Ns) {}
-    fn completed(&mut self, _: &Toy, done: &Done) -> Result<(), ReplayError> {
+    fn completed(&mut self, _: &Toy, done: &CompletedRequest) -> Result<(), ReplayError> {
         self.0.push(*done);
         Ok(())
     }
@@ -122,10 +122,10 @@ impl Observer<Toy> for Keep {
 /// Drives a toy and keeps what completes.
 pub fn play(
     toy: &mut Toy,
-    requests: impl IntoIterator<Item = Timed>,
-    rules: &Rules,
-) -> Result<(Outcome, Vec<Done>), ReplayError> {
+    requests: impl IntoIterator<Item = TimedRequest>,
+    rules: &HostPolicy,
+) -> Result<(Outcome, Vec<CompletedRequest>), ReplayError> {
     let mut keep = Keep::default();
-    let outcome = drive(toy, given(requests), rules, &mut keep, &Watch::default())?;
+    let outcome = drive(toy, given(requests), rules, &mut keep, &Progress::default())?;
     Ok((outcome, keep.0))
 }

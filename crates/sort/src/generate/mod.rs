@@ -6,12 +6,12 @@ mod random;
 mod record;
 mod stream;
 
-pub(crate) use output::Output;
+pub(crate) use output::GeneratorOutput;
 pub use record::Records;
 
 use crate::blocks::{self, BLOCK, PIECE};
 use crate::validate::{RECORD, checksum};
-use crate::{SortError, Watch};
+use crate::{Progress, SortError};
 use gordon_units::Bytes;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -21,10 +21,11 @@ use std::sync::{Mutex, PoisonError};
 /// What is to be made, and where.
 #[derive(Clone, Debug)]
 pub struct Generate {
-    /// A file, which is there when it is whole; a block device, from its start; a pipe; `-`: stdout. Several files
-    /// where it is striped.
+    /// A file, which is there when it is whole; a block device, from its start; a pipe; `-`:
+    /// stdout. Several files where it is striped.
     pub outputs: Vec<PathBuf>,
-    /// The records lie over the outputs in units of so many bytes: unit n in file n mod their count.
+    /// The records lie over the outputs in units of so many bytes: unit n in file n mod their
+    /// count.
     pub stripe: Option<Bytes>,
     /// How many.
     pub records: u64,
@@ -53,20 +54,20 @@ pub struct Generated {
 ///
 /// # Errors
 /// Where there cannot be so many, or they cannot be written; a stop.
-pub fn generate(what: &Generate, watch: &Watch) -> Result<Generated, SortError> {
+pub fn generate(what: &Generate, progress: &Progress) -> Result<Generated, SortError> {
     let bytes = length(what)?;
-    watch.total.store(bytes, Ordering::Relaxed);
+    progress.total.store(bytes, Ordering::Relaxed);
     let records = Records::new(what.ascii, what.skewed);
     let output = match (what.stripe, &what.outputs[..]) {
-        (Some(unit), paths) => Output::striped(paths, unit, bytes)?,
-        (None, [path]) => Output::open(path, bytes, watch)?,
+        (Some(unit), paths) => GeneratorOutput::striped(paths, unit, bytes)?,
+        (None, [path]) => GeneratorOutput::open(path, bytes, progress)?,
         (None, paths) => {
             let why = format!("{} of them", paths.len());
             return Err(SortError::impossible("outputs", why, "one, or --stripe SIZE"));
         }
     };
     let sum = Mutex::new(0);
-    blocks::each(bytes.div_ceil(BLOCK as u64), watch, |buffer, block| {
+    blocks::each(bytes.div_ceil(BLOCK as u64), progress, |buffer, block| {
         let start = block * BLOCK as u64;
         let len = (bytes - start).min(BLOCK as u64);
         #[allow(clippy::cast_possible_truncation)] // at most a block
@@ -80,7 +81,7 @@ pub fn generate(what: &Generate, watch: &Watch) -> Result<Generated, SortError> 
         }
         *sum.lock().unwrap_or_else(PoisonError::into_inner) += part;
         output.write(block, buffer)?;
-        watch.step(len);
+        progress.step(len);
         Ok(())
     })?;
     let direct = output.finish()?;

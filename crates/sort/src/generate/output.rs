@@ -1,10 +1,10 @@
 //! Where records go: a file that is there when it is whole, a block device, or a pipe.
 
-use super::stream::Stream;
+use super::stream::SequentialOutput;
 use crate::blocks::BLOCK;
-use crate::file::{File, Mode, unit_over};
-use crate::target::Target;
-use crate::{SortError, Watch};
+use crate::file::{CacheMode, SortFile, unit_over};
+use crate::target::OutputFile;
+use crate::{Progress, SortError};
 use gordon_units::Bytes;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -14,22 +14,22 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Where records go.
-pub enum Output<'a> {
+pub enum GeneratorOutput<'a> {
     /// A file, under a name of its own until it is whole.
-    File(Target),
+    File(OutputFile),
     /// A block device, and the claim that nothing else uses it.
-    Device(File, #[expect(dead_code)] fs::File),
+    Device(SortFile, #[expect(dead_code)] fs::File),
     /// Files over which it is striped.
-    Stripe(Vec<Target>, File),
+    Stripe(Vec<OutputFile>, SortFile),
     /// Block after block.
-    Stream(Stream<'a>),
+    Stream(SequentialOutput<'a>),
 }
 
-impl<'a> Output<'a> {
+impl<'a> GeneratorOutput<'a> {
     /// Opens `path` for so many bytes.
-    pub fn open(path: &Path, len: u64, watch: &'a Watch) -> Result<Self, SortError> {
+    pub fn open(path: &Path, len: u64, progress: &'a Progress) -> Result<Self, SortError> {
         if path == Path::new("-") {
-            return Ok(Self::Stream(Stream::stdout(watch)?));
+            return Ok(Self::Stream(SequentialOutput::stdout(progress)?));
         }
         let failed = |error| SortError::system(path, "open it", error);
         let kind = match fs::metadata(path) {
@@ -44,7 +44,7 @@ impl<'a> Output<'a> {
         } else if kind.is_block_device() {
             Self::device(path, len)
         } else if kind.is_fifo() || kind.is_char_device() {
-            Ok(Self::Stream(Stream::open(path, watch)?))
+            Ok(Self::Stream(SequentialOutput::open(path, progress)?))
         } else {
             let what =
                 if kind.is_dir() { "it is a folder" } else { "nothing can be written there" };
@@ -53,7 +53,7 @@ impl<'a> Output<'a> {
     }
 
     fn file(path: &Path, len: u64) -> Result<Self, SortError> {
-        let target = Target::new(path, Mode::Direct, false, &[])?;
+        let target = OutputFile::new(path, CacheMode::Direct, false, &[])?;
         reserve(path, target.file(), len)?;
         Ok(Self::File(target))
     }
@@ -64,12 +64,12 @@ impl<'a> Output<'a> {
         if paths.iter().any(|path| path == Path::new("-")) {
             return Err(SortError::impossible("stdout", "no file of a stripe", "names of files"));
         }
-        let targets = paths.iter().map(|path| Target::new(path, Mode::Direct, false, &[]));
-        let targets: Vec<Target> = targets.collect::<Result<_, _>>()?;
+        let targets = paths.iter().map(|path| OutputFile::new(path, CacheMode::Direct, false, &[]));
+        let targets: Vec<OutputFile> = targets.collect::<Result<_, _>>()?;
         let files: Vec<_> = targets.iter().map(|target| target.file().clone()).collect();
-        let file = File::striped(&files, unit);
+        let file = SortFile::striped(&files, unit);
         for (n, (path, one)) in paths.iter().zip(&files).enumerate() {
-            reserve(path, one, file.share(n, len))?;
+            reserve(path, one, file.part_len(n, len))?;
         }
         Ok(Self::Stripe(targets, file))
     }
@@ -86,7 +86,7 @@ impl<'a> Output<'a> {
             ),
             _ => SortError::system(path, "open it", error),
         })?;
-        let file = File::open_to_write(path, Mode::Direct)?;
+        let file = SortFile::open_to_write(path, CacheMode::Direct)?;
         let held = file.len()?;
         if len > held {
             let why = format!("{} do not fit in {}", Bytes(len), Bytes(held));
@@ -105,8 +105,8 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// All are written: a file or a device has them durably after this. Whether they went past the page
-    /// cache.
+    /// All are written: a file or a device has them durably after this. Whether they went past the
+    /// page cache.
     pub fn finish(self) -> Result<bool, SortError> {
         match self {
             Self::File(target) => {
@@ -117,7 +117,7 @@ impl<'a> Output<'a> {
             Self::Stripe(targets, file) => {
                 // All of it is durable before any of it has its name.
                 file.sync()?;
-                targets.into_iter().try_for_each(Target::keep).map(|()| file.is_direct())
+                targets.into_iter().try_for_each(OutputFile::keep).map(|()| file.is_direct())
             }
             Self::Stream(_) => Ok(false),
         }
@@ -125,7 +125,7 @@ impl<'a> Output<'a> {
 }
 
 /// Takes the place for so many bytes of an output.
-fn reserve(path: &Path, file: &File, len: u64) -> Result<(), SortError> {
+fn reserve(path: &Path, file: &SortFile, len: u64) -> Result<(), SortError> {
     file.reserve(len).map_err(|error| match error {
         SortError::Full { .. } => {
             let why = format!("no place on the device for {}", Bytes(len));

@@ -1,5 +1,5 @@
-//! The checker of sorted files, as valsort: order, equal keys, and the sum that tells whether all records
-//! are there.
+//! The checker of sorted files, as valsort: order, equal keys, and the sum that tells whether all
+//! records are there.
 //!
 //! Blocks are checked on all cores, each alone; then each is joined to what comes before it.
 
@@ -10,10 +10,10 @@ pub(crate) use sum::of as checksum;
 pub use summary::Validated;
 
 use crate::blocks::{self, BLOCK};
-use crate::file::{File, Mode};
-use crate::generate::Output;
+use crate::file::{CacheMode, SortFile};
+use crate::generate::GeneratorOutput;
 use crate::head::refuse_text;
-use crate::{Benchmark, SortError, Watch};
+use crate::{Benchmark, Progress, SortError};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,12 +31,12 @@ pub const RECORD: usize = Benchmark::RECORD;
 pub fn validate(
     paths: &[PathBuf],
     records: Option<u64>,
-    watch: &Watch,
+    progress: &Progress,
 ) -> Result<Vec<Validated>, SortError> {
-    let opened: Vec<(File, u64)> = paths
+    let opened: Vec<(SortFile, u64)> = paths
         .iter()
         .map(|path| {
-            let file = File::open(path, Mode::Direct)?;
+            let file = SortFile::open(path, CacheMode::Direct)?;
             let all = file.len()?;
             if records.is_none() {
                 refuse_text(path, all, |head| file.read(0, head)).map_err(not_lines)?;
@@ -45,8 +45,8 @@ pub fn validate(
             Ok((file, len))
         })
         .collect::<Result<_, SortError>>()?;
-    watch.total.store(opened.iter().map(|(_, len)| len).sum(), Ordering::Relaxed);
-    opened.iter().map(|(file, len)| check(file, *len, watch)).collect()
+    progress.total.store(opened.iter().map(|(_, len)| len).sum(), Ordering::Relaxed);
+    opened.iter().map(|(file, len)| check(file, *len, progress)).collect()
 }
 
 /// The checker takes records alone: text is refused with other advice.
@@ -85,13 +85,13 @@ fn length(path: &Path, len: u64, records: Option<u64>) -> Result<u64, SortError>
 
 /// What is joined so far, and what waits for blocks before it.
 #[derive(Default)]
-struct Joined {
+struct JoinedSummary {
     next: u64,
     waiting: BTreeMap<u64, Validated>,
     whole: Option<Validated>,
 }
 
-impl Joined {
+impl JoinedSummary {
     fn add(&mut self, block: u64, found: Validated) {
         self.waiting.insert(block, found);
         while let Some(found) = self.waiting.remove(&self.next) {
@@ -105,9 +105,9 @@ impl Joined {
 }
 
 /// One file, of at least a record.
-fn check(file: &File, len: u64, watch: &Watch) -> Result<Validated, SortError> {
-    let joined = Mutex::new(Joined::default());
-    blocks::each(len.div_ceil(BLOCK as u64), watch, |buffer, block| {
+fn check(file: &SortFile, len: u64, progress: &Progress) -> Result<Validated, SortError> {
+    let joined = Mutex::new(JoinedSummary::default());
+    blocks::each(len.div_ceil(BLOCK as u64), progress, |buffer, block| {
         let start = block * BLOCK as u64;
         let bytes = (len - start).min(BLOCK as u64);
         #[allow(clippy::cast_possible_truncation)] // at most a block
@@ -116,7 +116,7 @@ fn check(file: &File, len: u64, watch: &Watch) -> Result<Validated, SortError> {
         if let Some(found) = Validated::of(buffer.as_chunks().0) {
             joined.lock().unwrap_or_else(PoisonError::into_inner).add(block, found);
         }
-        watch.step(bytes);
+        progress.step(bytes);
         Ok(())
     })?;
     let joined = joined.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -128,14 +128,15 @@ fn check(file: &File, len: u64, watch: &Watch) -> Result<Validated, SortError> {
 ///
 /// # Errors
 /// Where it cannot be written; a stop.
-pub fn write_summary(what: &Validated, path: &Path, watch: &Watch) -> Result<(), SortError> {
+pub fn write_summary(what: &Validated, path: &Path, progress: &Progress) -> Result<(), SortError> {
     let bytes = what.to_bytes();
-    let output = Output::open(path, bytes.len() as u64, watch)?;
+    let output = GeneratorOutput::open(path, bytes.len() as u64, progress)?;
     output.write(0, &bytes)?;
     output.finish().map(drop)
 }
 
-/// Reads summaries of partitions, one behind the other, as [`Validated::to_bytes`] and valsort make them.
+/// Reads summaries of partitions, one behind the other, as [`Validated::to_bytes`] and valsort make
+/// them.
 ///
 /// # Errors
 /// Where the file cannot be read, or holds something else.

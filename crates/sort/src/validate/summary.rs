@@ -3,7 +3,7 @@
 use super::{RECORD, sum};
 use crate::Benchmark;
 use crate::blocks::PIECE;
-use crate::shape::Shape;
+use crate::format::RecordFormat;
 use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
 
@@ -94,8 +94,8 @@ impl Validated {
         }
     }
 
-    /// As in valsort's summaries of partitions: five numbers of 128 bits, the high half first, each half with its
-    /// lowest byte first; the first record, the last one.
+    /// As in valsort's summaries of partitions: five numbers of 128 bits, the high half first, each
+    /// half with its lowest byte first; the first record, the last one.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let numbers =

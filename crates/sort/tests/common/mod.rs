@@ -4,7 +4,7 @@
 
 pub mod gnu;
 
-use gordon_sort::{Config, Depth, Rest, Shape, SortError, Visitor};
+use gordon_sort::{FormatVisitor, KeyOffset, RecordConfig, RecordFormat, SortError, Tiebreak};
 
 /// What a shape makes of bytes.
 struct Sorted<'a> {
@@ -12,17 +12,17 @@ struct Sorted<'a> {
     unique: bool,
 }
 
-impl Visitor for Sorted<'_> {
+impl FormatVisitor for Sorted<'_> {
     type Output = Vec<u8>;
 
-    fn visit<S: Shape>(self, shape: &S) -> Vec<u8> {
+    fn visit<S: RecordFormat>(self, shape: &S) -> Vec<u8> {
         let mut all = self.bytes.to_vec();
         if let Some(separator) = shape.separator()
             && all.last().is_some_and(|&last| last != separator)
         {
             all.push(separator);
         }
-        assert_eq!(shape.whole(&all), all.len(), "all are whole");
+        assert_eq!(shape.complete_len(&all), all.len(), "all are whole");
         let mut records: Vec<&[u8]> = vec![];
         let mut at = 0;
         while at < all.len() {
@@ -34,20 +34,23 @@ impl Visitor for Sorted<'_> {
         let mut expected = records.clone();
         expected.sort_by(|a, b| shape.compare(a, b));
         let some: Vec<&[u8]> = records.iter().copied().step_by(3).collect();
-        for shape in [shape, &shape.focused(&records), &shape.focused(&some)] {
+        for shape in [shape, &shape.specialized(&records), &shape.specialized(&some)] {
             assert!(records.iter().all(|record| shape.prefix(record) >> 80 == 0));
             let mut sorted = records.clone();
             sorted.sort_by(|a, b| {
                 let order = shape.prefix(a).cmp(&shape.prefix(b));
                 order.then_with(|| {
                     let order = shape.compare(a, b);
-                    assert!(order.is_eq() || !shape.is_whole(), "{a:?} and {b:?} have one prefix");
+                    assert!(
+                        order.is_eq() || !shape.prefix_is_full_key(),
+                        "{a:?} and {b:?} have one prefix"
+                    );
                     order
                 })
             });
             assert_eq!(shown(&sorted), shown(&expected), "by prefix, by compare");
             let mut sorted = records.clone();
-            deeper(shape, &mut sorted, Depth::default());
+            deeper(shape, &mut sorted, KeyOffset::default());
             assert_eq!(shown(&sorted), shown(&expected), "part by part, by compare");
         }
         if self.unique {
@@ -58,7 +61,7 @@ impl Visitor for Sorted<'_> {
 }
 
 /// Sorts by one part of the keys after the other.
-fn deeper<S: Shape>(shape: &S, records: &mut [&[u8]], depth: Depth) {
+fn deeper<S: RecordFormat>(shape: &S, records: &mut [&[u8]], depth: KeyOffset) {
     for record in records.iter() {
         let beside = [&b"beside it"[..], record, record].concat();
         assert_eq!(shape.prefix_from(&beside, 9, depth), shape.prefix_at(record, depth));
@@ -66,10 +69,10 @@ fn deeper<S: Shape>(shape: &S, records: &mut [&[u8]], depth: Depth) {
     records.sort_by_key(|record| shape.prefix_at(record, depth));
     let same = |a: &&[u8], b: &&[u8]| shape.prefix_at(a, depth) == shape.prefix_at(b, depth);
     for run in records.chunk_by_mut(same) {
-        match shape.rest(shape.prefix_at(run[0], depth), depth) {
-            Rest::At(next) => deeper(shape, run, next),
-            Rest::Compare => run.sort_by(|a, b| shape.compare(a, b)),
-            Rest::Nothing => {
+        match shape.tiebreak(shape.prefix_at(run[0], depth), depth) {
+            Tiebreak::At(next) => deeper(shape, run, next),
+            Tiebreak::Compare => run.sort_by(|a, b| shape.compare(a, b)),
+            Tiebreak::Nothing => {
                 let same = run.windows(2).all(|pair| shape.compare(pair[0], pair[1]).is_eq());
                 assert!(same, "no more is left of their order");
             }
@@ -82,11 +85,11 @@ fn shown(records: &[&[u8]]) -> Vec<String> {
 }
 
 /// Sorts bytes.
-pub fn sorted(config: &Config, bytes: &[u8]) -> Result<Vec<u8>, SortError> {
+pub fn sorted(config: &RecordConfig, bytes: &[u8]) -> Result<Vec<u8>, SortError> {
     config.with(Sorted { bytes, unique: false })
 }
 
 /// Sorts bytes and keeps the first of the records whose keys are equal.
-pub fn unique(config: &Config, bytes: &[u8]) -> Result<Vec<u8>, SortError> {
+pub fn unique(config: &RecordConfig, bytes: &[u8]) -> Result<Vec<u8>, SortError> {
     config.with(Sorted { bytes, unique: true })
 }

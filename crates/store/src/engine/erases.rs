@@ -13,9 +13,9 @@ use std::io::Result;
 #[derive(Debug)]
 pub(super) struct DeferredErases {
     /// In the order in which they may be carried out.
-    queue: VecDeque<Erase>,
+    queue: VecDeque<DeferredErase>,
     /// By block: changes that have to be durable before it is erased, if it is to be.
-    waiting: Vec<Option<u64>>,
+    required_seq: Vec<Option<u64>>,
     /// A sync is due, best by a thread that does not hold the engine: then programs do not wait for
     /// it while everybody else waits for them.
     sync_due: bool,
@@ -24,10 +24,10 @@ pub(super) struct DeferredErases {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Erase {
+struct DeferredErase {
     block: BlockId,
     /// Changes that have to be durable first.
-    wanted: u64,
+    required_seq: u64,
     /// The block has a summary, or the first page of one.
     summary: bool,
 }
@@ -36,7 +36,7 @@ impl DeferredErases {
     pub fn new(blocks: u32) -> Self {
         Self {
             queue: VecDeque::new(),
-            waiting: vec![None; blocks as usize],
+            required_seq: vec![None; blocks as usize],
             sync_due: false,
             unpunched: BTreeSet::new(),
         }
@@ -47,21 +47,23 @@ impl DeferredErases {
         self.unpunched.remove(&block);
     }
 
-    /// Defers an erase until `wanted` changes are durable, which only grows, but for 0.
-    pub fn defer(&mut self, block: BlockId, summary: bool, wanted: u64) {
-        self.sync_due |= wanted > 0;
-        if self.waiting[block.index()].is_some() {
+    /// Defers an erase until the first `required_seq` changes are durable, which only grows, but
+    /// for 0.
+    pub fn defer(&mut self, block: BlockId, summary: bool, required_seq: u64) {
+        self.sync_due |= required_seq > 0;
+        if self.required_seq[block.index()].is_some() {
             // It has not been programmed since, so one erase serves both.
             return;
         }
-        self.waiting[block.index()] = Some(wanted);
-        let erase = Erase { block, wanted, summary };
-        if wanted == 0 { self.queue.push_front(erase) } else { self.queue.push_back(erase) }
+        self.required_seq[block.index()] = Some(required_seq);
+        let erase = DeferredErase { block, required_seq, summary };
+        if required_seq == 0 { self.queue.push_front(erase) } else { self.queue.push_back(erase) }
     }
 
-    /// Changes that have to be durable before a block is programmed again, if its erase is deferred.
+    /// Changes that have to be durable before a block is programmed again, if its erase is
+    /// deferred.
     pub fn wait(&self, block: BlockId) -> Option<u64> {
-        self.waiting[block.index()]
+        self.required_seq[block.index()]
     }
 
     /// Whether a sync is due, if this was not reported before.
@@ -71,27 +73,28 @@ impl DeferredErases {
 }
 
 impl<P: Payload> Engine<P> {
-    /// Makes the first `wanted` changes durable, and carries out the erases that waited for no more.
-    pub(super) fn erase_deferred(&mut self, wanted: u64) -> Result<()> {
-        self.disk().sync_to(wanted)?;
-        let durable = self.disk().durable();
-        while let Some(&Erase { block, wanted, summary }) = self.erases.queue.front()
-            && wanted <= durable
+    /// Makes the first `required_seq` changes durable, and carries out the erases that waited for
+    /// no more.
+    pub(super) fn erase_deferred(&mut self, required_seq: u64) -> Result<()> {
+        self.sync_tracker().sync_to(required_seq)?;
+        let durable = self.sync_tracker().durable_seq();
+        while let Some(&DeferredErase { block, required_seq, summary }) = self.erases.queue.front()
+            && required_seq <= durable
         {
-            let places = &self.image.places;
-            let start = places.block(block);
+            let offsets = &self.image.offsets;
+            let start = offsets.block(block);
             if summary {
                 let layout = self.ftl.layout();
                 let first = layout.ppn(block, self.ftl.config().data_pages(layout));
-                let head = places.slot(first, 0);
-                self.disk().change(|media| media.write(head, &[0; 32]))?;
+                let head = offsets.slot(first, 0);
+                self.sync_tracker().change(|media| media.write(head, &[0; 32]))?;
             }
             // Written, not punched out: the next entries then allocate nothing, which a sync would
             // have to commit.
-            let zeros = vec![0; self.image.places.oob_area()];
-            self.disk().change(|media| media.write(start, &zeros))?;
+            let zeros = vec![0; self.image.offsets.oob_area()];
+            self.sync_tracker().change(|media| media.write(start, &zeros))?;
             self.erases.unpunched.insert(block);
-            self.erases.waiting[block.index()] = None;
+            self.erases.required_seq[block.index()] = None;
             self.erases.queue.pop_front();
         }
         Ok(())
@@ -101,9 +104,9 @@ impl<P: Payload> Engine<P> {
     /// flush waits for that.
     pub(super) fn punch_hole(&mut self) -> bool {
         let Some(block) = self.erases.unpunched.pop_first() else { return false };
-        let (at, len) = self.image.places.data(block);
+        let (at, len) = self.image.offsets.data(block);
         // If it fails, the room is kept until it is written again.
-        let _ = self.disk().media().erase(at, len);
+        let _ = self.sync_tracker().media().erase(at, len);
         true
     }
 }

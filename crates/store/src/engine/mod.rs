@@ -1,17 +1,17 @@
 //! The translation layer with bytes.
 //!
 //! The layer says what is to be done; here it is done, in order, with buffers and an image. Of an
-//! operation the bytes are moved when the layer issues it; when the layer hears that it is done is up
-//! to whoever drives: at once, in another order, or when simulated flash would be.
+//! operation the bytes are moved when the layer issues it; when the layer hears that it is done is
+//! up to whoever drives: at once, in another order, or when simulated flash would be.
 //!
-//! An erase is deferred: the block is noted, and erased when the layer wants to program it again. By
-//! then a sync has recorded that nothing of the block is needed (see [`crate::block_table`]). One
-//! sync serves all erases since the last.
+//! An erase is deferred: the block is noted, and erased when the layer wants to program it again.
+//! By then a sync has recorded that nothing of the block is needed (see [`crate::block_table`]).
+//! One sync serves all erases since the last.
 //!
-//! To erase a block is to clear its entries and its summary. Its data stay, to be written over; in idle
-//! time their room is given back to the file system.
+//! To erase a block is to clear its entries and its summary. Its data stay, to be written over; in
+//! idle time their room is given back to the file system.
 
-mod carry;
+mod actions;
 mod erases;
 mod request;
 mod transfer;
@@ -21,20 +21,20 @@ pub use request::{Command, Completion, Payload};
 use crate::buffers::Buffers;
 use crate::checksums::Checksums;
 use crate::device::SECTOR;
-use crate::error::{Fault, ImageError};
-use crate::faults::Dice;
-use crate::format::table::{Left, Record};
+use crate::error::{ImageError, IoError};
+use crate::faults::FaultInjector;
+use crate::format::table::{BlockRecord, ShutdownState};
 use crate::image::Image;
-use crate::mount::{self, Loss, Mounted};
+use crate::image_scan;
+use crate::mount::{self, LossPolicy, MountReport};
 use crate::salvage::{self, Unproven};
-use crate::survey;
-use crate::synced::{Synced, Syncer};
-use crate::telemetry::{Counters, Lane, Telemetry};
+use crate::sync_tracker::{SyncTracker, Syncer};
+use crate::telemetry::{Counters, DieGroupCounters, Telemetry};
 use erases::DeferredErases;
-use gordon_ftl::{Extent, Ftl, Host, Input, RequestId};
-use gordon_nand::{Buf, FlashOp, Rules};
+use gordon_ftl::{Extent, Ftl, HostRequest, Input, RequestId};
+use gordon_nand::{Buf, FlashOp, ProgramOrderChecker};
 use gordon_units::{BlockId, Lpn, Ppn};
-use request::{Bytes, Open, Opens};
+use request::{OpenRequest, OpenRequests, RequestBytes};
 use std::any::Any;
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
@@ -43,7 +43,7 @@ use std::sync::Arc;
 
 /// An operation whose bytes have been moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moved {
+pub struct CompletedOp {
     /// The operation.
     pub op: FlashOp,
     /// It is for garbage collection or wear levelling.
@@ -60,30 +60,30 @@ pub struct Moved {
 pub struct Engine<P> {
     image: Image,
     ftl: Ftl,
-    rules: Rules,
-    dice: Dice,
+    program_order: ProgramOrderChecker,
+    fault_injector: FaultInjector,
     checksums: Checksums,
     buffers: Buffers,
-    open: Opens<P>,
-    moved: VecDeque<Moved>,
+    requests: OpenRequests<P>,
+    completed_ops: VecDeque<CompletedOp>,
     /// Reads of these that are yet to be done, together.
     reads: Vec<(Ppn, Buf)>,
     /// Buffers whose data could not be read; the layer does not know it yet.
-    lost: Vec<Buf>,
+    unreadable: Vec<Buf>,
     finished: Vec<Completion<P>>,
     /// Operations that the file under the image refused, to be tried again.
-    stuck: VecDeque<(FlashOp, bool)>,
+    retry_queue: VecDeque<(FlashOp, bool)>,
     /// Why.
-    failure: Option<Fault>,
+    failure: Option<IoError>,
     /// A sync has failed, and the image says so.
-    distrusted: bool,
+    marked_untrusted: bool,
     erases: DeferredErases,
     /// Pages that are not units, by the buffer that stands for them.
-    notes: Vec<(Buf, Vec<u8>)>,
-    scratch: transfer::Scratch,
+    metadata_pages: Vec<(Buf, Vec<u8>)>,
+    scratch: transfer::TransferScratch,
     counters: Counters,
-    log: u64,
-    mounted: Mounted,
+    op_digest: u64,
+    mounted: MountReport,
     /// The assertion that has fired.
     stopped: Option<String>,
     /// While a damaged image is repaired: the units that could not be read, which get zeros.
@@ -93,73 +93,77 @@ pub struct Engine<P> {
 }
 
 impl<P: Payload> Engine<P> {
-    /// Brings up the layer on an image: finds what is where, proves it, and repairs what a power cut
-    /// left. Refuses an image with damage that nothing makes good
-    /// ([`ImageError::Unproven`]).
+    /// Brings up the layer on an image: finds what is where, proves it, and repairs what a power
+    /// cut left. Refuses an image with damage that nothing makes good ([`ImageError::Unproven`]).
     pub fn open(image: Image) -> Result<Self, ImageError> {
-        Self::open_guarded(image, Loss::Refused)
+        Self::open_guarded(image, LossPolicy::Refused)
     }
 
-    /// Brings up the layer on a damaged image, of which the newest version that is found counts. The
-    /// blocks in which something is `damaged` are emptied.
+    /// Brings up the layer on a damaged image, of which the newest version that is found counts.
+    /// The blocks in which something is `damaged` are emptied.
     pub(crate) fn open_with_loss(
         image: Image,
         damaged: &BTreeSet<BlockId>,
     ) -> Result<Self, ImageError> {
-        Self::open_guarded(image, Loss::Accepted(damaged))
+        Self::open_guarded(image, LossPolicy::Accepted(damaged))
     }
 
     /// An assertion that fires while an image is mounted is an error of that image.
-    fn open_guarded(image: Image, loss: Loss<'_>) -> Result<Self, ImageError> {
+    fn open_guarded(image: Image, loss: LossPolicy<'_>) -> Result<Self, ImageError> {
         let path = image.path.clone();
         let opened = catch_unwind(AssertUnwindSafe(|| mount::open(image, loss)));
         opened.unwrap_or_else(|panic| Err(ImageError::Internal { path, why: message(&*panic) }))
     }
 
     /// Brings up an image, however damaged, to read what can be proved to be current. All else is
-    /// [unreadable](Fault::Unreadable), and nothing is written.
+    /// [unreadable](IoError::Unreadable), and nothing is written.
     pub fn salvage(image: Image) -> Result<Self, ImageError> {
         salvage::open(image)
     }
 
     /// A layer that has come up on an image, what is known of its blocks, and what the mount has to
     /// report.
-    pub(crate) fn with(image: Image, ftl: Ftl, rules: Rules, mounted: Mounted) -> Self {
+    pub(crate) fn with(
+        image: Image,
+        ftl: Ftl,
+        rules: ProgramOrderChecker,
+        mounted: MountReport,
+    ) -> Self {
         let resolved = *image.resolved();
         let (layout, slots) = (resolved.layout, resolved.config.slots);
-        let unit = usize::try_from(image.places.unit).expect("a unit fits in memory");
-        let alignment = image.disk.media().alignment();
+        let unit = usize::try_from(image.offsets.unit).expect("a unit fits in memory");
+        let alignment = image.sync_tracker.media().alignment();
         let mut rules = rules;
         for block in image.bad() {
             rules.mark_bad(block).expect("the table has a record for each block");
         }
         Self {
-            dice: Dice::new(image.device(), &layout, resolved.endurance),
+            fault_injector: FaultInjector::new(image.device(), &layout, resolved.endurance),
             checksums: Checksums::new(&layout, slots),
             buffers: Buffers::new(unit, alignment),
-            open: Opens::new(),
-            moved: VecDeque::new(),
+            requests: OpenRequests::new(),
+            completed_ops: VecDeque::new(),
             reads: Vec::new(),
-            lost: Vec::new(),
+            unreadable: Vec::new(),
             finished: Vec::new(),
-            stuck: VecDeque::new(),
+            retry_queue: VecDeque::new(),
             failure: None,
-            distrusted: false,
+            marked_untrusted: false,
             erases: DeferredErases::new(layout.blocks()),
-            notes: Vec::new(),
-            scratch: transfer::Scratch::default(),
+            metadata_pages: Vec::new(),
+            scratch: transfer::TransferScratch::default(),
             counters: Counters {
-                lanes: vec![Lane::default(); layout.lanes() as usize],
+                die_groups: vec![DieGroupCounters::default(); layout.die_groups() as usize],
                 ..Counters::default()
             },
-            log: 0,
+            op_digest: 0,
             mounted,
             stopped: None,
             zeroed: None,
             unproven: None,
             image,
             ftl,
-            rules,
+            program_order: rules,
         }
     }
 
@@ -199,13 +203,13 @@ impl<P: Payload> Engine<P> {
     #[cold]
     fn stop(&mut self, why: String) {
         self.stopped = Some(why);
-        self.moved.clear();
+        self.completed_ops.clear();
         self.reads.clear();
-        for (_, open) in self.open.iter_mut() {
-            open.fault = Some(Fault::Stopped);
-            let gone = Bytes::Orphan(Vec::new());
-            if let Bytes::Owned(payload) = std::mem::replace(&mut open.bytes, gone) {
-                let (command, result) = (open.command, Err(Fault::Stopped));
+        for (_, open) in self.requests.iter_mut() {
+            open.fault = Some(IoError::Stopped);
+            let gone = RequestBytes::Detached(Vec::new());
+            if let RequestBytes::Owned(payload) = std::mem::replace(&mut open.bytes, gone) {
+                let (command, result) = (open.command, Err(IoError::Stopped));
                 self.finished.push(Completion { command, payload, result, durable: false });
             }
         }
@@ -219,14 +223,14 @@ impl<P: Payload> Engine<P> {
     /// Takes a request in, and does all for it that needs no operation to end.
     pub fn start(&mut self, command: Command, payload: P) {
         if self.stopped.is_some() {
-            let result = Err(Fault::Stopped);
+            let result = Err(IoError::Stopped);
             return self.finished.push(Completion { command, payload, result, durable: false });
         }
-        self.guard(|engine| engine.take_in(command, payload));
+        self.guard(|engine| engine.accept(command, payload));
     }
 
-    fn take_in(&mut self, command: Command, payload: P) {
-        self.counters.queue_depth.add(self.open.len() as u64 + 1);
+    fn accept(&mut self, command: Command, payload: P) {
+        self.counters.queue_depth.add(self.requests.len() as u64 + 1);
         let length = payload.bytes().len() as u64;
         let (offset, length) = match command {
             Command::Read { offset } | Command::Write { offset, .. } => (offset, length),
@@ -239,24 +243,24 @@ impl<P: Payload> Engine<P> {
         let inside = end.is_some_and(|end| end <= self.image.device().capacity.0);
         let whole = offset.is_multiple_of(SECTOR) && length.is_multiple_of(SECTOR);
         let fault = match command {
-            _ if !inside || !whole || length == 0 => Some(Fault::Invalid),
+            _ if !inside || !whole || length == 0 => Some(IoError::Invalid),
             Command::Read { .. } => {
                 let unproven = self.unproven.as_ref();
                 let hit = unproven.is_some_and(|unproven| unproven.overlaps(offset, length));
-                hit.then_some(Fault::Unreadable)
+                hit.then_some(IoError::Unreadable)
             }
-            _ if self.unproven.is_some() => Some(Fault::Salvaging),
+            _ if self.unproven.is_some() => Some(IoError::Salvaging),
             _ => self.retry(),
         };
-        if fault != Some(Fault::Invalid) {
+        if fault != Some(IoError::Invalid) {
             self.count(command, length);
         }
         let first = offset / SECTOR;
-        let id = self.open.add(Open::new(command, payload, first, fault));
+        let id = self.requests.add(OpenRequest::new(command, payload, first, fault));
         if fault.is_some() {
-            return self.end(id);
+            return self.end_request(id);
         }
-        self.hand_in(id, command, first, length / SECTOR);
+        self.submit_to_ftl(id, command, first, length / SECTOR);
     }
 
     fn count(&mut self, command: Command, length: u64) {
@@ -283,23 +287,23 @@ impl<P: Payload> Engine<P> {
     }
 
     /// Hands a request to the layer.
-    fn hand_in(&mut self, id: RequestId, command: Command, first: u64, sectors: u64) {
+    fn submit_to_ftl(&mut self, id: RequestId, command: Command, first: u64, sectors: u64) {
         let per_page = self.ftl.config().sectors_per_page;
         let extent = Extent { request: id, first, sectors };
         match command {
             Command::Read { .. } => {
-                self.open.get(id).left = extent.count(per_page);
-                self.handle(Host::Read(extent));
+                self.requests.get(id).left = extent.count(per_page);
+                self.handle(HostRequest::Read(extent));
             }
             Command::Write { .. } => {
-                self.open.get(id).left = extent.count(per_page) + 1;
+                self.requests.get(id).left = extent.count(per_page) + 1;
                 self.write(extent);
                 self.answered(id, false);
-                self.carry_out();
+                self.carry_out_actions();
             }
             Command::Flush => {
-                self.open.get(id).left = 1;
-                self.handle(Host::Flush(id));
+                self.requests.get(id).left = 1;
+                self.handle(HostRequest::Flush(id));
             }
             Command::Trim { .. } => self.clear(extent, false),
             Command::WriteZeroes { .. } => self.clear(extent, true),
@@ -323,104 +327,105 @@ impl<P: Payload> Engine<P> {
         let parts = [part(head), part(tail)];
         let pages = self.ftl.config().sectors_per_page;
         let pieces: u64 = parts.iter().flatten().map(|extent| extent.count(pages)).sum();
-        self.open.get(id).left = trims + pieces + 1;
+        self.requests.get(id).left = trims + pieces + 1;
         parts.into_iter().flatten().for_each(|extent| self.write(extent));
         for lpn in from..to {
             let lpn = Lpn(u32::try_from(lpn).expect("a page of the device"));
-            self.handle(Host::Trim(id, lpn));
+            self.handle(HostRequest::Trim(id, lpn));
         }
         self.answered(id, false);
-        self.carry_out();
+        self.carry_out_actions();
     }
 
-    /// Hands a write to the layer, and notes which of its pieces have yet to go to a buffer. Its
-    /// request has one acknowledgement more to come than pieces: it is not over before that.
+    /// Hands a write to the layer, and notes which of its sub-requests have yet to go to a buffer.
+    /// Its request has one acknowledgement more to come than sub-requests: it is not over before
+    /// that.
     fn write(&mut self, extent: Extent) {
         let Extent { request: id, first, sectors } = extent;
         let per_page = u64::from(self.ftl.config().sectors_per_page);
         let page = |sector: u64| u32::try_from(sector / per_page).expect("a page of the device");
         let (start, end) = (page(first), page(first + sectors - 1) + 1);
-        self.open.get(id).next = start;
-        self.handle(Host::Write(extent));
-        let open = self.open.get(id);
-        open.late.extend(open.next..end);
+        self.requests.get(id).next = start;
+        self.handle(HostRequest::Write(extent));
+        let open = self.requests.get(id);
+        open.deferred_pages.extend(open.next..end);
         open.next = end;
     }
 
     /// Hands an input to the layer and does what it wants done.
-    fn handle(&mut self, host: Host) {
+    fn handle(&mut self, host: HostRequest) {
         self.ftl.handle(Input::Host(host));
-        self.carry_out();
+        self.carry_out_actions();
     }
 
     /// The next operation whose bytes have been moved, in the order that the layer issued them.
     #[inline]
-    pub fn next_op(&mut self) -> Option<Moved> {
+    pub fn next_op(&mut self) -> Option<CompletedOp> {
         if !self.reads.is_empty() {
             self.guard(Self::read_together);
         }
-        self.moved.pop_front()
+        self.completed_ops.pop_front()
     }
 
     /// The operation has ended, for the layer.
-    pub fn done(&mut self, moved: Moved) {
+    pub fn done(&mut self, moved: CompletedOp) {
         self.guard(|engine| engine.end_operation(moved));
     }
 
-    fn end_operation(&mut self, moved: Moved) {
-        let Moved { op, failed, .. } = moved;
+    fn end_operation(&mut self, moved: CompletedOp) {
+        let CompletedOp { op, failed, .. } = moved;
         if let FlashOp::Read { buf, .. } = op
-            && !self.lost.is_empty()
+            && !self.unreadable.is_empty()
         {
-            self.lose(buf);
+            self.report_unreadable(buf);
         }
         self.ftl.handle(if failed { Input::Failed(op) } else { Input::Done(op) });
-        self.carry_out();
+        self.carry_out_actions();
     }
 
-    /// Ends operations in the order they come until none is left and no request waits. (One may wait
-    /// in the write buffer until that is written out: a trim behind a write, for one.)
+    /// Ends operations in the order they come until none is left and no request waits. (One may
+    /// wait in the write buffer until that is written out: a trim behind a write, for one.)
     pub fn run(&mut self) {
         loop {
             while let Some(moved) = self.next_op() {
                 self.done(moved);
             }
-            if !self.unstick() {
+            if !self.kick() {
                 return;
             }
         }
     }
 
     /// Where no operation is in flight, requests may still wait: for the write buffer to be written
-    /// out, which is done, or as the file under the image takes nothing, which they are told. True if
-    /// there are operations now.
-    pub fn unstick(&mut self) -> bool {
+    /// out, which is done, or as the file under the image takes nothing, which they are told. True
+    /// if there are operations now.
+    pub fn kick(&mut self) -> bool {
         if self.stopped.is_some() {
             return false;
         }
         if self.failure.is_some() {
-            self.give_up();
+            self.fail_waiting();
             return false;
         }
-        self.open.len() > 0 && !self.ftl.is_worn_out() && self.idle()
+        self.requests.len() > 0 && !self.ftl.is_worn_out() && self.idle()
     }
 
-    /// A time for work in the background: collection, and writing out what is buffered. True if there
-    /// was some.
+    /// A time for work in the background: collection, and writing out what is buffered. True if
+    /// there was some.
     pub fn idle(&mut self) -> bool {
         self.guard(|engine| {
             if engine.unproven.is_some() || engine.retry().is_some() {
                 return false;
             }
             engine.ftl.handle(Input::Idle);
-            engine.carry_out();
-            !engine.moved.is_empty()
+            engine.carry_out_actions();
+            !engine.completed_ops.is_empty()
         })
     }
 
-    /// As [`idle`](Self::idle), for when nobody waits: also gives back what erased blocks take in the
-    /// file.
-    pub fn rest(&mut self) -> bool {
+    /// As [`idle`](Self::idle), for when nobody waits: also gives back what erased blocks take in
+    /// the file.
+    pub fn background_work(&mut self) -> bool {
         self.idle() || self.punch_hole()
     }
 
@@ -432,7 +437,7 @@ impl<P: Payload> Engine<P> {
     /// Which parts of a range hold data: calls `each` with a length and whether it does, in order,
     /// until it says false. Neighbours differ; the range is whole sectors inside the device.
     pub fn extents(&self, offset: u64, length: u64, mut each: impl FnMut(u64, bool) -> bool) {
-        let unit = self.image.places.unit;
+        let unit = self.image.offsets.unit;
         let (mut at, end) = (offset, offset + length);
         let is_data =
             |at: u64| u32::try_from(at / unit).is_ok_and(|lpn| self.ftl.is_mapped(Lpn(lpn)));
@@ -453,14 +458,14 @@ impl<P: Payload> Engine<P> {
     #[must_use]
     pub fn telemetry(&self) -> Telemetry {
         let mut counters = self.counters.clone();
-        counters.syncs = self.disk().syncs();
+        counters.syncs = self.sync_tracker().syncs_started();
         Telemetry {
             counters,
             ftl: *self.ftl.stats(),
             free_blocks: self.ftl.free_blocks(),
             good_blocks: self.ftl.good_blocks(),
             worn_out: self.ftl.is_worn_out(),
-            in_flight: self.open.len(),
+            in_flight: self.requests.len(),
         }
     }
 
@@ -470,7 +475,7 @@ impl<P: Payload> Engine<P> {
     }
 
     /// What the mount has to report.
-    pub fn mounted(&self) -> &Mounted {
+    pub fn mounted(&self) -> &MountReport {
         &self.mounted
     }
 
@@ -484,9 +489,10 @@ impl<P: Payload> Engine<P> {
         &self.image
     }
 
-    /// A number made of all operations issued so far, in order: see [`log`](crate::log).
-    pub fn log(&self) -> u64 {
-        self.log
+    /// A number made of all operations issued so far, in order: see
+    /// [`op_digest`](crate::op_digest).
+    pub fn op_digest(&self) -> u64 {
+        self.op_digest
     }
 
     /// Sectors of the device.
@@ -495,31 +501,31 @@ impl<P: Payload> Engine<P> {
     }
 
     /// Why it takes no writes at present, if so.
-    pub fn failure(&self) -> Option<Fault> {
+    pub fn failure(&self) -> Option<IoError> {
         match () {
-            () if self.stopped.is_some() => Some(Fault::Stopped),
-            () if self.unproven.is_some() => Some(Fault::Salvaging),
-            () if self.ftl.is_worn_out() => Some(Fault::WornOut),
+            () if self.stopped.is_some() => Some(IoError::Stopped),
+            () if self.unproven.is_some() => Some(IoError::Salvaging),
+            () if self.ftl.is_worn_out() => Some(IoError::WornOut),
             () => self.failure,
         }
     }
 
     /// To make durable what was written.
     pub fn syncer(&self) -> Syncer {
-        Syncer(self.image.disk.clone())
+        Syncer(self.image.sync_tracker.clone())
     }
 
-    fn disk(&self) -> &Arc<Synced> {
-        &self.image.disk
+    fn sync_tracker(&self) -> &Arc<SyncTracker> {
+        &self.image.sync_tracker
     }
 
     /// What is to be made durable soon, if it was not said before.
     pub(crate) fn overdue(&mut self) -> Option<u64> {
-        self.erases.sync_due().then(|| self.disk().changes())
+        self.erases.sync_due().then(|| self.sync_tracker().write_seq())
     }
 
     /// Counts how long ago the last request came; several came with it.
-    pub fn arrived(&mut self, after_ns: u64, together: usize) {
+    pub fn record_arrival(&mut self, after_ns: u64, together: usize) {
         self.counters.arrivals_ns.add(after_ns);
         self.counters.arrivals_ns.0[0] += together.saturating_sub(1) as u64;
     }
@@ -533,7 +539,7 @@ impl<P: Payload> Engine<P> {
                 return Err(io::Error::other(format!("internal error: {why}")));
             }
             match self.failure {
-                Some(Fault::NoSpace) => return Err(io::ErrorKind::StorageFull.into()),
+                Some(IoError::NoSpace) => return Err(io::ErrorKind::StorageFull.into()),
                 Some(_) => return Err(io::Error::other("the file under the image failed")),
                 None if !busy && self.ftl.is_recovering() && !self.ftl.is_worn_out() => {
                     return Err(io::Error::other("no good block is left to recover with"));
@@ -547,7 +553,7 @@ impl<P: Payload> Engine<P> {
 
 impl<P: Payload + Default> Engine<P> {
     /// Writes everything out and leaves the image in order, when no operation is with the driver.
-    pub fn close(&mut self) -> Result<(), Fault> {
+    pub fn close(&mut self) -> Result<(), IoError> {
         if self.unproven.is_some() {
             return Ok(());
         }
@@ -557,38 +563,42 @@ impl<P: Payload + Default> Engine<P> {
         self.finished(&mut ended);
         let flush = ended.iter().rev().find(|ended| ended.command == Command::Flush);
         match flush.map(|ended| ended.result) {
-            // A worn-out device is left as after a kill; the blocks that have gone bad are recorded.
-            Some(Err(Fault::WornOut)) => self.disk().sync().map_err(|error| Fault::of(&error)),
+            // A worn-out device is left as after a kill; the blocks that have gone bad are
+            // recorded.
+            Some(Err(IoError::WornOut)) => {
+                self.sync_tracker().sync().map_err(|error| IoError::of(&error))
+            }
             Some(Err(fault)) => Err(fault),
             _ => {
-                let left = self.guard(|engine| Some(engine.leave()));
+                let left = self.guard(|engine| Some(engine.write_shutdown_records()));
                 left.unwrap_or_else(|| Err(io::Error::other("stopped")))
-                    .map_err(|error| Fault::of(&error))
+                    .map_err(|error| IoError::of(&error))
             }
         }
     }
 
     /// Leaves the image in order: all requests have ended and the last one was a flush.
-    fn leave(&mut self) -> io::Result<()> {
+    fn write_shutdown_records(&mut self) -> io::Result<()> {
         while self.ftl.is_busy() && self.idle() {
             self.run();
         }
-        self.erase_deferred(self.disk().changes())?;
+        self.erase_deferred(self.sync_tracker().write_seq())?;
         while self.punch_hole() {}
-        if self.ftl.is_busy() || !self.stuck.is_empty() {
-            return self.disk().sync();
+        if self.ftl.is_busy() || !self.retry_queue.is_empty() {
+            return self.sync_tracker().sync();
         }
         let records = self.image.records().into_iter();
-        let mut records: Vec<_> = records.map(|r| Record { left: Left::Plain, ..r }).collect();
-        let standing = self.ftl.standing();
-        for (rank, (block, copies)) in (1..).zip(standing.open) {
-            records[block.index()].left = Left::Open { rank, copies };
+        let mut records: Vec<_> =
+            records.map(|r| BlockRecord { shutdown_state: ShutdownState::Plain, ..r }).collect();
+        let state = self.ftl.clean_shutdown_state();
+        for (rank, (block, copies)) in (1..).zip(state.open) {
+            records[block.index()].shutdown_state = ShutdownState::Open { rank, copies };
         }
-        for block in standing.suspects {
-            records[block.index()].left = Left::Suspect;
+        for block in state.suspects {
+            records[block.index()].shutdown_state = ShutdownState::Suspect;
         }
-        let digests = survey::digests(&self.ftl);
-        self.image.end(records, &digests)
+        let digests = image_scan::digests(&self.ftl);
+        self.image.end_shutdown(records, &digests)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Requests: what a host asks, and those on their way.
 
-use crate::error::Fault;
+use crate::error::IoError;
 use gordon_ftl::RequestId;
 
 /// The bytes of a request, which go through the store and come back with its completion.
@@ -48,8 +48,8 @@ pub enum Command {
         /// Complete it when it is durable.
         fua: bool,
     },
-    /// Make all of it read as zeros: whole logical pages by a trim. Later writes have room for sure,
-    /// as everywhere on the device.
+    /// Make all of it read as zeros: whole logical pages by a trim. Later writes have room for
+    /// sure, as everywhere on the device.
     WriteZeroes {
         /// From where.
         offset: u64,
@@ -80,55 +80,64 @@ pub struct Completion<P> {
     /// Its payload.
     pub payload: P,
     /// How it ended. A request that failed may have changed any part of its range, and may still.
-    pub result: Result<(), Fault>,
+    pub result: Result<(), IoError>,
     /// A flush, or a request with `fua`: the host is to be told only after a
     /// [`sync`](crate::Syncer::sync). [`Store::submit`](crate::Store::submit) has done that.
     pub durable: bool,
 }
 
 /// The bytes of a request on its way.
-pub(super) enum Bytes<P> {
+pub(super) enum RequestBytes<P> {
     Owned(P),
     /// It was given up: its payload is gone, and a copy stands in for it.
-    Orphan(Vec<u8>),
+    Detached(Vec<u8>),
 }
 
 /// A request on its way.
-pub(super) struct Open<P> {
+pub(super) struct OpenRequest<P> {
     pub command: Command,
-    pub bytes: Bytes<P>,
+    pub bytes: RequestBytes<P>,
     /// The first sector of what is read or written.
     pub first: u64,
     /// Acknowledgements to come.
     pub left: u64,
-    /// The next logical page whose piece goes to a buffer, while a write is handed in.
+    /// The next logical page whose sub-request goes to a buffer, while a write is handed in.
     pub next: u32,
-    /// Logical pages whose pieces wait to go to a buffer: the rest of the page is being read, or it
-    /// is being programmed. A piece may be acknowledged before.
-    pub late: Vec<u32>,
-    pub fault: Option<Fault>,
+    /// Logical pages whose sub-requests wait to go to a buffer: the rest of the page is being read,
+    /// or it is being programmed. A sub-request may be acknowledged before.
+    pub deferred_pages: Vec<u32>,
+    pub fault: Option<IoError>,
     /// It waits for the flush that follows it.
     pub flushing: bool,
 }
 
-impl<P: Payload> Open<P> {
-    pub fn new(command: Command, payload: P, first: u64, fault: Option<Fault>) -> Self {
-        let (bytes, late) = (Bytes::Owned(payload), Vec::new());
-        Self { command, bytes, first, left: 0, next: 0, late, fault, flushing: false }
+impl<P: Payload> OpenRequest<P> {
+    pub fn new(command: Command, payload: P, first: u64, fault: Option<IoError>) -> Self {
+        let (bytes, late) = (RequestBytes::Owned(payload), Vec::new());
+        Self {
+            command,
+            bytes,
+            first,
+            left: 0,
+            next: 0,
+            deferred_pages: late,
+            fault,
+            flushing: false,
+        }
     }
 
     /// Whether nothing more is to come.
     pub fn is_over(&self) -> bool {
-        self.left == 0 && (self.late.is_empty() || self.fault.is_some())
+        self.left == 0 && (self.deferred_pages.is_empty() || self.fault.is_some())
     }
 
     /// The piece of this page has gone to a buffer.
-    pub fn placed(&mut self, lpn: u32) {
+    pub fn mark_copied(&mut self, lpn: u32) {
         if lpn >= self.next {
-            self.late.extend(self.next..lpn);
+            self.deferred_pages.extend(self.next..lpn);
             self.next = lpn + 1;
-        } else if let Some(at) = self.late.iter().position(|&late| late == lpn) {
-            self.late.swap_remove(at);
+        } else if let Some(at) = self.deferred_pages.iter().position(|&late| late == lpn) {
+            self.deferred_pages.swap_remove(at);
         }
     }
 
@@ -137,16 +146,16 @@ impl<P: Payload> Open<P> {
         let range = self.range(sector, sectors);
         match (&self.command, &self.bytes) {
             (Command::WriteZeroes { .. }, _) => None,
-            (_, Bytes::Owned(payload)) => Some(&payload.bytes()[range]),
-            (_, Bytes::Orphan(bytes)) => Some(&bytes[range]),
+            (_, RequestBytes::Owned(payload)) => Some(&payload.bytes()[range]),
+            (_, RequestBytes::Detached(bytes)) => Some(&bytes[range]),
         }
     }
 
     pub fn part_mut(&mut self, sector: u64, sectors: u32) -> Option<&mut [u8]> {
         let range = self.range(sector, sectors);
         match &mut self.bytes {
-            Bytes::Owned(payload) => Some(&mut payload.bytes_mut()[range]),
-            Bytes::Orphan(_) => None,
+            RequestBytes::Owned(payload) => Some(&mut payload.bytes_mut()[range]),
+            RequestBytes::Detached(_) => None,
         }
     }
 
@@ -161,12 +170,12 @@ impl<P: Payload> Open<P> {
 }
 
 /// Requests on their way, by number.
-pub(super) struct Opens<P> {
-    all: Vec<Option<Open<P>>>,
+pub(super) struct OpenRequests<P> {
+    all: Vec<Option<OpenRequest<P>>>,
     free: Vec<u32>,
 }
 
-impl<P> Opens<P> {
+impl<P> OpenRequests<P> {
     pub fn new() -> Self {
         Self { all: Vec::new(), free: Vec::new() }
     }
@@ -175,7 +184,7 @@ impl<P> Opens<P> {
         self.all.len() - self.free.len()
     }
 
-    pub fn add(&mut self, open: Open<P>) -> RequestId {
+    pub fn add(&mut self, open: OpenRequest<P>) -> RequestId {
         if let Some(at) = self.free.pop() {
             self.all[at as usize] = Some(open);
             return RequestId(at);
@@ -184,16 +193,16 @@ impl<P> Opens<P> {
         RequestId(u32::try_from(self.all.len() - 1).expect("fewer than 2^32 requests at once"))
     }
 
-    pub fn get(&mut self, id: RequestId) -> &mut Open<P> {
+    pub fn get(&mut self, id: RequestId) -> &mut OpenRequest<P> {
         self.all[id.0 as usize].as_mut().expect("it is on its way")
     }
 
-    pub fn remove(&mut self, id: RequestId) -> Open<P> {
+    pub fn remove(&mut self, id: RequestId) -> OpenRequest<P> {
         self.free.push(id.0);
         self.all[id.0 as usize].take().expect("it is on its way")
     }
 
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (RequestId, &mut Open<P>)> {
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (RequestId, &mut OpenRequest<P>)> {
         let all = (0..).map(RequestId).zip(&mut self.all);
         all.filter_map(|(id, open)| Some((id, open.as_mut()?)))
     }

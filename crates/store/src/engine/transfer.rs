@@ -1,14 +1,14 @@
 //! Moving the bytes of operations between buffers and the image.
 
 use super::{Engine, Payload};
-use crate::buffers::Buffer;
+use crate::buffers::AlignedBuffer;
 use crate::checksums::Proof;
-use crate::format::oob::{self, Content, Head, Slot};
-use crate::format::table::{Contents, Record, Standing};
+use crate::format::oob::{self, OobContent, OobHead, OobSlot};
+use crate::format::table::{BlockHealth, BlockRecord, Contents};
 use crate::format::{NO_LPN, crc, trims};
 use crate::media::Job;
-use gordon_ftl::Part;
-use gordon_nand::{FlashOp, Holds};
+use gordon_ftl::PageSegment;
+use gordon_nand::{FlashOp, PageContent};
 use gordon_units::{BlockId, Ppn};
 use std::io::{IoSlice, IoSliceMut, Result};
 use std::slice;
@@ -18,92 +18,101 @@ const VECTOR: usize = 64;
 
 /// Memory that is used again and again.
 #[derive(Default)]
-pub(super) struct Scratch {
-    parts: Vec<Part>,
-    slots: Vec<Slot>,
-    taken: Vec<Buffer>,
+pub(super) struct TransferScratch {
+    parts: Vec<PageSegment>,
+    slots: Vec<OobSlot>,
+    taken: Vec<AlignedBuffer>,
     entry: Vec<u8>,
     /// Of pages that are not units.
     pub spare: Vec<Vec<u8>>,
 }
 
 impl<P: Payload> Engine<P> {
-    /// Counts an operation, for its lane.
+    /// Counts an operation, for its die group.
     pub(super) fn count_op(&mut self, op: FlashOp) {
         let layout = self.ftl.layout();
         let block = match op {
             FlashOp::Program { ppn, .. } | FlashOp::Read { ppn, .. } => layout.block_of(ppn),
             FlashOp::Erase { block } => block,
         };
-        let lane = &mut self.counters.lanes[layout.lane_of(block).index()];
+        let die_group = &mut self.counters.die_groups[layout.die_group_of(block).index()];
         match op {
             FlashOp::Read { slots, .. } => {
-                lane.reads += 1;
-                lane.units_read += u64::from(slots);
+                die_group.reads += 1;
+                die_group.units_read += u64::from(slots);
             }
-            FlashOp::Program { .. } => lane.programs += 1,
-            FlashOp::Erase { .. } => lane.erases += 1,
+            FlashOp::Program { .. } => die_group.programs += 1,
+            FlashOp::Erase { .. } => die_group.erases += 1,
         }
     }
 
-    /// Does an operation; false if it fails as flash does, an error if the file under the image does.
-    /// The layer keeps the rules of NAND: what they refuse is a defect, not an error.
+    /// Does an operation; false if it fails as flash does, an error if the file under the image
+    /// does. The layer keeps the rules of NAND: what they refuse is a defect, not an error.
     pub(super) fn transfer(&mut self, op: FlashOp) -> Result<bool> {
         match op {
             FlashOp::Read { ppn, buf, .. } => {
                 let mut parts = std::mem::take(&mut self.scratch.parts);
                 parts.clear();
-                parts.extend(self.ftl.parts(buf));
+                parts.extend(self.ftl.segments(buf));
                 self.read(ppn, &parts);
                 self.scratch.parts = parts;
                 Ok(true)
             }
             FlashOp::Program { ppn, buf } => {
                 let block = self.ftl.layout().block_of(ppn);
-                let erases = self.rules.block(block).erases;
-                let standing = self.image.record(block).standing;
-                if standing != Standing::Good || self.dice.program_fails(ppn, erases) {
-                    self.fail(block, Standing::Program);
+                let erases = self.program_order.block(block).erases;
+                let health = self.image.record(block).health;
+                if health != BlockHealth::Good || self.fault_injector.program_fails(ppn, erases) {
+                    self.fail(block, BlockHealth::Program);
                     return Ok(false);
                 }
                 if let Some(wanted) = self.erases.wait(block) {
                     self.erase_deferred(wanted)?;
                 }
-                if self.rules.block(block).next == 0 {
+                if self.program_order.block(block).next == 0 {
                     self.erases.opened(block);
                 }
                 let oob = self.ftl.oob(buf);
                 let mut parts = std::mem::take(&mut self.scratch.parts);
                 parts.clear();
-                parts.extend(self.ftl.parts(buf));
-                let written = match oob.holds {
-                    Holds::Data => self.program(ppn, oob.sequence, &parts),
-                    Holds::Summary => self.program_note(ppn, oob.sequence, Content::Summary, buf),
-                    Holds::Trims => self.program_note(ppn, oob.sequence, Content::Trims, buf),
+                parts.extend(self.ftl.segments(buf));
+                let written = match oob.content {
+                    PageContent::Data => self.program(ppn, oob.sequence, &parts),
+                    PageContent::Summary => {
+                        self.program_metadata_page(ppn, oob.sequence, OobContent::Summary, buf)
+                    }
+                    PageContent::Trims => {
+                        self.program_metadata_page(ppn, oob.sequence, OobContent::Trims, buf)
+                    }
                 };
                 self.scratch.parts = parts;
                 written?;
-                self.rules.program(ppn).unwrap_or_else(|refusal| panic!("{refusal}"));
+                self.program_order.program(ppn).unwrap_or_else(|refusal| panic!("{refusal}"));
                 Ok(true)
             }
             FlashOp::Erase { block } => {
-                let erases = self.rules.block(block).erases;
-                let standing = self.image.record(block).standing;
-                let worn = self.dice.budget(block).is_some_and(|budget| erases >= budget);
-                if worn || standing != Standing::Good || self.dice.erase_fails(block, erases) {
-                    let why = if worn { Standing::Worn } else { Standing::Erase };
+                let erases = self.program_order.block(block).erases;
+                let health = self.image.record(block).health;
+                let worn = self.fault_injector.budget(block).is_some_and(|budget| erases >= budget);
+                if worn
+                    || health != BlockHealth::Good
+                    || self.fault_injector.erase_fails(block, erases)
+                {
+                    let why = if worn { BlockHealth::Worn } else { BlockHealth::Erase };
                     self.fail(block, why);
-                    self.rules.mark_bad(block).unwrap_or_else(|refusal| panic!("{refusal}"));
+                    self.program_order
+                        .mark_bad(block)
+                        .unwrap_or_else(|refusal| panic!("{refusal}"));
                     return Ok(false);
                 }
                 let data_pages = self.ftl.config().data_pages(self.ftl.layout());
-                let summary = self.rules.block(block).next > data_pages;
-                self.rules.erase(block).unwrap_or_else(|refusal| panic!("{refusal}"));
+                let summary = self.program_order.block(block).next > data_pages;
+                self.program_order.erase(block).unwrap_or_else(|refusal| panic!("{refusal}"));
                 self.checksums.forget(block);
                 let record = self.image.record(block);
-                let erases = self.rules.block(block).erases;
-                let record = Record { erases, contents: Contents::Nothing, ..record };
-                let wanted = self.disk().give_up(block, record);
+                let erases = self.program_order.block(block).erases;
+                let record = BlockRecord { erases, contents: Contents::Nothing, ..record };
+                let wanted = self.sync_tracker().release_block(block, record);
                 self.erases.defer(block, summary, wanted);
                 Ok(true)
             }
@@ -112,18 +121,18 @@ impl<P: Payload> Engine<P> {
 
     /// A block has gone bad. One that failed a program may still hold data, until the layer has
     /// emptied it: it stays in the map, and whatever is done to it from now on fails.
-    fn fail(&mut self, block: BlockId, standing: Standing) {
+    fn fail(&mut self, block: BlockId, health: BlockHealth) {
         self.counters.flash_failures += 1;
         let mut record = self.image.record(block);
-        record.standing = standing;
-        if standing != Standing::Program {
+        record.health = health;
+        if health != BlockHealth::Program {
             record.contents = Contents::Nothing;
         }
-        self.disk().note(block, record);
+        self.sync_tracker().set_record(block, record);
     }
 
     /// Reads slots of a page, corrects them and holds them against their checksums.
-    fn read(&mut self, ppn: Ppn, parts: &[Part]) {
+    fn read(&mut self, ppn: Ppn, parts: &[PageSegment]) {
         for run in parts.chunk_by(|a, b| a.slot + 1 == b.slot) {
             for run in run.chunks(VECTOR) {
                 if self.read_run(ppn, run).is_ok() {
@@ -137,7 +146,7 @@ impl<P: Payload> Engine<P> {
 
     /// Reads one slot of those that could not be read together.
     #[cold]
-    fn read_alone(&mut self, ppn: Ppn, part: &Part) {
+    fn read_alone(&mut self, ppn: Ppn, part: &PageSegment) {
         if self.read_run(ppn, slice::from_ref(part)).is_ok() {
             self.verify(ppn, slice::from_ref(part));
         } else {
@@ -148,28 +157,28 @@ impl<P: Payload> Engine<P> {
 
     /// A unit cannot be read.
     #[cold]
-    fn unreadable(&mut self, part: &Part) {
+    fn unreadable(&mut self, part: &PageSegment) {
         match (&mut self.zeroed, part.lpn) {
             (Some(zeroed), Some(lpn)) => {
                 zeroed.insert(lpn.0);
                 self.buffers.get_mut(part.buf).fill(0);
             }
-            _ => self.lost.push(part.buf),
+            _ => self.unreadable.push(part.buf),
         }
     }
 
     /// Corrects what was read, and holds it against its checksums.
-    fn verify(&mut self, ppn: Ppn, parts: &[Part]) {
+    fn verify(&mut self, ppn: Ppn, parts: &[PageSegment]) {
         let (block, page) = self.ftl.layout().place_of(ppn);
-        let erases = self.rules.block(block).erases;
+        let erases = self.program_order.block(block).erases;
         for part in parts {
             let data = self.buffers.get_mut(part.buf);
-            let corrected = self.dice.read(ppn, part.slot, erases, data);
+            let corrected = self.fault_injector.read(ppn, part.slot, erases, data);
             self.counters.bits_corrected += corrected.bits;
             self.counters.codewords_lost += corrected.lost;
-            let (places, media) = (&self.image.places, self.image.disk.media());
+            let (offsets, media) = (&self.image.offsets, self.image.sync_tracker.media());
             let proof = Proof { ftl: &self.ftl, erases };
-            let known = self.checksums.get(block, page, part.slot, places, media, proof);
+            let known = self.checksums.get(block, page, part.slot, offsets, media, proof);
             let matches = known.is_ok_and(|known| known == Some(crc(data)));
             self.counters.checksum_errors += u64::from(!matches && corrected.lost == 0);
             if !matches || corrected.lost > 0 {
@@ -181,24 +190,24 @@ impl<P: Payload> Engine<P> {
     /// Does all reads that were put off, at the same time.
     #[cold]
     pub(super) fn read_together(&mut self) {
-        let mut wanted: Vec<(Ppn, Part)> = Vec::new();
+        let mut wanted: Vec<(Ppn, PageSegment)> = Vec::new();
         for (ppn, buf) in self.reads.drain(..) {
-            wanted.extend(self.ftl.parts(buf).map(|part| (ppn, part)));
+            wanted.extend(self.ftl.segments(buf).map(|part| (ppn, part)));
         }
         if let [(ppn, part)] = &wanted[..] {
             return self.read(*ppn, slice::from_ref(part));
         }
-        let mut buffers: Vec<Buffer> =
+        let mut buffers: Vec<AlignedBuffer> =
             wanted.iter().map(|(_, part)| self.buffers.take(part.buf)).collect();
         let mut jobs: Vec<Job<'_>> = wanted
             .iter()
             .zip(&mut buffers)
             .map(|((ppn, part), buffer)| {
-                let at = self.image.places.slot(*ppn, part.slot);
+                let at = self.image.offsets.slot(*ppn, part.slot);
                 Job { at, into: buffer.get_mut(), result: Ok(()) }
             })
             .collect();
-        self.image.disk.media().read_together(&mut jobs);
+        self.image.sync_tracker.media().read_together(&mut jobs);
         let read: Vec<bool> = jobs.iter().map(|job| job.result.is_ok()).collect();
         drop(jobs);
         for (((ppn, part), buffer), read) in wanted.iter().zip(buffers).zip(read) {
@@ -213,9 +222,9 @@ impl<P: Payload> Engine<P> {
     }
 
     /// Reads slots that follow each other with one call.
-    fn read_run(&mut self, ppn: Ppn, run: &[Part]) -> Result<()> {
-        let at = self.image.places.slot(ppn, run[0].slot);
-        let media = self.image.disk.media();
+    fn read_run(&mut self, ppn: Ppn, run: &[PageSegment]) -> Result<()> {
+        let at = self.image.offsets.slot(ppn, run[0].slot);
+        let media = self.image.sync_tracker.media();
         if let [one] = run {
             let data = self.buffers.get_mut(one.buf);
             return media.read_data(at, &mut [IoSliceMut::new(data)]);
@@ -235,7 +244,7 @@ impl<P: Payload> Engine<P> {
     }
 
     /// Programs a page with units: first the data, then what lies beside them.
-    fn program(&mut self, ppn: Ppn, sequence: u64, parts: &[Part]) -> Result<()> {
+    fn program(&mut self, ppn: Ppn, sequence: u64, parts: &[PageSegment]) -> Result<()> {
         let Self { image, buffers, scratch, .. } = self;
         scratch.slots.clear();
         for run in parts.chunks(VECTOR) {
@@ -244,51 +253,54 @@ impl<P: Payload> Engine<P> {
                 assert_eq!(part.slot as usize, scratch.slots.len(), "slots are filled in order");
                 let data = buffers.get(part.buf);
                 let lpn = part.lpn.map_or(NO_LPN, |lpn| lpn.0);
-                scratch.slots.push(Slot { lpn, crc: crc(data) });
+                scratch.slots.push(OobSlot { lpn, crc: crc(data) });
                 *slice = IoSlice::new(data);
             }
-            let at = image.places.slot(ppn, run[0].slot);
-            image.disk.change(|media| media.write_data(at, &mut vector[..run.len()]))?;
+            let at = image.offsets.slot(ppn, run[0].slot);
+            image.sync_tracker.change(|media| media.write_data(at, &mut vector[..run.len()]))?;
         }
-        self.write_entry(ppn, sequence, Content::Data)
+        self.write_entry(ppn, sequence, OobContent::Data)
     }
 
     /// Programs a page that holds something else than units.
-    fn program_note(
+    fn program_metadata_page(
         &mut self,
         ppn: Ppn,
         sequence: u64,
-        content: Content,
+        content: OobContent,
         buf: gordon_nand::Buf,
     ) -> Result<()> {
-        let at = self.image.places.slot(ppn, 0);
-        let found = self.notes.iter().position(|(note, _)| *note == buf);
+        let at = self.image.offsets.slot(ppn, 0);
+        let found = self.metadata_pages.iter().position(|(note, _)| *note == buf);
         let note = found.expect("its content was made before");
-        if content == Content::Trims {
-            trims::seal(&mut self.notes[note].1, ppn, sequence);
+        if content == OobContent::Trims {
+            trims::seal(&mut self.metadata_pages[note].1, ppn, sequence);
         }
-        self.disk().change(|media| media.write(at, &self.notes[note].1))?;
+        self.sync_tracker().change(|media| media.write(at, &self.metadata_pages[note].1))?;
         self.scratch.slots.clear();
         self.write_entry(ppn, sequence, content)?;
-        self.scratch.spare.push(self.notes.swap_remove(note).1);
+        self.scratch.spare.push(self.metadata_pages.swap_remove(note).1);
         Ok(())
     }
 
-    /// Writes what lies beside the slots in `scratch`. The entry says how many syncs had been started
-    /// when all of the page was written, so where one is started meanwhile, it is written again.
-    fn write_entry(&mut self, ppn: Ppn, sequence: u64, content: Content) -> Result<()> {
+    /// Writes what lies beside the slots in `scratch`. The entry says how many syncs had been
+    /// started when all of the page was written, so where one is started meanwhile, it is written
+    /// again.
+    fn write_entry(&mut self, ppn: Ppn, sequence: u64, content: OobContent) -> Result<()> {
         let (block, page) = self.ftl.layout().place_of(ppn);
-        let erases = self.rules.block(block).erases;
+        let erases = self.program_order.block(block).erases;
         let slots = self.ftl.config().slots as usize;
         let Self { image, scratch, checksums, .. } = self;
-        scratch.slots.resize(slots, Slot { lpn: NO_LPN, crc: 0 });
-        scratch.entry.resize(image.places.oob_bytes, 0);
+        scratch.slots.resize(slots, OobSlot { lpn: NO_LPN, crc: 0 });
+        scratch.entry.resize(image.offsets.oob_bytes, 0);
         loop {
-            let syncs = image.disk.syncs();
-            let head = Head { content, sequence, syncs, erases };
+            let syncs = image.sync_tracker.syncs_started();
+            let head = OobHead { content, sequence, syncs, erases };
             oob::encode(&mut scratch.entry, ppn, head, scratch.slots.iter().copied());
-            image.disk.change(|media| media.write(image.places.oob(ppn), &scratch.entry))?;
-            if image.disk.syncs() == syncs {
+            image
+                .sync_tracker
+                .change(|media| media.write(image.offsets.oob(ppn), &scratch.entry))?;
+            if image.sync_tracker.syncs_started() == syncs {
                 break;
             }
         }
@@ -296,10 +308,10 @@ impl<P: Payload> Engine<P> {
         let mut record = image.record(block);
         let before = if page == 0 { 0 } else { record.contents.sequence() };
         // A summary has a number that no page of data or trims has.
-        let sequence = if content == Content::Summary { before } else { before.max(sequence) };
+        let sequence = if content == OobContent::Summary { before } else { before.max(sequence) };
         record.erases = erases;
         record.contents = Contents::Pages { count: page + 1, sequence };
-        image.disk.note(block, record);
+        image.sync_tracker.set_record(block, record);
         Ok(())
     }
 }

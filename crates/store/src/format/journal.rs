@@ -1,11 +1,11 @@
 //! The sync journal: at each sync, what has changed in the block table since the sync before.
 //!
 //! There are two areas. Records of generation n of the block table follow each other in area n mod
-//! 2; all else in it is zero. No record crosses a boundary of 4 KiB that need not: so one that is cut
-//! short by a kill is long, or damaged. A record is written before the sync that makes it durable
-//! starts.
+//! 2; all else in it is zero. No record crosses a boundary of 4 KiB that need not: so one that is
+//! cut short by a kill is long, or damaged. A record is written before the sync that makes it
+//! durable starts.
 
-use super::table::{self, Record};
+use super::table::{self, BlockRecord};
 use super::{Fields, MOST, crc_without, is_zero, put_u32, put_u64};
 use gordon_units::BlockId;
 
@@ -23,13 +23,13 @@ pub struct SyncRecord {
     pub generation: u64,
     /// Number of the sync.
     pub sync: u64,
-    /// Identifies the mount that wrote it: a record of an earlier one, which a crash of the host has
-    /// cut short, may lie behind the last record.
+    /// Identifies the mount that wrote it: a record of an earlier one, which a crash of the host
+    /// has cut short, may lie behind the last record.
     pub mount: u64,
     /// Place among the records of its generation, from 0.
     pub index: u32,
     /// The blocks whose records have changed, with their new records.
-    pub changes: Vec<(BlockId, Record)>,
+    pub changes: Vec<(BlockId, BlockRecord)>,
 }
 
 /// Bytes of an area: room for the largest record, and for many small ones.
@@ -84,7 +84,7 @@ impl SyncRecord {
             && bytes.u32_at(CRC_AT) == crc_without(bytes, CRC_AT, index);
         let entry = |entry: &[u8]| {
             let block = BlockId(entry.u32_at(0));
-            (block.0 < blocks).then_some((block, Record::decode(&entry[8..], pages)?))
+            (block.0 < blocks).then_some((block, BlockRecord::decode(&entry[8..], pages)?))
         };
         if !sound {
             return None;
@@ -98,10 +98,11 @@ impl SyncRecord {
 /// What an area holds of one generation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Area {
-    /// Its records, in order, up to the first that is damaged, cut short, or of another generation or
-    /// mount.
+    /// Its records, in order, up to the first that is damaged, cut short, or of another generation
+    /// or mount.
     pub records: Vec<SyncRecord>,
-    /// What follows is not zero, nor the start of a record so long that a kill can have cut it short.
+    /// What follows is not zero, nor the start of a record so long that a kill can have cut it
+    /// short.
     pub damaged: bool,
 }
 
@@ -138,7 +139,7 @@ mod tests {
 
     fn record(index: u32) -> SyncRecord {
         let contents = Contents::Pages { count: index + 1, sequence: 9 };
-        let change = (BlockId(index), Record { contents, ..Record::default() });
+        let change = (BlockId(index), BlockRecord { contents, ..BlockRecord::default() });
         SyncRecord {
             generation: 3,
             sync: 7 + u64::from(index),

@@ -1,7 +1,7 @@
 //! The block table of image version 2: records of 16 bytes, each under a checksum of its own, in
 //! one copy. It says what a block is, not what it holds.
 
-use super::table::{Contents, Left, Record, Standing};
+use super::table::{BlockHealth, BlockRecord, Contents, ShutdownState};
 use super::{Fields, MOST_ERASES, crc_without};
 use gordon_units::BlockId;
 
@@ -12,29 +12,30 @@ const CRC_AT: usize = 12;
 /// Reads a whole table. A damaged record is taken for that of a good block as worn as the others
 /// are in the mean: a block that is bad will fail again. Returns those blocks too.
 #[must_use]
-pub fn decode(table: &[u8]) -> (Vec<Record>, Vec<BlockId>) {
+pub fn decode(table: &[u8]) -> (Vec<BlockRecord>, Vec<BlockId>) {
     let read = (0..).zip(table.chunks_exact(RECORD));
     let read: Vec<_> = read.map(|(block, bytes)| record(block, bytes)).collect();
     let known = read.iter().flatten();
     let erases: u64 = known.clone().map(|record| u64::from(record.erases)).sum();
     let mean = erases / (known.count() as u64).max(1);
-    let guess = Record { erases: u32::try_from(mean).unwrap_or(u32::MAX), ..Record::default() };
+    let guess =
+        BlockRecord { erases: u32::try_from(mean).unwrap_or(u32::MAX), ..BlockRecord::default() };
     let damaged = (0..).map(BlockId).zip(&read).filter(|(_, record)| record.is_none());
     let damaged = damaged.map(|(block, _)| block).collect();
     (read.into_iter().map(|record| record.unwrap_or(guess)).collect(), damaged)
 }
 
-fn record(block: u32, bytes: &[u8]) -> Option<Record> {
+fn record(block: u32, bytes: &[u8]) -> Option<BlockRecord> {
     let sealed = bytes.u32_at(CRC_AT) == crc_without(bytes, CRC_AT, block);
     if !sealed || bytes.u32_at(0) > MOST_ERASES {
         return None;
     }
-    Left::decode(bytes[5], u16::from_le_bytes([bytes[6], bytes[7]]))?;
-    Some(Record {
+    ShutdownState::decode(bytes[5], u16::from_le_bytes([bytes[6], bytes[7]]))?;
+    Some(BlockRecord {
         erases: bytes.u32_at(0),
-        standing: Standing::of(bytes[4])?,
+        health: BlockHealth::of(bytes[4])?,
         contents: Contents::Nothing,
         // Version 2 counts as killed, so where its write points stood is of no use.
-        left: Left::Plain,
+        shutdown_state: ShutdownState::Plain,
     })
 }

@@ -10,7 +10,7 @@ const SLOTS_AT: usize = 32;
 /// What a page holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Content {
+pub enum OobContent {
     /// Data of logical pages.
     Data = 1,
     /// The summary of its block.
@@ -21,9 +21,9 @@ pub enum Content {
 
 /// The fixed part of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct OobHead {
     /// What the page holds.
-    pub content: Content,
+    pub content: OobContent,
     /// The sequence number of its block when it was programmed.
     pub sequence: u64,
     /// How many syncs of the image had been started then.
@@ -34,7 +34,7 @@ pub struct Head {
 
 /// A slot of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
+pub struct OobSlot {
     /// The logical page, [`NO_LPN`](super::NO_LPN) for none.
     pub lpn: u32,
     /// Checksum of the data.
@@ -43,21 +43,21 @@ pub struct Slot {
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum OobEntry {
     /// All zeros: the page is erased.
     Erased,
     /// Programmed.
-    Programmed(Head),
+    Programmed(OobHead),
     /// All ones: it was lost in a crash of the host, and struck out.
     Lost,
     /// Something else.
     Damaged,
 }
 
-impl Entry {
+impl OobEntry {
     /// What a programmed page says.
     #[must_use]
-    pub fn head(self) -> Option<Head> {
+    pub fn head(self) -> Option<OobHead> {
         if let Self::Programmed(head) = self { Some(head) } else { None }
     }
 }
@@ -71,7 +71,7 @@ pub fn bytes(slots: u32) -> usize {
 }
 
 /// Writes the entry of page `ppn` into bytes of just that size.
-pub fn encode(bytes: &mut [u8], ppn: Ppn, head: Head, slots: impl Iterator<Item = Slot>) {
+pub fn encode(bytes: &mut [u8], ppn: Ppn, head: OobHead, slots: impl Iterator<Item = OobSlot>) {
     bytes.fill(0);
     put_u32(bytes, 0, MAGIC);
     bytes[4] = head.content as u8;
@@ -90,8 +90,8 @@ pub fn encode(bytes: &mut [u8], ppn: Ppn, head: Head, slots: impl Iterator<Item 
 
 /// Reads an entry.
 #[must_use]
-pub fn decode(bytes: &[u8], ppn: Ppn) -> Entry {
-    let kinds = [Content::Data, Content::Summary, Content::Trims];
+pub fn decode(bytes: &[u8], ppn: Ppn) -> OobEntry {
+    let kinds = [OobContent::Data, OobContent::Summary, OobContent::Trims];
     let kind = kinds.into_iter().find(|kind| *kind as u8 == bytes[4]);
     match kind {
         Some(content)
@@ -100,22 +100,22 @@ pub fn decode(bytes: &[u8], ppn: Ppn) -> Entry {
                 && bytes.u64_at(16) <= MOST
                 && bytes.u32_at(24) <= MOST_ERASES =>
         {
-            Entry::Programmed(Head {
+            OobEntry::Programmed(OobHead {
                 content,
                 sequence: bytes.u64_at(8),
                 syncs: bytes.u64_at(16),
                 erases: bytes.u32_at(24),
             })
         }
-        _ if is_zero(bytes) => Entry::Erased,
-        _ if bytes.iter().all(|&byte| byte == 0xff) => Entry::Lost,
-        _ => Entry::Damaged,
+        _ if is_zero(bytes) => OobEntry::Erased,
+        _ if bytes.iter().all(|&byte| byte == 0xff) => OobEntry::Lost,
+        _ => OobEntry::Damaged,
     }
 }
 
 /// A slot of an entry that was read.
 #[must_use]
-pub fn slot(bytes: &[u8], slot: u32) -> Slot {
+pub fn slot(bytes: &[u8], slot: u32) -> OobSlot {
     let at = SLOTS_AT + slot as usize * 8;
-    Slot { lpn: bytes.u32_at(at), crc: bytes.u32_at(at + 4) }
+    OobSlot { lpn: bytes.u32_at(at), crc: bytes.u32_at(at + 4) }
 }

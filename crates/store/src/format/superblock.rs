@@ -1,7 +1,7 @@
 //! The superblock: what the image is of, and whether it was left in order.
 
 use super::{Fields, MOST, crc_without, put_u32, put_u64};
-use crate::device::Device;
+use crate::device::DeviceParams;
 
 /// Bytes of one copy; there are two, one after the other.
 pub const BYTES: usize = 4096;
@@ -34,12 +34,12 @@ pub struct Superblock {
     /// Identifies the mount or the orderly shutdown that wrote the block table that this one found.
     pub found: u64,
     /// What it is of.
-    pub device: Device,
+    pub device: DeviceParams,
 }
 
 /// Why a copy cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flaw {
+pub enum SuperblockError {
     /// It does not start as images do.
     Foreign,
     /// Another version.
@@ -73,19 +73,19 @@ pub fn encode(superblock: &Superblock) -> Vec<u8> {
 }
 
 /// Reads a copy of [`BYTES`] bytes.
-pub fn decode(bytes: &[u8]) -> Result<Superblock, Flaw> {
+pub fn decode(bytes: &[u8]) -> Result<Superblock, SuperblockError> {
     if bytes.len() != BYTES || &bytes[..8] != MAGIC {
-        return Err(Flaw::Foreign);
+        return Err(SuperblockError::Foreign);
     }
     let version = bytes.u32_at(8);
     if !(OLDEST..=VERSION).contains(&version) {
-        return Err(Flaw::Version(version));
+        return Err(SuperblockError::Version(version));
     }
     let length = bytes.u32_at(28) as usize;
     let sealed = bytes.u32_at(CRC_AT) == crc_without(bytes, CRC_AT, 0);
     let counts = [16, 64, 72].iter().all(|&at| bytes.u64_at(at) <= MOST);
     if !sealed || length > BYTES - TEXT_AT || !counts {
-        return Err(Flaw::Damaged);
+        return Err(SuperblockError::Damaged);
     }
     let device = serde_json::from_slice(&bytes[TEXT_AT..TEXT_AT + length]);
     let array = |at: usize| bytes[at..].first_chunk().copied().expect("it lies inside");
@@ -97,6 +97,6 @@ pub fn decode(bytes: &[u8]) -> Result<Superblock, Flaw> {
         boot: array(48),
         mount: bytes.u64_at(64),
         found: bytes.u64_at(72),
-        device: device.map_err(|_| Flaw::Damaged)?,
+        device: device.map_err(|_| SuperblockError::Damaged)?,
     })
 }

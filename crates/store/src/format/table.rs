@@ -16,7 +16,7 @@ pub const RECORD: usize = 24;
 /// Whether a block is in service, and if not, why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Standing {
+pub enum BlockHealth {
     /// In service.
     #[default]
     Good = 1,
@@ -30,7 +30,7 @@ pub enum Standing {
     Worn = 5,
 }
 
-impl Standing {
+impl BlockHealth {
     /// In words.
     #[must_use]
     pub fn words(self) -> &'static str {
@@ -43,12 +43,12 @@ impl Standing {
         }
     }
 
-    /// The standing with this number, if any.
+    /// The health with this number, if any.
     #[must_use]
     pub fn of(number: u8) -> Option<Self> {
         [Self::Good, Self::Factory, Self::Program, Self::Erase, Self::Worn]
             .into_iter()
-            .find(|standing| *standing as u8 == number)
+            .find(|health| *health as u8 == number)
     }
 }
 
@@ -84,20 +84,20 @@ impl Contents {
 
 /// A block's record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Record {
+pub struct BlockRecord {
     /// Number of erases so far.
     pub erases: u32,
     /// Whether it is in service.
-    pub standing: Standing,
+    pub health: BlockHealth,
     /// What it must hold.
     pub contents: Contents,
     /// How an orderly shutdown left the block.
-    pub left: Left,
+    pub shutdown_state: ShutdownState,
 }
 
 /// How an orderly shutdown left a block, as far as its pages do not show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Left {
+pub enum ShutdownState {
     /// As its pages show.
     #[default]
     Plain,
@@ -115,7 +115,7 @@ pub enum Left {
 const SUSPECT: u8 = 1;
 const COPIES: u8 = 2;
 
-impl Left {
+impl ShutdownState {
     /// As a byte of flags and a rank.
     #[must_use]
     pub fn encode(self) -> (u8, u16) {
@@ -138,13 +138,13 @@ impl Left {
     }
 }
 
-impl Record {
+impl BlockRecord {
     /// Writes the record into the bytes of one.
     pub fn encode(&self, bytes: &mut [u8]) {
-        let (flags, rank) = self.left.encode();
+        let (flags, rank) = self.shutdown_state.encode();
         bytes.fill(0);
         put_u32(bytes, 0, self.erases);
-        bytes[4] = self.standing as u8;
+        bytes[4] = self.health as u8;
         bytes[5] = flags;
         bytes[6..8].copy_from_slice(&rank.to_le_bytes());
         put_u32(bytes, 8, self.contents.count());
@@ -163,14 +163,14 @@ impl Record {
             0 => Contents::Nothing,
             count => Contents::Pages { count, sequence },
         };
-        let (standing, left) = (Standing::of(bytes[4])?, Left::decode(bytes[5], rank)?);
-        Some(Self { erases, standing, contents, left })
+        let (health, left) = (BlockHealth::of(bytes[4])?, ShutdownState::decode(bytes[5], rank)?);
+        Some(Self { erases, health, contents, shutdown_state: left })
     }
 }
 
 /// One copy of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Copy {
+pub struct TableCopy {
     /// Number of this copy.
     pub generation: u64,
     /// The last sync whose record in the journal this copy includes.
@@ -180,10 +180,10 @@ pub struct Copy {
     /// Identifies the orderly shutdown that wrote it; 0: the image was in use.
     pub shutdown: u64,
     /// One for each block.
-    pub records: Vec<Record>,
+    pub records: Vec<BlockRecord>,
 }
 
-impl Copy {
+impl TableCopy {
     /// Identifies the mount or the orderly shutdown that wrote it.
     #[must_use]
     pub fn writer(&self) -> u64 {
@@ -197,7 +197,7 @@ pub fn bytes(blocks: u32) -> usize {
     HEADER + blocks as usize * RECORD
 }
 
-impl Copy {
+impl TableCopy {
     /// The bytes of this copy.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
@@ -228,7 +228,7 @@ impl Copy {
             && generation % 2 == number
             && [8, 16, 24, 40].iter().all(|&at| bytes.u64_at(at) <= MOST);
         let records = bytes[HEADER..].chunks_exact(RECORD);
-        let records = records.map(|record| Record::decode(record, pages));
+        let records = records.map(|record| BlockRecord::decode(record, pages));
         let records = sound.then(|| records.collect::<Option<_>>())??;
         let (sync, shutdown, mount) = (bytes.u64_at(16), bytes.u64_at(24), bytes.u64_at(40));
         Some(Self { generation, sync, mount, shutdown, records })
@@ -242,22 +242,26 @@ mod tests {
     #[test]
     fn a_copy_reads_as_it_was_written_and_any_flipped_bit_is_found() {
         let records = vec![
-            Record { erases: 7, left: Left::Suspect, ..Record::default() },
-            Record {
+            BlockRecord {
+                erases: 7,
+                shutdown_state: ShutdownState::Suspect,
+                ..BlockRecord::default()
+            },
+            BlockRecord {
                 erases: 1,
-                standing: Standing::Program,
+                health: BlockHealth::Program,
                 contents: Contents::Pages { count: 8, sequence: 1 << 40 },
-                left: Left::Open { rank: 3, copies: true },
+                shutdown_state: ShutdownState::Open { rank: 3, copies: true },
             },
         ];
-        let copy = Copy { generation: 5, sync: 9, mount: 3, shutdown: 4, records };
+        let copy = TableCopy { generation: 5, sync: 9, mount: 3, shutdown: 4, records };
         let bytes = copy.encode();
-        assert_eq!(Copy::decode(&bytes, 1, 8), Some(copy));
-        assert_eq!(Copy::decode(&bytes, 0, 8), None, "it is the other copy");
+        assert_eq!(TableCopy::decode(&bytes, 1, 8), Some(copy));
+        assert_eq!(TableCopy::decode(&bytes, 0, 8), None, "it is the other copy");
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Copy::decode(&flipped, 1, 8), None, "bit {bit}");
+            assert_eq!(TableCopy::decode(&flipped, 1, 8), None, "bit {bit}");
         }
     }
 }

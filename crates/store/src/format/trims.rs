@@ -1,7 +1,7 @@
 //! A page of the trim log.
 
 use super::{Fields, crc_without, put_u32, put_u64};
-use gordon_ftl::Record;
+use gordon_ftl::TrimRecord;
 use gordon_units::{Lpn, Ppn};
 
 const MAGIC: u32 = 0x4d52_5447; // "GTRM"
@@ -12,12 +12,12 @@ const TRIMMED: u32 = 1;
 const UNMAPPED: u32 = 2;
 
 /// Writes it.
-pub fn encode(out: &mut Vec<u8>, record: &Record) {
+pub fn encode(out: &mut Vec<u8>, record: &TrimRecord) {
     out.clear();
     out.resize(HEAD, 0);
     put_u32(out, 0, MAGIC);
     match record {
-        Record::Trimmed(ranges) => {
+        TrimRecord::Trimmed(ranges) => {
             put_u32(out, 4, TRIMMED);
             put_u32(out, 12, u32::try_from(ranges.len()).expect("they fit into a page"));
             for (first, count) in ranges {
@@ -25,7 +25,7 @@ pub fn encode(out: &mut Vec<u8>, record: &Record) {
                 out.extend_from_slice(&count.to_le_bytes());
             }
         }
-        Record::Unmapped { first, count, bits } => {
+        TrimRecord::Unmapped { first, count, bits } => {
             put_u32(out, 4, UNMAPPED);
             put_u32(out, 8, first.0);
             put_u32(out, 12, *count);
@@ -36,8 +36,8 @@ pub fn encode(out: &mut Vec<u8>, record: &Record) {
     }
 }
 
-/// Ends it, for the page that it goes to, with the number of that page's entry: after a crash of the
-/// host there may be a page from before an erase below a newer entry.
+/// Ends it, for the page that it goes to, with the number of that page's entry: after a crash of
+/// the host there may be a page from before an erase below a newer entry.
 pub fn seal(out: &mut [u8], ppn: Ppn, sequence: u64) {
     put_u64(out, SEQUENCE_AT, sequence);
     let crc = crc_without(out, CRC_AT, ppn.0);
@@ -46,7 +46,7 @@ pub fn seal(out: &mut [u8], ppn: Ppn, sequence: u64) {
 
 /// Reads it from all of page `ppn`, whose entry has that number; none if it is none.
 #[must_use]
-pub fn decode(bytes: &[u8], ppn: Ppn, sequence: u64) -> Option<Record> {
+pub fn decode(bytes: &[u8], ppn: Ppn, sequence: u64) -> Option<TrimRecord> {
     let head = bytes.get(..HEAD)?;
     let (kind, first, count) = (head.u32_at(4), head.u32_at(8), head.u32_at(12));
     let words = match kind {
@@ -65,9 +65,9 @@ pub fn decode(bytes: &[u8], ppn: Ppn, sequence: u64) -> Option<Record> {
     if kind == UNMAPPED {
         first.checked_add(count.checked_next_multiple_of(64)?)?;
         let bits = words.map(|word| word.u64_at(0)).collect();
-        return Some(Record::Unmapped { first: Lpn(first), count, bits });
+        return Some(TrimRecord::Unmapped { first: Lpn(first), count, bits });
     }
     let ranges: Vec<_> = words.map(|range| (Lpn(range.u32_at(0)), range.u32_at(4))).collect();
     let ends = |&(first, count): &(Lpn, u32)| first.0.checked_add(count).is_some();
-    ranges.iter().all(ends).then_some(Record::Trimmed(ranges))
+    ranges.iter().all(ends).then_some(TrimRecord::Trimmed(ranges))
 }

@@ -13,8 +13,8 @@ use std::thread;
 use std::time::Duration;
 
 /// How page data get to the file. What describes them goes through the page cache in both. Several
-/// reads go together by io_uring where the kernel has it; all else, and everything where it has not, is
-/// positioned I/O.
+/// reads go together by io_uring where the kernel has it; all else, and everything where it has
+/// not, is positioned I/O.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
     /// Through the page cache.
@@ -25,7 +25,7 @@ pub enum Backend {
 }
 
 /// A file that is locked while it is open.
-pub struct File {
+pub struct FileMedia {
     file: fs::File,
     /// The same file, opened to go past the page cache.
     direct: Option<fs::File>,
@@ -50,7 +50,7 @@ fn lock(mut try_lock: impl FnMut() -> std::result::Result<(), fs::TryLockError>)
 /// What direct I/O is aligned to.
 const DIRECT: usize = 4096;
 
-impl File {
+impl FileMedia {
     /// Makes a file of that length, all hole. An error if there is one.
     pub fn create(path: &Path, len: u64, backend: Backend) -> Result<Self> {
         let file = fs::OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
@@ -85,7 +85,7 @@ impl File {
     }
 }
 
-impl Media for File {
+impl Media for FileMedia {
     fn len(&self) -> u64 {
         self.len.load(Ordering::Relaxed)
     }
@@ -207,7 +207,7 @@ impl Media for File {
     }
 }
 
-impl File {
+impl FileMedia {
     /// Reads what need not be waited for; false if that is not all.
     fn read_cached(&self, at: u64, into: &mut [u8]) -> bool {
         let len = into.len();

@@ -13,11 +13,11 @@ const VERSIONS: usize = 8;
 type Chunks = BTreeMap<u64, Box<[u8]>>;
 
 #[derive(Debug, Default)]
-struct State {
+struct MemoryState {
     /// As whoever reads now sees it; what is not there is a hole.
     now: Chunks,
-    /// As it was at the last sync, for the chunks that have changed since, and as it was between some
-    /// of the changes: the system writes when it likes.
+    /// As it was at the last sync, for the chunks that have changed since, and as it was between
+    /// some of the changes: the system writes when it likes.
     before: BTreeMap<u64, Vec<Option<Box<[u8]>>>>,
     /// Chunks it may hold.
     room: Option<usize>,
@@ -30,19 +30,19 @@ struct State {
 
 /// Bytes in memory.
 #[derive(Debug)]
-pub struct Memory {
+pub struct MemoryMedia {
     len: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<MemoryState>,
 }
 
-impl Memory {
+impl MemoryMedia {
     /// So many, all hole.
     #[must_use]
     pub fn new(len: u64) -> Self {
         Self { len: AtomicU64::new(len), state: Mutex::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MemoryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -84,11 +84,12 @@ impl Memory {
         let state = self.state();
         let (now, parallel) = (state.now.clone(), state.parallel);
         let len = AtomicU64::new(self.len());
-        Self { len, state: Mutex::new(State { now, parallel, ..State::default() }) }
+        Self { len, state: Mutex::new(MemoryState { now, parallel, ..MemoryState::default() }) }
     }
 
-    /// What a crash of the host leaves: each block of 4 KiB that was not synced as it is now, as it was
-    /// at the last sync, or at a time between, as `keep` says: of these it is asked one after the other.
+    /// What a crash of the host leaves: each block of 4 KiB that was not synced as it is now, as it
+    /// was at the last sync, or at a time between, as `keep` says: of these it is asked one after
+    /// the other.
     pub fn crashed(&self, mut keep: impl FnMut() -> bool) -> Self {
         let survivor = self.survivor();
         for (&at, before) in &self.state().before {
@@ -130,7 +131,7 @@ fn within(at: u64) -> usize {
     usize::try_from(at % CHUNK).unwrap_or_default()
 }
 
-impl State {
+impl MemoryState {
     /// The chunk is about to change.
     fn touch(&mut self, chunk: u64) {
         let before = self.before.entry(chunk).or_default();
@@ -141,7 +142,7 @@ impl State {
     }
 }
 
-impl Media for Memory {
+impl Media for MemoryMedia {
     fn len(&self) -> u64 {
         self.len.load(Ordering::Relaxed)
     }

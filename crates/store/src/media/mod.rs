@@ -1,14 +1,14 @@
 //! The port: what an image asks of whatever keeps its bytes.
 //!
-//! Three adapters: a [`file`](File) by positioned I/O, through the page cache or past it, and
-//! [`memory`](Memory) for tests, which can lose what was not synced.
+//! Three adapters: a [`file`](FileMedia) by positioned I/O, through the page cache or past it, and
+//! [`memory`](MemoryMedia) for tests, which can lose what was not synced.
 
 mod file;
 mod memory;
 
-pub use file::{Backend, File};
+pub use file::{Backend, FileMedia};
 pub use gordon_ring::Job;
-pub use memory::Memory;
+pub use memory::MemoryMedia;
 
 use std::io::{IoSlice, IoSliceMut, Result};
 use std::sync::Arc;
@@ -19,7 +19,8 @@ use std::sync::Arc;
 /// - After [`sync`](Self::sync) has returned, all that was written and erased before it was called
 ///   survives a crash of the host. What was not synced may survive or not, in blocks of 4 KiB, in
 ///   any order. A killed process loses nothing of it.
-/// - Calls may come from several threads at once; where their ranges overlap, either order is right.
+/// - Calls may come from several threads at once; where their ranges overlap, either order is
+///   right.
 pub trait Media: Send + Sync {
     /// How many bytes there are.
     fn len(&self) -> u64;
@@ -32,8 +33,8 @@ pub trait Media: Send + Sync {
     /// Fills the buffer with what lies at `at`.
     fn read(&self, at: u64, into: &mut [u8]) -> Result<()>;
 
-    /// As [`read`](Self::read), into several buffers, one after the other, and for page data: it may
-    /// go past the page cache.
+    /// As [`read`](Self::read), into several buffers, one after the other, and for page data: it
+    /// may go past the page cache.
     fn read_data(&self, at: u64, into: &mut [IoSliceMut<'_>]) -> Result<()>;
 
     /// Whether [`read_together`](Self::read_together) does several reads at a time.

@@ -1,15 +1,16 @@
 //! A small store in memory, its driver and the model it is held against.
 //!
-//! A sector holds the number of the change that wrote it, over and over; the model says which numbers
-//! it may show.
+//! A sector holds the number of the change that wrote it, over and over; the model says which
+//! numbers it may show.
 #![allow(dead_code)]
 
 pub mod nand_faults;
 
 use gordon_ftl::{Config, Ftl};
-use gordon_nand::{Geometry, Layout, Shape};
+use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_store::{
-    Command, Completion, Device, Engine, Fault, Image, Media, Memory, Moved, Payload, Places,
+    Command, CompletedOp, Completion, DeviceParams, Engine, Image, ImageOffsets, IoError, Media,
+    MemoryMedia, Payload,
 };
 use gordon_testkit::{Model, Random};
 use gordon_units::Bytes;
@@ -20,16 +21,17 @@ use std::sync::Arc;
 /// The name that images in memory go by.
 pub const NAME: &str = "memory.img";
 
-/// The shapes that tests run on: bytes of a plane's page, planes of a super-page, sectors of a unit.
+/// The shapes that tests run on: bytes of a plane's page, planes of a super-page, sectors of a
+/// unit.
 pub const SHAPES: [(u32, u32, u32); 4] = [(1024, 2, 1), (1024, 2, 2), (2048, 1, 4), (4096, 1, 2)];
 
 /// A device of two buses with a die each, whose summaries take a page.
-pub fn device(shape: (u32, u32, u32), blocks_per_plane: u32, fill: f64, seed: u64) -> Device {
+pub fn device(shape: (u32, u32, u32), blocks_per_plane: u32, fill: f64, seed: u64) -> DeviceParams {
     device_of(shape, 8, blocks_per_plane, fill, seed)
 }
 
 /// A device with super-pages of a sector, whose summaries take two or three of them.
-pub fn device_with_long_summaries(blocks_per_plane: u32, fill: f64, seed: u64) -> Device {
+pub fn device_with_long_summaries(blocks_per_plane: u32, fill: f64, seed: u64) -> DeviceParams {
     let (pages_per_block, summary_pages) = if seed.is_multiple_of(2) { (44, 2) } else { (88, 3) };
     let device = device_of((512, 1, 1), pages_per_block, blocks_per_plane, fill, seed);
     let resolved = device.resolve().unwrap_or_else(|e| panic!("{e}"));
@@ -43,7 +45,7 @@ fn device_of(
     blocks_per_plane: u32,
     fill: f64,
     seed: u64,
-) -> Device {
+) -> DeviceParams {
     let (page_bytes, planes, sectors) = shape;
     let geometry = Geometry {
         buses: 2,
@@ -55,32 +57,32 @@ fn device_of(
         page_bytes,
         oob_bytes: 64,
     };
-    let shape = Shape { buses: 1, dies_per_bus: 1, planes };
+    let shape = SuperPageShape { buses: 1, dies_per_bus: 1, planes };
     let layout = Layout::new(geometry, shape).expect("a small array");
     let slots = page_bytes * planes / (sectors * 512);
     let config = Config { slots, seed, durable: true, ..Config::new(&layout, 1, sectors) };
     let unit = u64::from(sectors) * 512;
-    let smallest = Device::new("test", &layout, &config, Bytes(unit)).resolve();
+    let smallest = DeviceParams::new("test", &layout, &config, Bytes(unit)).resolve();
     let resolved = smallest.unwrap_or_else(|e| panic!("{e}"));
     let roomy = Config { copy_points: 1, ..resolved.config };
     let most = roomy.most_exported(&layout);
     assert!(most > 0, "too small an array");
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
     let exported = ((most as f64 * fill) as u64).max(1);
-    Device::new("test", &layout, &config, Bytes(exported * unit))
+    DeviceParams::new("test", &layout, &config, Bytes(exported * unit))
 }
 
 /// A medium with an image of that device on it.
-pub fn formatted(device: &Device) -> Arc<Memory> {
+pub fn formatted(device: &DeviceParams) -> Arc<MemoryMedia> {
     let resolved = device.resolve().unwrap_or_else(|e| panic!("{e}"));
-    let places = Places::new(&resolved);
-    let media = Arc::new(Memory::new(places.len));
+    let offsets = ImageOffsets::new(&resolved);
+    let media = Arc::new(MemoryMedia::new(offsets.len));
     Image::format(Path::new(NAME), Box::new(media.clone()), device.clone())
         .unwrap_or_else(|e| panic!("{e}"));
     media
 }
 
-pub fn image(media: &Arc<Memory>) -> Image {
+pub fn image(media: &Arc<MemoryMedia>) -> Image {
     Image::on(Path::new(NAME), Box::new(media.clone())).unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -114,13 +116,13 @@ struct Asked {
 /// A store, what it should hold, and what is on its way.
 pub struct Bench {
     pub engine: Engine<Tagged>,
-    pub media: Arc<Memory>,
+    pub media: Arc<MemoryMedia>,
     pub model: Model,
     pub random: Random,
-    flying: Vec<Moved>,
+    flying: Vec<CompletedOp>,
     asked: Vec<Option<Asked>>,
     /// Requests that failed, with why.
-    pub failed: Vec<(Command, Fault)>,
+    pub failed: Vec<(Command, IoError)>,
     /// Faults that are not to be.
     pub strict: bool,
     /// Little is asked to be durable.
@@ -128,14 +130,14 @@ pub struct Bench {
 }
 
 impl Bench {
-    pub fn new(device: &Device, seed: u64) -> Self {
+    pub fn new(device: &DeviceParams, seed: u64) -> Self {
         let media = formatted(device);
         media.read_in_parallel(seed % 2 == 1);
         Self::on(media, seed)
     }
 
     /// One with something in every kind of place, at rest.
-    pub fn full(device: &Device, seed: u64) -> Self {
+    pub fn full(device: &DeviceParams, seed: u64) -> Self {
         let mut bench = Self::new(device, seed);
         bench.work(500);
         bench.settle();
@@ -152,7 +154,7 @@ impl Bench {
         }
     }
 
-    pub fn on(media: Arc<Memory>, seed: u64) -> Self {
+    pub fn on(media: Arc<MemoryMedia>, seed: u64) -> Self {
         let engine = Engine::open(image(&media)).unwrap_or_else(|e| panic!("{e}"));
         let model = Model::new(engine.sectors());
         let random = Random::new(seed);
@@ -338,7 +340,7 @@ impl Bench {
     }
 
     /// The process is gone, or the host: what is left is mounted, and holds what it may.
-    pub fn cut(self, media: Memory) -> Self {
+    pub fn cut(self, media: MemoryMedia) -> Self {
         let media = Arc::new(media);
         let Self { engine, mut model, random, failed, strict, calm, .. } = self;
         drop(engine);
@@ -354,7 +356,7 @@ impl Bench {
 
     /// The process is gone, or the host: damages what is left, which is then refused, or served
     /// without a unit that is wrong. The array as it was before the damage stays.
-    pub fn damage(&mut self, older: &Memory) {
+    pub fn damage(&mut self, older: &MemoryMedia) {
         let media = self.media.survivor();
         let mut random = Random::new(self.random.next_u64());
         let what = nand_faults::damage(&media, older, &image(&self.media), true, &mut random);
@@ -378,7 +380,7 @@ impl Bench {
 }
 
 /// What the superblocks say of the host's run no longer holds.
-pub fn forget_boot(media: &Memory) {
+pub fn forget_boot(media: &MemoryMedia) {
     for copy in 0..2 {
         media.write(copy * 4096 + 48, &[0xee; 16]).expect("it works");
         seal(media, copy * 4096, 4096, 12, 0);
@@ -386,8 +388,9 @@ pub fn forget_boot(media: &Memory) {
     media.sync().expect("it works");
 }
 
-/// Makes the checksum, at `field` of so many bytes, fit what they say in their place (docs/SPEC.md).
-pub fn seal(media: &Memory, at: u64, len: usize, field: usize, place: u32) {
+/// Makes the checksum, at `field` of so many bytes, fit what they say in their place
+/// (docs/SPEC.md).
+pub fn seal(media: &MemoryMedia, at: u64, len: usize, field: usize, place: u32) {
     let mut bytes = vec![0; len];
     media.read(at, &mut bytes).expect("it works");
     bytes[field..field + 4].fill(0);

@@ -1,11 +1,13 @@
-//! What damages an array: bits that flip in data and in what describes them, areas that are lost, that
-//! hold the contents of others, or that are rolled back to what they once were. And the judge of what
-//! becomes of the image.
+//! What damages an array: bits that flip in data and in what describes them, areas that are lost,
+//! that hold the contents of others, or that are rolled back to what they once were. And the judge
+//! of what becomes of the image.
 #![allow(dead_code)]
 
 use super::{NAME, Tagged, image, sector};
 use gordon_nand::Layout;
-use gordon_store::{Command, Engine, Fault, Image, ImageError, Media, Memory, Places, check};
+use gordon_store::{
+    Command, Engine, Image, ImageError, ImageOffsets, IoError, Media, MemoryMedia, check,
+};
 use gordon_testkit::{Model, Random};
 use gordon_units::Ppn;
 use std::ops::Range;
@@ -13,28 +15,33 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Pages whose out-of-band entry is of this kind (docs/SPEC.md).
-pub fn pages_of(media: &Memory, places: &Places, layout: &Layout, kind: u8) -> Vec<Ppn> {
+pub fn pages_of(
+    media: &MemoryMedia,
+    offsets: &ImageOffsets,
+    layout: &Layout,
+    kind: u8,
+) -> Vec<Ppn> {
     let is_kind = |ppn: &Ppn| {
-        let mut entry = vec![0; places.oob_bytes];
-        media.read(places.oob(*ppn), &mut entry).expect("it works");
+        let mut entry = vec![0; offsets.oob_bytes];
+        media.read(offsets.oob(*ppn), &mut entry).expect("it works");
         entry[4] == kind
     };
     (0..layout.pages()).map(Ppn).filter(is_kind).collect()
 }
 
 /// The first such page that must be there.
-pub fn page_of(media: &Memory, places: &Places, layout: &Layout, kind: u8) -> Ppn {
+pub fn page_of(media: &MemoryMedia, offsets: &ImageOffsets, layout: &Layout, kind: u8) -> Ppn {
     let image = image(&Arc::new(media.survivor()));
     let must_be = |ppn: &Ppn| {
         let (block, page) = layout.place_of(*ppn);
         page < image.record(block).contents.count()
     };
-    let pages = pages_of(media, places, layout, kind);
+    let pages = pages_of(media, offsets, layout, kind);
     pages.into_iter().find(must_be).expect("there is one")
 }
 
 /// Swaps two ranges of the same length.
-pub fn swap(media: &Memory, first: u64, second: u64, len: usize) {
+pub fn swap(media: &MemoryMedia, first: u64, second: u64, len: usize) {
     let (mut one, mut other) = (vec![0; len], vec![0; len]);
     media.read(first, &mut one).expect("it works");
     media.read(second, &mut other).expect("it works");
@@ -66,10 +73,10 @@ const PROVED: usize = 9;
 const KINDS: [&str; 6] = ["one bit", "many bits", "zeros", "ones", "another's", "older"];
 
 /// A part of the image, and another that has the same form.
-fn pick(area: usize, media: &Memory, image: &Image, random: &mut Random) -> (Range<u64>, u64) {
-    let (places, layout) = (image.places(), image.resolved().layout);
+fn pick(area: usize, media: &MemoryMedia, image: &Image, random: &mut Random) -> (Range<u64>, u64) {
+    let (offsets, layout) = (image.offsets(), image.resolved().layout);
     let mut page = |kind: u8| {
-        let pages = pages_of(media, places, &layout, kind);
+        let pages = pages_of(media, offsets, &layout, kind);
         let any = (0..layout.pages()).map(Ppn).collect();
         let pages = if pages.is_empty() { any } else { pages };
         (pages[random.below(pages.len())], pages[random.below(pages.len())])
@@ -78,42 +85,46 @@ fn pick(area: usize, media: &Memory, image: &Image, random: &mut Random) -> (Ran
     match area {
         0 => {
             let (one, other) = page(1);
-            part(places.slot(one, 0), places.unit, places.slot(other, 0))
+            part(offsets.slot(one, 0), offsets.unit, offsets.slot(other, 0))
         }
         1 => {
             let (one, other) = page(1);
-            part(places.slot(one, 0), places.page_bytes, places.slot(other, 0))
+            part(offsets.slot(one, 0), offsets.page_bytes, offsets.slot(other, 0))
         }
         2 => {
             let (one, other) = page(1);
-            part(places.oob(one), places.oob_bytes as u64, places.oob(other))
+            part(offsets.oob(one), offsets.oob_bytes as u64, offsets.oob(other))
         }
         3 | 4 | 8 => {
             let (one, other) = page(1);
             let (one, other) = (layout.block_of(one), layout.block_of(other));
-            let len = [places.oob_area() as u64, 4096, places.block_bytes()];
+            let len = [offsets.oob_area() as u64, 4096, offsets.block_bytes()];
             let len = len[[3, 4, 8].iter().position(|&of| of == area).expect("one of them")];
-            part(places.block(one), len, places.block(other))
+            part(offsets.block(one), len, offsets.block(other))
         }
         5 | 6 => {
             let (one, other) = page(2);
-            let len = if area == 5 { places.page_bytes } else { places.page_bytes.min(4096) };
-            part(places.slot(one, 0), len, places.slot(other, 0))
+            let len = if area == 5 { offsets.page_bytes } else { offsets.page_bytes.min(4096) };
+            part(offsets.slot(one, 0), len, offsets.slot(other, 0))
         }
         7 => {
             let (one, other) = page(3);
-            part(places.slot(one, 0), places.page_bytes, places.slot(other, 0))
+            part(offsets.slot(one, 0), offsets.page_bytes, offsets.slot(other, 0))
         }
         9 => {
             let copy = random.below(2) as u64;
-            part(places.table(copy), places.journal(0) - places.table(1), places.table(copy + 1))
+            part(
+                offsets.table(copy),
+                offsets.journal(0) - offsets.table(1),
+                offsets.table(copy + 1),
+            )
         }
         10 => {
             let area = random.below(2) as u64;
-            part(places.journal(area), 4096, places.journal(area + 1))
+            part(offsets.journal(area), 4096, offsets.journal(area + 1))
         }
         11 => {
-            let from = places.journal(1) + places.journal(1) - places.journal(0);
+            let from = offsets.journal(1) + offsets.journal(1) - offsets.journal(0);
             part(from, 4096, from)
         }
         _ => {
@@ -123,11 +134,11 @@ fn pick(area: usize, media: &Memory, image: &Image, random: &mut Random) -> (Ran
     }
 }
 
-/// Damages a part of an image; says what was done. Only where it is not `alone` among the damages is
-/// what proves the others spared.
+/// Damages a part of an image; says what was done. Only where it is not `alone` among the damages
+/// is what proves the others spared.
 pub fn damage(
-    media: &Memory,
-    older: &Memory,
+    media: &MemoryMedia,
+    older: &MemoryMedia,
     image: &Image,
     alone: bool,
     random: &mut Random,
@@ -169,7 +180,7 @@ pub fn read_all(engine: &mut Engine<Tagged>, model: &Model, what: &str) -> usize
         let mut ended = vec![];
         engine.finished(&mut ended);
         let read = ended.pop().expect("it has ended");
-        if read.result == Err(Fault::Unreadable) {
+        if read.result == Err(IoError::Unreadable) {
             unreadable += 1;
             continue;
         }
@@ -198,7 +209,7 @@ pub struct Tally {
 
 /// An image that is refused or served, of which no unit reads as anything but what was flushed last
 /// or written since. Nor does one of what can be salvaged, and a repair makes it servable.
-pub fn judge(media: &Memory, model: &Model, what: &str, tally: &mut Tally) {
+pub fn judge(media: &MemoryMedia, model: &Model, what: &str, tally: &mut Tally) {
     let media = Arc::new(media.survivor());
     tally.images += 1;
     let Ok(found) = Image::on(Path::new(NAME), Box::new(media.clone())) else {
@@ -235,7 +246,7 @@ pub fn judge(media: &Memory, model: &Model, what: &str, tally: &mut Tally) {
 
 /// A repair makes a damaged image servable, and a check finds nothing more. False if so many blocks
 /// are damaged that there is no room to empty them.
-fn is_repaired(media: &Arc<Memory>, what: &str) -> bool {
+fn is_repaired(media: &Arc<MemoryMedia>, what: &str) -> bool {
     let several = what.contains(';');
     let repaired = gordon_store::repair_on(|| Image::on(Path::new(NAME), Box::new(media.clone())));
     let repaired = match repaired {

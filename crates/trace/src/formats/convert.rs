@@ -129,7 +129,7 @@ pub fn convert(
     if let Some(to) = to
         && !to.is_written()
     {
-        let written = Format::ALL.into_iter().filter(|f| f.is_written()).map(Format::name);
+        let written = Format::all().filter(|f| f.is_written()).map(Format::name);
         let written = written.collect::<Vec<_>>().join(", ");
         return Err(FormatError::Option(format!(
             "format {to} is read, not written\n  try: --to with one of {written}"
@@ -179,7 +179,7 @@ fn blocks(
         }
         for io in &batch {
             tally.add(io);
-            let latency = io.latency.filter(|_| to == Format::Msr).map_or(0, |latency| latency.0);
+            let latency = io.latency.filter(|_| to == Format::MSR).map_or(0, |latency| latency.0);
             tally.finer |= !(io.at.0.is_multiple_of(grain) && latency.is_multiple_of(grain));
             if to.has(io.op) {
                 writer.push(io)?;
@@ -335,7 +335,7 @@ impl Tally {
             let what = "the numbers of the processes and the flags of the requests are lost";
             warnings.push(format!("{what}: a conversion keeps none"));
         }
-        if self.without && to == Format::Msr {
+        if self.without && to == Format::MSR {
             let why = "requests whose latency is not known have a response time of 0";
             warnings.push(format!("{why}: {to} must have one"));
         }

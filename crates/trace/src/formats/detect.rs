@@ -9,13 +9,14 @@
 //! lists the candidates with what each would mean.
 
 use super::blkparse;
-use super::delimited::{DelimitedLines, Detect, Read};
+use super::delimited::{DelimitedLines, Detect, Plausible, Read, Role};
 use super::describe::Chosen;
 use super::error::{Bad, Candidate, FormatError, Place};
 use super::input::Input;
 use super::intake::{Intake, Order};
-use super::source::{Lines, is_header, trimmed};
-use super::{Delimited, Event, Format, Options, ascii, blktrace, clf, csv, fio, ftrace, records};
+use super::source::{Lines, trimmed};
+use super::{Delimited, Event, Format, Options, blktrace, clf, fio, ftrace, records, validate};
+use crate::model::BlockOp;
 use crate::read::BlockReader;
 use gordon_units::{Bytes, Ns};
 use std::collections::BTreeSet;
@@ -70,6 +71,11 @@ pub(super) fn by_content(
     }
     if let Some((what, hint)) = archive(head) {
         return Err(FormatError::Unsupported { path: path.to_owned(), what: what.into(), hint });
+    }
+    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+        let what = "it is text in UTF-16, as Windows' PowerShell redirects it".to_owned();
+        let hint = "`iconv -f UTF-16 -t UTF-8 FILE > TRACE`, then TRACE";
+        return Err(FormatError::Unsupported { path: path.to_owned(), what, hint });
     }
     let chosen = |format| Detected::new(format, Chosen::Content);
     if blktrace::byte_order(head).is_some() {
@@ -145,7 +151,9 @@ pub(super) fn doubts(input: &mut Input, format: Format, options: &Options) -> Ve
     match read_as(format, &lines(head, whole), options, options.time_unit.is_some()) {
         Some(sample) if sample.taken > 0 => {
             let mut doubts = sample.doubts(format, options);
-            doubts.extend(odd_flags(format, &lines(head, whole)));
+            if let Some(about) = format.delimited(options) {
+                doubts.extend(odd_flags(&about, &lines(head, whole)));
+            }
             doubts
         }
         _ => Vec::new(),
@@ -190,9 +198,10 @@ fn lines(head: &[u8], whole: bool) -> Vec<&[u8]> {
 }
 
 /// One request, as a format reads it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seen {
     at: u64,
+    op: BlockOp,
     offset: u64,
     len: u64,
     /// The device of blocks; the key of objects.
@@ -211,11 +220,8 @@ struct Sample {
     seen: Vec<Seen>,
 }
 
-/// How a text format is read from a list of lines, if it is one of lines with columns.
-fn sample(format: Format, lines: &[&[u8]], options: &Options) -> Option<Sample> {
-    read_as(format, lines, options, false)
-}
-
+/// How a format reads a list of lines, if it is one of lines with columns. With `decimals`, times may have
+/// some where the format's have none, as where the user names their unit.
 fn read_as(format: Format, lines: &[&[u8]], options: &Options, decimals: bool) -> Option<Sample> {
     let unit = options.time_unit.unwrap_or(format.unit());
     let all = lines;
@@ -224,19 +230,13 @@ fn read_as(format: Format, lines: &[&[u8]], options: &Options, decimals: bool) -
     Some(match format {
         Format::Blkparse => read(&mut blkparse::Blkparse::new(Event::Issue, unit), lines),
         Format::Ftrace => read(&mut ftrace::Ftrace::new(Event::Issue, unit), lines),
-        Format::Msr => read(&mut csv::Msr(unit), lines),
         // Times with decimals are those of DiskSim's columns, unless the user says otherwise.
-        Format::Mqsim => read(&mut ascii::Mqsim::new(unit, decimals), lines),
-        Format::Disksim => read(&mut ascii::Disksim(unit), lines),
-        Format::DisksimValidate => read(&mut ascii::Validate::new(unit), lines),
-        Format::Spc => read(&mut csv::Spc(unit), lines),
-        Format::Alibaba => read(&mut csv::Alibaba(unit), lines),
-        Format::Tencent => read(&mut csv::Tencent(unit), lines),
+        Format::DisksimValidate => read(&mut validate::Validate::new(unit), lines),
         Format::Described(_) | Format::Columns => {
             // The lines to skip are passed already.
             let about = Delimited { skip_lines: 0, ..(*format.delimited(options)?).clone() };
             let about = Arc::new(about);
-            let mut reader = DelimitedLines::new(&about, options.time_unit);
+            let mut reader = DelimitedLines::with_decimals(&about, options.time_unit, decimals);
             if !about.columns.is_objects() {
                 return Some(read(&mut Rows(reader), all));
             }
@@ -254,6 +254,7 @@ fn read_as(format: Format, lines: &[&[u8]], options: &Options, decimals: bool) -
                         last = row.time;
                         sample.seen.push(Seen {
                             at: row.time,
+                            op: row.op,
                             offset: 0,
                             len: row.size,
                             of: row.key,
@@ -274,17 +275,11 @@ struct Rows(DelimitedLines);
 trait Counted {
     /// Reads a line: whether it is a row, if it can be read.
     fn counted(&mut self, line: &[u8], intake: &mut Intake) -> Result<bool, Bad>;
-
-    fn header(&self, line: &[u8]) -> bool;
 }
 
 impl<L: Lines> Counted for L {
     fn counted(&mut self, line: &[u8], intake: &mut Intake) -> Result<bool, Bad> {
         self.line(line, intake).map(|_| true)
-    }
-
-    fn header(&self, line: &[u8]) -> bool {
-        is_header(L::HEADER, line)
     }
 }
 
@@ -299,17 +294,12 @@ impl Counted for Rows {
             }
         })
     }
-
-    fn header(&self, _line: &[u8]) -> bool {
-        false
-    }
 }
 
 fn read<L: Counted>(reader: &mut L, lines: &[&[u8]]) -> Sample {
     let mut intake = Intake::new(None, Order::Clamp, true);
-    let skip = usize::from(lines.first().is_some_and(|line| reader.header(line)));
     let mut sample = Sample::default();
-    for line in &lines[skip..] {
+    for line in lines {
         match reader.counted(line, &mut intake) {
             Ok(true) => (sample.lines, sample.taken) = (sample.lines + 1, sample.taken + 1),
             Ok(false) => {}
@@ -319,6 +309,7 @@ fn read<L: Counted>(reader: &mut L, lines: &[&[u8]]) -> Sample {
     (sample.empty, sample.clamped) = (intake.counts.empty, intake.counts.clamped);
     let seen = intake.out.iter().map(|io| Seen {
         at: io.at.0,
+        op: io.op,
         offset: io.offset.0,
         len: io.len.0,
         of: u64::from(io.device),
@@ -335,6 +326,16 @@ impl Sample {
         }
     }
 
+    /// Whether half of the lines or more are of the format.
+    fn fits(&self) -> bool {
+        self.taken > 0 && self.taken * 2 >= self.lines
+    }
+
+    /// Whether another format makes the same of the lines.
+    fn is_same(&self, other: &Self) -> bool {
+        (self.taken, self.empty) == (other.taken, other.empty) && self.seen == other.seen
+    }
+
     /// Whether requests come at equal intervals: their times are made up, or count them.
     fn is_regular(&self) -> bool {
         let gap = |pair: &[Seen]| pair[1].at.saturating_sub(pair[0].at);
@@ -347,7 +348,7 @@ impl Sample {
         let bytes: u64 = self.seen.iter().fold(0, |sum, seen| sum.saturating_add(seen.len));
         let count = self.seen.len();
         let requests = if count == 1 { "request" } else { "requests" };
-        let mut text = format!("{count} {requests}, {}, over {}", Bytes(bytes), Ns(self.span()));
+        let mut text = format!("{count} {requests}, {}, over {}", Bytes(bytes), span(self.span()));
         if self.empty > 0 {
             text.push_str(&format!("; {} of no bytes", self.empty));
         }
@@ -360,6 +361,10 @@ impl Sample {
     /// What makes these values implausible.
     fn doubts(&self, format: Format, options: &Options) -> Vec<String> {
         let (mut doubts, seen, count) = (Vec::new(), &self.seen, self.seen.len());
+        // Their lines are those of one tool, which has no other units.
+        if matches!(format, Format::Blkparse | Format::Ftrace) {
+            return doubts;
+        }
         let rows = count as u64 + if format.reads_objects() { 0 } else { self.empty };
         if self.empty * 4 > rows && rows >= 4 {
             doubts.push(format!("{} of {rows} requests have no bytes", self.empty));
@@ -389,15 +394,20 @@ impl Sample {
                 doubts.push("most sizes are below 512 bytes, so they may be blocks".to_owned());
             }
         }
-        if let Some(large) = seen.iter().find(|s| s.len > 1 << 30) {
+        let is_large = |seen: &&Seen| seen.len > 1 << 30 && seen.op != BlockOp::Discard;
+        if let Some(large) = seen.iter().find(is_large) {
             doubts.push(format!("a request of {}", Bytes(large.len)));
         }
         if let Some(far) = seen.iter().find(|s| s.offset > 1 << 50) {
             doubts.push(format!("an address of {}", Bytes(far.offset)));
         }
-        if matches!(format, Format::Mqsim | Format::Disksim | Format::Spc) {
+        let plausible = match format {
+            Format::Described(described) => described.plausible(),
+            _ => Plausible::default(),
+        };
+        if let Some(most) = plausible.devices {
             let devices: BTreeSet<u64> = seen.iter().map(|s| s.of).collect();
-            if devices.len() > 16 && devices.len() * 2 > count {
+            if devices.len() > most && devices.len() * 2 > count {
                 doubts.push(format!("{} devices in {count} requests", devices.len()));
             }
         }
@@ -407,18 +417,18 @@ impl Sample {
             if gap > 3_600 * Ns::SECOND.0 {
                 doubts.push(format!(
                     "a request every {}, so the unit of time may be another",
-                    Ns(gap)
+                    span(gap)
                 ));
-            } else if format == Format::Disksim && gap < 1_000_000 {
+            } else if plausible.least_interval.is_some_and(|least| Ns(gap) < least) {
                 doubts.push(format!(
-                    "a request every {}, more than the disks that DiskSim simulates can serve, so the \
-                     times may be seconds",
-                    Ns(gap)
+                    "a request every {}, more than the devices of this format can serve, so the times \
+                     may be seconds",
+                    span(gap)
                 ));
             } else if gap < 10 && count >= 4 && !self.is_regular() {
                 doubts.push(format!(
                     "a request every {}, so the unit of time may be another",
-                    Ns(gap)
+                    span(gap)
                 ));
             }
         }
@@ -444,6 +454,22 @@ impl Sample {
     }
 }
 
+/// A time to three digits, in the unit that a reader expects.
+fn span(ns: u64) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| ns >= *unit).unwrap_or((1, "ns"));
+    #[allow(clippy::cast_precision_loss)]
+    let value = ns as f64 / unit as f64;
+    let decimals = match value {
+        ..10.0 => 2,
+        ..100.0 => 1,
+        _ => 0,
+    };
+    let text = format!("{value:.decimals$}");
+    let text = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text}{name}")
+}
+
 /// A format whose reader takes the lines.
 struct Fit {
     format: Format,
@@ -451,45 +477,55 @@ struct Fit {
     doubts: Vec<String>,
 }
 
+impl Fit {
+    fn new(format: Format, lines: &[&[u8]], options: &Options, decimals: bool) -> Option<Self> {
+        let sample = read_as(format, lines, options, decimals)?;
+        let mut doubts = sample.doubts(format, options);
+        if let Some(about) = format.delimited(options) {
+            doubts.extend(odd_flags(&about, lines));
+            doubts.extend(odd_decimals(format, &about, lines, options));
+        }
+        Some(Self { format, sample, doubts })
+    }
+}
+
 fn by_lines(path: &Path, lines: &[&[u8]], options: &Options) -> Result<Format, FormatError> {
     let comments = lines.iter().take_while(|line| is_comment(line)).count();
     let first = &lines[..lines.len().min(comments + LINES)];
     let bare: Vec<&[u8]> = first.iter().copied().filter(|line| !is_comment(line)).collect();
+    if bare.is_empty() {
+        let why = ": its lines are blank or comments".to_owned();
+        let hint = "check that the file is whole";
+        return Err(FormatError::Empty { path: path.to_owned(), why, hint });
+    }
     if bare.first().is_some_and(|l| *l == fio::V2 || *l == fio::V3) {
         return Ok(Format::Fio);
     }
     if clf::is_log(&bare) {
         return Ok(Format::Clf);
     }
-    let share = |format| {
-        let sample = sample(format, first, options)?;
-        let fits = sample.taken > 0 && sample.taken * 2 >= sample.lines;
-        let looks = fits && looks_like(format, first);
+    let share = |format, decimals| {
+        let sample = read_as(format, first, options, decimals)?;
+        let looks = sample.fits() && has_own_times(format, first) && has_own_signs(format, first);
         #[allow(clippy::cast_precision_loss)]
         looks.then(|| (format, sample.taken as f64 / sample.lines as f64))
     };
-    let shares: Vec<(Format, f64)> = Format::all().filter_map(share).collect();
+    // Times with decimals are those of a format that has them, if there is one.
+    let shares = |decimals| Format::all().filter_map(|format| share(format, decimals)).collect();
+    let mut decimals = false;
+    let mut found: Vec<(Format, f64)> = shares(decimals);
+    if found.is_empty() && options.time_unit.is_some() {
+        decimals = true;
+        found = shares(decimals);
+    }
     // A malformed line does not hide a format behind those that take any numbers.
     let most = |numbers: bool| {
-        let shares = shares.iter().filter(|(format, _)| numbers || !format.is_numbers());
+        let shares = found.iter().filter(|(format, _)| numbers || !format.is_numbers());
         shares.map(|(_, share)| *share).fold(0.0, f64::max)
     };
-    let fits = shares.iter().filter(|(format, share)| *share >= most(format.is_numbers()));
-    let fits: Vec<Fit> = fits
-        .filter_map(|&(format, _)| {
-            let sample = sample(format, lines, options)?;
-            let mut doubts = sample.doubts(format, options);
-            doubts.extend(odd_flags(format, lines));
-            doubts.extend(odd_decimals(format, lines, options));
-            Some(Fit { format, sample, doubts })
-        })
-        .collect();
-    if fits.is_empty() {
-        let line = String::from_utf8_lossy(first.first().copied().unwrap_or_default());
-        let shown: String = line.chars().take(60).flat_map(char::escape_debug).collect();
-        let why = format!("its first line is `{shown}`");
-        return Err(FormatError::Unknown { path: path.to_owned(), why });
-    }
+    let fits = found.iter().filter(|(format, share)| *share >= most(format.is_numbers()));
+    let fits: Vec<Fit> =
+        fits.filter_map(|&(format, _)| Fit::new(format, lines, options, decimals)).collect();
     let plausible = |numbers: bool| {
         let fits = fits
             .iter()
@@ -505,34 +541,74 @@ fn by_lines(path: &Path, lines: &[&[u8]], options: &Options) -> Result<Format, F
         ([format], _) | ([], [format]) => return Ok(*format),
         _ => {}
     }
+    let candidates = candidates(lines, options);
+    if candidates.is_empty() {
+        let line = String::from_utf8_lossy(first.first().copied().unwrap_or_default());
+        let shown: String = line.chars().take(60).flat_map(char::escape_debug).collect();
+        let why = format!("its first line is `{shown}`");
+        return Err(FormatError::Unknown { path: path.to_owned(), why });
+    }
     let why = if own.len() > 1 || numbers.len() > 1 {
         "its lines fit several formats"
+    } else if fits.is_empty() {
+        "its lines fit a format only in another unit of time"
     } else {
         "its values are implausible in the formats that its lines fit"
     };
-    Err(FormatError::Ambiguous {
-        path: path.to_owned(),
-        why: why.to_owned(),
-        candidates: candidates(&fits, lines, options),
-    })
+    Err(FormatError::Ambiguous { path: path.to_owned(), why: why.to_owned(), candidates })
 }
 
-/// What each format that fits would make of the lines, and DiskSim's columns with times in seconds.
-fn candidates(fits: &[Fit], lines: &[&[u8]], options: &Options) -> Vec<Candidate> {
-    let mut candidates = Vec::new();
-    for fit in fits {
-        let meaning = fit.sample.meaning(&fit.doubts);
-        candidates.push(Candidate { options: format!("--format {}", fit.format), meaning });
-        if matches!(fit.format, Format::Disksim | Format::Mqsim) && options.time_unit.is_none() {
-            let seconds = Options { time_unit: Some(Ns::SECOND), ..options.clone() };
-            if let Some(sample) = sample(fit.format, lines, &seconds) {
-                let meaning = sample.meaning(&sample.doubts(fit.format, &seconds));
-                let options = format!("--format {} --time-unit 1s", fit.format);
-                candidates.push(Candidate { options, meaning });
+/// What each format that takes the lines would make of them in each of its [`units`]; formats that make the same of them are one candidate. The plausible ones come first.
+fn candidates(lines: &[&[u8]], options: &Options) -> Vec<Candidate> {
+    let mut readings: Vec<(String, Fit)> = Vec::new();
+    for format in Format::all() {
+        for (unit, decimals) in units(format, options) {
+            let options = Options { time_unit: unit.or(options.time_unit), ..options.clone() };
+            let Some(fit) = Fit::new(format, lines, &options, decimals) else { continue };
+            if !fit.sample.fits() || !has_own_signs(format, lines) {
+                continue;
+            }
+            let is_read = readings.iter().any(|(_, other)| other.format == format);
+            if unit == Some(format.unit()) && (is_read || !fit.doubts.is_empty()) {
+                continue;
+            }
+            let unit = unit.map_or_else(String::new, |unit| format!(" --time-unit {unit}"));
+            let named = format!("--format {format}{unit}");
+            let same = readings.iter_mut().find(|(_, other)| {
+                other.format.reads_objects() == format.reads_objects()
+                    && other.sample.is_same(&fit.sample)
+            });
+            match same {
+                Some((names, other)) => {
+                    names.push_str(&format!(" or {named}"));
+                    if fit.doubts.len() < other.doubts.len() {
+                        other.doubts = fit.doubts;
+                    }
+                }
+                None => readings.push((named, fit)),
             }
         }
     }
-    candidates
+    readings.sort_by_key(|(_, fit)| !fit.doubts.is_empty());
+    let candidate = |(options, fit): (String, Fit)| Candidate {
+        options,
+        meaning: fit.sample.meaning(&fit.doubts),
+    };
+    readings.into_iter().map(candidate).collect()
+}
+
+/// The units of time in which a format may read the lines, where the user names none, and whether times may
+/// have decimals then.
+fn units(format: Format, options: &Options) -> Vec<(Option<Ns>, bool)> {
+    let mut units = vec![(None, options.time_unit.is_some())];
+    if let (Some(about), None) = (format.delimited(options), options.time_unit) {
+        // The name of the unit allows decimals.
+        units.extend(about.whole_times.then_some((Some(format.unit()), true)));
+        if format.unit() < Ns::SECOND {
+            units.push((Some(Ns::SECOND), true));
+        }
+    }
+    units
 }
 
 fn same_columns(a: Format, b: Format, options: &Options) -> bool {
@@ -542,50 +618,87 @@ fn same_columns(a: Format, b: Format, options: &Options) -> bool {
     }
 }
 
-/// Whether lines that a format's reader takes look like the format's own: DiskSim's times have decimals,
-/// which tells them from MQSim's, and so have those of some descriptions; formats of numbers have nothing else in their lines.
-fn looks_like(format: Format, lines: &[&[u8]]) -> bool {
-    let decimal = match format {
-        Format::Disksim => true,
-        Format::Described(described) => described.has_decimals(),
-        _ => false,
-    };
+/// Whether the times of most lines have decimals where those of the format do, which tells it from
+/// another with the same columns.
+fn has_own_times(format: Format, lines: &[&[u8]]) -> bool {
+    let Format::Described(described) = format else { return true };
+    if !described.has_decimals() {
+        return true;
+    }
+    let about = described.delimited();
+    let point =
+        |line: &&&[u8]| about.word(Role::Time, line).is_some_and(|word| word.contains(&b'.'));
+    let rows = lines.iter().filter(|line| !is_comment(line));
+    rows.clone().filter(point).count() * 2 >= rows.count()
+}
+
+/// Whether most lines of a format of numbers have nothing else.
+fn has_own_signs(format: Format, lines: &[&[u8]]) -> bool {
     match format {
-        _ if decimal => {
-            let point = |line: &&&[u8]| {
-                line.split(|b| b.is_ascii_whitespace()).next().is_some_and(|w| w.contains(&b'.'))
-            };
-            lines.iter().filter(point).count() * 2 >= lines.len()
-        }
         Format::Described(described)
             if described.detect() != Detect::Generic && format.is_numbers() =>
         {
             let number =
                 |b: &u8| b.is_ascii_digit() || matches!(b, b' ' | b'\t' | b',' | b'.' | b'*');
-            let numbers = lines.iter().filter(|line| line.iter().all(number)).count();
-            numbers * 2 > lines.len()
+            let rows = lines.iter().filter(|line| !is_comment(line));
+            let numbers = rows.clone().filter(|line| line.iter().all(number)).count();
+            numbers * 2 > rows.count()
         }
         _ => true,
     }
 }
 
-/// DiskSim's flags are read as bits, of which traces use the first.
-fn odd_flags(format: Format, lines: &[&[u8]]) -> Option<String> {
-    let last = |line: &&[u8]| {
-        let word = line.rsplit(|b| b.is_ascii_whitespace()).next().unwrap_or_default();
-        !matches!(word, b"0" | b"1") && word.iter().all(u8::is_ascii_hexdigit)
+/// Flags are read as bits, of which traces use the one that marks a read.
+fn odd_flags(about: &Delimited, lines: &[&[u8]]) -> Option<String> {
+    let read = about.read_flag?.to_string();
+    let odd = |line: &&[u8]| {
+        let is_odd = |word: &[u8]| {
+            word != b"0" && word != read.as_bytes() && word.iter().all(u8::is_ascii_hexdigit)
+        };
+        about.word(Role::Op, line).is_some_and(is_odd)
     };
-    let odd = format == Format::Disksim && lines.iter().any(last);
-    odd.then(|| "flags other than 0 and 1".to_owned())
+    lines.iter().any(odd).then(|| format!("flags other than 0 and {read}"))
 }
 
-/// Milliseconds with more than six decimals are finer than a nanosecond.
-fn odd_decimals(format: Format, lines: &[&[u8]], options: &Options) -> Option<String> {
+/// A unit that is finer than seconds, and times with so many decimals that they are finer than a
+/// nanosecond.
+fn odd_decimals(
+    format: Format,
+    about: &Delimited,
+    lines: &[&[u8]],
+    options: &Options,
+) -> Option<String> {
+    let unit = format.unit();
+    if about.whole_times || options.time_unit.is_some() || unit >= Ns::SECOND {
+        return None;
+    }
     let fine = |line: &&[u8]| {
-        let word = line.split(|b| b.is_ascii_whitespace()).next().unwrap_or_default();
-        let decimals = word.rsplit(|&b| b == b'.').next().unwrap_or_default();
-        decimals.len() < word.len() && decimals.len() > 6
+        let word = about.word(Role::Time, line).unwrap_or_default();
+        let decimals = word.iter().rev().position(|&b| b == b'.').unwrap_or_default();
+        let parts = u32::try_from(decimals).ok().and_then(|n| 10_u64.checked_pow(n));
+        parts.is_none_or(|parts| parts > unit.0)
     };
-    let odd = format == Format::Disksim && options.time_unit.is_none() && lines.iter().any(fine);
+    let odd = lines.iter().any(fine);
     odd.then(|| "times finer than a nanosecond, so they may be seconds".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::span;
+
+    #[test]
+    fn spans_have_three_digits() {
+        let cases = [
+            (0, "0ns"),
+            (999, "999ns"),
+            (1_000, "1us"),
+            (666_666, "667us"),
+            (1_250_000, "1.25ms"),
+            (20_500_000_000, "20.5s"),
+            (41_152_100_003_333, "41152s"),
+        ];
+        for (ns, text) in cases {
+            assert_eq!(span(ns), text);
+        }
+    }
 }

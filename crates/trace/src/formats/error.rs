@@ -33,7 +33,7 @@ pub enum Bad {
     /// A field is not what it should be.
     Field {
         /// Which.
-        field: &'static str,
+        field: Cow<'static, str>,
         /// What is there.
         found: Box<str>,
         /// What should be.
@@ -71,13 +71,33 @@ impl Bad {
         if found.len() > SHOWN {
             text.push_str("...");
         }
-        Self::Field { field, found: text.into(), expected }
+        Self::Field { field: Cow::Borrowed(field), found: text.into(), expected }
+    }
+
+    /// The same with the number of the column, counted from 0, that holds the field.
+    #[cold]
+    pub(super) fn in_column(self, at: usize) -> Self {
+        match self {
+            Self::Field { field, found, expected } => {
+                let field = format!("{field} (column {})", at + 1).into();
+                Self::Field { field, found, expected }
+            }
+            other => other,
+        }
     }
 
     /// What to try.
-    fn hint(&self) -> &'static str {
+    fn hint(&self, format: Format) -> &'static str {
         match self {
-            Self::Field { field: "next access", .. } => {
+            Self::Field { field, .. } if format == Format::Columns && field.starts_with("op ") => {
+                "--reads, --writes or --trims with this word, or --skip-bad to leave such lines out and \
+                 count them"
+            }
+            Self::Field { .. } if format == Format::Columns => {
+                "--columns and --separator that fit this line, or --skip-bad to leave out what is malformed \
+                 and count it"
+            }
+            Self::Field { field, .. } if field == "next access" => {
                 "a policy that does not need the next accesses, such as --policy lru"
             }
             Self::Field { .. } => "--skip-bad to leave out what is malformed and count it",
@@ -115,7 +135,7 @@ pub enum FormatError {
         source: io::Error,
     },
     /// The file cannot be read to its end.
-    #[error("cannot read {path} after {place}: {source}\n  try: a fresh copy of it; it may be cut short or damaged", path = .path.display())]
+    #[error("cannot read {path} after {place}: {source}\n  try: a fresh copy of the file, which may be cut short or damaged", path = .path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -125,7 +145,7 @@ pub enum FormatError {
         source: io::Error,
     },
     /// A line or record is malformed.
-    #[error("{path}, {place}: {bad} (format {format})\n  try: {hint}", path = .path.display(), hint = .bad.hint())]
+    #[error("{path}, {place}: {bad} (format {format})\n  try: {hint}", path = .path.display(), hint = .bad.hint(*.format))]
     Bad {
         /// The file.
         path: PathBuf,

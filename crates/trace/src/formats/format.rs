@@ -1,6 +1,6 @@
 //! The formats of traces: their names, what they hold, and where each is documented.
 
-use super::delimited::{Delimited, Described, Detect};
+use super::delimited::{Delimited, Described, Detect, Role};
 use super::{FormatError, Options};
 use gordon_units::Ns;
 use std::fmt;
@@ -21,20 +21,8 @@ pub enum Format {
     Ftrace,
     /// fio's I/O log, versions 2 and 3.
     Fio,
-    /// CSV of the MSR Cambridge traces.
-    Msr,
-    /// Text that MQSim reads.
-    Mqsim,
-    /// Text that DiskSim reads by default.
-    Disksim,
     /// The traces DiskSim's disk models were validated with: closed loop.
     DisksimValidate,
-    /// CSV of the Storage Performance Council.
-    Spc,
-    /// CSV of Alibaba's block traces.
-    Alibaba,
-    /// CSV of Tencent's block traces.
-    Tencent,
     /// libCacheSim's binary records of 24 bytes.
     OracleGeneral,
     /// Binary records of VMware's vscsiStats as CloudPhysics published them.
@@ -48,20 +36,27 @@ pub enum Format {
 }
 
 impl Format {
+    /// CSV of the MSR Cambridge traces.
+    pub const MSR: Self = Self::Described(Described::named("msr"));
+    /// Text that MQSim reads.
+    pub const MQSIM: Self = Self::Described(Described::named("mqsim"));
+    /// Text that DiskSim reads by default.
+    pub const DISKSIM: Self = Self::Described(Described::named("disksim"));
+    /// CSV of the Storage Performance Council.
+    pub const SPC: Self = Self::Described(Described::named("spc"));
+    /// CSV of Alibaba's block traces.
+    pub const ALIBABA: Self = Self::Described(Described::named("alibaba"));
+    /// CSV of Tencent's block traces.
+    pub const TENCENT: Self = Self::Described(Described::named("tencent"));
+
     /// Those with a reader of their own.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 9] = [
         Self::Gordon,
         Self::Blkparse,
         Self::Blktrace,
         Self::Ftrace,
         Self::Fio,
-        Self::Msr,
-        Self::Mqsim,
-        Self::Disksim,
         Self::DisksimValidate,
-        Self::Spc,
-        Self::Alibaba,
-        Self::Tencent,
         Self::OracleGeneral,
         Self::Vscsi,
         Self::Clf,
@@ -80,13 +75,7 @@ impl Format {
             Self::Blktrace => "blktrace",
             Self::Ftrace => "ftrace",
             Self::Fio => "fio",
-            Self::Msr => "msr",
-            Self::Mqsim => "mqsim",
-            Self::Disksim => "disksim",
             Self::DisksimValidate => "disksim-validate",
-            Self::Spc => "spc",
-            Self::Alibaba => "alibaba",
-            Self::Tencent => "tencent",
             Self::OracleGeneral => "oracleGeneral",
             Self::Vscsi => "vscsi",
             Self::Clf => "clf",
@@ -109,17 +98,9 @@ impl Format {
                 "text of block tracepoints: tracefs trace, trace-cmd report or perf script"
             }
             Self::Fio => "I/O log of fio --write_iolog, versions 2 and 3",
-            Self::Msr => {
-                "CSV of MSR Cambridge: 100 ns since 1601, host, disk, Read|Write, offset, bytes"
-            }
-            Self::Mqsim => "text: ns, device, sector, sectors, 0 write | 1 read",
-            Self::Disksim => "text: ms with decimals, device, sector, sectors, flags (1 read)",
             Self::DisksimValidate => {
                 "text: R|W, Hit|Miss, sector, sectors, response us, gap us; closed loop"
             }
-            Self::Spc => "CSV: unit, sector, bytes, R|W, seconds",
-            Self::Alibaba => "CSV: device, R|W, offset, bytes, us",
-            Self::Tencent => "CSV: seconds, sector, sectors, 0 read | 1 write, volume",
             Self::OracleGeneral => {
                 "binary, 24 bytes: seconds, block of 512 bytes (or object), bytes, next access; all reads"
             }
@@ -139,12 +120,7 @@ impl Format {
             Self::Blkparse | Self::Blktrace => "blktrace's blkparse(1) and blktrace_api.h",
             Self::Ftrace => "the kernel's include/trace/events/block.h",
             Self::Fio => "fio's HOWTO, \"Trace file format\"",
-            Self::Msr => "SNIA IOTTA 388 (Narayanan et al., FAST 2008), README",
-            Self::Mqsim => "github.com/CMU-SAFARI/MQSim, ASCII_Trace_Definition.h",
-            Self::Disksim | Self::DisksimValidate => "DiskSim 4.0, disksim_iotrace.c",
-            Self::Spc => "SPC Trace File Format Specification 1.0.1",
-            Self::Alibaba => "github.com/alibaba/block-traces (Li et al., IISWC 2020), README",
-            Self::Tencent => "SNIA IOTTA 27917 (Zhang et al., ATC 2020), README",
+            Self::DisksimValidate => "DiskSim 4.0, disksim_iotrace.c",
             Self::OracleGeneral => "github.com/1a1a11a/libCacheSim, oracleGeneral.h",
             Self::Vscsi => {
                 "github.com/1a1a11a/libCacheSim, vscsi.h (Waldspurger et al., FAST 2015)"
@@ -170,51 +146,48 @@ impl Format {
             Self::Blkparse | Self::Blktrace | Self::Fio => "its own tool",
             Self::Ftrace => "lines typed after the kernel's definition",
             Self::Clf => "logs of nginx and Apache, made for it",
-            Self::Spc => "requests of a real file, put into its form",
-            Self::Alibaba => "a few lines of a real file",
             Self::Vscsi => "real files (32 bytes)",
             Self::Described(described) => described.tested_on(),
             Self::Columns => "lines of many kinds",
-            Self::Msr
-            | Self::Mqsim
-            | Self::Disksim
-            | Self::DisksimValidate
-            | Self::Tencent
-            | Self::OracleGeneral => "real files",
+            Self::DisksimValidate | Self::OracleGeneral => "real files",
         }
     }
 
     /// Whether its reader has met a whole real file or bytes of the format's own tool; what has met
     /// neither is read all the same.
-    pub const fn support(self) -> &'static str {
+    pub fn support(self) -> &'static str {
         match self {
-            Self::Spc | Self::Alibaba | Self::Described(_) => "unsupported (read all the same)",
+            Self::Described(described) if !described.is_proven() => {
+                "unsupported (read all the same)"
+            }
             Self::Vscsi => "yes; 40 bytes: unsupported",
             _ => "yes",
         }
     }
 
-    /// The unit of its time stamps, where it has one.
-    pub(crate) const fn unit(self) -> Ns {
+    /// The unit of its time stamps.
+    pub(crate) fn unit(self) -> Ns {
         match self {
-            Self::Gordon | Self::Blktrace | Self::Mqsim => Ns(1),
-            Self::Msr => Ns(100),
-            Self::Fio | Self::DisksimValidate | Self::Alibaba | Self::Vscsi => Ns(1_000),
-            Self::Disksim => Ns(1_000_000),
-            Self::Blkparse
-            | Self::Ftrace
-            | Self::Spc
-            | Self::Tencent
-            | Self::OracleGeneral
-            | Self::Clf => Ns::SECOND,
-            // Their descriptions have it.
-            Self::Described(_) | Self::Columns => Ns::SECOND,
+            Self::Gordon | Self::Blktrace => Ns(1),
+            Self::Fio | Self::DisksimValidate | Self::Vscsi => Ns(1_000),
+            Self::Blkparse | Self::Ftrace | Self::OracleGeneral | Self::Clf => Ns::SECOND,
+            Self::Described(described) => {
+                described.delimited().columns.unit(Role::Time).map_or(Ns::SECOND, Ns)
+            }
+            // The options have it.
+            Self::Columns => Ns::SECOND,
         }
     }
 
     /// Whether its requests come with the time they took.
-    pub(crate) const fn has_latency(self) -> bool {
-        matches!(self, Self::Gordon | Self::Msr | Self::DisksimValidate | Self::Vscsi)
+    pub(crate) fn has_latency(self) -> bool {
+        match self {
+            Self::Gordon | Self::DisksimValidate | Self::Vscsi => true,
+            Self::Described(described) => {
+                described.delimited().columns.unit(Role::Latency).is_some()
+            }
+            _ => false,
+        }
     }
 
     /// Whether [`Objects`](super::Objects) reads it.
@@ -253,8 +226,8 @@ impl Format {
     /// The units of the addresses and of the sizes, in bytes.
     pub(crate) fn units(self) -> (u64, u64) {
         match self {
-            Self::Fio | Self::Msr | Self::Alibaba | Self::Clf => (1, 1),
-            Self::Spc | Self::Blktrace | Self::Vscsi | Self::OracleGeneral => (512, 1),
+            Self::Fio | Self::Clf => (1, 1),
+            Self::Blktrace | Self::Vscsi | Self::OracleGeneral => (512, 1),
             _ => (512, 512),
         }
     }

@@ -101,7 +101,8 @@ impl Input {
         if self.end == self.buffer.len() {
             let size = self.buffer.len() * 2;
             if size > LONGEST {
-                let why = format!("no end of line within {LONGEST} bytes; it is no text");
+                let why =
+                    format!("no end of line within {LONGEST} bytes: this is not a text trace");
                 return Err(io::Error::new(io::ErrorKind::InvalidData, why));
             }
             self.buffer.resize(size, 0);

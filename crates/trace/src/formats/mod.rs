@@ -7,12 +7,10 @@
 //!
 //! Not covered: data, process names, and completions as events of their own.
 
-mod ascii;
 mod blkparse;
 mod blktrace;
 mod clf;
 mod convert;
-mod csv;
 mod delimited;
 mod describe;
 mod detect;
@@ -28,6 +26,7 @@ mod own;
 mod records;
 mod requeue;
 mod source;
+mod validate;
 mod write;
 
 pub use convert::{Conversion, Converted, Line, convert};
@@ -157,8 +156,8 @@ pub fn columns(
         let Words { reads, writes, trims } = words;
         let none = separator.is_none() && skip_lines.is_none();
         if !none || [reads, writes, trims].iter().any(|words| !words.is_empty()) {
-            let why = "a separator, lines to skip and words of the operation go with columns";
-            let hint = "--columns \"time=1:s,op=2,lba=3,size=4:B\" too";
+            let why = "--separator, --skip-lines, --reads, --writes and --trims need --columns";
+            let hint = "--columns \"time=1:s,op=2,lba=3,size=4:B\"";
             return Err(FormatError::Option(format!("{why}\n  try: {hint}")));
         }
         return Ok(None);
@@ -200,7 +199,8 @@ pub fn open(path: &Path, format: Option<Format>, options: &Options) -> Result<Re
         Opened::Objects(objects) => {
             let format = objects.format();
             let why = format!("format {format} is a trace of objects, not of blocks");
-            let hint = "gordon cache replay, which reads it; or --format with its real format";
+            let hint =
+                "`gordon cache replay`, which reads objects, or --format with the right format";
             Err(FormatError::Option(format!("{}: {why}\n  try: {hint}", path.display())))
         }
     }
@@ -247,13 +247,12 @@ fn open_as(
     if let Some(unit) = options.time_unit
         && (unit == Ns::ZERO || unit > Ns::SECOND)
     {
-        let why = "the unit of time stamps is between 1ns and 1s\n  try: --time-unit 1us";
+        let why = "--time-unit is between 1ns and 1s\n  try: --time-unit 1us";
         return Err(FormatError::Option(why.to_owned()));
     }
     let given = match (format, &options.columns) {
         (Some(_), Some(_)) => {
-            let why =
-                "a trace has a format or columns of its own, not both\n  try: --columns alone";
+            let why = "--format and --columns cannot be combined\n  try: --columns alone";
             return Err(FormatError::Option(why.to_owned()));
         }
         (Some(format), None) => Some(Detected::new(format, Chosen::Format)),
@@ -348,18 +347,9 @@ fn source(
             Box::new(Text::new(ftrace::Ftrace::new(event, unit), input, path, format))
         }
         Format::Fio => Box::new(Text::new(fio::Fio::new(unit), input, path, format)),
-        Format::Msr => Box::new(Text::new(csv::Msr(unit), input, path, format)),
-        Format::Mqsim => {
-            let reader = ascii::Mqsim::new(unit, options.time_unit.is_some());
-            Box::new(Text::new(reader, input, path, format))
-        }
-        Format::Disksim => Box::new(Text::new(ascii::Disksim(unit), input, path, format)),
         Format::DisksimValidate => {
-            Box::new(Text::new(ascii::Validate::new(unit), input, path, format))
+            Box::new(Text::new(validate::Validate::new(unit), input, path, format))
         }
-        Format::Spc => Box::new(Text::new(csv::Spc(unit), input, path, format)),
-        Format::Alibaba => Box::new(Text::new(csv::Alibaba(unit), input, path, format)),
-        Format::Tencent => Box::new(Text::new(csv::Tencent(unit), input, path, format)),
         Format::OracleGeneral => {
             Box::new(Binary::new(records::OracleGeneral(unit), input, path, format))
         }
@@ -424,12 +414,15 @@ impl Reader {
         let mut why = String::new();
         let mut hint = "check that the file is whole and of this format";
         if counts.other_kinds > 0 {
-            why = format!(": all its {} entries are of other kinds", counts.other_kinds);
+            why = format!(
+                ": its {} entries are all other operations or other events",
+                counts.other_kinds
+            );
         }
         if let Some(first) = &self.skip.first {
             why =
                 format!(": {} lines or records are malformed, the first: {first}", counts.skipped);
-            hint = "--format with its real format";
+            hint = "--format with the right format";
         }
         if let (Some(device), 1..) = (self.options.device, counts.other_devices) {
             let device = match self.format {

@@ -69,7 +69,9 @@ impl Objects {
         sees_ahead: bool,
     ) -> Result<Self, FormatError> {
         if !format.is_objects() {
-            let why = format!("format {format} is a trace of blocks, not of objects");
+            let why = format!(
+                "format {format} has blocks, not objects\n  try: --format with a format of objects"
+            );
             return Err(FormatError::Option(why));
         }
         let input = open_input(path)?;
@@ -85,13 +87,14 @@ impl Objects {
         sees_ahead: bool,
     ) -> Result<Self, FormatError> {
         if let Some(device @ 1..) = options.device {
-            let why =
-                format!("device {device}: a trace of objects has no devices\n  try: without it");
+            let why = format!(
+                "--device {device}: a trace of objects has no devices\n  try: leave out --device"
+            );
             return Err(FormatError::Option(why));
         }
         if options.order == Order::Sort {
-            let why = "order sort: a trace of objects counts its requests in the file's order\n  \
-                       try: --order clamp, which keeps it";
+            let why = "--order sort: objects are read in the file's order\n  \
+                       try: --order clamp, which keeps that order";
             return Err(FormatError::Option(why.to_owned()));
         }
         // An error in reading comes again where its place is known.
@@ -205,6 +208,11 @@ impl Objects {
                     self.counts.other_kinds += 1;
                     Ok(())
                 }
+                // What removes an object, or none, is no request for it.
+                Ok(Read::Row(row)) if !matches!(row.op, BlockOp::Read | BlockOp::Write) => {
+                    self.counts.other_kinds += 1;
+                    Ok(())
+                }
                 Ok(Read::Row(row)) if row.size == 0 => {
                     self.counts.empty += row.repeat;
                     Ok(())
@@ -294,7 +302,7 @@ impl Objects {
         }
         let lies_ahead = next == -1 || next > self.number.cast_signed();
         if self.sees_ahead && !lies_ahead {
-            let expected = "a record after this one, or -1: without it nobody can see ahead";
+            let expected = "the number of a later record, or -1";
             return Err(Bad::field("next access", next.to_string().as_bytes(), expected));
         }
         let (at, size) = (self.ordered(seconds(time))?, u64::from(size));

@@ -60,7 +60,7 @@ fn take(scsi_io: &Scsi, want: u8, unit: Ns, intake: &mut Intake) -> Result<(), B
     // The version is in the upper byte.
     if scsi_io.version >> 8 != u16::from(want) {
         let found = format!("{:#06x}", scsi_io.version);
-        return Err(Bad::field("version", found.as_bytes(), "that of the first record"));
+        return Err(Bad::field("version", found.as_bytes(), "the version of the first record"));
     }
     let Some(op) = scsi(scsi_io.code) else {
         intake.other();

@@ -19,9 +19,6 @@ pub(super) trait Source: Send {
 
 /// A format of lines.
 pub(super) trait Lines: Send {
-    /// How a first line starts, in lower case, that only names the columns.
-    const HEADER: &[&str] = &[];
-
     /// Reads one line that is not blank, without its end.
     fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Bad>;
 
@@ -59,19 +56,9 @@ impl<L: Lines> Text<L> {
             return Ok(());
         }
         let Err(bad) = self.lines.line(line, intake) else { return Ok(()) };
-        if self.number == 1 && is_header(L::HEADER, line) {
-            return Ok(());
-        }
         let place = Place::Line(self.number);
         skip.bad(&self.path, place, self.format, bad, intake)
     }
-}
-
-/// Whether a line only names columns.
-pub(super) fn is_header(headers: &[&str], line: &[u8]) -> bool {
-    headers
-        .iter()
-        .any(|h| line.len() >= h.len() && line[..h.len()].eq_ignore_ascii_case(h.as_bytes()))
 }
 
 /// A line without blanks at its end, a carriage return being one.

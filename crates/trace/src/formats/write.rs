@@ -74,11 +74,11 @@ impl Format {
             self,
             Self::Gordon
                 | Self::Fio
-                | Self::Msr
-                | Self::Mqsim
-                | Self::Disksim
-                | Self::Spc
-                | Self::Alibaba
+                | Self::MSR
+                | Self::MQSIM
+                | Self::DISKSIM
+                | Self::SPC
+                | Self::ALIBABA
                 | Self::OracleGeneral
         )
     }
@@ -86,8 +86,8 @@ impl Format {
     /// The finest time it can tell.
     pub(super) const fn grain(self) -> Ns {
         match self {
-            Self::Fio | Self::Alibaba => Ns(1000),
-            Self::Msr => Ns(100),
+            Self::Fio | Self::ALIBABA => Ns(1000),
+            Self::MSR => Ns(100),
             Self::OracleGeneral => Ns::SECOND,
             _ => Ns(1),
         }
@@ -202,7 +202,7 @@ impl Text {
                 chunk.extend_from_slice(fio::V3);
                 chunk.push(b'\n');
             }
-            Format::Msr => {
+            Format::MSR => {
                 chunk.extend_from_slice(
                     b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n",
                 );
@@ -247,7 +247,7 @@ impl Text {
                 let name = fio_name(device);
                 self.text(format_args!("{} {name} {action} {offset} {len}\n", at / 1000));
             }
-            Format::Msr => {
+            Format::MSR => {
                 let time = UNIX_AS_FILE_TIME.saturating_add(at / 100);
                 let (word, response) =
                     (if read { "Read" } else { "Write" }, io.latency.map_or(0, |l| l.0 / 100));
@@ -255,15 +255,15 @@ impl Text {
                     "{time},gordon,{device},{word},{offset},{len},{response}\n"
                 ));
             }
-            Format::Disksim => {
+            Format::DISKSIM => {
                 let (ms, ns, flags) = (at / 1_000_000, at % 1_000_000, u8::from(read));
                 self.text(format_args!("{ms}.{ns:06} {device} {sector} {sectors} {flags}\n"));
             }
-            Format::Spc => {
+            Format::SPC => {
                 let (s, ns) = (at / 1_000_000_000, at % 1_000_000_000);
                 self.text(format_args!("{device},{sector},{len},{letter},{s}.{ns:09}\n"));
             }
-            Format::Alibaba => {
+            Format::ALIBABA => {
                 self.text(format_args!("{device},{letter},{offset},{len},{}\n", at / 1000));
             }
             // MQSim's; others are refused when the writer is made.

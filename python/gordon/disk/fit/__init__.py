@@ -1,11 +1,11 @@
-"""The parameters of a disk from its times: probe it, then fit.
+"""The parameters of a disk, inferred from response times: probe the disk, then fit.
 
     from gordon.disk import fit
     fit.probe("/dev/sdb", "probes.parquet")      # reads only, some minutes
     found = fit.fit("probes.parquet")
     found.report["goodness"]["demerit_of_mean"], found.toml
 
-How it is done and what it cannot see: `docs/design/disk-fit.md`.
+`docs/design/disk-fit.md` describes the method and the parameters that it cannot infer.
 """
 
 import json
@@ -70,10 +70,13 @@ def probe(
     write: bool = False,
     progress: Progress | None = None,
 ) -> Found:
-    """Asks a block device or a file, or in its place a simulated disk, and writes the log.
+    """Probes a block device, a file, or a simulated disk with timed requests, and writes the log.
 
-    Nothing is written to the target, unless `write`: then what it holds is lost. `lateness` is by
-    how much a simulated disk's host sees completions late, on average.
+    `target` is the block device or file, or None for a simulated disk, which is `device` or
+    `diskspecs` with `set_values`. Only `write` writes to the target, and destroys its data.
+    `lateness` is the mean delay until the host of a simulated disk sees a completion, as text
+    (`30us`). `progress` is called with the current step and the number of answered probes. Raises
+    GordonError.
     """
     about: dict[str, Any] = {"gordon": __version__, "seed": seed, "write": write}
     prober: Prober
@@ -103,12 +106,12 @@ class Fit:
 
     @property
     def config(self) -> dict[str, Any]:
-        """The disk, as `gordon.disk.replay` takes it."""
+        """The fitted disk, as `gordon.disk.replay` takes it."""
         return self.model.config
 
     @cached_property
     def toml(self) -> str:
-        """Its file."""
+        """The fitted disk as a TOML file."""
         return text(self.config, self.about, self.goodness)
 
     @property
@@ -123,7 +126,11 @@ class Fit:
 
 
 def fit(log: Path, *, like: Device = devices.DEFAULT, progress: Progress | None = None) -> Fit:
-    """The disk that a log of probes tells of. What times do not tell is that of `like`."""
+    """Fits a disk to a log of probes.
+
+    Parameters that cannot be inferred from times (queue, power) are those of the disk `like`.
+    `progress` is called with the current step and the number of probes read. Raises GordonError.
+    """
     recorded = Recorded(log)
     about = recorded.about
     found = answered(
@@ -133,7 +140,9 @@ def fit(log: Path, *, like: Device = devices.DEFAULT, progress: Progress | None 
     )
     if devices.kind(like) != devices.DISK:
         raise _core.GordonError(
-            f"--like {like}: a drive without a queue", "a disk of `gordon disk presets`"
+            f"--like {like}: this drive has no command queue to copy",
+            "a disk of `gordon disk presets` with a queue, such as sata-7200-1tb",
+            kind="drive-without-queue",
         )
     name = devices.name(like, None)
     origin = f"{about['target']}" + (" (simulated)" if about.get("simulated") else "")

@@ -1,10 +1,9 @@
-"""What the arm takes.
+"""Infers the seek times of the arm.
 
-A sector that passes under the head a moment after the one before is either reached in time or comes
-a revolution later. So of reads that follow another over the same distance, to sectors at all
-angles, the times lie between the least the drive can do and a revolution more: that least is
-command overhead and seek. (The minimum time between request completions of Worthington and others,
-SIGMETRICS 1995.)
+After a seek, a sector is either reached in time or passes under the head a revolution later. The
+times of reads over one seek distance, to sectors at all angles, therefore lie between a minimum and
+that minimum plus a revolution. The minimum is command overhead plus seek. (Worthington and others,
+SIGMETRICS 1995: minimum time between request completions.)
 """
 
 from dataclasses import dataclass
@@ -24,16 +23,16 @@ class Least:
 
     time: float
     within: float
-    """It is so far off at most, but for noise."""
+    """Maximum error of `time`, apart from noise."""
 
 
 @dataclass(frozen=True)
 class Arm:
-    """Seek times, command overhead taken off; nanoseconds."""
+    """Seek times without the command overhead, in nanoseconds."""
 
     head_switch: Least | None
     seeks: list[tuple[int, Least]]
-    """By distance in cylinders."""
+    """Seek distance in cylinders, and the time."""
 
 
 def least(times: Floats, revolution: float) -> Least:
@@ -198,8 +197,8 @@ def _less(one: Least, overhead: float) -> Least:
 
 
 def heads_by_switch(spindle: Spindle, of: Cylinder, rng: np.random.Generator) -> Asking[int | None]:
-    """Heads, where skews do not tell: over a cylinder's tracks there is no head to switch, so that
-    the way is shorter than over one track more or less. None where it is not."""
+    """Heads, if skews do not show them: a seek over a whole number of cylinders needs no head
+    switch and is shorter than over a track more or less. None if it is not."""
 
     def over(tracks: int) -> Asking[Least]:
         return (yield from near(spindle, of, tracks, 0, rng))

@@ -1,7 +1,7 @@
-"""Asking a disk: batches of timed probes, one request at a time, and who answers them.
+"""Batches of timed probes, one request at a time, and the disks that answer them.
 
-The extraction is written as generators: it yields a batch and is sent the times. So a real disk, a
-simulated one and a log of either answer the same questions.
+The extraction is written as generators that yield a batch of probes and are sent the times. A real
+disk, a simulated disk and a log of either can answer the same probes.
 """
 
 import json
@@ -18,9 +18,9 @@ READ, WRITE, FLUSH = 0, 1, 3
 
 Floats = NDArray[np.float64]
 Probes = tuple[list[int], list[int], list[int], list[int]]
-"""By column: operation, offset, length in bytes, nanoseconds after the one before."""
+"""Columns: operation, offset and length in bytes, nanoseconds after the previous completion."""
 Progress = Callable[[str, int], None]
-"""Hears what is asked about, and how many probes were answered."""
+"""Called with the current step and the number of answered probes."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Batch:
     op: int | list[int] = READ
 
     def columns(self, unit: int) -> Probes:
-        """As the core takes them; a sector has so many bytes."""
+        """As the core takes them; `sector` is the bytes of a sector."""
         count = len(self.sectors)
         length = self.length if isinstance(self.length, list) else [self.length] * count
         think = self.think if isinstance(self.think, list) else [self.think] * count
@@ -126,9 +126,10 @@ class Recorded:
         first, self._at = self._at, self._at + len(asked[0])
         if any(kept[first : self._at] != new for kept, new in zip(self._asked, asked, strict=True)):
             raise _core.GordonError(
-                f"{self.path}: its probes are not those that this version asks "
-                f"(it was made by gordon {self.about.get('gordon', '?')})",
-                "`gordon disk probe` again",
+                f"{self.path}: the probes of this log are not those of this version of gordon "
+                f"(the log is of gordon {self.about.get('gordon', '?')})",
+                "run `gordon disk probe` again",
+                kind="log-of-another-version",
             )
         return self._answers[first : self._at]
 

@@ -1,4 +1,4 @@
-"""The parameters of an unknown disk, from questions."""
+"""Extracts the parameters of an unknown disk from the times of probes."""
 
 from dataclasses import dataclass, replace
 
@@ -25,7 +25,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Found:
-    """All that the times tell."""
+    """The parameters inferred from the times."""
 
     sectors: int
     spindle: Spindle
@@ -38,11 +38,12 @@ class Found:
 
 
 def extract(sectors: int, seed: int, write: bool) -> Asking[Found]:
-    """Asks a disk of so many sectors, and learns; reads only, unless it may write."""
+    """Probes a disk of `sectors` sectors and infers its parameters; only `write` writes."""
     if sectors < 1 << 20:
         raise GordonError(
-            f"{sectors} sectors are too few for tracks, zones and seeks to be told apart",
-            "a whole disk",
+            f"{sectors} sectors are too few to distinguish tracks, zones and seeks",
+            "probe a whole disk",
+            kind="disk-too-small",
         )
     rng = np.random.default_rng(seed)
     spindle = yield from revolution(sectors // 2 + int(rng.integers(0, 1000)), rng)

@@ -1,7 +1,7 @@
-"""The memory on board, and the way to it.
+"""Infers the read cache of a disk and the speed of its interface.
 
-Whether a read comes from memory shows in its time: no sector has to come by. Every question is
-asked where nothing was read before.
+A read from the cache is recognised by its time, as it waits for no sector. Every probe uses an area
+that was not read before.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ LENGTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 # Long enough to read ahead as far as a drive goes.
 IDLE = 3e8
 REPEATS = 3
-# Of reads whose time counts: the least of so many is not a late host's.
+# Repeats of a timed read: the minimum of them is not affected by a late host.
 TIMED = 8
 
 

@@ -1,5 +1,4 @@
-"""From what was found to a disk of ours: its file, and how well it answers as the unknown one
-did."""
+"""Builds the config of a disk from the extracted parameters, and measures the goodness of fit."""
 
 import json
 from collections.abc import Callable
@@ -32,7 +31,7 @@ class Curve:
         return np.asarray(self.a + self.b * np.sqrt(distance) + self.c * np.asarray(distance))
 
     def three(self, cylinders: int) -> dict[str, float]:
-        """The times that data sheets print, of a disk of so many cylinders."""
+        """The three seek times of data sheets, for a disk with this number of cylinders."""
         distances = np.arange(1, cylinders, dtype=np.float64)
         pairs = cylinders - distances
         return {
@@ -59,16 +58,16 @@ class Model:
 
     config: dict[str, Any]
     curve: Curve
-    """Of reads."""
+    """The seek curve of reads."""
     parameters: dict[str, Any]
-    """In words of the field, as reports have them."""
+    """The parameters for reports, with units in their keys."""
 
 
 def model(
     found: Found, like: dict[str, Any], like_name: str, origin: str, sector: int = SECTOR
 ) -> Model:
-    """The disk; what times of single reads do not tell is that of `like`. It was asked by sectors
-    of so many bytes; ours have 512."""
+    """The model of the disk. Parameters that times of single reads do not show are those of `like`.
+    `sector` is the sector size of the probed disk in bytes; the config has sectors of 512."""
     unit = sector // SECTOR
 
     def measured(value: Any, how: str = "") -> dict[str, Any]:
@@ -79,7 +78,7 @@ def model(
 
     def borrowed(field: Any) -> dict[str, Any]:
         value = field["value"] if isinstance(field, dict) else field
-        return inferred(value, f"times do not show it: that of {like_name}")
+        return inferred(value, f"cannot be inferred from times: that of {like_name}")
 
     inner, heads = found.cylinder, found.cylinder.heads
     table = _zones(found, unit)
@@ -95,7 +94,7 @@ def model(
     write: dict[str, Any]
     if written is None:
         settle = min(track_skew - switch_time, cylinder_skew - max(first, switch_time)) - 1e3
-        why = "skews that leave just room for it: reads do not show writes"
+        why = "the longest settle time that the skews allow: reads do not show that of writes"
         write = {"write_settle_ms": inferred(round(max(0.0, settle) / 1e6, 4), why)}
     else:
         times, longer = _seek(written.seeks, curve(written.seeks), total, measured, least=first)
@@ -111,7 +110,7 @@ def model(
     heads_of = (
         measured(heads)
         if inner.known
-        else inferred(1, "times do not tell cylinders apart: each track counts as one")
+        else inferred(1, "cylinders cannot be inferred from times: each track counts as a cylinder")
     )
     config = {
         "summary": f"disk fitted to {origin}",
@@ -126,14 +125,14 @@ def model(
         "seek": {
             "head_switch": measured(_time(switch_time))
             if switch
-            else inferred(_time(switch_time), "one head: there is none"),
+            else inferred(_time(switch_time), "one head: there is no head switch"),
             "read": read,
             **write,
         },
         "interface": {
             "rate_per_s": measured(f"{rate / 1e6:.4g}MB")
             if memory
-            else inferred("300MB", "nothing came from memory"),
+            else inferred("300MB", "no read was served from memory"),
             "overhead": measured(_time(memory.overhead if memory else 0.0)),
             "queue_depth": borrowed(like["interface"]["queue_depth"]),
         },
@@ -141,11 +140,11 @@ def model(
             "size": measured(_size(reads + kept))
             if kept
             else inferred(
-                _size(2 * reads), "what was seen to be kept of reads, and as much for writes"
+                _size(2 * reads), "the read cache that was seen, and as much again for writes"
             ),
             "write_limit": measured(_size(kept))
             if kept
-            else inferred(_size(reads), "as much as for reads: it is not known"),
+            else inferred(_size(reads), "unknown, so as much as for reads"),
             **({"write_through": True} if written and not room else {}),
             "write_extents": measured(room.pieces)
             if room and room.pieces
@@ -174,7 +173,7 @@ def _zones(found: Found, unit: int) -> list[dict[str, int]]:
 
 
 def _parameters(found: Found, through: Curve, cylinders: int, sector: int) -> dict[str, Any]:
-    """What was found in a disk of so many cylinders, for reports."""
+    """The parameters of a disk with this number of cylinders, for reports."""
     unit, memory, written = sector // SECTOR, found.memory, found.writes
     switch = found.arm.head_switch
     return {
@@ -250,8 +249,8 @@ def _size(count: int) -> str:
 
 
 def goodness(found: Found, config: dict[str, Any], sector: int = SECTOR) -> dict[str, float]:
-    """The reads at the end, asked of the fitted disk too: how far their times lie from the
-    unknown's.
+    """The distance between the response times of the probed and of the fitted disk, for the random
+    reads at the end of the probes.
 
     The demerit is the RMS distance of the two distributions (Ruemmler and Wilkes, IEEE Computer
     27(3), 1994): both in order, and the differences in pairs.

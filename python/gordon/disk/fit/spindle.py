@@ -1,10 +1,9 @@
-"""What turns: the revolution, tracks, skews, zones.
+"""Infers the revolution, tracks and skews of a disk.
 
-The completion of a read tells, modulo a revolution, the angle of its last sector. Reads go down
-from sector to sector, for a drive reads ahead upwards: what lies below is not in its memory.
-(Worthington, Ganger, Patt and Wilkes, "On-Line Extraction of SCSI Disk Drive Parameters",
-SIGMETRICS 1995, interrogate drives likewise; Schlosser and others, FAST 2005, find tracks by
-rotation.)
+The completion time of a read, modulo a revolution, gives the angle of its last sector. Sectors are
+read in descending order, as a drive reads ahead in ascending order: lower sectors are not in its
+cache. (Worthington, Ganger, Patt and Wilkes, "On-Line Extraction of SCSI Disk Drive Parameters",
+SIGMETRICS 1995, use the same method; Schlosser and others, FAST 2005, find tracks by rotation.)
 """
 
 from dataclasses import dataclass
@@ -22,18 +21,18 @@ LEAST_SKEW = 0.015
 
 @dataclass(frozen=True)
 class Spindle:
-    """How it turns."""
+    """The revolution of the disk."""
 
     revolution: float
     """Nanoseconds."""
     spread: float
-    """Standard deviation of completions about it, but for outliers; nanoseconds."""
+    """Standard deviation of completions about the revolution without outliers, in nanoseconds."""
     hit: float
-    """What a read from memory takes, in nanoseconds; zero where it has none."""
+    """Time of a read that hits the cache, in nanoseconds; zero without a cache."""
 
     @property
     def quick(self) -> float:
-        """What takes less came from memory."""
+        """The time below which a read was a cache hit, in nanoseconds."""
         return self.hit and self.hit + max(self.hit / 2, 6 * self.spread)
 
 
@@ -42,13 +41,13 @@ class Tracks:
     """A few neighbouring tracks."""
 
     per_track: float
-    """Sectors that pass in a revolution."""
+    """Sectors per revolution."""
     skews: list[tuple[int, float]]
-    """Where one ends: at most `step` sectors below this one, and nanoseconds that are lost
-    there."""
+    """Ends of tracks, each at most `step` sectors below this sector, and the skew there in
+    nanoseconds."""
     step: int
     bottom: int
-    """The lowest sector that was read."""
+    """The lowest sector read."""
 
 
 def revolution(top: int, rng: np.random.Generator) -> Asking[Spindle]:
@@ -61,8 +60,8 @@ def revolution(top: int, rng: np.random.Generator) -> Asking[Spindle]:
     times = yield Batch("revolution", list(below), think=think.tolist())
     apart = np.diff(times.completed)
     turns = np.round(apart / gap)
-    # apart = turns x revolution - a sector, but where a track ends or memory answered: those are
-    # told by their distance from the rest, and the course goes on behind them from where it may.
+    # apart = turns x revolution - a sector, except at the end of a track or for a cache hit: these
+    # outliers are recognised by their distance, and the fit continues after them with an offset.
     known = np.stack([turns, np.ones(len(turns))], axis=1)
     off = apart - known @ _robust(known, apart)
     usual = 1.48 * float(np.median(np.abs(off)))
@@ -77,10 +76,12 @@ def revolution(top: int, rng: np.random.Generator) -> Asking[Spindle]:
     turn, spread = float(solution[0]), 1.48 * float(np.median(np.abs(off - np.median(off))))
     if not (2e6 < turn < 25e6 and odd.mean() < 0.1 and spread < turn / 20):
         raise GordonError(
-            f"reads of neighbouring sectors, downwards, end {gap / 1e6:.3f} ms apart "
-            f"(within {spread / 1e6:.3f} ms of turns of {turn / 1e6:.3f}): no disk turns like that",
-            "a hard disk itself, with nothing between that keeps data or takes its time "
-            "(no solid-state drive, virtual disk or RAID controller)",
+            f"the response times are not those of a rotating disk: reads of descending sectors "
+            f"complete {gap / 1e6:.3f} ms apart, which no revolution explains (best fit "
+            f"{turn / 1e6:.3f} ms, deviation {spread / 1e6:.3f} ms)",
+            "probe a hard disk directly, not a solid-state drive, a virtual disk or a disk behind "
+            "a RAID controller",
+            kind="not-rotating",
         )
     hit = float(np.median(again.took[1:]))
     return Spindle(turn, spread, hit if hit < turn / 4 else 0.0)
@@ -121,11 +122,15 @@ def first_guess(spindle: Spindle, top: int) -> Asking[float]:
             return step * turn / unit
         top -= 16 * step
         step *= 2
-    raise GordonError("no track was found: neighbouring sectors are at no angle", "a hard disk")
+    raise GordonError(
+        "no track was found: the angle does not change from sector to sector",
+        "probe a hard disk directly",
+        kind="not-rotating",
+    )
 
 
 def tracks(spindle: Spindle, top: int, guess: float, count: float, about: str) -> Asking[Tracks]:
-    """Goes down over so many tracks from a sector."""
+    """Descends over `count` tracks from the sector `top`."""
     step = max(1, round(guess / POINTS))
     points = min(int(count * guess / step) + 2, top // step + 1)
     places = [top - step * i for i in range(points)]
@@ -151,8 +156,8 @@ def tracks(spindle: Spindle, top: int, guess: float, count: float, about: str) -
 def track_start(
     spindle: Spindle, per_track: float, least: float, low: int, high: int
 ) -> Asking[tuple[int, int] | None]:
-    """Which sector begins a track, to one where tracks are no whole number of sectors: it lies
-    above `low` and at `high` or below. None where no skew of `least` nanoseconds is between them.
+    """The first sector of a track, above `low` and not above `high`; within one sector if tracks
+    are not a whole number of sectors. None without a skew of `least` nanoseconds between them.
 
     Each question halves what is left, on the same place of the next lower track: there memory has
     nothing. So the answer is a sector of a lower track, and how many tracks lower it is.

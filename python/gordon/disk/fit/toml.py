@@ -1,4 +1,4 @@
-"""A disk's config as a TOML file that a person can read on."""
+"""Writes a disk's config as a readable TOML file."""
 
 import json
 from typing import Any
@@ -9,10 +9,11 @@ import jinja2
 _TEMPLATE = """\
 # Fitted by gordon {{ about.gordon }} to probes of {{ about.target }}\
 {{ " (simulated)" if about.simulated else "" }}, seed {{ about.seed }}.
-# {{ goodness.reads }} reads at random, asked of both: RMS distance of their response times \
-{{ "%.3f"|format(goodness.demerit_ms) }} ms
-# ({{ "%.1f"|format(100 * goodness.demerit_of_mean) }} % of their mean; \
-{{ "%.3f"|format(goodness.chance_ms) }} ms is chance).
+# {{ goodness.reads }} random reads on both disks: demerit figure (RMS distance of the response \
+times)
+# {{ "%.3f"|format(goodness.demerit_ms) }} ms, \
+{{ "%.1f"|format(100 * goodness.demerit_of_mean) }} % of the mean, of which sampling noise \
+explains {{ "%.3f"|format(goodness.chance_ms) }} ms.
 
 summary = {{ config.summary|json }}
 {% for name, table in tables %}

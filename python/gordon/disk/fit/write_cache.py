@@ -1,14 +1,14 @@
-"""How much memory takes of writes, and in how many pieces.
+"""Infers the size of the write cache, and its maximum number of extents.
 
-Memory is full when a write has to wait for the medium. But a drive empties it meanwhile, and what
-has gone does not show: more is counted than there is room for. So reads come between the writes. A
-drive reads before it writes what nobody waits for, and then reads ahead for a while; until it is
-done with that the next writes are there, and the next read. Many writes of a sector each tell the
-pieces; one run of sectors, written in ever smaller steps, tells the size.
+The cache is full when a write has to wait for the medium. A drive destages meanwhile, so that more
+writes fit than the cache holds. Reads between the writes prevent this: a drive serves reads before
+it destages and then reads ahead for a while, until the next writes and the next read arrive. Many
+scattered writes of one sector give the number of extents; one sequential run, written in smaller
+and smaller steps, gives the size.
 
-A drive that writes even so takes the more, the more reads there are: then, and where reading ahead
-gives no time, size and pieces are not known. Nor is the size where each step is a piece of its own,
-and these run out first.
+A drive that destages nevertheless accepts more writes the more reads there are. In this case, and
+if read-ahead leaves no time, size and extents are unknown. The size is also unknown if each step is
+an extent of its own and extents run out first.
 """
 
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def room(
     spindle: Spindle, memory: Memory | None, sectors: int, per_track: float,
     rng: np.random.Generator,
 ) -> Asking[Room]:  # fmt: skip
-    """Of a disk of so many sectors, `per_track` of them on its largest tracks."""
+    """The write cache of a disk; `per_track` is the number of sectors of its largest tracks."""
     if memory is None:
         return Room(None, None)
     busy = _Busy(spindle, memory, sectors, per_track, rng)
@@ -57,7 +57,7 @@ def room(
 
 
 def _agreed(count: Callable[[int], Asking[int | None]]) -> Asking[int | None]:
-    """What is counted with few reads between, if it is no other number with more."""
+    """The count with few reads in between, if it is the same with more reads; else None."""
     few = yield from count(1)
     many = yield from count(3)
     return few if few and many and abs(many - few) <= APART * few else None
@@ -79,7 +79,7 @@ class _Busy:
         self.chunk = int((self._window - memory.overhead) * memory.sectors_a_second / 1e9)
 
     def pieces(self, reads: int) -> Asking[int | None]:
-        """How many pieces it takes, with so many reads at a time between the writes."""
+        """The number of extents that the cache accepts, with `reads` reads between the writes."""
         found = []
         for _ in range(REPEATS):
             places = self._rng.integers(0, self._places, MOST_PIECES).tolist()

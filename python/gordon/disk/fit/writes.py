@@ -1,7 +1,7 @@
-"""What writes take, where it is allowed to write.
+"""Infers the times of writes, if writing is allowed.
 
-A write is followed by a flush: when that is answered it is on the medium, whatever the drive keeps
-in memory. What a write and a flush take beside the arm is seen where the arm need not move.
+Each write is followed by a flush, whose completion means that the data are on the medium. The
+overhead of a write and a flush is measured where the arm does not move.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Bands of tracks with the same number of sectors; heads and skews of one of them."""
+"""Infers the zones (tracks with the same number of sectors), and heads and skews of one zone."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,10 +24,10 @@ class Zone:
 
     first: int
     end: int
-    """Sectors, the last one excluded."""
+    """Sectors from `first` on, without `end`."""
     per_track: float
-    """Sectors that pass in a revolution: no whole number where tracks are none of sectors as the
-    disk is asked by."""
+    """Sectors per revolution; not a whole number if a track is not a whole number of the sectors
+    that the disk is addressed by."""
 
     def cylinders(self, heads: int) -> int:
         """Whole ones in it."""
@@ -44,7 +44,7 @@ class Cylinder:
     """Sectors from the start of a track to that of the next, on average over many."""
     heads: int
     known: bool
-    """Skews tell where cylinders begin; if not, every track counts as one."""
+    """Whether skews show where cylinders begin; if not, every track counts as a cylinder."""
     track_skew: float
     cylinder_skew: float
     """Nanoseconds."""
@@ -125,7 +125,11 @@ def cylinder(spindle: Spindle, zone: Zone) -> Asking[Cylinder]:
         if period is not None:
             break
     if len(walk) < 2:
-        raise GordonError("no skew between tracks was seen", "a disk whose tracks are skewed")
+        raise GordonError(
+            "no skew between tracks was found",
+            "probe a disk whose tracks are skewed",
+            kind="no-skew",
+        )
     numbers, sizes = _by_track(walk, zone.per_track)
     heads, first = period or (1, 0)
     own = numbers % heads == first

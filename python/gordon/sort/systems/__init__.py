@@ -1,6 +1,6 @@
-"""What a sort takes on other systems, in time and joules: the JouleSort paper's, and one's own.
+"""Models the time and energy of a sort on other systems: those of the JouleSort paper, or your own.
 
-`docs/design/joulesort-systems.md` has the model and what it comes to beside what was measured.
+`docs/design/joulesort-systems.md` describes the model and compares its results with measurements.
 """
 
 from gordon.sort.systems.run import extrapolate

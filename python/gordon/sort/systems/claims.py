@@ -1,4 +1,4 @@
-"""What section 4.2.2 of the JouleSort paper says, beside what follows from its figures and ours."""
+"""Compares the estimates of section 4.2.2 of the JouleSort paper with its tables and the model."""
 
 from typing import Any
 

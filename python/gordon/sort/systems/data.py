@@ -1,4 +1,4 @@
-"""Files of systems: the shipped one, one's own over it, single values changed."""
+"""Files of systems: the shipped file, a user's file merged over it, and values set by option."""
 
 import tomllib
 from copy import deepcopy
@@ -14,7 +14,7 @@ from gordon.settings import split
 Table = dict[str, Any]
 
 PARTS = ("cpu", "drive", "board")
-#: What a file of one's own may set beside parts and systems.
+#: Keys of a user's file other than parts and systems.
 OWN = ("records", "record_bytes", "cpu_power", "memory_power")
 SET = "set for this run with --set"
 
@@ -43,25 +43,29 @@ def shipped() -> Table:
 
 
 def read(path: str | PathLike[str]) -> Table:
-    """A file of one's own as it is."""
+    """The content of a user's file. Raises GordonError."""
     where = fspath(path)
     try:
         return tomllib.loads(Path(where).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a text file"
-        hint = "a file of systems, as in the guide"
-        raise GordonError(f"cannot read the systems {where}: {why}", hint) from None
+        hint = "a TOML file of parts and systems, as in the guide"
+        raise GordonError(
+            f"cannot read the file of systems {where}: {why}", hint, "unreadable-file"
+        ) from None
     except tomllib.TOMLDecodeError as error:
-        raise GordonError(f"{where}: {error}", "mend the TOML there") from None
+        raise GordonError(f"{where}: {error}", "fix the TOML at this place", "bad-toml") from None
 
 
 def joined(own: Table, where: str) -> tuple[Table, list[str]]:
-    """The shipped tables with one's own parts and systems over them; the names of one's own."""
+    """The shipped tables with a user's parts and systems merged over them; the user's systems."""
     table = shipped()
     for key, value in _sized({"records": table["records"], **own}).items():
         if key in (*PARTS, "system"):
             if not isinstance(value, dict):
-                raise GordonError(f"{where}: {key}: not a table", f"[{key}.NAME]")
+                raise GordonError(
+                    f"{where}: {key} is not a table", f"[{key}.NAME]", kind="bad-value"
+                )
             table[key] |= value
         elif key in OWN:
             table[key] = value
@@ -69,10 +73,14 @@ def joined(own: Table, where: str) -> tuple[Table, list[str]]:
             from gordon.parts import unknown
 
             error = unknown("key", key, [*PARTS, "system", *OWN, "source"])
-            raise GordonError(f"{where}: {error.args[0]}", error.args[1])
+            raise GordonError(f"{where}: {error.args[0]}", error.args[1], error.kind)
     systems = list(own.get("system", {}))
     if not systems:
-        raise GordonError(f"{where}: no systems in it", "[system.NAME], as in the guide")
+        raise GordonError(
+            f"{where}: the file has no systems",
+            "a table [system.NAME], as in the guide",
+            kind="no-systems",
+        )
     return table, systems
 
 
@@ -87,10 +95,12 @@ def change(table: Table, settings: list[str]) -> None:
                 from gordon.parts import unknown
 
                 error = unknown(folders[0], folder, list(inner))
-                raise GordonError(f"--set {key}: {error.args[0]}", error.args[1])
+                raise GordonError(f"--set {key}: {error.args[0]}", error.args[1], error.kind)
             inner = inner.setdefault(folder, {})
             if not isinstance(inner, dict):
-                raise GordonError(f"--set {key}: `{folder}` is not a table but a value")
+                raise GordonError(
+                    f"--set {key}: `{folder}` is a value, not a table", kind="not-a-table"
+                )
         inner[leaf] = _changed(inner.get(leaf), text)
 
 

@@ -1,4 +1,4 @@
-"""What a sort asks of a machine, by phase: bytes of each group of drives, and core-seconds."""
+"""The work of a sort by phase: bytes for each group of drives, and core-seconds."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -24,7 +24,7 @@ class Demand:
 
 
 def passes(memory: float, data: float) -> int:
-    """One where all records fit in memory, else two."""
+    """The number of passes: one if all records fit in memory, else two."""
     return 1 if memory > data else 2
 
 

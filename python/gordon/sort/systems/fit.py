@@ -1,4 +1,4 @@
-"""What the text and the measured rows say of parts: processors' work, boards' own power."""
+"""Derives the work of processors and the power of boards from the paper's text and measurements."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,12 @@ class Work:
 
     def of(self, name: str, on_the_way: tuple[str, ...] = ()) -> tuple[float, float] | None:
         if name in on_the_way:
-            raise GordonError(f"cpu.{name}: its work is told by itself, through {on_the_way[-1]}")
+            chain = " -> ".join((*on_the_way[on_the_way.index(name) :], name))
+            raise GordonError(
+                f"cpu.{name}: its work is derived from itself ({chain})",
+                "give the work of one of these processors: work = { input, output }",
+                kind="circular-reference",
+            )
         if name not in self._found:
             self._found[name] = self._work(name, self.parts.cpu(name), (*on_the_way, name))
         return self._found[name]
@@ -41,7 +46,12 @@ class Work:
         if cpu.seen.phase is not None:
             output = self._phase(cpu) * cpu.seen.cores_busy.value
             if cpu.whole_like is None:
-                raise GordonError(f"cpu.{name}: `whole_like` is missing: its phase is not all")
+                raise GordonError(
+                    f"cpu.{name}: `whole_like` is missing: `seen` covers a single phase of the "
+                    "sort",
+                    "whole_like = NAME, a processor whose `seen` covers a whole sort",
+                    kind="missing-key",
+                )
             # Straight from the run of the other: its division would come from here.
             return self._total(self.parts.cpu(cpu.whole_like)) - output, output
         total, share = self._total(cpu), self._output_share(on_the_way)
@@ -62,10 +72,18 @@ class Work:
     def _total(self, cpu: Cpu) -> float:
         """Of a whole run, by its measured time."""
         if cpu.seen is None:
-            raise GordonError("`whole_like` names a processor that was not seen at work")
+            raise GordonError(
+                "`whole_like` names a processor without `seen`",
+                "a processor whose `seen` covers a whole sort",
+                kind="missing-key",
+            )
         system, size = self._seen(cpu)
         if system.measured is None or system.measured.time is None:
-            raise GordonError(f"system.{cpu.seen.system}: no measured time to take work from")
+            raise GordonError(
+                f"system.{cpu.seen.system}: the measured time is missing; the work of a processor "
+                "is derived from it",
+                kind="missing-key",
+            )
         return cpu.seen.cores_busy.value * system.measured.time.value / size
 
     def _phase(self, cpu: Cpu) -> float:
@@ -85,7 +103,11 @@ class Work:
                 found = self.of(name, on_the_way)
                 assert found is not None
                 return found[1] / sum(found)
-        raise GordonError("no processor says how work divides between the phases")
+        raise GordonError(
+            "the work of the two phases is unknown: no processor has `seen` with a phase",
+            "seen = { system, phase, cores_busy } of one processor",
+            kind="missing-key",
+        )
 
 
 def asked_of(
@@ -99,7 +121,11 @@ def asked_of(
     assert system.memory is not None
     passes = system.passes or demand.passes(system.memory.value, float(records * size))
     if passes > 2:
-        raise GordonError(f"passes: {passes}: the model knows one and two", "passes = 2")
+        raise GordonError(
+            f"passes: the model covers one or two passes, not {passes}",
+            "passes = 2, or more memory",
+            kind="bad-value",
+        )
     gb = records * size / GB
     core_s = (work[0] * gb, work[1] * gb) if work else None
     return demand.of_sort(records, size, passes, core_s)

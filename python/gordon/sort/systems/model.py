@@ -1,9 +1,9 @@
 """Time and power of a sort on a system made of parts.
 
-A phase takes as long as the slowest of: the processor, all cores at work; each group of drives,
-what it reads and writes one after the other, striped evenly; and the link that they share, where a
-board has one. Power at the wall is what the parts draw over the supply's efficiency: board, memory,
-the processor between idle and busy, each drive between idle and active.
+A phase takes as long as the slowest of: the processor, with all cores busy; each group of drives,
+which reads and writes sequentially and is striped evenly; and the link that the drives share, if
+the board has one. Power at the wall is the power of the parts over the supply's efficiency: board,
+memory, the processor between idle and busy, each drive between idle and active.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ P = TypeVar("P")
 
 @dataclass(frozen=True)
 class Taken:
-    """A phase as it comes out: what each part would take alone, and the mean power of parts."""
+    """A modelled phase: the time that each part needs alone, and the mean power of the parts."""
 
     name: str
     time_s: float
@@ -35,14 +35,18 @@ class Taken:
 
 
 class Parts:
-    """The parts of systems by name, with what is worked out of them once."""
+    """The parts of systems by name, with values that are derived from them once."""
 
     def __init__(self, systems: Systems) -> None:
         self.all = systems
         power = systems.cpu_power
         acp, tdp = np.array(power.acp_w), np.array(power.tdp_w)
         if len(acp) != len(tdp) or not len(acp) or (tdp <= 0).any():
-            raise GordonError("cpu_power: acp_w and tdp_w are not pairs above zero")
+            raise GordonError(
+                "cpu_power: acp_w and tdp_w are not lists of the same length with values above "
+                "zero",
+                kind="bad-value",
+            )
         #: Busy power over TDP: least squares through the origin.
         self.busy_share = float(acp @ tdp / (tdp @ tdp))
         memory = parts.load("memory", systems.memory_power.part)
@@ -79,7 +83,7 @@ class Parts:
 
 
 def phase(parts: Parts, system: System, asked: Phase) -> Taken:
-    """A phase on a system, without the board's own power and the supply's losses."""
+    """Models a phase on a system, without the power of the board and the losses of the supply."""
     assert system.cpu is not None
     assert system.board is not None
     cpu, board = parts.cpu(system.cpu), _named(parts.all.board, system.board, "board")
@@ -97,7 +101,9 @@ def phase(parts: Parts, system: System, asked: Phase) -> Taken:
         limits["link"] = moved / board.link.value
     time = max(limits.values(), default=0.0)
     if time <= 0:
-        raise GordonError(f"phase {asked.name}: nothing is asked of anything in it")
+        raise GordonError(
+            f"phase {asked.name}: it has no CPU time and no I/O to model", kind="empty-phase"
+        )
     share = min(1.0, (asked.core_s or 0.0) / cpu.cores.value / time)
     idle, active = parts.idle_w(cpu), parts.busy_w(cpu)
     drives = 0.0
@@ -130,7 +136,7 @@ _TOLD: dict[Group, str] = {"files": "input and output drives", "temp": "temporar
 
 
 def bandwidth(parts: Parts, system: System, array: Array, writes: bool) -> float:
-    """Bytes a second of a stripe over drives."""
+    """The bandwidth of a stripe over drives, in bytes per second."""
     drive = parts.drive(array.drive)
     rate = drive.write if writes else drive.read
     assert rate is not None
@@ -152,14 +158,14 @@ def mean_parts_w(taken: list[Taken]) -> dict[str, float]:
 
 
 def wall_w(parts: Parts, system: System, drawn: dict[str, float], base: float) -> float:
-    """At the wall: parts and the board's own, over the supply's efficiency."""
+    """Power at the wall: parts and board, over the efficiency of the supply."""
     assert system.board is not None
     board = _named(parts.all.board, system.board, "board")
     return (sum(drawn.values()) + base) / board.efficiency.value
 
 
 def whole(system: System) -> bool:
-    """Whether a system's parts are known; of some only what was measured is."""
+    """Whether the parts of a system are known; some systems have only a measured row."""
     needed = (system.cpu, system.board, system.memory, system.files)
     return all(part is not None for part in needed)
 
@@ -171,7 +177,11 @@ def _whole(drive: Drive, name: str) -> Drive:
             raise unknown("disk part", drive.part, parts.names("disk"))
         zones = disk["geometry"]["zones"].get("linear")
         if zones is None:
-            raise GordonError(f"drive.{name}: the rates of {drive.part} are by zone", "another")
+            raise GordonError(
+                f"drive.{name}: the part {drive.part} has a table of zones, not a single rate",
+                "read and write rates instead of `part`, or another part",
+                kind="bad-value",
+            )
         said = f"the part {drive.part}: rate of its outer tracks"
         rate = Value(float(parse_bytes(quantity.value(zones["outer_rate_per_s"]))), said)
         watts = {
@@ -189,7 +199,11 @@ def _whole(drive: Drive, name: str) -> Drive:
         )
     for key in ("read", "write", "active", "idle"):
         if getattr(drive, key) is None:
-            raise GordonError(f"drive.{name}: `{key}` is missing", "a value, or `part`, a disk's")
+            raise GordonError(
+                f"drive.{name}: `{key}` is missing",
+                f"{key}, or the name of a disk part as `part`",
+                kind="missing-key",
+            )
     return drive
 
 

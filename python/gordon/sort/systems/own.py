@@ -1,4 +1,4 @@
-"""A run of one's own, as JSON: what it asked of its machine, to be asked of others.
+"""Reads the JSON of a sort of your own: its work, to be modelled on other systems.
 
     {"records": 100000000, "time_s": 31.2, "power_w": 61.0, "system": "mine",
      "phases": [{"name": "input", "seconds": 14.9, "cpu_s": 40.1,
@@ -20,6 +20,8 @@ from gordon._core import GordonError
 from gordon.parts import unknown
 from gordon.sort.systems.demand import Demand, Group, Phase
 
+HINT = "a file written by --json of `gordon sort` or `gordon joulesort`"
+
 
 @dataclass(frozen=True)
 class Run:
@@ -38,24 +40,28 @@ def read(path: str | PathLike[str], home: str | None = None) -> Run:
         told = json.loads(Path(where).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise GordonError(f"cannot read the run {where}: {why}") from None
+        raise GordonError(f"cannot read the run {where}: {why}", kind="unreadable-file") from None
     except json.JSONDecodeError as error:
-        raise GordonError(f"{where}: no JSON: {error}", "what --json of a sort wrote") from None
+        raise GordonError(f"{where}: not JSON: {error}", HINT, "bad-run") from None
     if not isinstance(told, dict):
-        raise GordonError(f"{where}: not a table", "what --json of a sort wrote")
+        raise GordonError(f"{where}: not a JSON object", HINT, "bad-run")
     if "category" in told and "runs" in told:
         told = _of_benchmark(told, where)
     phases = [_phase(one, where) for one in _of(told, "phases", list, where)]
     writing = [at for at, one in enumerate(phases) if one.written]
     if not writing:
-        raise GordonError(f"{where}: phases: none of them writes anything")
+        raise GordonError(f"{where}: phases: none of them writes", kind="bad-run")
     records = _number(told, "records", where)
     if records < 1 or records != int(records):
-        raise GordonError(f"{where}: records: {records:g} is no count")
+        raise GordonError(
+            f"{where}: records: {records:g} is not a whole number above zero", kind="bad-run"
+        )
     power = _number(told, "power_w", where) if told.get("power_w") is not None else None
     system = home or told.get("system")
     if system is not None and not isinstance(system, str):
-        raise GordonError(f"{where}: system: {system!r} is not the name of a system")
+        raise GordonError(
+            f"{where}: system: {system!r} is not the name of a system", kind="bad-run"
+        )
     made = [
         _asked(
             one, "files" if at <= writing[0] else "temp", "files" if at == writing[-1] else "temp"
@@ -72,12 +78,15 @@ def _of_benchmark(told: dict[str, Any], where: str) -> dict[str, Any]:
     if told.get("result") is None:
         failed = "; ".join(str(check["what"]) for check in told.get("failed", []))
         raise GordonError(
-            f"{where}: this benchmark has no result: {failed}", "a benchmark whose checks hold"
+            f"{where}: this benchmark has no result, as checks failed: {failed}",
+            "a benchmark whose checks hold",
+            kind="bad-run",
         )
     if not told.get("phases"):
         raise GordonError(
             f"{where}: this benchmark has no phases: only `gordon sort` reports them",
-            "gordon joulesort without a command of its own",
+            "the JSON of `gordon joulesort` without another sort as CMD",
+            kind="bad-run",
         )
     result = told["result"]
     power = result["mean_w"]["mean"] if result.get("mean_w") else None
@@ -110,9 +119,9 @@ class _Phase:
 
 def _phase(one: Any, where: str) -> _Phase:
     if not isinstance(one, dict):
-        raise GordonError(f"{where}: phases: {one!r} is not a table")
+        raise GordonError(f"{where}: phases: {one!r} is not an object", kind="bad-run")
     name = str(one.get("name", ""))
-    at = f"{where}: phase {name}" if name else f"{where}: a phase without name"
+    at = f"{where}: phase {name}" if name else f"{where}: a phase without a name"
     _number(one, "seconds", at)
     read, written, cpu_s = (_number(one, key, at) for key in _COUNTS)
     return _Phase(name, read, written, cpu_s)
@@ -137,7 +146,8 @@ def _number(table: dict[str, Any], key: str, where: str) -> float:
     fits = value >= 1e-9 if above else value == 0 or value >= 1e-9
     if isinstance(value, bool) or not fits or value > 1e18:
         raise GordonError(
-            f"{where}: {key}: {value!r} is not a number {'above' if above else 'of at least'} zero"
+            f"{where}: {key}: {value!r} is not a number {'above' if above else 'of at least'} zero",
+            kind="bad-run",
         )
     return float(value)
 
@@ -145,8 +155,10 @@ def _number(table: dict[str, Any], key: str, where: str) -> float:
 def _of(table: dict[str, Any], key: str, kind: Any, where: str) -> Any:
     if key not in table:
         error = unknown("key", key, list(table))
-        hint = f"is it {error.args[1]}?" if error.args[1].count("`") == 2 else ""
-        raise GordonError(f"{where}: `{key}` is missing", hint)
+        near = error.args[1] if error.args[1].count("`") == 2 else ""
+        hint = f"`{key}` in place of {near}" if near else ""
+        raise GordonError(f"{where}: `{key}` is missing", hint, "bad-run")
     if not isinstance(table[key], kind):
-        raise GordonError(f"{where}: {key}: {table[key]!r} is of another kind")
+        wanted = "a list" if kind is list else "a number"
+        raise GordonError(f"{where}: {key}: {table[key]!r} is not {wanted}", kind="bad-run")
     return table[key]

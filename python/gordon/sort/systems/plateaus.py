@@ -1,4 +1,4 @@
-"""Figure 13: the scores at which systems cluster, whatever their power.
+"""Figure 13: plateaus of records/J at which systems cluster, independent of their power.
 
 Two-pass systems in order of records/J; a plateau ends where the next score is more than `STEP`
 times the last one's. Any step between the largest ratio of neighbours within plateaus and the

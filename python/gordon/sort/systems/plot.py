@@ -1,4 +1,4 @@
-"""Figure 13: time against power, both by powers, so that equal records/J are straight lines."""
+"""Figure 13: time against power on logarithmic axes; equal records/J are straight lines."""
 
 from typing import Any
 

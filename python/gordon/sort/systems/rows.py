@@ -1,4 +1,4 @@
-"""Whether a printed row follows from its own columns: records/J from its time and power."""
+"""Checks whether the records/J of a printed row follow from its time and power."""
 
 from typing import Any
 

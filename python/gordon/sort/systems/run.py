@@ -1,4 +1,4 @@
-"""`extrapolate`: every system of a file, by the model, beside what was measured of it."""
+"""`extrapolate`: models every system of a file and compares it with its measured row."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,11 +24,12 @@ def extrapolate(
     home: str | None = None,
     set_values: Sequence[str] = (),
 ) -> Json:
-    """Time, power and records/J of the systems of a TOML file, or of the JouleSort paper's.
+    """Models time, power and records/J of a sort on the systems of a TOML file.
 
-    `measured`: a sort of one's own as JSON, asked of them in the place of the paper's;
-    `home`: the system that it was on, where its file does not say so.
-    `set_values`: `KEY=VALUE`, values changed for this run.
+    Without `systems`, the systems are those of the JouleSort paper. `measured` is the JSON file of
+    a sort of your own, to model in place of the paper's; `home` is the system on which it ran, if
+    the file does not name one. `set_values` are values to override, each `KEY=VALUE`. Times are in
+    seconds, powers in watts. Raises GordonError.
     """
     where = fspath(systems) if systems is not None else ""
     if systems is None:
@@ -38,7 +39,11 @@ def extrapolate(
     data.change(table, several(set_values))
     mine = own.read(measured, home) if measured is not None else None
     if mine is None and home is not None:
-        raise GordonError(f"--on {home}: no run to be on it", "--from FILE")
+        raise GordonError(
+            f"--on {home} needs --from: there is no run of your own",
+            "--from FILE",
+            kind="needs-option",
+        )
     with _errors_in(where):
         parts = Parts(schema.read(Systems, table, ""))
         work = fit.Work(parts)
@@ -89,13 +94,13 @@ def _errors_in(where: str) -> Iterator[None]:
     except GordonError as error:
         if not where:
             raise
-        raise GordonError(f"{where}: {error.args[0]}", *error.args[1:]) from None
+        raise GordonError(f"{where}: {error.args[0]}", error.args[1], error.kind) from None
 
 
 def _known(parts: Parts, system: str | None) -> None:
     if system is not None and system not in parts.all.system:
         error = unknown("system", system, list(parts.all.system))
-        raise GordonError(f"the run's system: {error.args[0]}", error.args[1])
+        raise GordonError(f"the run's system: {error.args[0]}", error.args[1], error.kind)
 
 
 def _modelled(parts: Parts, names: list[str]) -> list[str]:
@@ -105,16 +110,16 @@ def _modelled(parts: Parts, names: list[str]) -> list[str]:
         if not model.whole(system):
             for key in ("cpu", "board", "memory", "files"):
                 if getattr(system, key) is None and system.measured is None:
-                    raise GordonError(f"system.{name}: `{key}` is missing")
+                    raise GordonError(f"system.{name}: `{key}` is missing", kind="missing-key")
         for key, table in (("cpu", parts.all.cpu), ("board", parts.all.board)):
             part = getattr(system, key)
             if part is not None and part not in table:
                 error = unknown(key, part, list(table))
-                raise GordonError(f"system.{name}: {error.args[0]}", error.args[1])
+                raise GordonError(f"system.{name}: {error.args[0]}", error.args[1], error.kind)
         for array in (system.files, system.temp, system.boot):
             if array is not None and array.drive not in parts.all.drive:
                 error = unknown("drive", array.drive, list(parts.all.drive))
-                raise GordonError(f"system.{name}: {error.args[0]}", error.args[1])
+                raise GordonError(f"system.{name}: {error.args[0]}", error.args[1], error.kind)
     return [name for name in names if model.whole(parts.all.system[name])]
 
 
@@ -313,31 +318,39 @@ def _warnings(parts: Parts, mine: own.Run | None, told: list[Json], names: list[
         if not model.whole(system):
             continue
         if modelled is None:
-            said.append(f"{name}: nothing says what work a sort is for {system.cpu}; not modelled")
+            said.append(f"{name}: not modelled, as the work of a sort on {system.cpu} is unknown")
             continue
         board = parts.all.board[str(system.board)]
         if board.ports is not None and parts.ports(system) > board.ports.value:
             said.append(
-                f"{name}: {parts.ports(system)} drives, and {board.ports.value:.0f} places on its "
-                "board: no such system can be built of it"
+                f"{name}: its board has ports for {board.ports.value:.0f} drives, not for "
+                f"{parts.ports(system)}: this system cannot be built"
             )
         if modelled["board_w"] is None:
             said.append(
-                f"{name}: the power of its board is not known and no row measures it; "
-                f"set board.{system.board}.base"
+                f"{name}: the power of its board is unknown and cannot be derived from a measured "
+                f"row; set board.{system.board}.base"
             )
         elif modelled["board_w"] < 0:
-            said.append(f"{name}: what is left for its board is below zero: its parts draw less")
+            said.append(
+                f"{name}: the power that remains for its board is below zero: its parts draw less "
+                "than modelled"
+            )
     if mine is not None:
         if mine.power_how not in (None, "measured"):
             said.append(f"the power of the run is {mine.power_how}, not measured")
         home = parts.all.system[mine.system].cpu if mine.system else None
         if home is None:
-            said.append("the run does not say on which system it was: core-seconds as they are")
+            said.append(
+                "the run does not name its system (--on SYSTEM): core-seconds are used unscaled"
+            )
         else:
             work = fit.Work(parts)
             for name in names:
                 system = parts.all.system[name]
                 if model.whole(system) and _faster(parts, work, mine, system) is None:
-                    said.append(f"{name}: {home} and {system.cpu} have no common measure")
+                    said.append(
+                        f"{name}: the speeds of {home} and {system.cpu} cannot be compared: "
+                        "core-seconds are used unscaled"
+                    )
     return said

@@ -1,6 +1,7 @@
-"""What a file of systems may hold: a dataclass for each table, a value with its source.
+"""The schema of a file of systems: a dataclass per table, values with their sources.
 
-A table is read by the fields of its dataclass: an unknown key is an error that names the nearest.
+The fields of a dataclass are the keys of its table; an unknown key is an error that names the
+nearest known one.
 """
 
 import dataclasses
@@ -17,7 +18,7 @@ from gordon.parts import unknown
 
 @dataclass(frozen=True)
 class Value:
-    """A number of its base unit, and where it is from."""
+    """A number in its base unit, and its source."""
 
     value: float
     source: str | None = None
@@ -63,7 +64,7 @@ class Seen:
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """Core-seconds for a gigabyte of records, by phase."""
+    """Core-seconds per gigabyte of records, by phase."""
 
     input: Number
     output: Number
@@ -165,7 +166,7 @@ class Claims:
 
 @dataclass(frozen=True, kw_only=True)
 class Systems:
-    """All of it."""
+    """The content of a file of systems."""
 
     source: str
     cpu_power: CpuPower
@@ -183,20 +184,20 @@ T = TypeVar("T")
 
 
 def read(kind: type[T], table: Any, where: str) -> T:
-    """A table as one of the dataclasses here; `where` it stands, for errors."""
+    """Reads a table as one of these dataclasses; `where` is its place, for errors."""
     if not isinstance(table, dict):
-        raise GordonError(f"{where}: not a table")
+        raise GordonError(f"{where}: not a table", kind="bad-value")
     fields = {f.name: f for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
     hints = typing.get_type_hints(kind, include_extras=True)
     made: dict[str, Any] = {}
     for key, value in table.items():
         if key not in fields:
             error = unknown("key", key, list(fields))
-            raise GordonError(f"{where or 'the file'}: {error.args[0]}", error.args[1])
+            raise GordonError(f"{where or 'the file'}: {error.args[0]}", error.args[1], error.kind)
         made[key] = _field(hints[key], value, f"{where}.{key}" if where else key)
     for name, f in fields.items():
         if f.default is dataclasses.MISSING and name not in made:
-            raise GordonError(f"{where or 'the file'}: `{name}` is missing")
+            raise GordonError(f"{where or 'the file'}: `{name}` is missing", kind="missing-key")
     return kind(**made)
 
 
@@ -220,8 +221,8 @@ def _field(hint: Any, given: Any, path: str) -> Any:
         return given
     if hint is str and isinstance(given, str):
         return given
-    wanted = {int: "a whole number above zero", str: "a text", float: "a number"}
-    raise GordonError(f"{path}: {given!r} is not {wanted.get(hint, 'a table')}")
+    wanted = {int: "a whole number above zero", str: "text", float: "a number"}
+    raise GordonError(f"{path}: {given!r} is not {wanted.get(hint, 'a table')}", kind="bad-value")
 
 
 def _value(given: Any, path: str, limits: Limits) -> Value:
@@ -232,30 +233,35 @@ def _value(given: Any, path: str, limits: Limits) -> Value:
         for key in given:
             if key not in known:
                 error = unknown("key", key, known)
-                raise GordonError(f"{path}: {error.args[0]}", error.args[1])
+                raise GordonError(f"{path}: {error.args[0]}", error.args[1], error.kind)
         if "value" not in given:
-            raise GordonError(f"{path}: `value` is missing", '{ value = 2, source = "..." }')
+            raise GordonError(
+                f"{path}: `value` is missing", '{ value = 2, source = "..." }', "missing-key"
+            )
         source, assumed, given = given.get("source"), given.get("assumed"), given["value"]
     number = _number(given, path, limits.unit)
     if not limits.least <= number <= limits.most or 0 < number < 1e-9:
         raise GordonError(
-            f"{path}: {given!r} is not at least {limits.least:g} and at most {limits.most:g}"
+            f"{path}: {given!r} is not between {limits.least:g} and {limits.most:g}",
+            kind="out-of-range",
         )
     return Value(number, source, assumed)
 
 
 def _number(given: Any, path: str, unit: str) -> float:
     if isinstance(given, bool):
-        raise GordonError(f"{path}: {given!r} is not a number")
+        raise GordonError(f"{path}: {given!r} is not a number", kind="bad-value")
     if unit == "B" and isinstance(given, str):
         try:
             return float(_core.parse_bytes(given))
         except GordonError as error:
-            raise GordonError(f"{path}: {error.args[0]}", *error.args[1:]) from None
+            raise GordonError(f"{path}: {error.args[0]}", error.args[1], error.kind) from None
     if isinstance(given, str) and unit and not given.strip().endswith(unit):
-        raise GordonError(f"{path}: {given!r} is not in {unit}", f"a number and {unit}")
+        raise GordonError(
+            f"{path}: {given!r} is not in {unit}", f"a number with the unit {unit}", "bad-value"
+        )
     if isinstance(given, str) and not unit:
-        raise GordonError(f"{path}: {given!r} is not a number")
+        raise GordonError(f"{path}: {given!r} is not a number", kind="bad-value")
     return quantity.number(given, path)
 
 
@@ -266,6 +272,10 @@ def _printed(given: Any, path: str) -> Printed:
     text = str(given) if isinstance(given, int | float) and not isinstance(given, bool) else given
     match = _FIGURE.fullmatch(text) if isinstance(text, str) else None
     if match is None or not 1e-9 <= float(match[1]) <= 1e18:
-        raise GordonError(f"{path}: {given!r} is no figure", '"56.0 ± 0.3", or 56.0')
+        raise GordonError(
+            f"{path}: {given!r} is not a number with an optional deviation",
+            '"56.0 ± 0.3", or 56.0',
+            kind="bad-value",
+        )
     half = 0.5 * 10.0 ** -len(match[2] or "")
     return Printed(float(match[1]), float(match[3] or 0), half)

@@ -1,4 +1,4 @@
-"""Statements of the JouleSort paper that follow from its own tables, each next to what they give.
+"""Statements of the JouleSort paper, compared with the paper's own tables and the model.
 
 A statement on records/J is checked with the printed scores of table 2 and with those that follow
 from a row's time and power: the two differ for 1B (`rows.check`).
@@ -50,7 +50,7 @@ def _table_2(measured: dict[str, Json]) -> list[Json]:
         _row(
             "abstract",
             "1B beats the record by 10 %",
-            f"{beats[0]:.1%} by the printed scores, {beats[1]:.1%} by 1B's own time and power",
+            f"{beats[0]:.1%} by the printed scores, {beats[1]:.1%} by the time and power of 1B",
             all(abs(gain - 0.1) <= POINTS for gain in beats),
         ),
         _row(
@@ -144,8 +144,8 @@ def _parts(parts: Parts, measured: dict[str, Json], fitted: Json) -> list[Json]:
         _row(
             "4.2.1, figure 12",
             "the Core 2 Duo has the largest single-core performance",
-            f"{best}: {works[best]:.2f} core-seconds a GB, next {others:.2f}; the bars of the "
-            "figure are not printed as numbers",
+            f"{best}: {works[best]:.2f} core-seconds per GB, the next one {others:.2f}; the figure "
+            "prints no numbers",
             best == "core2-duo",
         ),
         _row(
@@ -158,15 +158,15 @@ def _parts(parts: Parts, measured: dict[str, Json], fitted: Json) -> list[Json]:
         _row(
             "3.3",
             f"80-plus supplies reduced the system power by {saved:.0%}",
-            f"at an efficiency of {after:.2f} now, those before had {after * (1 - saved):.2f}",
+            f"at an efficiency of {after:.2f} now, the old supplies had {after * (1 - saved):.2f}",
             None,
         ),
         _row(
             "2.4",
             "power factors of 0.95 to 1.0",
             f"3B's {measured['3B']['power_w']:.1f} W are up to "
-            f"{measured['3B']['power_w'] / claims.power_factor.value:.1f} VA; energy is of watts, "
-            "and does not change",
+            f"{measured['3B']['power_w'] / claims.power_factor.value:.1f} VA; energy is computed "
+            "from watts and does not change",
             None,
         ),
     ]

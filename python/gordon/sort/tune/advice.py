@@ -1,4 +1,4 @@
-"""What to try next, from what the export reported of a sort: the decision table.
+"""The decision table: which settings to try next, from the device's telemetry of a sort.
 
 For each phase of the best trial so far, the first rule that fits is taken. It names the changes to
 try, the likeliest to help first, and the reason; or it says that this phase wants no change.
@@ -37,7 +37,7 @@ DEEP = 2.0
 AT_WORK = 0.9
 #: Of the time of a sort: less is not worth a trial.
 SHORT = 0.05
-#: So many times as large, at once (assumed: as coarse as the blind search).
+#: Factor by which transfers grow in a step (assumed: as coarse as the blind search).
 STEP = 4
 #: Transfers are of whole pages.
 PAGE = 4096
@@ -61,29 +61,29 @@ LAST = ("write", "gather", "merge")
 
 @dataclass(frozen=True)
 class Advice:
-    """What a rule says of a phase."""
+    """The advice of a rule for a phase."""
 
     phase: str
     rule: str
     why: str
     changes: tuple[dict[str, Any], ...] = ()
-    """Settings to try, one after the other."""
+    """Settings to try, in this order."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What the table has to know beside a trial."""
+    """Facts that the table needs in addition to a trial."""
 
     processors: int
     lanes: int
     erase_groups: tuple[int, ...]
-    """What is erased together: at all write points, at one."""
+    """Bytes that are erased together: over all write points, and at one write point."""
     most_transfer: int
     may_overwrite: bool = False
 
 
 def advise(facts: Json, point: Point, machine: Machine) -> list[Advice]:
-    """Of each phase, the longest first. `facts` are those of a trial."""
+    """The advice for each phase, longest first. `facts` are those of a trial."""
     trimmed = facts["device"]["whole"]["host_bytes_trimmed"] > 0
     told = {row["name"]: row | {"trimmed": trimmed} for row in facts["device"]["phases"]}
     sizes = {key: _core.parse_bytes(facts["plan"][key]) for key in TRANSFERS}
@@ -109,10 +109,10 @@ def _phase(
         return say("short", f"{seconds / total:.0%} of the time")
     work = phase["cpu_s"] / seconds / machine.processors
     if work >= AT_WORK:
-        return say("processors", f"processors at work {work:.0%}: not the device limits")
+        return say("processors", f"processors busy {work:.0%}: they limit, not the device")
     busy = max(device["busiest_die"], device["busiest_bus"])
     limits = f"dies busy {device['dies_busy']:.0%}, busiest bus {device['busiest_bus']:.0%}"
-    queue = f"{device['queue_depth']:.1f} requests at {machine.lanes} lanes"
+    queue = f"{device['queue_depth']:.1f} requests outstanding for {machine.lanes} die groups"
     reads, writes = SETTINGS[name]
     allowed = machine.may_overwrite and name in LAST and not point.overwrite
     over: tuple[dict[str, Any], ...] = ({"overwrite": True},) if allowed else ()
@@ -120,30 +120,32 @@ def _phase(
     if busy >= BUSY and device["copied_share"] >= COPIES:
         copies = f"{limits}; {device['copied_share']:.0%} of the pages programmed are copies"
         if point.overwrite and name in LAST:
-            return say("overwrites", f"{copies}: old pages given up first", {"overwrite": False})
+            return say(
+                "overwrites", f"{copies}: delete and trim the old output", {"overwrite": False}
+            )
         changes = (*(_groups(writes, plan, machine) if writes else ()), *through)
         if not device["trimmed"]:
-            copies += "; no trim came: `mount -o discard`, or fstrim"
+            copies += "; the device received no trim: use `mount -o discard` or fstrim"
             changes = (*over, *changes)
         return say("collects", copies, *changes)
     if busy >= BUSY:
-        why = f"{limits}, {queue}: larger transfers bring nothing"
+        why = f"{limits}, {queue}: larger transfers cannot help"
         return say("saturated", why, *through)
     if device["queue_depth"] < DEEP * machine.lanes:
         few = _few(reads, writes, plan)
         if few:
             halves = tuple({key: size // 2} for key, size in few.items() if size // 2 >= LEAST)
             if halves:
-                return say("shallow", f"{limits}, {queue}; room for few transfers", *halves)
+                return say("shallow", f"{limits}, {queue}; memory holds few transfers", *halves)
         larger = _larger((reads, writes), plan, machine)
-        return say("starved", f"{limits}, {queue}: it waits for more", *larger, *over, *through)
-    late = f"answers are late by {device['late_share']:.0%} of their time"
+        return say("starved", f"{limits}, {queue}: too few", *larger, *over, *through)
+    late = f"{device['late_share']:.0%} of the response time is outside of the device"
     larger = _larger((reads, writes), plan, machine)
-    return say("elsewhere", f"{limits}, yet {queue}; {late}: fewer, larger", *larger)
+    return say("elsewhere", f"{limits}, yet {queue}; {late}: try larger transfers", *larger)
 
 
 def _larger(settings: Any, plan: Json, machine: Machine) -> tuple[dict[str, Any], ...]:
-    """Four times as large, or as large as may be: in whole pages, as the plan is."""
+    """Transfers that are `STEP` times as large, up to the maximum, in whole pages."""
     found = []
     most = machine.most_transfer // PAGE * PAGE
     for key in settings:
@@ -153,7 +155,7 @@ def _larger(settings: Any, plan: Json, machine: Machine) -> tuple[dict[str, Any]
 
 
 def _few(reads: str | None, writes: str | None, plan: Json) -> dict[str, int]:
-    """Transfers of which memory holds fewer than would be used."""
+    """Transfer sizes for which memory holds too few buffers."""
     found = {}
     if reads == "input_transfer" and plan["depth"] < DEPTH:
         found[reads] = plan[reads]
@@ -173,7 +175,7 @@ def _groups(key: str, plan: Json, machine: Machine) -> tuple[dict[str, Any], ...
 
 
 def told(advice: Advice) -> str:
-    """In a line."""
+    """The advice as one line."""
     changes = [
         f"{key.removesuffix('_transfer')} {binary(value)}"
         if type(value) is int

@@ -1,8 +1,8 @@
-"""A search that a served device steers: its export reports what the device did in each trial.
+"""A search that is steered by the telemetry of a served device.
 
-From the telemetry of the best point the table of `advice` picks the few changes that may help, and
-they are tried first. Everything else is the blind search: it then tries the rest, with the same
-noise, confirmation, budget and comparison in turn. So a setting that the table does not name is
+From the telemetry of the best point, the table of `advice` picks the few changes that may help,
+which are tried first. The blind search then tries all other settings, with the same noise,
+confirmation, budget and alternating comparison, so that settings that the table does not name are
 found as well.
 """
 
@@ -77,23 +77,24 @@ class Steered(Search):
         return self.best == point
 
     def told(self, point: Point) -> Json:
-        """Facts of its last trial."""
+        """The facts of the last trial of a point."""
         return next(t.facts for t in reversed(self.trials) if t.point == point and t.facts)
 
 
 def answering(export: str) -> Json:
-    """What an export is; one whose flash takes time, for else there is nothing to steer by."""
+    """The properties of an export. Raises GordonError if it is served at full speed."""
     about = telemetry.about(block.stat(export))
     if not about["timed"]:
         raise GordonError(
-            f"{export} answers at full speed: its flash is never busy, and no queue waits",
+            f"{export} is served at full speed, so its telemetry has no busy times and no queues",
             "gordon block serve --timing real",
+            kind="untimed-export",
         )
     return about
 
 
 def watched(trials: Trials, watch: Callable[[], Watch]) -> Measure:
-    """Its `measure`, with what the export told meanwhile as `device` of its facts."""
+    """Its `measure`, with the telemetry of the export as `device` of its facts."""
 
     def run(point: Point, role: str) -> tuple[float, Json]:
         seen, found = watch(), list[tuple[float, Json]]()
@@ -112,6 +113,8 @@ def _is_there(device: Json, facts: Json) -> None:
     seen = device["whole"]["host_bytes_written"]
     if seen < SEEN * wrote:
         raise GordonError(
-            f"the sort wrote {wrote} bytes, and the export saw {seen:.0f}: its files are elsewhere",
+            f"the sort wrote {wrote} bytes, but the export received only {seen:.0f}: the files are "
+            "on another device",
             "--folder and --temp on the file system of that export",
+            kind="other-device",
         )

@@ -1,4 +1,4 @@
-"""The file system that a folder is on: with discards or without, and what it no longer uses."""
+"""The file system of a folder: discards on or off, and trimming its free space."""
 
 import fcntl
 import os
@@ -17,7 +17,7 @@ FITRIM = 0xC0185879
 
 
 def point(folder: Path) -> Path:
-    """Where it is mounted."""
+    """The mount point of a folder."""
     here = folder.resolve()
     while not here.is_mount():
         here = here.parent
@@ -44,24 +44,28 @@ def _entry(where: Path) -> tuple[list[str], list[str]]:
         fields = mount.split()
         if fields[4].replace("\\040", " ") == str(where):
             return fields, system.split()
-    raise GordonError(f"{where}: no such mount")
+    raise GordonError(f"{where}: not a mount point", kind="no-mount")
 
 
 def trim(where: Path) -> int:
-    """Tells the device all that is not in use; bytes."""
+    """Trims all free space of a file system; returns the bytes trimmed."""
     folder = os.open(where, os.O_RDONLY | os.O_DIRECTORY)
     try:
         everything = struct.pack("QQQ", 0, 2**64 - 1, 0)
         told = fcntl.ioctl(folder, FITRIM, everything)
     except OSError as error:
-        raise GordonError(f"{where}: no trim: {error.strerror}", "a device with discards") from None
+        raise GordonError(
+            f"{where}: cannot trim the file system: {error.strerror}",
+            "a device that supports discards",
+            kind="no-trim",
+        ) from None
     finally:
         os.close(folder)
     return int(struct.unpack("QQQ", told)[1])
 
 
 def discards(where: Path, on: bool) -> None:
-    """Whether the file system tells the device what it deletes."""
+    """Switches discards of deleted files on or off."""
     word = "discard" if on else "nodiscard"
     ran = subprocess.run(  # noqa: S603 no word of a user's
         ["mount", "-o", f"remount,{word}", str(where)],  # noqa: S607 the system's own
@@ -69,12 +73,16 @@ def discards(where: Path, on: bool) -> None:
         text=True,
     )
     if ran.returncode:
-        raise GordonError(f"{where}: no remount with {word}: {ran.stderr.strip()}", "ext4, as root")
+        raise GordonError(
+            f"{where}: cannot remount with the option {word}: {ran.stderr.strip()}",
+            "an ext4 file system, and run as root",
+            kind="no-remount",
+        )
 
 
 @contextmanager
 def as_it_was(where: Path) -> Iterator[None]:
-    """Mounted as before, afterwards."""
+    """Restores the mount option for discards afterwards."""
     before = "discard" in options(where)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Trials as pictures: the JouleSort paper's figures 6 to 10 on one's own device.
+"""Plots of trials: figures 6 to 10 of the JouleSort paper for your own device.
 
 Figures 7 and 8 are power and time against the stripe unit, here that of the temporary files over
 several folders.
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 def draw(report: Json, path: str) -> None:
-    """A panel for each question that trials answer."""
+    """Draws a panel for each group of settings."""
     picture.check(path)
 
     trials = [t for t in report["trials"] if t["cost"] is not None and t["role"] != "warm-up"]
@@ -42,8 +42,8 @@ def draw(report: Json, path: str) -> None:
     titles = (
         "transfer sizes",
         "method",
-        "output overwritten, or a new file",
-        "temp folders",
+        "output overwritten or a new file",
+        "temporary folders",
         "stripe unit",
     )
     for panel, title in zip(panels[0], titles, strict=True):

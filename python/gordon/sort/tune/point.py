@@ -11,12 +11,12 @@ TRANSFERS = ("output_transfer", "temp_transfer", "input_transfer")
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """What is searched. Without any value: what a sort does when nothing is said."""
+    """Settings that are searched. The default values are the defaults of a sort."""
 
     method: str = "auto"
     in_core: str = "radix"
     input_transfer: int | None = None
-    """Bytes; None: chosen by memory. So are the next two."""
+    """Transfer sizes in bytes; None: chosen by the memory."""
     output_transfer: int | None = None
     temp_transfer: int | None = None
     threads: int = 0
@@ -29,7 +29,7 @@ class Point:
     """Unit in bytes in which temporary data is striped over them; None: a transfer."""
 
     def options(self, temp: tuple[str, ...]) -> dict[str, Any]:
-        """Those of `gordon.sort.run`."""
+        """The point as options of `gordon.sort.run`."""
         found: dict[str, Any] = {
             "method": self.method,
             "in_core": self.in_core,
@@ -47,11 +47,11 @@ class Point:
         return found
 
     def about(self) -> dict[str, Any]:
-        """For JSON."""
+        """The point as JSON."""
         return asdict(self)
 
     def label(self) -> str:
-        """What differs from the defaults."""
+        """The settings that differ from the defaults, as text."""
         told = []
         for field in fields(self):
             value = getattr(self, field.name)
@@ -71,7 +71,7 @@ class Point:
         return ", ".join(told) or "defaults"
 
     def to(self, **changes: Any) -> "Point":
-        """With other values."""
+        """The point with other values."""
         return replace(self, **changes)
 
 

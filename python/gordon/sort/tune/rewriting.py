@@ -1,10 +1,9 @@
-"""Figure 10 of the JouleSort paper on an export of ours: what becomes of the last output, what that
-costs, and what the translation layer did meanwhile.
+"""Figure 10 of the JouleSort paper on a served device: the cost of overwriting an old output, and
+the garbage collection that causes it.
 
-Each trial starts alike: what the file system does not use is told the device, and a sort with the
-same transfers has left its output. Then the old output is overwritten; or it is
-deleted before a new file is written, and the device gets a discard (TRIM) for it or does not. All
-sorts take one pass, as in the paper (3.3.4).
+Each trial starts from the same state: the free space is trimmed, and a sort with the same transfers
+has left its output. The old output is then overwritten; or it is deleted, with or without a discard
+(TRIM), before a new file is written. All sorts take one pass, as in the paper (3.3.4).
 """
 
 import os
@@ -53,18 +52,27 @@ def rewriting(
     seed: int = 0,
     tell: Tell = lambda _: None,
 ) -> Json:
-    """Sorts with the old output overwritten or deleted, in turn; a report with the reasons.
-    `folder` is on the file system of the export. As root: discards are switched by remounting."""
+    """Measures sorts that overwrite, delete, or delete and trim the old output, with the reasons.
+
+    `folder` is on the file system of the device served at the socket `export`. It needs root, as
+    discards are switched by remounting. `transfers` are sizes as text. `tell` is called with a line
+    about each sort. Raises GordonError.
+    """
     if os.geteuid() != 0:
-        raise GordonError("switching discards is for root", "sudo")
+        raise GordonError("switching discards needs root", "run it with sudo", kind="needs-root")
     if not Path(folder).is_dir():
-        raise GordonError(f"{folder}: no such folder", f"mkdir -p {folder}")
+        raise GordonError(
+            f"there is no folder {folder}", f"mkdir -p {folder}", kind="missing-folder"
+        )
     sizes = [_core.parse_bytes(text) for text in transfers]
     about, size = telemetry.about(block.stat(export)), records * RECORD
     free = shutil.disk_usage(folder).free
     if ROOM * size > free:
         raise GordonError(
-            f"{folder}: {short(ROOM * size, 'B')} of room are needed", "fewer --records"
+            f"{folder}: {short(ROOM * size, 'B')} of free space are needed, and "
+            f"{short(free, 'B')} are free",
+            "fewer --records",
+            kind="no-space",
         )
     where = mounted.point(Path(folder))
     dice = random.Random(seed)  # noqa: S311 an order, no secret
@@ -109,14 +117,15 @@ def _write(path: Path, records: int, export: str) -> None:
     came, size = block.stat(export)["host_bytes_written"] - before, path.stat().st_size
     if came < size // 2:
         raise GordonError(
-            f"{path.parent.parent}: of {short(size, 'B')} written there {short(came, 'B')} came to "
-            f"{export}",
+            f"{path.parent.parent} is on another device: of {short(size, 'B')} written there, "
+            f"{export} received only {short(came, 'B')}",
             "a folder on the file system of the export",
+            kind="other-device",
         )
 
 
 class Attempt:
-    """A sort onto what one before it left."""
+    """A sort in the presence of an earlier output."""
 
     def __init__(self, export: str, where: Path, place: Path, size: int, transfer: int) -> None:
         self.export, self.where, self.place, self.size = export, where, place, size
@@ -129,7 +138,7 @@ class Attempt:
         }
 
     def run(self, way: str) -> Json:
-        """What it took, and what the device did."""
+        """Runs the sort; returns its times and the counters of the device."""
         self._before()
         begin = time.monotonic()
         if way != OVER:
@@ -169,7 +178,7 @@ class Attempt:
         return done[0]
 
     def _before(self) -> None:
-        """The last sort's output is there, and the device knows what is not in use."""
+        """Leaves the output of a sort, and trims the free space."""
         mounted.discards(self.where, on=True)
         self.out.unlink(missing_ok=True)
         self._commit()
@@ -178,7 +187,7 @@ class Attempt:
         forget(self.out)
 
     def _delete(self, *, told: bool) -> None:
-        """The old output goes; `told`: the device has heard of it when this ends."""
+        """Deletes the old output; with `told`, waits until the device has received the trims."""
         mounted.discards(self.where, on=told)
         before = block.stat(self.export)["host_bytes_trimmed"]
         self.out.unlink()
@@ -187,13 +196,15 @@ class Attempt:
         while told and block.stat(self.export)["host_bytes_trimmed"] - before < self.size // 2:
             if time.monotonic() > end:
                 raise GordonError(
-                    f"{self.where}: no trim came for a deleted file of {short(self.size, 'B')}",
-                    "a file system and a device with discards",
+                    f"{self.where}: the device received no trim for a deleted file of "
+                    f"{short(self.size, 'B')}",
+                    "a file system and a device that support discards",
+                    kind="no-trim",
                 )
             time.sleep(0.01)
 
     def _commit(self) -> None:
-        """What the file system has yet to write of its folders."""
+        """Makes the folder durable."""
         folder = os.open(self.place, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(folder)
@@ -202,7 +213,7 @@ class Attempt:
 
 
 def _mean(trials: Sequence[Json], transfer: int, way: str) -> Json:
-    """Of the rounds, with the deviation of times."""
+    """The means over the rounds, with the deviations of times."""
     mine = [one for one in trials if one["transfer"] == transfer and one["way"] == way]
     row: Json = {"transfer": transfer, "way": way, "trials": len(mine)}
     for key in ("time_s", "output_s"):
@@ -272,11 +283,11 @@ def _why(longer: float, deviation: float | None, now: Json, then: Json) -> str:
     copies = now["copied_bytes"] - then["copied_bytes"]
     counted = f"{short(abs(copies), 'B')} {'more' if copies >= 0 else 'fewer'} copied"
     if deviation is None:
-        return f"one round has no deviation, so no cause can be named; {counted}"
+        return f"unknown, as a single round has no deviation; {counted}"
     if abs(longer) <= 2 * deviation:
-        return f"no difference beyond two deviations; {counted}"
+        return f"no difference beyond two standard deviations; {counted}"
     programmed = (then["write_amplification"] or 0.0) * then["host_bytes_written"]
     share = copies / programmed / longer if programmed else 0.0
     if share >= SHOWN:
-        return f"collection: {counted}"
-    return f"not collection, {counted}: the counters show no cause"
+        return f"garbage collection: {counted}"
+    return f"not garbage collection, {counted}: the counters show no cause"

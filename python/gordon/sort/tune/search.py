@@ -26,7 +26,7 @@ from typing import Any
 from gordon._core import GordonError
 from gordon.sort.tune.point import TRANSFERS, Point
 
-#: Trials of the defaults, from which noise is first told.
+#: Trials of the defaults, which give the first estimate of the noise.
 BASE = 3
 #: More trials of a point that seems better.
 CONFIRM = 2
@@ -53,13 +53,13 @@ STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228
 
 @dataclass
 class Trial:
-    """One sort."""
+    """One measured sort."""
 
     number: int
     role: str
     point: Point
     cost: float | None = None
-    """What is to be least: seconds, or joules. None where it failed."""
+    """The quantity to minimise, in seconds or joules; None for a failed trial."""
     facts: dict[str, Any] = field(default_factory=dict)
     error: str | None = None
 
@@ -80,12 +80,12 @@ Measure = Callable[[Point, str], tuple[float, dict[str, Any]]]
 
 
 class Spent(Exception):  # noqa: N818 - it is the usual end of a search
-    """The budget leaves no room for another trial."""
+    """The budget does not allow another trial."""
 
 
 @dataclass(kw_only=True)
 class Space:
-    """What may be chosen."""
+    """The search space."""
 
     starts: list[Point]
     methods: list[str]
@@ -131,7 +131,7 @@ class Search:
     # What is known.
 
     def costs(self, point: Point) -> list[float]:
-        """Of its trials, but for warming up."""
+        """The costs of the trials of a point, without the warm-up."""
         return [
             trial.cost
             for trial in self.trials
@@ -153,7 +153,7 @@ class Search:
         return max(LEAST_NOISE, sqrt(squares / free)) if free else LEAST_NOISE
 
     def better(self, one: Point, other: Point, by: float = BEYOND) -> bool:
-        """Whether a point costs less than another by so many deviations of the difference."""
+        """Whether a point costs less than another by `by` deviations of the difference."""
         ours, theirs = self.costs(one), self.costs(other)
         if not ours or not theirs:
             return False
@@ -188,18 +188,19 @@ class Search:
             self.interrupted = signal.Signals(number).name
 
     def stopped(self) -> str:
-        """Why the search ended, for people."""
+        """The reason for the end of the search, as text."""
         if self.interrupted:
             return f"interrupted by {self.interrupted}"
         tried = "every setting was tried" if self.finished else "not every setting was tried"
         if self.best == Point():
-            none = "none cost less than the defaults"
+            none = "none was better than the defaults"
             kept = (
                 "" if self.finished else "; the time left is too short for a trial and a comparison"
             )
             return f"{tried}, and {none}{kept}"
         if self._precise():
-            return f"{tried}, and the gain is known to {PRECISION:.0%} of the defaults' cost"
+            return f"{tried}, and the gain is known to within {PRECISION:.0%} of the cost of the "
+            "defaults"
         return f"{tried}, and no further comparison fits into the budget"
 
     def _advised(self) -> None:
@@ -278,7 +279,7 @@ class Search:
         return point.to(**{name: size and min(size, most) for name, size in sizes.items()})
 
     def sizes(self) -> list[int]:
-        """The grid."""
+        """The grid of transfer sizes, in bytes."""
         space = self._space
         return [size for size in COARSE if space.least_transfer <= size <= space.most_transfer]
 

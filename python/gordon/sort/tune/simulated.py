@@ -1,8 +1,8 @@
-"""A sort's requests on a simulated flash device, and what goes on in it meanwhile.
+"""The requests of a sort on a simulated flash device, with the device's counters.
 
-The device is as one that sorts now and then: partly mapped, in the steady state of random
-overwrites, and an input and temporary files were written to it before. A closed loop keeps as many
-transfers at it as the sort has threads for I/O.
+The device is partly mapped, in the steady state of random overwrites, and an input and temporary
+files were written to it before. A closed loop keeps as many transfers outstanding as the sort has
+threads for I/O.
 """
 
 import random
@@ -28,19 +28,19 @@ Request = tuple[str, int, int]
 
 
 def sequential(what: str, base: int, total: int, size: int) -> list[Request]:
-    """A file from its start to its end."""
+    """Requests over a file from its start to its end."""
     return [(what, base + at, min(size, total - at)) for at in range(0, total, size)]
 
 
 def shuffled(what: str, base: int, total: int, size: int, seed: int) -> list[Request]:
-    """The pieces of buckets: bucket after bucket, and each has its own all over the file."""
+    """Requests of buckets, bucket by bucket; the pieces of each are spread over the file."""
     found = sequential(what, base, total, size)
     random.Random(seed).shuffle(found)  # noqa: S311 - an order, no secret
     return found
 
 
 def merged(*loads: Sequence[Request]) -> list[Request]:
-    """Side by side, each as far as the others in its bytes."""
+    """Several loads interleaved, each advancing at the same fraction of its bytes."""
     rows: list[tuple[float, int, Request]] = []
     for order, load in enumerate(loads):
         total, done = sum(length for _, _, length in load), 0
@@ -52,7 +52,7 @@ def merged(*loads: Sequence[Request]) -> list[Request]:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where files lie."""
+    """The addresses of the files on the device."""
 
     size: int
 
@@ -70,7 +70,7 @@ class Layout:
 
 
 class Simulated:
-    """A device that is asked for a load again and again, each time from the same state."""
+    """A device on which loads run repeatedly, each from the same state."""
 
     def __init__(
         self,
@@ -103,22 +103,23 @@ class Simulated:
 
     @property
     def mapped(self) -> int:
-        """Bytes at the start that are in use."""
+        """Bytes in use, from address 0 on."""
         return int(self.capacity * self.precondition) // ALIGN * ALIGN
 
     def room(self, size: int, files: int) -> None:
-        """So many files fit into what is in use."""
+        """Raises GordonError unless that many files fit into the space in use."""
         if size * files > self.mapped:
             raise GordonError(
-                f"{files} files of {size} bytes are more than the {self.mapped} bytes in use of "
+                f"{files} files of {size} bytes are larger than the {self.mapped} bytes in use of "
                 f"{flash.device.name(self.device)}",
-                "fewer --records, or --set capacity=",
+                "fewer --records, or a larger --set capacity=SIZE",
+                kind="no-space",
             )
 
     def run(
         self, load: Iterable[Request], *, start: str | None = None, keep: str | None = None
     ) -> dict[str, Any]:
-        """Asks for a load: of a new device, or from a state that was kept by a name."""
+        """Runs a load on a new device, or from a state that was saved under a name."""
         folder = Path(self._folder.name)
         trace = folder / "load.fio"
         lines = "".join(f"device {what} {at} {length}\n" for what, at, length in load)
@@ -134,7 +135,7 @@ class Simulated:
 
 
 def told(report: dict[str, Any]) -> dict[str, Any]:
-    """What is asked of a run here, of all that there is."""
+    """The figures of a run that the search uses."""
     # What takes no time, as a trim alone, keeps nothing busy.
     busy = {key: value or 0.0 for key, value in report["utilisation"].items()}
     pages = report["pages"]
@@ -160,12 +161,13 @@ WAYS = ("overwritten", "deleted, not trimmed", "deleted and trimmed")
 
 
 def rewriting(device: Simulated, size: int, transfer: int) -> dict[str, dict[str, Any]]:
-    """The output phase where the last sort's output is still there: figure 10 from inside."""
+    """Simulates the output phase in the presence of an earlier output (figure 10)."""
     fresh = device.mapped
     if size > fresh or fresh + size > device.capacity:
         raise GordonError(
-            f"a file of {size} bytes fits no two times on {flash.device.name(device.device)}",
-            "a smaller file, or less preconditioned",
+            f"two files of {size} bytes do not fit on {flash.device.name(device.device)}",
+            "a smaller file, or a smaller preconditioned fraction",
+            kind="no-space",
         )
     device.run(sequential("write", 0, size, transfer), keep="old")
     device.run([("trim", 0, size)], start="old", keep="trimmed")
@@ -179,7 +181,7 @@ def rewriting(device: Simulated, size: int, transfer: int) -> dict[str, dict[str
 def again_and_again(
     device: Simulated, size: int, transfer: int, times: int
 ) -> list[dict[str, Any]]:
-    """Sort after sort overwrites the same output."""
+    """Simulates consecutive sorts that overwrite the same output."""
     rows, start = [], None
     for n in range(times):
         row = device.run(sequential("write", 0, size, transfer), start=start, keep=f"state{n % 2}")

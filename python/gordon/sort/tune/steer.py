@@ -1,11 +1,10 @@
-"""Transfer sizes from what a device tells of itself, instead of a blind search.
+"""Derives transfer sizes from the counters of a simulated device, instead of a blind search.
 
-A load of a sort is asked of a simulated device with ever larger transfers. A device that is not
-busy while transfers wait for it is asked for too little at a time, so the next is twice as large;
-the first size at which dies or buses are busy, or beyond which no more comes, is the one. Loads
-that share the device in a pass leave each other less than all of it: sizes are doubled on while
-both passes take less time together. The sizes that a sort takes by itself are tried beside them,
-and what takes least is the start.
+Each load of a sort runs alone on a simulated device with transfers that double in size. The result
+is the first size at which dies or buses are saturated, or beyond which bandwidth no longer grows.
+Loads that share the device in a pass have less of it each, so their sizes are doubled further while
+the time of both passes together falls. The default sizes of a sort are tried too, and the fastest
+sizes are the starting point.
 """
 
 import os
@@ -33,7 +32,7 @@ Json = dict[str, Any]
 
 #: Dies or buses are busy (assumed: beyond it a queue only grows).
 SATURATED = 0.9
-#: Less than that is no more (assumed).
+#: A smaller gain in bandwidth does not count (assumed).
 MORE = 0.02
 LEAST, MOST = 1 << 16, 1 << 24
 #: What the core takes with 256 MiB of memory or more (crates/sort/src/plan.rs).
@@ -61,8 +60,11 @@ def steer(
     most: int = MOST,
     seed: int = 0,
 ) -> Json:
-    """Sizes for a simulated device; written to `output`, where there is one, as a start for
-    `tune`. Every value is modelled."""
+    """Derives transfer sizes from a simulated flash device, as a starting point for `tune`.
+
+    The settings are written to `output`, if given. `most` is the largest transfer in bytes. Every
+    value is modelled. Raises GordonError.
+    """
     size = -(-records * RECORD // ALIGN) * ALIGN
     at = Layout(size)
     with Simulated(device, set_values=set_values, precondition=precondition, seed=seed) as asked:
@@ -112,13 +114,13 @@ def _climb(asked: Simulated, load: Callable[[int], list[Request]], most: int) ->
     while True:
         now = {"transfer": size, **asked.run(load(size), start="base")}
         if tried and now["bandwidth_mb_s"] < tried[-1]["bandwidth_mb_s"] * (1 + MORE):
-            more = f"{binary(size)} brings {_change(tried[-1], now)}"
+            more = f"{binary(size)} changes the bandwidth by {_change(tried[-1], now)}"
             return [*tried, now, {"found": tried[-1]["transfer"], "why": f"{more}; {why(now)}"}]
         tried.append(now)
         if max(now["dies_busy"], now["busiest_bus"]) >= SATURATED:
             return [*tried, {"found": size, "why": f"saturated: {why(now)}"}]
         if size * 2 > most:
-            return [*tried, {"found": size, "why": f"the largest that may be; {why(now)}"}]
+            return [*tried, {"found": size, "why": f"the largest size allowed; {why(now)}"}]
         size *= 2
 
 
@@ -127,17 +129,17 @@ def _change(before: Json, now: Json) -> str:
 
 
 def why(row: Json) -> str:
-    """What limits a device, by what it tells."""
+    """What limits the device in a run."""
     told = (
         f"dies busy {row['dies_busy']:.0%} (reading {row['dies_reading']:.0%}), "
         f"busiest bus {row['busiest_bus']:.0%}"
     )
     if row["erases"] or row["gc_pages"]:
         told += (
-            f", collecting {row['collecting']:.0%} of the time, write amplification "
+            f", garbage collection active {row['collecting']:.0%} of the time, write amplification "
             f"{row['write_amplification']:.2f}"
         )
-    return f"{told}, {figures(row['queue_depth'])} waiting or served"
+    return f"{told}, {figures(row['queue_depth'])} requests outstanding"
 
 
 def _together(
@@ -191,9 +193,9 @@ def _head(report: Json) -> list[str]:
     part = f"{report['precondition']:.0%} in use"
     return [
         f"gordon {report['version']}, gordon sort tune --flash, {report['date']}",
-        "modelled, a start for gordon sort tune, which measures",
+        "modelled: a starting point for gordon sort tune, which measures",
         f"{report['device']} of {short(report['capacity_bytes'], 'B')}, {part}, "
-        f"{report['queue_depth']} transfers at a time, seed {report['seed']}",
-        f"I/O of both passes over {binary(report['bytes'])}: {figures(chosen['seconds'])} s, with "
-        f"{usual['what']} {figures(usual['seconds'])} s ({report['gain']:+.1%} gained)",
+        f"queue depth {report['queue_depth']}, seed {report['seed']}",
+        f"I/O of both passes over {binary(report['bytes'])}: {figures(chosen['seconds'])} s; with "
+        f"{usual['what']}: {figures(usual['seconds'])} s (gain {report['gain']:.1%})",
     ]

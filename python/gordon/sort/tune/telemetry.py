@@ -1,8 +1,8 @@
-"""What the export under a sort tells meanwhile: totals, asked for again and again, and by how much
-they grew in each of the sort's phases.
+"""Telemetry of the served device under a sort: totals, sampled repeatedly, and their growth in each
+phase of the sort.
 
-Requests, pages, erases and trims are counted, times of answers measured; how long dies and buses
-were busy is modelled, in the time of the simulated flash.
+Requests, pages, erases and trims are counted; response times are measured; busy times of dies and
+buses are modelled, in the time of the simulated flash.
 """
 
 import threading
@@ -26,9 +26,13 @@ LAYER = ("gc_page_reads", "erases", "collections")
 
 
 def totals(status: Json) -> Json:
-    """What of a status only grows; numbers, or lists of them."""
+    """The cumulative counters of a status: numbers, or lists of numbers."""
     if status["kind"] != "block-status":
-        raise GordonError("the export is a file in the time of disks", "one of a flash image")
+        raise GordonError(
+            "the export is a file with the timing of a disk, which has no flash telemetry",
+            "the socket of a served flash image",
+            kind="flash-only",
+        )
     found: Json = {key: status[key] for key in (*REQUESTS, *BYTES, *LAYER)}
     found["time_s"] = status["uptime_s"]
     found["pages"] = [status["programmed"][cause] for cause in CAUSES]
@@ -43,8 +47,8 @@ CAUSES = ("host", "gc", "wear", "summary", "trims", "padding")
 
 
 def growth(before: Json, after: Json, unit: int, *, timed: bool) -> Json:
-    """What happened between two totals. `timed`: the flash takes time, so that there is something
-    to say of queue and busy parts."""
+    """The growth between two totals. Only with `timed`, when the device is served with real timing,
+    queue depth and busy times are known."""
 
     def grown(key: str) -> Any:
         a, b = before[key], after[key]
@@ -84,7 +88,7 @@ def growth(before: Json, after: Json, unit: int, *, timed: bool) -> Json:
 
 
 def at(samples: Sequence[Sample], moment: float) -> Json:
-    """Totals at a moment, in a straight line between the questions around it."""
+    """Totals at a moment, interpolated between the samples around it."""
     known = [(when, totals(status)) for when, status in samples]
     if moment <= known[0][0]:
         return known[0][1]
@@ -102,7 +106,7 @@ def at(samples: Sequence[Sample], moment: float) -> Json:
 
 
 def by_phase(samples: Sequence[Sample], begin: float, phases: Sequence[Json]) -> Json:
-    """The whole of a run, its phases, and each stretch between two questions."""
+    """The growth over a run, over its phases, and between each two samples."""
     first, last = samples[0][1], samples[-1][1]
     unit, timed = last["unit"], last["emulation"] is not None
     rows, moment = [], begin
@@ -125,7 +129,7 @@ def by_phase(samples: Sequence[Sample], begin: float, phases: Sequence[Json]) ->
 
 
 class Watch:
-    """Asks an export before, in and after a piece of work."""
+    """Samples the status of an export before, during and after some work."""
 
     def __init__(
         self,
@@ -153,7 +157,7 @@ class Watch:
             self._failed = error
 
     def run(self, work: Callable[[], None]) -> None:
-        """Does it, watched."""
+        """Runs the work while sampling."""
         self._look()
         thread = threading.Thread(target=self._follow, name="telemetry")
         threads.start(thread)
@@ -168,12 +172,12 @@ class Watch:
 
 
 def watch(socket: str) -> Watch:
-    """Of a device that `gordon block serve --socket` serves."""
+    """A watch of a device served by `gordon block serve --socket`."""
     return Watch(lambda: block.stat(socket))
 
 
 def about(status: Json) -> Json:
-    """What an export is."""
+    """The properties of an export."""
     totals(status)
     buses = status["busy_ns"]["buses"] if status["busy_ns"] else []
     return {

@@ -1,4 +1,4 @@
-"""Trials: sorts of a file on the devices that are to be tuned for, and what they took."""
+"""Trials: timed sorts of a file on the devices to tune for."""
 
 import os
 import time
@@ -14,12 +14,12 @@ from gordon.energy.session import Session
 from gordon.energy.work import Usage
 from gordon.sort.tune.point import Point
 
-#: Runs work and tells the joules that were drawn meanwhile.
+#: Runs work and returns the joules that were drawn meanwhile.
 Drawn = Callable[[Callable[[], Any]], float | None]
 
 
 class Metered:
-    """By a meter, a new one each time."""
+    """Measures the energy of each trial with a new meter."""
 
     def __init__(self, meter: Callable[[], Meter], interval_s: float) -> None:
         self.meter, self.interval_s = meter, interval_s
@@ -42,7 +42,7 @@ class Metered:
 
 
 def forget(path: Path) -> None:
-    """The page cache keeps none of it: a trial begins cold."""
+    """Drops a file from the page cache, so that a trial begins cold."""
     try:
         file = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -65,7 +65,7 @@ def forget_peak() -> bool:
 
 
 class Trials:
-    """Sorts one file again and again."""
+    """Repeated sorts of one file."""
 
     def __init__(
         self,
@@ -79,7 +79,11 @@ class Trials:
         objective: str = "time",
     ) -> None:
         if objective == "energy" and meter is None:
-            raise GordonError("energy needs a meter", "--meter NAME: `gordon meter list`")
+            raise GordonError(
+                "--objective energy needs a meter",
+                "--meter NAME with one of `gordon meter list`",
+                kind="needs-option",
+            )
         self.source, self.output = source, folder / "out"
         self.given: dict[str, Any] = {"seed": seed}
         if memory is not None:
@@ -92,7 +96,7 @@ class Trials:
         self._own_peak = False
 
     def measure(self, point: Point, role: str) -> tuple[float, dict[str, Any]]:
-        """What the objective says, and the rest."""
+        """Measures a point: its cost by the objective, and the facts of the sort."""
         if point.overwrite and not self.output.exists():
             # It overwrites what a sort of its kind left.
             self._sort(point.to(overwrite=False))
@@ -109,7 +113,11 @@ class Trials:
         (report,) = reports
         cost = report["time_s"] if self.objective == "time" else joules
         if cost is None:
-            raise GordonError("the meter told nothing in a trial", "more records, or a quicker one")
+            raise GordonError(
+                "the meter gave no energy of a trial",
+                "more --records, or a meter with a shorter interval",
+                kind="no-sample",
+            )
         keys = ("plan", "phases", "direct", "io", "passes", "temp_bytes")
         return cost, {
             "time_s": report["time_s"],
@@ -127,11 +135,13 @@ class Trials:
         return sort.run(self.source, self.output, **options).report
 
     def check(self, config: Path, checksum: str | None) -> None:
-        """Sorts as the file of settings says, and looks at what comes out."""
+        """Sorts with the file of settings and validates the output. Raises GordonError."""
         memory = {} if "memory" not in self.given else {"memory": self.given["memory"]}
         sort.run(self.source, self.output, config=config, **memory)
         found = sort.validate(self.output, checksum=checksum)
         if not found["in_order"] or found["all_there"] is False:
             raise GordonError(
-                "the tuned settings do not sort: this is an error of gordon", "report it"
+                "the tuned settings do not sort correctly: this is a defect of gordon",
+                "report it with the settings",
+                kind="defect",
             )

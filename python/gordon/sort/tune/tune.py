@@ -1,4 +1,4 @@
-"""Tuning on one's own devices, from options to the file of settings."""
+"""Tuning a sort on your own devices, from options to the file of settings."""
 
 import os
 import shutil
@@ -52,25 +52,31 @@ def tune(
     tell: Tell | None = None,
     export: str | None = None,
 ) -> dict[str, Any]:
-    """Searches the settings that sort fastest, or on the fewest joules, and writes them to
-    `output`, for `gordon.sort.run(config=...)`. Files are in `folder`, and removed afterwards.
+    """Searches the settings that sort fastest or with the least energy, and writes them to `output`
+    for `gordon.sort.run(config=...)`.
 
-    Without a `source` of benchmark records a file is generated: of `records`, else of 4 times
-    `memory`, else of as many records as can be sorted 60 times within `budget_s`. `tell` is called
-    with each trial. `curves` adds the trials of the picture's curves. With `export`, the socket of
-    the served device that all folders are on, its telemetry steers the search.
+    Input and output of the trials are in `folder` and are removed afterwards. Without a `source` of
+    benchmark records a file is generated: of `records`, else of 4 times `memory`, else of as many
+    records as can be sorted 60 times within `budget_s` seconds. `tell` is called with each trial.
+    `curves` adds the trials for the curves of a picture. With `export`, the socket of the served
+    device that all folders are on, its telemetry steers the search.
 
-    The report of an interrupted search has `interrupted`, the name of the signal. Without a
-    comparison in turn it has no gain, and the settings are the defaults.
+    The report of an interrupted search has `interrupted`, the name of the signal. Without an
+    alternating comparison of best and defaults it has no gain, and the settings are the defaults.
+    Raises GordonError.
     """
     begin = time.monotonic()
     # The settings are read from another working directory.
     folders = tuple(fspath(Path(one).absolute()) for one in temp)
     for one in (fspath(folder), *folders):
         if not Path(one).is_dir():
-            raise GordonError(f"{one}: no such folder", f"mkdir -p {one}")
+            raise GordonError(f"there is no folder {one}", f"mkdir -p {one}", "missing-folder")
     if source is not None and records is not None:
-        raise GordonError("--records is of a file that is made", "without --input, or without it")
+        raise GordonError(
+            "--records and --input exclude each other: --records applies to a generated file",
+            "give only one of them",
+            kind="exclusive-options",
+        )
     if export is not None:
         answering(export)
     with scratch(folder, ".gordon-tune-") as place:
@@ -147,9 +153,13 @@ def _made(
         try:
             size = source.stat().st_size
         except OSError as error:
-            raise GordonError(f"{source}: {error.strerror}") from None
+            raise GordonError(f"{source}: {error.strerror}", kind="unreadable-file") from None
         if size == 0:
-            raise GordonError(f"{source}: it is empty", "a file like those that will be sorted")
+            raise GordonError(
+                f"{source}: the file is empty",
+                "a file like those that will be sorted",
+                kind="empty-file",
+            )
         return source, size, None
     file = place / "in"
     free = shutil.disk_usage(place).free // SHARE // RECORD
@@ -160,6 +170,7 @@ def _made(
             f"{place.parent}: {short(records * RECORD, 'B')} of records need "
             f"{short(records * RECORD * SHARE, 'B')} of free space",
             "fewer --records, or another --folder",
+            kind="no-space",
         )
     found = sort.generate(file, records=records)
     return file, records * RECORD, found["checksum"]
@@ -179,22 +190,23 @@ def _records(file: Path, memory: str | None, free: int, budget_s: float) -> int:
     needed = (BASE + 1) * wanted * spent
     if needed > budget_s:
         raise GordonError(
-            f"{PART} times --memory {memory} are {short(wanted * RECORD, 'B')}: the {BASE + 1} "
-            f"sorts with the defaults alone take about {duration(needed)}, and --budget is "
-            f"{duration(budget_s)}",
+            f"--budget {duration(budget_s)} is too short: {BASE + 1} sorts of "
+            f"{short(wanted * RECORD, 'B')} ({PART} times --memory {memory}) with the defaults "
+            f"alone take about {duration(needed)}",
             "a longer --budget, or --records for a smaller file",
+            kind="budget-too-short",
         )
     return wanted
 
 
 def warnings(folders: Sequence[str]) -> list[str]:
-    """What makes the result differ from that on a storage device."""
+    """Warnings about folders whose results do not apply to a storage device."""
     found = []
     for one in dict.fromkeys(folders):
         if mounted.in_memory(Path(one)):
             found.append(
-                f"{one} is a file system in memory: the settings hold for memory, and for no "
-                "storage device"
+                f"{one} is on a file system in memory: the settings do not apply to a storage "
+                "device"
             )
     return found
 
@@ -220,7 +232,7 @@ def _space(memory: int, folders: int, may_overwrite: bool, curves: bool) -> Spac
 
 
 def device(folder: str) -> dict[str, Any]:
-    """The block device that a folder lies on, as the system tells it."""
+    """The block device that a folder lies on, as the system reports it."""
     number = Path(folder).stat().st_dev
     node = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
     found: dict[str, Any] = {"folder": folder, "name": None, "model": None, "rotational": None}
@@ -258,7 +270,7 @@ def head(report: dict[str, Any]) -> list[str]:
 
 
 def known(report: dict[str, Any]) -> str:
-    """How the values are known."""
+    """The source of the values: measured, or energy by a model."""
     meter = report["meter"]
     if meter is None or meter["how"] == "measured":
         return "all values are measured"
@@ -266,31 +278,32 @@ def known(report: dict[str, Any]) -> str:
 
 
 def holds(report: dict[str, Any]) -> str:
-    """The size and memory that the result was measured with."""
+    """The size and memory for which the result holds."""
     cache = (
-        "; the page cache of buffered I/O is not in the memory, and helps less with larger files"
+        "; --memory does not include the page cache of buffered I/O, which helps less with larger "
+        "files"
         if report["chosen"]["settings"]["buffered"]
         else ""
     )
     return (
-        f"measured with {short(report['bytes'], 'B')} in memory {report['memory']}; other sizes "
-        f"can rank settings differently: --records and --memory choose them{cache}"
+        f"measured with {short(report['bytes'], 'B')} and memory {report['memory']}; with other "
+        f"sizes (--records, --memory) the best settings can differ{cache}"
     )
 
 
 def told(report: dict[str, Any]) -> str:
-    """The gain, in a sentence."""
+    """The gain as a sentence."""
     gain = report["gain"]
     unit = "s" if report["objective"] == "time" else "J"
     if not gain["pairs"]:
-        why = "interrupted before" if report["interrupted"] else "without"
+        why = "interrupted before" if report["interrupted"] else "ended without"
         none = gain["compared"].startswith("nothing")
-        found = "nothing cost less than them" if none else f"{why} a comparison in turn"
-        return f"no gain over the defaults: {found}; these are the defaults"
+        found = "no setting was better" if none else f"{why} a comparison with the best setting"
+        return f"no gain over the defaults ({found}): the settings are the defaults"
     measured = f"{gain['gain']:.1%} +- {gain['deviation']:.1%}"
     if not gain["beyond_noise"]:
-        return f"no gain beyond noise over the defaults, {measured}: these are the defaults"
+        return f"no gain beyond noise over the defaults ({measured}): the settings are the defaults"
     return (
-        f"gain over the defaults {measured} of {report['objective']}: {gain['best']:.3g} instead "
-        f"of {gain['default']:.3g} {unit}, {gain['pairs']} pairs in turn"
+        f"gain over the defaults: {measured} of {report['objective']}, {gain['best']:.3g} instead "
+        f"of {gain['default']:.3g} {unit} in {gain['pairs']} alternating pairs"
     )

@@ -4,7 +4,7 @@ use super::config::BufferConfig;
 
 /// One run of sectors.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Segment {
+pub(super) struct BufferSegment {
     pub start: u64,
     pub end: u64,
     /// It holds something.
@@ -20,7 +20,7 @@ pub(super) struct Segment {
     pub id: u32,
 }
 
-impl Segment {
+impl BufferSegment {
     pub fn holds(&self, lba: u64) -> bool {
         self.valid && self.start <= lba && lba < self.end
     }
@@ -31,17 +31,20 @@ impl Segment {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Segments {
+pub(super) struct BufferSegments {
     /// Least recently used first.
-    order: Vec<Segment>,
+    order: Vec<BufferSegment>,
     capacity: u64,
     hits_written: bool,
 }
 
-impl Segments {
+impl BufferSegments {
     pub fn new(config: &BufferConfig) -> Self {
-        let one =
-            |id| Segment { id, reserved: id == 0 && config.write_segment, ..Segment::default() };
+        let one = |id| BufferSegment {
+            id,
+            reserved: id == 0 && config.write_segment,
+            ..BufferSegment::default()
+        };
         Self {
             order: (0..config.segments).map(one).collect(),
             capacity: config.segment_sectors,
@@ -49,12 +52,12 @@ impl Segments {
         }
     }
 
-    pub fn get(&mut self, id: u32) -> &mut Segment {
+    pub fn get(&mut self, id: u32) -> &mut BufferSegment {
         self.order.iter_mut().find(|segment| segment.id == id).expect("segments stay")
     }
 
     /// A segment was used.
-    pub fn touch(&mut self, id: u32) {
+    pub fn mark_used(&mut self, id: u32) {
         let at = self.order.iter().position(|segment| segment.id == id);
         self.order[at.expect("segments stay")..].rotate_left(1);
     }
@@ -63,12 +66,13 @@ impl Segments {
         self.order.last().is_some_and(|segment| segment.id == id)
     }
 
-    /// The segment that has the first sector of a read; best if it has all, then if it is `running`.
-    pub fn find(&self, start: u64, end: u64, running: Option<u32>) -> Option<Segment> {
+    /// The segment that has the first sector of a read; best if it has all, then if it is
+    /// `running`.
+    pub fn find(&self, start: u64, end: u64, running: Option<u32>) -> Option<BufferSegment> {
         let hits = self.order.iter().filter(|segment| {
             !segment.reserved && segment.holds(start) && (self.hits_written || segment.read)
         });
-        let rank = |s: &Segment| (s.end >= end, Some(s.id) == running);
+        let rank = |s: &BufferSegment| (s.end >= end, Some(s.id) == running);
         // The first of equals.
         hits.rev().max_by_key(|segment| rank(segment)).copied()
     }
@@ -86,7 +90,7 @@ impl Segments {
         if let Some(reserved) = self.order.iter().find(|segment| segment.reserved) {
             return reserved.id;
         }
-        let rank = |s: &Segment| match () {
+        let rank = |s: &BufferSegment| match () {
             () if Some(s.id) == running => 1,
             () if !s.valid => 3,
             () if s.overlaps(start, end) => 4,

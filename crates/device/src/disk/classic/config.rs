@@ -1,9 +1,10 @@
 //! What a drive of the 1990s is made of.
 
 use crate::disk::config::{
-    ConfigError, GeometryConfig, SchedulerConfig, SeekConfig, at_least, at_most, is_default, wrong,
+    DiskConfigError, DiskGeometryConfig, SchedulerConfig, SeekConfig, at_least, at_most,
+    is_default, wrong,
 };
-use crate::disk::{Geometry, Mechanics, PowerConfig};
+use crate::disk::{DiskGeometry, Mechanics, PowerConfig};
 use gordon_units::Ns;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,13 +18,13 @@ pub struct ClassicConfig {
     /// Where its numbers come from.
     pub source: String,
     /// Discs, heads, tracks, sectors.
-    pub geometry: GeometryConfig,
+    pub geometry: DiskGeometryConfig,
     /// How long the arm takes.
     pub seek: SeekConfig,
     /// What it does before, between and after transfers.
     pub overheads: Overheads,
     /// The way to the host.
-    pub bus: Bus,
+    pub bus: HostBus,
     /// The memory on board.
     pub buffer: BufferConfig,
     /// Which of the commands that wait at the host comes next.
@@ -37,14 +38,15 @@ pub struct ClassicConfig {
 /// Twice a time: after a command that read, and after one that wrote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct After {
+#[schemars(rename = "After")]
+pub struct ReadWriteTimes {
     /// After a read.
     pub read: Ns,
     /// After a write.
     pub write: Ns,
 }
 
-impl After {
+impl ReadWriteTimes {
     pub(super) fn get(self, read: bool) -> Ns {
         if read { self.read } else { self.write }
     }
@@ -55,13 +57,13 @@ impl After {
 #[serde(deny_unknown_fields, default)]
 pub struct Overheads {
     /// Of a read whose first sector is in memory.
-    pub read_hit: After,
+    pub read_hit: ReadWriteTimes,
     /// Of another read. The arm never starts sooner.
-    pub read_miss: After,
+    pub read_miss: ReadWriteTimes,
     /// Of a write.
-    pub write: After,
+    pub write: ReadWriteTimes,
     /// To leave the bus while the medium is read.
-    pub read_disconnect: After,
+    pub read_disconnect: ReadWriteTimes,
     /// To leave it after the data of a write.
     pub write_disconnect: Ns,
     /// To come back to it.
@@ -74,7 +76,7 @@ pub struct Overheads {
     pub write_completion: Ns,
     /// Some drives leave the bus once more in a write that follows another elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub extra: Option<Extra>,
+    pub extra: Option<ExtraDisconnect>,
     /// What the arm takes at least before a write.
     pub least_write_seek: Ns,
 }
@@ -82,7 +84,8 @@ pub struct Overheads {
 /// Once more off the bus, in a write that follows a write elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Extra {
+#[schemars(rename = "Extra")]
+pub struct ExtraDisconnect {
     /// In place of the overhead of a write.
     pub command: Ns,
     /// To leave the bus for the first time.
@@ -100,7 +103,8 @@ pub struct Extra {
 /// The way to the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Bus {
+#[schemars(rename = "Bus")]
+pub struct HostBus {
     /// A sector of a read.
     pub read_sector: Ns,
     /// A sector of a write.
@@ -157,7 +161,7 @@ impl ClassicConfig {
     ///
     /// # Errors
     /// The first contradiction found.
-    pub(super) fn check(&self) -> Result<Mechanics, ConfigError> {
+    pub(super) fn check(&self) -> Result<Mechanics, DiskConfigError> {
         let buffer = &self.buffer;
         at_least("buffer.segments", buffer.segments, 1 + u32::from(buffer.write_segment))?;
         at_least("buffer.segment_sectors", buffer.segment_sectors, 1)?;
@@ -174,6 +178,6 @@ impl ClassicConfig {
         }
         self.scheduler.check()?;
         self.power.as_ref().map_or(Ok(()), PowerConfig::check)?;
-        Mechanics::of(Geometry::of(&self.geometry)?, &self.seek)
+        Mechanics::of(DiskGeometry::of(&self.geometry)?, &self.seek)
     }
 }

@@ -6,7 +6,7 @@ use gordon_units::Ns;
 
 /// One pass over one track.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pass {
+pub(super) struct MediaPass {
     /// When the arm starts.
     pub lead: Ns,
     /// When it is there.
@@ -24,7 +24,7 @@ pub(super) struct Pass {
     revolution: Divisor,
 }
 
-impl Pass {
+impl MediaPass {
     /// So many sectors.
     pub fn time(&self, sectors: u64) -> Ns {
         Ns(self.per_track.floor(sectors * self.revolution.get()))
@@ -44,7 +44,7 @@ impl Pass {
 
 /// Arm and heads.
 #[derive(Clone, Debug)]
-pub(super) struct Arm {
+pub(super) struct Actuator {
     pub mechanics: Mechanics,
     pub head: Head,
     /// Time in moves, waits and transfers, and how many moves there were.
@@ -54,11 +54,11 @@ pub(super) struct Arm {
     pub moves: u64,
 }
 
-impl Arm {
+impl Actuator {
     /// Sends the head to a sector, to pass over the rest of its track.
-    pub fn pass(&mut self, at: Ns, lba: u64, write: bool, least_seek: Ns) -> Pass {
+    pub fn pass(&mut self, at: Ns, lba: u64, write: bool, least_seek: Ns) -> MediaPass {
         let geometry = self.mechanics.geometry();
-        let place = geometry.place(lba);
+        let place = geometry.location(lba);
         let (mut first, mut end) = geometry.run(place);
         if !(first..end).contains(&lba) {
             // It was remapped: those beside it are others.
@@ -73,7 +73,7 @@ impl Arm {
         self.seek += seek;
         self.rotation += wait;
         self.passes += 1;
-        Pass {
+        MediaPass {
             lead: at,
             there,
             begins: there + wait,
@@ -89,8 +89,8 @@ impl Arm {
 
 /// Reading from a sector on, over as many tracks as it takes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Stream {
-    pub passes: Vec<Pass>,
+pub(super) struct MediaStream {
+    pub passes: Vec<MediaPass>,
     /// The first sector of the next pass, and when the arm may start for it.
     next: u64,
     at: Ns,
@@ -101,14 +101,14 @@ pub(super) struct Stream {
 }
 
 /// What a stream is at.
-pub(super) struct Standing {
+pub(super) struct StreamPosition {
     /// The first sector that is not there yet.
     pub reached: u64,
     /// If it goes on: when what it is at now ends, and whether that is a move of the arm.
     pub step: Option<(Ns, bool)>,
 }
 
-impl Stream {
+impl MediaStream {
     /// Starts anew.
     pub fn start(&mut self, at: Ns, lba: u64) {
         self.passes.clear();
@@ -116,7 +116,7 @@ impl Stream {
     }
 
     /// Passes over one more track.
-    fn grow(&mut self, arm: &mut Arm) {
+    fn grow(&mut self, arm: &mut Actuator) {
         // Where it stood may have been asked meanwhile.
         arm.head = self.passes.last().map_or(arm.head, |last| last.track);
         let pass = arm.pass(self.at, self.next, false, Ns::ZERO);
@@ -126,7 +126,7 @@ impl Stream {
     }
 
     /// Passes over everything before a sector.
-    pub fn reach(&mut self, end: u64, arm: &mut Arm) {
+    pub fn reach(&mut self, end: u64, arm: &mut Actuator) {
         self.wanted = self.wanted.max(end);
         while self.next < end {
             self.grow(arm);
@@ -134,23 +134,23 @@ impl Stream {
     }
 
     /// When a sector is there.
-    pub fn done(&mut self, lba: u64, arm: &mut Arm) -> Ns {
+    pub fn done(&mut self, lba: u64, arm: &mut Actuator) -> Ns {
         self.reach(lba + 1, arm);
         let pass = self.passes.iter().find(|pass| (pass.first..pass.end).contains(&lba));
         pass.map_or(Ns::ZERO, |pass| pass.done(lba))
     }
 
-    /// Where it is at a time, if it reads up to `limit`; the arm is then there. `goes_on` says whether
-    /// it may go from one track to another to read ahead.
-    pub fn standing(
+    /// Where it is at a time, if it reads up to `limit`; the arm is then there. `goes_on` says
+    /// whether it may go from one track to another to read ahead.
+    pub fn position(
         &mut self,
         at: Ns,
         limit: u64,
-        arm: &mut Arm,
+        arm: &mut Actuator,
         goes_on: impl Fn(Head, Head) -> bool,
-    ) -> Standing {
+    ) -> StreamPosition {
         while !self.over && self.at <= at && self.next < limit {
-            let place = arm.mechanics.geometry().place(self.next);
+            let place = arm.mechanics.geometry().location(self.next);
             let next = Head { cylinder: place.cylinder, head: place.head };
             let last = self.passes.last().map_or(arm.head, |last| last.track);
             if self.next >= self.wanted && !goes_on(last, next) {
@@ -161,18 +161,18 @@ impl Stream {
         }
         let Some(now) = self.passes.iter().rfind(|pass| pass.lead <= at).or(self.passes.first())
         else {
-            return Standing { reached: self.next, step: None };
+            return StreamPosition { reached: self.next, step: None };
         };
         arm.head = now.track;
         let reached = now.reached(at).min(limit.max(now.first));
         if reached >= limit || (self.over && self.at <= at) {
-            return Standing { reached, step: None };
+            return StreamPosition { reached, step: None };
         }
         let step = match () {
             () if at < now.there => (now.there, true),
             () if at < now.begins => (now.begins, false),
             () => (now.done(reached), false),
         };
-        Standing { reached, step: Some(step) }
+        StreamPosition { reached, step: Some(step) }
     }
 }

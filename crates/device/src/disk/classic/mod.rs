@@ -1,19 +1,19 @@
 //! A drive that carries out one command at a time, out of a segmented buffer: those of the 1990s.
 //!
 //! It has the parameters by which DiskSim 4.0 (Bucy, Schindler, Schlosser, Ganger, CMU-PDL-08-101)
-//! describes such drives, several of which were measured. Everything is in closed form, a track at a
-//! time: when a command starts, its end is known.
+//! describes such drives, several of which were measured. Everything is in closed form, a track at
+//! a time: when a command starts, its end is known.
 //!
-//! - **Overheads** differ by what is asked, whether it is in the buffer, and what was asked before. The
-//!   arm does not start before they are over.
-//! - **Reads** go over the bus as they come off the medium, never faster than the bus. After a miss the
-//!   head reads on, up to a limit, over tracks and cylinders.
+//! - **Overheads** differ by what is asked, whether it is in the buffer, and what was asked before.
+//!   The arm does not start before they are over.
+//! - **Reads** go over the bus as they come off the medium, never faster than the bus. After a miss
+//!   the head reads on, up to a limit, over tracks and cylinders.
 //! - **Writes** are acknowledged when they are in the buffer, if the drive does that, and go to the
 //!   medium at once: a command that comes meanwhile waits for them.
-//! - **A command while the head reads ahead** goes on with that, if it asks for what comes; else it stops it, at
-//!   the end of what the head is at.
+//! - **A command while the head reads ahead** goes on with that, if it asks for what comes; else it
+//!   stops it, at the end of what the head is at.
 //! - **The host** holds all but the command under way, and chooses the next by a
-//!   [policy](super::Policy): nothing passes a flush.
+//!   [policy](super::SchedulingPolicy): nothing passes a flush.
 //!
 //! A trim is acknowledged and changes nothing. A flush waits for the medium.
 
@@ -23,24 +23,26 @@ mod media;
 #[cfg(test)]
 mod tests;
 
-pub use config::{After, BufferConfig, Bus, ClassicConfig, Extra, Overheads, ReadAhead};
+pub use config::{
+    BufferConfig, ClassicConfig, ExtraDisconnect, HostBus, Overheads, ReadAhead, ReadWriteTimes,
+};
 
-use super::{Candidate, Choice, ConfigError, Scheduler, ShortSkew, State, Stats};
+use super::{Candidate, Choice, DiskConfigError, DiskStats, Scheduler, SchedulerInput, ShortSkew};
 use crate::{Cause, Completion, Device, Op, Request, SECTOR, Usage};
-use buffer::Segments;
+use buffer::BufferSegments;
 use gordon_units::{Bytes, Ns};
-use media::{Arm, Pass, Stream};
+use media::{Actuator, MediaPass, MediaStream};
 use std::collections::VecDeque;
 
 /// A command at the host.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct WaitingCommand {
     id: u64,
     request: Request,
     candidate: Candidate,
 }
 
-impl AsRef<Candidate> for Waiting {
+impl AsRef<Candidate> for WaitingCommand {
     fn as_ref(&self) -> &Candidate {
         &self.candidate
     }
@@ -48,19 +50,19 @@ impl AsRef<Candidate> for Waiting {
 
 /// A simulated drive.
 #[derive(Clone, Debug)]
-pub struct Classic {
+pub struct ClassicDisk {
     overheads: Overheads,
-    bus: Bus,
+    bus: HostBus,
     buffer: BufferConfig,
-    arm: Arm,
+    arm: Actuator,
     clock: Ns,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingCommand>,
     scheduler: Scheduler,
     /// The command being carried out, and when it is done.
     current: Option<Completion>,
-    segments: Segments,
+    segments: BufferSegments,
     /// Reading into a segment, ahead perhaps.
-    stream: Stream,
+    stream: MediaStream,
     running: Option<u32>,
     /// The segment that goes to the medium, its end, and when that is over.
     writing: (u32, u64, Ns),
@@ -68,22 +70,22 @@ pub struct Classic {
     /// From when on the mechanism's reading is not accounted for.
     since: Ns,
     usage: Usage,
-    stats: Stats,
+    stats: DiskStats,
 }
 
-impl Classic {
+impl ClassicDisk {
     /// A drive at time zero, its buffer empty, its head on the outermost track.
     ///
     /// # Errors
     /// Where the config contradicts itself.
-    pub fn new(config: &ClassicConfig) -> Result<Self, ConfigError> {
+    pub fn new(config: &ClassicConfig) -> Result<Self, DiskConfigError> {
         let mechanics = config.check()?;
         let (seek, rotation) = (Ns::ZERO, Ns::ZERO);
         Ok(Self {
             overheads: config.overheads,
             bus: config.bus,
             buffer: config.buffer,
-            arm: Arm {
+            arm: Actuator {
                 mechanics,
                 head: super::Head::default(),
                 seek,
@@ -95,14 +97,14 @@ impl Classic {
             waiting: VecDeque::new(),
             scheduler: Scheduler::new(&config.scheduler),
             current: None,
-            segments: Segments::new(&config.buffer),
-            stream: Stream::default(),
+            segments: BufferSegments::new(&config.buffer),
+            stream: MediaStream::default(),
             running: None,
             writing: (0, 0, Ns::ZERO),
             last_read: true,
             since: Ns::ZERO,
             usage: Usage::default(),
-            stats: Stats::default(),
+            stats: DiskStats::default(),
         })
     }
 
@@ -120,8 +122,8 @@ impl Classic {
     }
 
     /// What it has done so far.
-    pub fn stats(&self) -> Stats {
-        Stats {
+    pub fn stats(&self) -> DiskStats {
+        DiskStats {
             positionings: self.arm.passes,
             seeks: self.arm.moves,
             seek_time: self.arm.seek,
@@ -146,13 +148,13 @@ impl Classic {
     }
 
     /// Takes the command that comes next.
-    fn next(&mut self) -> Option<Waiting> {
+    fn next(&mut self) -> Option<WaitingCommand> {
         let passable = self.waiting.iter().take_while(|one| one.request.op != Op::Flush).count();
         if passable < 2 {
             return self.waiting.pop_front();
         }
-        let (all, none) = (self.waiting.make_contiguous(), &[] as &[Waiting]);
-        let choice = self.scheduler.choose(&State {
+        let (all, none) = (self.waiting.make_contiguous(), &[] as &[WaitingCommand]);
+        let choice = self.scheduler.choose(&SchedulerInput {
             mechanics: &self.arm.mechanics,
             // The arm does not start before that.
             at: self.clock + self.overheads.read_miss.get(self.last_read),
@@ -184,7 +186,8 @@ impl Classic {
         self.current = Some(Completion { id, at, cause, failed: false });
     }
 
-    /// Brings the segment that is read into up to date; if that goes on, when what the head is at ends.
+    /// Brings the segment that is read into up to date; if that goes on, when what the head is at
+    /// ends.
     fn look(&mut self, at: Ns) -> Option<(Ns, bool)> {
         let id = self.running?;
         let limit = self.segments.get(id).limit;
@@ -194,7 +197,7 @@ impl Classic {
             ReadAhead::Cylinder(_) => from.cylinder == to.cylinder,
             ReadAhead::Sectors(_) | ReadAhead::Tracks => true,
         };
-        let standing = self.stream.standing(at, limit, &mut self.arm, goes_on);
+        let standing = self.stream.position(at, limit, &mut self.arm, goes_on);
         self.segments.fill(id, standing.reached);
         if standing.step.is_none() {
             self.account(at);
@@ -207,8 +210,9 @@ impl Classic {
         if let Some(id) = self.running.take() {
             let limit = self.segments.get(id).limit;
             let last = self.stream.passes.iter().rfind(|pass| pass.lead <= at);
-            let end = last
-                .map_or(at, |pass: &Pass| pass.done(limit.min(pass.end).max(pass.first + 1) - 1));
+            let end = last.map_or(at, |pass: &MediaPass| {
+                pass.done(limit.min(pass.end).max(pass.first + 1) - 1)
+            });
             self.usage.read += end.min(at).saturating_sub(self.since);
         }
     }
@@ -229,7 +233,7 @@ impl Classic {
             }
             ReadAhead::Tracks if end >= geometry.sectors() => end,
             ReadAhead::Tracks => {
-                let (first, last) = geometry.track(geometry.place(end));
+                let (first, last) = geometry.track(geometry.location(end));
                 let more = geometry.track_of(start).get();
                 if segment_start < first { last + more } else { last }
             }
@@ -253,7 +257,7 @@ impl Classic {
         {
             held = self.halt(now.max(busy), step);
         }
-        self.segments.touch(id);
+        self.segments.mark_used(id);
         let segment = self.segments.get(id);
         if hit.is_none() {
             (segment.start, segment.end, segment.limit) = (start, start, 0);
@@ -285,7 +289,8 @@ impl Classic {
             let overhead = if hit.is_some() { o.read_hit } else { o.read_miss };
             now + overhead.get(after) + o.prepare
         };
-        // No sector goes over the bus before it is there; it is enough to look at the ends of passes.
+        // No sector goes over the bus before it is there; it is enough to look at the ends of
+        // passes.
         let mut done = from + Ns(sector.0 * (end - start));
         if whole {
             self.stats.cache_hits += 1;
@@ -324,7 +329,7 @@ impl Classic {
         let again = segment.written && start != segment.end && self.segments.is_latest(id);
         let extra = o.extra.filter(|_| again);
         let held = step.map_or(Ns::ZERO, |step| self.halt(now.max(busy), step));
-        self.segments.touch(id);
+        self.segments.mark_used(id);
         self.segments.forget(start, end, id, running);
         let (mut ready, mut bus) = (now + overhead, now + overhead + o.prepare);
         if let Some(extra) = extra {
@@ -352,15 +357,15 @@ impl Classic {
     /// A write that goes on where the one that is being written to the medium ends.
     fn join(&mut self, id: u32, end: u64, bus: Ns) -> Ns {
         let start = self.writing.1;
-        self.segments.touch(id);
+        self.segments.mark_used(id);
         self.segments.get(id).end = end;
         let medium = self.onto_medium(self.writing.2.max(bus), bus, start, end);
         self.writing = (id, end, medium);
         bus + Ns(self.bus.write_sector.0 * (end - start)) + self.overheads.write_completion
     }
 
-    /// Writes a range to the medium: the arm may start at `ready`, the first sector is on the bus from
-    /// `bus` on. Says when it is done. A sector that is late costs a revolution.
+    /// Writes a range to the medium: the arm may start at `ready`, the first sector is on the bus
+    /// from `bus` on. Says when it is done. A sector that is late costs a revolution.
     fn onto_medium(&mut self, ready: Ns, bus: Ns, start: u64, end: u64) -> Ns {
         let sector = self.bus.write_sector.0;
         // Drives that leave the bus meanwhile want some before they begin.
@@ -403,7 +408,7 @@ impl Classic {
     }
 }
 
-impl Device for Classic {
+impl Device for ClassicDisk {
     fn capacity(&self) -> Bytes {
         SECTOR * self.sectors()
     }
@@ -417,7 +422,7 @@ impl Device for Classic {
             self.start(id, request);
         } else {
             let candidate = self.candidate(&request, at);
-            self.waiting.push_back(Waiting { id, request, candidate });
+            self.waiting.push_back(WaitingCommand { id, request, candidate });
         }
     }
 
@@ -426,7 +431,7 @@ impl Device for Classic {
             return false;
         };
         let candidate = self.candidate(&request, self.waiting[at].candidate.since);
-        self.waiting[at] = Waiting { id, request, candidate };
+        self.waiting[at] = WaitingCommand { id, request, candidate };
         true
     }
 
@@ -439,7 +444,7 @@ impl Device for Classic {
             self.clock = current.at;
             self.stats.requests += 1;
             completed.push(current);
-            if let Some(Waiting { id, request, .. }) = self.next() {
+            if let Some(WaitingCommand { id, request, .. }) = self.next() {
                 self.start(id, request);
             }
         }

@@ -1,19 +1,20 @@
-//! Times by hand. The drive: 6000 rpm, 10 ms a revolution; 100 sectors a track, 100 us each; 2 surfaces;
-//! track skew 20 sectors, cylinder skew 30; head switch 1 ms; seek 2 ms and 0.1 ms a cylinder; a write
-//! settles 0.5 ms. The bus takes 10 us a sector. Overheads: hit 50 us, miss 100 us, write 200 us.
+//! Times by hand. The drive: 6000 rpm, 10 ms a revolution; 100 sectors a track, 100 us each; 2
+//! surfaces; track skew 20 sectors, cylinder skew 30; head switch 1 ms; seek 2 ms and 0.1 ms a
+//! cylinder; a write settles 0.5 ms. The bus takes 10 us a sector. Overheads: hit 50 us, miss 100
+//! us, write 200 us.
 
 use super::*;
 use crate::disk::config::{
-    GeometryConfig, Policy, Region, SchedulerConfig, SeekConfig, SeekPieces, SeekTimes, Serpentine,
-    ZoneConfig, Zones,
+    DiskGeometryConfig, Region, SchedulerConfig, SchedulingPolicy, SeekConfig, SeekPieces,
+    SeekTimes, Serpentine, ZoneConfig, Zones,
 };
 
 fn us(x: u64) -> Ns {
     Ns(x * 1000)
 }
 
-fn twice(time: Ns) -> After {
-    After { read: time, write: time }
+fn twice(time: Ns) -> ReadWriteTimes {
+    ReadWriteTimes { read: time, write: time }
 }
 
 fn config() -> ClassicConfig {
@@ -28,7 +29,7 @@ fn config() -> ClassicConfig {
     ClassicConfig {
         summary: "by hand".into(),
         source: "nowhere".into(),
-        geometry: GeometryConfig {
+        geometry: DiskGeometryConfig {
             sectors: 20_000.into(),
             heads: 2.into(),
             rpm: 6000.into(),
@@ -51,7 +52,7 @@ fn config() -> ClassicConfig {
             write: twice(us(200)),
             ..Overheads::default()
         },
-        bus: Bus { read_sector: us(10), write_sector: us(10), held: false },
+        bus: HostBus { read_sector: us(10), write_sector: us(10), held: false },
         buffer: BufferConfig {
             segments: 2,
             segment_sectors: 64,
@@ -69,12 +70,12 @@ fn config() -> ClassicConfig {
     }
 }
 
-fn drive(config: &ClassicConfig) -> Classic {
-    Classic::new(config).unwrap()
+fn drive(config: &ClassicConfig) -> ClassicDisk {
+    ClassicDisk::new(config).unwrap()
 }
 
 /// When a request that comes at `at` is done, in microseconds after that.
-fn ask(drive: &mut Classic, at: u64, op: Op, start: u64, sectors: u64) -> u64 {
+fn ask(drive: &mut ClassicDisk, at: u64, op: Op, start: u64, sectors: u64) -> u64 {
     let request = Request { op, offset: SECTOR * start, len: SECTOR * sectors };
     drive.submit(us(at), 1, request);
     let mut done = vec![];
@@ -93,8 +94,8 @@ fn a_read_waits_for_arm_and_platter_and_the_next_is_there() {
     // Partly: 74 and 75 are there; from 76 on the arm starts 0.1 ms after the command, at 20.1 ms;
     // sector 76 comes by at 27.6.
     assert_eq!(ask(&mut drive, 20_000, Op::Read, 74, 4), 7600 + 200 + 10);
-    // Cylinder 10, sector 0 of it: 3 ms from 30.1 ms on. It starts (20 + 30) x 10 sectors on, at a whole
-    // revolution.
+    // Cylinder 10, sector 0 of it: 3 ms from 30.1 ms on. It starts (20 + 30) x 10 sectors on, at a
+    // whole revolution.
     assert_eq!(ask(&mut drive, 30_000, Op::Read, 2000, 1), 10_000 + 100 + 10);
     let stats = drive.stats();
     assert_eq!((stats.requests, stats.cache_hits, stats.read_ahead_hits), (4, 1, 1));
@@ -118,9 +119,9 @@ fn a_write_over_a_skew_too_short_for_it_loses_a_revolution() {
     short.seek.write_settle_ms = Some(1.0.into());
     short.buffer.immediate_report = false;
     // 0.9 ms of skew are enough for the switch of a read, and not for the 1.8 ms of a write.
-    let read = ask(&mut Classic::new(&short).unwrap(), 0, Op::Read, 98, 4);
+    let read = ask(&mut ClassicDisk::new(&short).unwrap(), 0, Op::Read, 98, 4);
     assert_eq!(read, 9800 + 200 + 900 + 200 + 10);
-    let mut drive = Classic::new(&short).unwrap();
+    let mut drive = ClassicDisk::new(&short).unwrap();
     assert_eq!(ask(&mut drive, 0, Op::Write, 98, 4), 9800 + 200 + 10_000 + 900 + 200);
     assert_eq!(drive.warnings().len(), 1);
 }
@@ -129,8 +130,8 @@ fn a_write_over_a_skew_too_short_for_it_loses_a_revolution() {
 fn a_command_waits_for_what_the_head_is_at() {
     let mut drive = drive(&config());
     ask(&mut drive, 0, Op::Read, 40, 4);
-    // At 5.05 ms it is at sector 50, until 5.1: that is 50 us more. The arm is at cylinder 1 at 5.05 + 0.1
-    // + 0.05 + 2.1 = 7.3 ms. Sector 0 there starts 50 sectors on: at 5 ms, next at 15.
+    // At 5.05 ms it is at sector 50, until 5.1: that is 50 us more. The arm is at cylinder 1 at
+    // 5.05 + 0.1 + 0.05 + 2.1 = 7.3 ms. Sector 0 there starts 50 sectors on: at 5 ms, next at 15.
     assert_eq!(ask(&mut drive, 5050, Op::Read, 200, 1), 15_000 - 5050 + 100 + 10);
     // What was read ahead until then is there.
     assert_eq!(ask(&mut drive, 30_000, Op::Read, 48, 2), 50 + 20);
@@ -140,14 +141,14 @@ fn a_command_waits_for_what_the_head_is_at() {
 fn writes_are_acknowledged_before_they_are_on_the_medium() {
     let mut drive = drive(&config());
     assert_eq!(ask(&mut drive, 0, Op::Write, 40, 4), 200 + 40);
-    // They are on it at 4.4 ms: a read of sector 60 of the track is ready before its arm is free; it
-    // passes at 6 ms.
+    // They are on it at 4.4 ms: a read of sector 60 of the track is ready before its arm is free;
+    // it passes at 6 ms.
     assert_eq!(ask(&mut drive, 1000, Op::Read, 60, 1), 5000 + 100 + 10);
     // Hits what was written.
     assert_eq!(ask(&mut drive, 20_000, Op::Read, 40, 4), 50 + 40);
     let mut slow = config();
     slow.buffer.immediate_report = false;
-    let mut drive = Classic::new(&slow).unwrap();
+    let mut drive = ClassicDisk::new(&slow).unwrap();
     assert_eq!(ask(&mut drive, 0, Op::Write, 40, 4), 4000 + 400);
     // Cylinder 1, from 10.2 ms on: 2.1 ms and 0.5 to settle. Sector 0 at 15 ms.
     assert_eq!(ask(&mut drive, 10_000, Op::Write, 200, 1), 5000 + 100);
@@ -160,8 +161,8 @@ fn a_sector_that_comes_too_late_costs_a_revolution() {
     slow.buffer.immediate_report = false;
     slow.bus.write_sector = us(150);
     let mut drive = drive(&slow);
-    // At 0.2 ms the first is on the bus. Sector 4 passes at 0.4 ms, sector 5 at 0.5, when two are to be
-    // there: at 0.5. Sector 6 at 0.6, but its data only at 0.65.
+    // At 0.2 ms the first is on the bus. Sector 4 passes at 0.4 ms, sector 5 at 0.5, when two are
+    // to be there: at 0.5. Sector 6 at 0.6, but its data only at 0.65.
     assert_eq!(ask(&mut drive, 0, Op::Write, 4, 3), 10_000 + 700);
 }
 
@@ -211,11 +212,11 @@ fn commands_wait_for_each_other_and_a_flush_for_the_medium() {
 fn what_contradicts_itself_is_told() {
     let mut none = config();
     none.buffer.segments = 0;
-    let text = Classic::new(&none).unwrap_err().to_string();
+    let text = ClassicDisk::new(&none).unwrap_err().to_string();
     assert!(text.contains("buffer.segments is 0"), "{text}");
     let mut far = config();
     far.buffer.read_mark = 1.5;
-    assert!(Classic::new(&far).unwrap_err().to_string().contains("buffer.read_mark"));
+    assert!(ClassicDisk::new(&far).unwrap_err().to_string().contains("buffer.read_mark"));
 }
 
 #[test]
@@ -236,20 +237,21 @@ fn the_host_chooses_what_comes_next_but_nothing_passes_a_flush() {
         }
         done.iter().map(|done| done.id).collect::<Vec<_>>()
     };
-    assert_eq!(order(Policy::Fcfs), [0, 1, 2, 3, 4]);
-    assert_eq!(order(Policy::Sstf), [0, 2, 1, 3, 4]);
+    assert_eq!(order(SchedulingPolicy::Fcfs), [0, 1, 2, 3, 4]);
+    assert_eq!(order(SchedulingPolicy::Sstf), [0, 2, 1, 3, 4]);
 }
 
 #[test]
 fn a_remapped_sector_is_fetched_from_where_it_is() {
     let mut moved = config();
     let Zones::Table(zones) = &mut moved.geometry.zones else { panic!("a table") };
-    // Sector 42 of the first track lies on cylinder 99, head 1, sector 99; ten of the zone are spare.
+    // Sector 42 of the first track lies on cylinder 99, head 1, sector 99; ten of the zone are
+    // spare.
     (zones[0].spares, zones[0].remapped) = (10, vec![(42, 19_999)]);
     moved.geometry.sectors = 19_990.into();
     moved.buffer.read_ahead = ReadAhead::None;
     let mut drive = drive(&moved);
-    let there = drive.arm.mechanics.geometry().place(42);
+    let there = drive.arm.mechanics.geometry().location(42);
     assert_eq!((there.cylinder, there.head, there.sector), (99, 1, 99));
     // There and back: two seeks of 11.9 ms, and the waits for sectors.
     let took = ask(&mut drive, 0, Op::Read, 42, 4);

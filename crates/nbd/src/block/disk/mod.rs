@@ -1,7 +1,7 @@
 //! A plain file as a block device that answers in the time of simulated disks.
 //!
-//! A request goes into the simulation when it comes, its bytes are moved by a thread beside it, and it is
-//! answered when both are done: a write is in the file before anybody hears of it, and nobody
+//! A request goes into the simulation when it comes, its bytes are moved by a thread beside it, and
+//! it is answered when both are done: a write is in the file before anybody hears of it, and nobody
 //! hears of anything before the disk would have answered. The simulation never waits for the file,
 //! so what the file costs is seen in the lateness, not in what later requests take.
 //!
@@ -10,27 +10,27 @@
 //! trim makes a hole, and the disk acknowledges it. What a hint (`cache`) or a question for
 //! holes costs a disk is not modelled.
 
-mod asked;
-mod bytes;
+mod file_bytes;
+mod host_counters;
 mod open;
-mod spin;
+mod sim_disk;
 #[cfg(test)]
 mod tests;
 mod workers;
 
 pub use open::{DiskFile, DiskFileError, DiskPart};
 
-use super::clock::Clock;
-use super::status::{DiskStatus, Drives, Of, Status};
+use super::clock::SimClock;
+use super::status::{DeviceStatus, DiskStatus, Drives, Status};
 use super::{BlockError, Pace, Served, Serving};
-use crate::export::{Export, Info, Op, Request};
-use asked::Asked;
-use bytes::{Bytes, Moved};
+use crate::export::{Export, ExportInfo, Op, Request};
+use file_bytes::{FileBytes, FinishedIo};
 use gordon_device::disk::PowerConfig;
 use gordon_device::drive::Drive;
 use gordon_device::{self as device, Device, SECTOR};
 use gordon_units as units;
-use spin::Spin;
+use host_counters::HostCounters;
+use sim_disk::SimDisk;
 use std::path::PathBuf;
 use std::sync::Arc;
 use workers::Workers;
@@ -41,67 +41,72 @@ impl DiskFile {
     /// # Errors
     /// Where the system has no thread for it.
     pub fn start(self, pace: Pace) -> Result<Serving, BlockError> {
-        Ok(Serving(Arc::new(Spinning::start(self, pace)?)))
+        Ok(Serving(Arc::new(DiskExport::start(self, pace)?)))
     }
 }
 
 /// The file behind an export.
-struct Spinning {
+struct DiskExport {
     path: PathBuf,
-    bytes: Arc<Bytes>,
+    bytes: Arc<FileBytes>,
     name: String,
     power: Option<PowerConfig>,
     disks: (usize, units::Bytes),
-    hosts: Arc<Asked>,
+    hosts: Arc<HostCounters>,
     /// Without it, as fast as it can: whoever submits carries out.
-    paced: Option<Paced>,
+    simulated: Option<SimulatedDisks>,
 }
 
-struct Paced {
-    clock: Arc<Clock<Spin<Moved>>>,
+struct SimulatedDisks {
+    clock: Arc<SimClock<SimDisk<FinishedIo>>>,
     workers: Workers<(Request, Option<usize>)>,
 }
 
-impl Spinning {
+impl DiskExport {
     fn start(file: DiskFile, pace: Pace) -> Result<Self, BlockError> {
         let DiskFile { path, bytes, part: DiskPart { drive, name, power } } = file;
         let disks = (drive.disks().len(), drive.capacity());
-        let (hosts, bytes) = (Arc::new(Asked::new()), Arc::new(bytes));
-        let paced = match pace {
+        let (hosts, bytes) = (Arc::new(HostCounters::new()), Arc::new(bytes));
+        let simulated = match pace {
             Pace::Full => None,
-            Pace::Real => Some(Paced::start(drive, &bytes, &hosts)?),
+            Pace::Real => Some(SimulatedDisks::start(drive, &bytes, &hosts)?),
         };
-        Ok(Self { path, bytes, name, power, disks, hosts, paced })
+        Ok(Self { path, bytes, name, power, disks, hosts, simulated })
     }
 }
 
-impl Paced {
-    fn start(drive: Drive, bytes: &Arc<Bytes>, hosts: &Arc<Asked>) -> Result<Self, BlockError> {
-        let asked = Arc::clone(hosts);
-        let clock = Clock::start(Spin::new(drive), move |moved| asked.answer(moved))?;
-        let (to, bytes, asked) = (Arc::clone(&clock), Arc::clone(bytes), Arc::clone(hosts));
+impl SimulatedDisks {
+    fn start(
+        drive: Drive,
+        bytes: &Arc<FileBytes>,
+        hosts: &Arc<HostCounters>,
+    ) -> Result<Self, BlockError> {
+        let counters = Arc::clone(hosts);
+        let clock =
+            SimClock::start(SimDisk::new(drive), move |finished| counters.answer(finished))?;
+        let (to, bytes, counters) = (Arc::clone(&clock), Arc::clone(bytes), Arc::clone(hosts));
         let work = move |(request, tag): (Request, Option<usize>)| {
-            let moved = bytes.carry_out(request);
+            let finished = bytes.carry_out(request);
             match tag {
-                Some(tag) => to.act(|spin, _| spin.moved(tag, moved)),
-                None => asked.answer(moved),
+                Some(tag) => to.with(|disks, _| disks.bytes_moved(tag, finished)),
+                None => counters.answer(finished),
             }
         };
         Ok(Self { clock, workers: Workers::start("block-file", work)? })
     }
 
-    fn submit(&self, batch: &mut Vec<Request>, asked: &Asked) {
+    fn submit(&self, batch: &mut Vec<Request>, counters: &HostCounters) {
         let mut jobs = Vec::with_capacity(batch.len());
-        self.clock.act(|spin, now| {
+        self.clock.with(|disks, now| {
             for request in batch.drain(..) {
                 let tag =
-                    command(&request).map(|(command, durable)| spin.submit(now, command, durable));
+                    command(&request).map(|(command, durable)| disks.submit(now, command, durable));
                 jobs.push((request, tag));
             }
         });
         for (request, tag) in jobs {
             if let Op::WriteZeroes { fast: true, .. } = request.op() {
-                asked.answer(Moved::not_fast(request));
+                counters.answer(FinishedIo::not_fast(request));
             } else {
                 self.workers.give((request, tag));
             }
@@ -125,15 +130,19 @@ fn command(request: &Request) -> Option<(device::Request, bool)> {
     Some((device::Request { op, offset, len }, durable))
 }
 
-impl Export for Spinning {
-    fn info(&self) -> Info {
-        Info { minimum: SECTOR, rotational: true, ..Info::new(units::Bytes(self.bytes.len())) }
+impl Export for DiskExport {
+    fn info(&self) -> ExportInfo {
+        ExportInfo {
+            minimum: SECTOR,
+            rotational: true,
+            ..ExportInfo::new(units::Bytes(self.bytes.len()))
+        }
     }
 
     fn submit(&self, batch: &mut Vec<Request>) {
-        self.hosts.come(batch);
-        match &self.paced {
-            Some(paced) => paced.submit(batch, &self.hosts),
+        self.hosts.record_batch(batch);
+        match &self.simulated {
+            Some(simulated) => simulated.submit(batch, &self.hosts),
             None => batch.drain(..).for_each(|request| {
                 self.hosts.answer(self.bytes.carry_out(request));
             }),
@@ -141,12 +150,12 @@ impl Export for Spinning {
     }
 }
 
-impl Served for Spinning {
+impl Served for DiskExport {
     fn status(&self) -> Status {
-        let (disk, emulation) = match &self.paced {
+        let (disk, emulation) = match &self.simulated {
             None => (None, None),
-            Some(paced) => paced.clock.look(|spin, now, lateness| {
-                (Some(Drives::of(&spin.drive, self.power.as_ref(), now)), Some(lateness))
+            Some(simulated) => simulated.clock.observe(|disks, now, lateness| {
+                (Some(Drives::of(&disks.drive, self.power.as_ref(), now)), Some(lateness))
             }),
         };
         let (disks, capacity) = self.disks;
@@ -161,7 +170,7 @@ impl Served for Spinning {
             syncs: self.bytes.syncs(),
             medium_errors: self.bytes.errors(),
             emulation,
-            of: Of::Disk(DiskStatus { disks, disk_capacity: capacity.0, disk }),
+            of: DeviceStatus::Disk(DiskStatus { disks, disk_capacity: capacity.0, disk }),
         }
     }
 
@@ -174,9 +183,9 @@ impl Served for Spinning {
     }
 
     fn close(&self) -> Result<(), BlockError> {
-        if let Some(paced) = &self.paced {
-            paced.workers.stop();
-            paced.clock.stop();
+        if let Some(simulated) = &self.simulated {
+            simulated.workers.stop();
+            simulated.clock.stop();
         }
         let synced = self.bytes.sync();
         Ok(synced.map_err(|error| DiskFileError::Sync(self.path.clone(), error))?)

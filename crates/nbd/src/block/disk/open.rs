@@ -1,10 +1,10 @@
 //! A file that is to be a disk, opened and looked at.
 
-use super::bytes::Bytes;
+use super::file_bytes::FileBytes;
 use gordon_device::disk::PowerConfig;
 use gordon_device::drive::Drive;
 use gordon_device::{Device, SECTOR};
-use gordon_store::{Backend, File, Media, is_image};
+use gordon_store::{Backend, FileMedia, Media, is_image};
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -84,7 +84,7 @@ pub enum DiskFileError {
 /// A file that is open to be served.
 pub struct DiskFile {
     pub(super) path: PathBuf,
-    pub(super) bytes: Bytes,
+    pub(super) bytes: FileBytes,
     pub(super) part: DiskPart,
 }
 
@@ -102,7 +102,7 @@ impl DiskFile {
                 _ => DiskFileError::Io { path, error },
             }
         };
-        let file = File::open(path, Backend::File, write).map_err(fail)?;
+        let file = FileMedia::open(path, Backend::File, write).map_err(fail)?;
         if is_image(&file).map_err(fail)? {
             let (path, name) = (path.to_owned(), part.name);
             return Err(DiskFileError::Image { path, name });
@@ -129,6 +129,6 @@ impl DiskFile {
             let (name, stripe) = (part.name, len.div_ceil(one.0));
             return Err(DiskFileError::Large { path, len, name, capacity, stripe });
         }
-        Ok(Self { path, bytes: Bytes::new(media), part })
+        Ok(Self { path, bytes: FileBytes::new(media), part })
     }
 }

@@ -1,9 +1,9 @@
 //! The part of HTTP/1.1 that a page of status needs: one request a connection, without a body.
 //!
-//! One thread serves all clients sequentially. A client has [`PATIENCE`] to send its request and as long to
-//! take the answer, so that none holds up the others for long.
+//! One thread serves all clients sequentially. A client has [`PATIENCE`] to send its request and as
+//! long to take the answer, so that none holds up the others for long.
 
-use crate::server::{Listener, Stream, timespec};
+use crate::server::{ClientStream, Listener, timespec};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use std::io::{self, ErrorKind, IoSlice};
@@ -26,10 +26,10 @@ pub(super) struct Answer {
     pub body: String,
 }
 
-/// Answers requests, by their method and path, until `bell` is rung.
-pub(super) fn serve(listener: &Listener, bell: &OwnedFd, answer: impl Fn(&str, &str) -> Answer) {
-    while !is_rung(bell, None) {
-        let mut fds = [PollFd::new(bell, PollFlags::IN), PollFd::new(listener, PollFlags::IN)];
+/// Answers requests, by their method and path, until `wake_fd` is written to.
+pub(super) fn serve(listener: &Listener, wake_fd: &OwnedFd, answer: impl Fn(&str, &str) -> Answer) {
+    while !is_rung(wake_fd, None) {
+        let mut fds = [PollFd::new(wake_fd, PollFlags::IN), PollFd::new(listener, PollFlags::IN)];
         let waited = poll(&mut fds, None);
         let accepted = match waited {
             Ok(_) if fds[1].revents().is_empty() => continue,
@@ -39,14 +39,14 @@ pub(super) fn serve(listener: &Listener, bell: &OwnedFd, answer: impl Fn(&str, &
         };
         match accepted {
             Ok((socket, _)) => {
-                let stream = Stream::new(Arc::new(socket));
+                let stream = ClientStream::new(Arc::new(socket));
                 // A client that left, or is too slow, is no concern of ours.
-                let _ = serve_one(&stream, bell, &answer);
+                let _ = serve_one(&stream, wake_fd, &answer);
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             // Out of descriptors or memory: some may come back.
             Err(_) => {
-                if is_rung(bell, Some(PAUSE)) {
+                if is_rung(wake_fd, Some(PAUSE)) {
                     return;
                 }
             }
@@ -54,34 +54,34 @@ pub(super) fn serve(listener: &Listener, bell: &OwnedFd, answer: impl Fn(&str, &
     }
 }
 
-/// Whether the bell is rung, at the latest after `time`.
-fn is_rung(bell: &OwnedFd, time: Option<Duration>) -> bool {
-    let mut fds = [PollFd::new(bell, PollFlags::IN)];
+/// Whether `wake_fd` was written to, at the latest after `time`.
+fn is_rung(wake_fd: &OwnedFd, time: Option<Duration>) -> bool {
+    let mut fds = [PollFd::new(wake_fd, PollFlags::IN)];
     match poll(&mut fds, Some(&timespec(time.unwrap_or_default()))) {
         Ok(ready) => ready > 0,
         Err(_) => {
             // `poll` cannot tell; a ring can be read.
             thread::sleep(time.unwrap_or_default());
-            rustix::io::read(bell, &mut [0; 8]).is_ok()
+            rustix::io::read(wake_fd, &mut [0; 8]).is_ok()
         }
     }
 }
 
 fn serve_one(
-    stream: &Stream,
-    bell: &OwnedFd,
+    stream: &ClientStream,
+    wake_fd: &OwnedFd,
     answer: &impl Fn(&str, &str) -> Answer,
 ) -> io::Result<()> {
-    let head = head(stream, bell)?;
+    let head = head(stream, wake_fd)?;
     let Some((method, path)) = request(&head) else {
         let (code, kind, body) = (400, "text/plain", "not an HTTP request\n".to_owned());
-        return send(stream, bell, &Answer { code, kind, body }, true);
+        return send(stream, wake_fd, &Answer { code, kind, body }, true);
     };
-    send(stream, bell, &answer(method, path), method != "HEAD")
+    send(stream, wake_fd, &answer(method, path), method != "HEAD")
 }
 
 /// What a client sends up to the first empty line.
-fn head(stream: &Stream, bell: &OwnedFd) -> io::Result<Vec<u8>> {
+fn head(stream: &ClientStream, wake_fd: &OwnedFd) -> io::Result<Vec<u8>> {
     let deadline = Instant::now() + PATIENCE;
     let mut head = vec![0; HEAD];
     let mut len = 0;
@@ -90,7 +90,7 @@ fn head(stream: &Stream, bell: &OwnedFd) -> io::Result<Vec<u8>> {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Ok(count) => len += count,
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                wait(stream, bell, true, deadline)?;
+                wait(stream, wake_fd, true, deadline)?;
                 continue;
             }
             Err(error) => return Err(error),
@@ -112,7 +112,12 @@ fn request(head: &[u8]) -> Option<(&str, &str)> {
     (version.starts_with("HTTP/1.") && words.next().is_none()).then_some((method, path))
 }
 
-fn send(stream: &Stream, bell: &OwnedFd, answer: &Answer, with_body: bool) -> io::Result<()> {
+fn send(
+    stream: &ClientStream,
+    wake_fd: &OwnedFd,
+    answer: &Answer,
+    with_body: bool,
+) -> io::Result<()> {
     let Answer { code, kind, body } = answer;
     let reason = match code {
         200 => "OK",
@@ -132,7 +137,7 @@ fn send(stream: &Stream, bell: &OwnedFd, answer: &Answer, with_body: bool) -> io
         match stream.send_plain(&[IoSlice::new(rest)]) {
             Ok(count) => rest = &rest[count..],
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                wait(stream, bell, false, deadline)?;
+                wait(stream, wake_fd, false, deadline)?;
             }
             Err(error) => return Err(error),
         }
@@ -141,12 +146,12 @@ fn send(stream: &Stream, bell: &OwnedFd, answer: &Answer, with_body: bool) -> io
 }
 
 /// Waits for the client; an error where the time is over or the server ends.
-fn wait(stream: &Stream, bell: &OwnedFd, read: bool, deadline: Instant) -> io::Result<()> {
+fn wait(stream: &ClientStream, wake_fd: &OwnedFd, read: bool, deadline: Instant) -> io::Result<()> {
     let left = deadline.saturating_duration_since(Instant::now());
-    if left.is_zero() || is_rung(bell, None) {
+    if left.is_zero() || is_rung(wake_fd, None) {
         return Err(ErrorKind::TimedOut.into());
     }
-    stream.wait(read, !read, bell, left).map(drop)
+    stream.wait(read, !read, wake_fd, left).map(drop)
 }
 
 #[cfg(test)]
@@ -166,18 +171,19 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("s");
         let (listener, _) = Listener::open(&Listen::Unix(path.clone()), false).expect("a socket");
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).expect("a bell");
+        let wake_fd =
+            eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).expect("an eventfd");
         thread::scope(|scope| {
             scope.spawn(|| {
                 let body = |method: &str, path: &str| format!("{method} {path}").repeat(100_000);
-                serve(&listener, &bell, |method, path| Answer {
+                serve(&listener, &wake_fd, |method, path| Answer {
                     code: 200,
                     kind: "text/plain",
                     body: body(method, path),
                 });
             });
             test(&path);
-            rustix::io::write(&bell, &1u64.to_ne_bytes()).expect("rung");
+            rustix::io::write(&wake_fd, &1u64.to_ne_bytes()).expect("rung");
         });
     }
 

@@ -16,7 +16,7 @@ use std::thread::JoinHandle;
 
 /// A server of status, until it is dropped.
 pub struct Metrics {
-    bell: Arc<OwnedFd>,
+    wake_fd: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,
     place: Listen,
 }
@@ -29,9 +29,9 @@ impl Metrics {
     /// A place that cannot be used.
     pub fn start(serving: Serving, place: &Listen) -> Result<Self, NbdError> {
         let (listener, place) = Listener::open(place, false)?;
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
-        let bell = Arc::new(bell.map_err(io::Error::from)?);
-        let rung = Arc::clone(&bell);
+        let wake_fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let wake_fd = Arc::new(wake_fd.map_err(io::Error::from)?);
+        let wake = Arc::clone(&wake_fd);
         let answer = move |method: &str, path: &str| {
             let plain = matches!(method, "GET" | "HEAD");
             let (code, kind, body) = match path {
@@ -45,9 +45,9 @@ impl Metrics {
             };
             Answer { code, kind, body }
         };
-        let serve = move || http::serve(&listener, &rung, answer);
+        let serve = move || http::serve(&listener, &wake, answer);
         let thread = spawn("block-status", serve)?;
-        Ok(Self { bell, thread: Some(thread), place })
+        Ok(Self { wake_fd, thread: Some(thread), place })
     }
 
     /// Where it listens, a free port filled in.
@@ -60,7 +60,7 @@ impl Metrics {
 impl Drop for Metrics {
     fn drop(&mut self) {
         // It fails only where it was rung 2^64 times.
-        let _ = rustix::io::write(&*self.bell, &1u64.to_ne_bytes());
+        let _ = rustix::io::write(&*self.wake_fd, &1u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
             // One that panicked has said so.
             let _ = thread.join();

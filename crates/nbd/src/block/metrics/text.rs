@@ -1,6 +1,6 @@
 //! The text that Prometheus reads: a line for each value.
 
-use crate::block::status::{DiskStatus, FlashStatus, Of, Status};
+use crate::block::status::{DeviceStatus, DiskStatus, FlashStatus, Status};
 use gordon_store::Histogram;
 use std::fmt::Write as _;
 
@@ -11,8 +11,8 @@ pub(super) fn of(s: &Status) -> String {
     let mut text = Text(String::new());
     common(s, &mut text);
     match &s.of {
-        Of::Flash(flash) => of_flash(flash, &mut text),
-        Of::Disk(disk) => of_disk(disk, &mut text),
+        DeviceStatus::Flash(flash) => of_flash(flash, &mut text),
+        DeviceStatus::Disk(disk) => of_disk(disk, &mut text),
     }
     text.0
 }
@@ -68,8 +68,8 @@ fn powers(h: &Histogram, scale: f64) -> Values {
 fn common(s: &Status, text: &mut Text) {
     let h = &s.hosts;
     let uuid = match &s.of {
-        Of::Flash(flash) => &flash.uuid,
-        Of::Disk(_) => "",
+        DeviceStatus::Flash(flash) => &flash.uuid,
+        DeviceStatus::Disk(_) => "",
     };
     let preset = s.preset.replace(['"', '\\', '\n'], "_");
     let labels = format!("{{uuid=\"{uuid}\",preset=\"{preset}\",version=\"{}\"}}", s.version);
@@ -117,7 +117,7 @@ fn common(s: &Status, text: &mut Text) {
         &one(f64::from(u8::from(s.read_only.is_some()))),
     );
     let mut errors = vec![("file", s.medium_errors)];
-    if let Of::Flash(flash) = &s.of {
+    if let DeviceStatus::Flash(flash) = &s.of {
         errors.extend([
             ("bits_corrected", flash.bits_corrected),
             ("codewords_lost", flash.codewords_lost),
@@ -228,16 +228,20 @@ fn of_flash(s: &FlashStatus, text: &mut Text) {
             ("{of=\"most\"}".to_owned(), s.wear.most.into()),
         ],
     );
-    let lanes: Vec<_> = s
-        .lanes
+    let die_groups: Vec<_> = s
+        .die_groups
         .iter()
         .enumerate()
-        .flat_map(|(at, lane)| {
-            [("read", lane.reads), ("program", lane.programs), ("erase", lane.erases)]
-                .map(|(op, count)| (format!("{{lane=\"{at}\",op=\"{op}\"}}"), count as f64))
+        .flat_map(|(at, die_group)| {
+            [
+                ("read", die_group.reads),
+                ("program", die_group.programs),
+                ("erase", die_group.erases),
+            ]
+            .map(|(op, count)| (format!("{{lane=\"{at}\",op=\"{op}\"}}"), count as f64))
         })
         .collect();
-    text.family("operations_total", "counter", "Operations of the array.", &lanes);
+    text.family("operations_total", "counter", "Operations of the array.", &die_groups);
     #[allow(clippy::cast_precision_loss)]
     if let Some(busy) = &s.busy_ns {
         let seconds = |of: &str, parts: &[u64]| -> Vec<_> {

@@ -1,7 +1,7 @@
 //! What a file tells that is served as a disk.
 
 use gordon_device::Device;
-use gordon_device::disk::{PowerConfig, Stats};
+use gordon_device::disk::{DiskStats, PowerConfig};
 use gordon_device::drive::Drive;
 use gordon_units::Ns;
 use serde::Serialize;
@@ -59,8 +59,8 @@ impl Drives {
     /// What `drive` did until `now`.
     pub(in crate::block) fn of(drive: &Drive, power: Option<&PowerConfig>, now: Ns) -> Self {
         let disks = drive.disks();
-        let stats: Vec<Stats> = disks.iter().map(Drive::stats).collect();
-        let sum = |of: fn(&Stats) -> u64| stats.iter().map(of).sum::<u64>();
+        let stats: Vec<DiskStats> = disks.iter().map(Drive::stats).collect();
+        let sum = |of: fn(&DiskStats) -> u64| stats.iter().map(of).sum::<u64>();
         let positionings = sum(|stats| stats.positionings);
         let moves = |time: u64| Moves {
             mean: (positionings > 0).then(|| time as f64 / positionings as f64 / 1e6),

@@ -1,10 +1,10 @@
 //! What a flash image tells.
 
-use super::{Hosts, Of, Status};
-use crate::block::carried::Carried;
+use super::{DeviceStatus, HostCounts, Status};
 use crate::block::lateness::Lateness;
+use crate::block::payload::NbdPayload;
 use gordon_nand::{Timing, endurance_used, lifetime_years};
-use gordon_store::{Engine, Lane, Payload, Standing, Telemetry};
+use gordon_store::{BlockHealth, DieGroupCounters, Engine, Payload, Telemetry};
 use gordon_units::{BlockId, Bytes, Ns};
 use serde::Serialize;
 
@@ -26,11 +26,11 @@ pub struct FlashStatus {
     pub write_amplification: Option<f64>,
     /// Logical pages programmed, by cause.
     pub programmed: Programmed,
-    /// The part of the rated endurance that was used since the start: bytes programmed, over raw bytes times
-    /// rated erases; none if blocks never wear out.
+    /// The part of the rated endurance that was used since the start: bytes programmed, over raw
+    /// bytes times rated erases; none if blocks never wear out.
     pub endurance_used: Option<f64>,
-    /// Years until the rated endurance is used up if writes go on as since the start; none where nothing
-    /// was programmed, or the start was less than a minute ago.
+    /// Years until the rated endurance is used up if writes go on as since the start; none where
+    /// nothing was programmed, or the start was less than a minute ago.
     pub lifetime_years: Option<f64>,
     /// Super-blocks erased.
     pub erases: u64,
@@ -66,8 +66,9 @@ pub struct FlashStatus {
     pub checksum_errors: u64,
     /// Programs and erases that failed.
     pub flash_failures: u64,
-    /// Operations by lane.
-    pub lanes: Vec<Lane>,
+    /// Operations by die group.
+    #[serde(rename = "lanes")]
+    pub die_groups: Vec<DieGroupCounters>,
     /// Where the part's times are known.
     pub busy_ns: Option<Busy>,
     /// As above.
@@ -102,30 +103,31 @@ pub struct Wear {
     pub most: u32,
 }
 
-/// How long the simulated flash was busy since the start, in ns: totals, of which differences can be
-/// taken. Modelled: in the time of the flash that of its lanes, at full speed operations by the part's
-/// times, one after the other.
+/// How long the simulated flash was busy since the start, in ns: totals, of which differences can
+/// be taken. Modelled: in the time of the flash that of its die groups, at full speed operations by
+/// the part's times, one after the other.
 #[derive(Clone, Debug, Serialize)]
 pub struct Busy {
     /// By group of buses.
     pub buses: Vec<u64>,
-    /// By lane: its dies.
+    /// By die group: its dies.
     pub dies: Vec<u64>,
 }
 
-/// That as a part of the time. Above 1, at full speed, it was asked for more than it could have done.
+/// That as a part of the time. Above 1, at full speed, it was asked for more than it could have
+/// done.
 #[derive(Clone, Debug, Serialize)]
 pub struct Utilisation {
     /// By group of buses.
     pub buses: Vec<f64>,
-    /// By lane: its dies.
+    /// By die group: its dies.
     pub dies: Vec<f64>,
 }
 
 impl Status {
     /// Of a store until `now`.
     pub(in crate::block) fn of_flash(
-        engine: &Engine<Carried>,
+        engine: &Engine<NbdPayload>,
         busy: Option<Busy>,
         now: Ns,
         emulation: Option<Lateness>,
@@ -142,7 +144,7 @@ impl Status {
             syncs: counters.syncs,
             medium_errors: counters.medium_errors,
             emulation,
-            hosts: Hosts {
+            hosts: HostCounts {
                 reads: counters.reads,
                 writes: counters.writes,
                 flushes: counters.flushes,
@@ -156,13 +158,13 @@ impl Status {
                 queue_depth: counters.queue_depth,
                 arrivals_ns: counters.arrivals_ns,
             },
-            of: Of::Flash(Box::new(FlashStatus::of(engine, &telemetry, busy, now))),
+            of: DeviceStatus::Flash(Box::new(FlashStatus::of(engine, &telemetry, busy, now))),
         }
     }
 }
 
 impl FlashStatus {
-    fn of(engine: &Engine<Carried>, telemetry: &Telemetry, busy: Option<Busy>, now: Ns) -> Self {
+    fn of(engine: &Engine<NbdPayload>, telemetry: &Telemetry, busy: Option<Busy>, now: Ns) -> Self {
         let (image, counters, ftl) = (engine.image(), &telemetry.counters, telemetry.ftl);
         let unit = image.device().unit.0;
         let config = engine.ftl().config();
@@ -186,7 +188,7 @@ impl FlashStatus {
                 gc: ftl.gc_programs,
                 wear: ftl.wear_programs,
                 summary: ftl.summary_programs,
-                trims: ftl.log_programs,
+                trims: ftl.journal_programs,
                 padding: ftl.padded,
             },
             endurance_used,
@@ -210,15 +212,15 @@ impl FlashStatus {
             flash_failures: counters.flash_failures,
             utilisation: busy.as_ref().map(|busy| busy.over(now)),
             busy_ns: busy,
-            lanes: counters.lanes.clone(),
+            die_groups: counters.die_groups.clone(),
         }
     }
 }
 
-fn wear(engine: &Engine<Carried>) -> Wear {
+fn wear(engine: &Engine<NbdPayload>) -> Wear {
     let blocks = engine.ftl().layout().blocks();
     let good =
-        (0..blocks).map(BlockId).filter(|&b| engine.image().record(b).standing == Standing::Good);
+        (0..blocks).map(BlockId).filter(|&b| engine.image().record(b).health == BlockHealth::Good);
     let (mut least, mut most, mut sum, mut count) = (u32::MAX, 0, 0u64, 0u32);
     for erases in good.map(|block| engine.ftl().erases(block)) {
         (least, most) = (least.min(erases), most.max(erases));
@@ -231,8 +233,9 @@ fn wear(engine: &Engine<Carried>) -> Wear {
 }
 
 impl Busy {
-    /// Time that the operations of each lane take of its dies and buses, as in the simulated lanes;
-    /// a read of part of a super-page takes the bus for that part of a whole one's time.
+    /// Time that the operations of each die group take of its dies and buses, as in the simulated
+    /// die groups; a read of part of a super-page takes the bus for that part of a whole one's
+    /// time.
     pub(in crate::block) fn of<P: Payload>(engine: &Engine<P>, timing: &Timing) -> Self {
         let layout = engine.ftl().layout();
         let (geometry, shape) = (layout.geometry(), layout.shape());
@@ -243,18 +246,28 @@ impl Busy {
         let mean = |times: &[Ns]| times.iter().map(|t| t.0).sum::<u64>() / times.len() as u64;
         let (read, program) = (mean(timing.read.types()), mean(timing.program.types()));
         // Of what is read only the units asked for cross.
-        let moving = |lane: &Lane| lane.units_read * crossing / slots + lane.programs * crossing;
-        let on_dies = |lane: &Lane| {
-            lane.reads * read + lane.programs * program + lane.erases * timing.erase.0
+        let moving = |die_group: &DieGroupCounters| {
+            die_group.units_read * crossing / slots + die_group.programs * crossing
+        };
+        let on_dies = |die_group: &DieGroupCounters| {
+            die_group.reads * read
+                + die_group.programs * program
+                + die_group.erases * timing.erase.0
         };
         let telemetry = engine.telemetry();
-        let lanes = &telemetry.counters.lanes;
+        let die_groups = &telemetry.counters.die_groups;
         let mut buses = vec![0; layout.bus_groups() as usize];
-        for (at, lane) in (0..).zip(lanes) {
-            buses[layout.bus_group(gordon_nand::LaneId(at))] +=
-                moving(lane) + lane.erases * command;
+        for (at, die_group) in (0..).zip(die_groups) {
+            buses[layout.bus_group(gordon_nand::DieGroupId(at))] +=
+                moving(die_group) + die_group.erases * command;
         }
-        Self { buses, dies: lanes.iter().map(|lane| on_dies(lane) + moving(lane)).collect() }
+        Self {
+            buses,
+            dies: die_groups
+                .iter()
+                .map(|die_group| on_dies(die_group) + moving(die_group))
+                .collect(),
+        }
     }
 
     fn over(&self, now: Ns) -> Utilisation {

@@ -29,7 +29,7 @@ pub struct Status {
     pub read_only: Option<String>,
     /// What was asked.
     #[serde(flatten)]
-    pub hosts: Hosts,
+    pub hosts: HostCounts,
     /// Syncs of the file below.
     pub syncs: u64,
     /// Errors of the file below.
@@ -38,12 +38,12 @@ pub struct Status {
     pub emulation: Option<Lateness>,
     /// What it did for that.
     #[serde(flatten)]
-    pub of: Of,
+    pub of: DeviceStatus,
 }
 
 /// What hosts asked of a device.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Hosts {
+pub struct HostCounts {
     /// Requests of each kind, and bytes.
     pub reads: u64,
     /// Write requests.
@@ -73,7 +73,7 @@ pub struct Hosts {
 /// What one kind of device alone has to tell.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
-pub enum Of {
+pub enum DeviceStatus {
     /// A flash image.
     Flash(Box<FlashStatus>),
     /// A file in the time of disks.

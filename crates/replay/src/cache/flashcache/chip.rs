@@ -2,9 +2,13 @@
 //!
 //! A flash page is the step: between two of them a read may come in. So may it between two blocks
 //! that are erased, never within.
+//!
+//! With several banks (section 3.3 of the paper: flash that reads while it writes) a read waits for the
+//! step in its own bank only. Reads still follow each other. Left out: transfers of a read and of a
+//! program that share the chip's bus.
 
 use super::config::{Design, EccConfig};
-use gordon_cache::flashcache::{FlashCache, Job};
+use gordon_cache::flashcache::{FlashCache, Job, Place};
 use gordon_units::Ns;
 use std::collections::VecDeque;
 
@@ -21,6 +25,8 @@ pub(super) struct Steps {
     pub erase: Ns,
     /// Blocks of a logical block.
     pub erase_blocks: u64,
+    /// Banks; logical block `b` is in bank `b % banks`.
+    pub banks: u32,
 }
 
 impl Steps {
@@ -33,6 +39,7 @@ impl Steps {
             program: transfer + *flash.program,
             erase: *flash.erase,
             erase_blocks: u64::from(*design.cache.erase_blocks),
+            banks: flash.banks(),
         }
     }
 
@@ -87,11 +94,18 @@ struct Work {
     each: Ns,
     /// Not before that.
     ready: Ns,
+    /// Blocks that it works on: one, or the source and the target of a move.
+    blocks: [u32; 2],
 }
 
 pub(super) struct Chip {
     steps: Steps,
+    /// When the step under way ends; with one bank, also the reads before it.
     free: Ns,
+    /// The blocks of the step under way, or of the last one.
+    blocks: [u32; 2],
+    /// When the last read of each bank ends.
+    read_until: Vec<Ns>,
     work: Option<Work>,
     /// When what is fetched for each fill is there, in order.
     fetched: VecDeque<Ns>,
@@ -101,7 +115,8 @@ pub(super) struct Chip {
 impl Chip {
     pub fn new(steps: Steps) -> Self {
         let (fetched, did) = (VecDeque::new(), Did::default());
-        Self { steps, free: Ns::ZERO, work: None, fetched, did }
+        let read_until = vec![Ns::ZERO; steps.banks as usize];
+        Self { steps, free: Ns::ZERO, blocks: [0; 2], read_until, work: None, fetched, did }
     }
 
     /// Pages of flash in one of the cache's.
@@ -126,7 +141,7 @@ impl Chip {
                 self.free = until;
                 return;
             };
-            let start = self.free.max(work.ready);
+            let start = self.start_of(work);
             if start >= until {
                 return;
             }
@@ -145,7 +160,7 @@ impl Chip {
         let mut end = None;
         while cache.buffered() > pages {
             let Some(work) = self.next(cache) else { break };
-            self.carry_out(cache, work, self.free.max(work.ready), work.left);
+            self.carry_out(cache, work, self.start_of(work), work.left);
             end = Some(self.free);
         }
         end
@@ -154,15 +169,30 @@ impl Chip {
     /// All that waits is done; answers with when.
     pub fn finish(&mut self, cache: &mut FlashCache) -> Ns {
         while let Some(work) = self.next(cache) {
-            self.carry_out(cache, work, self.free.max(work.ready), work.left);
+            self.carry_out(cache, work, self.start_of(work), work.left);
         }
-        self.free
+        self.free.max(self.reads_end())
+    }
+
+    /// When the next step of this work can start.
+    fn start_of(&self, work: Work) -> Ns {
+        let reads = work.blocks.map(|block| self.read_until[self.bank(block)]);
+        self.free.max(work.ready).max(reads[0]).max(reads[1])
+    }
+
+    /// When all reads have ended. One page at a time leaves the chip, whatever its bank.
+    fn reads_end(&self) -> Ns {
+        self.read_until.iter().copied().max().expect("flash has at least one bank")
+    }
+
+    fn bank(&self, block: u32) -> usize {
+        (block % self.steps.banks) as usize
     }
 
     /// The job in hand, or the next one.
     fn next(&mut self, cache: &mut FlashCache) -> Option<Work> {
         if self.work.is_none() {
-            let Steps { pages: parts, read, program, erase, erase_blocks } = self.steps;
+            let Steps { pages: parts, read, program, erase, erase_blocks, .. } = self.steps;
             let job = cache.job()?;
             let (step, left, each) = match job {
                 Job::Erase { .. } => (Step::Erase, erase_blocks, erase),
@@ -174,13 +204,19 @@ impl Chip {
                 Job::Program { .. } => self.fetched.pop_front().expect("a fill is fetched"),
                 Job::Erase { .. } | Job::Move { .. } => Ns::ZERO,
             };
-            self.work = Some(Work { step, left, each, ready });
+            let blocks = match job {
+                Job::Erase { block } => [block; 2],
+                Job::Program { to, .. } => [to.block; 2],
+                Job::Move { from, to, .. } => [from, to],
+            };
+            self.work = Some(Work { step, left, each, ready, blocks });
         }
         self.work
     }
 
     fn carry_out(&mut self, cache: &mut FlashCache, work: Work, start: Ns, steps: u64) {
         self.free = start + work.each * steps;
+        self.blocks = work.blocks;
         match work.step {
             Step::Erase => {
                 self.did.erases += steps;
@@ -204,15 +240,24 @@ impl Chip {
         }
     }
 
-    /// Reads so many pages at this time, to which it was advanced, or as soon as it is free;
-    /// answers with when they are in DRAM.
+    /// Reads pages at this time, to which it was advanced, or as soon as the reads before it and the
+    /// step under way in its bank have ended; answers with when they are in DRAM.
     #[inline]
-    pub fn read(&mut self, at: Ns, pages: u32) -> Ns {
-        let steps = u64::from(pages) * self.steps.pages;
+    pub fn read(&mut self, at: Ns, place: Place) -> Ns {
+        let steps = u64::from(place.pages) * self.steps.pages;
         let span = self.steps.read * steps;
         self.did.reads += steps;
         self.did.reading += span;
-        self.free = self.free.max(at) + span;
-        self.free
+        let bank = self.bank(place.block);
+        let mut begin = at.max(self.reads_end());
+        if self.blocks.iter().any(|block| self.bank(*block) == bank) {
+            begin = begin.max(self.free);
+        }
+        let end = begin + span;
+        self.read_until[bank] = end;
+        if self.steps.banks == 1 {
+            self.free = end;
+        }
+        end
     }
 }

@@ -180,6 +180,17 @@ pub struct FlashConfig {
     pub gbit_per_cm2: Sourced<f64>,
     /// Dollars for 1 Gbit.
     pub usd_per_gbit: Sourced<f64>,
+    /// Banks of the flash. A read waits for a program or an erase in its own bank only (read while
+    /// write, section 3.3).  [default: 1]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub banks: Option<Sourced<u32>>,
+}
+
+impl FlashConfig {
+    /// Banks of the flash: 1 unless set.
+    pub(super) fn banks(&self) -> u32 {
+        self.banks.as_ref().map_or(1, |banks| **banks)
+    }
 }
 
 /// The error-correcting code of the flash: a binary BCH code for each codeword of a flash page.
@@ -412,6 +423,9 @@ impl Design {
         if cache.write_buffer.0 < cache.logical_block.0 {
             let why = format!("{} holds no logical block", *cache.write_buffer);
             return Err(not("cache.write_buffer", why, "1MiB"));
+        }
+        if flash.banks() == 0 {
+            return Err(not("flash.banks", "flash has at least one bank".into(), "4"));
         }
         if *cache.ways == 0 {
             return Err(not("cache.ways", "a set of 0 ways holds nothing".into(), "16"));

@@ -364,7 +364,7 @@ impl Machine {
                 Source::Buffer
             }
             Found::Flash(place) => {
-                there = self.chip.read(begin, place.pages);
+                there = self.chip.read(begin, place);
                 self.dram.write(self.page * u64::from(place.pages));
                 begin = there;
                 Source::Flash
@@ -428,7 +428,7 @@ impl Machine {
                 Found::Flash(place) => {
                     slowest = Source::Flash;
                     self.dram.write(bytes);
-                    (Source::Flash, self.chip.read(begin, place.pages))
+                    (Source::Flash, self.chip.read(begin, place))
                 }
                 _ => (Source::Backend, begin),
             };

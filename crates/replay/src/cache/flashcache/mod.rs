@@ -45,7 +45,7 @@ use crate::threads::on_all_cores;
 use backend::Backend;
 use gordon_cache::flashcache::{Fill, FlashCache};
 use gordon_cache::{Kind, Request};
-use gordon_units::{Bytes, Ns, Watch};
+use gordon_units::{Bytes, Ns, Progress};
 use machine::{Machine, Whole};
 use pace::{Pace, Spread};
 use rayon::prelude::*;
@@ -144,7 +144,10 @@ impl<'a> Run<'a> {
 ///
 /// # Errors
 /// A design or size that cannot be, a trace that cannot be read, a stop.
-pub fn run(config: &FlashCacheConfig, progress: &Watch) -> Result<FlashCacheReport, ReplayError> {
+pub fn run(
+    config: &FlashCacheConfig,
+    progress: &Progress,
+) -> Result<FlashCacheReport, ReplayError> {
     let told = sweep(std::slice::from_ref(config), progress)?;
     Ok(told.into_iter().next().expect("one report for each config"))
 }
@@ -156,7 +159,7 @@ pub fn run(config: &FlashCacheConfig, progress: &Watch) -> Result<FlashCacheRepo
 /// No config, or of several traces or paces; and as [`run`].
 pub fn sweep(
     configs: &[FlashCacheConfig],
-    progress: &Watch,
+    progress: &Progress,
 ) -> Result<Vec<FlashCacheReport>, ReplayError> {
     let Some(first) = configs.first() else {
         return Err(ReplayError::impossible("sweep", "no cache to replay", "--dram 128MiB"));

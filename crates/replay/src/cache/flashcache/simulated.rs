@@ -1,15 +1,16 @@
-//! A simulated disk below the caches: where things lie on it, and how long each access takes its head.
+//! A simulated disk below the caches: where things lie on it, and how long each access takes its
+//! head.
 //!
-//! It is asked for one thing at a time, as the disk of a fixed time is: what waits, waits before it, reads
-//! first. Between two accesses it goes on by itself: reads ahead, writes what it took into its memory.
-//! Pages and requests of a block trace lie where the trace has them, objects side by side in the order in
-//! which they are first asked for, each from a page on.
+//! It is asked for one thing at a time, as the disk of a fixed time is: what waits, waits before
+//! it, reads first. Between two accesses it goes on by itself: reads ahead, writes what it took
+//! into its memory. Pages and requests of a block trace lie where the trace has them, objects side
+//! by side in the order in which they are first asked for, each from a page on.
 
 use super::super::PAGE;
 use crate::ReplayError;
-use crate::disk::{Described, DiskDevice};
+use crate::disk::{DiskDescription, DiskDevice};
 use crate::results::disk::Mechanism;
-use gordon_device::disk::Stats;
+use gordon_device::disk::DiskStats;
 use gordon_device::drive::Drive;
 use gordon_device::{Completion, Device, Op, Request, SECTOR};
 use gordon_units::{Bytes, Ns};
@@ -87,7 +88,7 @@ enum Places {
 }
 
 pub(super) struct Simulated {
-    described: Described,
+    described: DiskDescription,
     drive: Drive,
     places: Places,
     /// Accesses so far: each is known by its number.
@@ -102,7 +103,7 @@ impl Simulated {
     /// # Errors
     /// Where there can be no such disk.
     pub fn new(device: &DiskDevice, unit: &str) -> Result<Self, ReplayError> {
-        let described = device.described()?;
+        let described = device.description()?;
         let drive = described.drive(None, None)?;
         let places = match unit {
             "page" => Places::Keys(PAGE),
@@ -212,7 +213,7 @@ impl Simulated {
     /// What it did in a run that took so long.
     pub fn report(&self, time: Ns) -> HeadReport {
         let config = &self.described.config;
-        let stats: Stats = self.drive.stats();
+        let stats: DiskStats = self.drive.stats();
         let drawn = config.power().and_then(|power| self.drive.drawn(power, time, time));
         HeadReport {
             disk: config.summary().to_owned(),

@@ -123,14 +123,14 @@ pub struct DeviceConfig {
     /// Pages of 4 KiB in an erase block.
     pub pages_per_block: u32,
     /// What is collected.
-    pub policy: ssd::Policy,
+    pub policy: ssd::VictimPolicy,
     /// Erases that a block stands.
     pub endurance: u64,
 }
 
 impl Default for DeviceConfig {
     fn default() -> Self {
-        let policy = ssd::Policy::default();
+        let policy = ssd::VictimPolicy::default();
         Self { spare: 0.07, pages_per_block: 256, policy, endurance: 3000 }
     }
 }

@@ -19,7 +19,7 @@ use gordon_cache::Tally;
 use gordon_cache::tiered::{Found, Tiered};
 use gordon_nand::{endurance_used, lifetime_years};
 use gordon_trace::formats::InputNote;
-use gordon_units::{Ns, Watch};
+use gordon_units::{Ns, Progress};
 use serde::Serialize;
 
 /// What was found, and what flash did for it.
@@ -176,7 +176,7 @@ impl Flash {
 ///
 /// # Errors
 /// Parts that do not fit each other, a trace that cannot be read, a stop.
-pub fn run(config: &TieredConfig, progress: &Watch) -> Result<TieredReport, ReplayError> {
+pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, ReplayError> {
     let (shape, admission) = (config.shape()?, config.admission()?);
     let mut flash = Flash::new(config, shape.flash)?;
     let mut load = Load::open(&config.trace, config.objects)?;

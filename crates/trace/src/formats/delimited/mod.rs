@@ -10,7 +10,9 @@ mod shipped;
 pub(super) use read::{DelimitedLines, Read};
 pub use shipped::Described;
 
+use super::blkparse;
 use super::error::FormatError;
+use super::fields::Notation;
 use crate::model::BlockOp;
 use gordon_units::{Bytes, Ns};
 use serde::Deserialize;
@@ -55,11 +57,6 @@ impl Role {
             Self::Latency => "latency",
             Self::Repeat => "repeat",
         }
-    }
-
-    /// Whether its values are numbers in every format, so that a first line without any is a header.
-    const fn is_number(self) -> bool {
-        matches!(self, Self::Time | Self::Offset | Self::Size | Self::Latency | Self::Repeat)
     }
 }
 
@@ -176,7 +173,7 @@ impl Columns {
                 return Err(wrong(why.to_owned()));
             }
             (false, true) if has(Role::Device) => {
-                let why = "objects have no device; `key=2+5` tells the objects of devices apart";
+                let why = "objects have no device; `key=2+5` joins the number of a device and a name to one key";
                 return Err(wrong(why.to_owned()));
             }
             _ => {}
@@ -196,6 +193,24 @@ impl Columns {
     /// The unit of the sizes: that of the addresses where there is no column of sizes.
     pub(super) fn size_unit(&self) -> Option<u64> {
         self.unit(Role::Size).or(self.unit(Role::Offset))
+    }
+
+    /// Whether the first column is a key, which may be any text.
+    fn starts_with_key(&self) -> bool {
+        let key = self.find(Role::Key).map(|column| &column.parts);
+        key.is_some_and(|parts| parts.iter().flatten().any(|at| *at == At::Number(0)))
+    }
+
+    /// Columns that a line has at least.
+    fn least(&self) -> usize {
+        let columns = self.columns.iter().filter(|column| !column.optional);
+        let least = columns.flat_map(|column| &column.parts).map(|part| match part.first() {
+            Some(At::Number(number)) => (number + 1, 0),
+            _ => (0, 1),
+        });
+        let (last, named) =
+            least.fold((0, 0), |(last, named), (at, name)| (last.max(at), named + name));
+        last.max(named)
     }
 
     /// Whether a header is needed to find the columns.
@@ -277,12 +292,16 @@ impl FromStr for Separator {
 }
 
 impl Separator {
-    /// The one that a first line has: a comma, else a tab, a semicolon, a bar, else blanks.
-    fn of(line: &[u8]) -> Self {
-        [(b',', Self::Comma), (b'\t', Self::Tab), (b';', Self::Semicolon), (b'|', Self::Bar)]
-            .into_iter()
-            .find(|(byte, _)| line.contains(byte))
-            .map_or(Self::Blank, |(_, separator)| separator)
+    /// The one that a first line has: the first of comma, tab, semicolon, bar and blanks that makes as many
+    /// columns of it as are needed, else the first that it has.
+    fn of(line: &[u8], columns: usize) -> Self {
+        let marks =
+            [(b',', Self::Comma), (b'\t', Self::Tab), (b';', Self::Semicolon), (b'|', Self::Bar)];
+        let present = marks.into_iter().filter(|(byte, _)| line.contains(byte));
+        let present: Vec<Self> =
+            present.map(|(_, separator)| separator).chain([Self::Blank]).collect();
+        let enough = present.iter().find(|separator| separator.split(line).len() >= columns);
+        *enough.unwrap_or(&present[0])
     }
 }
 
@@ -329,6 +348,18 @@ const WORDS: [(&str, Meaning); 23] = [
 /// the input's description says which is used.
 const NUMBERS: [(&str, Meaning); 3] = [("0", READ), ("1", WRITE), ("3", DISCARD)];
 
+/// What the letters mean that blkparse prints as RWBS (`%d` of its `-f`): a flush before, the operation, and
+/// marks in the order of the kernel's `blk_fill_rwbs`.
+fn of_rwbs(word: &[u8]) -> Option<Meaning> {
+    let rest = word.strip_prefix(b"F").unwrap_or(word);
+    let (_, mut rest) = rest.split_first().filter(|(op, _)| b"RWDFN".contains(op))?;
+    for mark in [b"F", b"A", b"S", b"M", b"U"] {
+        rest = rest.strip_prefix(mark).unwrap_or(rest);
+    }
+    let known = rest.is_empty();
+    known.then(|| blkparse::op(word).map_or(Meaning::Other, Meaning::Op))
+}
+
 /// A text format whose lines are columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delimited {
@@ -348,8 +379,16 @@ pub struct Delimited {
     pub(super) completed: bool,
     /// Times have no decimals in the format's own unit.
     pub(super) whole_times: bool,
+    /// How addresses and sizes are written.
+    pub(super) notation: Notation,
+    /// Devices have numbers, never names.
+    pub(super) numbered_devices: bool,
+    /// The operation is a hexadecimal number of flags, of which this one marks a read.
+    pub(super) read_flag: Option<u32>,
     /// The words of the operation, and what each means.
     pub(super) words: Vec<(String, Meaning)>,
+    /// Letters as blkparse prints them are words of the operation, too.
+    pub(super) takes_rwbs: bool,
 }
 
 /// The words of the operation in a user's description.
@@ -379,15 +418,17 @@ impl Delimited {
         let named = [(&words.reads, READ), (&words.writes, WRITE), (&words.trims, DISCARD)];
         let given = named.iter().any(|(words, _)| !words.is_empty());
         if given && columns.find(Role::Op).is_none() {
-            let why = "words of the operation are named, and no column of it\n  try: op=COLUMN among the \
-                       columns";
+            let why = "--reads, --writes and --trims need a column of the operation\n  try: op=COLUMN among \
+                       the columns";
             return Err(FormatError::Option(why.to_owned()));
         }
         let mut all: Vec<(String, Meaning)> = Vec::new();
         for (words, meaning) in named {
             for word in words {
                 if all.iter().any(|(known, other)| known == word && *other != meaning) {
-                    let why = format!("the operation `{word}` means two things");
+                    let why = format!(
+                        "the operation `{word}` is named for two of reads, writes and trims"
+                    );
                     return Err(FormatError::Option(format!("{why}\n  try: name it once")));
                 }
                 all.push((word.clone(), meaning));
@@ -411,7 +452,11 @@ impl Delimited {
             ragged: None,
             completed: false,
             whole_times: false,
+            notation: Notation::Any,
+            numbered_devices: false,
+            read_flag: None,
             words: all,
+            takes_rwbs: !given,
         })
     }
 
@@ -420,7 +465,11 @@ impl Delimited {
     fn meaning(&self, word: &[u8]) -> Option<Meaning> {
         let found =
             self.words.iter().find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(word));
-        found.map(|(_, meaning)| *meaning)
+        match found {
+            Some((_, meaning)) => Some(*meaning),
+            None if self.takes_rwbs => of_rwbs(word),
+            None => None,
+        }
     }
 
     /// Its words for numbers, as the description of the input shows them.
@@ -455,6 +504,9 @@ struct DescriptionFile {
     #[serde(default)]
     whole_times: bool,
     #[serde(default)]
+    numbered_devices: bool,
+    read_flag: Option<u32>,
+    #[serde(default)]
     reads: Vec<String>,
     #[serde(default)]
     writes: Vec<String>,
@@ -466,12 +518,27 @@ struct DescriptionFile {
     decimal_times: bool,
     #[serde(default)]
     detect: Detect,
+    #[serde(default)]
+    plausible: Plausible,
+    /// Its reader has met a whole real file, or bytes of the format's own tool.
+    #[serde(default)]
+    proven: bool,
+}
+
+/// Beyond what the values of a trace are implausible.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::formats) struct Plausible {
+    /// Devices, where there are fewer than twice as many requests.
+    pub devices: Option<usize>,
+    /// The mean interval of requests.
+    pub least_interval: Option<Ns>,
 }
 
 /// How far the content of a file says that it is of a format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Detect {
+pub(in crate::formats) enum Detect {
     /// Its words or its header are its own.
     #[default]
     Distinct,
@@ -501,12 +568,17 @@ impl DescriptionFile {
             columns: Columns::parse(&self.columns)?,
             separator: self.separator.as_deref().map(str::parse).transpose()?,
             skip_lines: 0,
-            comment: self.comment.clone(),
+            comment: Some(self.comment.clone().unwrap_or_else(|| "#".to_owned())),
             widths: self.widths,
             ragged: self.ragged.clone(),
             completed: self.completed,
             whole_times: self.whole_times,
+            // What fits any number fits too many formats.
+            notation: Notation::Decimal,
+            numbered_devices: self.numbered_devices,
+            read_flag: self.read_flag,
             words,
+            takes_rwbs: false,
         })
     }
 }

@@ -7,7 +7,7 @@ use super::super::intake::{Intake, Raw};
 use super::super::source::Lines;
 use super::{At, Delimited, Meaning, Role, Separator};
 use crate::model::BlockOp;
-use gordon_units::Ns;
+use gordon_units::{Bytes, Ns};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -28,11 +28,29 @@ pub(in crate::formats) struct Row {
     pub repeat: u64,
 }
 
+impl Default for Row {
+    fn default() -> Self {
+        Self {
+            time: 0,
+            op: BlockOp::Read,
+            offset: 0,
+            size: 0,
+            key: 0,
+            device: 0,
+            latency: None,
+            repeat: 1,
+        }
+    }
+}
+
 impl Row {
     /// Its requests for blocks.
     #[inline]
     pub fn hand_out(&self, intake: &mut Intake) -> Result<(), Bad> {
-        let Self { time, op, offset, size: len, device, latency, repeat, .. } = *self;
+        let Self { time, op, mut offset, size: mut len, device, latency, repeat, .. } = *self;
+        if op == BlockOp::Flush {
+            (offset, len) = (0, 0);
+        }
         for _ in 0..repeat {
             intake.take(Raw { time, op, device, offset, len, latency, gap: None, pid: None })?;
         }
@@ -40,16 +58,78 @@ impl Row {
     }
 }
 
+/// How the value of a column is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Value {
+    /// A time, with or without decimals.
+    Time,
+    WholeTime,
+    Latency,
+    WholeLatency,
+    /// A word that names the operation.
+    Word,
+    /// Hexadecimal flags: a read where this bit is set, else a write.
+    Flags(u32),
+    Offset,
+    Size,
+    Repeat,
+    Key,
+    /// A key that is made of several columns.
+    KeyPart,
+    /// A number, or a name.
+    Device,
+    DeviceNumber,
+    /// Of the two numbers of a device in Linux, the major one comes first.
+    DevicePart,
+}
+
 /// One column to read: the next after those before it.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     at: usize,
-    role: Role,
+    value: Value,
     unit: u64,
-    /// The key or the device is made of several columns.
-    joined: bool,
     /// After the column that may hold blanks.
     shifted: bool,
+}
+
+/// The numbers of devices.
+#[derive(Debug, Default)]
+enum Devices {
+    /// No row was read.
+    #[default]
+    Unknown,
+    /// Those in the trace.
+    Numbers,
+    /// Names, by the order in which they come.
+    Names(HashMap<Vec<u8>, u32>),
+}
+
+impl Devices {
+    /// The number of a device. The first one decides whether devices have numbers or names.
+    #[inline]
+    fn number_of(&mut self, word: &[u8]) -> Result<u32, Bad> {
+        let number = number(word).and_then(|number| u32::try_from(number).ok());
+        match (number, &mut *self) {
+            (Some(number), Self::Numbers) => Ok(number),
+            (Some(number), Self::Unknown) => {
+                *self = Self::Numbers;
+                Ok(number)
+            }
+            (None, Self::Numbers) => {
+                let expected = "a whole number below 2^32, as in the lines before";
+                Err(Bad::field("device", word, expected))
+            }
+            (None, Self::Unknown) => {
+                *self = Self::Names(HashMap::new());
+                self.number_of(word)
+            }
+            (_, Self::Names(names)) => {
+                let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
+                Ok(*names.entry(word.to_owned()).or_insert(count))
+            }
+        }
+    }
 }
 
 /// Reads lines as a [`Delimited`] describes them.
@@ -63,23 +143,36 @@ pub(in crate::formats) struct DelimitedLines {
     skip: u64,
     /// The columns are found, and the header is passed.
     started: bool,
-    /// Devices by their names, in the order in which they come; none while they are numbers.
-    devices: Option<HashMap<Vec<u8>, u32>>,
+    /// A line that starts so is a comment; none once rows have come that may start so themselves.
+    comment: Option<Box<[u8]>>,
+    /// What the words of the operation of one byte mean.
+    letters: Box<[Option<Meaning>; 256]>,
+    devices: Devices,
     whole_times: bool,
     /// Keys that are text, and were hashed.
     pub hashed: u64,
 }
 
 impl DelimitedLines {
+    /// A reader; times with decimals are of another format where the description has none, unless
+    /// the user names their unit.
     pub fn new(about: &Arc<Delimited>, time_unit: Option<Ns>) -> Self {
+        Self::with_decimals(about, time_unit, time_unit.is_some())
+    }
+
+    /// The same where `decimals` are allowed, or not.
+    pub fn with_decimals(about: &Arc<Delimited>, time_unit: Option<Ns>, decimals: bool) -> Self {
+        let letter = |byte: usize| about.meaning(&[u8::try_from(byte).ok()?]);
         Self {
             steps: Vec::new(),
             header: 0,
             separator: about.separator.unwrap_or(Separator::Blank),
             skip: about.skip_lines,
             started: false,
-            devices: None,
-            whole_times: about.whole_times && time_unit.is_none(),
+            comment: about.comment.as_ref().map(|comment| comment.as_bytes().into()),
+            letters: Box::new(std::array::from_fn(letter)),
+            devices: Devices::default(),
+            whole_times: about.whole_times && !decimals,
             hashed: 0,
             time_unit,
             about: Arc::clone(about),
@@ -93,7 +186,8 @@ impl DelimitedLines {
 
     /// Whether there is a column of times, as far as it is known.
     pub fn has_times(&self) -> bool {
-        let found = self.steps.iter().any(|step| step.role == Role::Time);
+        let is_time = |step: &Step| matches!(step.value, Value::Time | Value::WholeTime);
+        let found = self.steps.iter().any(is_time);
         found || (!self.started && self.about.columns.unit(Role::Time).is_some())
     }
 
@@ -114,8 +208,8 @@ impl DelimitedLines {
                 return Ok(Read::NoRow);
             }
         }
-        if let Some(comment) = &self.about.comment
-            && line.starts_with(comment.as_bytes())
+        if let Some(comment) = &self.comment
+            && line.starts_with(comment)
         {
             return Ok(Read::NoRow);
         }
@@ -132,14 +226,23 @@ impl DelimitedLines {
     #[cold]
     fn start(&mut self, line: &[u8]) -> Result<bool, Bad> {
         let about = Arc::clone(&self.about);
-        let comment = about.comment.as_deref().filter(|c| line.starts_with(c.as_bytes()));
+        // Where rows start with names, a comment has a blank after its sign.
+        let is_comment = |sign: &&str| {
+            let rest = line.strip_prefix(sign.as_bytes());
+            rest.is_some_and(|rest| match rest.first() {
+                Some(b' ' | b'\t') | None => true,
+                Some(_) => !about.columns.starts_with_key(),
+            })
+        };
+        let comment = about.comment.as_deref().filter(is_comment);
         let by_name = about.columns.by_name();
         if comment.is_some() && !by_name {
             return Ok(true);
         }
         let bare = comment.map_or(line, |c| &line[c.len()..]);
-        self.separator = about.separator.unwrap_or_else(|| Separator::of(bare));
-        let words = self.words(bare);
+        self.separator =
+            about.separator.unwrap_or_else(|| Separator::of(bare, about.columns.least()));
+        let words = self.separator.split(bare);
         let found = self.find(&words);
         match found {
             // A comment may be the header.
@@ -148,35 +251,27 @@ impl DelimitedLines {
             Ok(()) => {}
         }
         self.started = true;
+        let is_key = |step: &Step| matches!(step.value, Value::Key | Value::KeyPart);
+        if self.steps.iter().any(|step| step.at == 0 && is_key(step)) {
+            // The rows start with names, which may be anything.
+            self.comment = None;
+        }
         if by_name {
             return Ok(true);
         }
-        let mut numbers = self.steps.iter().filter(|step| step.role.is_number()).peekable();
-        let is_header = numbers.peek().is_some()
-            && numbers.all(|step| {
-                let word = words.get(step.at).copied().unwrap_or_default();
-                word.first()
-                    .is_some_and(|b| !b.is_ascii_digit() && !matches!(b, b'.' | b'-' | b'+'))
-            });
-        Ok(is_header)
+        Ok(self.is_header(&words))
     }
 
-    fn words<'a>(&self, line: &'a [u8]) -> Vec<&'a [u8]> {
-        fn all<const SEP: u8>(line: &[u8]) -> Vec<&[u8]> {
-            let mut fields = Fields::<SEP>::new(line);
-            let mut words = Vec::new();
-            while !fields.is_done() {
-                words.push(fields.word());
-            }
-            words
-        }
-        match self.separator {
-            Separator::Comma => all::<COMMA>(line),
-            Separator::Blank => all::<BLANK>(line),
-            Separator::Tab => all::<TAB>(line),
-            Separator::Semicolon => all::<SEMICOLON>(line),
-            Separator::Bar => all::<BAR>(line),
-        }
+    /// Whether the first line names the columns: it has no number where each row has one, and no operation.
+    fn is_header(&self, words: &[&[u8]]) -> bool {
+        let word = |step: &Step| words.get(step.at).copied().unwrap_or_default();
+        let is_number =
+            |word: &[u8]| word.first().is_none_or(|b| b.is_ascii_digit() || b".-+".contains(b));
+        let mut numbers = self.steps.iter().filter(|step| step.is_number()).peekable();
+        let mut ops = self.steps.iter().filter(|step| step.value == Value::Word);
+        numbers.peek().is_some()
+            && !numbers.any(|step| is_number(word(step)))
+            && !ops.any(|step| self.about.meaning(word(step)).is_some())
     }
 
     /// Finds the columns, by the names in the header where they have some.
@@ -204,13 +299,16 @@ impl DelimitedLines {
                         format!("a column named {}", names_of(part)),
                     ));
                 };
-                let unit = match (column.role, self.time_unit) {
-                    (Role::Time, Some(unit)) => unit.0,
+                // Times of requests are in the unit of the time stamps, unless the description has another.
+                let is_time = matches!(column.role, Role::Time | Role::Latency)
+                    && Some(column.unit) == self.about.columns.unit(Role::Time);
+                let unit = match self.time_unit {
+                    Some(unit) if is_time => unit.0,
                     _ => column.unit,
                 };
-                let joined = column.parts.len() > 1;
+                let value = self.value(column.role, column.parts.len() > 1);
                 let shifted = ragged.is_some_and(|ragged| at > ragged);
-                steps.push(Step { at, role: column.role, unit, joined, shifted });
+                steps.push(Step { at, value, unit, shifted });
             }
         }
         steps.sort_by_key(|step| step.at);
@@ -219,136 +317,187 @@ impl DelimitedLines {
         Ok(())
     }
 
+    /// How a column of `role` is read.
+    fn value(&self, role: Role, joined: bool) -> Value {
+        match role {
+            Role::Time if self.whole_times => Value::WholeTime,
+            Role::Time => Value::Time,
+            Role::Latency if self.whole_times => Value::WholeLatency,
+            Role::Latency => Value::Latency,
+            Role::Op => self.about.read_flag.map_or(Value::Word, Value::Flags),
+            Role::Offset => Value::Offset,
+            Role::Size => Value::Size,
+            Role::Repeat => Value::Repeat,
+            Role::Key if joined => Value::KeyPart,
+            Role::Key => Value::Key,
+            Role::Device if joined => Value::DevicePart,
+            Role::Device if self.about.numbered_devices => Value::DeviceNumber,
+            Role::Device => Value::Device,
+        }
+    }
+
     #[inline]
     fn columns<const SEP: u8>(&mut self, line: &[u8]) -> Result<Read, Bad> {
         // Columns more than the header has: blanks within one of them.
         let shift = match self.header {
             0 => 0,
-            header => self.words(line).len().saturating_sub(header),
+            header => self.separator.split(line).len().saturating_sub(header),
         };
-        let about = &*self.about;
         let mut fields = Fields::<SEP>::new(line);
-        let mut row = Row {
-            time: 0,
-            op: BlockOp::Read,
-            offset: 0,
-            size: 0,
-            key: 0,
-            device: 0,
-            latency: None,
-            repeat: 1,
-        };
-        let (mut next, mut left_out, mut has_size, mut hashed) = (0, false, false, 0);
-        for step in &self.steps {
-            let at = step.at + if step.shifted { shift } else { 0 };
-            while next < at {
-                fields.word();
-                next += 1;
-            }
-            next += 1;
-            match step.role {
-                Role::Time if self.whole_times => {
-                    let time = fields.number("time")?.checked_mul(step.unit);
-                    row.time = time.ok_or_else(|| too_late(line))?;
-                }
-                Role::Time => row.time = fields.time("time", Ns(step.unit))?,
-                Role::Latency => {
-                    // Some rows have none.
-                    let word = fields.word();
-                    if !word.is_empty() && word != b"-" {
-                        let latency = Fields::<SEP>::new(word).time("latency", Ns(step.unit))?;
-                        row.latency = Some(Ns(latency));
-                    }
-                }
-                Role::Op => {
-                    let word = fields.word();
-                    match about.meaning(word) {
-                        Some(Meaning::Op(op)) => row.op = op,
-                        Some(Meaning::Other) => left_out = true,
-                        None => return Err(unknown_op(about, word)),
-                    }
-                    if left_out {
-                        // Such a row may lack the columns that follow.
-                        return Ok(Read::Other);
-                    }
-                }
-                Role::Offset => row.offset = scaled(fields.number("offset")?, step.unit, "offset")?,
-                Role::Size => {
-                    let size = scaled(fields.number("size")?, step.unit, "size")?;
-                    row.size = row.size.saturating_add(size);
-                    has_size = true;
-                }
-                Role::Repeat => {
-                    row.repeat = fields.number("repeat")?;
-                    if row.repeat > MOST_REPEATS {
-                        let found = row.repeat.to_string();
-                        return Err(Bad::field(
-                            "repeat",
-                            found.as_bytes(),
-                            "at most 2^20 requests a row",
-                        ));
-                    }
-                }
-                Role::Key => {
-                    let word = fields.word();
-                    if word.is_empty() {
-                        return Err(Bad::field("key", word, "a name or a number"));
-                    }
-                    row.key = match number(word) {
-                        Some(number) if !step.joined => number,
-                        _ if step.joined => {
-                            hashed += 1;
-                            hash_name(word.iter().copied())
-                                ^ row.key.rotate_left(31).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                        }
-                        _ => {
-                            hashed += 1;
-                            hash_name(word.iter().copied())
-                        }
-                    };
-                }
-                Role::Device => {
-                    let word = fields.word();
-                    let device = number(word).and_then(|number| u32::try_from(number).ok());
-                    row.device = match (device, &mut self.devices) {
-                        // Linux' major and minor numbers.
-                        (Some(part), _) if step.joined => row.device << 20 | part,
-                        (None, _) if step.joined => {
-                            return Err(Bad::field("device", word, "a whole number below 2^32"));
-                        }
-                        (Some(device), None) => device,
-                        (_, devices) => {
-                            let devices = devices.get_or_insert_default();
-                            let count = u32::try_from(devices.len()).unwrap_or(u32::MAX);
-                            *devices.entry(word.to_owned()).or_insert(count)
-                        }
-                    };
-                }
-            }
+        let mut row = Row::default();
+        let mut next = 0;
+        match self.values(&mut fields, shift, &mut next, &mut row) {
+            Ok(true) => {}
+            Ok(false) => return Ok(Read::Other),
+            Err(bad) => return Err(bad.in_column(next - 1)),
         }
-        if !has_size {
-            row.size = about.columns.unit(Role::Offset).unwrap_or(1);
-        }
-        if let Some((least, most)) = about.widths {
+        if let Some((least, most)) = self.about.widths {
             while !fields.is_done() {
-                fields.word();
+                fields.skip();
                 next += 1;
             }
             if next < least || next > most {
-                let expected = match most {
-                    usize::MAX => format!("at least {least} columns"),
-                    most if most == least => format!("{least} columns"),
-                    most => format!("{least} to {most} columns"),
-                };
-                return Err(Bad::named("columns", next.to_string().as_bytes(), expected));
+                return Err(wrong_width(next, least, most));
             }
         }
-        if about.completed {
+        if self.about.completed {
             let latency = row.latency.unwrap_or(Ns::ZERO).0;
             row.time = row.time.saturating_sub(latency);
         }
-        self.hashed += hashed;
         Ok(Read::Row(row))
+    }
+
+    /// Reads the values of a line; false where its operation moves no data. Counts the columns that it passes
+    /// in `next`.
+    #[inline]
+    fn values<const SEP: u8>(
+        &mut self,
+        fields: &mut Fields<'_, SEP>,
+        shift: usize,
+        next: &mut usize,
+        row: &mut Row,
+    ) -> Result<bool, Bad> {
+        let mut size = None;
+        for step in &self.steps {
+            let at = step.at + if step.shifted { shift } else { 0 };
+            while *next < at {
+                fields.skip();
+                *next += 1;
+            }
+            *next += 1;
+            match step.value {
+                Value::Time => row.time = fields.time("time", Ns(step.unit))?,
+                Value::WholeTime => row.time = in_ns(fields.number("time")?, step.unit)?,
+                Value::Latency => {
+                    row.latency = latency::<SEP>(fields.text(), step.unit, self.about.completed)?;
+                }
+                Value::WholeLatency => {
+                    row.latency = Some(Ns(in_ns(fields.number("latency")?, step.unit)?));
+                }
+                Value::Word => {
+                    let word = fields.text();
+                    let meaning = match word {
+                        [letter] => self.letters[usize::from(*letter)],
+                        _ => self.about.meaning(word),
+                    };
+                    match meaning {
+                        Some(Meaning::Op(op)) => row.op = op,
+                        // Such a row may lack the columns that follow.
+                        Some(Meaning::Other) => return Ok(false),
+                        None => return Err(unknown_op(&self.about, word)),
+                    }
+                }
+                Value::Flags(read) => {
+                    let is_read = flags(fields.text())? & read != 0;
+                    row.op = if is_read { BlockOp::Read } else { BlockOp::Write };
+                }
+                Value::Offset => {
+                    row.offset =
+                        scaled(fields.amount("offset", self.about.notation)?, step.unit, "offset")?;
+                }
+                Value::Size => {
+                    let bytes =
+                        scaled(fields.amount("size", self.about.notation)?, step.unit, "size")?;
+                    size = Some(size.unwrap_or(0_u64).saturating_add(bytes));
+                }
+                Value::Repeat => row.repeat = repeat(fields)?,
+                Value::Key => {
+                    let word = key(fields)?;
+                    row.key = match number(word) {
+                        Some(number) => number,
+                        None => {
+                            self.hashed += 1;
+                            hash_name(word.iter().copied())
+                        }
+                    };
+                }
+                Value::KeyPart => {
+                    let word = key(fields)?;
+                    self.hashed += 1;
+                    row.key = hash_name(word.iter().copied())
+                        ^ row.key.rotate_left(31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                }
+                Value::Device => row.device = self.devices.number_of(fields.text())?,
+                Value::DeviceNumber => row.device = fields.small("device")?,
+                Value::DevicePart => row.device = row.device << 20 | fields.small("device")?,
+            }
+        }
+        // Without a column of sizes each request is one block.
+        row.size = match size {
+            Some(size) => size,
+            None => self.about.columns.unit(Role::Offset).unwrap_or(1),
+        };
+        Ok(true)
+    }
+}
+
+impl Step {
+    /// Whether its values are numbers in every row, so that a first line without any is a header.
+    fn is_number(&self) -> bool {
+        match self.value {
+            Value::Time
+            | Value::WholeTime
+            | Value::Latency
+            | Value::WholeLatency
+            | Value::Flags(_)
+            | Value::Offset
+            | Value::Size
+            | Value::Repeat
+            | Value::DeviceNumber
+            | Value::DevicePart => true,
+            Value::Word | Value::Key | Value::KeyPart | Value::Device => false,
+        }
+    }
+}
+
+impl Separator {
+    /// The columns of a line.
+    pub(super) fn split(self, line: &[u8]) -> Vec<&[u8]> {
+        fn all<const SEP: u8>(line: &[u8]) -> Vec<&[u8]> {
+            let mut fields = Fields::<SEP>::new(line);
+            let mut words = Vec::new();
+            while !fields.is_done() {
+                words.push(fields.text());
+            }
+            words
+        }
+        match self {
+            Self::Comma => all::<COMMA>(line),
+            Self::Blank => all::<BLANK>(line),
+            Self::Tab => all::<TAB>(line),
+            Self::Semicolon => all::<SEMICOLON>(line),
+            Self::Bar => all::<BAR>(line),
+        }
+    }
+}
+
+impl Delimited {
+    /// The word of a line in the column of `role`, if that has a number.
+    pub(in crate::formats) fn word<'a>(&self, role: Role, line: &'a [u8]) -> Option<&'a [u8]> {
+        let At::Number(at) = self.columns.find(role)?.parts.first()?.first()? else { return None };
+        let least = self.columns.least();
+        let separator = self.separator.unwrap_or_else(|| Separator::of(line, least));
+        separator.split(line).get(*at).copied()
     }
 }
 
@@ -383,22 +532,85 @@ fn number(word: &[u8]) -> Option<u64> {
 
 #[inline]
 fn scaled(number: u64, unit: u64, field: &'static str) -> Result<u64, Bad> {
-    number
-        .checked_mul(unit)
-        .ok_or_else(|| Bad::field(field, number.to_string().as_bytes(), "less than 2^64 bytes"))
+    number.checked_mul(unit).ok_or_else(|| too_large(number, unit, field))
 }
 
 #[cold]
-fn too_late(line: &[u8]) -> Bad {
-    Bad::field("time", line, "a time below 584 years")
+fn too_large(number: u64, unit: u64, field: &'static str) -> Bad {
+    let expected = format!("less than 2^64 bytes in units of {}", Bytes(unit));
+    Bad::named(field, number.to_string().as_bytes(), expected)
+}
+
+#[inline]
+fn in_ns(units: u64, unit: u64) -> Result<u64, Bad> {
+    let late = || Bad::field("time", units.to_string().as_bytes(), "a time below 584 years");
+    units.checked_mul(unit).ok_or_else(late)
+}
+
+/// The time that a request took, which some rows do not have.
+fn latency<const SEP: u8>(word: &[u8], unit: u64, needed: bool) -> Result<Option<Ns>, Bad> {
+    if !needed && (word.is_empty() || word == b"-") {
+        return Ok(None);
+    }
+    Fields::<SEP>::new(word).time("latency", Ns(unit)).map(|latency| Some(Ns(latency)))
+}
+
+#[inline]
+fn flags(word: &[u8]) -> Result<u32, Bad> {
+    let digits = word.strip_prefix(b"0x").or(word.strip_prefix(b"0X")).unwrap_or(word);
+    let mut value = 0;
+    for &digit in digits {
+        match char::from(digit).to_digit(16) {
+            Some(digit) => value = value << 4 | digit,
+            None => return Err(not_flags(word)),
+        }
+    }
+    if digits.is_empty() || digits.len() > 8 { Err(not_flags(word)) } else { Ok(value) }
+}
+
+#[cold]
+fn not_flags(word: &[u8]) -> Bad {
+    Bad::field("op", word, "flags: a hexadecimal number below 2^32")
+}
+
+fn repeat<const SEP: u8>(fields: &mut Fields<'_, SEP>) -> Result<u64, Bad> {
+    let repeat = fields.number("repeat")?;
+    if repeat > MOST_REPEATS {
+        let expected = "at most 2^20 requests a row";
+        return Err(Bad::field("repeat", repeat.to_string().as_bytes(), expected));
+    }
+    Ok(repeat)
+}
+
+#[inline]
+fn key<'a, const SEP: u8>(fields: &mut Fields<'a, SEP>) -> Result<&'a [u8], Bad> {
+    match fields.text() {
+        [] => Err(Bad::field("key", b"", "a name or a number")),
+        word => Ok(word),
+    }
+}
+
+#[cold]
+fn wrong_width(found: usize, least: usize, most: usize) -> Bad {
+    let expected = match most {
+        usize::MAX => format!("at least {least}"),
+        most if most == least => format!("{least}"),
+        most => format!("{least} to {most}"),
+    };
+    Bad::named("number of columns", found.to_string().as_bytes(), expected)
 }
 
 #[cold]
 fn unknown_op(about: &Delimited, word: &[u8]) -> Bad {
-    let mut words: Vec<&str> = about.words.iter().map(|(word, _)| word.as_str()).collect();
-    words.truncate(8);
-    let more = if about.words.len() > words.len() { ", ..." } else { "" };
-    Bad::named("op", word, format!("one of {}{more}", words.join(", ")))
+    const SHOWN: usize = 8;
+    let shown = about.words.iter().take(SHOWN).map(|(word, meaning)| match meaning {
+        // Numbers mean different things in different formats.
+        Meaning::Op(op) if word.parse::<u64>().is_ok() => format!("{word} ({})", op.name()),
+        _ => word.clone(),
+    });
+    let shown: Vec<String> = shown.collect();
+    let more = if about.words.len() > SHOWN { ", ..." } else { "" };
+    Bad::named("op", word, format!("one of {}{more}", shown.join(", ")))
 }
 
 fn names_of(part: &[At]) -> String {

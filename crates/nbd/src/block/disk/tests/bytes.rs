@@ -1,12 +1,12 @@
 use super::*;
-use crate::export::{Extent, Op};
-use gordon_store::{Media, Memory};
+use crate::export::{AllocationExtent, Op};
+use gordon_store::{Media, MemoryMedia};
 use std::path::Path;
 
 const MIB: u64 = 1 << 20;
 
-fn served(pace: Pace) -> (Arc<Memory>, Serving, Client) {
-    let memory = Arc::new(Memory::new(64 * MIB));
+fn served(pace: Pace) -> (Arc<MemoryMedia>, Serving, Client) {
+    let memory = Arc::new(MemoryMedia::new(64 * MIB));
     let media = Box::new(Arc::clone(&memory));
     let file = DiskFile::on(Path::new("memory"), media, part()).unwrap();
     let serving = file.start(pace).unwrap();
@@ -14,7 +14,7 @@ fn served(pace: Pace) -> (Arc<Memory>, Serving, Client) {
     (memory, serving, client)
 }
 
-fn read(memory: &Memory, at: u64, len: usize) -> Vec<u8> {
+fn read(memory: &MemoryMedia, at: u64, len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];
     memory.read(at, &mut bytes).unwrap();
     bytes
@@ -40,7 +40,7 @@ fn an_acknowledged_write_is_in_the_file_and_a_flushed_one_survives_a_crash() {
         client.send((21..=40).map(|id| (id, write(id * MIB, false), data(id))));
         for _ in 1..=40 {
             let (id, _, outcome) = client.2.recv().unwrap();
-            assert!(matches!(outcome, Outcome::Done), "{outcome:?}");
+            assert!(matches!(outcome, RequestOutcome::Done), "{outcome:?}");
             assert_eq!(read(&memory, id * MIB, 4096), data(id));
         }
         assert_eq!(read(&memory.crashed(|| false), MIB, 4096), [0; 4096]);
@@ -55,7 +55,7 @@ fn an_acknowledged_write_is_in_the_file_and_a_flushed_one_survives_a_crash() {
         assert_eq!((hosts.host_bytes_read, hosts.host_bytes_written), (512, 41 * 4096));
         assert_eq!((hosts.in_flight, hosts.failed, hosts.queue_depth.count()), (0, 0, 43));
         assert_eq!(hosts.arrivals_ns.count(), 43);
-        let Of::Disk(DiskStatus { disks: 1, disk, .. }) = &status.of else { panic!() };
+        let DeviceStatus::Disk(DiskStatus { disks: 1, disk, .. }) = &status.of else { panic!() };
         assert_eq!(
             (disk.is_some(), status.emulation.is_some()),
             (pace == Pace::Real, pace == Pace::Real)
@@ -72,7 +72,7 @@ fn an_acknowledged_write_is_in_the_file_and_a_flushed_one_survives_a_crash() {
 
 #[test]
 fn what_was_written_before_it_was_served_is_synced_by_the_first_flush() {
-    let memory = Arc::new(Memory::new(MIB));
+    let memory = Arc::new(MemoryMedia::new(MIB));
     memory.write(0, &[7; 512]).unwrap();
     let file = DiskFile::on(Path::new("memory"), Box::new(Arc::clone(&memory)), part()).unwrap();
     let serving = file.start(Pace::Full).unwrap();
@@ -101,8 +101,9 @@ fn zeros_and_trims_make_holes_that_are_told() {
     assert_eq!(client.ask(zeroes(0, 512, true, true), vec![]), Err(Errno::NotSup));
     let status = Op::Status { offset: 0, length: MIB, one: false };
     client.send([(1, status, vec![])]);
-    let (_, _, Outcome::Extents(extents)) = client.2.recv().unwrap() else { panic!() };
-    let told = extents.iter().map(|&Extent { length, hole, zero }| (length, hole && zero));
+    let (_, _, RequestOutcome::Extents(extents)) = client.2.recv().unwrap() else { panic!() };
+    let told =
+        extents.iter().map(|&AllocationExtent { length, hole, zero }| (length, hole && zero));
     let told: Vec<_> = told.collect();
     let holes = [(4096, false), (12288, true), (20480, false), (4096, true), (24576, false)];
     assert_eq!(told[..5], holes);
@@ -115,7 +116,9 @@ fn a_disk_writes_zeros_like_other_data() {
     assert_eq!(client.ask(zeroes(0, 4096, false, true), vec![]), Err(Errno::NotSup));
     client.ask(zeroes(0, 65536, false, false), vec![]).unwrap();
     client.ask(FLUSH, vec![]).unwrap();
-    let Of::Disk(DiskStatus { disk: Some(disk), .. }) = serving.status().of else { panic!() };
+    let DeviceStatus::Disk(DiskStatus { disk: Some(disk), .. }) = serving.status().of else {
+        panic!()
+    };
     assert_eq!(disk.sectors_destaged, 128);
 }
 
@@ -147,7 +150,7 @@ fn a_full_file_system_and_a_bad_sector_are_told_and_a_failed_sync_ends_writing()
 #[test]
 fn files_that_are_no_disks() {
     let error = |len| {
-        let media = Box::new(Memory::new(len));
+        let media = Box::new(MemoryMedia::new(len));
         DiskFile::on(Path::new("f"), media, part()).map(|_| ()).unwrap_err().to_string()
     };
     assert!(error(0).contains("empty"));

@@ -1,12 +1,12 @@
-//! A file in the time of disks: the times are those of the simulation, however late its threads are; what
-//! was promised is in the file.
+//! A file in the time of disks: the times are those of the simulation, however late its threads
+//! are; what was promised is in the file.
 
 mod bytes;
 mod times;
 
 use super::*;
-use crate::export::{Errno, Outcome, Sink};
-use gordon_device::disk::Config;
+use crate::export::{CompletionSink, Errno, RequestOutcome};
+use gordon_device::disk::DiskConfig;
 use gordon_device::drive::{DriveConfig, StripeConfig};
 use gordon_units::Ns;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -21,7 +21,7 @@ fn drive(disks: u32) -> Drive {
         let config = toml::from_str(&part("drive/seagate-cheetah-9lp")).unwrap();
         DriveConfig::Classic(Box::new(config))
     } else {
-        DriveConfig::Config(Box::new(Config::from_toml(&part("disk/sata-7200-1tb")).unwrap()))
+        DriveConfig::Config(Box::new(DiskConfig::from_toml(&part("disk/sata-7200-1tb")).unwrap()))
     };
     let one = Drive::new(&config, None).unwrap();
     if disks <= 1 {
@@ -35,13 +35,13 @@ fn part() -> DiskPart {
 }
 
 /// How a request ended: which, its bytes, how.
-type End = (u64, Vec<u8>, Outcome);
+type End = (u64, Vec<u8>, RequestOutcome);
 
 /// Where they end.
 struct Ends(Sender<End>);
 
-impl Sink for Ends {
-    fn complete(&self, cookie: u64, _: Op, data: Vec<u8>, outcome: Outcome) {
+impl CompletionSink for Ends {
+    fn complete(&self, cookie: u64, _: Op, data: Vec<u8>, outcome: RequestOutcome) {
         self.0.send((cookie, data, outcome)).unwrap();
     }
 }
@@ -64,7 +64,7 @@ impl Client {
     fn ask(&self, op: Op, data: Vec<u8>) -> Result<Vec<u8>, Errno> {
         self.send([(0, op, data)]);
         match self.2.recv().unwrap() {
-            (_, _, Outcome::Failed(fault)) => Err(fault.errno),
+            (_, _, RequestOutcome::Failed(fault)) => Err(fault.errno),
             (_, data, _) => Ok(data),
         }
     }

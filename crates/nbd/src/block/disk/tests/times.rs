@@ -1,5 +1,5 @@
 use super::*;
-use crate::block::clock::{Course, Simulated};
+use crate::block::clock::{RealTimeSim, Simulated};
 use gordon_device::{Op, Request};
 use gordon_testkit::Random;
 
@@ -19,10 +19,10 @@ fn load(seed: u64) -> Vec<(Ns, Request, bool)> {
     (0..200).map(next).collect()
 }
 
-/// When each request was due, and when it was answered; the clock is looked at `late` after it should.
-/// Its bytes are moved that much after it came.
+/// When each request was due, and when it was answered; the clock is looked at `late` after it
+/// should. Its bytes are moved that much after it came.
 fn served(load: &[(Ns, Request, bool)], disks: u32, mut late: impl FnMut() -> Ns) -> Vec<(Ns, Ns)> {
-    let mut course = Course::new(Spin::new(drive(disks)));
+    let mut sim = RealTimeSim::new(SimDisk::new(drive(disks)));
     let mut answers = vec![(Ns::ZERO, Ns::ZERO); load.len()];
     let mut jobs: Vec<(Ns, usize, usize)> = vec![];
     let mut left = load.iter().enumerate().peekable();
@@ -30,19 +30,19 @@ fn served(load: &[(Ns, Request, bool)], disks: u32, mut late: impl FnMut() -> Ns
     loop {
         let arrival = left.peek().map(|(_, (at, ..))| *at);
         let moved = jobs.iter().map(|job| job.0).min();
-        let woken = course.next().map(|at| (at + late()).max(now));
+        let woken = sim.next().map(|at| (at + late()).max(now));
         let Some(next) = arrival.into_iter().chain(moved).chain(woken).min() else { break };
         now = next;
         if moved == Some(now) {
             let at = jobs.iter().position(|job| job.0 == now).unwrap();
             let (_, tag, id) = jobs.swap_remove(at);
-            course.act(now, |spin, _| spin.moved(tag, id));
+            sim.with(now, |disks, _| disks.bytes_moved(tag, id));
         } else if arrival == Some(now) {
             let (id, &(_, request, durable)) = left.next().unwrap();
-            let tag = course.act(now, |spin, now| spin.submit(now, request, durable));
+            let tag = sim.with(now, |disks, now| disks.submit(now, request, durable));
             jobs.push((now + late(), tag, id));
         }
-        for due in course.ready(now) {
+        for due in sim.ready(now) {
             answers[due.answer] = (due.at, now);
         }
     }
@@ -84,15 +84,15 @@ fn late_threads_and_slow_files_change_no_time_of_the_disk() {
 fn what_is_to_be_durable_waits_for_the_medium() {
     let write = request(Op::Write, 1 << 30, 4096);
     let [lazy, durable] = [false, true].map(|fua| {
-        let mut spin = Spin::new(drive(1));
-        let tag = spin.submit(Ns::ZERO, write, fua);
-        spin.moved(tag, ());
+        let mut disks = SimDisk::new(drive(1));
+        let tag = disks.submit(Ns::ZERO, write, fua);
+        disks.bytes_moved(tag, ());
         let mut at = None;
         while at.is_none() {
-            spin.step();
-            spin.ended(|due| at = Some(due.at));
+            disks.step();
+            disks.ended(|due| at = Some(due.at));
         }
-        (at.unwrap(), spin.drive.stats().destages)
+        (at.unwrap(), disks.drive.stats().destages)
     });
     assert!(lazy.0 < Ns(1_000_000) && lazy.1 == 0, "{lazy:?}");
     assert!(durable.0 > lazy.0 + Ns(1_000_000) && durable.1 == 1, "{durable:?}");

@@ -20,14 +20,14 @@ fn apart() -> Vec<(u64, u64, bool)> {
 fn a_miss_takes_what_the_disk_takes() {
     let (_folder, mut config) = config(&apart(), MIB, 0);
     config.backend = BackendKind::Simulated(Box::new(disk()));
-    let told = run(&config, &Watch::default()).unwrap();
+    let told = run(&config, &Progress::default()).unwrap();
     let alone: DiskRunConfig = from_json(
         &json!({"device": disk(), "load": {"trace": {"path": config.trace.path, "format": "mqsim"}}})
             .to_string(),
         "run",
     )
     .unwrap();
-    let alone = crate::disk::run(&alone, &Watch::default()).unwrap().report;
+    let alone = crate::disk::run(&alone, &Progress::default()).unwrap().report;
     let alone = serde_json::to_value(&alone).unwrap();
     let number = |path: &str| alone.pointer(path).unwrap().as_f64().unwrap();
     assert_eq!((told.answers.misses, told.backend.reads), (400, 400));
@@ -48,7 +48,7 @@ fn what_is_written_is_on_the_medium_at_the_end() {
     let lines: Vec<_> = apart().into_iter().map(|(at, page, _)| (at / 1000, page, false)).collect();
     let (_folder, mut config) = config(&lines, MIB, 0);
     config.backend = BackendKind::Simulated(Box::new(disk()));
-    let told = run(&config, &Watch::default()).unwrap();
+    let told = run(&config, &Progress::default()).unwrap();
     assert_eq!((told.backend.writes, told.backend.reads), (400, 0));
     let spent = told.backend.head.unwrap().mechanism_s;
     // A hundred times slower than they come; none without its turn of the head.
@@ -87,6 +87,6 @@ fn one_after_the_other_is_cheaper_than_anywhere() {
 fn what_lies_past_the_end_is_told() {
     let (_folder, mut config) = config(&[(0, 1 << 40, true)], MIB, 0);
     config.backend = BackendKind::Simulated(Box::new(disk()));
-    let error = run(&config, &Watch::default()).unwrap_err().to_string();
+    let error = run(&config, &Progress::default()).unwrap_err().to_string();
     assert!(error.contains("the trace asks for byte") && error.contains("\n  try: a larger disk"));
 }

@@ -5,14 +5,14 @@ use super::super::machine::Source;
 use super::super::power::{Use, power};
 use super::super::wear::{Fills, Worn, wear};
 use super::*;
-use gordon_cache::flashcache::Found;
+use gordon_cache::flashcache::{Found, Place};
 
 /// The paper's Table 2, whose caption says that NAND flash is projected to be up to 7 to 8 times as
 /// dense as DRAM: that of several bits in a cell is, from 2011 on.
 #[test]
 fn the_projection_has_all_rows_of_the_papers_table() {
     let (_folder, config) = config(&[(0, 0, true)], 128 * MIB, 1024 * MIB);
-    let told = run(&config, &Watch::default()).unwrap();
+    let told = run(&config, &Progress::default()).unwrap();
     let found: Vec<_> = told
         .roadmap
         .iter()
@@ -185,6 +185,29 @@ fn a_read_waits_for_one_page_that_is_programmed_and_no_more() {
 }
 
 #[test]
+fn a_read_of_another_bank_does_not_wait_for_a_program() {
+    let mut design = design();
+    // A bank for each logical block.
+    design.flash.banks = Some(32.into());
+    let mut m = machine(&design, MIB, 4 * MIB, Fill::Block);
+    m.serve(Ns(0), &page(0), false);
+    let quiet = Ns(500 * MS);
+    m.serve(quiet, &page(0), false);
+    m.serve(quiet, &page(64), false);
+    let begun = quiet.0 + SEARCH + LOOKUP + BLOCK_DISK;
+    let at = begun + 5 * PAGE_PROGRAM / 4;
+    let start = at + SEARCH + LOOKUP;
+    assert_eq!(m.serve(Ns(at), &page(5), false), Ns(start + PAGE_READ + PAGE_DRAM));
+    // The programs go on meanwhile.
+    assert_eq!(m.chip.finish(&mut m.cache), Ns(begun + 32 * PAGE_PROGRAM));
+    // A second read follows the first, also in another bank.
+    let quiet = 900 * MS;
+    let first = m.serve(Ns(quiet), &page(6), false);
+    let second = m.serve(Ns(quiet), &page(70), false);
+    assert_eq!(second, Ns(first.0 + PAGE_READ));
+}
+
+#[test]
 fn eviction_erases_behind_the_answer() {
     let mut design = design();
     design.cache.ways.value = 1;
@@ -204,7 +227,10 @@ fn eviction_erases_behind_the_answer() {
     m.serve(Ns(at), &page(1), false);
     let begun = at + SEARCH + LOOKUP;
     m.chip.advance(&mut m.cache, Ns(begun + 1));
-    assert_eq!(m.chip.read(Ns(begun + 1), 1), Ns(begun + 1_500_000 + PAGE_READ));
+    assert_eq!(
+        m.chip.read(Ns(begun + 1), Place { block: 0, page: 0, pages: 1 }),
+        Ns(begun + 1_500_000 + PAGE_READ)
+    );
 }
 
 #[test]

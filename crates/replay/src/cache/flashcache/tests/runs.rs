@@ -16,7 +16,7 @@ fn a_lifetime_leaves_out_the_filling_of_the_flash() {
     let lines: Vec<_> = (0..30_000).map(|i| (at(i), i * i % 5003, true)).collect();
     let (_folder, mut config) = config(&lines, 3 * MIB, 4 * MIB);
     config.design.cache.fill.value = FillKind::Page;
-    let told = run(&config, &Watch::default()).unwrap();
+    let told = run(&config, &Progress::default()).unwrap();
     let (wear, flash) = (told.wear.unwrap(), told.flash.unwrap());
     let life = wear.lifetimes[0];
     let span = wear.lifetime_span_s.unwrap();
@@ -32,7 +32,7 @@ fn adds_up(fill: FillKind, pages: u64) {
     let lines: Vec<_> = (0..4000).map(|i| (i * 500, i * i % 5003, i % 7 != 0)).collect();
     let (_folder, mut config) = config(&lines, 3 * MIB, 4 * MIB);
     config.design.cache.fill.value = fill;
-    let told = run(&config, &Watch::default()).unwrap();
+    let told = run(&config, &Progress::default()).unwrap();
     let levels = told.levels;
     let all = [levels.dram, levels.buffer, levels.flash, levels.backend, levels.written];
     assert_eq!(told.answers.requests, 4000);
@@ -74,7 +74,8 @@ fn adds_up(fill: FillKind, pages: u64) {
         PaceConfig { outstanding: Some(24), think: Some(Ns(1000)), ..config.pace.clone() },
         PaceConfig { speed: Some(3.0), ..config.pace.clone() },
     ] {
-        let other = run(&FlashCacheConfig { pace, ..config.clone() }, &Watch::default()).unwrap();
+        let other =
+            run(&FlashCacheConfig { pace, ..config.clone() }, &Progress::default()).unwrap();
         assert_eq!(
             [other.answers.hits, other.levels.dram.requests, other.flash.unwrap().erases],
             [told.answers.hits, levels.dram.requests, flash.erases]
@@ -90,7 +91,7 @@ fn pages_of_a_request_come_together_and_count_as_one_request() {
     let lines: String = (0..1000).map(|i| format!("{} 0 {} 16 1\n", i * 1000, i * 8)).collect();
     std::fs::write(&config.trace.path, lines).unwrap();
     config.pace = PaceConfig { rate: Some(100.0), ..config.pace };
-    let told = run(&config, &Watch::default()).unwrap();
+    let told = run(&config, &Progress::default()).unwrap();
     assert_eq!((told.answers.requests, told.whole.requests), (2000, 1000));
     // The first request has two new pages, each other one.
     assert_eq!((told.answers.misses, told.whole.misses), (1001, 1000));
@@ -98,7 +99,7 @@ fn pages_of_a_request_come_together_and_count_as_one_request() {
     // 100 requests a second, not 100 pages.
     assert!((9.9..10.1).contains(&told.simulated_s), "{}", told.simulated_s);
     let pace = PaceConfig { rate: None, outstanding: Some(24), ..config.pace.clone() };
-    let closed = run(&FlashCacheConfig { pace, ..config }, &Watch::default()).unwrap();
+    let closed = run(&FlashCacheConfig { pace, ..config }, &Progress::default()).unwrap();
     assert_eq!(closed.whole, told.whole);
 }
 
@@ -112,7 +113,7 @@ fn a_request_with_pages_in_flash_is_one_pass_of_the_disk() {
     (0..primary).for_each(|i| writeln!(lines, "{} 0 {} 8 1", i, 80_000 + i * 16).unwrap());
     let busy = |config: &FlashCacheConfig, lines: &str| {
         std::fs::write(&config.trace.path, lines).unwrap();
-        run(config, &Watch::default()).unwrap()
+        run(config, &Progress::default()).unwrap()
     };
     config.pace = PaceConfig { rate: Some(10.0), ..config.pace };
     let before = busy(&config, &lines);
@@ -139,8 +140,8 @@ fn without_flash_it_is_the_policys_answer() {
             objects: false,
             warmup: None,
         };
-        let two = run(&two, &Watch::default()).unwrap();
-        let one = crate::cache::run(&one, &Watch::default()).unwrap();
+        let two = run(&two, &Progress::default()).unwrap();
+        let one = crate::cache::run(&one, &Progress::default()).unwrap();
         assert_eq!(
             (two.answers.misses, two.answers.miss_bytes),
             (one.answers.misses, one.answers.miss_bytes),
@@ -157,7 +158,7 @@ fn a_warm_up_is_left_out_of_all_that_is_counted() {
     let told = |warmup, count: usize| {
         let (_folder, mut config) = config(&lines[..count], 3 * MIB, 4 * MIB);
         config.warmup = warmup;
-        run(&config, &Watch::default()).unwrap()
+        run(&config, &Progress::default()).unwrap()
     };
     let (first, all) = (told(None, 20_000), told(None, 30_000));
     let later = told(Some(WarmUp::Requests(20_000)), 30_000);
@@ -220,9 +221,9 @@ fn a_warm_up_of_one_level_is_that_of_two() {
             objects: false,
             warmup: two.warmup,
         };
-        let two = run(&two, &Watch::default()).unwrap();
-        let swept = crate::cache::sweep(&[one.clone(), one.clone()], &Watch::default()).unwrap();
-        let one = crate::cache::run(&one, &Watch::default()).unwrap();
+        let two = run(&two, &Progress::default()).unwrap();
+        let swept = crate::cache::sweep(&[one.clone(), one.clone()], &Progress::default()).unwrap();
+        let one = crate::cache::run(&one, &Progress::default()).unwrap();
         assert_eq!((one.warmup, one.answers), (two.warmup, two.answers));
         assert_eq!(swept, [one.clone(), one.clone()]);
         let left_out = one.warmup.unwrap();
@@ -243,7 +244,7 @@ fn a_warm_up_that_cannot_be_is_an_error() {
         (WarmUp::Share(0.0), "below 100 %"),
     ] {
         config.warmup = Some(warmup);
-        let error = run(&config, &Watch::default()).unwrap_err().to_string();
+        let error = run(&config, &Progress::default()).unwrap_err().to_string();
         assert!(error.contains(expected) && error.contains("\n  try: "), "{error}");
     }
 }
@@ -254,7 +255,7 @@ fn what_cannot_be_is_told() {
     let said = |change: fn(&mut FlashCacheConfig)| {
         let mut config = config.clone();
         change(&mut config);
-        run(&config, &Watch::default()).unwrap_err().to_string()
+        run(&config, &Progress::default()).unwrap_err().to_string()
     };
     type Change = fn(&mut FlashCacheConfig);
     let cases: [(Change, &str); 16] = [

@@ -1,0 +1,124 @@
+//! The closed blocks in circular lists: by valid count, so that the victim of a greedy collection
+//! is at hand; in one by age; or, for policies that look at few or at all of them, in none.
+
+use super::{Block, NONE};
+use crate::config::Victim;
+use alloc::vec;
+use alloc::vec::Vec;
+use gordon_units::BlockId;
+
+/// How closed blocks are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ListOrder {
+    ByValid,
+    ByAge,
+    Not,
+}
+
+/// The lists; the links are in the blocks.
+#[derive(Clone, Debug)]
+pub(super) struct ClosedLists {
+    listed: ListOrder,
+    /// First closed block of each list.
+    heads: Vec<u32>,
+    /// No list before this one has a block.
+    least: usize,
+}
+
+impl ClosedLists {
+    /// A block has up to `most_valid` valid pages.
+    pub fn new(victim: Victim, most_valid: u32) -> Self {
+        let listed = match victim {
+            Victim::Greedy => ListOrder::ByValid,
+            Victim::Fifo => ListOrder::ByAge,
+            Victim::Random | Victim::DChoices(_) | Victim::CostBenefit => ListOrder::Not,
+        };
+        let lists = if listed == ListOrder::ByValid { most_valid as usize + 1 } else { 1 };
+        Self { listed, heads: vec![NONE; lists], least: 0 }
+    }
+
+    #[inline]
+    pub fn are_by_valid(&self) -> bool {
+        self.listed == ListOrder::ByValid
+    }
+
+    /// The first block of the first list that has any.
+    pub fn first(&self) -> Option<BlockId> {
+        let head = self.heads[self.least..].iter().find(|&&head| head != NONE)?;
+        Some(BlockId(*head))
+    }
+
+    /// All blocks, in the order of the lists, where there are any.
+    pub fn in_order(&self, blocks: &[Block]) -> Option<Vec<BlockId>> {
+        if self.listed == ListOrder::Not {
+            return None;
+        }
+        let mut all = Vec::new();
+        for &head in self.heads.iter().filter(|&&head| head != NONE) {
+            let mut at = head;
+            loop {
+                all.push(BlockId(at));
+                at = blocks[at as usize].next;
+                if at == head {
+                    break;
+                }
+            }
+        }
+        Some(all)
+    }
+
+    fn list_of(&self, blocks: &[Block], id: u32) -> usize {
+        match self.listed {
+            ListOrder::ByValid => blocks[id as usize].valid as usize,
+            ListOrder::ByAge | ListOrder::Not => 0,
+        }
+    }
+
+    /// A block that is closed becomes the last of its list.
+    pub fn link(&mut self, blocks: &mut [Block], id: u32) {
+        if self.listed == ListOrder::Not {
+            return;
+        }
+        let list = self.list_of(blocks, id);
+        let head = self.heads[list];
+        let (prev, next) = match head {
+            NONE => {
+                self.heads[list] = id;
+                (id, id)
+            }
+            head => (blocks[head as usize].prev, head),
+        };
+        blocks[prev as usize].next = id;
+        blocks[next as usize].prev = id;
+        let block = &mut blocks[id as usize];
+        (block.prev, block.next) = (prev, next);
+        self.least = self.least.min(list);
+    }
+
+    /// A block leaves its list.
+    pub fn unlink(&mut self, blocks: &mut [Block], id: u32) {
+        if self.listed == ListOrder::Not {
+            return;
+        }
+        let list = self.list_of(blocks, id);
+        let Block { prev, next, .. } = blocks[id as usize];
+        let head = &mut self.heads[list];
+        if next == id {
+            *head = NONE;
+            while self.least + 1 < self.heads.len() && self.heads[self.least] == NONE {
+                self.least += 1;
+            }
+            return;
+        }
+        if *head == id {
+            *head = next;
+        }
+        blocks[prev as usize].next = next;
+        blocks[next as usize].prev = prev;
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> u64 {
+        self.heads.capacity() as u64 * 4
+    }
+}

@@ -1,0 +1,379 @@
+//! Work in flight: page buffers (a logical page and what is to happen to it) and the sub-requests
+//! of requests that wait on them. Both live in pools, so the hot path allocates nothing.
+
+use crate::io::{RequestId, SubRequest};
+use alloc::vec::Vec;
+use core::hint::select_unpredictable;
+use gordon_units::Lpn;
+
+/// No buffer, no sub-request, no slot.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Sub-requests in the order they came, linked through the pool.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SubRequestList {
+    head: u32,
+    tail: u32,
+}
+
+impl SubRequestList {
+    pub const EMPTY: Self = Self { head: NONE, tail: NONE };
+
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.head == NONE
+    }
+}
+
+/// What a waiting sub-request wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SubRequestKind {
+    Read,
+    Write,
+    Trim,
+}
+
+/// A sub-request that waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PendingSubRequest {
+    pub sub_request: SubRequest,
+    pub kind: SubRequestKind,
+    /// The flush epoch it belongs to, for writes and trims.
+    pub epoch: u32,
+    /// It was acknowledged when it came into the write buffer.
+    pub acked: bool,
+    pub next: u32,
+}
+
+/// The pool of waiting sub-requests; those not in use are linked too.
+#[derive(Clone, Debug)]
+pub(crate) struct SubRequestPool {
+    pool: Vec<PendingSubRequest>,
+    free: u32,
+}
+
+impl SubRequestPool {
+    pub fn new() -> Self {
+        Self { pool: Vec::new(), free: NONE }
+    }
+
+    #[inline(always)]
+    pub fn push(
+        &mut self,
+        queue: &mut SubRequestList,
+        sub_request: SubRequest,
+        kind: SubRequestKind,
+        epoch: u32,
+    ) {
+        self.hold(queue, PendingSubRequest { sub_request, kind, epoch, acked: false, next: NONE });
+    }
+
+    #[inline(always)]
+    pub fn hold(&mut self, queue: &mut SubRequestList, waiting: PendingSubRequest) {
+        if self.free == NONE {
+            self.grow();
+        }
+        let at = self.free;
+        let place = &mut self.pool[at as usize];
+        self.free = place.next;
+        *place = PendingSubRequest { next: NONE, ..waiting };
+        match queue.tail {
+            NONE => queue.head = at,
+            tail => self.pool[tail as usize].next = at,
+        }
+        queue.tail = at;
+    }
+
+    /// Another place. (The sub-request is not handed in: it would have to be put together in memory
+    /// first, and the processor wait for that, each time.)
+    #[cold]
+    fn grow(&mut self) {
+        let request = RequestId(0);
+        let sub_request = SubRequest { request, lpn: Lpn(0), start: 0, len: 0 };
+        self.pool.push(PendingSubRequest {
+            sub_request,
+            kind: SubRequestKind::Read,
+            epoch: 0,
+            acked: false,
+            next: NONE,
+        });
+        self.free = index(self.pool.len() - 1);
+    }
+
+    #[inline(always)]
+    pub fn pop(&mut self, queue: &mut SubRequestList) -> Option<PendingSubRequest> {
+        let at = queue.head;
+        let place = self.pool.get_mut(at as usize)?;
+        let waiting = *place;
+        place.next = self.free;
+        self.free = at;
+        queue.head = waiting.next;
+        if waiting.next == NONE {
+            queue.tail = NONE;
+        }
+        Some(waiting)
+    }
+
+    /// The sub-requests of a queue, without taking them.
+    pub fn iter(&self, queue: SubRequestList) -> impl Iterator<Item = &PendingSubRequest> {
+        let mut at = queue.head;
+        core::iter::from_fn(move || {
+            let waiting = self.pool.get(at as usize)?;
+            at = waiting.next;
+            Some(waiting)
+        })
+    }
+}
+
+/// Where a buffer is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BufferState {
+    /// Its page is being read.
+    Reading,
+    /// It was, and cannot be had.
+    Lost,
+    /// Its content is complete and waits for a write point.
+    Ready,
+    /// It is being programmed; its content must not change.
+    Programming,
+    /// It holds the last page read.
+    Cached,
+}
+
+/// Why a page is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CopyCause {
+    /// Its block has to be freed.
+    Collection,
+    /// Its block was erased too seldom.
+    Levelling,
+}
+
+/// A buffer of a logical page and what is to happen to it. The map names at most one buffer of a
+/// logical page, so at most one program of a logical page is in flight. It takes a line of the
+/// processor's cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct PageBuffer {
+    pub lpn: u32,
+    /// Where the page is on the array while the map names the buffer; `NONE`: not mapped.
+    pub mapped_psn: u32,
+    /// Reading: the slot read, in a block pinned. Programming: the slot programmed.
+    pub psn: u32,
+    /// The next buffer of the same operation or of the list that it waits in; `NONE`: the last.
+    pub next: u32,
+    /// Programming: the write point. In a list: the buffer before; of no account for the first.
+    pub point_or_prev: u32,
+    /// How often the host had been stopped when the buffer was made.
+    pub stalls: u32,
+    /// Programming: the sequence number of the page.
+    pub sequence: u64,
+    /// Reads to be given its content once it is read.
+    pub waiting_reads: SubRequestList,
+    /// Writes whose data its next (or present) program carries.
+    pub pending_writes: SubRequestList,
+    /// Writes and trims that wait until its program is done.
+    pub deferred: SubRequestList,
+    pub state: BufferState,
+    /// The map names it: later requests for the page find it.
+    pub in_map: bool,
+    /// The buffer stands for a copy: it may use the reserve.
+    pub copy_cause: Option<CopyCause>,
+    /// A write that covered part of the page, so that the rest was read.
+    pub merged: bool,
+    /// Part of the write buffer.
+    pub buffered: bool,
+}
+
+impl PageBuffer {
+    #[inline]
+    pub fn new(lpn: u32, mapped_psn: u32, state: BufferState) -> Self {
+        Self {
+            lpn,
+            mapped_psn,
+            psn: mapped_psn,
+            next: NONE,
+            point_or_prev: 0,
+            stalls: 0,
+            sequence: 0,
+            waiting_reads: SubRequestList::EMPTY,
+            pending_writes: SubRequestList::EMPTY,
+            deferred: SubRequestList::EMPTY,
+            state,
+            in_map: false,
+            copy_cause: None,
+            merged: false,
+            buffered: false,
+        }
+    }
+
+    /// A read and nothing else.
+    #[inline]
+    pub fn only_reads(&self) -> bool {
+        self.state == BufferState::Reading
+            && self.pending_writes.is_empty()
+            && self.copy_cause.is_none()
+    }
+}
+
+/// The pool of buffers; those not in use are linked. Its indices are the buffer handles.
+#[derive(Clone, Debug)]
+pub(crate) struct BufferPool {
+    pool: Vec<PageBuffer>,
+    free: u32,
+    used: usize,
+}
+
+impl BufferPool {
+    pub fn new() -> Self {
+        Self { pool: Vec::new(), free: NONE, used: 0 }
+    }
+
+    #[inline(always)]
+    pub fn add(&mut self, buffer: PageBuffer) -> u32 {
+        self.used += 1;
+        if self.free == NONE {
+            self.grow();
+        }
+        let at = self.free;
+        let place = &mut self.pool[at as usize];
+        self.free = place.next;
+        *place = buffer;
+        at
+    }
+
+    /// Another place; see [`SubRequestPool::grow`].
+    #[cold]
+    fn grow(&mut self) {
+        self.pool.push(PageBuffer::new(0, NONE, BufferState::Cached));
+        self.free = index(self.pool.len() - 1);
+    }
+
+    #[inline(always)]
+    pub fn remove(&mut self, at: u32) {
+        self.used -= 1;
+        self.pool[at as usize].next = self.free;
+        self.free = at;
+    }
+
+    /// Buffers in use or not.
+    pub fn capacity(&self) -> u32 {
+        index(self.pool.len())
+    }
+
+    /// Buffers in use.
+    pub fn len(&self) -> usize {
+        self.used
+    }
+}
+
+impl core::ops::Index<u32> for BufferPool {
+    type Output = PageBuffer;
+    #[inline]
+    fn index(&self, at: u32) -> &PageBuffer {
+        &self.pool[at as usize]
+    }
+}
+
+impl core::ops::IndexMut<u32> for BufferPool {
+    #[inline]
+    fn index_mut(&mut self, at: u32) -> &mut PageBuffer {
+        &mut self.pool[at as usize]
+    }
+}
+
+/// Buffers that wait for a write point, linked through the pool.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BufferList {
+    pub head: u32,
+    /// The last; of no account where there is none.
+    tail: u32,
+    len: u32,
+}
+
+impl BufferList {
+    pub const EMPTY: Self = Self { head: NONE, tail: NONE, len: 0 };
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head == NONE
+    }
+
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    #[inline(always)]
+    pub fn push_back(&mut self, buffers: &mut BufferPool, at: u32) {
+        assert_eq!(buffers[at].next, NONE);
+        let first = self.head == NONE;
+        self.head = select_unpredictable(first, at, self.head);
+        let tail = select_unpredictable(first, at, self.tail);
+        buffers[at].point_or_prev = tail;
+        buffers[tail].next = at;
+        buffers[at].next = NONE;
+        self.tail = at;
+        self.len += 1;
+    }
+
+    pub fn push_front(&mut self, buffers: &mut BufferPool, at: u32) {
+        buffers[at].next = self.head;
+        match self.head {
+            NONE => self.tail = at,
+            head => buffers[head].point_or_prev = at,
+        }
+        self.head = at;
+        self.len += 1;
+    }
+
+    /// The buffer after `before`, or the first where that is `NONE`.
+    #[inline]
+    pub fn after(&self, buffers: &BufferPool, before: u32) -> u32 {
+        if before == NONE { self.head } else { buffers[before].next }
+    }
+
+    /// Takes out the buffer after `before`, or the first where that is `NONE`.
+    #[inline(always)]
+    pub fn unlink(&mut self, buffers: &mut BufferPool, before: u32) -> u32 {
+        let at = self.after(buffers, before);
+        let next = core::mem::replace(&mut buffers[at].next, NONE);
+        self.len -= 1;
+        if before == NONE {
+            self.head = next;
+        } else {
+            self.unlink_later(buffers, before, next);
+        }
+        at
+    }
+
+    #[inline(never)]
+    fn unlink_later(&mut self, buffers: &mut BufferPool, before: u32, next: u32) {
+        buffers[before].next = next;
+        match next {
+            NONE => self.tail = before,
+            next => buffers[next].point_or_prev = before,
+        }
+    }
+
+    /// Takes out one that is in the list.
+    pub fn remove(&mut self, buffers: &mut BufferPool, at: u32) {
+        let before = if at == self.head { NONE } else { buffers[at].point_or_prev };
+        assert_eq!(self.after(buffers, before), at);
+        self.unlink(buffers, before);
+    }
+
+    /// The buffers in the list.
+    pub fn iter<'a>(&self, buffers: &'a BufferPool) -> impl Iterator<Item = u32> + use<'a> {
+        let mut at = self.head;
+        core::iter::from_fn(move || {
+            let this = (at != NONE).then_some(at)?;
+            at = buffers[at].next;
+            Some(this)
+        })
+    }
+}
+
+fn index(at: usize) -> u32 {
+    u32::try_from(at).ok().filter(|&at| at != NONE).expect("fewer than 2^32 sub_requests in flight")
+}

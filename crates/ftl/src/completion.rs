@@ -1,0 +1,442 @@
+//! What follows when an operation is done, or has failed.
+
+use crate::buffer::{
+    BufferList, BufferState, NONE, PageBuffer, PendingSubRequest, SubRequestKind, SubRequestList,
+};
+use crate::io::{AckSource, Action, ActionSink, RequestId};
+use crate::machine::Ftl;
+use crate::trim_journal::JOURNAL_POINT;
+use gordon_nand::{Buf, FlashOp};
+use gordon_units::{BlockId, Lpn, Ppn};
+
+impl<O: ActionSink> Ftl<O> {
+    #[inline(always)]
+    pub(crate) fn done(&mut self, op: FlashOp) {
+        match op {
+            FlashOp::Read { ppn, buf, .. } => {
+                self.write_points.drop_load(self.die_group_of(ppn));
+                self.read_done(ppn, buf.0);
+            }
+            FlashOp::Program { ppn, buf } => self.program_done(ppn, buf.0),
+            FlashOp::Erase { block } => {
+                self.write_points.drop_load(self.layout.die_group_of(block));
+                self.stats.erases += 1;
+                self.blocks.erased(block);
+                self.collector.forget(block);
+            }
+        }
+    }
+
+    pub(crate) fn failed(&mut self, op: FlashOp) {
+        match op {
+            FlashOp::Read { .. } => panic!("a read loses single buffers"),
+            FlashOp::Program { ppn, buf } => {
+                let buffer = &self.buffers[buf.0];
+                if !buffer.in_map && buffer.point_or_prev == JOURNAL_POINT {
+                    self.journal_failed(ppn, buf.0);
+                } else {
+                    self.program_failed(ppn, buf.0);
+                }
+            }
+            FlashOp::Erase { block } => {
+                self.write_points.drop_load(self.layout.die_group_of(block));
+                self.collector.forget(block);
+                self.retire(block);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn read_done(&mut self, ppn: Ppn, head: u32) {
+        let block = self.layout.block_of(ppn);
+        if self.blocks.unpin(block) {
+            self.emptied(block);
+        }
+        let mut at = head;
+        while at != NONE {
+            let next = core::mem::replace(&mut self.buffers[at].next, NONE);
+            if self.buffers[at].state == BufferState::Lost {
+                self.unreadable(at);
+            } else {
+                assert_eq!(self.buffers[at].state, BufferState::Reading);
+                self.buffer_read(at);
+            }
+            at = next;
+        }
+        if self.blocks.is_collecting(block) {
+            self.copy_from(block);
+        }
+    }
+
+    #[inline(always)]
+    fn buffer_read(&mut self, at: u32) {
+        // What was written may have been acknowledged: readers see it.
+        if self.config.contents {
+            for waiting in self.sub_requests.iter(self.buffers[at].pending_writes) {
+                self.sink.push(Action::Fill(Buf(at), waiting.sub_request));
+            }
+        }
+        while let Some(PendingSubRequest { sub_request, .. }) =
+            self.sub_requests.pop(&mut self.buffers[at].waiting_reads)
+        {
+            self.give(at, sub_request, AckSource::Flash);
+        }
+        let buffer = &self.buffers[at];
+        if buffer.only_reads() {
+            if buffer.in_map {
+                // The last page read stays, until another is read or it is written.
+                self.remove_from_map(at);
+                self.buffers[at].state = BufferState::Cached;
+                if let Some(old) = self.cached.replace(at) {
+                    self.buffers.remove(old);
+                }
+            } else {
+                self.buffers.remove(at);
+            }
+            return;
+        }
+        self.buffers[at].state = BufferState::Ready;
+        self.enqueue(at);
+    }
+
+    fn enqueue(&mut self, at: u32) {
+        if self.worn_out {
+            self.give_up(at);
+        } else if self.buffers[at].copy_cause.is_some() {
+            self.collector.ready.push_back(&mut self.buffers, at);
+        } else {
+            self.draining |= !self.buffers[at].deferred.is_empty();
+            self.ready.push_back(&mut self.buffers, at);
+        }
+    }
+
+    /// The data of a page cannot be had: nobody gets them, and nothing is merged with them. What
+    /// was to be copied stays where it is, in a block that is used no more.
+    fn unreadable(&mut self, at: u32) {
+        while let Some(PendingSubRequest { sub_request, .. }) =
+            self.sub_requests.pop(&mut self.buffers[at].waiting_reads)
+        {
+            self.refuse(sub_request.request);
+        }
+        let buffer = self.buffers[at];
+        if buffer.copy_cause.is_some() {
+            let block = self.block_of(buffer.psn);
+            self.blocks.abandon(block);
+            self.collector.forget(block);
+        }
+        self.refuse_all(at);
+        if buffer.in_map {
+            self.release_buffer(at);
+        } else {
+            self.buffers.remove(at);
+        }
+        if buffer.copy_cause.is_some() {
+            // Other blocks may wait for the place of this copy.
+            self.copy_done();
+        }
+    }
+
+    #[inline(always)]
+    fn program_done(&mut self, ppn: Ppn, head: u32) {
+        let block = self.layout.block_of(ppn);
+        let PageBuffer { point_or_prev: point, in_map: listed, .. } = self.buffers[head];
+        if !listed && point == JOURNAL_POINT {
+            return self.journal_done(ppn, head);
+        }
+        let point = point as usize;
+        if !listed {
+            return self.summary_done(head, point);
+        }
+        let mut at = head;
+        while at != NONE {
+            let buffer = &mut self.buffers[at];
+            assert_eq!(buffer.state, BufferState::Programming);
+            let PageBuffer {
+                lpn,
+                mapped_psn,
+                psn,
+                next,
+                pending_writes: mut taking,
+                copy_cause: copies,
+                ..
+            } = *buffer;
+            let how = match () {
+                () if buffer.stalls != self.stalls => AckSource::Stalled,
+                () if buffer.merged => AckSource::Merge,
+                () => AckSource::Flash,
+            };
+            let ends = buffer.deferred.is_empty() && !self.worn_out;
+            if ends {
+                self.buffered -= u32::from(buffer.buffered);
+            } else {
+                (buffer.mapped_psn, buffer.next, buffer.pending_writes) =
+                    (psn, NONE, SubRequestList::EMPTY);
+                buffer.copy_cause = None;
+            }
+            self.map.fill(psn);
+            self.blocks.add_valid(block, 1);
+            if mapped_psn != NONE {
+                self.invalidate(mapped_psn);
+            }
+            if copies.is_some() {
+                self.collector.programming -= 1;
+                self.copy_done();
+            }
+            self.acknowledge(&mut taking, how);
+            if ends {
+                self.map.set(lpn, psn);
+                self.buffers.remove(at);
+            } else {
+                self.next_round(at);
+            }
+            at = next;
+        }
+        let next = self.write_points.release(point);
+        if next == self.data_pages {
+            self.finish_block(point, next);
+        }
+    }
+
+    fn summary_done(&mut self, at: u32, point: usize) {
+        self.buffers.remove(at);
+        let next = self.write_points.release(point);
+        self.finish_block(point, next);
+    }
+
+    /// A full block leaves its write point.
+    pub(crate) fn close(&mut self, point: usize) {
+        let block = self.write_points.get(point).block.expect("a full write point has a block");
+        self.write_points.close(point);
+        self.blocks.close(block);
+    }
+
+    /// What was to be programmed goes elsewhere, and so does what the block holds.
+    fn program_failed(&mut self, ppn: Ppn, head: u32) {
+        let block = self.layout.block_of(ppn);
+        let point = self.buffers[head].point_or_prev as usize;
+        let mut at = head;
+        while at != NONE {
+            let buffer = &mut self.buffers[at];
+            let next = core::mem::replace(&mut buffer.next, NONE);
+            buffer.state = BufferState::Ready;
+            if !buffer.in_map {
+                self.buffers.remove(at);
+            } else {
+                let copies = buffer.copy_cause.is_some();
+                self.collector.programming -= u32::from(copies);
+                if self.worn_out {
+                    self.give_up(at);
+                } else if copies || self.stands_for_copy(at) {
+                    self.collector.ready.push_front(&mut self.buffers, at);
+                } else {
+                    self.draining |= !self.buffers[at].deferred.is_empty();
+                    self.ready.push_front(&mut self.buffers, at);
+                }
+            }
+            at = next;
+        }
+        self.write_points.release(point);
+        self.write_points.close(point);
+        self.blocks.mark_retiring(block);
+        self.collector.retire_later(block);
+        if self.config.durable {
+            // The page may read well all the same: what is programmed from now on is the fresher.
+            self.trim_floor = self.trim_floor.max(self.blocks.next_sequence() - 1);
+            self.renumber_points();
+        }
+    }
+
+    /// Nothing needed is left in a block under collection.
+    #[inline(never)]
+    pub(crate) fn emptied(&mut self, block: BlockId) {
+        if self.blocks.is_retiring(block) {
+            self.collector.forget(block);
+            self.retire(block);
+        } else {
+            if self.config.durable && self.defers_erase(block) {
+                return;
+            }
+            self.erase(block);
+        }
+    }
+
+    /// Erases a block.
+    ///
+    /// # Panics
+    /// Where it holds a page: both the count of its valid pages and the bitmap must say that it is
+    /// empty.
+    pub(crate) fn erase(&mut self, block: BlockId) {
+        let valid = self.blocks.valid(block);
+        let filled = self.map.filled_in(self.block_slots(block));
+        assert!(
+            (valid, filled) == (0, 0),
+            "block {block} is erased with {valid} valid pages, {filled} in its bitmap"
+        );
+        self.write_points.add_load(self.layout.die_group_of(block));
+        self.emit(Action::Copy(FlashOp::Erase { block }));
+    }
+
+    /// A block is out of service. With too few left, so is the array, for writes.
+    fn retire(&mut self, block: BlockId) {
+        self.blocks.retire(block);
+        self.stats.grown_bad += 1;
+        let most = self.config.most_on(self.blocks.good(), &self.layout);
+        if u64::from(self.config.exported) > most && !self.worn_out {
+            self.wear_out();
+        }
+    }
+
+    /// No more writes are taken.
+    pub(crate) fn wear_out(&mut self) {
+        self.worn_out = true;
+        // What is under collection stays where it is: there is no place for it.
+        self.collector.stop();
+        for mut list in [
+            core::mem::replace(&mut self.ready, BufferList::EMPTY),
+            core::mem::replace(&mut self.collector.ready, BufferList::EMPTY),
+        ] {
+            while !list.is_empty() {
+                let at = list.unlink(&mut self.buffers, NONE);
+                self.give_up(at);
+            }
+        }
+        self.refuse_flushes();
+    }
+
+    /// There may be no place for a buffer that is ready. What was acknowledged stays in the write
+    /// buffer, to be read.
+    fn give_up(&mut self, at: u32) {
+        if self.buffers[at].copy_cause.take().is_some() {
+            self.copy_done();
+        }
+        self.refuse_rest(at);
+        if self.buffers[at].pending_writes.is_empty() {
+            self.release_buffer(at);
+        } else {
+            self.ready.push_back(&mut self.buffers, at);
+        }
+        self.refuse_flushes();
+    }
+
+    /// Flushes cannot be promised any more.
+    pub(crate) fn refuse_flushes(&mut self) {
+        self.ack_flushes();
+        while let Some(request) = self.epochs.give_up() {
+            self.refuse(request);
+        }
+    }
+
+    /// Refuses the writes and trims of a buffer that are not acknowledged.
+    fn refuse_rest(&mut self, at: u32) {
+        let mut kept = SubRequestList::EMPTY;
+        loop {
+            let buffer = &mut self.buffers[at];
+            let taken = self.sub_requests.pop(&mut buffer.pending_writes);
+            let Some(waiting) = taken.or_else(|| self.sub_requests.pop(&mut buffer.deferred))
+            else {
+                break;
+            };
+            if waiting.acked {
+                self.sub_requests.hold(&mut kept, waiting);
+            } else {
+                self.refuse(waiting.sub_request.request);
+                self.epochs.leave(waiting.epoch);
+            }
+        }
+        self.buffers[at].pending_writes = kept;
+    }
+
+    /// Acknowledges writes that a buffer has carried.
+    #[inline(always)]
+    fn acknowledge(&mut self, taken: &mut SubRequestList, how: AckSource) {
+        while let Some(waiting) = self.sub_requests.pop(taken) {
+            if !waiting.acked {
+                self.emit(Action::Ack(waiting.sub_request.request, how));
+            }
+            self.epochs.leave(waiting.epoch);
+        }
+        if self.epochs.is_flushing() {
+            self.ack_flushes();
+        }
+    }
+
+    /// Acknowledges the writes of a buffer that nobody can read any more.
+    pub(crate) fn forget_writes(&mut self, at: u32) {
+        let mut taken =
+            core::mem::replace(&mut self.buffers[at].pending_writes, SubRequestList::EMPTY);
+        self.acknowledge(&mut taken, AckSource::Buffer);
+    }
+
+    /// Refuses the writes and trims that a buffer holds.
+    fn refuse_all(&mut self, at: u32) {
+        loop {
+            let buffer = &mut self.buffers[at];
+            let taken = self.sub_requests.pop(&mut buffer.pending_writes);
+            let Some(waiting) = taken.or_else(|| self.sub_requests.pop(&mut buffer.deferred))
+            else {
+                return;
+            };
+            if !waiting.acked {
+                self.refuse(waiting.sub_request.request);
+            }
+            self.epochs.leave(waiting.epoch);
+        }
+    }
+
+    /// What was held while a buffer was programmed goes into its next program, or ends it.
+    fn next_round(&mut self, at: u32) {
+        if self.worn_out {
+            self.refuse_all(at);
+            self.refuse_flushes();
+        }
+        let lpn = self.buffers[at].lpn;
+        let mut blank = false;
+        while let Some(waiting) = self.sub_requests.pop(&mut self.buffers[at].deferred) {
+            let PendingSubRequest { sub_request, kind, epoch, .. } = waiting;
+            if kind == SubRequestKind::Trim {
+                // The writes held before it need not be programmed: nobody can read them. A flush
+                // that waits for them now waits for the trim.
+                let first = self.sub_requests.iter(self.buffers[at].pending_writes).next();
+                let epoch_of_first = first.map_or(epoch, |first| first.epoch);
+                self.note_trim(Lpn(lpn), Some(epoch_of_first));
+                self.forget_writes(at);
+                self.unmap(Lpn(lpn));
+                self.acknowledge_trim(sub_request.request, epoch);
+                blank = true;
+                continue;
+            }
+            if core::mem::take(&mut blank) && !self.is_whole(sub_request) {
+                self.with_buffer(Action::Zero(Buf(at)));
+            }
+            self.with_buffer(Action::Fill(Buf(at), sub_request));
+            let buffer = &mut self.buffers[at];
+            self.stats.combined += u64::from(!buffer.pending_writes.is_empty());
+            // Its place in the write buffer is kept: nobody waits for what is in there.
+            let buffered = buffer.buffered && !waiting.acked;
+            let acked = waiting.acked || buffered;
+            self.sub_requests
+                .hold(&mut buffer.pending_writes, PendingSubRequest { acked, ..waiting });
+            if buffered {
+                self.stats.buffered += 1;
+                self.emit(Action::Ack(sub_request.request, AckSource::Buffer));
+            }
+            if !self.config.combine {
+                break;
+            }
+        }
+        if self.buffers[at].pending_writes.is_empty() {
+            self.release_buffer(at);
+        } else {
+            let buffer = &mut self.buffers[at];
+            (buffer.state, buffer.merged, buffer.stalls) = (BufferState::Ready, false, self.stalls);
+            self.draining |= !buffer.deferred.is_empty();
+            self.ready.push_back(&mut self.buffers, at);
+        }
+    }
+
+    fn acknowledge_trim(&mut self, request: RequestId, epoch: u32) {
+        self.emit(Action::Ack(request, AckSource::Flash));
+        self.epochs.leave(epoch);
+        self.ack_flushes();
+    }
+}

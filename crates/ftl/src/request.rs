@@ -1,0 +1,368 @@
+//! What the host asks for.
+
+use crate::buffer::{
+    BufferState, NONE, PageBuffer, PendingSubRequest, SubRequestKind, SubRequestList,
+};
+use crate::io::{AckSource, Action, ActionSink, Extent, HostRequest, RequestId, SubRequest};
+use crate::machine::Ftl;
+use gordon_nand::Buf;
+use gordon_units::Lpn;
+
+impl<O: ActionSink> Ftl<O> {
+    #[inline(always)]
+    pub(crate) fn host(&mut self, host: HostRequest) {
+        match host {
+            HostRequest::Read(extent) => self.read(extent),
+            HostRequest::Write(extent) if self.worn_out => {
+                let sub_requests = extent.count(self.config.sectors_per_page);
+                (0..sub_requests).for_each(|_| self.refuse(extent.request));
+            }
+            HostRequest::Write(extent) => self.write(extent),
+            HostRequest::Trim(request, _) if self.worn_out => self.refuse(request),
+            HostRequest::Trim(request, lpn) => self.trim(request, lpn),
+            HostRequest::Flush(request) => {
+                self.stats.flushes += 1;
+                self.epochs.flush(request);
+                if self.worn_out {
+                    self.refuse_flushes();
+                } else {
+                    self.ack_flushes();
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn expect_inside(&self, extent: Extent) {
+        let end = extent.first.checked_add(extent.sectors);
+        let all = u64::from(self.config.exported) * u64::from(self.config.sectors_per_page);
+        let inside = extent.sectors > 0 && end.is_some_and(|end| end <= all);
+        assert!(inside, "no such range: {extent:?}");
+    }
+
+    #[inline(always)]
+    fn read(&mut self, extent: Extent) {
+        self.expect_inside(extent);
+        // Pages of the request that lie in one super-page are read together.
+        let (mut head, mut last, mut slots) = (NONE, NONE, 0);
+        for sub_request in extent.sub_requests(self.config.sectors_per_page) {
+            self.stats.host_reads += 1;
+            let lpn = sub_request.lpn;
+            let psn = self.map.get(lpn.0);
+            if let Some(at) = self.map.buffer(psn) {
+                let buffer = &mut self.buffers[at];
+                if buffer.state == BufferState::Reading {
+                    self.sub_requests.push(
+                        &mut buffer.waiting_reads,
+                        sub_request,
+                        SubRequestKind::Read,
+                        0,
+                    );
+                    self.stats.bypassed += 1;
+                } else {
+                    self.stats.forwarded += 1;
+                    self.give(at, sub_request, AckSource::Buffer);
+                }
+                continue;
+            }
+            if let Some(at) = self.cached_buffer(lpn) {
+                self.stats.bypassed += 1;
+                self.give(at, sub_request, AckSource::Buffer);
+                continue;
+            }
+            if psn == NONE {
+                self.stats.unmapped_reads += 1;
+                self.with_buffer(Action::GiveZeros(sub_request));
+                self.emit(Action::Ack(sub_request.request, AckSource::Buffer));
+                continue;
+            }
+            self.stats.host_page_reads += 1;
+            let mut buffer = PageBuffer::new(lpn.0, psn, BufferState::Reading);
+            self.sub_requests.push(&mut buffer.waiting_reads, sub_request, SubRequestKind::Read, 0);
+            let at = self.buffers.add(buffer);
+            if self.config.bypass {
+                self.enter_in_map(at);
+            }
+            if slots > 0 && self.page_of(self.buffers[last].psn) == self.page_of(psn) {
+                self.buffers[last].next = at;
+                slots += 1;
+            } else {
+                if slots > 0 {
+                    self.read_pages(head, slots);
+                }
+                (head, slots) = (at, 1);
+            }
+            last = at;
+        }
+        if slots > 0 {
+            self.read_pages(head, slots);
+        }
+    }
+
+    #[inline(always)]
+    fn write(&mut self, extent: Extent) {
+        self.expect_inside(extent);
+        for sub_request in extent.sub_requests(self.config.sectors_per_page) {
+            self.stats.host_writes += 1;
+            let epoch = self.epochs.enter();
+            let place = self.map.get(sub_request.lpn.0);
+            match self.map.buffer(place) {
+                Some(at) => self.write_to(at, sub_request, epoch),
+                None => self.write_fresh(sub_request, place, epoch),
+            }
+        }
+    }
+
+    /// Writes a sub-request of a page with work in flight.
+    fn write_to(&mut self, at: u32, sub_request: SubRequest, epoch: u32) {
+        let buffer = &self.buffers[at];
+        if buffer.only_reads() {
+            if self.is_whole(sub_request) {
+                let mapped_psn = buffer.mapped_psn;
+                self.remove_from_map(at);
+                return self.write_fresh(sub_request, mapped_psn, epoch);
+            }
+            // The read that is pending is the one this write needs.
+            self.stats.bypassed += 1;
+            self.buffers[at].merged = true;
+            self.accept_at(at, sub_request, epoch);
+        } else if buffer.state == BufferState::Programming
+            || !buffer.deferred.is_empty()
+            || !self.config.combine
+        {
+            // A trim that is held must come first. Reads are served from the buffer as it is,
+            // so what is held is not acknowledged yet.
+            self.hold(at, sub_request, SubRequestKind::Write, epoch);
+        } else {
+            self.stats.combined += 1;
+            let ready = buffer.state == BufferState::Ready;
+            self.accept_at(at, sub_request, epoch);
+            if ready {
+                self.with_buffer(Action::Fill(Buf(at), sub_request));
+            }
+        }
+    }
+
+    /// What is held waits until the buffer is programmed: that may not be left to the write buffer.
+    fn hold(&mut self, at: u32, sub_request: SubRequest, kind: SubRequestKind, epoch: u32) {
+        self.sub_requests.push(&mut self.buffers[at].deferred, sub_request, kind, epoch);
+        self.draining |= self.buffers[at].state == BufferState::Ready;
+    }
+
+    /// Writes a sub-request of a page that is at `mapped_psn`, with no work in flight.
+    #[inline(always)]
+    fn write_fresh(&mut self, sub_request: SubRequest, mapped_psn: u32, epoch: u32) {
+        let whole = self.is_whole(sub_request);
+        let mut buffer = PageBuffer::new(sub_request.lpn.0, mapped_psn, BufferState::Ready);
+        (buffer.stalls, buffer.in_map) = (self.stalls, true);
+        let acked = self.accept(&mut buffer, sub_request, epoch);
+        let at = if let Some(at) = self.cached_buffer(sub_request.lpn) {
+            self.stats.bypassed += u64::from(!whole);
+            self.cached = None;
+            self.buffers[at] = buffer;
+            at
+        } else if mapped_psn != NONE && !whole {
+            self.stats.merge_page_reads += 1;
+            (buffer.state, buffer.merged) = (BufferState::Reading, true);
+            let at = self.buffers.add(buffer);
+            self.read_pages(at, 1);
+            at
+        } else {
+            let at = self.buffers.add(buffer);
+            if !whole {
+                self.with_buffer(Action::Zero(Buf(at)));
+            }
+            at
+        };
+        self.map.set_buffer(sub_request.lpn.0, at);
+        if mapped_psn != NONE {
+            // For when it is programmed.
+            self.map.prefetch_emptied(&self.sink, mapped_psn);
+        }
+        if acked {
+            self.emit(Action::Ack(sub_request.request, AckSource::Buffer));
+        }
+        if buffer.state == BufferState::Ready {
+            self.with_buffer(Action::Fill(Buf(at), sub_request));
+            self.ready.push_back(&mut self.buffers, at);
+        }
+    }
+
+    /// A buffer takes in a write sub-request; true where the write buffer has room for it, so that
+    /// it is to be acknowledged.
+    #[inline(always)]
+    fn accept(&mut self, buffer: &mut PageBuffer, sub_request: SubRequest, epoch: u32) -> bool {
+        if !buffer.buffered && self.buffered < self.config.write_buffer {
+            buffer.buffered = true;
+            self.buffered += 1;
+        }
+        let acked = buffer.buffered;
+        self.stats.buffered += u64::from(acked);
+        let waiting = PendingSubRequest {
+            sub_request,
+            kind: SubRequestKind::Write,
+            epoch,
+            acked,
+            next: NONE,
+        };
+        self.sub_requests.hold(&mut buffer.pending_writes, waiting);
+        acked
+    }
+
+    /// As [`accept`](Self::accept), for a buffer on its way.
+    fn accept_at(&mut self, at: u32, sub_request: SubRequest, epoch: u32) {
+        let mut buffer = self.buffers[at];
+        if !buffer.buffered && self.buffered < self.config.write_buffer {
+            self.acknowledge_early(&mut buffer);
+        }
+        let acked = self.accept(&mut buffer, sub_request, epoch);
+        self.buffers[at] = buffer;
+        if acked {
+            self.emit(Action::Ack(sub_request.request, AckSource::Buffer));
+        }
+    }
+
+    /// A buffer that had found no room in the write buffer gets some: the writes it has taken wait
+    /// no longer.
+    #[cold]
+    fn acknowledge_early(&mut self, buffer: &mut PageBuffer) {
+        let mut taken = core::mem::replace(&mut buffer.pending_writes, SubRequestList::EMPTY);
+        while let Some(waiting) = self.sub_requests.pop(&mut taken) {
+            self.sub_requests
+                .hold(&mut buffer.pending_writes, PendingSubRequest { acked: true, ..waiting });
+            if !waiting.acked {
+                self.stats.buffered += 1;
+                self.emit(Action::Ack(waiting.sub_request.request, AckSource::Buffer));
+            }
+        }
+    }
+
+    fn trim(&mut self, request: RequestId, lpn: Lpn) {
+        let len = self.config.sectors_per_page;
+        let first = u64::from(lpn.0) * u64::from(len);
+        self.expect_inside(Extent { request, first, sectors: u64::from(len) });
+        let sub_request = SubRequest { request, lpn, start: 0, len };
+        self.stats.trims += 1;
+        let mut epoch = None;
+        if let Some(at) = self.map.buffer_of(lpn.0) {
+            let buffer = &self.buffers[at];
+            if !buffer.only_reads() {
+                let waits = buffer.state == BufferState::Ready && buffer.deferred.is_empty();
+                if !(waits && buffer.buffered && buffer.copy_cause.is_none()) {
+                    let epoch = self.epochs.enter();
+                    self.hold(at, sub_request, SubRequestKind::Trim, epoch);
+                    return;
+                }
+                // Nobody can read what waits in the write buffer any more. A flush that waits for
+                // it now waits for the trim.
+                epoch = self
+                    .sub_requests
+                    .iter(self.buffers[at].pending_writes)
+                    .next()
+                    .map(|first| first.epoch);
+                self.note_trim(lpn, epoch);
+                self.ready.remove(&mut self.buffers, at);
+                self.forget_writes(at);
+                self.release_buffer(at);
+            } else {
+                self.remove_from_map(at);
+            }
+        }
+        if let Some(at) = self.cached_buffer(lpn) {
+            self.cached = None;
+            self.buffers.remove(at);
+        }
+        if epoch.is_none() {
+            self.note_trim(lpn, None);
+        }
+        self.unmap(lpn);
+        self.emit(Action::Ack(request, AckSource::Buffer));
+    }
+
+    /// The page is on the array no more; a buffer of it may go on.
+    pub(crate) fn unmap(&mut self, lpn: Lpn) {
+        let place = self.map.get(lpn.0);
+        let psn = match self.map.buffer(place) {
+            Some(at) => core::mem::replace(&mut self.buffers[at].mapped_psn, NONE),
+            None => {
+                self.map.set(lpn.0, NONE);
+                place
+            }
+        };
+        if psn != NONE {
+            let sequence = self.blocks.sequence(self.block_of(psn));
+            if sequence > self.trim_floor {
+                self.trim_floor = sequence;
+                self.renumber_points();
+            }
+            self.invalidate(psn);
+        }
+    }
+
+    /// Lets every open block take pages that are not mapped: those below the trim floor get a new
+    /// number for the pages they have yet to take. Each page is programmed with the number of its
+    /// time, so what is there already keeps its age. Without this one trim of fresh data would
+    /// leave all new data to the one write point that has opened a block since.
+    pub(crate) fn renumber_points(&mut self) {
+        for at in 0..self.write_points.len() {
+            let point = self.write_points.get(at);
+            if let Some(block) = point.block
+                && point.sequence < self.trim_floor
+            {
+                let sequence = self.blocks.renumber(block);
+                self.write_points.renumber(at, sequence);
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn cached_buffer(&self, lpn: Lpn) -> Option<u32> {
+        self.cached.filter(|&at| self.buffers[at].lpn == lpn.0)
+    }
+
+    pub(crate) fn is_whole(&self, sub_request: SubRequest) -> bool {
+        sub_request.len == self.config.sectors_per_page
+    }
+
+    /// Lets later requests find a buffer.
+    #[inline(always)]
+    pub(crate) fn enter_in_map(&mut self, at: u32) {
+        let buffer = &mut self.buffers[at];
+        buffer.in_map = true;
+        self.map.set_buffer(buffer.lpn, at);
+    }
+
+    /// Takes a buffer off the map: a pending read goes on, but later requests do not join it.
+    #[inline(always)]
+    pub(crate) fn remove_from_map(&mut self, at: u32) {
+        let buffer = &mut self.buffers[at];
+        buffer.in_map = false;
+        self.map.set(buffer.lpn, buffer.mapped_psn);
+    }
+
+    /// Nothing is left to do for a buffer.
+    #[inline(always)]
+    pub(crate) fn release_buffer(&mut self, at: u32) {
+        self.buffered -= u32::from(self.buffers[at].buffered);
+        self.remove_from_map(at);
+        self.buffers.remove(at);
+    }
+
+    #[inline]
+    pub(crate) fn give(&mut self, at: u32, sub_request: SubRequest, how: AckSource) {
+        self.with_buffer(Action::Give(Buf(at), sub_request));
+        self.emit(Action::Ack(sub_request.request, how));
+    }
+
+    pub(crate) fn refuse(&mut self, request: RequestId) {
+        self.stats.refused += 1;
+        self.emit(Action::Refuse(request));
+    }
+
+    #[inline]
+    pub(crate) fn ack_flushes(&mut self) {
+        while let Some(request) = self.epochs.flushed() {
+            self.emit(Action::Ack(request, AckSource::Flash));
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! What every pass of a sort has at hand.
+
+use crate::Progress;
+use crate::SortError;
+use crate::entries::{EntryArena, EntrySorter};
+use crate::format::RecordFormat;
+use crate::incore::{EntryScratch, InCore, KeyExtractor, PartitionedChunk, SortBatch, ranges};
+use crate::memory::{Buffer, PAGE};
+use crate::output::{Emitter, SortOutput, Written};
+use crate::partition::Partition;
+use crate::queue::{IoQueue, Op, TransferRequest};
+use crate::stream::{Chunk, Extent};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Scope};
+
+/// Bytes looked at in each place of a file whose keys are sampled.
+const SAMPLE: u64 = 2 * PAGE as u64;
+/// Places, each anywhere in its part of the file: of sorted records they are quantiles.
+const SAMPLES: u64 = 512;
+/// Records of a batch in memory whose keys are sampled.
+const SAMPLED: usize = 1 << 14;
+
+/// What every pass of a sort has at hand.
+pub struct SortContext<'a, S> {
+    pub format: &'a S,
+    pub queue: &'a IoQueue,
+    pub progress: &'a Progress,
+    pub threads: usize,
+    pub seed: u64,
+    /// How records in memory are put in order.
+    pub in_core: InCore,
+    /// Of records whose keys are equal, only the first one is written.
+    pub unique: bool,
+    /// The weight of the keys that went to temporary files and did not come back yet.
+    pub spilled_hash: &'a AtomicU64,
+}
+
+/// What a thread uses again from one batch to the next.
+#[derive(Default)]
+pub struct WorkerScratch {
+    scratch: EntryScratch,
+    entries: EntrySorter,
+    pub arena: EntryArena,
+}
+
+/// What a key adds to a sum that finds temporary files which do not hold what was written.
+#[inline]
+pub fn key_hash(prefix: u128) -> u64 {
+    // All of its bits.
+    (prefix as u64) ^ ((prefix >> 64) as u64).rotate_left(40)
+}
+
+impl<S: RecordFormat> SortContext<'_, S> {
+    /// Looks at places all over the extents, which start with records: the format for records like
+    /// those there if `focus`, or the same format; its prefixes of their keys; and the mean length
+    /// of a record.
+    pub fn sample(
+        &self,
+        extents: &[Extent],
+        focus: bool,
+    ) -> Result<(S, Vec<u128>, f64), SortError> {
+        let all: u64 = extents.iter().map(|extent| extent.len).sum();
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed);
+        let (reply, replies) = channel();
+        let places: Vec<u64> = if all <= SAMPLE * SAMPLES {
+            (0..all.div_ceil(SAMPLE)).map(|block| block * SAMPLE).collect()
+        } else {
+            let part = all / SAMPLES;
+            (0..SAMPLES).map(|n| n * part + random.next_u64() % part).collect()
+        };
+        let mut asked = Vec::new();
+        for (tag, &place) in (0u64..).zip(&places) {
+            let (mut place, mut extents) = (place, extents.iter());
+            let extent = loop {
+                let Some(extent) = extents.next() else { unreachable!("within all of them") };
+                if place < extent.len {
+                    break extent;
+                }
+                place -= extent.len;
+            };
+            place -= place % PAGE as u64;
+            let len = (extent.len - place).min(SAMPLE);
+            asked.push((place, len));
+            self.queue.submit(TransferRequest {
+                op: Op::Read,
+                file: extent.file.clone(),
+                offset: extent.offset + place,
+                buffer: Buffer::new(SAMPLE as usize),
+                part: 0..len as usize,
+                tag,
+                reply: reply.clone(),
+            });
+        }
+        let mut pieces = Vec::new();
+        for done in replies.iter().take(places.len()) {
+            done.result?;
+            pieces.push((asked[done.tag as usize], done.buffer));
+        }
+        let (mut records, mut sampled) = (Vec::new(), 0);
+        for &((place, len), ref buffer) in &pieces {
+            let bytes = &buffer.get()[..len as usize];
+            let first = if place == 0 { Some(0) } else { self.first(place, bytes) };
+            let Some(mut at) = first.filter(|&first| first < bytes.len()) else { continue };
+            let end = at + self.format.complete_len(&bytes[at..]);
+            sampled += end - at;
+            while at < end {
+                let next = self.format.end(bytes, at);
+                records.push(&bytes[at..next]);
+                at = next;
+            }
+        }
+        let mean = if records.is_empty() {
+            self.mean(&pieces)
+        } else {
+            sampled as f64 / records.len() as f64
+        };
+        let format = if focus { self.format.specialized(&records) } else { self.format.clone() };
+        let sample = records.iter().map(|record| format.prefix(record)).collect();
+        Ok((format, sample, mean))
+    }
+
+    /// The mean length of records, from the record ends in a piece that holds no whole record.
+    fn mean(&self, pieces: &[((u64, u64), Buffer)]) -> f64 {
+        if let Some(length) = self.format.length() {
+            return length as f64;
+        }
+        let bytes: u64 = pieces.iter().map(|((_, len), _)| len).sum();
+        let looked_at = pieces.iter().map(|((_, len), buffer)| &buffer.get()[..*len as usize]);
+        let ends: usize = match self.format.separator() {
+            Some(separator) => {
+                looked_at.map(|bytes| memchr::memchr_iter(separator, bytes).count()).sum()
+            }
+            None => 0,
+        };
+        bytes.max(1) as f64 / ends.max(1) as f64
+    }
+
+    /// Where the first record starts in bytes from the middle of a file.
+    fn first(&self, place: u64, bytes: &[u8]) -> Option<usize> {
+        match self.format.length() {
+            Some(length) => Some((place.next_multiple_of(length as u64) - place) as usize),
+            None => Some(memchr::memchr(self.format.separator()?, bytes)? + 1),
+        }
+    }
+
+    /// Prefixes of keys from all over a batch of so many records.
+    fn sample_chunks(&self, chunks: &[Chunk]) -> Vec<u128> {
+        let each = (SAMPLED / chunks.len().max(1)).max(4);
+        let mut sample = Vec::new();
+        for chunk in chunks {
+            let bytes = &chunk.bytes()[chunk.start..];
+            let step = (bytes.len() / each).max(1);
+            let mut place = 0;
+            while place < bytes.len() {
+                let from = &bytes[place..];
+                let first = if place == 0 { Some(0) } else { self.first(place as u64, from) };
+                let Some(at) = first.filter(|&at| at < from.len()) else { break };
+                let end = self.format.end(from, at);
+                sample.push(self.format.prefix(&from[at..end]));
+                // No record twice.
+                place += step.max(end - 1);
+            }
+        }
+        sample
+    }
+
+    /// Sorts a batch by one thread and writes it from byte `at` of the output on.
+    pub fn sort_batch(
+        &self,
+        chunks: &[Chunk],
+        records: u64,
+        (output, at): (&SortOutput<'_>, u64),
+        WorkerScratch { scratch, entries, arena }: &mut WorkerScratch,
+    ) -> Result<Written, SortError> {
+        let partition = &Partition::new(self.sample_chunks(chunks), ranges(records));
+        let keys = &KeyExtractor { format: self.format, partition, in_core: self.in_core };
+        arena.fit(records as usize);
+        let share = arena.split();
+        let keyed = chunks.iter().enumerate();
+        let keyed = keyed.map(|(number, chunk)| keys.of(chunk, number, scratch, &share));
+        let keyed: Vec<PartitionedChunk<'_>> = keyed.collect();
+        self.remove_spilled(keyed.iter().fold(0, |sum, keyed| sum.wrapping_add(keyed.key_hash())));
+        let batch = SortBatch::new(keys, chunks, &keyed);
+        let mut emitter = Emitter::new(output, at)?;
+        batch.emit(0..batch.ranges(), self.unique, entries, &mut emitter)?;
+        emitter.finish()
+    }
+
+    /// Sorts a batch by all threads and writes it from byte `at` of the output on, `group` bytes or
+    /// more at a time. With `unique` one thread does all: where a group starts is known only when
+    /// the ones before it are sorted.
+    pub fn emit_all(
+        &self,
+        batch: &SortBatch<'_, S>,
+        (output, mut at): (&SortOutput<'_>, u64),
+        group: u64,
+    ) -> Result<Written, SortError> {
+        let group = if self.unique { u64::MAX } else { group };
+        let mut groups = Vec::new();
+        let (mut first, mut bytes) = (0, 0);
+        for range in 0..batch.ranges() {
+            bytes += batch.bytes(range);
+            if bytes >= group || range + 1 == batch.ranges() {
+                groups.push((first..range + 1, at));
+                at += std::mem::take(&mut bytes);
+                first = range + 1;
+            }
+        }
+        let next = AtomicUsize::new(0);
+        let written = Mutex::new(Written::default());
+        self.on_all(|failed| {
+            let mut entries = EntrySorter::default();
+            while let Some((ranges, at)) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
+                failed.check(self.progress)?;
+                let mut emitter = Emitter::new(output, *at)?;
+                batch.emit(ranges.clone(), self.unique, &mut entries, &mut emitter)?;
+                *written.lock().unwrap_or_else(PoisonError::into_inner) += emitter.finish()?;
+            }
+            Ok(())
+        })?;
+        Ok(written.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Keys of such a key_hash went to temporary files.
+    pub fn add_spilled(&self, key_hash: u64) {
+        self.spilled_hash.fetch_add(key_hash, Ordering::Relaxed);
+    }
+
+    /// They came back.
+    pub fn remove_spilled(&self, key_hash: u64) {
+        self.spilled_hash.fetch_sub(key_hash, Ordering::Relaxed);
+    }
+
+    /// Moves from temporary files to temporary files; what is away is the same.
+    pub fn with_frozen_spill<T>(&self, work: impl FnOnce() -> T) -> T {
+        let away = self.spilled_hash.load(Ordering::Relaxed);
+        let result = work();
+        self.spilled_hash.store(away, Ordering::Relaxed);
+        result
+    }
+
+    /// Runs `work` on every thread; it looks at what it is given for errors of the others.
+    pub fn on_all(
+        &self,
+        work: impl Fn(&FirstError) -> Result<(), SortError> + Sync,
+    ) -> Result<(), SortError> {
+        let failed = FirstError::default();
+        thread::scope(|scope| {
+            for _ in 0..self.threads {
+                failed.note(start(scope, || failed.note(work(&failed))));
+            }
+        });
+        failed.result()
+    }
+}
+
+/// A thread of `scope`, if the system gives one.
+pub fn start<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() + Send + 'scope,
+) -> Result<(), SortError> {
+    let started = thread::Builder::new().spawn_scoped(scope, work);
+    started.map(drop).map_err(|error| {
+        let why = format!("the system gives no more: {error}");
+        SortError::impossible("threads", why, "fewer (--threads), or a higher limit (ulimit -u)")
+    })
+}
+
+/// The first error of several threads.
+#[derive(Default)]
+pub struct FirstError {
+    first: Mutex<Option<SortError>>,
+    any: AtomicBool,
+}
+
+impl FirstError {
+    /// Keeps an error where it is the first.
+    pub fn note(&self, result: Result<(), SortError>) {
+        if let Err(error) = result {
+            self.any.store(true, Ordering::Relaxed);
+            self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+    }
+
+    /// An error where there was one, or the work is to stop.
+    pub fn check(&self, progress: &Progress) -> Result<(), SortError> {
+        if self.any.load(Ordering::Relaxed) {
+            Err(SortError::Interrupted)
+        } else {
+            Ok(progress.check()?)
+        }
+    }
+
+    pub fn result(self) -> Result<(), SortError> {
+        self.first.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,241 @@
+"""The text that people read follows a few rules: plain words, lines of 100 columns, no empty files.
+
+Checked are the strings, comments and docstrings of python/gordon, the help pages, and the pages of
+docs except docs/lab. Files that do not follow a rule yet are listed here; the lists can only
+shrink, since a listed file that follows the rule fails the test.
+"""
+
+import ast
+import io
+import re
+import subprocess
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from gordon.cli import gordon
+
+ROOT = Path(__file__).resolve().parents[2]
+COLUMNS = 100
+EMPTY = {
+    "python/gordon/py.typed",  # marks the package as typed (PEP 561)
+    "python/gordon/report/__init__.py",  # marks a folder of templates as a package
+    "tests/golden/renamed.toml",  # a table of renamed keys, when there are none
+}
+
+#: A phrase to avoid, as a regular expression over words, and what to write instead.
+PHRASES = {
+    r"told": "reported, detected, parsed, given",
+    r"tells?": "reports, shows, distinguishes",
+    r"so many": "that many, or the number itself",
+    r"of which": "a clause of its own",
+    r"beside": "next to, compared with",
+    r"for ever": "endlessly, without limit",
+    r"goes on": "continues",
+    r"no more(?! (?:\w+ )?than)": "at most, no further",
+    r"(?<!there )(?:is|are) no(?! worse)": "is not a; 'there is no' is fine",
+    r"held against": "compared with",
+    r"lets? in": "admits",
+    r"puts? off": "defers",
+    r"asked of": "requested from",
+    r"mended": "fixed",
+    r"borne": "supported, tolerated",
+    r"foretold": "predicted",
+    r"what it has": "name it",
+    r"where there is one": "if any",
+    r"anew": "again",
+    r"one after the other": "sequentially",
+    r"by its content": "auto-detected",
+    r"rooms": "crates",
+    r"arrows": "dependencies",
+    r"the house": "the architecture",
+}
+BANNED = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b", re.IGNORECASE)
+#: Clauses in which such a phrase is good English.
+ALLOWED = (
+    "of which the first 10 are the key",
+    "of which 10 are the key",
+    "many of which share their first bytes",
+    "of which sampling noise explains",
+)
+
+#: Files with phrases to avoid.
+PHRASES_LEFT: frozenset[str] = frozenset(
+    {
+        "docs/FORMATS.md",
+        "docs/REFERENCE.md",
+        "docs/SPEC.md",
+        "docs/TRACE.md",
+        "docs/design/cache.md",
+        "docs/design/capture.md",
+        "docs/design/cluster.md",
+        "docs/design/disk-fit.md",
+        "docs/design/disk.md",
+        "docs/design/endurance.md",
+        "docs/design/energy.md",
+        "docs/design/flash.md",
+        "docs/design/flashcache.md",
+        "docs/design/joulesort-systems.md",
+        "docs/design/joulesort.md",
+        "docs/design/nbd.md",
+        "docs/design/object-cache.md",
+        "docs/design/paper-flash.md",
+        "docs/design/sort-data.md",
+        "docs/design/sort-tuning.md",
+        "docs/design/sort.md",
+        "docs/design/storage.md",
+        "docs/design/store.md",
+        "docs/design/timing.md",
+        "docs/design/web-workloads.md",
+        "docs/design/write-amplification.md",
+        "python/gordon/cache/__init__.py",
+        "python/gordon/cache/columns.py",
+        "python/gordon/cache/flashcache.py",
+        "python/gordon/cache/network.py",
+        "python/gordon/cache/server.py",
+        "python/gordon/cache/tiered.py",
+        "python/gordon/cache/web.py",
+    }
+)
+#: Pages with longer lines.
+LONG_LEFT: frozenset[str] = frozenset(
+    {
+        "docs/FORMATS.md",
+        "docs/GUIDE.md",
+        "docs/SPEC.md",
+        "docs/TRACE.md",
+        "docs/design/cache.md",
+        "docs/design/capture.md",
+        "docs/design/cluster.md",
+        "docs/design/disk-fit.md",
+        "docs/design/disk.md",
+        "docs/design/endurance.md",
+        "docs/design/energy.md",
+        "docs/design/flash.md",
+        "docs/design/flashcache.md",
+        "docs/design/joulesort.md",
+        "docs/design/nbd.md",
+        "docs/design/object-cache.md",
+        "docs/design/sort-data.md",
+        "docs/design/sort.md",
+        "docs/design/storage.md",
+        "docs/design/store.md",
+        "docs/design/timing.md",
+        "docs/design/web-workloads.md",
+    }
+)
+
+
+def tracked() -> list[Path]:
+    """The files in the repository; all files, if this is not a checkout."""
+    ran = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    if ran.returncode != 0:
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in ran.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def of_kind(suffix: str, *folders: str) -> list[str]:
+    """Tracked files of a kind in these folders, relative to the root."""
+    names = (str(path.relative_to(ROOT)) for path in tracked() if path.suffix == suffix)
+    return [name for name in names if name.startswith(folders)]
+
+
+def pages() -> list[str]:
+    """The pages for users: those of the root and of docs, without the lab diary."""
+    found = of_kind(".md", "docs/", "README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+    return [name for name in found if not name.startswith("docs/lab/")]
+
+
+def prose(source: str) -> str:
+    """The strings, docstrings and comments of a Python file; a single word is a name, not prose."""
+    parts = [
+        node.value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
+    ]
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    parts += [token.string for token in tokens if token.type == tokenize.COMMENT]
+    return "\n".join(parts)
+
+
+def without_code(page: str) -> str:
+    """A Markdown page without its fenced blocks: their outputs are those of programs."""
+    return re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
+
+
+def phrases(text: str) -> list[str]:
+    """The phrases to avoid in a text, each with the words around it. Code is left out."""
+    plain = " ".join(re.sub(r"`[^`\n]*`|\{[{%].*?[%}]\}", " ", text).split())
+    for sentence in ALLOWED:
+        plain = plain.replace(sentence, "")
+    return [plain[max(0, m.start() - 40) : m.end() + 40] for m in BANNED.finditer(plain)]
+
+
+def helps(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
+    """The help page of a command and of all its commands, by name."""
+    yield context.command_path, command.get_help(context)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            child = command.get_command(context, name)
+            assert child is not None
+            yield from helps(child, click.Context(child, parent=context, info_name=name))
+
+
+def hold(found: dict[str, list[str]], left: frozenset[str]) -> None:
+    """Asserts that exactly the listed files do not follow a rule yet."""
+    new = {name: hits[:5] for name, hits in found.items() if hits and name not in left}
+    assert not new
+    done = sorted(left - {name for name, hits in found.items() if hits})
+    assert not done, "these files follow the rule now: remove them from the list"
+
+
+def test_the_text_of_the_package_and_the_pages_is_plain() -> None:
+    texts = {name: prose((ROOT / name).read_text()) for name in of_kind(".py", "python/gordon/")}
+    texts |= {name: without_code((ROOT / name).read_text()) for name in pages()}
+    texts |= {name: (ROOT / name).read_text() for name in of_kind(".j2", "python/gordon/")}
+    hold({name: phrases(text) for name, text in texts.items()}, PHRASES_LEFT)
+
+
+def test_the_help_pages_are_plain() -> None:
+    top = click.Context(gordon, info_name="gordon")
+    found = {name: phrases(text) for name, text in helps(gordon, top)}
+    assert not {name: hits for name, hits in found.items() if hits}
+
+
+def test_lines_have_100_columns() -> None:
+    """Lines of Markdown that cannot be wrapped may be longer: tables, links, code. So may the lines
+    of pages that a program prints."""
+    found = {}
+    for name in pages():
+        page = (ROOT / name).read_text()
+        if re.search(r"(?:Generated|Printed) by `", page[:300]):
+            continue
+        lines, fenced, long = page.splitlines(), False, []
+        for number, line in enumerate(lines, 1):
+            fenced ^= line.startswith("```")
+            free = fenced or line.lstrip().startswith("|") or "](" in line or "://" in line
+            if len(line) > COLUMNS and not free:
+                long.append(f"{number}: {line[:60]}...")
+        found[name] = long
+    for name in of_kind(".py", ""):
+        # What follows a `noqa` or a `type: ignore` is for programs.
+        source = re.sub(r"  # (?:noqa|type:).*", "", (ROOT / name).read_text()).splitlines()
+        found[name] = [
+            f"{n}: {line[:60]}..."
+            for n, line in enumerate(source, 1)
+            if len(line) > COLUMNS and "://" not in line
+        ]
+    hold(found, LONG_LEFT)
+
+
+def test_no_tracked_file_is_empty() -> None:
+    empty = {str(path.relative_to(ROOT)) for path in tracked() if path.stat().st_size == 0}
+    assert empty <= EMPTY
