@@ -43,7 +43,7 @@ MEASURED = {
     ),
     *("peak_resident_bytes", "uuid", "threads", "io", "phases", "rates", "seconds"),
     # A server collects garbage while its device is idle.
-    *("erased_blocks", "closed_blocks", "data_pages"),
+    *("erased_blocks", "closed_blocks", "data_pages", "trim_pages"),
 }
 
 
