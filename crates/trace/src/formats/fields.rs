@@ -79,7 +79,9 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
     }
 
     /// The next field as CSV has it: without the quotes around it, within which separators are text.
-    #[inline]
+    /// Inlined as [`digits`](Self::digits) is.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub fn text(&mut self) -> &'a [u8] {
         self.skip_blanks();
         match self.line.get(self.at) {
@@ -212,8 +214,9 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         value.ok_or_else(|| Bad::field(field, word, "a whole number below 2^64"))
     }
 
-    /// A whole number that fits in 32 bits.
-    #[inline]
+    /// A whole number that fits in 32 bits. Inlined as [`digits`](Self::digits) is.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub fn small(&mut self, field: &'static str) -> Result<u32, Bad> {
         self.skip_blanks();
         let start = self.at;

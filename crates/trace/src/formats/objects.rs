@@ -218,7 +218,7 @@ impl Objects {
                     Ok(())
                 }
                 Ok(Read::Row(row)) => {
-                    self.counts.hashed_keys = columns.hashed;
+                    self.counts.hashed_keys += row.hashed;
                     self.ordered(Ns(row.time)).map(|at| {
                         let (key, next, size) = (row.key, NEVER, row.size);
                         let object =

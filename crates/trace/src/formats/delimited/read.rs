@@ -24,6 +24,8 @@ pub(in crate::formats) struct Row {
     pub key: u64,
     pub device: u32,
     pub latency: Option<Ns>,
+    /// Parts of its key that are text, and were hashed.
+    pub hashed: u64,
     /// Requests that it stands for.
     pub repeat: u64,
 }
@@ -38,6 +40,7 @@ impl Default for Row {
             key: 0,
             device: 0,
             latency: None,
+            hashed: 0,
             repeat: 1,
         }
     }
@@ -149,8 +152,6 @@ pub(in crate::formats) struct DelimitedLines {
     letters: Box<[Option<Meaning>; 256]>,
     devices: Devices,
     whole_times: bool,
-    /// Keys that are text, and were hashed.
-    pub hashed: u64,
 }
 
 impl DelimitedLines {
@@ -173,7 +174,6 @@ impl DelimitedLines {
             letters: Box::new(std::array::from_fn(letter)),
             devices: Devices::default(),
             whole_times: about.whole_times && !decimals,
-            hashed: 0,
             time_unit,
             about: Arc::clone(about),
         }
@@ -426,14 +426,14 @@ impl DelimitedLines {
                     row.key = match number(word) {
                         Some(number) => number,
                         None => {
-                            self.hashed += 1;
+                            row.hashed += 1;
                             hash_name(word.iter().copied())
                         }
                     };
                 }
                 Value::KeyPart => {
                     let word = key(fields)?;
-                    self.hashed += 1;
+                    row.hashed += 1;
                     row.key = hash_name(word.iter().copied())
                         ^ row.key.rotate_left(31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 }
