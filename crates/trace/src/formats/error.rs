@@ -33,7 +33,7 @@ pub enum Bad {
     /// A field is not what it should be.
     Field {
         /// Which.
-        field: Cow<'static, str>,
+        field: Box<str>,
         /// What is there.
         found: Box<str>,
         /// What should be.
@@ -71,7 +71,7 @@ impl Bad {
         if found.len() > SHOWN {
             text.push_str("...");
         }
-        Self::Field { field: Cow::Borrowed(field), found: text.into(), expected }
+        Self::Field { field: field.into(), found: text.into(), expected }
     }
 
     /// The same with the number of the column, counted from 0, that holds the field.
@@ -97,7 +97,7 @@ impl Bad {
                 "--columns and --separator that fit this line, or --skip-bad to leave out what is malformed \
                  and count it"
             }
-            Self::Field { field, .. } if field == "next access" => {
+            Self::Field { field, .. } if **field == *"next access" => {
                 "a policy that does not need the next accesses, such as --policy lru"
             }
             Self::Field { .. } => "--skip-bad to leave out what is malformed and count it",
