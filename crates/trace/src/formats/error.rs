@@ -90,15 +90,18 @@ impl Bad {
     fn hint(&self, format: Format) -> &'static str {
         match self {
             Self::Field { field, .. } if format == Format::Columns && field.starts_with("op ") => {
-                "--reads, --writes or --trims with this word, or --skip-bad to leave such lines out and \
-                 count them"
+                "--reads, --writes or --trims with this word, or --skip-bad to leave such lines \
+                 out and count them"
             }
             Self::Field { .. } if format == Format::Columns => {
-                "--columns and --separator that fit this line, or --skip-bad to leave out what is malformed \
-                 and count it"
+                "--columns and --separator that fit this line, or --skip-bad to leave out what is \
+                 malformed and count it"
             }
             Self::Field { field, .. } if **field == *"next access" => {
                 "a policy that does not need the next accesses, such as --policy lru"
+            }
+            Self::Field { field, .. } if **field == *"object" => {
+                "gordon cache replay, which reads objects"
             }
             Self::Field { .. } => "--skip-bad to leave out what is malformed and count it",
             Self::Backwards { hint, .. } => hint,
@@ -145,7 +148,11 @@ pub enum FormatError {
         source: io::Error,
     },
     /// A line or record is malformed.
-    #[error("{path}, {place}: {bad} (format {format})\n  try: {hint}", path = .path.display(), hint = .bad.hint(*.format))]
+    #[error(
+        "{path}, {place}: {bad} (format {format})\n  try: {hint}",
+        path = .path.display(),
+        hint = .bad.hint(*.format)
+    )]
     Bad {
         /// The file.
         path: PathBuf,

@@ -78,8 +78,8 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         self.separator();
     }
 
-    /// The next field as CSV has it: without the quotes around it, within which separators are text.
-    /// Inlined as [`digits`](Self::digits) is.
+    /// The next field as CSV has it: without the quotes around it, within which separators are
+    /// text. Inlined as [`digits`](Self::digits) is.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub fn text(&mut self) -> &'a [u8] {
@@ -146,8 +146,8 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
 
     /// Up to 19 digits, which always fit; the number of them.
     ///
-    /// Inlined into the reader of each separator: a call for each number costs text with described columns
-    /// 5 to 10 % of its rate (`formats_rate`).
+    /// Inlined into the reader of each separator: a call for each number costs text with described
+    /// columns 5 to 10 % of its rate (`formats_rate`).
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn digits(&mut self) -> (u64, usize) {
@@ -182,8 +182,8 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         self.odd_number(start, field, Notation::Decimal)
     }
 
-    /// A whole number; one in any `notation` may be hexadecimal (`0x`), or end with a point and zeros, as
-    /// programs that know only floating-point numbers write it.
+    /// A whole number; one in any `notation` may be hexadecimal (`0x`), or end with a point and
+    /// zeros, as programs that know only floating-point numbers write it.
     #[inline]
     pub fn amount(&mut self, field: &'static str, notation: Notation) -> Result<u64, Bad> {
         self.skip_blanks();

@@ -70,7 +70,8 @@ impl Objects {
     ) -> Result<Self, FormatError> {
         if !format.is_objects() {
             let why = format!(
-                "format {format} has blocks, not objects\n  try: --format with a format of objects"
+                "format {format} is a trace of blocks, not of objects\n  try: --format with one of \
+                 objects"
             );
             return Err(FormatError::Option(why));
         }

@@ -262,7 +262,8 @@ impl DelimitedLines {
         Ok(self.is_header(&words))
     }
 
-    /// Whether the first line names the columns: it has no number where each row has one, and no operation.
+    /// Whether the first line names the columns: it has no number where each row has one, and no
+    /// operation.
     fn is_header(&self, words: &[&[u8]]) -> bool {
         let word = |step: &Step| words.get(step.at).copied().unwrap_or_default();
         let is_number =
@@ -299,7 +300,8 @@ impl DelimitedLines {
                         format!("a column named {}", names_of(part)),
                     ));
                 };
-                // Times of requests are in the unit of the time stamps, unless the description has another.
+                // Times of requests are in the unit of the time stamps, unless the description has
+                // another.
                 let is_time = matches!(column.role, Role::Time | Role::Latency)
                     && Some(column.unit) == self.about.columns.unit(Role::Time);
                 let unit = match self.time_unit {
@@ -367,8 +369,8 @@ impl DelimitedLines {
         Ok(Read::Row(row))
     }
 
-    /// Reads the values of a line; false where its operation moves no data. Counts the columns that it passes
-    /// in `next`.
+    /// Reads the values of a line; false where its operation moves no data. Counts the columns that
+    /// it passes in `next`.
     #[inline]
     fn values<const SEP: u8>(
         &mut self,
