@@ -587,6 +587,13 @@ fn a_format_that_fits_only_in_another_unit_of_time_is_a_candidate() {
 }
 
 #[test]
+fn two_names_of_one_reading_are_one_candidate() {
+    let listed = candidates("0 7 100\n1 7 101\n2 7 102\n");
+    let names: Vec<_> = listed.iter().map(|(options, _)| options.as_str()).collect();
+    assert_eq!(names, ["--format webcachesim or --format lrb"]);
+}
+
+#[test]
 fn archives_are_named_with_the_command_that_unpacks_them() {
     let zip = case("PK\u{3}\u{4}and so on");
     let error = open(&zip.path, None, &Options::default()).unwrap_err();

@@ -563,17 +563,18 @@ fn by_lines(path: &Path, lines: &[&[u8]], options: &Options) -> Result<Format, F
 fn candidates(lines: &[&[u8]], options: &Options) -> Vec<Candidate> {
     let mut readings: Vec<(String, Fit)> = Vec::new();
     for format in Format::all() {
+        let mut is_read = false;
         for (unit, decimals) in units(format, options) {
             let options = Options { time_unit: unit.or(options.time_unit), ..options.clone() };
             let Some(fit) = Fit::new(format, lines, &options, decimals) else { continue };
             if !fit.sample.fits() || !has_own_signs(format, lines) {
                 continue;
             }
-            let is_read = readings.iter().any(|(_, other)| other.format == format);
             let is_seconds = unit == Some(Ns::SECOND) && format.unit() < Ns::SECOND;
             if unit.is_some() && !is_seconds && (is_read || !fit.doubts.is_empty()) {
                 continue;
             }
+            is_read = true;
             let unit = unit.map_or_else(String::new, |unit| format!(" --time-unit {unit}"));
             let named = format!("--format {format}{unit}");
             let same = readings.iter_mut().find(|(_, other)| {
