@@ -38,7 +38,7 @@ def test_bad_settings_are_one_clear_error(run: Run, setting: str, what: str, hin
     [
         ("0 0 0 8 1\n10 0 many 8 1\n", (), ("bad.trace", "line 2", "`many`")),
         ("0 0 0 8 1\n10 0 8\n", (), ("bad.trace", "line 2")),
-        ("0 0 0 8 1\n10 0 8 8 7\n", (), ("bad.trace", "line 2", "type", "`7`")),
+        ("0 0 0 8 1\n10 0 8 8 7\n", (), ("bad.trace", "line 2", "op (column 5)", "`7`")),
         ("50 0 0 8 1\n10 0 8 8 1\n", (), ("bad.trace", "line 2", "--order")),
         ("0 0 0 8 1\n1 0 131072 8 0\n", SMALL, ("request 2", "64MiB", "--fit wrap")),
         ("0 0 0 8 1\n1 0 131065 8 0\n", SMALL, ("request 2", "capacity=")),
@@ -202,4 +202,4 @@ def test_an_error_of_a_comparison_says_whose_it_is(run: Run, tmp_path: Path) -> 
         assert ran.err.startswith(f"error: {says}")
     (tmp_path / "t").write_text("0 0 0 8 1\n10 0 8 8 7\n")
     ran = run("flash", "compare", trace, "gordon-slc-256g", "nvme-tlc-1tb")
-    assert ran.err.startswith(f"error: {trace}, line 2: type"), "it is no device's"
+    assert ran.err.startswith(f"error: {trace}, line 2: op "), "it is no device's"

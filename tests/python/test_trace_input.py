@@ -165,7 +165,7 @@ def test_numbers_of_the_operation_are_announced_and_can_be_named(run: Run) -> No
     assert told["first"]["op"] == "write"
     ran = run("trace", "convert", "t", "c", *columns, "--reads", "1")
     assert ran.status == 1
-    assert "line 1: op: expected one of" in ran.err
+    assert "line 1: op (column 2): expected one of 1 (read)" in ran.err
 
 
 @pytest.mark.parametrize(

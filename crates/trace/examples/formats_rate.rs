@@ -1,4 +1,5 @@
-//! How fast traces are read: `cargo run --release -p gordon-trace --example formats_rate [REQUESTS] [FORMAT]`.
+//! How fast traces are read: `cargo run --release -p gordon-trace --example formats_rate [REQUESTS]
+//! [FORMAT]`.
 //!
 //! Prints requests, bytes and CPU seconds for a made-up trace of each shape of format, on one core.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]

@@ -578,6 +578,19 @@ fn a_format_that_fits_only_in_another_unit_of_time_is_a_candidate() {
         "128166372003061629.5,s,1,Read,512,512,7\n128166372003161629.5,s,1,Read,512,512,7\n";
     let listed = candidates(decimals);
     assert_eq!(listed[0].0, "--format msr --time-unit 100ns", "{listed:?}");
+    let line = |ns: u64| format!("1,R,0,4096,{}\n", 1_577_808_144_360_767_000 + ns);
+    let nanoseconds = [line(0), line(1_000), line(3_000)].concat();
+    let listed = candidates(&nanoseconds);
+    let [(options, meaning)] = &listed[..] else { panic!("{listed:?}") };
+    assert_eq!(options, "--format alibaba --time-unit 1ns");
+    assert_eq!(meaning, "3 requests, 12KiB, over 3us");
+}
+
+#[test]
+fn two_names_of_one_reading_are_one_candidate() {
+    let listed = candidates("0 7 100\n1 7 101\n2 7 102\n");
+    let names: Vec<_> = listed.iter().map(|(options, _)| options.as_str()).collect();
+    assert_eq!(names, ["--format webcachesim or --format lrb"]);
 }
 
 #[test]

@@ -610,7 +610,11 @@ fn oracle_general() {
     let expected = [(0, Read, 0, 5120, 512), (0, Read, 0, 5632, 4096), (2 * S, Read, 0, 5120, 512)];
     reads(Format::OracleGeneral, records.concat(), &expected);
     let objects = [oracle(7, 10, 512, -1), oracle(7, u64::MAX, 512, -1)].concat();
-    refused(None, objects, &["record 2 (byte 24)", "object", "not of blocks"]);
+    refused(
+        None,
+        objects,
+        &["record 2 (byte 24)", "object", "not of blocks", "try: gordon cache replay"],
+    );
 }
 
 #[test]

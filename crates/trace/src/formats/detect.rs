@@ -4,9 +4,9 @@
 //! format that takes more than half of them fits, so that a malformed line among the first is
 //! reported as such and does not hide the format.
 //!
-//! Numbers alone fit several formats. What a format makes of them is therefore examined too: a format
-//! whose values are implausible is never chosen, and where none or several are left, the error
-//! lists the candidates with what each would mean.
+//! Numbers alone fit several formats. What a format makes of them is therefore examined too: a
+//! format whose values are implausible is never chosen, and where none or several are left, the
+//! error lists the candidates with what each would mean.
 
 use super::blkparse;
 use super::delimited::{DelimitedLines, Detect, Plausible, Read, Role};
@@ -45,8 +45,8 @@ impl Detected {
     }
 }
 
-/// What the path alone says: a folder is our own format, and its block log as a file, which is read from
-/// its end; a stem is that of blktrace.
+/// What the path alone says: a folder is our own format, and its block log as a file, which is read
+/// from its end; a stem is that of blktrace.
 pub(super) fn by_path(path: &Path) -> Option<Format> {
     if path.is_dir() || BlockReader::is_file(path) {
         return Some(Format::Gordon);
@@ -220,8 +220,8 @@ struct Sample {
     seen: Vec<Seen>,
 }
 
-/// How a format reads a list of lines, if it is one of lines with columns. With `decimals`, times may have
-/// some where the format's have none, as where the user names their unit.
+/// How a format reads a list of lines, if it is one of lines with columns. With `decimals`, times
+/// may have some where the format's have none, as where the user names their unit.
 fn read_as(format: Format, lines: &[&[u8]], options: &Options, decimals: bool) -> Option<Sample> {
     let unit = options.time_unit.unwrap_or(format.unit());
     let all = lines;
@@ -421,8 +421,8 @@ impl Sample {
                 ));
             } else if plausible.least_interval.is_some_and(|least| Ns(gap) < least) {
                 doubts.push(format!(
-                    "a request every {}, more than the devices of this format can serve, so the times \
-                     may be seconds",
+                    "a request every {}, more than the devices of this format can serve, so the \
+                     times may be seconds",
                     span(gap)
                 ));
             } else if gap < 10 && count >= 4 && !self.is_regular() {
@@ -551,27 +551,30 @@ fn by_lines(path: &Path, lines: &[&[u8]], options: &Options) -> Result<Format, F
     let why = if own.len() > 1 || numbers.len() > 1 {
         "its lines fit several formats"
     } else if fits.is_empty() {
-        "its lines fit a format only in another unit of time"
+        "its lines fit a format only where --time-unit is given"
     } else {
         "its values are implausible in the formats that its lines fit"
     };
     Err(FormatError::Ambiguous { path: path.to_owned(), why: why.to_owned(), candidates })
 }
 
-/// What each format that takes the lines would make of them in each of its [`units`]; formats that make the same of them are one candidate. The plausible ones come first.
+/// What each format that takes the lines would make of them in each of its [`units`]; formats that
+/// make the same of them are one candidate. The plausible ones come first.
 fn candidates(lines: &[&[u8]], options: &Options) -> Vec<Candidate> {
     let mut readings: Vec<(String, Fit)> = Vec::new();
     for format in Format::all() {
+        let mut is_read = false;
         for (unit, decimals) in units(format, options) {
             let options = Options { time_unit: unit.or(options.time_unit), ..options.clone() };
             let Some(fit) = Fit::new(format, lines, &options, decimals) else { continue };
             if !fit.sample.fits() || !has_own_signs(format, lines) {
                 continue;
             }
-            let is_read = readings.iter().any(|(_, other)| other.format == format);
-            if unit == Some(format.unit()) && (is_read || !fit.doubts.is_empty()) {
+            let is_seconds = unit == Some(Ns::SECOND) && format.unit() < Ns::SECOND;
+            if unit.is_some() && !is_seconds && (is_read || !fit.doubts.is_empty()) {
                 continue;
             }
+            is_read = true;
             let unit = unit.map_or_else(String::new, |unit| format!(" --time-unit {unit}"));
             let named = format!("--format {format}{unit}");
             let same = readings.iter_mut().find(|(_, other)| {
@@ -597,13 +600,14 @@ fn candidates(lines: &[&[u8]], options: &Options) -> Vec<Candidate> {
     readings.into_iter().map(candidate).collect()
 }
 
-/// The units of time in which a format may read the lines, where the user names none, and whether times may
-/// have decimals then.
+/// The units of time in which a format may read the lines, where the user names none, and whether
+/// times may have decimals then.
 fn units(format: Format, options: &Options) -> Vec<(Option<Ns>, bool)> {
     let mut units = vec![(None, options.time_unit.is_some())];
     if let (Some(about), None) = (format.delimited(options), options.time_unit) {
-        // The name of the unit allows decimals.
+        // The name of the unit allows decimals; nanoseconds may be too many for a coarser unit.
         units.extend(about.whole_times.then_some((Some(format.unit()), true)));
+        units.push((Some(Ns(1)), true));
         if format.unit() < Ns::SECOND {
             units.push((Some(Ns::SECOND), true));
         }

@@ -33,7 +33,7 @@ pub enum Bad {
     /// A field is not what it should be.
     Field {
         /// Which.
-        field: Cow<'static, str>,
+        field: Box<str>,
         /// What is there.
         found: Box<str>,
         /// What should be.
@@ -71,7 +71,7 @@ impl Bad {
         if found.len() > SHOWN {
             text.push_str("...");
         }
-        Self::Field { field: Cow::Borrowed(field), found: text.into(), expected }
+        Self::Field { field: field.into(), found: text.into(), expected }
     }
 
     /// The same with the number of the column, counted from 0, that holds the field.
@@ -90,15 +90,18 @@ impl Bad {
     fn hint(&self, format: Format) -> &'static str {
         match self {
             Self::Field { field, .. } if format == Format::Columns && field.starts_with("op ") => {
-                "--reads, --writes or --trims with this word, or --skip-bad to leave such lines out and \
-                 count them"
+                "--reads, --writes or --trims with this word, or --skip-bad to leave such lines \
+                 out and count them"
             }
             Self::Field { .. } if format == Format::Columns => {
-                "--columns and --separator that fit this line, or --skip-bad to leave out what is malformed \
-                 and count it"
+                "--columns and --separator that fit this line, or --skip-bad to leave out what is \
+                 malformed and count it"
             }
-            Self::Field { field, .. } if field == "next access" => {
+            Self::Field { field, .. } if **field == *"next access" => {
                 "a policy that does not need the next accesses, such as --policy lru"
+            }
+            Self::Field { field, .. } if **field == *"object" => {
+                "gordon cache replay, which reads objects"
             }
             Self::Field { .. } => "--skip-bad to leave out what is malformed and count it",
             Self::Backwards { hint, .. } => hint,
@@ -145,7 +148,11 @@ pub enum FormatError {
         source: io::Error,
     },
     /// A line or record is malformed.
-    #[error("{path}, {place}: {bad} (format {format})\n  try: {hint}", path = .path.display(), hint = .bad.hint(*.format))]
+    #[error(
+        "{path}, {place}: {bad} (format {format})\n  try: {hint}",
+        path = .path.display(),
+        hint = .bad.hint(*.format)
+    )]
     Bad {
         /// The file.
         path: PathBuf,

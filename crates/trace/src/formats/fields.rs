@@ -78,8 +78,10 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         self.separator();
     }
 
-    /// The next field as CSV has it: without the quotes around it, within which separators are text.
-    #[inline]
+    /// The next field as CSV has it: without the quotes around it, within which separators are
+    /// text. Inlined as [`digits`](Self::digits) is.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub fn text(&mut self) -> &'a [u8] {
         self.skip_blanks();
         match self.line.get(self.at) {
@@ -144,8 +146,8 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
 
     /// Up to 19 digits, which always fit; the number of them.
     ///
-    /// Inlined into the reader of each separator: a call for each number costs text with described columns
-    /// 5 to 10 % of its rate (`formats_rate`).
+    /// Inlined into the reader of each separator: a call for each number costs text with described
+    /// columns 5 to 10 % of its rate (`formats_rate`).
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn digits(&mut self) -> (u64, usize) {
@@ -180,8 +182,8 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         self.odd_number(start, field, Notation::Decimal)
     }
 
-    /// A whole number; one in any `notation` may be hexadecimal (`0x`), or end with a point and zeros, as
-    /// programs that know only floating-point numbers write it.
+    /// A whole number; one in any `notation` may be hexadecimal (`0x`), or end with a point and
+    /// zeros, as programs that know only floating-point numbers write it.
     #[inline]
     pub fn amount(&mut self, field: &'static str, notation: Notation) -> Result<u64, Bad> {
         self.skip_blanks();
@@ -212,8 +214,9 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         value.ok_or_else(|| Bad::field(field, word, "a whole number below 2^64"))
     }
 
-    /// A whole number that fits in 32 bits.
-    #[inline]
+    /// A whole number that fits in 32 bits. Inlined as [`digits`](Self::digits) is.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub fn small(&mut self, field: &'static str) -> Result<u32, Bad> {
         self.skip_blanks();
         let start = self.at;

@@ -195,8 +195,8 @@ impl Intake {
         }
     }
 
-    /// Takes a request. Inlined into each reader: a call would copy the request, which costs 5 to 10 % of
-    /// the rate (`formats_rate`).
+    /// Takes a request. Inlined into each reader: a call would copy the request, which costs 5 to
+    /// 10 % of the rate (`formats_rate`).
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub fn take(&mut self, raw: Raw) -> Result<(), Bad> {

@@ -200,7 +200,7 @@ pub fn open(path: &Path, format: Option<Format>, options: &Options) -> Result<Re
             let format = objects.format();
             let why = format!("format {format} is a trace of objects, not of blocks");
             let hint =
-                "`gordon cache replay`, which reads objects, or --format with the right format";
+                "gordon cache replay, which reads objects; or --format with the right format";
             Err(FormatError::Option(format!("{}: {why}\n  try: {hint}", path.display())))
         }
     }

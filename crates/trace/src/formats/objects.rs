@@ -70,7 +70,8 @@ impl Objects {
     ) -> Result<Self, FormatError> {
         if !format.is_objects() {
             let why = format!(
-                "format {format} has blocks, not objects\n  try: --format with a format of objects"
+                "format {format} is a trace of blocks, not of objects\n  try: --format with one of \
+                 objects"
             );
             return Err(FormatError::Option(why));
         }
@@ -218,7 +219,7 @@ impl Objects {
                     Ok(())
                 }
                 Ok(Read::Row(row)) => {
-                    self.counts.hashed_keys = columns.hashed;
+                    self.counts.hashed_keys += row.hashed;
                     self.ordered(Ns(row.time)).map(|at| {
                         let (key, next, size) = (row.key, NEVER, row.size);
                         let object =

@@ -73,8 +73,8 @@ enum At {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Column {
     role: Role,
-    /// Several are added up (size), or identify together (key, device); of each, the first name that
-    /// the header has.
+    /// Several are added up (size), or identify together (key, device); of each, the first name
+    /// that the header has.
     parts: Vec<Vec<At>>,
     /// Nanoseconds of a time, bytes of an offset or a size.
     unit: u64,
@@ -91,10 +91,10 @@ pub struct Columns {
 
 impl Columns {
     /// Parses `NAME=COLUMN[:UNIT],...`: NAME is time, op, offset or lba, size, key, device, latency
-    /// or repeat; COLUMN a number from 1 or a name in the header; UNIT s, ms, us, ns of a time, B, 512B,
-    /// 4KiB of an offset or a size. Without a unit a time is in seconds, an lba in blocks of 512 bytes, an
-    /// offset or a size in bytes. `3+4` adds up sizes, or joins the parts of a key or a device; `a|b` is the
-    /// first of the names that the header has; `a?` may be absent.
+    /// or repeat; COLUMN a number from 1 or a name in the header; UNIT s, ms, us, ns of a time, B,
+    /// 512B, 4KiB of an offset or a size. Without a unit a time is in seconds, an lba in blocks of
+    /// 512 bytes, an offset or a size in bytes. `3+4` adds up sizes, or joins the parts of a key or
+    /// a device; `a|b` is the first of the names that the header has; `a?` may be absent.
     ///
     /// # Errors
     /// Where the text is not of this form, or names neither an offset nor a key.
@@ -116,7 +116,8 @@ impl Columns {
             if columns.iter().any(|column| column.role == role) {
                 return Err(wrong(format!("{} is named twice", role.name())));
             }
-            // A name may hold a colon: what follows the last one is a unit only where it reads as one.
+            // A name may hold a colon: what follows the last one is a unit only where it reads as
+            // one.
             let (place, unit) = match place.rsplit_once(':') {
                 Some((place, unit)) => match unit_of(role, unit.trim()) {
                     Some(unit) => (place.trim(), unit),
@@ -173,7 +174,7 @@ impl Columns {
                 return Err(wrong(why.to_owned()));
             }
             (false, true) if has(Role::Device) => {
-                let why = "objects have no device; `key=2+5` joins the number of a device and a name to one key";
+                let why = "objects have no device; `key=2+5` makes a key of two columns";
                 return Err(wrong(why.to_owned()));
             }
             _ => {}
@@ -292,8 +293,8 @@ impl FromStr for Separator {
 }
 
 impl Separator {
-    /// The one that a first line has: the first of comma, tab, semicolon, bar and blanks that makes as many
-    /// columns of it as are needed, else the first that it has.
+    /// The one that a first line has: the first of comma, tab, semicolon, bar and blanks that makes
+    /// as many columns of it as are needed, else the first that it has.
     fn of(line: &[u8], columns: usize) -> Self {
         let marks =
             [(b',', Self::Comma), (b'\t', Self::Tab), (b';', Self::Semicolon), (b'|', Self::Bar)];
@@ -344,12 +345,12 @@ const WORDS: [(&str, Meaning); 23] = [
     ("head", Meaning::Other),
 ];
 
-/// Numbers: what MIDAS, Tencent and most others mean by them. MQSim and DiskSim mean the opposite, so
-/// the input's description says which is used.
+/// Numbers: what MIDAS, Tencent and most others mean by them. MQSim and DiskSim mean the opposite,
+/// so the input's description says which is used.
 const NUMBERS: [(&str, Meaning); 3] = [("0", READ), ("1", WRITE), ("3", DISCARD)];
 
-/// What the letters mean that blkparse prints as RWBS (`%d` of its `-f`): a flush before, the operation, and
-/// marks in the order of the kernel's `blk_fill_rwbs`.
+/// What the letters mean that blkparse prints as RWBS (`%d` of its `-f`): a flush before, the
+/// operation, and marks in the order of the kernel's `blk_fill_rwbs`.
 fn of_rwbs(word: &[u8]) -> Option<Meaning> {
     let rest = word.strip_prefix(b"F").unwrap_or(word);
     let (_, mut rest) = rest.split_first().filter(|(op, _)| b"RWDFN".contains(op))?;
@@ -418,8 +419,8 @@ impl Delimited {
         let named = [(&words.reads, READ), (&words.writes, WRITE), (&words.trims, DISCARD)];
         let given = named.iter().any(|(words, _)| !words.is_empty());
         if given && columns.find(Role::Op).is_none() {
-            let why = "--reads, --writes and --trims need a column of the operation\n  try: op=COLUMN among \
-                       the columns";
+            let why = "--reads, --writes and --trims need a column of the operation\n  try: \
+                       op=COLUMN among the columns";
             return Err(FormatError::Option(why.to_owned()));
         }
         let mut all: Vec<(String, Meaning)> = Vec::new();

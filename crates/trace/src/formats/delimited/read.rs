@@ -24,6 +24,8 @@ pub(in crate::formats) struct Row {
     pub key: u64,
     pub device: u32,
     pub latency: Option<Ns>,
+    /// Parts of its key that are text, and were hashed.
+    pub hashed: u64,
     /// Requests that it stands for.
     pub repeat: u64,
 }
@@ -38,6 +40,7 @@ impl Default for Row {
             key: 0,
             device: 0,
             latency: None,
+            hashed: 0,
             repeat: 1,
         }
     }
@@ -149,8 +152,6 @@ pub(in crate::formats) struct DelimitedLines {
     letters: Box<[Option<Meaning>; 256]>,
     devices: Devices,
     whole_times: bool,
-    /// Keys that are text, and were hashed.
-    pub hashed: u64,
 }
 
 impl DelimitedLines {
@@ -173,7 +174,6 @@ impl DelimitedLines {
             letters: Box::new(std::array::from_fn(letter)),
             devices: Devices::default(),
             whole_times: about.whole_times && !decimals,
-            hashed: 0,
             time_unit,
             about: Arc::clone(about),
         }
@@ -262,7 +262,8 @@ impl DelimitedLines {
         Ok(self.is_header(&words))
     }
 
-    /// Whether the first line names the columns: it has no number where each row has one, and no operation.
+    /// Whether the first line names the columns: it has no number where each row has one, and no
+    /// operation.
     fn is_header(&self, words: &[&[u8]]) -> bool {
         let word = |step: &Step| words.get(step.at).copied().unwrap_or_default();
         let is_number =
@@ -299,7 +300,8 @@ impl DelimitedLines {
                         format!("a column named {}", names_of(part)),
                     ));
                 };
-                // Times of requests are in the unit of the time stamps, unless the description has another.
+                // Times of requests are in the unit of the time stamps, unless the description has
+                // another.
                 let is_time = matches!(column.role, Role::Time | Role::Latency)
                     && Some(column.unit) == self.about.columns.unit(Role::Time);
                 let unit = match self.time_unit {
@@ -367,8 +369,8 @@ impl DelimitedLines {
         Ok(Read::Row(row))
     }
 
-    /// Reads the values of a line; false where its operation moves no data. Counts the columns that it passes
-    /// in `next`.
+    /// Reads the values of a line; false where its operation moves no data. Counts the columns that
+    /// it passes in `next`.
     #[inline]
     fn values<const SEP: u8>(
         &mut self,
@@ -426,14 +428,14 @@ impl DelimitedLines {
                     row.key = match number(word) {
                         Some(number) => number,
                         None => {
-                            self.hashed += 1;
+                            row.hashed += 1;
                             hash_name(word.iter().copied())
                         }
                     };
                 }
                 Value::KeyPart => {
                     let word = key(fields)?;
-                    self.hashed += 1;
+                    row.hashed += 1;
                     row.key = hash_name(word.iter().copied())
                         ^ row.key.rotate_left(31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 }
