@@ -93,7 +93,7 @@ MIRI := RUSTFLAGS=--cap-lints=warn MIRIFLAGS=-Zmiri-disable-isolation \
 	cargo +nightly miri test --locked --target riscv64gc-unknown-linux-gnu
 miri:
 	$(MIRI) -p gordon-device --test small
-	$(MIRI) -p gordon-des -p gordon-ftl --lib -- events timeline packed place
+	$(MIRI) -p gordon-des -p gordon-ftl --lib -- events timeline packed write_point
 
 golden: build
 	$(VENV)/python scripts/golden.py
