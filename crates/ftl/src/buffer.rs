@@ -375,5 +375,5 @@ impl BufferList {
 }
 
 fn index(at: usize) -> u32 {
-    u32::try_from(at).ok().filter(|&at| at != NONE).expect("fewer than 2^32 sub_requests in flight")
+    u32::try_from(at).ok().filter(|&at| at != NONE).expect("fewer than 2^32 sub-requests in flight")
 }

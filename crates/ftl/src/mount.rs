@@ -334,7 +334,7 @@ impl Mount {
         clean_state: Option<&CleanShutdownState>,
         out: O,
     ) -> Result<Ftl<O>, MountError> {
-        assert!(self.outstanding == 0 && self.pages.is_empty(), "there is more to scan at");
+        assert!(self.outstanding == 0 && self.pages.is_empty(), "there is more to scan");
         self.replay();
         let (layout, config) = (self.layout, self.config);
         let clean = clean_state.is_some();
