@@ -1,4 +1,4 @@
-"""Caches: what a replacement policy would have had of what a trace asks for.
+"""Caches: the misses of replacement policies on a trace, of one level or of DRAM and flash.
 
     import gordon.cache
     told = gordon.cache.replay("twitter.oracleGeneral.zst", policy="s3-fifo", dram="16MiB")
@@ -183,5 +183,5 @@ def mrc(
 
 
 def policies() -> list[tuple[str, str, str]]:
-    """Name, what goes when there is no room, and what it follows, of each policy."""
+    """Each policy: its name, which object it evicts, and the paper or program it follows."""
     return _core.cache_policies()

@@ -104,7 +104,7 @@ def policies() -> None:
     data().table(
         [
             Column("name", names),
-            Column("what goes", what, wraps=True),
+            Column("evicts", what, wraps=True),
             Column("follows", sources, wraps=True),
         ]
     )

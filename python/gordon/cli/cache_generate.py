@@ -85,11 +85,11 @@ def generate(workload: str, output: str, json_path: str | None, **given: Any) ->
         f"{duration(made['duration_s'])}"
     )
     console.text(
-        f"{made['files_asked']:,} files were asked for, {short(made['mean_bytes'], 'B')} each "
-        f"time; a fifth of all files has {made['top_fifth']:.1%} of the requests, one alone "
-        f"{made['top_file']:.1%}"
+        f"{made['files_asked']:,} files requested, mean {short(made['mean_bytes'], 'B')} a request; "
+        f"the most popular fifth of all files gets {made['top_fifth']:.1%} of the requests, the most "
+        f"popular file {made['top_file']:.1%}"
     )
     if len(made["kinds"]) > 1:
         kinds = (f"{k['kind']} {k['requests'] / made['requests']:.2%}" for k in made["kinds"])
         console.text(", ".join(kinds))
-    console.text(f"{output}: {made['rows']:,} rows, places up to {short(made['span_bytes'], 'B')}")
+    console.text(f"{output}: {made['rows']:,} rows, offsets up to {short(made['span_bytes'], 'B')}")

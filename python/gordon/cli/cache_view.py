@@ -43,18 +43,18 @@ def warm_up(console: Output, left_out: dict[str, Any]) -> None:
 
 
 def show(console: Output, told: dict[str, Any]) -> None:
-    """Ratios first, then what became of objects."""
+    """Miss ratios first, then counts of objects."""
     name = f"{told['policy']}, {binary(told['dram_bytes'])}"
     begin(console, told, name, f": {told['hits']:,} hits, {told['misses']:,} misses")
     console.text(
-        f"{told['insertions']:,} came in, {told['evictions']:,} went; {told['resident_objects']:,} "
-        f"are there, {short(told['resident_bytes'], 'B')}"
+        f"inserted {told['insertions']:,}, evicted {told['evictions']:,}; resident "
+        f"{told['resident_objects']:,}, {short(told['resident_bytes'], 'B')}"
     )
     known = told["resident_objects"] + told["ghosts"]
     if known:
-        ghosts = f" and {told['ghosts']:,} ghosts" if told["ghosts"] else ""
+        ghosts = f", with {told['ghosts']:,} ghosts" if told["ghosts"] else ""
         each = figures(told["index_bytes"] / known)
-        console.text(f"to know them{ghosts}: {short(told['index_bytes'], 'B')}, {each} B each")
+        console.text(f"metadata {short(told['index_bytes'], 'B')}{ghosts}: {each} B per object")
 
 
 def show_sweep(console: Output, told: dict[str, Any]) -> None:
@@ -144,7 +144,7 @@ def show_curve(console: Output, told: dict[str, Any]) -> None:
         ]
     )
     console.text(
-        f"all there is to cache: {short(told['footprint_bytes'], 'B')}; to know it: "
+        f"footprint {short(told['footprint_bytes'], 'B')}; metadata of the curve "
         f"{short(told['index_bytes'], 'B')}"
     )
 

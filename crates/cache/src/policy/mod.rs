@@ -201,29 +201,29 @@ impl Kind {
         }
     }
 
-    /// What goes next, in a line.
+    /// Which object it evicts, in a line.
     pub const fn about(self) -> &'static str {
         match self {
-            Self::Fifo => "the object that came first",
-            Self::Lru => "the object not asked for the longest",
-            Self::Clock => "first in, first out; what was asked for since goes round once more",
-            Self::Sieve => "as clock, but what is kept stays where it is",
+            Self::Fifo => "the object that was inserted first",
+            Self::Lru => "the least recently used object",
+            Self::Clock => "as fifo, but an object that was hit is reinserted once",
+            Self::Sieve => "as clock, but an object that is kept does not move",
             Self::S3Fifo => {
-                "new objects pass a small queue; those asked for twice in it, or soon \
-                             after it, enter the main one"
+                "from a small fifo of new objects, unless hit there; the rest is a main fifo with \
+                             reinsertion and a ghost list"
             }
             Self::Arc => {
-                "two LRU lists, asked for once and more often; what went adapts their shares"
+                "from two LRU lists, requested once and more often; ghost hits adapt their shares"
             }
             Self::WTinyLfu => {
-                "what leaves a small LRU window enters the main part if it was asked for more \
-                             often than what would go for it"
+                "the less frequent of the victim of a small LRU window and that of the \
+                             segmented LRU behind it"
             }
             Self::LeCaR => {
-                "the least recently or the least frequently used, drawn by weights that regret moves"
+                "the least recently or least frequently used object, drawn by weights that learn"
             }
             Self::Belady => {
-                "the object whose next request is furthest away: a bound, for it sees ahead"
+                "the object whose next request is furthest away: a bound that needs the whole trace"
             }
         }
     }
