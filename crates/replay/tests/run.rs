@@ -376,7 +376,10 @@ fn traces_of_other_programs_are_told_by_their_content() {
     // names file, line and field, or is left out and counted.
     let bad = file("b", "0 0 8 8 0\n10 0 8 x 0\n20 0 8 7 1\n15 0 8 8 1\n");
     let error = with(&bad, json!({"format": "mqsim"}), json!({})).unwrap_err().to_string();
-    assert!(error.contains("b, line 2: size (column 4): expected") && error.contains("`x`"), "{error}");
+    assert!(
+        error.contains("b, line 2: size (column 4): expected") && error.contains("`x`"),
+        "{error}"
+    );
     let skip = json!({"format": "mqsim", "skip_bad": true});
     let report = with(&bad, skip.clone(), json!({})).unwrap().report;
     let trace = report.provenance.trace.unwrap();
