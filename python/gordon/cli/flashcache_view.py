@@ -48,7 +48,8 @@ def show(console: Output, told: dict[str, Any]) -> None:
     )
     if told["roadmap"]:
         console.text(
-            "roadmap: density relative to DRAM, die area of this DRAM and flash, retention, lifetime"
+            "roadmap: density relative to DRAM, die area of this DRAM and flash, retention, "
+            "lifetime"
         )
         console.table(_roadmap(told["roadmap"]))
 

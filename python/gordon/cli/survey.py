@@ -4,8 +4,6 @@ import json
 
 import click
 
-from gordon.cli import options
-
 
 @click.command()
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
