@@ -86,8 +86,8 @@ def generate(workload: str, output: str, json_path: str | None, **given: Any) ->
     )
     console.text(
         f"{made['files_asked']:,} files requested, mean {short(made['mean_bytes'], 'B')} a "
-        f"request; the most popular fifth of all files gets {made['top_fifth']:.1%} of the requests, the "
-        f"most popular file {made['top_file']:.1%}"
+        f"request; the most popular fifth of all files gets {made['top_fifth']:.1%} of the "
+        f"requests, the most popular file {made['top_file']:.1%}"
     )
     if len(made["kinds"]) > 1:
         kinds = (f"{k['kind']} {k['requests'] / made['requests']:.2%}" for k in made["kinds"])
