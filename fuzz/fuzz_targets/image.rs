@@ -1,6 +1,6 @@
-//! A small image with something in every kind of place, mangled: it gives an error, or a device each
-//! page of which reads as it once was, or not at all. Where the checksums are forged as well, anything
-//! may be read; it still ends, and not in a panic.
+//! A small image with something in every kind of place, mangled: it gives an error, or a device
+//! each page of which reads as it once was, or not at all. Where the checksums are forged as well,
+//! anything may be read; it still ends, and not in a panic.
 #![no_main]
 
 #[path = "../../crates/store/tests/common/mod.rs"]

@@ -1,5 +1,5 @@
-//! Keys of lines and of records as anyone may write them: an error that says what to try, or an order in
-//! which prefixes and whole keys agree.
+//! Keys of lines and of records as anyone may write them: an error that says what to try, or an
+//! order in which prefixes and whole keys agree.
 #![no_main]
 
 use gordon_sort::{FixedConfig, FormatVisitor, LinesConfig, RecordConfig, RecordFormat};

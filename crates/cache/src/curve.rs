@@ -1,14 +1,15 @@
 //! What LRU caches of many sizes miss, from one pass: exactly, or of a sample.
 //!
 //! A request finds its object in caches that hold it and all that was asked for since ([`Stack`]).
-//! With objects of one size that is LRU to the last request. With several it is a little better than LRU: a
-//! cache of whole objects can have bytes free that the next object down would not fit into.
+//! With objects of one size that is LRU to the last request. With several it is a little better
+//! than LRU: a cache of whole objects can have bytes free that the next object down would not fit
+//! into.
 //!
 //! Samples are SHARDS (Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC Construction with
 //! SHARDS", FAST 2015): objects whose hash lies below a threshold, distances and counts divided by
-//! the share of hashes that do. At a fixed rate, or with a fixed number of objects, where the one of the largest hash
-//! goes and is the threshold from then on. As SHARDS-adj, requests that the sample has too
-//! few or too many of are added to the shortest distance.
+//! the share of hashes that do. At a fixed rate, or with a fixed number of objects, where the one
+//! of the largest hash goes and is the threshold from then on. As SHARDS-adj, requests that the
+//! sample has too few or too many of are added to the shortest distance.
 
 use crate::policy::Request;
 use crate::stack::Stack;
@@ -51,8 +52,8 @@ pub struct Curve {
     /// Objects at the most, and those there are by hash.
     keep: Option<(usize, BinaryHeap<(u64, u64)>)>,
     capacities: Vec<u64>,
-    /// Hits and their bytes in caches of this size, but not of the one before. Sums of whole numbers are
-    /// exact up to 2^53 in these.
+    /// Hits and their bytes in caches of this size, but not of the one before. Sums of whole
+    /// numbers are exact up to 2^53 in these.
     hits: Vec<(f64, f64)>,
     /// Requests and bytes that the sample stands for.
     stands_for: (f64, f64),

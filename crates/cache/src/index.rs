@@ -1,9 +1,9 @@
 //! Where the entry of a key is: a hash table of 32 bits a slot.
 //!
 //! Buckets are cache lines: 15 slots, and how many keys whose home this is, or that passed on their
-//! way, lie further on. So nothing is marked or moved when a key goes (as in Facebook's F14). A slot has the
-//! place of an entry, from 1, and in the bits above as much of the key's hash as there is room
-//! for: an entry is hardly ever looked at in vain.
+//! way, lie further on. So nothing is marked or moved when a key goes (as in Facebook's F14). A
+//! slot has the place of an entry, from 1, and in the bits above as much of the key's hash as there
+//! is room for: an entry is hardly ever looked at in vain.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -19,8 +19,9 @@ struct Bucket([u32; SLOTS + 1]);
 const EMPTY: Bucket = Bucket([0; SLOTS + 1]);
 
 impl Bucket {
-    /// The words that are like this one under the mask: a bit each, above the lowest. All of them are
-    /// compared alike, so that compilers do it with vectors; what is not a slot is told by [`first`].
+    /// The words that are like this one under the mask: a bit each, above the lowest. All of them
+    /// are compared alike, so that compilers do it with vectors; what is not a slot is told by
+    /// [`first`].
     #[inline]
     fn alike(&self, mask: u32, like: u32) -> u32 {
         (1..).zip(&self.0).fold(0, |bits, (bit, word)| bits | u32::from(word & mask == like) << bit)

@@ -1,9 +1,9 @@
 //! Stack distances: how many bytes of other objects were asked for since an object was, each
-//! counted once (Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage
-//! hierarchies", IBM Systems Journal 9(2), 1970).
+//! counted once (Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies",
+//! IBM Systems Journal 9(2), 1970).
 //!
-//! Objects have slots in the order of their last requests, and a tree of sums over the slots says how
-//! many bytes lie above one (Bennett and Kruskal 1975; the tree is Fenwick's, 1994). Slots left
+//! Objects have slots in the order of their last requests, and a tree of sums over the slots says
+//! how many bytes lie above one (Bennett and Kruskal 1975; the tree is Fenwick's, 1994). Slots left
 //! behind are taken out when all are used, so memory follows objects and not requests.
 
 use crate::store::{NONE, Store};

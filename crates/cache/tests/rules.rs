@@ -191,7 +191,8 @@ fn memory_is_at_most_forty_bytes_an_object() {
         let mut cache = kind.make(Bytes(800_000));
         let mut most = 0.0_f64;
         for key in 0..200_000_u64 {
-            // Odd ones too large for S3-FIFO's small queue would hide its ghosts: all are of 8 bytes.
+            // Odd ones too large for S3-FIFO's small queue would hide its ghosts: all are of 8
+            // bytes.
             ask(&mut *cache, key.wrapping_mul(0x9e37_79b9_7f4a_7c15), 8);
             let known = cache.counts().objects + cache.ghosts();
             if known >= 4096 && key % 1000 == 0 {
@@ -233,8 +234,9 @@ fn names_are_found_however_they_are_written() {
 
 #[test]
 fn w_tinylfu_admits_nothing_that_was_asked_for_as_often() {
-    // 200 bytes: a window of 2; in the main part 0 to 197, counted when they came in and when they left the
-    // window. Then all of them are found, but for 1, which goes when 0 is protected: three times.
+    // 200 bytes: a window of 2; in the main part 0 to 197, counted when they came in and when they
+    // left the window. Then all of them are found, but for 1, which goes when 0 is protected: three
+    // times.
     let mut cache = Kind::WTinyLfu.make(Bytes(200));
     (0..201).for_each(|key| assert!(!ask(&mut *cache, key, 1)));
     assert!((0..198).filter(|key| *key != 1).all(|key| ask(&mut *cache, key, 1)));

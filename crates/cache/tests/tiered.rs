@@ -38,9 +38,11 @@ fn in_flash(cache: &Tiered) -> Vec<u64> {
     keys
 }
 
-/// A cache in whose DRAM no object of 400 bytes stays beside another: each goes on as the next comes.
+/// A cache in whose DRAM no object of 400 bytes stays beside another: each goes on as the next
+/// comes.
 fn passing(shape: &Shape, admission: Admission) -> Tiered {
-    // The log's index grows by 10 an object: 400 is enough for one, with any number of them below 40.
+    // The log's index grows by 10 an object: 400 is enough for one, with any number of them below
+    // 40.
     let index = shape.sets() * 12;
     Tiered::new(index + 799, shape, admission, 1)
 }
@@ -82,7 +84,8 @@ fn a_set_keeps_what_was_asked_for() {
     let mut cache = passing(&one, Admission::All);
     ask(&mut cache, &[1, 2, 3]);
     assert_eq!(in_flash(&cache), [1, 2]);
-    // Both lie at 6, and 1 came first; the new one stays out: the old go before the new at 6 aged to 7.
+    // Both lie at 6, and 1 came first; the new one stays out: the old go before the new at 6 aged
+    // to 7.
     assert_eq!(ask(&mut cache, &[1]), [Found::Flash]);
     ask(&mut cache, &[4]);
     // 1 is at 0; 2 ages to 7 and goes for 3.
@@ -102,14 +105,16 @@ fn sets_take_several_at_once() {
     let keys: Vec<u64> = (1..=6).collect();
     ask(&mut cache, &keys);
     let done = cache.done();
-    // Segments hold 1 2, 3 4: as 5 comes the first goes. Those of a set that are two or more went there.
+    // Segments hold 1 2, 3 4: as 5 comes the first goes. Those of a set that are two or more went
+    // there.
     let found = in_flash(&cache);
     let lost: Vec<u64> = (1..=5).filter(|key| !found.contains(key)).collect();
     assert_eq!(done.dropped + done.evicted, lost.len() as u64);
     assert!(lost.iter().all(|key| *key <= 4), "{lost:?}");
     // Segments and sets were written, sets once for each group.
     assert!(done.written >= 2000 + 1000 && done.written.is_multiple_of(1000), "{done:?}");
-    // With a threshold that none reaches, sets stay empty and what is in a segment that goes is dropped.
+    // With a threshold that none reaches, sets stay empty and what is in a segment that goes is
+    // dropped.
     let high = Shape { threshold: 100, ..both };
     let mut cache = passing(&high, Admission::All);
     ask(&mut cache, &keys);
@@ -146,7 +151,8 @@ fn admissions_by_hand() {
 
 #[test]
 fn a_budget_is_kept() {
-    // 400 bytes a millisecond are offered, of which sets of 4000 make ten times as much; 1 MB a second may be.
+    // 400 bytes a millisecond are offered, of which sets of 4000 make ten times as much; 1 MB a
+    // second may be.
     let sets = Shape { flash: 4_000_000, set: 4000, ..shape(Layout::Sets) };
     let budget = Budget { bytes_per_s: 1e6, every: 62_500 };
     let mut cache = Tiered::new(100_000, &sets, Admission::Budget(budget), 3);

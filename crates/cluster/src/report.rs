@@ -85,13 +85,14 @@ pub struct FlashReport {
     pub erase_equivalents: f64,
     /// Super-pages programmed for each one of host data; `None` where none was written.
     pub write_amplification: Option<f64>,
-    /// The part of the rated endurance of the most written array that the job uses: bytes programmed,
-    /// over raw bytes times rated erases.
+    /// The part of the rated endurance of the most written array that the job uses: bytes
+    /// programmed, over raw bytes times rated erases.
     pub endurance_used: f64,
     /// The span of the load: the job's sync time.
     pub lifetime_span_s: f64,
-    /// Years until the rated endurance of the most written array is used up, the job running again and
-    /// again in its sync time; `None` where nothing was written, or that time is below a minute.
+    /// Years until the rated endurance of the most written array is used up, the job running again
+    /// and again in its sync time; `None` where nothing was written, or that time is below a
+    /// minute.
     pub lifetime_years: Option<f64>,
 }
 

@@ -1,5 +1,5 @@
-//! The block requests of a traced machine's real devices: its log, or, where capture could have none, requests
-//! made up from each sample's counts.
+//! The block requests of a traced machine's real devices: its log, or, where capture could have
+//! none, requests made up from each sample's counts.
 //!
 //! Made-up requests keep the number and the bytes of each device's reads and writes in each sample;
 //! what they lose is where. They are taken to be of equal size, and to follow each other: reads
@@ -49,8 +49,8 @@ impl<'a> Requests<'a> {
         self.logged
     }
 
-    /// All of them, in batches. Each ends within 2^62 bytes and is completed within 2^64 ns, so later
-    /// sums do not overflow.
+    /// All of them, in batches. Each ends within 2^62 bytes and is completed within 2^64 ns, so
+    /// later sums do not overflow.
     ///
     /// # Errors
     /// Where the log cannot be read, or a row of it is outside these bounds.

@@ -88,8 +88,8 @@ pub trait Device {
     /// empty, not aligned to [`SECTOR`] or ends beyond the capacity: callers check their input.
     fn submit(&mut self, at: Ns, id: u64, request: Request);
 
-    /// Makes a request that waits as it was submitted larger: it becomes `request`. False where it has
-    /// begun, or where the device keeps no requests waiting: then nothing changes.
+    /// Makes a request that waits as it was submitted larger: it becomes `request`. False where it
+    /// has begun, or where the device keeps no requests waiting: then nothing changes.
     fn enlarge(&mut self, id: u64, request: Request) -> bool {
         let _ = (id, request);
         false

@@ -1,4 +1,5 @@
-//! Division by a number that stays: a multiplication and a correction, in a fraction of a division's time.
+//! Division by a number that stays: a multiplication and a correction, in a fraction of a
+//! division's time.
 
 /// What is divided by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +24,8 @@ impl Divisor {
     /// `n / by` and `n % by`.
     #[inline(always)]
     pub fn divide(self, n: u64) -> (u64, u64) {
-        // n x inverse / 2^64 is below n / by, by at most n / 2^64: rounded down it is right, or one too few.
+        // n x inverse / 2^64 is below n / by, by at most n / 2^64: rounded down it is right, or one
+        // too few.
         #[allow(clippy::cast_possible_truncation)]
         let about = ((u128::from(n) * u128::from(self.inverse)) >> 64) as u64;
         let rest = n - about * self.by;

@@ -1,7 +1,7 @@
-//! Simulated storage devices. One contract: a request goes in at a time, a completion comes out
-//! at a time ([`Device`]). Behind it: flash ([`ssd`]), a hard disk ([`disk`], of either kind [`drive`]), several
-//! of either as one ([`stripe`]), behind one adapter ([`bus`]), behind a host that joins what waits
-//! ([`coalesce`]).
+//! Simulated storage devices. One contract: a request goes in at a time, a completion comes out at
+//! a time ([`Device`]). Behind it: flash ([`ssd`]), a hard disk ([`disk`], of either kind
+//! [`drive`]), several of either as one ([`stripe`]), behind one adapter ([`bus`]), behind a host
+//! that joins what waits ([`coalesce`]).
 
 pub mod bus;
 mod check;

@@ -1,5 +1,5 @@
-//! A device as small as they come. It is also run by an interpreter that misses nothing, which is slow:
-//! `make miri`.
+//! A device as small as they come. It is also run by an interpreter that misses nothing, which is
+//! slow: `make miri`.
 
 use gordon_device::ssd::{Ssd, SsdConfig};
 use gordon_device::{Device, Op, Request};

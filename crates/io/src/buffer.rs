@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// What each is aligned to: pages, which every device takes.
 const ALIGNMENT: usize = 4096;
 
-/// So many random bytes are drawn; more are copies, further apart than anything that compresses looks.
+/// So many random bytes are drawn; more are copies, further apart than anything that compresses
+/// looks.
 const DRAWN: usize = 4 << 20;
 
 /// Bytes that start at a page.

@@ -1,5 +1,5 @@
-//! Latencies as histograms of three significant digits (G. Tene's HdrHistogram); mean and greatest are
-//! exact.
+//! Latencies as histograms of three significant digits (G. Tene's HdrHistogram); mean and greatest
+//! are exact.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;

@@ -133,17 +133,17 @@ impl Endurance {
 /// The shortest load that a lifetime is extrapolated from: a minute.
 pub const LEAST_SPAN: Ns = Ns(60 * Ns::SECOND.0);
 
-/// The part of the rated endurance that programming these bytes uses: of `raw` bytes of flash, each of
-/// which can be programmed `cycles` times, with perfect wear levelling (section 4.1 of the Gordon paper).
-/// Programmed bytes are the host's times the write amplification; what fills an empty device before
-/// the load is not among them.
+/// The part of the rated endurance that programming these bytes uses: of `raw` bytes of flash, each
+/// of which can be programmed `cycles` times, with perfect wear levelling (section 4.1 of the
+/// Gordon paper). Programmed bytes are the host's times the write amplification; what fills an
+/// empty device before the load is not among them.
 pub fn endurance_used(programmed: f64, raw: f64, cycles: u64) -> f64 {
     programmed / raw / real(cycles)
 }
 
-/// Years, of 365.25 days, until the rated endurance is used up if a load of this span, which used the part
-/// `used` of it, continues without end. `None` if it used nothing, or is shorter than [`LEAST_SPAN`]: a
-/// burst says nothing about years.
+/// Years, of 365.25 days, until the rated endurance is used up if a load of this span, which used
+/// the part `used` of it, continues without end. `None` if it used nothing, or is shorter than
+/// [`LEAST_SPAN`]: a burst says nothing about years.
 pub fn lifetime_years(used: f64, span: Ns) -> Option<f64> {
     const YEAR_S: f64 = 365.25 * 86_400.0;
     (used > 0.0 && span >= LEAST_SPAN).then(|| span.as_secs() / used / YEAR_S)

@@ -4,11 +4,11 @@
 //! own: lower, middle, upper page (LSB, CSB, MSB), with four bits one more. The pages of a block go
 //! round these types, and each type has its own times: [`Times`].
 //!
-//! Not covered: programming all pages of a word line in one go ("one-shot"). Each page is programmed
-//! alone, in the time of its type; where a chip programs n pages at once in t, give each t/n, and
-//! bandwidth is right while the latency of a single page is too low. Nor pages in an order other
-//! than round the types (the shifted orders that chips use against disturbance), nor suspending a
-//! program or an erase for a read.
+//! Not covered: programming all pages of a word line in one go ("one-shot"). Each page is
+//! programmed alone, in the time of its type; where a chip programs n pages at once in t, give each
+//! t/n, and bandwidth is right while the latency of a single page is too low. Nor pages in an order
+//! other than round the types (the shifted orders that chips use against disturbance), nor
+//! suspending a program or an erase for a read.
 
 use crate::GeometryError;
 use alloc::vec::Vec;

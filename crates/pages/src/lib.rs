@@ -1,17 +1,18 @@
-//! Large pages, and memory before it is needed: for tables and records of gigabytes that are read at
-//! random.
+//! Large pages, and memory before it is needed: for tables and records of gigabytes that are read
+//! at random.
 //!
-//! With pages of 4 KiB each access misses the processor's table of pages too, which on a virtual machine
-//! costs more than the memory itself: with large ones a preconditioned 512 GiB device is ready in a third
-//! of the time. A gigabyte is also 262,144 faults of small pages and 512 of large ones.
+//! With pages of 4 KiB each access misses the processor's table of pages too, which on a virtual
+//! machine costs more than the memory itself: with large ones a preconditioned 512 GiB device is
+//! ready in a third of the time. A gigabyte is also 262,144 faults of small pages and 512 of large
+//! ones.
 
 use std::ops::Range;
 
 /// Bytes of a large page of x86-64, and of most others with pages of 4 KiB.
 pub const LARGE: usize = 2 << 20;
 
-/// Asks the system to back memory of the caller's with large pages, where it is worth it. Nothing is
-/// promised.
+/// Asks the system to back memory of the caller's with large pages, where it is worth it. Nothing
+/// is promised.
 #[allow(unsafe_code)]
 pub fn want_large_pages(memory: Range<*const u8>) {
     let start = memory.start.addr().next_multiple_of(LARGE);
@@ -20,8 +21,8 @@ pub fn want_large_pages(memory: Range<*const u8>) {
         return;
     }
     let range = memory.start.with_addr(start).cast_mut().cast();
-    // SAFETY: this advice never changes what memory holds, whosever it is, and where the system cannot
-    // follow it, it says so and does nothing.
+    // SAFETY: this advice never changes what memory holds, whosever it is, and where the system
+    // cannot follow it, it says so and does nothing.
     let advised =
         unsafe { rustix::mm::madvise(range, end - start, rustix::mm::Advice::LinuxHugepage) };
     // Without them it is only slower.

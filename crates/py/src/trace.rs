@@ -48,8 +48,8 @@ pub fn trace_summary(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     json(&summary)
 }
 
-/// Each trace format as JSON: name, what it is, where it is documented, what its reader is tested on,
-/// whether it is supported, whether it is written too, and whether it is of objects.
+/// Each trace format as JSON: name, what it is, where it is documented, what its reader is tested
+/// on, whether it is supported, whether it is written too, and whether it is of objects.
 #[pyfunction]
 pub fn trace_formats() -> PyResult<String> {
     let formats: Vec<_> = Format::all().map(FormatRow::from).collect();
@@ -83,8 +83,8 @@ impl From<Format> for FormatRow {
     }
 }
 
-/// What the trace that `load` (JSON) names is read as, as JSON; nothing of a pipe, which can be read
-/// once. With `objects`, a trace that is of both is one of objects.
+/// What the trace that `load` (JSON) names is read as, as JSON; nothing of a pipe, which can be
+/// read once. With `objects`, a trace that is of both is one of objects.
 #[pyfunction]
 pub fn trace_input(py: Python<'_>, load: &str, objects: bool) -> PyResult<Option<String>> {
     let load: TraceLoad = from_json(load, "trace").map_err(raise)?;

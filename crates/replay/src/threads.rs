@@ -1,7 +1,8 @@
 //! A thread for each core, or as many as the system grants.
 //!
-//! Rayon panics if the system refuses a thread of its global pool. The pool here takes fewer then, down to the
-//! calling thread alone: that is slower, and results are the same for any number of threads.
+//! Rayon panics if the system refuses a thread of its global pool. The pool here takes fewer then,
+//! down to the calling thread alone: that is slower, and results are the same for any number of
+//! threads.
 
 use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
 use std::io;
@@ -10,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, available_parallelism};
 use std::time::Duration;
 
-/// Runs `work`, whose parallel iterators use a thread for each core, or as many as the system grants. In a thread
-/// of another pool they use that pool.
+/// Runs `work`, whose parallel iterators use a thread for each core, or as many as the system
+/// grants. In a thread of another pool they use that pool.
 pub fn on_all_cores<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     static POOL: Mutex<Option<Arc<ThreadPool>>> = Mutex::new(None);
     if rayon::current_thread_index().is_some() {

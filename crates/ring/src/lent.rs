@@ -53,10 +53,10 @@ impl Reads {
                 .offset(job.at)
                 .build()
                 .user_data(at);
-            // SAFETY: the kernel may write to the buffer until it has reported the completion of this read. The
-            // buffer is lent to this call, which does not return before that, and `guard` ends the process where
-            // a panic would leave the call earlier. There are at most as many jobs as entries of the queue, and
-            // all earlier reads have completed.
+            // SAFETY: the kernel may write to the buffer until it has reported the completion of
+            // this read. The buffer is lent to this call, which does not return before that, and
+            // `guard` ends the process where a panic would leave the call earlier. There are at
+            // most as many jobs as entries of the queue, and all earlier reads have completed.
             if unsafe { ring.submission().push(&entry) }.is_err() {
                 job.result = Err(ErrorKind::OutOfMemory.into());
                 continue;
@@ -89,8 +89,8 @@ impl Reads {
     }
 }
 
-/// Ends the process when it is dropped. It is forgotten when the kernel has completed all reads, so only a panic
-/// between the first read and the last completion drops it.
+/// Ends the process when it is dropped. It is forgotten when the kernel has completed all reads, so
+/// only a panic between the first read and the last completion drops it.
 struct AbortOnUnwind;
 
 impl Drop for AbortOnUnwind {
@@ -99,8 +99,9 @@ impl Drop for AbortOnUnwind {
     }
 }
 
-/// Whether the kernel has given a read up. Nobody cancels reads here, but a file system that cannot start one at once
-/// needs a thread of the kernel's, which counts for the limits of this process and may be refused.
+/// Whether the kernel has given a read up. Nobody cancels reads here, but a file system that cannot
+/// start one at once needs a thread of the kernel's, which counts for the limits of this process
+/// and may be refused.
 fn is_canceled(job: &Job<'_>) -> bool {
     let canceled = Some(rustix::io::Errno::CANCELED.raw_os_error());
     job.result.as_ref().is_err_and(|error| error.raw_os_error() == canceled)

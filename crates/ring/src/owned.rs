@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// Marks what is no transfer.
 const OWN: u64 = u64::MAX;
 
-/// Bytes of a transfer at most; of a longer one this is its start. The kernel's own bound is a page below
-/// twice that.
+/// Bytes of a transfer at most; of a longer one this is its start. The kernel's own bound is a page
+/// below twice that.
 const MOST: usize = 1 << 30;
 
 /// What is done with a part of a buffer.
@@ -51,8 +51,8 @@ pub struct Ended {
     pub key: u64,
     /// It comes back.
     pub buffer: Vec<u8>,
-    /// How many bytes were moved: fewer than asked for where a file ends, a device is full, or the kernel
-    /// sees fit.
+    /// How many bytes were moved: fewer than asked for where a file ends, a device is full, or the
+    /// kernel sees fit.
     pub result: Result<usize>,
 }
 
@@ -135,17 +135,19 @@ impl Ring {
         Err(Transfer { op, file, offset, buffer, part, key })
     }
 
-    /// The one way to the kernel: either an entry of no memory, or one of a slot that was just filled.
+    /// The one way to the kernel: either an entry of no memory, or one of a slot that was just
+    /// filled.
     fn push(&mut self, entry: &squeue::Entry) -> Result<()> {
-        // SAFETY: an entry of a slot names bytes within the slot's buffer and a descriptor of the slot's file. Both
-        // stay there, untouched, until the kernel has said that the transfer ended (`reap`); where it cannot be
-        // heard, they are never freed (`drop`). Whoever forgets the ring leaks them too. Other entries name
-        // neither.
+        // SAFETY: an entry of a slot names bytes within the slot's buffer and a descriptor of the
+        // slot's file. Both stay there, untouched, until the kernel has said that the transfer
+        // ended (`reap`); where it cannot be heard, they are never freed (`drop`). Whoever forgets
+        // the ring leaks them too. Other entries name neither.
         let pushed = unsafe { self.ring.submission().push(entry) };
         pushed.map_err(|_| ErrorKind::ResourceBusy.into())
     }
 
-    /// Begins what was prepared, waits until something ends, and adds it to `ended`; sometimes there is nothing.
+    /// Begins what was prepared, waits until something ends, and adds it to `ended`; sometimes
+    /// there is nothing.
     ///
     /// # Errors
     /// Where the kernel does not answer any more: what is under way will never be heard of.
@@ -170,8 +172,8 @@ impl Ring {
         }
     }
 
-    /// Asks the kernel to leave off whatever it can of all that is under way, which ends with an error then. Kernels
-    /// before 5.19 leave off nothing.
+    /// Asks the kernel to leave off whatever it can of all that is under way, which ends with an
+    /// error then. Kernels before 5.19 leave off nothing.
     pub fn cancel(&mut self) {
         let all = opcode::AsyncCancel2::new(CancelBuilder::any()).build().user_data(OWN);
         // Where there is no place for it, they end by themselves.
@@ -208,7 +210,8 @@ mod tests {
         made.inspect_err(|error| gordon_testkit::skipped(&format!("io_uring: {error}"))).ok()
     }
 
-    /// Whether the kernel can cancel all transfers of a ring, as it does from 5.19 on; where not, the test is skipped.
+    /// Whether the kernel can cancel all transfers of a ring, as it does from 5.19 on; where not,
+    /// the test is skipped.
     fn cancels(test: &str) -> bool {
         let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         let mut parts = release.split('.').map(|part| part.parse::<u32>().unwrap_or(0));

@@ -7,9 +7,9 @@ use std::path::Path;
 /// Bytes at the start of a file that are looked at.
 const HEAD: u64 = 64 << 10;
 
-/// Refuses a file of `len` bytes that is text, unless it has the form of the benchmark's ASCII records: each
-/// of 100 bytes, with its only line end, CR LF, in the last two. Records of the default format have no mark,
-/// so lines would be cut at every hundredth byte.
+/// Refuses a file of `len` bytes that is text, unless it has the form of the benchmark's ASCII
+/// records: each of 100 bytes, with its only line end, CR LF, in the last two. Records of the
+/// default format have no mark, so lines would be cut at every hundredth byte.
 ///
 /// # Errors
 /// [`SortError::Text`], or where the file cannot be read.
@@ -28,8 +28,8 @@ pub fn refuse_text(
     Ok(())
 }
 
-/// Whether bytes are text in an encoding that has ASCII's control characters. A zero byte may end a line, and
-/// fills every second byte of UTF-16.
+/// Whether bytes are text in an encoding that has ASCII's control characters. A zero byte may end a
+/// line, and fills every second byte of UTF-16.
 fn is_text(bytes: &[u8]) -> bool {
     let is_control = |byte: &u8| matches!(byte, 1..=7 | 14..=26 | 28..=31 | 127);
     let zeros = bytes.iter().filter(|&&byte| byte == 0).count();

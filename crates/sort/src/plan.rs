@@ -35,8 +35,8 @@ pub struct Transfers {
     pub output: Option<Bytes>,
     /// To and from temporary files.
     pub temp: Option<Bytes>,
-    /// Unit in which temporary data is striped over the folders, as a volume manager does; without it, each
-    /// transfer lies in one folder.
+    /// Unit in which temporary data is striped over the folders, as a volume manager does; without
+    /// it, each transfer lies in one folder.
     pub stripe: Option<Bytes>,
 }
 
@@ -77,8 +77,8 @@ const TRANSFER: u64 = 8 << 20;
 const TEMP: u64 = 2 << 20;
 /// A smaller one costs more time than another pass.
 const LEAST: u64 = 64 << 10;
-/// The least transfer of a bucket: writing it in twice as many pieces costs less time than the two passes
-/// that a bucket takes which does not fit in memory.
+/// The least transfer of a bucket: writing it in twice as many pieces costs less time than the two
+/// passes that a bucket takes which does not fit in memory.
 const LEAST_BUCKET: u64 = 16 << 10;
 /// The least memory: some transfers of the least size.
 const LEAST_MEMORY: u64 = 1 << 20;
@@ -92,8 +92,8 @@ fn pages(bytes: u64) -> u64 {
 }
 
 impl Plan {
-    /// For so many bytes of records in so many files on so many devices that are read at a time, of which each record is
-    /// about so long.
+    /// For so many bytes of records in so many files on so many devices that are read at a time, of
+    /// which each record is about so long.
     ///
     /// # Errors
     /// Where a value leads nowhere.
@@ -141,8 +141,8 @@ impl Plan {
         // Each thread fills one while others are written.
         let output_buffers = some(2 * threads + 2, output);
         let depth = some(DEPTH * devices, input);
-        // What is held for a byte of records: its entry's part, what its buffer has around it, and each
-        // piece's table of ranges; of a bucket, pieces come from temporary files.
+        // What is held for a byte of records: its entry's part, what its buffer has around it, and
+        // each piece's table of ranges; of a bucket, pieces come from temporary files.
         let table = |bytes: u64| (TABLE * ranges(bytes / 64)) as u64;
         let entry = ENTRY as f64 / record;
         let around = room(input as usize) as u64 + table(bytes.min(memory));

@@ -102,8 +102,8 @@ impl Model {
         }
     }
 
-    /// The power was cut, and `values` is what the sectors of the page from `first` on hold now: the
-    /// page as it was after some change, none of those flushed undone. From now on that is what
+    /// The power was cut, and `values` is what the sectors of the page from `first` on hold now:
+    /// the page as it was after some change, none of those flushed undone. From now on that is what
     /// they hold.
     ///
     /// # Errors

@@ -3,8 +3,8 @@
 use rustix::fs::statfs;
 use std::path::Path;
 
-/// File systems in memory or on another machine, by their magic numbers (linux/magic.h): tmpfs, ramfs, NFS, CIFS,
-/// SMB2, 9p and FUSE, to which virtiofs belongs.
+/// File systems in memory or on another machine, by their magic numbers (linux/magic.h): tmpfs,
+/// ramfs, NFS, CIFS, SMB2, 9p and FUSE, to which virtiofs belongs.
 const ELSEWHERE: [u64; 7] =
     [0x0102_1994, 0x8584_58f6, 0x6969, 0xff53_4d42, 0xfe53_4d42, 0x0102_1997, 0x6573_5546];
 

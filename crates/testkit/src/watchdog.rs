@@ -13,7 +13,8 @@ const PATIENCE: Duration = Duration::from_secs(600);
 #[must_use]
 pub struct Watchdog(#[allow(dead_code)] Sender<()>); // its drop is what the thread waits for
 
-/// Guards a test that would hang where the code under test is wrong. Such a test needs no other limit of time.
+/// Guards a test that would hang where the code under test is wrong. Such a test needs no other
+/// limit of time.
 pub fn watchdog(test: &'static str) -> Watchdog {
     let (alive, ended) = channel();
     thread::spawn(move || {

@@ -235,7 +235,8 @@ fn manifest(path: &Path) -> Result<Manifest, TraceError> {
     serde_json::from_value(value).map_err(|e| TraceError::damaged(&file, e))
 }
 
-/// Checks size, bytes, rows and columns of a part against what the manifest and this version expect.
+/// Checks size, bytes, rows and columns of a part against what the manifest and this version
+/// expect.
 fn check(folder: &Path, part: &Part, specs: &[Spec]) -> Result<(), TraceError> {
     let path = folder.join(&part.file);
     let size = match fs::metadata(&path) {

@@ -429,8 +429,8 @@ impl BlockLogWriter {
 /// In the metadata of a block log that is one file: what it is, JSON.
 const ABOUT: &str = "gordon";
 
-/// How a block log that is one file starts, and where what is sealed by this starts: Parquet's magic,
-/// ours, and four bytes for the CRC-32 of the file, made with zeros in their place.
+/// How a block log that is one file starts, and where what is sealed by this starts: Parquet's
+/// magic, ours, and four bytes for the CRC-32 of the file, made with zeros in their place.
 pub(crate) const SEAL: &[u8; 12] = b"PAR1gordonbl";
 pub(crate) const SEALED_FROM: u64 = SEAL.len() as u64 + 4;
 

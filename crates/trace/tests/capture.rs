@@ -200,7 +200,8 @@ fn samples_keep_to_their_deadlines() {
     options.interval = Ns(100_000_000);
     let (_, trace) = run_with(&options, &mut Count::new(dir.path()));
     let samples = trace.activity().unwrap();
-    // At most one in each interval and one at the end; some may be left out where the machine is busy.
+    // At most one in each interval and one at the end; some may be left out where the machine is
+    // busy.
     let (last, regular) = samples.split_last().unwrap();
     let intervals: Vec<u64> = regular.iter().map(|s| s.end().0 / options.interval.0).collect();
     assert!(intervals.windows(2).all(|pair| pair[0] < pair[1]), "{intervals:?}");

@@ -1,6 +1,6 @@
-//! Logs that nginx 1.22.1 and Apache 2.4 wrote, of one client's requests to each: files, some again, a
-//! part, a query, what is not there, has moved, is not modified or has no bytes, HEAD and POST, a user,
-//! quotes, bytes that are no request, HTTP/0.9 and 1.0.
+//! Logs that nginx 1.22.1 and Apache 2.4 wrote, of one client's requests to each: files, some
+//! again, a part, a query, what is not there, has moved, is not modified or has no bytes, HEAD and
+//! POST, a user, quotes, bytes that are no request, HTTP/0.9 and 1.0.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use gordon_trace::formats::{Counts, Format, NEVER, Object, Objects, Options, Order, detect, open};

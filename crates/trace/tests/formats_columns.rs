@@ -1,5 +1,6 @@
-//! Text with described columns: each shipped description on lines in its documented form, columns of
-//! one's own, and files that fit several formats or whose values are implausible in the one they fit.
+//! Text with described columns: each shipped description on lines in its documented form, columns
+//! of one's own, and files that fit several formats or whose values are implausible in the one they
+//! fit.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use gordon_trace::BlockOp::{self, Discard, Read, Write};

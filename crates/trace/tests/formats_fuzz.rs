@@ -1,4 +1,5 @@
-//! Whatever the bytes are: an answer or an error, never a panic, and never more than the file holds.
+//! Whatever the bytes are: an answer or an error, never a panic, and never more than the file
+//! holds.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use gordon_trace::formats::{Format, FormatError, Io, Objects, Options, Order, detect, open};

@@ -73,10 +73,10 @@ fn mqsim_web_search() {
     assert_eq!(bytes(&all, BlockOp::Write), 32_768);
 }
 
-/// The same requests in the form they were published in: MQSim's file is the head of `WebSearch1.spc`
-/// of the UMass repository. What another reader of that file counts in each ten seconds agrees:
-/// `umass-spc-websearch1-workload-shape.json` of DjangoAILab/pve-storage-guard (commit 0d29d5f),
-/// which has requests and MiB a second, reads and writes.
+/// The same requests in the form they were published in: MQSim's file is the head of
+/// `WebSearch1.spc` of the UMass repository. What another reader of that file counts in each ten
+/// seconds agrees: `umass-spc-websearch1-workload-shape.json` of DjangoAILab/pve-storage-guard
+/// (commit 0d29d5f), which has requests and MiB a second, reads and writes.
 #[test]
 fn spc_web_search() {
     let Some(path) = file("spc_web_search", "block/wsrch-small.mqsim.trace.gz") else { return };

@@ -1,8 +1,8 @@
 //! The wear-level status table and the two rules that use it (paper, 3.2).
 //!
 //! The paper does not say whether a counter belongs to a block of flash or to what is cached there.
-//! Both are needed: the erases of a place say that it is worn, the evictions of a set say that it wears
-//! places out. Erases stay with the place when sets are swapped, evictions go with the set.
+//! Both are needed: the erases of a place say that it is worn, the evictions of a set say that it
+//! wears places out. Erases stay with the place when sets are swapped, evictions go with the set.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -24,16 +24,17 @@ pub struct Rules {
 /// How the threshold of hot sets is applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SetRule {
-    /// A set is swapped with the set in the least worn place if its place is worn beyond the threshold,
-    /// compared with the mean and with that place, and if the set itself was evicted more often than the
-    /// other by more than the threshold. Swaps erase at most one block for 100 evictions. A block whose
-    /// place was worn by another set takes nothing new while that would wear the place beyond both the
-    /// mean plus the threshold and the most evicted block: another block of the set is evicted, or none.
+    /// A set is swapped with the set in the least worn place if its place is worn beyond the
+    /// threshold, compared with the mean and with that place, and if the set itself was evicted
+    /// more often than the other by more than the threshold. Swaps erase at most one block for 100
+    /// evictions. A block whose place was worn by another set takes nothing new while that would
+    /// wear the place beyond both the mean plus the threshold and the most evicted block: another
+    /// block of the set is evicted, or none.
     #[default]
     Bounded,
-    /// The paper's words: a set is swapped if the greatest count of its place exceeds that of the coldest
-    /// place by more than the threshold. The cold set that comes to the worn place is hot in its turn at
-    /// its own next eviction, so that swaps can outnumber evictions.
+    /// The paper's words: a set is swapped if the greatest count of its place exceeds that of the
+    /// coldest place by more than the threshold. The cold set that comes to the worn place is hot
+    /// in its turn at its own next eviction, so that swaps can outnumber evictions.
     Literal,
 }
 
@@ -129,7 +130,8 @@ impl Wear {
         }
     }
 
-    /// The way to evict where `lru` is the one least recently used; none if the flash has to be spared.
+    /// The way to evict where `lru` is the one least recently used; none if the flash has to be
+    /// spared.
     pub fn block_rule(&self, set: u32, lru: u32) -> Option<u32> {
         let from = self.place(set, 0) as usize;
         let counts = &self.erases[from..from + self.ways as usize];
@@ -145,8 +147,8 @@ impl Wear {
         ways.min_by_key(|(_, count)| **count).map(|(way, _)| way)
     }
 
-    /// Whether one more eviction of this block would wear its place beyond what it would be without swaps,
-    /// and beyond the mean plus the threshold.
+    /// Whether one more eviction of this block would wear its place beyond what it would be without
+    /// swaps, and beyond the mean plus the threshold.
     pub fn is_at_limit(&self, set: u32, way: u32) -> bool {
         let (Some(threshold), SetRule::Bounded) = (self.rules.set, self.rules.set_rule) else {
             return false;
@@ -162,7 +164,8 @@ impl Wear {
         i64::from(count) - (self.total / self.evictions.len() as u64) as i64
     }
 
-    /// The set that this one is to be swapped with, if it is hot; `cost` has the erases of that swap.
+    /// The set that this one is to be swapped with, if it is hot; `cost` has the erases of that
+    /// swap.
     pub fn set_rule(&self, set: u32, cost: impl FnOnce(u32) -> u32) -> Option<u32> {
         let threshold = self.rules.set?;
         let (here, coldest) = (self.home[set as usize], self.coldest);

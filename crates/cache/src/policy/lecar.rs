@@ -1,16 +1,18 @@
 //! LeCaR (Vietri, Rodriguez, Martinez, Lyons, Liu, Rangaswami, Zhao, Narasimhan, "Driving Cache
-//! Replacement with ML-based LeCaR", HotStorage 2018): least recently or least frequently used, drawn
-//! by weights that regret moves: what comes back soon after one of them chose it makes that one less likely.
+//! Replacement with ML-based LeCaR", HotStorage 2018): least recently or least frequently used,
+//! drawn by weights that regret moves: what comes back soon after one of them chose it makes that
+//! one less likely.
 //!
 //! As `LeCaR.c` of libCacheSim 0.3.5, its generator and the state that starts it included: learning
-//! rate 0.45, discount 0.005^(1/bytes), ghosts of half as many bytes for each of the two, draws of hundredths. What
-//! both would choose leaves no ghost.
+//! rate 0.45, discount 0.005^(1/bytes), ghosts of half as many bytes for each of the two, draws of
+//! hundredths. What both would choose leaves no ghost.
 
 use super::frequency::Frequencies;
 use super::{Access, Counts, NOWHERE, Policy, Request};
 use crate::store::{List, Store};
 
-/// Marks of ghosts, by what chose them; the bits below have the group of those that are in the cache.
+/// Marks of ghosts, by what chose them; the bits below have the group of those that are in the
+/// cache.
 const GHOST: u32 = 3 << 29;
 const BY_LRU: u32 = 1 << 29;
 const BY_LFU: u32 = 2 << 29;

@@ -102,8 +102,9 @@ const AHEAD: usize = 8;
 
 /// A cache of a replacement policy.
 pub trait Policy: Send {
-    /// Serves a request: an object that was not there is let in, and others go for it. Answers also with
-    /// the place of its entry, or [`NOWHERE`]: a small number that no other object in the cache has.
+    /// Serves a request: an object that was not there is let in, and others go for it. Answers also
+    /// with the place of its entry, or [`NOWHERE`]: a small number that no other object in the
+    /// cache has.
     fn access_at(&mut self, request: &Request) -> (Access, u32);
 
     /// Serves a request, the same way.

@@ -1,8 +1,8 @@
-//! S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi, "FIFO Queues are All You Need for Cache Eviction",
-//! SOSP 2023, algorithm 1), in bytes.
+//! S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi, "FIFO Queues are All You Need for Cache Eviction", SOSP
+//! 2023, algorithm 1), in bytes.
 //!
-//! As `S3FIFO.c` of libCacheSim 0.3.5 with its defaults: a small queue of a tenth, ghosts of as many
-//! bytes as the main queue, and two hits in the small queue to enter the main one. An object
+//! As `S3FIFO.c` of libCacheSim 0.3.5 with its defaults: a small queue of a tenth, ghosts of as
+//! many bytes as the main queue, and two hits in the small queue to enter the main one. An object
 //! larger than the small queue is not let in; until the first eviction, what finds the small queue
 //! full goes to the main one. There the small queue, the main one and the ghosts have a table each;
 //! here they share one.

@@ -1,5 +1,5 @@
-//! SIEVE (Zhang, Yang, Yue, Vigfusson, Rashmi, "SIEVE is Simpler than LRU", NSDI 2024, algorithm 1):
-//! the hand goes from old to new and clears bits, and what it passes stays where it is.
+//! SIEVE (Zhang, Yang, Yue, Vigfusson, Rashmi, "SIEVE is Simpler than LRU", NSDI 2024, algorithm
+//! 1): the hand goes from old to new and clears bits, and what it passes stays where it is.
 //!
 //! As `Sieve.c` of libCacheSim.
 

@@ -3,8 +3,9 @@
 //! section 3), laid out as Caffeine 3 does.
 //!
 //! Counters of 4 bits, four for each key, all in one cache line; the least of them is the estimate,
-//! and only those that are the least are raised. After ten requests for each object that there
-//! is room for, all are halved. It grows with the number of objects, and estimates stay what they were.
+//! and only those that are the least are raised. After ten requests for each object that there is
+//! room for, all are halved. It grows with the number of objects, and estimates stay what they
+//! were.
 
 use crate::index::hash;
 use alloc::vec;
@@ -50,7 +51,8 @@ impl Sketch {
     fn counters(&self, key: u64) -> [(usize, u32); 4] {
         let hash = hash(key);
         let line = (hash as usize & (self.words.len() / LINE - 1)) * LINE;
-        // Five bits each, of the half that chooses no line: one of two words, one of sixteen counters.
+        // Five bits each, of the half that chooses no line: one of two words, one of sixteen
+        // counters.
         [0, 1, 2, 3].map(|row| {
             let bits = (hash >> (40 + 5 * row)) as u32;
             (line + 2 * row + (bits & 1) as usize, (bits >> 1 & 15) * 4)

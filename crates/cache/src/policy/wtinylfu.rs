@@ -1,13 +1,13 @@
 //! W-TinyLFU (Einziger, Friedman, Manes, "TinyLFU: A Highly Efficient Cache Admission Policy", ACM
 //! Transactions on Storage 13(4), 2017): a window of a hundredth, LRU, and a main part of segmented
-//! LRU; what leaves the window enters the main part if it was asked for more often than what
-//! would have to go for it.
+//! LRU; what leaves the window enters the main part if it was asked for more often than what would
+//! have to go for it.
 //!
-//! As `WTinyLFU.c` of libCacheSim 0.3.5 with its defaults: until the cache is full all is in the window;
-//! the main part has segments of a fifth and four fifths; an object counts when it comes in, when it leaves
-//! the window, and when it is found in the main part; one larger than the window is not let in.
-//! The counts are the paper's [`Sketch`]: there they are 32 bits, about 58 bytes of them for each byte of the
-//! cache, and are in effect never halved.
+//! As `WTinyLFU.c` of libCacheSim 0.3.5 with its defaults: until the cache is full all is in the
+//! window; the main part has segments of a fifth and four fifths; an object counts when it comes
+//! in, when it leaves the window, and when it is found in the main part; one larger than the window
+//! is not let in. The counts are the paper's [`Sketch`]: there they are 32 bits, about 58 bytes of
+//! them for each byte of the cache, and are in effect never halved.
 
 use super::sketch::Sketch;
 use super::{Access, Counts, NOWHERE, Policy, Request};
@@ -109,7 +109,8 @@ impl WTinyLfu {
         self.evict_main();
     }
 
-    /// What was found once more on probation is protected; the oldest of those go back to make room.
+    /// What was found once more on probation is protected; the oldest of those go back to make
+    /// room.
     fn protect(&mut self, place: u32) {
         self.move_to(place, PROBATION, PROTECTED);
         while self.lists[PROTECTED].bytes > self.parts[PROTECTED] {

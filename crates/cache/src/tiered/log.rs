@@ -5,8 +5,8 @@ use crate::store::{List, NONE, Store};
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Bytes of memory an object: a slot of 64 bits (34 for the place in units of 16 bytes, 2 for having been asked for,
-/// the rest of the key's hash) in a table four fifths full.
+/// Bytes of memory an object: a slot of 64 bits (34 for the place in units of 16 bytes, 2 for
+/// having been asked for, the rest of the key's hash) in a table four fifths full.
 const INDEX: u64 = 10;
 
 /// Was asked for since it was written.
@@ -98,8 +98,9 @@ impl Log {
         Some(self.segments[self.open].oldest).filter(|place| *place != NONE)
     }
 
-    /// Makes room in the open segment: nothing is left in it. Then what was taken out is written again as far
-    /// as that leaves room for an object of `size` bytes; `each` is told the new places.
+    /// Makes room in the open segment: nothing is left in it. Then what was taken out is written
+    /// again as far as that leaves room for an object of `size` bytes; `each` is told the new
+    /// places.
     pub fn clear(
         &mut self,
         again: &[Removed],

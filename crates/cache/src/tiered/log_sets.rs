@@ -1,8 +1,9 @@
-//! A log before sets, as in Kangaroo: objects gather in the log, and those of one set go there together.
+//! A log before sets, as in Kangaroo: objects gather in the log, and those of one set go there
+//! together.
 //!
-//! When a segment of the log goes, each object in it takes all others of its set along that are in the log, where
-//! there are `threshold` of them. An object that stays behind is dropped, or written to the log again if it was
-//! asked for there; so are those that find no room in their set.
+//! When a segment of the log goes, each object in it takes all others of its set along that are in
+//! the log, where there are `threshold` of them. An object that stays behind is dropped, or written
+//! to the log again if it was asked for there; so are those that find no room in their set.
 
 use super::log::Log;
 use super::sets::{Sets, Slot};

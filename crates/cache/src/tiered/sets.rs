@@ -1,17 +1,18 @@
 //! Sets of a page each: an object lies in that of its key, and a set is written as a whole.
 //!
-//! What stays in a set that is full is chosen by predictions of three bits written with the objects (RRIP, Jaleel
-//! and others, ISCA 2010), as Kangaroo does with one bit of memory an object, which says whether it was asked
-//! for since its set was last written: then it becomes 0, soon. Where not all fit, all others age until one
-//! is 7, far away; then they stay in order, the old before the new, as long as there is room. New ones come in at 6,
-//! those asked for in the log at 5.
+//! What stays in a set that is full is chosen by predictions of three bits written with the objects
+//! (RRIP, Jaleel and others, ISCA 2010), as Kangaroo does with one bit of memory an object, which
+//! says whether it was asked for since its set was last written: then it becomes 0, soon. Where not
+//! all fit, all others age until one is 7, far away; then they stay in order, the old before the
+//! new, as long as there is room. New ones come in at 6, those asked for in the log at 5.
 
 use super::{Keeper, Medium};
 use crate::index::hash;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Bytes of memory a set: a filter of 64 bits, four of them an object's, and 32 for objects asked for.
+/// Bytes of memory a set: a filter of 64 bits, four of them an object's, and 32 for objects asked
+/// for.
 pub(super) const INDEX: u64 = 12;
 const FAR: u8 = 7;
 

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// A folder whose file system does direct I/O of 4 KiB; none on a machine that has none. The build's own first: the
-/// system's for temporary files is often in memory.
+/// A folder whose file system does direct I/O of 4 KiB; none on a machine that has none. The
+/// build's own first: the system's for temporary files is often in memory.
 pub fn folder(test: &str) -> Option<TempDir> {
     let places = [PathBuf::from(env!("CARGO_TARGET_TMPDIR")), std::env::temp_dir()];
     for place in places {

@@ -2,8 +2,8 @@
 //! names a file with the runs, `dm_layout_g4` has a tree of patterns that repeat.
 //!
 //! They follow libdiskmodel 1.1 (Bucy, Ganger: the manual of the disk model that comes with DiskSim
-//! 4.0, and its `layout_g2.c` and `layout_g4.c`), except that the skew of a g2 zone holds for all of
-//! its cylinders, not for its first alone.
+//! 4.0, and its `layout_g2.c` and `layout_g4.c`), except that the skew of a g2 zone holds for all
+//! of its cylinders, not for its first alone.
 
 use super::text::{Block, Value};
 use super::{SpecError, read_file};

@@ -1,5 +1,5 @@
-//! The language of DiskSim's parameter files: `Kind Name { key = value, ... }`, lists in brackets, `#`
-//! to the end of a line, and `source FILE`, which stands for that file's content.
+//! The language of DiskSim's parameter files: `Kind Name { key = value, ... }`, lists in brackets,
+//! `#` to the end of a line, and `source FILE`, which stands for that file's content.
 
 use super::{SpecError, read_file};
 use std::path::{Path, PathBuf};

@@ -10,8 +10,9 @@ use serde::Serialize;
 /// Buckets of the histogram: 1024 for each power of two, twice as many for the first.
 const BUCKETS: usize = 54 << 10;
 
-/// The bucket of a latency: that of the histogram of three digits that [`Latency::histogram`] makes,
-/// without what a general histogram asks itself for every value. Past the end, the last one counts.
+/// The bucket of a latency: that of the histogram of three digits that [`Latency::histogram`]
+/// makes, without what a general histogram asks itself for every value. Past the end, the last one
+/// counts.
 #[inline]
 fn bucket(latency: Ns) -> usize {
     let power = (latency.0 | 2047).ilog2() - 10;

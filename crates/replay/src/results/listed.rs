@@ -12,8 +12,8 @@ pub type Listed = Vec<(String, Vec<(String, Vec<Value>)>)>;
 
 /// Writes each table into `folder`, which is made if it is not there, as `NAME.parquet`.
 ///
-/// A column is of whole numbers, of numbers, of truth values or else of text, whichever holds all that is
-/// in it; where nothing is, of numbers.
+/// A column is of whole numbers, of numbers, of truth values or else of text, whichever holds all
+/// that is in it; where nothing is, of numbers.
 ///
 /// # Errors
 /// Where that is not possible, or columns are not of one length.

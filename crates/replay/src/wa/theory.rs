@@ -22,12 +22,12 @@ pub fn greedy(rho: f64, b: f64) -> f64 {
     (solve(k / rho) / k).max(1.0)
 }
 
-/// The best of `d` blocks of `b` pages taken at random (Van Houdt, *A mean field model for a class of
-/// garbage collection algorithms*, SIGMETRICS 2013). S(v) is the part of the blocks with more than v
-/// valid pages. For each block collected, as many blocks fall from v + 1 to v as are collected at v
-/// or below: `(S(v) - S(v + 1)) (v + 1) c = 1 - S(v)^d`, where c is the pages gained for each page
-/// that is valid in the mean; from S(b) = 0 downwards that gives every S(v), and c follows from
-/// their sum, the mean of the valid pages, rho b.
+/// The best of `d` blocks of `b` pages taken at random (Van Houdt, *A mean field model for a class
+/// of garbage collection algorithms*, SIGMETRICS 2013). S(v) is the part of the blocks with more
+/// than v valid pages. For each block collected, as many blocks fall from v + 1 to v as are
+/// collected at v or below: `(S(v) - S(v + 1)) (v + 1) c = 1 - S(v)^d`, where c is the pages gained
+/// for each page that is valid in the mean; from S(b) = 0 downwards that gives every S(v), and c
+/// follows from their sum, the mean of the valid pages, rho b.
 pub fn d_choices(rho: f64, b: u32, d: u32) -> f64 {
     let d = f64::from(d);
     let mean = |c: f64| {
@@ -61,9 +61,10 @@ pub fn d_choices(rho: f64, b: u32, d: u32) -> f64 {
     1.0 / (high * rho)
 }
 
-/// Where hot and cold pages never share a block: `space` of the pages are hot and take `share` of the
-/// writes, and the room for stale pages is divided between the two so that the sum of the writes is
-/// least (Desnoyers, section 5). Each part is uniform and behaves as `alone` says of its own rho.
+/// Where hot and cold pages never share a block: `space` of the pages are hot and take `share` of
+/// the writes, and the room for stale pages is divided between the two so that the sum of the
+/// writes is least (Desnoyers, section 5). Each part is uniform and behaves as `alone` says of its
+/// own rho.
 pub fn ideal_split(rho: f64, space: f64, share: f64, alone: impl Fn(f64) -> f64) -> f64 {
     let amplification = |hot: f64| {
         let rho_of = |pages: f64, room: f64| rho * pages / room;

@@ -1,8 +1,8 @@
 //! The benchmark's random numbers: a linear congruential generator of 128 bits, any of which can be
 //! had without those before it.
 //!
-//! X' = A X + C mod 2^128, from X = 0. A is of L'Ecuyer, Mathematics of Computation 68 (1999), pp. 249-260;
-//! C is odd, so that all 2^128 numbers come before one comes again.
+//! X' = A X + C mod 2^128, from X = 0. A is of L'Ecuyer, Mathematics of Computation 68 (1999), pp.
+//! 249-260; C is odd, so that all 2^128 numbers come before one comes again.
 
 const A: u128 = 0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645;
 const C: u128 = 0x4A69_6D47_7261_7952_4950_2020_2020_2001;

@@ -1,5 +1,5 @@
-//! The benchmark's records: 100 bytes, of which the first 10 are the key. docs/design/sort-data.md has
-//! every byte.
+//! The benchmark's records: 100 bytes, of which the first 10 are the key. docs/design/sort-data.md
+//! has every byte.
 
 use super::random::{after, next};
 use crate::validate::RECORD;
@@ -10,12 +10,12 @@ const SKEWED: usize = 6;
 /// Records whose numbers are drawn at a time.
 const DRAWN: usize = 512;
 
-/// A binary record is ten parts of ten bytes, each of a random number of its own: the record's, and those of
-/// the nine records behind it.
+/// A binary record is ten parts of ten bytes, each of a random number of its own: the record's, and
+/// those of the nine records behind it.
 const PARTS: usize = 10;
 
-/// What each part is exclusive-ored with, so that records side by side share no bytes. In the top 80 of
-/// 128 bits, as the part is.
+/// What each part is exclusive-ored with, so that records side by side share no bytes. In the top
+/// 80 of 128 bits, as the part is.
 const MASKS: [u128; PARTS] = [
     0,
     0xF0E8_E4E2_E1D8_D4D2_D1CC << 48,
@@ -76,7 +76,8 @@ impl Records {
             drawn.copy_within(DRAWN.., 0);
             drawn[PARTS - 1..].iter_mut().for_each(&mut draw);
             for (record, numbers) in records.iter_mut().zip(drawn.windows(PARTS)) {
-                // All 16 bytes of a number at once: the next part goes over those that are too many.
+                // All 16 bytes of a number at once: the next part goes over those that are too
+                // many.
                 for part in 0..PARTS - 1 {
                     let bytes = (numbers[part] ^ MASKS[part].to_be()).to_ne_bytes();
                     record[part * 10..part * 10 + 16].copy_from_slice(&bytes);
@@ -116,8 +117,8 @@ impl Records {
     }
 }
 
-/// Lets the first bits of a key be those of `start`: as many, 0 to 48, as six bits of its number say. A quarter
-/// of all records keep theirs.
+/// Lets the first bits of a key be those of `start`: as many, 0 to 48, as six bits of its number
+/// say. A quarter of all records keep theirs.
 #[inline]
 fn skew_bits(record: &mut [u8; RECORD], number: u128, start: &[u8; SKEWED]) {
     let count = (number >> 32) as u32 & 0x3F;
@@ -131,8 +132,8 @@ fn skew_bits(record: &mut [u8; RECORD], number: u128, start: &[u8; SKEWED]) {
     *key = (start & taken | u64::from_be_bytes(*key) & !taken).to_be_bytes();
 }
 
-/// Which start a skewed record takes: the bits of its number, but that 61 to 63 count as 64, and 125 to 127
-/// as 128, as in gensort.
+/// Which start a skewed record takes: the bits of its number, but that 61 to 63 count as 64, and
+/// 125 to 127 as 128, as in gensort.
 fn class(number: u128) -> usize {
     match 128 - number.leading_zeros() as usize {
         61..64 => 64,

@@ -1,5 +1,5 @@
-//! The sum of the CRC-32 of every record: it does not depend on their order, so that it tells whether a sort
-//! has lost, doubled or damaged any.
+//! The sum of the CRC-32 of every record: it does not depend on their order, so that it tells
+//! whether a sort has lost, doubled or damaged any.
 
 use super::RECORD;
 
@@ -10,7 +10,8 @@ const PADDED: usize = 128;
 /// What the CRC starts from, so that after those zeros it is where it is at the start of a record.
 const START: u32 = before_zeros(PADDED - RECORD);
 
-/// Records that are padded at a time: their bytes are on their way to the cache while others are summed.
+/// Records that are padded at a time: their bytes are on their way to the cache while others are
+/// summed.
 const TOGETHER: usize = 16;
 
 /// The CRC that is that of nothing after so many zero bytes.
@@ -20,8 +21,8 @@ const fn before_zeros(zeros: usize) -> u32 {
     let mut state = u32::MAX;
     let mut bit = 0;
     while bit < 8 * zeros {
-        // One step backwards. Forwards a bit leaves below, and where it was 1 the polynomial comes in,
-        // whose highest bit is 1: what is highest now is what left.
+        // One step backwards. Forwards a bit leaves below, and where it was 1 the polynomial comes
+        // in, whose highest bit is 1: what is highest now is what left.
         state = if state >> 31 == 1 { (state ^ POLYNOMIAL) << 1 | 1 } else { state << 1 };
         bit += 1;
     }

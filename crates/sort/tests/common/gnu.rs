@@ -24,8 +24,9 @@ pub fn gnu(arguments: &[String], bytes: &[u8]) -> Vec<u8> {
     told.stdout
 }
 
-/// Whether `sort` is GNU's, and one of 9.2 or later: that brought the letters R and Q, an order by sign of
-/// what is not a number, and names that start with a dot back to where they were before 9.1.
+/// Whether `sort` is GNU's, and one of 9.2 or later: that brought the letters R and Q, an order by
+/// sign of what is not a number, and names that start with a dot back to where they were before
+/// 9.1.
 pub fn known() -> Option<bool> {
     static KNOWN: OnceLock<Option<bool>> = OnceLock::new();
     *KNOWN.get_or_init(|| {

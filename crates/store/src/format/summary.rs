@@ -1,6 +1,6 @@
 //! The summary of a block: the sequence number and the logical pages of each of its data pages, so
-//! that a mount need not look at the pages of a closed block. It lies in the last pages of the block,
-//! as few as it fits into.
+//! that a mount need not look at the pages of a closed block. It lies in the last pages of the
+//! block, as few as it fits into.
 
 use super::{Fields, MOST, crc_without, put_u32, put_u64};
 use gordon_units::{BlockId, Bytes};
@@ -26,8 +26,8 @@ pub fn bytes(pages: u32, slots: u32) -> usize {
 }
 
 /// The smallest number of super-pages of `page` bytes, at the end of a block of `block_pages`
-/// super-pages, that hold the summary of the others. There is always one: what a summary records of a
-/// page is smaller than a page.
+/// super-pages, that hold the summary of the others. There is always one: what a summary records of
+/// a page is smaller than a page.
 #[must_use]
 pub fn pages(block_pages: u32, slots: u32, page: Bytes) -> u32 {
     let fits = |&count: &u32| bytes(block_pages - count, slots) as u64 <= page.0 * u64::from(count);

@@ -105,13 +105,13 @@ pub struct Outcome {
 /// Runs the command and writes its trace.
 ///
 /// SIGINT, SIGTERM, SIGHUP and SIGQUIT that reach this process meanwhile go to the command; those
-/// that it was started to ignore (by `nohup`, or in the background) stay ignored, by the command too.
-/// Orphans of the command become children of this process. Other children that this process starts
-/// meanwhile are taken for such orphans; a second capture waits for the first.
+/// that it was started to ignore (by `nohup`, or in the background) stay ignored, by the command
+/// too. Orphans of the command become children of this process. Other children that this process
+/// starts meanwhile are taken for such orphans; a second capture waits for the first.
 ///
 /// # Errors
-/// Where the command cannot be started, or the trace cannot be written; then no trace is left,
-/// and a command that was started has ended.
+/// Where the command cannot be started, or the trace cannot be written; then no trace is left, and
+/// a command that was started has ended.
 pub fn record(options: &CaptureOptions, watch: &mut dyn Watch) -> Result<Outcome, TraceError> {
     if options.interval < SHORTEST {
         let why = format!("{} is too short; try {SHORTEST} or more", options.interval);

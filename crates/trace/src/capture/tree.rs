@@ -73,8 +73,8 @@ impl Tree {
         }
     }
 
-    /// Reads all processes. With `group`, it knows them; else the tree is walked. Resident pages are
-    /// read where no group counts memory.
+    /// Reads all processes. With `group`, it knows them; else the tree is walked. Resident pages
+    /// are read where no group counts memory.
     pub(crate) fn read(&mut self, group: Option<&Group>) -> Reading {
         self.reap();
         let members = group.and_then(Group::members);

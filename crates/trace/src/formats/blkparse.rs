@@ -1,9 +1,9 @@
 //! Text of blkparse in its default format.
 //!
-//! `major,minor cpu sequence seconds pid action rwbs sector + sectors [process]`. The lines around the
-//! events (names of input files, statistics, comments) are no part of the trace. One event of each
-//! request counts, by default D (issue). As blkparse(1) has it, "DEFAULT FORMAT", and `blkparse_fmt.c`
-//! of blktrace 1.2.
+//! `major,minor cpu sequence seconds pid action rwbs sector + sectors [process]`. The lines around
+//! the events (names of input files, statistics, comments) are no part of the trace. One event of
+//! each request counts, by default D (issue). As blkparse(1) has it, "DEFAULT FORMAT", and
+//! `blkparse_fmt.c` of blktrace 1.2.
 
 use super::Event;
 use super::error::Bad;
@@ -57,8 +57,8 @@ pub(super) fn event(head: &[u8]) -> Event {
     }
 }
 
-/// Letters of `rwbs`: those of blkparse, and of the kernel's own events (`E` erases securely, `U` is
-/// atomic; `Z` is zeroes, or with `A`, `R`, `O`, `C` and `F` what is done to zones).
+/// Letters of `rwbs`: those of blkparse, and of the kernel's own events (`E` erases securely, `U`
+/// is atomic; `Z` is zeroes, or with `A`, `R`, `O`, `C` and `F` what is done to zones).
 const RWBS: &[u8] = b"RWDNFBSAMEUZOC";
 
 /// Whether blkparse has such an action. `m` is a message, `T` the `UT` of old.
@@ -88,8 +88,8 @@ pub(super) fn op(rwbs: &[u8]) -> Option<BlockOp> {
 }
 
 /// How the lines start that blkparse and blktrace print around the events, without leading blanks:
-/// the statistics (`show_stats` of `blkparse.c`), names of input files, and diagnostics that a shell
-/// redirects to the same file. Comments start with `#`.
+/// the statistics (`show_stats` of `blkparse.c`), names of input files, and diagnostics that a
+/// shell redirects to the same file. Comments start with `#`.
 const FRAME: &[&str] = &[
     "#",
     "===",
@@ -208,8 +208,8 @@ impl Lines for Blkparse {
     }
 }
 
-/// The first byte and the bytes of a request: `sector + sectors`; none for a command of the driver's
-/// own, which has its bytes and their content instead: `36 (12 00 ...) [process]`.
+/// The first byte and the bytes of a request: `sector + sectors`; none for a command of the
+/// driver's own, which has its bytes and their content instead: `36 (12 00 ...) [process]`.
 ///
 /// A request without data has neither (`[process]`), or its completion the sector alone (`0 [0]`).
 #[inline]

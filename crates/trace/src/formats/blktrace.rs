@@ -1,10 +1,11 @@
 //! Binary events of the kernel's block tracer.
 //!
 //! Events of 48 bytes (`struct blk_io_trace`, include/uapi/linux/blktrace_api.h, version 7) with as
-//! many bytes of their own behind each as it says, in the byte order of the traced machine. blktrace
-//! writes a file for each CPU, `NAME.blktrace.N`: all of them are read and merged, whichever one is
-//! named, and so are they where only `NAME` is. Each may be compressed. One stream of all CPUs (`blkparse -d`, `blktrace -o -`)
-//! is read as it is. One event of each request counts, by default D (issue).
+//! many bytes of their own behind each as it says, in the byte order of the traced machine.
+//! blktrace writes a file for each CPU, `NAME.blktrace.N`: all of them are read and merged,
+//! whichever one is named, and so are they where only `NAME` is. Each may be compressed. One stream
+//! of all CPUs (`blkparse -d`, `blktrace -o -`) is read as it is. One event of each request counts,
+//! by default D (issue).
 //!
 //! Not covered: version 8 events (`struct blk_io_trace2`, Linux 6.19 and later).
 
@@ -199,8 +200,8 @@ fn entry(b: &[u8], big_endian: bool) -> Entry {
 }
 
 impl Entry {
-    /// Whether it is the event that counts, or one that tells of a request dispatched again: a requeue,
-    /// or a completion with an error.
+    /// Whether it is the event that counts, or one that tells of a request dispatched again: a
+    /// requeue, or a completion with an error.
     fn matters(&self, counts: u32) -> bool {
         match self.action & 0xffff {
             action if action == counts => true,
@@ -241,8 +242,8 @@ impl Stream {
         FormatError::Bad { path: self.path.clone(), place, format: Format::Blktrace, bad }
     }
 
-    /// Returns the next event that counts, or that tells of a request dispatched again; `None` at the
-    /// end.
+    /// Returns the next event that counts, or that tells of a request dispatched again; `None` at
+    /// the end.
     fn advance(
         &mut self,
         action: u32,

@@ -1,15 +1,15 @@
-//! Logs of web servers in the common log format, NCSA's and W3C's, and in the combined one, which adds
-//! two quoted fields: `host ident user [day/Mon/year:h:m:s zone] "METHOD target PROTOCOL" status bytes`.
+//! Logs of web servers in the common log format, NCSA's and W3C's, and in the combined one, which
+//! adds two quoted fields: `host ident user [day/Mon/year:h:m:s zone] "METHOD target PROTOCOL"
+//! status bytes`.
 //!
-//! A trace of objects: each target is one, its query part of its name, and as large as the reply. A log of
-//! several sites names the site of each request, and `/index.html` of two sites is two objects. The site
-//! is read where servers write it: before the host (Apache's `vhost_combined`, `%v:%p %h ...`), in place
-//! of the ident (lighttpd's default, `%h %V %u ...`), or in a field after the bytes, the referrer and the
-//! agent (nginx' `"$host"`). What
-//! is taken is a GET with status 200 and a body; other methods (HEAD, POST), other statuses (a part of
-//! a file, not modified, moved, errors) and replies without bytes (`-`, or 0) are left out and counted.
-//! Servers write a request when its reply is sent, Apache with the time at which it came: its lines may
-//! go back in time.
+//! A trace of objects: each target is one, its query part of its name, and as large as the reply. A
+//! log of several sites names the site of each request, and `/index.html` of two sites is two
+//! objects. The site is read where servers write it: before the host (Apache's `vhost_combined`,
+//! `%v:%p %h ...`), in place of the ident (lighttpd's default, `%h %V %u ...`), or in a field after
+//! the bytes, the referrer and the agent (nginx' `"$host"`). What is taken is a GET with status 200
+//! and a body; other methods (HEAD, POST), other statuses (a part of a file, not modified, moved,
+//! errors) and replies without bytes (`-`, or 0) are left out and counted. Servers write a request
+//! when its reply is sent, Apache with the time at which it came: its lines may go back in time.
 
 use super::error::Bad;
 use super::objects::{NEVER, Object};
@@ -97,8 +97,8 @@ fn site_of_client(client: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The site in the fields after the bytes. The first two that are quoted are the referrer and the agent;
-/// later ones may be anything, such as the addresses of proxies.
+/// The site in the fields after the bytes. The first two that are quoted are the referrer and the
+/// agent; later ones may be anything, such as the addresses of proxies.
 fn site_at_end(mut rest: &[u8]) -> Option<&[u8]> {
     let mut quoted = 0;
     loop {
@@ -131,8 +131,8 @@ fn is_address(word: &[u8]) -> bool {
     str::from_utf8(word).is_ok_and(|word| word.parse::<IpAddr>().is_ok())
 }
 
-/// Whether a word is the name of a site: labels with points between them, of which the last starts with a
-/// letter, and a port if any (RFC 1123, 2.1).
+/// Whether a word is the name of a site: labels with points between them, of which the last starts
+/// with a letter, and a port if any (RFC 1123, 2.1).
 fn is_site(word: &[u8]) -> bool {
     let (name, port) = match memchr::memrchr(b':', word) {
         Some(colon) => (&word[..colon], Some(&word[colon + 1..])),
@@ -148,8 +148,8 @@ fn is_site(word: &[u8]) -> bool {
         && port.is_none_or(|port| digits(port).is_some())
 }
 
-/// The request between the quotes, its status, and what follows both. A quote within the request may
-/// be escaped or not: the last one is that before a status.
+/// The request between the quotes, its status, and what follows both. A quote within the request
+/// may be escaped or not: the last one is that before a status.
 fn request(text: &[u8]) -> Option<(&[u8], u64, &[u8])> {
     memchr::memmem::find_iter(text, b"\" ").find_map(|end| {
         let rest = &text[end + 2..];
@@ -203,8 +203,8 @@ fn hash(site: Option<&[u8]>, target: &[u8]) -> u64 {
     hash_name(name)
 }
 
-/// FNV-1a (Fowler, Noll and Vo), and its bits mixed once more (Stafford's variant 13 of `MurmurHash`3's
-/// finish): names that differ in their ends differ in all bits.
+/// FNV-1a (Fowler, Noll and Vo), and its bits mixed once more (Stafford's variant 13 of
+/// `MurmurHash`3's finish): names that differ in their ends differ in all bits.
 pub(super) fn hash_name(name: impl Iterator<Item = u8>) -> u64 {
     let mut hash = name.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

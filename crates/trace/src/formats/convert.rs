@@ -93,8 +93,8 @@ impl From<&Io> for Line {
 
 /// A trace read to its end and written, but not under its name yet; dropped, nothing is left of it.
 ///
-/// The end of a pipe may be that of a program which was killed: whoever knows of that can look, between
-/// the end and the name.
+/// The end of a pipe may be that of a program which was killed: whoever knows of that can look,
+/// between the end and the name.
 #[must_use]
 pub struct Converted {
     writer: Writer,
@@ -112,9 +112,10 @@ impl Converted {
     }
 }
 
-/// Reads the trace at `input` and writes it as `to`, to be [published](Converted::publish) as `output`,
-/// which must not exist. Without `to`, blocks are written as our own format, objects as oracleGeneral.
-/// Times count from the first request on. `stop` ends it early; nothing is left behind then.
+/// Reads the trace at `input` and writes it as `to`, to be [published](Converted::publish) as
+/// `output`, which must not exist. Without `to`, blocks are written as our own format, objects as
+/// oracleGeneral. Times count from the first request on. `stop` ends it early; nothing is left
+/// behind then.
 ///
 /// # Errors
 /// Where the input cannot be read, or the output not written.

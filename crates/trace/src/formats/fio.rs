@@ -1,8 +1,8 @@
 //! fio's I/O log: what `--write_iolog` writes and `--read_iolog` reads.
 //!
-//! Version 2 (fio 1.17 and later) has no times but `wait` lines, in microseconds; version 3 (fio 3.31
-//! and later) has microseconds since the start on each line. As fio's HOWTO has it, "Trace file
-//! format v2" and "v3".
+//! Version 2 (fio 1.17 and later) has no times but `wait` lines, in microseconds; version 3 (fio
+//! 3.31 and later) has microseconds since the start on each line. As fio's HOWTO has it, "Trace
+//! file format v2" and "v3".
 
 use super::error::Bad;
 use super::fields::{BLANK, Fields};

@@ -131,7 +131,8 @@ impl Format {
         }
     }
 
-    /// Its columns, as [`Columns::parse`](super::Columns::parse) takes them, where it has a description.
+    /// Its columns, as [`Columns::parse`](super::Columns::parse) takes them, where it has a
+    /// description.
     pub fn columns(self) -> Option<String> {
         match self {
             Self::Described(described) => Some(described.delimited().columns.to_string()),

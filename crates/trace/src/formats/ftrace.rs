@@ -1,10 +1,10 @@
 //! Text of the kernel's block tracepoints.
 //!
-//! Read are `trace` and `trace_pipe` of tracefs, `trace-cmd report` and `perf script`: a process, a CPU
-//! and flags, the seconds with decimals and a colon, then the event. The fields of an event are those of
-//! `include/trace/events/block.h` (Linux 4 to 6): `block_rq_issue: major,minor rwbs bytes () sector +
-//! sectors ...`. One event of each request counts, by default `block_rq_issue`. Events of other
-//! tracepoints are left out.
+//! Read are `trace` and `trace_pipe` of tracefs, `trace-cmd report` and `perf script`: a process, a
+//! CPU and flags, the seconds with decimals and a colon, then the event. The fields of an event are
+//! those of `include/trace/events/block.h` (Linux 4 to 6): `block_rq_issue: major,minor rwbs bytes
+//! () sector + sectors ...`. One event of each request counts, by default `block_rq_issue`. Events
+//! of other tracepoints are left out.
 //!
 //! Not covered: the latency format (times in microseconds without decimals), call chains.
 
@@ -82,7 +82,8 @@ fn is_frame(line: &[u8]) -> bool {
     line.starts_with(b"#") || line.starts_with(b"cpus=") || line.starts_with(b"version =") || of_cpu
 }
 
-/// The first byte and the bytes of a request, after `rwbs`; `None` for a command of the driver's own.
+/// The first byte and the bytes of a request, after `rwbs`; `None` for a command of the driver's
+/// own.
 fn range(f: &mut Fields<'_, BLANK>, name: &[u8]) -> Result<Option<(u64, u64)>, Bad> {
     if name == b"block_rq_issue" {
         f.number("bytes")?;

@@ -28,8 +28,8 @@ pub struct Io {
     pub device: u32,
     /// Where it starts: a multiple of 512 bytes, unless [`exact`](super::Options::exact).
     pub offset: Bytes,
-    /// How long it is: a multiple of 512 bytes, unless [`exact`](super::Options::exact); zero only of
-    /// a flush.
+    /// How long it is: a multiple of 512 bytes, unless [`exact`](super::Options::exact); zero only
+    /// of a flush.
     pub len: Bytes,
     /// From issue to completion on the traced machine, where the format has it. Never an input of
     /// a simulation.
@@ -96,8 +96,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// What was left out or changed, a line each, by the names of these fields. Of a format of `events`,
-    /// entries of other kinds are its normal content.
+    /// What was left out or changed, a line each, by the names of these fields. Of a format of
+    /// `events`, entries of other kinds are its normal content.
     pub fn notes(&self, first_skipped: Option<&str>, events: bool) -> Vec<String> {
         let mut notes = Vec::new();
         let mut note = |count: u64, name: &str, what: &str| {

@@ -1,9 +1,9 @@
 //! Block traces in the formats people have them in, as one stream of [`Io`].
 //!
-//! [`open`] detects the format by content and hands out a [`Reader`]. Files are read as they come, gzip
-//! and zstd too, in bounded memory: the largest part is a buffer of at most 1 MiB a file and, where
-//! requests are put in order, [`WINDOW`] of them. What each format holds, what of it is taken and what
-//! the reader is tested on is in `docs/FORMATS.md`.
+//! [`open`] detects the format by content and hands out a [`Reader`]. Files are read as they come,
+//! gzip and zstd too, in bounded memory: the largest part is a buffer of at most 1 MiB a file and,
+//! where requests are put in order, [`WINDOW`] of them. What each format holds, what of it is taken
+//! and what the reader is tested on is in `docs/FORMATS.md`.
 //!
 //! Not covered: data, process names, and completions as events of their own.
 
@@ -187,12 +187,12 @@ pub fn detect(path: &Path) -> Result<Format, FormatError> {
     detect::by_content(path, &mut input, &Options::default()).map(|found| found.format)
 }
 
-/// Opens the trace at `path` as requests for blocks; `-` is standard input. Without a format or columns,
-/// its content decides.
+/// Opens the trace at `path` as requests for blocks; `-` is standard input. Without a format or
+/// columns, its content decides.
 ///
 /// # Errors
-/// Where it cannot be opened, it is of objects, its format is not clear, or the options make no sense for
-/// it.
+/// Where it cannot be opened, it is of objects, its format is not clear, or the options make no
+/// sense for it.
 pub fn open(path: &Path, format: Option<Format>, options: &Options) -> Result<Reader, FormatError> {
     match open_as(path, format, options, false, false)? {
         Opened::Blocks(reader) => Ok(reader),
@@ -206,8 +206,8 @@ pub fn open(path: &Path, format: Option<Format>, options: &Options) -> Result<Re
     }
 }
 
-/// Opens the trace at `path` as what it is: requests for objects, or for blocks. With `sees_ahead`, the
-/// number of the next request in a trace of objects has to lie ahead.
+/// Opens the trace at `path` as what it is: requests for objects, or for blocks. With `sees_ahead`,
+/// the number of the next request in a trace of objects has to lie ahead.
 ///
 /// # Errors
 /// Where it cannot be opened, its format is not clear, or the options make no sense for it.
@@ -220,8 +220,8 @@ pub fn open_any(
     open_as(path, format, options, true, sees_ahead)
 }
 
-/// What the trace at `path` would be read as. One that may be of blocks or of objects (oracleGeneral) is one
-/// of `objects`, or not.
+/// What the trace at `path` would be read as. One that may be of blocks or of objects
+/// (oracleGeneral) is one of `objects`, or not.
 ///
 /// # Errors
 /// Where it cannot be opened, its format is not clear, or the options make no sense for it.

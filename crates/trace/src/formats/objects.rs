@@ -1,8 +1,8 @@
-//! Traces of objects: each request has an identifier, a size and, where the trace knows it, the number
-//! of the next request for the same object.
+//! Traces of objects: each request has an identifier, a size and, where the trace knows it, the
+//! number of the next request for the same object.
 //!
-//! These are oracleGeneral, which as a trace of blocks is read by [`open`](super::open), and logs of web
-//! servers and text with a column of keys, which do not know what comes.
+//! These are oracleGeneral, which as a trace of blocks is read by [`open`](super::open), and logs
+//! of web servers and text with a column of keys, which do not know what comes.
 
 use super::delimited::{DelimitedLines, Read};
 use super::describe::{Chosen, InputNote};
@@ -18,7 +18,8 @@ use gordon_units::Ns;
 use std::path::{Path, PathBuf};
 
 const SIZE: usize = 24;
-/// Requests of a batch: few, so that they are still in the processor's nearest cache when they are used.
+/// Requests of a batch: few, so that they are still in the processor's nearest cache when they are
+/// used.
 const BATCH: usize = 1 << 10;
 
 /// [`Object::next`] of an object that is not asked for again, or of which that is not known.

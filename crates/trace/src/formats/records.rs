@@ -188,8 +188,9 @@ impl Records for OracleGeneral {
     }
 }
 
-/// Whether the first records make sense as oracleGeneral: times that do not go back, sizes of at most
-/// 1 GiB, and next requests that lie ahead. Requests of no bytes occur (a HEAD, an empty value).
+/// Whether the first records make sense as oracleGeneral: times that do not go back, sizes of at
+/// most 1 GiB, and next requests that lie ahead. Requests of no bytes occur (a HEAD, an empty
+/// value).
 pub(super) fn is_oracle_general(head: &[u8]) -> bool {
     let mut last = 0;
     let mut count = 0_i64;

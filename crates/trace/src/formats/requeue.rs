@@ -1,16 +1,16 @@
 //! Requests that the driver gave back and that are dispatched again.
 //!
-//! The block layer traces a dispatch (D), a requeue (R) when the driver cannot take the request, and
-//! then another dispatch of the same request. blkparse counts dispatches less requeues
-//! (`__account_requeue` of blktrace 1.2), so the request is one request. Its first dispatch is the one
-//! that is handed out.
+//! The block layer traces a dispatch (D), a requeue (R) when the driver cannot take the request,
+//! and then another dispatch of the same request. blkparse counts dispatches less requeues
+//! (`__account_requeue` of blktrace 1.2), so the request is one request. Its first dispatch is the
+//! one that is handed out.
 
 use crate::model::BlockOp;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// What a requeue and the dispatch after it have in common. The kernel merges nothing into a requeued
-/// request, so its range stays the same.
+/// What a requeue and the dispatch after it have in common. The kernel merges nothing into a
+/// requeued request, so its range stays the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Dispatched {
     pub device: u32,

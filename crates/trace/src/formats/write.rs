@@ -1,7 +1,7 @@
 //! Block traces as files of other formats, and as our own.
 //!
-//! A file is written beside its place and renamed when it is whole; `.gz` and `.zst` at the end of its
-//! name compress it; `-` is standard output.
+//! A file is written beside its place and renamed when it is whole; `.gz` and `.zst` at the end of
+//! its name compress it; `-` is standard output.
 
 use super::error::FormatError;
 use super::intake::Io;

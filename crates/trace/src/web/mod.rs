@@ -1,13 +1,13 @@
 //! Block logs of generated web servers: SURGE and SPECweb99.
 //!
-//! Each file starts on a page of [`PAGE`] bytes of one address space, in the order in which the files
-//! are made, and each request reads its file whole, in sectors of 512 bytes. A POST adds its record to
-//! a log behind the files, and writes the sectors that it touches. `pid` is the client, `process` what
-//! was asked for. Times are those at which clients ask, as if replies took none (SURGE), or as long as
-//! their line does (SPECweb99): a replay in closed loop has its own.
+//! Each file starts on a page of [`PAGE`] bytes of one address space, in the order in which the
+//! files are made, and each request reads its file whole, in sectors of 512 bytes. A POST adds its
+//! record to a log behind the files, and writes the sectors that it touches. `pid` is the client,
+//! `process` what was asked for. Times are those at which clients ask, as if replies took none
+//! (SURGE), or as long as their line does (SPECweb99): a replay in closed loop has its own.
 //!
-//! One client's next request follows its last, so memory is that of the files' table and of one group
-//! of rows. The same seed gives the same requests on every machine.
+//! One client's next request follows its last, so memory is that of the files' table and of one
+//! group of rows. The same seed gives the same requests on every machine.
 
 mod random;
 mod specweb99;
@@ -176,8 +176,8 @@ fn places(sizes: &[u32]) -> (Vec<u64>, u64) {
     (starts.collect(), end)
 }
 
-/// Generates `config` into a block log of one file. `tell` hears how many requests there are so far,
-/// and says whether to go on; nothing is left behind where not.
+/// Generates `config` into a block log of one file. `tell` hears how many requests there are so
+/// far, and says whether to go on; nothing is left behind where not.
 ///
 /// # Errors
 /// A set that cannot be, a file that cannot be written, a stop ([`TraceError::Stopped`]).

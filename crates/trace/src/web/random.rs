@@ -1,7 +1,7 @@
 //! Seeded random numbers and the laws they are drawn from, the same on every machine.
 //!
-//! Xoshiro256++ (Blackman and Vigna, 2018); the streams of one seed are 2^192 numbers apart, one for
-//! each thing that is drawn. Logarithms and powers come from `libm`.
+//! Xoshiro256++ (Blackman and Vigna, 2018); the streams of one seed are 2^192 numbers apart, one
+//! for each thing that is drawn. Logarithms and powers come from `libm`.
 
 use libm::{cos, exp, log, pow, sqrt};
 use rand_xoshiro::Xoshiro256PlusPlus;

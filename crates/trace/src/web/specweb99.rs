@@ -2,11 +2,11 @@
 //! Performance Evaluation Corporation, 2000, "Static Workload", "Dynamic Workload", "Percentage of
 //! Requests in the Workload").
 //!
-//! A directory has nine files in each of four classes: 0.1 to 0.9 KiB, 1 to 9, 10 to 90, 100 to 900.
-//! Classes are asked for in 35, 50, 14 and 1 % of requests, files of a class by Zipf's law with the
-//! fifth before all others, directories by Zipf's law. 70 % of the requests are static; all of the
-//! dynamic ones return a file, too, and a POST adds a record to a log. The benchmark has 25 + 0.66
-//! directories for each connection; here the set's size says how many.
+//! A directory has nine files in each of four classes: 0.1 to 0.9 KiB, 1 to 9, 10 to 90, 100 to
+//! 900. Classes are asked for in 35, 50, 14 and 1 % of requests, files of a class by Zipf's law
+//! with the fifth before all others, directories by Zipf's law. 70 % of the requests are static;
+//! all of the dynamic ones return a file, too, and a POST adds a record to a log. The benchmark has
+//! 25 + 0.66 directories for each connection; here the set's size says how many.
 //!
 //! A connection has 400,000 bits a second, asks for its next file when it has the last, and never
 //! waits. Not here: the small files of the rotating advertisements, which servers keep in memory,
@@ -21,8 +21,8 @@ use std::collections::BinaryHeap;
 pub(super) const CLASSES: [f64; 4] = [0.35, 0.50, 0.14, 0.01];
 const IN_CLASS: u32 = 9;
 const IN_DIRECTORY: u32 = 36;
-/// How popular each file of a class is among the nine: 3.9, 5.9, 8.8, 17.7, 35.3, 11.8, 7.1, 5.0 and
-/// 4.4 % of the requests are theirs.
+/// How popular each file of a class is among the nine: 3.9, 5.9, 8.8, 17.7, 35.3, 11.8, 7.1, 5.0
+/// and 4.4 % of the requests are theirs.
 pub(super) const RANKS: [u32; 9] = [9, 6, 4, 2, 1, 3, 5, 7, 8];
 /// What requests are.
 pub(super) const MIX: [(What, f64); 5] = [

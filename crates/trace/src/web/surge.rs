@@ -1,6 +1,6 @@
-//! SURGE: users of a web server after Barford and Crovella, *Generating Representative Web Workloads
-//! for Network and Server Performance Evaluation*, SIGMETRICS 1998, as the FlashCache paper (Kgil and
-//! Mudge, CASES 2006, section 5.1.2) changed it.
+//! SURGE: users of a web server after Barford and Crovella, *Generating Representative Web
+//! Workloads for Network and Server Performance Evaluation*, SIGMETRICS 1998, as the FlashCache
+//! paper (Kgil and Mudge, CASES 2006, section 5.1.2) changed it.
 //!
 //! | | Barford and Crovella | here |
 //! |---|---|---|
@@ -11,8 +11,8 @@
 //! | times off | within a page Weibull (1.46, 0.382), between pages Pareto (1, 1.5), seconds | the same |
 //! | temporal locality | distances in a stack log-normal (1.5, 0.80) | none but popularity's: each reference is drawn by itself |
 //!
-//! The last row is the FlashCache paper's: with such distances hardly a file would be asked for again
-//! after a hundred others, and a cache of any size would do.
+//! The last row is the FlashCache paper's: with such distances hardly a file would be asked for
+//! again after a hundred others, and a cache of any size would do.
 
 use super::random::{Random, Stream, Weighted};
 use super::{Asked, Load, What};
@@ -22,7 +22,8 @@ use std::collections::BinaryHeap;
 
 pub(super) const BODY: (f64, f64) = (9.357, 1.318);
 pub(super) const TAIL: (f64, f64) = (133_000.0, 1.1);
-/// Files in the tail. Assumed: the laws of both parts leave it open (the body's own has 3.2 % there).
+/// Files in the tail. Assumed: the laws of both parts leave it open (the body's own has 3.2 %
+/// there).
 pub(super) const IN_TAIL: f64 = 0.07;
 pub(super) const REQUESTED: f64 = 1_000.0;
 pub(super) const REFERENCES: (f64, f64) = (1.0, 2.43);
@@ -156,9 +157,9 @@ pub(super) fn asked_up_to(size: f64, largest: f64) -> f64 {
 /// Deals places of popularity to files so that the sizes asked for follow their law.
 ///
 /// The files, by size, are halved by the law again and again. Each half gets places that add up to
-/// its part: the most popular ones first, each to the half that lacks more, as long as the other one
-/// can still reach its part with the places that follow. The very first goes to the lower and the upper
-/// half in turn, so that it ends up amid the sizes whose requests it takes.
+/// its part: the most popular ones first, each to the half that lacks more, as long as the other
+/// one can still reach its part with the places that follow. The very first goes to the lower and
+/// the upper half in turn, so that it ends up amid the sizes whose requests it takes.
 fn deal(sizes: &[u32], popularity: &Weighted, largest: f64, random: &mut Random) -> Vec<u32> {
     let mut files: Vec<u32> = (1..).take(sizes.len() - 1).collect();
     files.sort_by_key(|&file| sizes[file as usize]);

@@ -1,5 +1,5 @@
-//! Goodness of fit: what is drawn against the published laws, and against laws a little beside them,
-//! which must be told apart. Seeds are fixed, so a test passes always or never.
+//! Goodness of fit: what is drawn against the published laws, and against laws a little beside
+//! them, which must be told apart. Seeds are fixed, so a test passes always or never.
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss, clippy::cast_possible_truncation)]
 
 use super::random::{Random, Stream, Weighted};
@@ -9,8 +9,8 @@ use super::*;
 use crate::formats::{self, Format, Options};
 use libm::{erfc, exp, log, pow, sqrt};
 
-/// The distance of Kolmogorov and Smirnov between what was drawn and a law, times the root of how much
-/// was drawn: above 1.95 in one of a thousand cases.
+/// The distance of Kolmogorov and Smirnov between what was drawn and a law, times the root of how
+/// much was drawn: above 1.95 in one of a thousand cases.
 fn distance(drawn: &mut [f64], law: impl Fn(f64) -> f64) -> f64 {
     drawn.sort_by(f64::total_cmp);
     let n = drawn.len() as f64;
@@ -134,8 +134,8 @@ fn surge_asks_by_zipfs_law_and_half_the_time_for_one_page() {
     assert!((0.88..0.97).contains(&fifth), "{fifth}");
 }
 
-/// No sum of steps comes closer to a smooth law than half its largest step, the most popular file's;
-/// here that file lies at a third or two thirds of its step.
+/// No sum of steps comes closer to a smooth law than half its largest step, the most popular
+/// file's; here that file lies at a third or two thirds of its step.
 #[test]
 fn surge_sizes_asked_for_follow_their_law() {
     for seed in [1, 2, 3] {

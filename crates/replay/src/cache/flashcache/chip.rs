@@ -3,9 +3,9 @@
 //! A flash page is the step: between two of them a read may come in. So may it between two blocks
 //! that are erased, never within.
 //!
-//! With several banks (section 3.3 of the paper: flash that reads while it writes) a read waits for the
-//! step in its own bank only. Reads still follow each other. Left out: transfers of a read and of a
-//! program that share the chip's bus.
+//! With several banks (section 3.3 of the paper: flash that reads while it writes) a read waits for
+//! the step in its own bank only. Reads still follow each other. Left out: transfers of a read and
+//! of a program that share the chip's bus.
 
 use super::config::{Design, EccConfig};
 use gordon_cache::flashcache::{FlashCache, Job, Place};
@@ -240,8 +240,8 @@ impl Chip {
         }
     }
 
-    /// Reads pages at this time, to which it was advanced, or as soon as the reads before it and the
-    /// step under way in its bank have ended; answers with when they are in DRAM.
+    /// Reads pages at this time, to which it was advanced, or as soon as the reads before it and
+    /// the step under way in its bank have ended; answers with when they are in DRAM.
     #[inline]
     pub fn read(&mut self, at: Ns, place: Place) -> Ns {
         let steps = u64::from(place.pages) * self.steps.pages;

@@ -228,8 +228,8 @@ impl Log {
         drained && fds.len() > 1 && wait(&mut fds, LONG_NAP)
     }
 
-    /// Reads what the queues have, up to a bound, and passes on what is in order. True if nothing is
-    /// left.
+    /// Reads what the queues have, up to a bound, and passes on what is in order. True if nothing
+    /// is left.
     fn turn(&mut self) -> Result<bool, TraceError> {
         let settled = super::monotonic().saturating_sub(SETTLED);
         for (queue, lane) in self.lanes.iter_mut().enumerate() {
