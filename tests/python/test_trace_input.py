@@ -54,7 +54,7 @@ def test_the_first_line_names_the_format_and_its_units(run: Run, command: list[s
     ran = run(*command, "--json", "told")
     assert ran.status == 0, ran.err
     first = ran.err.splitlines()[0]
-    assert first.startswith("t: format mqsim, detected by its content; ")
+    assert first.startswith("t: format mqsim, auto-detected; ")
     assert "times in nanoseconds; addresses in blocks of 512B; sizes in blocks of 512B" in first
     told = json.loads(Path("told").read_text())
     for part in (told.get("points"), told.get("devices")):
@@ -80,7 +80,7 @@ def test_a_pipe_is_announced(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "gordon", "cache", "replay", "-", "--dram", "1MiB"]
     ran = subprocess.run(command, input=MQSIM, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
-    assert ran.stderr.startswith("-: format mqsim, detected by its content; ")
+    assert ran.stderr.startswith("-: format mqsim, auto-detected; ")
 
 
 def test_seconds_in_the_columns_of_mqsim_are_refused_with_the_candidates(run: Run) -> None:

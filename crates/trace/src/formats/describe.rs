@@ -31,7 +31,7 @@ impl fmt::Display for Chosen {
             Self::Format => "named by --format",
             Self::Columns => "described by --columns",
             Self::FileName => "detected by its file name",
-            Self::Content => "detected by its content",
+            Self::Content => "auto-detected",
         })
     }
 }
