@@ -371,7 +371,7 @@ def test_beyond_this_machine_without_tls_at_a_word(image: str, serve: Serve) -> 
         (("serve", "cut.img", "--socket", "s"), ("cut.img",)),
         (("serve", "flash.img", "--socket", "taken"), ("taken", "exists already")),
         (("serve", "flash.img", "--listen", "0.0.0.0:0"), ("TLS",)),
-        (("serve", "flash.img", "--listen", "nowhere"), ("nowhere is no address",)),
+        (("serve", "flash.img", "--listen", "nowhere"), ("nowhere is not an address",)),
         (("stat", "--socket", "none"), ("none", "gordon block serve")),
         (("check", "foreign.img"), ("foreign.img",)),
         (("wear", "flash.img", "--plot", "wear.txt"), ("wear.txt",)),

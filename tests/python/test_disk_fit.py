@@ -378,5 +378,5 @@ def test_a_log_of_requests_is_no_log_of_probes(run: Run, tmp_path: Path) -> None
     assert ran.status == 0, ran.err
     ran = run("disk", "fit", out)
     assert ran.status == 1
-    assert "no log of probes" in ran.err
+    assert "not a log of probes" in ran.err
     assert "gordon disk probe" in ran.err

@@ -250,7 +250,7 @@ def test_limit_of_threads(place: Place, tmp_path: Path) -> None:
         _, told = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
     assert told.count("error: ") == 1, told
-    assert "threads: the system gives no more" in told, told
+    assert "threads: the system refuses more" in told, told
     assert "try: fewer (--threads)" in told, told
     place.is_whole()
 

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 pub enum ClusterError {
     /// A design names a part that the catalogue lacks.
     #[error(
-        "no {kind} part `{name}`; there is {known}\n  \
-         try: `gordon parts` lists the catalogue; a space file can bring parts of its own"
+        "no {kind} part `{name}`; known: {known}\n  \
+         try: `gordon parts` lists the catalogue; a space file can define parts"
     )]
     UnknownPart {
         /// The kind of part.

@@ -50,13 +50,15 @@ impl ExportInfo {
     pub(crate) fn fault(&self) -> Option<&'static str> {
         let (minimum, preferred, maximum) = (self.minimum.0, self.preferred.0, self.maximum.0);
         if !minimum.is_power_of_two() || minimum > 1 << 16 {
-            Some("the minimum block size is no power of two up to 64 KiB")
+            Some("the minimum block size is not a power of two up to 64 KiB")
         } else if !preferred.is_power_of_two() || preferred < minimum.max(512) {
-            Some("the preferred block size is no power of two from 512 bytes and the minimum up")
+            Some(
+                "the preferred block size is not a power of two of at least 512 bytes and the minimum block size",
+            )
         } else if maximum < preferred || maximum > 32 << 20 {
             Some("the largest payload is not between the preferred block size and 32 MiB")
         } else if !self.size.0.is_multiple_of(minimum) || self.size.0 > i64::MAX as u64 {
-            Some("the size is no multiple of the minimum block size, or above 2^63")
+            Some("the size is not a multiple of the minimum block size, or is above 2^63")
         } else {
             None
         }

@@ -208,7 +208,7 @@ fn stat(socket: &Path) -> PathBuf {
 }
 
 fn address(place: &str) -> PyResult<SocketAddr> {
-    let wrong = || raise(format!("{place} is no address\n  try: 127.0.0.1:10809"));
+    let wrong = || raise(format!("{place} is not an address\n  try: 127.0.0.1:10809"));
     place.to_socket_addrs().ok().and_then(|mut all| all.next()).ok_or_else(wrong)
 }
 

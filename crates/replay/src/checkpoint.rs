@@ -36,7 +36,7 @@ pub fn check(path: &Path) -> Result<(), ReplayError> {
         Err(ReplayError::impossible("checkpoint", why, hint))
     };
     if path.exists() && !path.is_file() {
-        return wrong("it is no plain file", "name a file");
+        return wrong("it is not a regular file", "name a file");
     }
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {

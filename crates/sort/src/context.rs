@@ -265,7 +265,7 @@ pub fn start<'scope>(
 ) -> Result<(), SortError> {
     let started = thread::Builder::new().spawn_scoped(scope, work);
     started.map(drop).map_err(|error| {
-        let why = format!("the system gives no more: {error}");
+        let why = format!("the system refuses more: {error}");
         SortError::impossible("threads", why, "fewer (--threads), or a higher limit (ulimit -u)")
     })
 }

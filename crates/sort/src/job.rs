@@ -131,7 +131,7 @@ fn available() -> Result<u64, SortError> {
     let text = fs::read_to_string(path).map_err(|e| SortError::system(path, "read it", e))?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    let none = || SortError::impossible("memory", "the system does not tell it", "--memory SIZE");
+    let none = || SortError::impossible("memory", "the system does not report it", "--memory SIZE");
     Ok(kib.ok_or_else(none)? * 1024 / 2)
 }
 

@@ -179,7 +179,7 @@ fn what_is_wrong_with_a_key_is_told() {
         ("+1", "--key \"+1\": \"+1\" is not the number of a byte"),
         ("8:70", "--key \"8:70\": byte 70 is not in a record of 64 bytes"),
         ("8:8", "--key \"8:8\": no byte is between 8 and 8"),
-        ("8:16:u64", "--key \"8:16:u64\": \"u64\" is no type"),
+        ("8:16:u64", "--key \"8:16:u64\": \"u64\" is not a type"),
         ("8:12:u64be", "--key \"8:12:u64be\": u64be has 8 bytes, and there are 4 from 8 to 12"),
         ("60::u64be", "--key \"60::u64be\": bytes 60 to 68 are not in a record of 64 bytes"),
         ("8:16:u64be:x", "--key \"8:16:u64be:x\": \"x\" is too much"),

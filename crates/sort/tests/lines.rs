@@ -421,7 +421,7 @@ fn what_is_wrong_with_a_key_is_told() {
         ("0", "--key \"0\": fields are counted from 1, and there is a 0 at byte 0"),
         ("2.0", "--key \"2.0\": bytes are counted from 1, and there is a 0 at byte 2"),
         ("2,", "--key \"2,\": no number of a field at byte 2"),
-        ("2,2x", "--key \"2,2x\": 'x', at byte 3, is no letter of a key"),
+        ("2,2x", "--key \"2,2x\": 'x', at byte 3, is not an option of a key"),
         ("2R", "--key \"2R\": 'R', at byte 1, would be a random order: records have none here"),
         ("2ng", "--key \"2ng\": its letters do not go together"),
         ("2,3nd", "--key \"2,3nd\": its letters do not go together"),
@@ -431,7 +431,7 @@ fn what_is_wrong_with_a_key_is_told() {
     for (key, error) in keys {
         assert_eq!(told(lines(&[key], "")), error);
     }
-    assert_eq!(told(lines(&[], "nq")), "--order \"nq\": 'q', at byte 1, is no letter of a key");
+    assert_eq!(told(lines(&[], "nq")), "--order \"nq\": 'q', at byte 1, is not an option of a key");
     assert_eq!(told(lines(&[], "nM")), "--order \"nM\": its letters do not go together");
     assert_eq!(told(lines(&["1r"], "nM")), "");
     let tab = |text: &str| LinesConfig { separator: Some(text.into()), ..LinesConfig::default() };

@@ -133,7 +133,7 @@ pub enum DeviceError {
     #[error("faults.codeword: {0} bytes do not divide the unit of {1}; give a power of two in it")]
     Codeword(u32, Bytes),
     /// The capacity.
-    #[error("capacity: {0} is no positive multiple of 512 bytes below 2^32 units; round it")]
+    #[error("capacity: {0} is not a positive multiple of 512 bytes below 2^32 units; round it")]
     Capacity(Bytes),
     /// The unit.
     #[error("unit: {0} does not divide super-pages of {1} into whole sectors")]

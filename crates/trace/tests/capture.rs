@@ -533,7 +533,7 @@ fn a_disk_that_is_full_at_the_end() {
     assert!(dir.path().join("ran").exists());
 }
 
-/// The block log fills a row group, which does not fit; capture stops, the command goes on.
+/// The block log fills a row group, which does not fit; capture stops, the command continues.
 #[test]
 fn a_disk_that_is_full_while_tracing() {
     let test = "a_disk_that_is_full_while_tracing";
@@ -552,7 +552,7 @@ fn a_disk_that_is_full_while_tracing() {
     if !is_on_a_disk(dir.path()) || !direct.stderr(Stdio::null()).status().unwrap().success() {
         return skipped(&format!("{test}: the build is not on a disk with direct I/O of sectors"));
     }
-    // Capture is told to have stopped before the command goes on to its end.
+    // Capture is told to have stopped before the command continues to its end.
     let command = format!(
         "cd {}; sync; i=0; while [ ! -e stopped ] && [ $i -lt 100 ]; do i=$((i+1)); \
          dd if=f of=/dev/null bs=512 iflag=direct status=none; ls small/* >/dev/null 2>&1 || touch stopped; \
@@ -563,7 +563,7 @@ fn a_disk_that_is_full_while_tracing() {
         return skipped(&format!("{test}: no small disk can be mounted"));
     };
     assert_eq!(output.status.code(), Some(125), "{}", text(&output));
-    let stopped = text(&output).contains("capture stops, the command goes on: the disk is full");
+    let stopped = text(&output).contains("capture stops, the command continues: the disk is full");
     assert!(stopped, "{}", text(&output));
     assert!(output.stdout.is_empty(), "{output:?}");
     assert!(dir.path().join("stopped").exists() && dir.path().join("ran").exists());

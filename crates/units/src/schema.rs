@@ -41,7 +41,7 @@ impl<T: JsonSchema> JsonSchema for Sourced<T> {
                     "properties": {
                         "value": value,
                         "source": { "type": "string", "description": "Data sheet, paper, table." },
-                        "assumed": { "type": "string", "description": "Why, where nobody printed it." },
+                        "assumed": { "type": "string", "description": "Reason for the value, if no source prints one." },
                     },
                     "required": ["value"],
                     "additionalProperties": false,

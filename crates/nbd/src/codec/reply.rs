@@ -112,7 +112,7 @@ impl Reply {
             left -= length;
         }
         if extents_out.is_empty() {
-            let why = "the device told no extents";
+            let why = "the device reported no extents";
             return Self::refused(cookie, RequestError { errno: Errno::Io, why }, true);
         }
         let mut body = Vec::with_capacity(extents_out.len() * 8);

@@ -134,7 +134,7 @@ impl ServerOptions {
 #[non_exhaustive]
 pub enum NbdError {
     /// The socket's path is taken.
-    #[error("{path} exists already and is in use, or is no socket\n  try: another path", path = .0.display())]
+    #[error("{path} exists already and is in use, or is not a socket\n  try: another path", path = .0.display())]
     Exists(PathBuf),
     /// A TCP address that others can reach, in the clear.
     #[error(

@@ -186,7 +186,11 @@ impl Load {
             }
             if batch.is_empty() && known.crc.clone().finalize() != self.crc.clone().finalize() {
                 let why = "it changed between its two readings";
-                return Err(ReplayError::impossible("trace", why, "a copy that nobody writes to"));
+                return Err(ReplayError::impossible(
+                    "trace",
+                    why,
+                    "a copy that no program writes to",
+                ));
             }
         }
         self.given += batch.len() as u64;

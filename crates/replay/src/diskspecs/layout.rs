@@ -30,7 +30,7 @@ pub(super) fn listed(model: &Block, layout: &Block) -> Result<Tracks, SpecError>
         "dm_layout_g4" => Patterns::new(layout)?.extents(sectors)?,
         other => {
             let why = format!(
-                "there is no layout `{other}`; dm_layout_g1, dm_layout_g2 and dm_layout_g4 are known"
+                "there is no layout `{other}`; Gordon reads dm_layout_g1, dm_layout_g2 and dm_layout_g4"
             );
             return Err(layout.spot.wrong(why));
         }

@@ -69,7 +69,9 @@ pub fn read(path: &Path) -> Result<Log, ReplayError> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(file);
     let reader = reader.map_err(|e| not(format!("not a Parquet file: {e}")))?;
     let about = reader.schema().metadata().get(KEY).cloned();
-    let about = about.ok_or_else(|| not("no log of probes: a fit needs its own".into()))?;
+    let about = about.ok_or_else(|| {
+        not("not a log of probes: a fit reads the logs of `gordon disk probe` only".into())
+    })?;
     let batches = reader.build().and_then(|rows| Ok(rows.collect::<Result<Vec<_>, _>>()?));
     let batches = batches.map_err(|e| not(format!("damaged: {e}")))?;
     let mut rows = Vec::new();

@@ -388,9 +388,9 @@ pub fn buffer_warning(ssd: &Ssd, left: u64) -> Option<String> {
     let programmed = ssd.stats().ftl.host_programs;
     (left * 20 > programmed).then(|| {
         format!(
-            "{} still in the write buffer when the last request was answered, beside {programmed} \
-             programmed: they count in no program, energy or lifetime; give the run more \
-             writes, or the device a smaller ftl.write_buffer",
+            "{} still in the write buffer when the last request was answered, compared with \
+             {programmed} programmed: programs, energy and lifetime leave them out; give the run \
+             more writes, or the device a smaller ftl.write_buffer",
             counted(left, "page was", "pages were")
         )
     })

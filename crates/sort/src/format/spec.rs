@@ -147,7 +147,7 @@ fn fixed_key(text: &str, record: usize) -> Result<fixed::FixedKey, SortError> {
     };
     let start = number(parts[0])?;
     let (kind, width, little) = fixed_type(parts.get(2).copied().unwrap_or("bytes"))
-        .ok_or_else(|| err(format!("{:?} is no type", parts.get(2).unwrap_or(&""))))?;
+        .ok_or_else(|| err(format!("{:?} is not a type", parts.get(2).unwrap_or(&""))))?;
     let end = match parts.get(1) {
         None | Some(&"") => width.map_or(record, |width| start + width),
         Some(end) => number(end)?,
@@ -284,7 +284,7 @@ impl LinesConfig {
                 what,
                 text,
                 "its letters do not go together",
-                "one of n, g, h, M or V; d and i with none of them but V",
+                "at most one of n, g, h, M and V; d and i only alone or with V",
             )
         };
         let mut keys = vec![];
@@ -320,7 +320,7 @@ fn separator(text: &str) -> Result<u8, SortError> {
 fn stray(text: &str, at: usize) -> String {
     match text.get(at..).and_then(|rest| rest.chars().next()) {
         Some('R') => format!("'R', at byte {at}, would be a random order: records have none here"),
-        Some(letter) => format!("{letter:?}, at byte {at}, is no letter of a key"),
+        Some(letter) => format!("{letter:?}, at byte {at}, is not an option of a key"),
         None => format!("it ends at byte {at}"),
     }
 }

@@ -259,7 +259,7 @@ impl Capture {
                     false => Ok(()),
                 };
                 if let Err(error) = sampled.and_then(|()| recording.check()) {
-                    notes.warn(format!("capture stops, the command goes on: {error}"));
+                    notes.warn(format!("capture stops, the command continues: {error}"));
                     failed = Some(error);
                     // Gives the room on the disk back at once.
                     self.recording = None;
@@ -423,8 +423,8 @@ fn describe(
     match clock {
         Some(how) => columns.set(&["mhz"], Kind::Measured, how),
         None => {
-            columns.set(&["mhz"], Kind::Missing, "neither cpufreq nor /proc/cpuinfo tells it");
-            notes.unavailable("core frequency", "neither cpufreq nor /proc/cpuinfo tells it");
+            columns.set(&["mhz"], Kind::Missing, "neither cpufreq nor /proc/cpuinfo reports it");
+            notes.unavailable("core frequency", "neither cpufreq nor /proc/cpuinfo reports it");
         }
     }
     for (what, why) in &pmu.missing {

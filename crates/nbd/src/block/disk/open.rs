@@ -42,7 +42,7 @@ pub enum DiskFileError {
     Empty(PathBuf),
     /// Not a disk's.
     #[error(
-        "{path}: {len} bytes are no whole sectors of 512 bytes\n  try: truncate -s %512 {path}"
+        "{path}: {len} bytes are not a multiple of 512-byte sectors\n  try: truncate -s %512 {path}"
     )]
     Ragged {
         /// Which.
