@@ -139,6 +139,13 @@ def prose(source: str) -> str:
     return "\n".join(parts)
 
 
+def literals(source: str) -> str:
+    """The strings of a Rust file that are more than a word, without those of its tests."""
+    source = re.sub(r"^\s*//.*$", "", source.partition("#[cfg(test)]")[0], flags=re.MULTILINE)
+    found = re.findall(r'"((?:[^"\\]|\\.|\\\n)*)"', source)
+    return "\n".join(text.replace("\\\n", " ") for text in found if " " in text)
+
+
 def without_code(page: str) -> str:
     """A Markdown page without its fenced blocks: their outputs are those of programs."""
     return re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
@@ -175,6 +182,14 @@ def test_the_text_of_the_package_and_the_pages_is_plain() -> None:
     texts |= {name: without_code((ROOT / name).read_text()) for name in pages()}
     texts |= {name: (ROOT / name).read_text() for name in of_kind(".j2", "python/gordon/")}
     hold({name: phrases(text) for name, text in texts.items()}, PHRASES_LEFT)
+
+
+def test_the_strings_of_the_core_are_plain() -> None:
+    sources = [name for name in of_kind(".rs", "crates/") if "/src/" in name]
+    sources = [name for name in sources if "testkit" not in name and "tests" not in name]
+    assert len(sources) > 200
+    found = {name: phrases(literals((ROOT / name).read_text())) for name in sources}
+    assert not {name: hits for name, hits in found.items() if hits}
 
 
 def test_the_help_pages_are_plain() -> None:
