@@ -1,7 +1,7 @@
 //! Entries of records: 128 bits, the start of the key and the place of the record. The memory that
 //! they lie in, and their order.
 
-use gordon_pages::want_large_pages;
+use gordon_sys::memory::advise_large_pages;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
 
@@ -25,7 +25,7 @@ impl EntryArena {
             self.0 = Vec::new();
             self.0 = vec![0; count];
             let all = self.0.as_ptr_range();
-            want_large_pages(all.start.cast()..all.end.cast());
+            advise_large_pages(all.start.cast()..all.end.cast());
         }
     }
 

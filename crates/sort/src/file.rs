@@ -3,7 +3,7 @@
 use crate::SortError;
 use crate::memory::PAGE;
 use crate::target::{existing, remove_of_dead};
-use gordon_ring::Op;
+use gordon_sys::ring::Op;
 use gordon_units::Bytes;
 use rustix::fs::{FallocateFlags, FlockOperation, OFlags, SeekFrom};
 use rustix::io::Errno;

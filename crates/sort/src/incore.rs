@@ -13,7 +13,7 @@ use crate::format::{KeyOffset, PREFIX_BITS, RecordFormat, Tiebreak};
 use crate::output::Emitter;
 use crate::partition::Partition;
 use crate::stream::Chunk;
-use gordon_pages::want_soon;
+use gordon_sys::memory::prefetch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -110,7 +110,7 @@ impl<S: RecordFormat> KeyExtractor<'_, S> {
         let (mut start, mut sum, mut longest) = (chunk.start, 0u64, 0);
         while start < all.len() {
             let end = format.end(all, start);
-            want_soon(all.get(start + PREFETCH_BYTES..).unwrap_or_default());
+            prefetch(all.get(start + PREFETCH_BYTES..).unwrap_or_default());
             let prefix = format.prefix(&all[start..end]);
             let range = partition.of(prefix);
             scratch.entries.push(prefix << (u128::BITS - PREFIX_BITS) | place | start as u128);
@@ -268,7 +268,7 @@ impl<'a, S: RecordFormat> SortBatch<'a, S> {
                     for at in 0..run.len() {
                         if let Some(&soon) = run.get(at + GATHER_AHEAD) {
                             let (bytes, start) = self.locate(soon);
-                            want_soon(bytes.get(start + next.bytes()..).unwrap_or_default());
+                            prefetch(bytes.get(start + next.bytes()..).unwrap_or_default());
                         }
                         let (bytes, start) = self.locate(run[at]);
                         let prefix = self.keys.format.prefix_from(bytes, start, next);
@@ -300,10 +300,10 @@ impl<'a, S: RecordFormat> SortBatch<'a, S> {
             if let Some(&soon) = entries.get(at + GATHER_AHEAD) {
                 let (bytes, start) = self.locate(soon);
                 let record = &bytes[start..];
-                want_soon(record);
-                want_soon(record.get(LINE..).unwrap_or_default());
+                prefetch(record);
+                prefetch(record.get(LINE..).unwrap_or_default());
                 if let Some(last) = self.last {
-                    want_soon(record.get(last..).unwrap_or_default());
+                    prefetch(record.get(last..).unwrap_or_default());
                 }
             }
             emitter.push(self.record(entry))?;

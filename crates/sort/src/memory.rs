@@ -1,6 +1,6 @@
 //! Buffers as direct I/O wants them, on large pages.
 
-use gordon_pages::{LARGE, want_large_pages};
+use gordon_sys::memory::{LARGE_PAGE, advise_large_pages};
 
 /// What a buffer starts at: pages, which every device takes.
 pub const PAGE: usize = 4096;
@@ -17,10 +17,10 @@ impl Buffer {
     /// So many, in whole pages, all zero: memory is taken as they are used.
     pub fn new(len: usize) -> Self {
         let len = len.next_multiple_of(PAGE);
-        let align = if len >= LARGE { LARGE } else { PAGE };
+        let align = if len >= LARGE_PAGE { LARGE_PAGE } else { PAGE };
         let bytes = vec![0; len + align - 1];
         let start = bytes.as_ptr().align_offset(align);
-        want_large_pages(bytes[start..start + len].as_ptr_range());
+        advise_large_pages(bytes[start..start + len].as_ptr_range());
         Self { bytes, start, len }
     }
 

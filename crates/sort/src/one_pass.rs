@@ -9,7 +9,7 @@ use crate::format::RecordFormat;
 use crate::incore::{EntryScratch, KeyExtractor, MOST_CHUNKS, PartitionedChunk, SortBatch};
 use crate::output::{SortOutput, Written};
 use crate::stream::{Chunk, RecordStream};
-use gordon_pages::LARGE;
+use gordon_sys::memory::LARGE_PAGE;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -60,7 +60,7 @@ impl<'r> Loaded<'r> {
                 match stream.next() {
                     Ok(Some(chunk)) => {
                         // Of a large page all is taken, whatever of it is used.
-                        let least = if chunk.buffer.len() < LARGE { 0 } else { LARGE };
+                        let least = if chunk.buffer.len() < LARGE_PAGE { 0 } else { LARGE_PAGE };
                         bytes += chunk.len().max(least) as u64;
                         if sender.send((number, chunk)).is_err() {
                             break;

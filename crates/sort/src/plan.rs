@@ -5,7 +5,7 @@ use crate::entries::ENTRY;
 use crate::incore::{InCore, MOST_CHUNKS, TABLE, ranges};
 use crate::memory::PAGE;
 use crate::stream::room;
-use gordon_pages::LARGE;
+use gordon_sys::memory::LARGE_PAGE;
 use gordon_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -152,7 +152,7 @@ impl Plan {
         let scratch = (input as f64 / record * (ENTRY + 2) as f64) as u64 * threads as u64;
         let one_pass = ((bytes + depth as u64 * input) as f64 * beside) as u64 + writing + scratch;
         // Each file ends a piece, of which memory is given in large pages.
-        let ends = (files as u64).saturating_sub(1) * input.min(LARGE as u64);
+        let ends = (files as u64).saturating_sub(1) * input.min(LARGE_PAGE as u64);
         let one_pass = one_pass + ends;
         let fits = one_pass <= memory && bytes / input + (files as u64) < MOST_CHUNKS as u64;
         let method = match method {

@@ -9,7 +9,7 @@ use crate::context::start;
 use crate::file::SortFile;
 use crate::memory::Buffer;
 use crate::uring::Uring;
-pub use gordon_ring::Op;
+pub use gordon_sys::ring::Op;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

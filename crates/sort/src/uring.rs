@@ -2,7 +2,7 @@
 
 use crate::SortError;
 use crate::queue::{IoQueue, NextTransfer, Op, TransferRequest};
-use gordon_ring::{Ended, Ring, Transfer};
+use gordon_sys::ring::{Ended, Ring, Transfer};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 use std::collections::BTreeMap;

@@ -168,6 +168,6 @@ impl ActionSink for Controller {
 
     #[inline]
     fn prefetch<T>(&self, entry: &[T]) {
-        gordon_pages::want_soon(entry);
+        gordon_sys::memory::prefetch(entry);
     }
 }

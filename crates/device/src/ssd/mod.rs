@@ -100,7 +100,7 @@ impl Ssd {
         let page = layout.page_bytes() / u64::from(slots);
         let ftl = Ftl::with_bad(layout, ftl, &bad, controller)
             .map_err(|error| SsdError::of(error, page))?;
-        ftl.tables().into_iter().for_each(gordon_pages::want_large_pages);
+        ftl.tables().into_iter().for_each(gordon_sys::memory::advise_large_pages);
         Ok(Self {
             capacity: *config.capacity,
             page,
@@ -256,7 +256,7 @@ impl Ssd {
         let controller = ssd.ftl.sink().clone();
         let (layout, knobs) = (*ssd.ftl.layout(), *ssd.ftl.config());
         ssd.ftl = Ftl::restore(layout, knobs, controller, input, progress)?;
-        ssd.ftl.tables().into_iter().for_each(gordon_pages::want_large_pages);
+        ssd.ftl.tables().into_iter().for_each(gordon_sys::memory::advise_large_pages);
         Ok(ssd)
     }
 

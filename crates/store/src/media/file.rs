@@ -1,7 +1,7 @@
 //! Bytes in a file.
 
 use super::{Job, Media};
-use gordon_ring::Reads;
+use gordon_sys::ring::Reads;
 use rustix::fs::{Advice, FallocateFlags, OFlags, SeekFrom};
 use rustix::io::{Errno, ReadWriteFlags};
 use std::fs;

@@ -7,7 +7,7 @@ mod file;
 mod memory;
 
 pub use file::{Backend, FileMedia};
-pub use gordon_ring::Job;
+pub use gordon_sys::ring::Job;
 pub use memory::MemoryMedia;
 
 use std::io::{IoSlice, IoSliceMut, Result};

@@ -294,7 +294,9 @@ impl DieGroups {
         }
         self.postpone_moved();
         // The die group of the next event, while the owner deals with this one.
-        gordon_pages::want_soon(self.groups.get(self.scheduler.next_slot()..).unwrap_or_default());
+        gordon_sys::memory::prefetch(
+            self.groups.get(self.scheduler.next_slot()..).unwrap_or_default(),
+        );
         (now, Some(done))
     }
 

@@ -1,7 +1,7 @@
 //! Reads and writes of any files, each with a buffer that belongs to the ring until it is done.
 #![allow(unsafe_code)]
 
-use crate::is_passing;
+use super::is_passing;
 use io_uring::types::{CancelBuilder, Fd};
 use io_uring::{IoUring, Probe, opcode, squeue};
 use std::fs::File;

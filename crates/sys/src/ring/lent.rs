@@ -1,7 +1,7 @@
 //! Many reads of one file, into buffers of the caller's.
 #![allow(unsafe_code)]
 
-use crate::is_passing;
+use super::is_passing;
 use io_uring::{IoUring, opcode, types};
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};

@@ -1,5 +1,4 @@
-//! Large pages, and memory before it is needed: for tables and records of gigabytes that are read
-//! at random.
+//! Large pages and prefetches, for tables and records of gigabytes that are read at random.
 //!
 //! With pages of 4 KiB each access misses the processor's table of pages too, which on a virtual
 //! machine costs more than the memory itself: with large ones a preconditioned 512 GiB device is
@@ -9,15 +8,14 @@
 use std::ops::Range;
 
 /// Bytes of a large page of x86-64, and of most others with pages of 4 KiB.
-pub const LARGE: usize = 2 << 20;
+pub const LARGE_PAGE: usize = 2 << 20;
 
-/// Asks the system to back memory of the caller's with large pages, where it is worth it. Nothing
-/// is promised.
+/// Advises the kernel to back this memory with large pages. It may ignore the advice.
 #[allow(unsafe_code)]
-pub fn want_large_pages(memory: Range<*const u8>) {
-    let start = memory.start.addr().next_multiple_of(LARGE);
-    let end = memory.end.addr() / LARGE * LARGE;
-    if cfg!(miri) || end < start + LARGE {
+pub fn advise_large_pages(memory: Range<*const u8>) {
+    let start = memory.start.addr().next_multiple_of(LARGE_PAGE);
+    let end = memory.end.addr() / LARGE_PAGE * LARGE_PAGE;
+    if cfg!(miri) || end < start + LARGE_PAGE {
         return;
     }
     let range = memory.start.with_addr(start).cast_mut().cast();
@@ -29,10 +27,10 @@ pub fn want_large_pages(memory: Range<*const u8>) {
     let _ = advised;
 }
 
-/// Asks the processor for the memory where `items` start, which is needed soon.
+/// Prefetches the first cache line of `items`.
 #[allow(unsafe_code)]
 #[inline]
-pub fn want_soon<T>(items: &[T]) {
+pub fn prefetch<T>(items: &[T]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -50,10 +48,10 @@ mod tests {
 
     #[test]
     fn memory_holds_what_it_held() {
-        let bytes: Vec<u8> = (0..3 * LARGE).map(|at| (at % 251) as u8).collect();
-        want_large_pages(bytes.as_ptr_range());
-        want_soon(&bytes);
-        want_soon::<u8>(&[]);
+        let bytes: Vec<u8> = (0..3 * LARGE_PAGE).map(|at| (at % 251) as u8).collect();
+        advise_large_pages(bytes.as_ptr_range());
+        prefetch(&bytes);
+        prefetch::<u8>(&[]);
         assert!(bytes.iter().enumerate().all(|(at, &byte)| byte == (at % 251) as u8));
     }
 }
