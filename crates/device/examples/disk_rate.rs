@@ -4,24 +4,10 @@
 
 use gordon_device::disk::{Disk, DiskConfig};
 use gordon_device::{Completion, Device, Op, Request, SECTOR};
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Ns, SplitMix64};
 use std::io::Write;
 
 const PRESET: &str = include_str!("../../../python/gordon/parts/disk/sata-7200-1tb.toml");
-
-/// SplitMix64: the same requests on every machine.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let mixed = u128::from(z ^ (z >> 31)) * u128::from(bound);
-        u64::try_from(mixed >> 64).expect("below the bound")
-    }
-}
 
 /// CPU time of this process.
 fn cpu() -> Ns {
@@ -84,7 +70,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ("sequential write 1MiB", 0, 2048, 100),
         ] {
             let mut disk = Disk::new(&config)?;
-            let mut random = Random(42);
+            let mut random = SplitMix64(42);
             let sectors = disk.capacity().0 / SECTOR.0;
             let mut bytes = 0;
             let before = cpu();

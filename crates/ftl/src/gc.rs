@@ -43,11 +43,11 @@ use crate::buffer::{BufferList, BufferState, CopyCause, NONE, PageBuffer};
 use crate::config::{Config, Victim};
 use crate::io::ActionSink;
 use crate::machine::Ftl;
-use crate::random::Random;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
+use gordon_units::SplitMix64;
 use gordon_units::{BlockId, Lpn, Ppn};
 
 /// Super-pages that are read at a time in each block under collection.
@@ -77,7 +77,7 @@ pub(crate) struct Collector {
     pub programming: u32,
     /// Copies that wait for a write point.
     pub ready: BufferList,
-    random: Random,
+    random: SplitMix64,
     /// The block that is emptied because it lags behind.
     levelling: Option<BlockId>,
     /// Erases at the last time that wear was looked at.
@@ -101,7 +101,7 @@ impl Collector {
             most_copies: 2 * config.points() * config.slots,
             programming: 0,
             ready: BufferList::EMPTY,
-            random: Random(config.seed),
+            random: SplitMix64(config.seed),
             levelling: None,
             levelled_at: 0,
             zero_gain_streak: 0,
@@ -114,7 +114,7 @@ impl Collector {
     }
 
     pub fn set_random_state(&mut self, state: u64) {
-        self.random = Random(state);
+        self.random = SplitMix64(state);
     }
 
     #[inline]
@@ -143,7 +143,7 @@ impl Collector {
 }
 
 /// Asks the policy for a closed block of up to `pages` logical pages.
-fn choose(policy: Victim, blocks: &Blocks, pages: u32, random: &mut Random) -> Option<BlockId> {
+fn choose(policy: Victim, blocks: &Blocks, pages: u32, random: &mut SplitMix64) -> Option<BlockId> {
     match policy {
         Victim::Greedy => greedy::choose(blocks),
         Victim::Fifo => fifo::choose(blocks),

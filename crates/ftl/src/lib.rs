@@ -25,7 +25,6 @@ mod mount;
 mod packed;
 mod precondition;
 mod preload;
-mod random;
 mod request;
 mod stats;
 mod trim_journal;

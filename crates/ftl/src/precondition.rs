@@ -20,10 +20,10 @@ use crate::config::Victim;
 use crate::io::ActionSink;
 use crate::machine::Ftl;
 use crate::preload::PAGES_A_STEP;
-use crate::random::Random;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
+use gordon_units::SplitMix64;
 use gordon_units::{Lpn, Progress, Stopped};
 
 impl<O: ActionSink> Ftl<O> {
@@ -75,7 +75,7 @@ impl<O: ActionSink> Ftl<O> {
         let open: u64 = fills.iter().map(|&fill| u64::from(fill) * u64::from(slots)).sum();
         let in_open = open.min(u64::from(pages));
         let in_closed = u64::from(pages) - in_open;
-        let mut random = Random(seed ^ 0x70C0_D171_0000_0000);
+        let mut random = SplitMix64(seed ^ 0x70C0_D171_0000_0000);
         let valid = valid_counts(self.config.victim, closed, per_block, in_closed, &mut random);
         let order = Permutation::new(pages, &mut random);
         let mut lpns = order.map(|at| if at < first { at } else { more[(at - first) as usize].0 });
@@ -107,13 +107,13 @@ impl<O: ActionSink> Ftl<O> {
 }
 
 /// Draws `wanted` of the first `of` bits, any set of them as likely as any other; the rest are 0.
-fn choose(bits: &mut [u64], of: u32, wanted: u32, random: &mut Random) {
+fn choose(bits: &mut [u64], of: u32, wanted: u32, random: &mut SplitMix64) {
     // Those in or those out are drawn, whichever are fewer, once more where it is one drawn before.
     let mut left = wanted.min(of - wanted);
     let out = left < wanted;
     bits.fill(0);
     while left > 0 {
-        let at = random.below(of);
+        let at = random.below_u32(of);
         let (word, bit) = (&mut bits[at as usize / 64], 1 << (at % 64));
         left -= u32::from(*word & bit == 0);
         *word |= bit;
@@ -132,7 +132,7 @@ fn valid_counts(
     blocks: u32,
     most: u32,
     pages: u64,
-    random: &mut Random,
+    random: &mut SplitMix64,
 ) -> Vec<u32> {
     let mean = ratio(pages, u64::from(blocks));
     let mut counts = match victim {
@@ -258,7 +258,7 @@ fn by_quantile(parts: &[f64], blocks: u32) -> Vec<u32> {
     counts
 }
 
-fn fifo(blocks: u32, most: u32, mean: f64, random: &mut Random) -> Vec<u32> {
+fn fifo(blocks: u32, most: u32, mean: f64, random: &mut SplitMix64) -> Vec<u32> {
     let alpha = f64::from(most) / mean;
     let a = (0..10_000).fold(2.0, |a: f64, _| 1.0 / (1.0 - libm::exp(-alpha / a)));
     let count = |at: u32| {
@@ -267,7 +267,7 @@ fn fifo(blocks: u32, most: u32, mean: f64, random: &mut Random) -> Vec<u32> {
         // Between 0 and 2^32.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let valid = valid as u64;
-        let drawn = (0..most).filter(|_| random.next() >> 32 < valid).count();
+        let drawn = (0..most).filter(|_| random.next_u64() >> 32 < valid).count();
         u32::try_from(drawn).expect("pages of a block")
     };
     (0..blocks).map(count).collect()
@@ -293,14 +293,14 @@ struct Permutation {
 }
 
 impl Permutation {
-    fn new(limit: u32, random: &mut Random) -> Self {
+    fn new(limit: u32, random: &mut SplitMix64) -> Self {
         // At most 2^16 columns and rows.
         let bits = (32 - limit.saturating_sub(1).leading_zeros()).div_ceil(2);
         let (width, height) = (limit.div_ceil(1 << bits), 1 << bits);
         let mut table = |from: u32, to: u32| {
             // Below 2^16.
             #[allow(clippy::cast_possible_truncation)]
-            (0..from).map(|_| random.below(to) as u16).collect()
+            (0..from).map(|_| random.below_u32(to) as u16).collect()
         };
         let rounds = [(height, width), (width, height), (height, width), (width, height)];
         let rounds = rounds.map(|(from, to)| table(from, to));
@@ -346,7 +346,7 @@ mod tests {
     #[test]
     fn a_permutation_has_each_number_once() {
         for limit in [1, 2, 3, 7, 100, 4096, 4097, 1 << 17] {
-            let mut numbers: Vec<u32> = Permutation::new(limit, &mut Random(5)).collect();
+            let mut numbers: Vec<u32> = Permutation::new(limit, &mut SplitMix64(5)).collect();
             let runs = numbers.windows(2).filter(|pair| pair[0] + 1 == pair[1]).count();
             assert!(limit < 100 || runs < 20, "{runs} neighbours of {limit} stayed together");
             numbers.sort_unstable();
@@ -360,7 +360,7 @@ mod tests {
     fn a_permutation_keeps_no_distance() {
         const LIMIT: u32 = 300_000;
         let mut blocks = vec![0u32; LIMIT as usize];
-        for (at, page) in (0..).zip(Permutation::new(LIMIT, &mut Random(5))) {
+        for (at, page) in (0..).zip(Permutation::new(LIMIT, &mut SplitMix64(5))) {
             blocks[page as usize] = at / 64;
         }
         for distance in [1, 2, 512, 1023, 1024, 1025, 5120] {
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn any_bits_are_drawn_as_often_as_others() {
-        let (mut bits, mut random) = ([0; 3], Random(7));
+        let (mut bits, mut random) = ([0; 3], SplitMix64(7));
         for wanted in [0, 1, 40, 65, 66, 129, 130] {
             let mut times = [0u32; 192];
             for _ in 0..1000 {
@@ -400,7 +400,7 @@ mod tests {
         for victim in all {
             for part in [0.01, 0.3, 0.7, 0.95, 1.0] {
                 let pages = (f64::from(1000 * 64) * part) as u64;
-                let counts = valid_counts(victim, 1000, 64, pages, &mut Random(1));
+                let counts = valid_counts(victim, 1000, 64, pages, &mut SplitMix64(1));
                 let sum: u64 = counts.iter().map(|&count| u64::from(count)).sum();
                 assert_eq!((counts.len(), sum), (1000, pages), "{victim:?}, {part}");
                 assert!(counts.iter().all(|&count| count <= 64));
@@ -408,10 +408,10 @@ mod tests {
         }
         // Greedy at rho 0.8 collects blocks as they come down to 1 - 1 / 2.599 of 64 pages, 39.4:
         // the least of those that are left has a page more.
-        let counts = valid_counts(Victim::Greedy, 10_000, 64, 512_000, &mut Random(1));
+        let counts = valid_counts(Victim::Greedy, 10_000, 64, 512_000, &mut SplitMix64(1));
         assert!((40..=41).contains(&counts[0]), "{}", counts[0]);
         // A random victim is as full as the mean of all.
-        let counts = valid_counts(Victim::Random, 10_000, 64, 512_000, &mut Random(1));
+        let counts = valid_counts(Victim::Random, 10_000, 64, 512_000, &mut SplitMix64(1));
         assert!(counts[0] < 10 && counts[9_999] == 64, "{} to {}", counts[0], counts[9_999]);
     }
 

@@ -21,7 +21,7 @@
 
 use core::f64::consts::{FRAC_1_SQRT_2, TAU};
 use core::fmt;
-use gordon_units::Ns;
+use gordon_units::{Ns, splitmix64};
 use libm::{cos, erfc, exp, log, pow, sqrt};
 
 /// The part of the blocks that reaches the rating, as the figures of the Gordon paper (section
@@ -115,8 +115,8 @@ impl Endurance {
             return whole(real(self.rated));
         }
         // Box and Muller, 1958. The first number is above 0, so that its logarithm is finite.
-        let key = mix(seed ^ mix(block));
-        let (first, second) = (mix(key ^ 1), mix(key ^ 2));
+        let key = splitmix64(seed ^ splitmix64(block));
+        let (first, second) = (splitmix64(key ^ 1), splitmix64(key ^ 2));
         let normal = sqrt(-2.0 * log(unit(first) + UNIT)) * cos(TAU * unit(second));
         whole(exp(self.mu + self.sigma * normal))
     }
@@ -156,14 +156,6 @@ const UNIT: f64 = 1.0 / 9_007_199_254_740_992.0;
 #[allow(clippy::cast_precision_loss)]
 pub(crate) fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 * UNIT
-}
-
-/// The mixing step of splitmix64 (Steele, Lea, Flood: OOPSLA 2014).
-fn mix(bits: u64) -> u64 {
-    let z = bits.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 #[allow(clippy::cast_precision_loss)]

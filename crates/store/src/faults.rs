@@ -20,7 +20,7 @@
 use crate::device::{DeviceError, DeviceParams};
 pub use gordon_nand::factory_bad;
 use gordon_nand::{BLOCK_SURVIVAL, Endurance, Layout};
-use gordon_units::{BlockId, Bytes, Ppn};
+use gordon_units::{BlockId, Bytes, Ppn, SplitMix64, splitmix64};
 use serde::{Deserialize, Serialize};
 
 /// The knobs.
@@ -125,7 +125,10 @@ impl FaultInjector {
     }
 
     fn draw(&self, what: DrawPurpose, place: u32, wear: u32) -> u64 {
-        mix(mix(self.seed ^ mix(what as u64)) ^ (u64::from(place) << 32 | u64::from(wear)))
+        splitmix64(
+            splitmix64(self.seed ^ splitmix64(what as u64))
+                ^ (u64::from(place) << 32 | u64::from(wear)),
+        )
     }
 
     /// Whether the program of a page fails, after that many erases of its block.
@@ -163,7 +166,10 @@ impl FaultInjector {
         // At most 2^32 bits.
         #[allow(clippy::cast_precision_loss)]
         let none = libm::exp(-rate * bits as f64);
-        let mut stream = self.draw(DrawPurpose::Bits, ppn.0, erases) ^ mix(u64::from(slot));
+        let seed = self.draw(DrawPurpose::Bits, ppn.0, erases) ^ splitmix64(u64::from(slot));
+        let mut stream = SplitMix64(seed);
+        // Images keep the faults that they had when the first number was not used.
+        stream.next_u64();
         for word in data.chunks_exact_mut(self.faults.codeword as usize) {
             // Poisson, by Knuth's product of uniform numbers.
             let mut errors = 0u32;
@@ -174,11 +180,11 @@ impl FaultInjector {
             }
             if errors > self.faults.correctable {
                 corrected.lost += 1;
-                (0..errors).for_each(|_| flip(word, mix_next(&mut stream)));
+                (0..errors).for_each(|_| flip(word, stream.next_u64()));
             } else {
                 corrected.bits += u64::from(errors);
                 for _ in 0..errors {
-                    let bit = mix_next(&mut stream);
+                    let bit = stream.next_u64();
                     flip(word, bit);
                     flip(word, bit);
                 }
@@ -195,25 +201,12 @@ fn flip(word: &mut [u8], random: u64) {
     word[bit / 8] ^= 1 << (bit % 8);
 }
 
-fn mix_next(stream: &mut u64) -> u64 {
-    *stream = stream.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    mix(*stream)
-}
-
-fn next(stream: &mut u64) -> f64 {
-    unit(mix_next(stream))
+fn next(stream: &mut SplitMix64) -> f64 {
+    unit(stream.next_u64())
 }
 
 /// A number from 0 to just below 1 of the high bits.
 #[allow(clippy::cast_precision_loss)]
 fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1u64 << 53) as f64
-}
-
-/// The mixing step of splitmix64 (Steele, Lea, Flood: OOPSLA 2014).
-fn mix(bits: u64) -> u64 {
-    let z = bits.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }

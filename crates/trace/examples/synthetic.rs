@@ -11,7 +11,7 @@ use gordon_trace::{
     BlockFlags, BlockIo, BlockOp, Columns, CommandSample, Kind, Machine, Manifest, Sample,
     TraceError, TraceWriter,
 };
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Ns, SplitMix64};
 use std::path::Path;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -30,23 +30,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A small generator with a seed (splitmix64): numbers look random and are the same each time.
-struct Stream(u64);
-
-impl Stream {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) % end
-    }
-}
-
 fn machine(path: &Path, seed: u64, seconds: u64, requests: u64) -> Result<(), TraceError> {
     let columns = Columns::all(Kind::Measured, "made up");
     let mut writer = TraceWriter::create(path, &columns)?;
-    let mut random = Stream(seed);
+    let mut random = SplitMix64(seed);
     let worker = writer.block().process("worker");
     let mut stream = random.below(1 << 20) * 256;
     for second in 0..seconds {

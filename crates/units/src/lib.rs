@@ -14,6 +14,7 @@ mod float;
 mod ids;
 mod parse;
 mod progress;
+mod random;
 #[cfg(feature = "serde")]
 mod schema;
 #[cfg(feature = "serde")]
@@ -26,6 +27,7 @@ pub use float::{Hertz, Joules, Volts, Watts};
 pub use ids::{BlockId, Lpn, Ppn};
 pub use parse::ParseError;
 pub use progress::{Progress, Stopped};
+pub use random::{SplitMix64, splitmix64};
 #[cfg(feature = "serde")]
 pub use sourced::{Source, Sourced};
 pub use whole::{Bytes, HumanSize, Ns};

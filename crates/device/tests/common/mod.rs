@@ -25,19 +25,8 @@ pub fn sectors(op: Op, start: u64, count: u64) -> Request {
 
 pub const FLUSH: Request = Request { op: Op::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
 
-/// SplitMix64.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let mixed = u128::from(z ^ (z >> 31)) * u128::from(bound);
-        u64::try_from(mixed >> 64).expect("below the bound")
-    }
-}
+#[allow(unused_imports)] // not all tests draw
+pub use gordon_units::SplitMix64 as Random;
 
 /// Keeps `depth` requests in the device until `count` are done; completions in their order.
 pub fn closed_loop(

@@ -3,10 +3,10 @@
 
 use super::random;
 use crate::blocks::Blocks;
-use crate::random::Random;
 use gordon_units::BlockId;
+use gordon_units::SplitMix64;
 
-pub(super) fn choose(blocks: &Blocks, choices: u32, random: &mut Random) -> Option<BlockId> {
+pub(super) fn choose(blocks: &Blocks, choices: u32, random: &mut SplitMix64) -> Option<BlockId> {
     let drawn = (0..choices).filter_map(|_| random::choose(blocks, random));
     drawn.min_by_key(|&block| blocks.valid(block))
 }

@@ -1,16 +1,16 @@
 //! Any closed block.
 
 use crate::blocks::{BlockState, Blocks};
-use crate::random::Random;
 use gordon_units::BlockId;
+use gordon_units::SplitMix64;
 
 /// Draws before the next closed block after the last draw is taken: where collection has to run,
 /// nearly all blocks are closed.
 const DRAWS: u32 = 64;
 
-pub(super) fn choose(blocks: &Blocks, random: &mut Random) -> Option<BlockId> {
+pub(super) fn choose(blocks: &Blocks, random: &mut SplitMix64) -> Option<BlockId> {
     let is_closed = |id: &BlockId| blocks.state(*id) == BlockState::Closed;
-    let mut draw = || BlockId(random.below(blocks.len()));
+    let mut draw = || BlockId(random.below_u32(blocks.len()));
     if let Some(block) = (0..DRAWS).map(|_| draw()).find(is_closed) {
         return Some(block);
     }

@@ -3,7 +3,7 @@
 use super::{MIN_BUFFERS, Map};
 use crate::packed::Packed;
 use core::ops::Range;
-use gordon_units::{Progress, Stopped};
+use gordon_units::{Progress, Stopped, splitmix64};
 
 /// Table entries that take about as long to compare as a request takes to be simulated.
 pub(crate) const ENTRIES_A_STEP: u32 = 64;
@@ -113,11 +113,8 @@ fn advance(progress: &Progress, part: &Range<u32>) -> Result<(), Stopped> {
     progress.check()
 }
 
-/// A hash of two numbers (the finalizer of SplitMix64).
+/// A hash of two numbers.
 #[inline]
 fn hash(one: u32, other: u32) -> u64 {
-    let mut key = (u64::from(one) << 32 | u64::from(other)).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    key = (key ^ key >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    key = (key ^ key >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    key ^ key >> 31
+    splitmix64(u64::from(one) << 32 | u64::from(other))
 }

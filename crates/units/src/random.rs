@@ -1,0 +1,68 @@
+//! SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): small, seeded, the same on every machine.
+//!
+//! For state machines without an operating system, for injected faults and for tests. Loads draw from
+//! xoshiro256++, whose streams can be told apart by jumps.
+
+/// Added to the state at each step: 2^64 over the golden ratio.
+const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// A stream of random numbers; its state is the seed.
+#[derive(Clone, Debug)]
+pub struct SplitMix64(pub u64);
+
+impl SplitMix64 {
+    /// The next 64 bits.
+    #[inline]
+    pub fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(STEP);
+        finalize(self.0)
+    }
+
+    /// A number below `limit`, of the high 32 bits.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation)] // the high half of the product is below `limit`
+    pub fn below_u32(&mut self, limit: u32) -> u32 {
+        (((self.next_u64() >> 32) * u64::from(limit)) >> 32) as u32
+    }
+
+    /// A number below `limit`, of all 64 bits.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation)] // the high half of the product is below `limit`
+    pub fn below(&mut self, limit: u64) -> u64 {
+        ((u128::from(self.next_u64()) * u128::from(limit)) >> 64) as u64
+    }
+}
+
+/// The number that a stream with the state `bits` gives next: a hash of 64 bits.
+#[inline]
+pub fn splitmix64(bits: u64) -> u64 {
+    finalize(bits.wrapping_add(STEP))
+}
+
+#[inline]
+fn finalize(z: u64) -> u64 {
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first numbers of the reference implementation (Vigna, splitmix64.c) with seed 0.
+    #[test]
+    fn the_stream_is_that_of_the_reference() {
+        let mut random = SplitMix64(0);
+        let first = [random.next_u64(), random.next_u64(), random.next_u64()];
+        assert_eq!(first, [0xE220_A839_7B1D_CDAF, 0x6E78_9E6A_A1B9_65F4, 0x06C4_5D18_8009_454F]);
+        assert_eq!(splitmix64(0), first[0]);
+    }
+
+    #[test]
+    fn numbers_are_below_the_limit() {
+        let mut random = SplitMix64(1);
+        assert!((0..1000).all(|_| random.below(7) < 7 && random.below_u32(3) < 3));
+        assert_eq!((random.below(1), random.below_u32(1)), (0, 0));
+    }
+}
