@@ -80,7 +80,6 @@ PHRASES_LEFT: frozenset[str] = frozenset(
         "docs/design/flashcache.md",
         "docs/design/joulesort-systems.md",
         "docs/design/joulesort.md",
-        "docs/design/nbd.md",
         "docs/design/object-cache.md",
         "docs/design/paper-flash.md",
         "docs/design/sort-data.md",
