@@ -67,7 +67,6 @@ PHRASES_LEFT: frozenset[str] = frozenset(
     {
         "docs/FORMATS.md",
         "docs/REFERENCE.md",
-        "docs/TRACE.md",
         "docs/design/cache.md",
         "docs/design/capture.md",
         "docs/design/cluster.md",
