@@ -83,7 +83,6 @@ PHRASES_LEFT: frozenset[str] = frozenset(
         "docs/design/sort-tuning.md",
         "docs/design/sort.md",
         "docs/design/storage.md",
-        "docs/design/timing.md",
         "docs/design/web-workloads.md",
         "docs/design/write-amplification.md",
         "python/gordon/cache/__init__.py",
