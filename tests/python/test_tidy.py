@@ -65,7 +65,6 @@ ALLOWED = (
 #: Files with phrases to avoid.
 PHRASES_LEFT: frozenset[str] = frozenset(
     {
-        "docs/FORMATS.md",
         "docs/REFERENCE.md",
         "docs/SPEC.md",
         "docs/TRACE.md",
