@@ -71,7 +71,6 @@ PHRASES_LEFT: frozenset[str] = frozenset(
         "docs/design/cache.md",
         "docs/design/capture.md",
         "docs/design/cluster.md",
-        "docs/design/disk-fit.md",
         "docs/design/endurance.md",
         "docs/design/energy.md",
         "docs/design/flashcache.md",
