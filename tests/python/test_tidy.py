@@ -82,7 +82,6 @@ PHRASES_LEFT: frozenset[str] = frozenset(
         "docs/design/sort-data.md",
         "docs/design/sort-tuning.md",
         "docs/design/sort.md",
-        "docs/design/storage.md",
         "docs/design/store.md",
         "docs/design/timing.md",
         "docs/design/web-workloads.md",
