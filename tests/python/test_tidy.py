@@ -71,7 +71,6 @@ PHRASES_LEFT: frozenset[str] = frozenset(
         "docs/TRACE.md",
         "docs/design/cache.md",
         "docs/design/capture.md",
-        "docs/design/cluster.md",
         "docs/design/disk-fit.md",
         "docs/design/disk.md",
         "docs/design/endurance.md",
