@@ -69,7 +69,6 @@ PHRASES_LEFT: frozenset[str] = frozenset(
         "docs/REFERENCE.md",
         "docs/SPEC.md",
         "docs/TRACE.md",
-        "docs/design/cache.md",
         "docs/design/capture.md",
         "docs/design/disk-fit.md",
         "docs/design/disk.md",
