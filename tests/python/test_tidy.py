@@ -83,7 +83,6 @@ PHRASES_LEFT: frozenset[str] = frozenset(
         "docs/design/paper-flash.md",
         "docs/design/sort-data.md",
         "docs/design/sort-tuning.md",
-        "docs/design/sort.md",
         "docs/design/storage.md",
         "docs/design/store.md",
         "docs/design/timing.md",
