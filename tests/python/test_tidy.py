@@ -81,7 +81,6 @@ PHRASES_LEFT: frozenset[str] = frozenset(
         "docs/design/nbd.md",
         "docs/design/object-cache.md",
         "docs/design/paper-flash.md",
-        "docs/design/sort-data.md",
         "docs/design/sort-tuning.md",
         "docs/design/storage.md",
         "docs/design/store.md",
