@@ -75,7 +75,6 @@ PHRASES_LEFT: frozenset[str] = frozenset(
         "docs/design/endurance.md",
         "docs/design/energy.md",
         "docs/design/flash.md",
-        "docs/design/flashcache.md",
         "docs/design/joulesort-systems.md",
         "docs/design/joulesort.md",
         "docs/design/nbd.md",
