@@ -78,7 +78,6 @@ PHRASES_LEFT: frozenset[str] = frozenset(
         "docs/design/joulesort-systems.md",
         "docs/design/joulesort.md",
         "docs/design/nbd.md",
-        "docs/design/object-cache.md",
         "docs/design/paper-flash.md",
         "docs/design/sort-tuning.md",
         "docs/design/storage.md",
