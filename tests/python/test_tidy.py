@@ -83,7 +83,6 @@ PHRASES_LEFT: frozenset[str] = frozenset(
         "docs/design/storage.md",
         "docs/design/store.md",
         "docs/design/timing.md",
-        "docs/design/web-workloads.md",
         "docs/design/write-amplification.md",
         "python/gordon/cache/__init__.py",
         "python/gordon/cache/columns.py",
