@@ -76,7 +76,6 @@ PHRASES_LEFT: frozenset[str] = frozenset(
         "docs/design/energy.md",
         "docs/design/flash.md",
         "docs/design/joulesort-systems.md",
-        "docs/design/joulesort.md",
         "docs/design/nbd.md",
         "docs/design/paper-flash.md",
         "docs/design/sort-tuning.md",
