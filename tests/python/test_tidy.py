@@ -83,13 +83,7 @@ PHRASES_LEFT: frozenset[str] = frozenset(
         "docs/design/store.md",
         "docs/design/timing.md",
         "docs/design/write-amplification.md",
-        "python/gordon/cache/__init__.py",
-        "python/gordon/cache/columns.py",
-        "python/gordon/cache/flashcache.py",
         "python/gordon/cache/network.py",
-        "python/gordon/cache/server.py",
-        "python/gordon/cache/tiered.py",
-        "python/gordon/cache/web.py",
     }
 )
 
