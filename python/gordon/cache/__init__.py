@@ -1,17 +1,17 @@
 """Caches: the misses of replacement policies on a trace, of one level or of DRAM and flash.
 
     import gordon.cache
-    told = gordon.cache.replay("twitter.oracleGeneral.zst", policy="s3-fifo", dram="16MiB")
-    told["miss_ratio"], told["byte_miss_ratio"]
-    told = gordon.cache.sweep("cdn.csv", policies="lru,sieve", dram="32MiB..1GiB")
-    [(point["policy"], point["dram_bytes"], point["miss_ratio"]) for point in told["points"]]
-    told = gordon.cache.mrc("cdn.csv", sample=0.01)
+    report = gordon.cache.replay("twitter.oracleGeneral.zst", policy="s3-fifo", dram="16MiB")
+    report["miss_ratio"], report["byte_miss_ratio"]
+    report = gordon.cache.sweep("cdn.csv", policies="lru,sieve", dram="32MiB..1GiB")
+    [(point["policy"], point["dram_bytes"], point["miss_ratio"]) for point in report["points"]]
+    report = gordon.cache.mrc("cdn.csv", sample=0.01)
     two = gordon.cache.replay("web.vscsi", policy="flashcache", dram="128MiB", flash="1GiB")
     two["levels"]["flash"]["share"], two["wear"]["lifetimes"]
     gordon.cache.tables(two)["lifetimes"]; gordon.cache.to_parquet(two, "folder")
 
-The core counts (`crates/cache`, `crates/replay`). Errors are `gordon.GordonError`, whose args are
-(what, what to try).
+The core replays the trace (`crates/cache`, `crates/replay`). Errors are `gordon.GordonError`, whose
+args are (what is wrong, what to try).
 """
 
 import json
@@ -40,18 +40,21 @@ def replay(
     progress: Progress | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """What a cache of `dram` bytes (`16MiB`) finds in it, as counts and ratios.
+    """Replays a trace through a cache and returns its report: counts of hits and misses, ratios.
+
+    `dram` is the size of the cache in bytes (`16MiB`). `policy` is one of `policies()`, or
+    `flashcache`, a cache of two levels whose second level has `flash` bytes.
 
     Objects of an oracleGeneral trace or of a web server's log are cached whole. Block traces are
-    cached in pages of 4 KiB; with `objects` each request is one object. `policy` is one of
-    `policies()`, or `flashcache`: two levels, of which `flash` bytes are the second. Options are
-    those of `gordon.runs.TraceLoad`, but for `repeat`, and with two levels those of
-    `gordon.cache.flashcache.Options`; where times go backwards it is an error, unless `order` says
-    otherwise. `progress` is called with
-    (done, 0).
+    cached in pages of 4 KiB; with `objects`, each request is one object.
 
-    Nothing is counted of the first requests of the trace that `warmup` names: a number (`100k`), a
-    part (`20%`) or those within a time of the first (`1h`); the key `warmup` has what they were.
+    Options are those of `gordon.runs.TraceLoad`, except `repeat`, and with two levels also those of
+    `gordon.cache.flashcache.Options`. Times that go backwards are an error, unless `order` permits
+    them. `progress` is called with (done, 0).
+
+    `warmup` excludes the first requests of the trace from all counters. It is a number of requests
+    (`100k`), a share of the trace (`20%`), or a time since the first request (`1h`). The key
+    `warmup` of the report describes the excluded requests.
     """
     start = {"warmup": warm_up(warmup)}
     if policy == flashcache.NAME:
@@ -82,14 +85,19 @@ def sweep(
     progress: Progress | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """What caches of each policy and size find in it, from one reading: `points`, each as `replay`
-    tells it, by policy, in that by size, and in that by size of flash.
+    """Replays a trace through caches of each policy and size, in one reading of the trace.
 
-    `policies` are names, `lru,sieve` or a list; `all` is every one of `policies()`. `dram` is
-    `32MiB..1GiB`, which doubles from one to the other, or `32MiB,1GiB`, or a list. With `flash`, or
-    `cores`, points have two levels (`flashcache`), of which the policies are those of DRAM, and 0
-    is DRAM alone; each has `servers`, the bandwidth of web servers of so many cores. The rest is as
-    for `replay`. Caches are asked on all cores.
+    Returns `points`, a list of reports as those of `replay`, ordered by policy, then by size, then
+    by size of flash. The replay uses all cores of the machine.
+
+    `policies` are names, as text (`lru,sieve`) or as a list; `all` stands for all of `policies()`.
+    `dram` is a range of sizes that double (`32MiB..1GiB`), several sizes (`32MiB,1GiB`), or a list.
+
+    With `flash` or `cores`, caches have two levels (`flashcache`). `policies` are then those of
+    DRAM, and a `flash` of 0 is DRAM alone. With `cores`, each point has `servers`: the bandwidth of
+    a web server with each of these numbers of cores.
+
+    The other parameters are those of `replay`.
     """
     names = policies.split(",") if isinstance(policies, str) else list(policies)
     if names == ["all"]:
@@ -128,13 +136,15 @@ def latency(
     progress: Progress | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """The bandwidth of web servers by the access latency of a second page cache: Figure 3 of the
-    FlashCache paper (Kgil and Mudge, CASES 2006).
+    """Computes the bandwidth of web servers by the access latency of a second page cache.
 
-    The trace is replayed through DRAM of `dram` bytes; what that does not have comes from a memory
-    of each of `latencies` (`100us`), any number of accesses at a time. `points` are by latency, in
-    that by cores: `bandwidth_bit_s`, sent and received, and `loss`, the part of it that the latency
-    costs. The server is that of `sweep`. Options are those of `gordon.runs.TraceLoad`.
+    This is Figure 3 of the FlashCache paper (Kgil and Mudge, CASES 2006). The trace is replayed
+    through DRAM of `dram` bytes. All misses of DRAM are served by a second memory with each of
+    `latencies` (`100us`), which handles any number of accesses at a time.
+
+    `points` are ordered by latency, then by cores. Each has `bandwidth_bit_s`, sent and received,
+    and `loss`, the fraction of the bandwidth that the latency costs. The server is that of `sweep`.
+    Options are those of `gordon.runs.TraceLoad`.
     """
     (load,) = dealt(options, TraceLoad)
     config = load.config(trace) | {"dram": dram, "objects": objects}
@@ -144,7 +154,7 @@ def latency(
 
 
 def html(told: dict[str, Any]) -> str:
-    """What `sweep`, `mrc` or `gordon.cache.tiered.replay` told, as one HTML file."""
+    """Renders a report of `sweep`, `mrc` or `gordon.cache.tiered.replay` as one HTML file."""
     from gordon.report import cache, curve, flashcache, tiered
 
     if "sampled_requests" in told:
@@ -164,11 +174,15 @@ def mrc(
     progress: Progress | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """What LRU caches of many sizes miss, from one reading: the miss-ratio curve.
+    """Computes the miss-ratio curve of LRU: the misses at many sizes, from one reading.
 
-    `dram` as for `sweep`; without it, a thousandth of all there is to cache, and on to all of it.
-    All objects count, unless `sample` is the share of them that do (0.01), or `keep` how many at a
-    time (8192): SHARDS. The rest is as for `replay`.
+    `dram` has the sizes, as for `sweep`; by default they range from a thousandth of the bytes to
+    cache to all of them.
+
+    The curve is exact by default. `sample` (0.01) or `keep` (8192) samples the objects, as SHARDS
+    does: with a fixed share of the objects, or with a fixed number of objects at a time.
+
+    The other parameters are those of `replay`.
     """
     (load,) = dealt(options, TraceLoad)
     sizes = [] if dram is None else doubling(dram, "--dram")
@@ -183,5 +197,6 @@ def mrc(
 
 
 def policies() -> list[tuple[str, str, str]]:
-    """Each policy: its name, which object it evicts, and the paper or program it follows."""
+    """Returns each policy: its name, which object it evicts, and the paper or program it
+    follows."""
     return _core.cache_policies()

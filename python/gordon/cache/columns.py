@@ -1,13 +1,13 @@
-"""What caches were found to do, as tables: columns by name, a value for each row.
+"""Reports of caches as tables: columns by name, a value for each row.
 
-    told = gordon.cache.sweep("cdn.csv", policies="lru,sieve", dram="32MiB..1GiB")
-    polars.DataFrame(gordon.cache.tables(told)["caches"])
-    gordon.cache.to_parquet(told, "tables")
+    report = gordon.cache.sweep("cdn.csv", policies="lru,sieve", dram="32MiB..1GiB")
+    polars.DataFrame(gordon.cache.tables(report)["caches"])
+    gordon.cache.to_parquet(report, "tables")
 
-`caches` has a row for each cache, whose columns are the report's keys, one below another joined by
-`_` (`levels_dram_requests`). What a report has as a list is a table of its own, with what tells
-caches apart in the first columns: `lifetimes`, `erases`, `roadmap`, `servers`. A miss-ratio curve
-is `curve`, a row for each size.
+The table `caches` has a row for each cache. Its columns are the keys of the report; nested keys are
+joined by `_` (`levels_dram_requests`). Each list of a report is a table of its own: `lifetimes`,
+`erases`, `roadmap`, `servers`. The first columns of such a table identify the cache. A miss-ratio
+curve is the table `curve`, with a row for each size.
 """
 
 import json
@@ -18,9 +18,9 @@ from gordon import _core
 
 __all__ = ["tables", "to_parquet"]
 
-#: What tells the caches of one sweep apart, as far as they have it.
+#: Keys that identify a cache of a sweep; a report may lack some.
 CACHE = ("policy", "dram_policy", "layout", "dram_bytes", "flash_bytes")
-#: What they came from.
+#: Columns of the provenance.
 FROM = ("version", "trace", "crc32")
 #: Parts of a report that a cache may not have.
 PARTS = ("flash", "wear", "backend_head", "warmup")
@@ -30,7 +30,8 @@ Table = dict[str, list[Any]]
 
 
 def tables(told: dict[str, Any]) -> dict[str, Table]:
-    """Of what `replay`, `sweep`, `mrc` or `gordon.cache.tiered.replay` told."""
+    """Returns the tables of a report of `replay`, `sweep`, `mrc` or
+    `gordon.cache.tiered.replay`."""
     if "sampled_requests" in told:
         key = {name: told[name] for name in ("policy", "unit", "exact", "sample")}
         return {"curve": _columns([key | point | _of(told) for point in told["points"]])}
@@ -47,20 +48,20 @@ def tables(told: dict[str, Any]) -> dict[str, Table]:
 
 
 def to_parquet(told: dict[str, Any], folder: str | PathLike[str]) -> None:
-    """Writes each table into the folder, as NAME.parquet."""
+    """Writes each table of a report to the folder, as NAME.parquet."""
     listed = [[name, list(table.items())] for name, table in tables(told).items()]
     _core.tables_write(json.dumps(listed), fspath(folder))
 
 
 def _of(told: dict[str, Any]) -> Row:
-    """Which program and which trace."""
+    """Returns the columns that name the version of the program and the trace."""
     provenance = told["provenance"]
     path, crc32 = provenance["config"]["trace"]["path"], provenance["trace"]["crc32"]
     return dict(zip(FROM, (provenance["version"], path, crc32), strict=True))
 
 
 def _flatten(value: dict[str, Any], before: str, row: Row, lists: dict[str, list[Row]]) -> None:
-    """Its numbers and texts into the row; its lists beside it."""
+    """Adds the numbers and texts of a report to `row`, and its lists to `lists`."""
     for key, inner in value.items():
         name = before + key
         if key == "levels" and isinstance(inner, list):
@@ -79,6 +80,7 @@ def _flatten(value: dict[str, Any], before: str, row: Row, lists: dict[str, list
 
 
 def _columns(rows: list[Row]) -> Table:
-    """All their keys, in the order in which they come; none where a row has it not."""
+    """Returns a column for each key of the rows, in order of appearance. A value that a row lacks
+    is None."""
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}

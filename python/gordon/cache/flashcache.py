@@ -1,7 +1,7 @@
 """FlashCache (Kgil and Mudge, CASES 2006): a page cache in DRAM, a second one in NAND flash.
 
-A design is a preset, a TOML file, or what such a file holds; `docs/design/flashcache.md` has the
-model.
+A design is a preset, a TOML file, or the content of such a file. `docs/design/flashcache.md`
+describes the model.
 """
 
 import json
@@ -18,9 +18,9 @@ __all__ = ["DEFAULT", "KIND", "NAME", "POWER", "Options", "load", "names", "run"
 
 NAME = KIND = "flashcache"
 DEFAULT = "cases-2006"
-#: What lies below in a design.
+#: Backends that a design describes.
 BACKENDS = ("disk", "origin")
-#: Parts of the power that a replay tells, and what they are called.
+#: Parts of the power in a report, and their labels.
 POWER = {
     "dram_read_w": "DRAM read",
     "dram_write_w": "DRAM write",
@@ -35,46 +35,46 @@ POWER = {
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What only two levels may be told. Sizes and times are text (`1ms`)."""
+    """Options of caches with two levels. Sizes and times are text (`1ms`)."""
 
     preset: Device = DEFAULT
-    """The design: a preset (`gordon cache presets`), a TOML file, or what it holds."""
+    """Design: a preset (`gordon cache presets`), a TOML file, or the content of one."""
     set_values: Sequence[str] = ()
-    """`KEY=VALUE`: values of the design changed for this run."""
+    """Values of the design to change for this run, as `KEY=VALUE`."""
     ecc: int | None = None
-    """Wrong bits of a codeword of flash that are corrected. What a block endures and how long a
-    read takes follow from it. None: as the design has it."""
+    """Number of wrong bits that the code corrects in each codeword of the flash. The endurance of a
+    block and the time of a read depend on it. Default: that of the design."""
     dram_policy: str = "lru"
-    """What goes from the primary page cache: one of `gordon.cache.policies()`."""
+    """Replacement policy of the primary page cache: one of `gordon.cache.policies()`."""
     backend: Device = "disk"
-    """What lies below: `disk` or `origin`, a server that is asked over a network, as the design has
-    them; or a disk that is simulated: a preset (`gordon disk presets`), a TOML file, or what it
-    holds."""
+    """Backend below the caches. `disk` and `origin`, a server over a network, are those of the
+    design. A simulated disk is a preset (`gordon disk presets`), a TOML file, or the content of
+    one."""
     speed: float | None = None
-    """2: requests come twice as fast as in the trace."""
+    """Speed of the replay relative to the trace: with 2, requests come twice as fast."""
     rate: float | None = None
-    """Requests of the trace a second, evenly spaced, in the place of the trace's times. The pages
-    of a request come together."""
+    """Requests of the trace a second, evenly spaced, instead of the trace's times. The pages of a
+    request come together."""
     outstanding: int | None = None
-    """Outstanding requests of the trace in a closed loop, in the place of the trace's times."""
+    """Outstanding requests of the trace in a closed loop, instead of the trace's times."""
     think: str | None = None
-    """In a closed loop, from an answer to the next request."""
+    """Think time in a closed loop: from a completion to the next request."""
 
 
 def names() -> list[str]:
-    """The presets."""
+    """Returns the names of the presets."""
     return parts.names(KIND)
 
 
 def load(design: Device) -> dict[str, Any]:
-    """The design, checked by the core."""
+    """Loads a design, which the core checks."""
     return presets.load(KIND, design)
 
 
 def run(
     config: dict[str, Any], options: Options, flash: str, progress: Progress | None
 ) -> dict[str, Any]:
-    """Two levels of `flash` bytes and the DRAM of `config`, asked for its trace."""
+    """Replays the trace of `config` through its DRAM and `flash` bytes of flash."""
     config = _designed(config, options) | {"flash": flash}
     told: dict[str, Any] = json.loads(_core.flashcache_run(json.dumps(config), progress))
     return told
@@ -86,7 +86,8 @@ def sweep(
     sizes: Sequence[dict[str, str]],
     progress: Progress | None,
 ) -> list[dict[str, Any]]:
-    """The same for each of several: what they have in the place of `config`'s; in one reading."""
+    """Replays the trace through several caches in one reading. Each of `sizes` replaces keys of
+    `config`."""
     config = _designed(config, options)
     configs = json.dumps([config | own for own in sizes])
     told: list[dict[str, Any]] = json.loads(_core.flashcache_sweep(configs, progress))
@@ -114,7 +115,7 @@ def _designed(config: dict[str, Any], options: Options) -> dict[str, Any]:
 
 
 def _below(backend: Device) -> Any:
-    """What lies below, as the core has it."""
+    """Converts a backend to the core's format."""
     if isinstance(backend, str) and backend in BACKENDS:
         return backend
     known = disk.names()

@@ -1,10 +1,11 @@
-"""A web server's network bandwidth by where it finds what it serves.
+"""The network bandwidth of a web server, by the levels of storage that serve its requests.
 
-After section 5 of the FlashCache paper (Kgil and Mudge, CASES 2006): 4, 8 or 12 cores of 1 GHz with
-2, 4 or 6 network cards, 24 requests outstanding. A request takes a core, reads from the level that
-has what it asks for, and takes a network card; the client asks again at once. Cores and cards are
-stations with several servers, levels such with one or with any number (`gordon.cache.network`).
-`docs/design/web-workloads.md` says what this keeps of the paper's simulation, and what it drops.
+The model follows section 5 of the FlashCache paper (Kgil and Mudge, CASES 2006): 4, 8 or 12 cores
+of 1 GHz with 2, 4 or 6 network cards, and 24 outstanding requests. A request occupies a core, reads
+from the level that has its data, and occupies a network card; then the client sends the next
+request at once. Cores and network cards are stations with several servers. Levels are stations with
+one server or any number of servers (`gordon.cache.network`). `docs/design/web-workloads.md`
+describes the parts of the paper's simulation that the model keeps and drops.
 
     from gordon.cache import server
     found = server.Found(bytes=13_000, dram_misses=0.1, dram_byte_misses=0.26,
@@ -36,7 +37,7 @@ SEGMENT = 1448
 AROUND = 90
 REQUEST = 400
 
-# Of flash, a second: section 6.3 of the paper.
+# Flash accesses a second: section 6.3 of the paper.
 MOST_ACCESSES = 2_000.0
 
 
@@ -46,31 +47,32 @@ class Server:
 
     cores: int = 8
     nics: int | None = None
-    """Network cards; without a number one for two cores."""
+    """Number of network cards. Default: one for two cores."""
     clients: int = 24
     clock_hz: float = 1e9
     nic_bit_s: float = 1e9
     cycles_per_request: float = 0.0
-    """Of a core, besides those for bytes: `fitted` has one."""
+    """Cycles of a core for a request, without those for its bytes. `fitted` computes them."""
     cycles_per_byte: float = 8.0
-    """A hertz for each bit a second, a rule of thumb for TCP (Foong and others, ISPASS 2003)."""
+    """Cycles of a core for each byte. The default is a hertz for each bit a second, a rule of thumb
+    for TCP (Foong and others, ISPASS 2003)."""
 
     @property
     def cards(self) -> int:
-        """Network cards."""
+        """Number of network cards."""
         return max(1, self.cores // 2) if self.nics is None else self.nics
 
 
 @dataclass(frozen=True, kw_only=True)
 class Level:
-    """A level's times for an access."""
+    """A level of storage and its access times."""
 
     name: str
     latency_s: float
     bytes_per_s: float | None = None
-    """Once it has begun; without a number it takes no time."""
+    """Transfer rate after the latency. None: a transfer takes no time."""
     servers: int | None = 1
-    """Accesses at once; none: any number."""
+    """Number of parallel accesses. None: any number."""
 
 
 FLASH = Level(name="flash", latency_s=25e-6, bytes_per_s=50e6)
@@ -80,34 +82,36 @@ DISK = Level(name="disk", latency_s=3.3e-3, bytes_per_s=300e6)
 
 
 def slow_memory(latency_s: float) -> Level:
-    """The second level of Figure 3: a memory of such a latency, for all at once."""
+    """Returns the second level of Figure 3: a memory with this latency, for any number of parallel
+    accesses."""
     return Level(name="memory", latency_s=latency_s, servers=None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What a request is, and where it is found: the ratios that a replay of a trace counts."""
+    """The mean request and the miss ratios of the levels, as a replay of a trace counts them."""
 
     bytes: float
-    """Of a reply, on average."""
+    """Mean size of a reply."""
     accesses: float = 1.0
-    """That a request makes: one for its whole file, or one for each page."""
+    """Accesses of a request: one for its whole file, or one for each page."""
     dram_misses: float
-    """The part of the accesses that DRAM has not."""
+    """Fraction of the accesses that miss DRAM."""
     dram_byte_misses: float
-    """The part of the bytes."""
+    """Fraction of the bytes that miss DRAM."""
     flash_misses: float = 1.0
-    """The part of the accesses that DRAM has not, which flash has not either."""
+    """Fraction of the accesses missing DRAM that also miss flash."""
     flash_byte_misses: float = 1.0
-    """The part of those bytes."""
+    """Fraction of the bytes missing DRAM that also miss flash."""
 
 
 def serve(
     server: Server, found: Found, second: Level | None = FLASH, disk: Level = DISK
 ) -> dict[str, Any]:
-    """What such a server sends and receives, and how busy everything is.
+    """Computes the bandwidth of a server, and the utilization of its stations.
 
-    Without `second` what DRAM has not comes from the disk, whatever `found` says of flash.
+    Without `second`, the disk serves all misses of DRAM, and the flash ratios of `found` are
+    ignored.
     """
     _check(server, found)
     below, bytes_below = found.flash_misses, found.flash_byte_misses
@@ -151,7 +155,7 @@ def _check(server: Server, found: Found) -> None:
 
 
 def _wire(payload: float) -> tuple[float, float]:
-    """Bytes on the wire of a reply of so many, sent and received."""
+    """Returns the bytes on the wire for a reply of `payload` bytes, sent and received."""
     segments = max(1.0, payload / SEGMENT)
     return payload + segments * AROUND, REQUEST + segments / 2 * AROUND
 
@@ -162,21 +166,22 @@ def _level(level: Level, accesses: float, moved: float) -> Station:
 
 
 def loss(server: Server, found: Found, latency_s: float) -> float:
-    """The part of the bandwidth that a second level of this latency costs, all of what DRAM has not
-    being there: Figure 3."""
+    """Returns the fraction of the bandwidth that a second level of this latency costs if it serves
+    all misses of DRAM: Figure 3."""
     whole = replace(found, flash_misses=0.0, flash_byte_misses=0.0)
     fast, slow = (serve(server, whole, slow_memory(at)) for at in (0.0, latency_s))
     return 1 - float(slow["requests_per_s"] / fast["requests_per_s"])
 
 
 def fitted(found: Found, *, cores: int = 8) -> Server:
-    """The fastest server of so many cores of which the paper's text is true, with 128 MB of DRAM.
+    """Returns the fastest server with `cores` cores that agrees with the paper's text.
 
-    What is fitted is the cycles that a request takes besides those for its bytes; `found` is what
-    DRAM of that size has of the load. Of 8 cores with 128 MB the text says that flash is accessed
-    less than 2,000 times a second. That includes what it says of Figure 3, that the second level
-    "can tolerate access latencies of hundreds of microseconds while providing equal network
-    bandwidth": of 24 requests 2,000/s * 0.5 ms = 1 waits then, and even 23 keep 8 cores busy.
+    The fitted parameter is the number of cycles of a request without those for its bytes. `found`
+    has the miss ratios of 128 MB of DRAM on the load. The text says that a server of 8 cores with
+    128 MB of DRAM accesses flash less than 2,000 times a second. The text's statement on Figure 3,
+    that the second level "can tolerate access latencies of hundreds of microseconds while providing
+    equal network bandwidth", follows from it: with 0.5 ms, 2,000/s * 0.5 ms = 1 of the 24 requests
+    waits, and the other 23 keep 8 cores busy.
     """
     whole = replace(found, flash_misses=0.0, flash_byte_misses=0.0)
 

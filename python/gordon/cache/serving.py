@@ -1,8 +1,8 @@
-"""Web servers before the caches of a sweep: the network bandwidth of each point, for each number of
-cores (Figure 5 of the FlashCache paper).
+"""Web servers that use the caches of a sweep: the network bandwidth of each point, for each number
+of cores (Figure 5 of the FlashCache paper).
 
-The server is that of `gordon.cache.server`. The cycles that a request takes are fitted once, as the
-paper's text has them, on the point whose DRAM is nearest to the paper's 128 MB.
+The server is that of `gordon.cache.server`. The cycles of a request are fitted once to the paper's
+text, with the point whose DRAM is nearest to the paper's 128 MB.
 """
 
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ PAPER_DRAM = 128 << 20
 
 
 def served(points: list[dict[str, Any]], cores: Sequence[int]) -> list[dict[str, Any]]:
-    """The points, each with `servers`: what a server of each number of `cores` sends and receives.
+    """Returns the points, each with `servers`: the bandwidth of a server for each of `cores`.
 
-    Points are two-level replays (`gordon.cache.flashcache`) of one load, whose requests are those
-    of the server: each for one file, which is cached whole or by its pages.
+    Points are two-level replays (`gordon.cache.flashcache`) of one load. The server serves the
+    requests of that load, each for one file, which is cached whole or by pages.
     """
     _check(points[0], cores)
     near = min(points, key=lambda point: abs(log(point["dram_bytes"] / PAPER_DRAM)))
@@ -33,7 +33,8 @@ def served(points: list[dict[str, Any]], cores: Sequence[int]) -> list[dict[str,
 def by_latency(
     point: dict[str, Any], cores: Sequence[int], latencies: Sequence[str]
 ) -> dict[str, Any]:
-    """Servers before the DRAM of a point, and a second level of each latency that has the rest."""
+    """Computes servers with the DRAM of a point and a second level of each latency, which serves
+    all misses of DRAM."""
     _check(point, cores)
     found = replace(_found(point), flash_misses=0.0, flash_byte_misses=0.0)
     fit = _fitted(found)
@@ -97,9 +98,10 @@ def _found(point: dict[str, Any]) -> Found:
 
 
 def _levels(point: dict[str, Any]) -> tuple[Level | None, Level]:
-    """Flash, if any, and the backend, with the times of the point's design.
+    """Returns the flash, if any, and the backend, with the times of the point's design.
 
-    An access is all that a request reads of a level: its file, or those of its pages found there.
+    An access is everything that a request reads from a level: its file, or the pages of its file
+    that are found there.
     """
     design, backend, whole = (
         point["provenance"]["config"]["design"],

@@ -1,10 +1,11 @@
-"""Caches of objects in DRAM and flash: where they lie, what is let in, what that writes.
+"""Caches of small objects in DRAM and flash: layouts, admission, and write amplification.
 
     from gordon.cache import tiered
-    told = tiered.replay("twitter.oracleGeneral.zst", dram="3MiB", flash="61MiB", layout="log-sets")
-    told["miss_ratio"], told["write_amplification"], told["lifetime_years"]
+    trace = "twitter.oracleGeneral.zst"
+    report = tiered.replay(trace, dram="3MiB", flash="61MiB", layout="log-sets")
+    report["miss_ratio"], report["write_amplification"], report["lifetime_years"]
 
-`docs/design/object-cache.md` has the model.
+`docs/design/object-cache.md` describes the model.
 """
 
 import json
@@ -22,36 +23,38 @@ LAYOUTS = ("log", "sets", "log-sets")
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What may be left out. Sizes are text (`256KiB`)."""
+    """Options of a replay. Sizes are text (`256KiB`)."""
 
     admission: str = "all"
-    """What is let into flash: `all`; `random:0.5`, by lot; `hits:2`, what was asked for so often in
-    DRAM; `ghost:64MiB`, what was offered before, among that many bytes of offers; `years:5`, by
-    lot, so that the flash lasts."""
+    """Admission policy of flash. `all`: every object. `random:0.5`: objects with this probability.
+    `hits:2`: objects requested at least this often in DRAM. `ghost:64MiB`: objects offered before,
+    within this many bytes of offers. `years:5`: a random fraction such that the flash lasts this
+    long."""
     set_size: str = "4KiB"
-    """Bytes of a set."""
+    """Size of a set."""
     segment: str = "256KiB"
-    """Bytes of a segment of a log."""
+    """Size of a segment of a log."""
     log_share: float = 0.05
-    """log-sets: the part of the flash that is the log."""
+    """`log-sets`: fraction of the flash that the log takes."""
     threshold: int = 2
-    """log-sets: so many objects go to a set at once, at least."""
+    """`log-sets`: minimum number of objects that move to a set together."""
     no_reinsert: bool = False
     """Do not reinsert objects with hits in the log when their segment is evicted."""
     spare: float = 0.07
-    """The part of the flash's pages that the cache does not see."""
+    """Fraction of the flash's pages that the cache cannot use."""
     pages_per_block: int = 256
     """Pages of 4 KiB in an erase block."""
     victim: str = "greedy"
-    """What the flash collects: greedy, fifo, random, d-choices or cost-benefit."""
+    """Victim selection of the flash's garbage collection: greedy, fifo, random, d-choices or
+    cost-benefit."""
     endurance: int = 3000
-    """Erases that a block stands."""
+    """Rated erases of a block."""
     seed: int = 1
-    """Every random draw follows from it."""
+    """Random seed."""
 
 
 def _admission(text: str) -> Any:
-    """`random:0.5` as the core has it."""
+    """Converts an admission policy, such as `random:0.5`, to the core's format."""
     if text == "all":
         return text
     name, _, value = text.partition(":")
@@ -74,10 +77,11 @@ def replay(
     progress: Progress | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """What is found in `dram` and `flash` bytes (`3MiB`, `61MiB`), and what is written for it.
+    """Replays a trace through a cache of `dram` and `flash` bytes (`3MiB`, `61MiB`).
 
-    `layout` is one of `LAYOUTS`. Options are those of `Options` and of `gordon.runs.TraceLoad`, but
-    for `repeat`; the rest is as for `gordon.cache.replay`.
+    Returns a report with hits, misses and the bytes written to flash. `layout` is one of `LAYOUTS`.
+    Options are those of `Options`, and those of `gordon.runs.TraceLoad` except `repeat`. The other
+    parameters are those of `gordon.cache.replay`.
     """
     load, asked = dealt(options, TraceLoad, Options)
     config = load.config(trace) | {

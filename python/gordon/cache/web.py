@@ -1,10 +1,11 @@
-"""What web servers are asked for: SURGE and SPECweb99, as block logs of one Parquet file.
+"""Generated requests to web servers: SURGE and SPECweb99, as block logs of one Parquet file.
 
     from gordon.cache import web
     made = web.generate("surge", "web.parquet", requests=1_000_000)
     made["files"], made["mean_bytes"], made["top_fifth"]
 
-The core draws (`crates/trace/src/web`); `docs/design/web-workloads.md` has the laws.
+The core generates the requests (`crates/trace/src/web`); `docs/design/web-workloads.md` describes
+their distributions.
 """
 
 import json
@@ -17,7 +18,7 @@ from gordon.options import Path, Progress
 __all__ = ["WORKLOADS", "generate"]
 
 WORKLOADS = {"surge": "1.5GB", "specweb99": "1.8GB"}
-"""The workloads, and the size of each one's files in the FlashCache paper."""
+"""The workloads, with the total size of their files in the FlashCache paper."""
 
 
 def generate(
@@ -30,10 +31,13 @@ def generate(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Writes so many requests for files of so many bytes together, and says what they are.
+    """Generates a load, writes it to `output` as a block log, and returns a summary of it.
 
-    `output` must not exist; whatever reads block traces reads it. `progress` is called with
-    (done, total).
+    `requests` is the number of requests, `files` the total size of the files (default: that of the
+    FlashCache paper, in `WORKLOADS`), and `clients` the number of clients.
+
+    `output` must not exist. Every function that reads block traces can read it. `progress` is
+    called with (done, total).
     """
     if workload not in WORKLOADS:
         raise _core.GordonError(
