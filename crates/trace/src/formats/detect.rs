@@ -1,7 +1,7 @@
 //! The format of a trace by its content: the first 64 KiB after decompression.
 //!
 //! Binary formats go by their numbers; text by which format's own reader takes its first lines. A
-//! format that takes more than half of them fits, so that a malformed line among the first is
+//! format that takes at least half of them fits, so that a malformed line among the first is
 //! reported as such and does not hide the format.
 //!
 //! Numbers alone fit several formats. What a format makes of them is therefore examined too: a
