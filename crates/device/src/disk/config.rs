@@ -13,50 +13,52 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Config")]
 pub struct DiskConfig {
-    /// One line about the part.
+    /// One-line description of the part.
     pub summary: String,
-    /// Discs, heads, tracks, sectors.
+    /// Heads, cylinders, tracks and sectors.
     pub geometry: DiskGeometryConfig,
-    /// How long the arm takes.
+    /// Seek and head switch times.
     pub seek: SeekConfig,
-    /// The way to the host.
+    /// Host interface.
     pub interface: InterfaceConfig,
-    /// The memory on board.
+    /// On-board cache memory.
     pub cache: CacheConfig,
-    /// How the next mechanical operation is chosen.
+    /// Order of mechanical operations.
     pub scheduler: SchedulerConfig,
-    /// What it draws. The simulated disk counts time at work; power is applied by its users.
+    /// Power consumption. The simulated disk only counts busy times; energy is computed from them.
     pub power: PowerConfig,
 }
 
-/// Discs, heads, tracks, sectors.
+/// Heads, cylinders, tracks and sectors.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "GeometryConfig")]
 pub struct DiskGeometryConfig {
-    /// Sectors of 512 bytes it exports.
+    /// Number of sectors of 512 bytes that the disk exports.
     pub sectors: Sourced<u64>,
-    /// Recording surfaces.
+    /// Number of recording surfaces.
     pub heads: Sourced<u32>,
-    /// Revolutions a minute.
+    /// Spindle speed in revolutions per minute.
     pub rpm: Sourced<u32>,
-    /// How long after a track's last sector the first of the next track of its cylinder comes by,
-    /// where a zone does not say.
+    /// Track skew: time from the end of a track's last sector to the start of the first sector of
+    /// the next track of the same cylinder. Required unless each zone gives its own skew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub track_skew: Option<Sourced<Ns>>,
-    /// The same from a cylinder's last track to the next cylinder.
+    /// Cylinder skew: time from the end of the last sector of a cylinder to the start of the first
+    /// sector of the next cylinder. Required unless each zone gives its own skew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cylinder_skew: Option<Sourced<Ns>>,
-    /// Which cylinders are numbered from the last surface to the first.
+    /// Cylinders whose tracks are numbered from the last surface to the first. Default: `never`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub serpentine: Serpentine,
-    /// What shares spare sectors. They lie at its end.
+    /// Region that shares a set of spare sectors. The spare sectors are at the end of the region.
+    /// Default: `zone`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub spare_region: Region,
-    /// So many cylinders share them, where it is cylinders.
+    /// Number of cylinders that share spare sectors, if `spare_region` is `cylinders`. Default: 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub spare_cylinders: u32,
-    /// Sectors a track, from the outside in.
+    /// Zones, from the outermost to the innermost, with their sectors per track.
     pub zones: Zones,
 }
 
@@ -74,13 +76,14 @@ pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Bands of cylinders with the same number of sectors a track.
+/// Groups of cylinders with the same number of sectors per track.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Zones {
-    /// As measured or published, outermost first.
+    /// Zones as measured or published, outermost first.
     Table(Vec<ZoneConfig>),
-    /// Worked out: zones of equally many cylinders whose sectors a track fall linearly.
+    /// Computed zones: each has the same number of cylinders, and sectors per track decrease
+    /// linearly from the outermost zone to the innermost.
     Linear(LinearZones),
     /// Listed run by run, from a DiskSim layout.
     #[serde(skip_deserializing)]
@@ -92,182 +95,197 @@ pub enum Zones {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ZoneConfig {
-    /// Cylinders in it.
+    /// Number of cylinders in the zone.
     pub cylinders: u32,
-    /// Sectors on each of its tracks.
+    /// Number of sectors per track.
     pub sectors_per_track: u32,
-    /// Cylinders before it that hold nothing.
+    /// Number of unused cylinders before the zone. Default: 0.
     #[serde(default, skip_serializing_if = "is_default")]
     pub gap: u32,
-    /// Sectors from a track's end to the start of the next of its cylinder, if not as everywhere.
+    /// Track skew of the zone, in sectors. Default: `geometry.track_skew`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub track_skew: Option<u32>,
-    /// The same from a cylinder's last track to the next cylinder.
+    /// Cylinder skew of the zone, in sectors. Default: `geometry.cylinder_skew`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cylinder_skew: Option<u32>,
-    /// Sectors from the disk's index to its first; without it, it follows from the skew before it.
+    /// Angle from the disk's index mark to the first sector of the zone, in sectors. If it is left
+    /// out, it follows from the skew of the zone before.
     #[serde(default, skip_serializing_if = "is_default")]
     pub first_angle: Option<u32>,
-    /// Sectors at its front that hold nothing.
+    /// Number of unused sectors at the start of the zone. Default: 0.
     #[serde(default, skip_serializing_if = "is_default")]
     pub empty: u64,
-    /// Spares of each region: sectors, or tracks.
+    /// Number of spare sectors in each spare region, or of spare tracks if `spare_region` is
+    /// `tracks`. Default: 0.
     #[serde(default, skip_serializing_if = "is_default")]
     pub spares: u32,
-    /// Sectors, or tracks, of the zone that are passed over, in the order in which that was found.
+    /// Slipped sectors of the zone, or tracks if `spare_region` is `tracks`, in the order in which
+    /// the defects were found. Data skip a slipped sector or track. Default: none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub slips: Vec<u64>,
-    /// Sectors, or tracks, of the zone, and where their data are instead.
+    /// Remapped sectors of the zone, or tracks if `spare_region` is `tracks`, as pairs: the
+    /// original number and the number where the data are. Default: none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub remapped: Vec<(u64, u64)>,
 }
 
-/// Which cylinders are numbered from the last surface to the first.
+/// Cylinders whose tracks are numbered from the last surface to the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Serpentine {
-    /// None.
+    /// No cylinders.
     #[default]
     Never,
-    /// Every second of each zone.
+    /// Every second cylinder, counted within each zone.
     Zone,
-    /// Every second of the disk.
+    /// Every second cylinder, counted over the whole disk.
     Disk,
 }
 
-/// What shares spare sectors.
+/// Region that shares a set of spare sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Region {
-    /// A zone; whole tracks are spare, slipped and remapped.
+    /// A zone, with whole tracks as spares: defects slip or remap a whole track.
     Tracks,
-    /// A track.
+    /// One track.
     Track,
-    /// One cylinder or several.
+    /// One cylinder, or several (`spare_cylinders`).
     Cylinders,
     /// A zone.
     #[default]
     Zone,
 }
 
-/// Zones from the rates of the outermost and the innermost track.
+/// Zones computed from the transfer rates of the outermost and the innermost zone.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinearZones {
     /// Number of zones.
     pub count: Sourced<u32>,
-    /// Sustained transfer rate of the outermost zone in bytes a second, track and cylinder
-    /// switches included.
+    /// Sustained transfer rate of the outermost zone in bytes per second, including track and
+    /// cylinder switches.
     pub outer_rate_per_s: Sourced<Bytes>,
-    /// Sectors on an innermost track for each on an outermost.
+    /// Ratio of sectors per track in the innermost zone to those in the outermost zone; above 0 and
+    /// at most 1.
     pub inner_to_outer: Sourced<f64>,
 }
 
-/// How long the arm takes.
+/// Seek and head switch times.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeekConfig {
-    /// From one surface to another of the same cylinder, until it can be read.
+    /// Time to switch between two surfaces of the same cylinder, until the new track can be read.
     pub head_switch: Sourced<Ns>,
-    /// Until the new track can be read.
+    /// Seek times until the new track can be read.
     pub read: SeekTimes,
-    /// Until it can be written: the head must settle closer to the track's middle. A head switch
-    /// before a write takes as much longer as the write's track-to-track seek.
+    /// Seek times until the new track can be written, for which the head must settle more
+    /// precisely. A head switch before a write takes longer than one before a read by the same
+    /// amount as a track-to-track seek. Give either this table or `write_settle_ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<SeekTimes>,
-    /// In place of `write`: milliseconds that anything but a wait takes longer before a write;
-    /// below zero where a drive is faster.
+    /// Additional time of a seek or a head switch before a write, in milliseconds; negative if
+    /// writes settle faster than reads. Alternative to `write`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_settle_ms: Option<Sourced<f64>>,
 }
 
-/// How long the arm takes over a distance, in one of the forms in which that is published: three
-/// times, a table, two pieces, Lee's three parameters.
+/// Seek times by distance, in one of the forms in which they are published: three times, a table,
+/// two pieces, or the three parameters of Lee and Katz.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeekTimes {
-    /// To the neighbouring cylinder. The three times that data sheets print go together: the curve
-    /// is a + b sqrt(d) + c d through them.
+    /// Seek time to the next cylinder. Give `track_to_track`, `average` and `full_stroke` together,
+    /// as data sheets print them: the seek curve is a + b sqrt(d) + c d through them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub track_to_track: Option<Sourced<Ns>>,
-    /// Mean over all pairs of different cylinders.
+    /// Mean seek time over all pairs of different cylinders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub average: Option<Sourced<Ns>>,
-    /// From the first cylinder to the last.
+    /// Seek time from the first cylinder to the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_stroke: Option<Sourced<Ns>>,
-    /// Measured: cylinders, rising, and times; straight between them and beyond the last.
+    /// Measured seek times: pairs of a distance in cylinders and a time, by increasing distance.
+    /// Times are linear between these points and beyond the last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub table: Vec<(u32, Ns)>,
-    /// Hewlett-Packard's two pieces (Ruemmler and Wilkes, IEEE Computer 27(3), 1994).
+    /// Seek curve of two pieces, as published by Hewlett-Packard (Ruemmler and Wilkes, IEEE
+    /// Computer 27(3), 1994).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pieces: Option<SeekPieces>,
-    /// a, b, c in milliseconds of a sqrt(d - 1) + b (d - 1) + c (Lee and Katz, SIGMETRICS 1993).
+    /// Parameters a, b and c, in milliseconds, of the seek curve a sqrt(d - 1) + b (d - 1) + c (Lee
+    /// and Katz, SIGMETRICS 1993).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lee_ms: Option<Sourced<[f64; 3]>>,
 }
 
-/// a + b sqrt(d) below a distance, c + e d from there on.
+/// Seek time a + b sqrt(d) below a distance, and c + e d from that distance.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeekPieces {
-    /// The first distance of the straight piece, in cylinders.
+    /// First distance of the linear piece, in cylinders.
     pub split: u32,
-    /// a, b, c, e in milliseconds.
+    /// Parameters a, b, c and e, in milliseconds: a + b sqrt(d) below `split`, c + e d from
+    /// `split`.
     pub values_ms: [f64; 4],
-    /// The times over 1, 2, ... cylinders, where they are known one by one.
+    /// Seek times over 1, 2, ... cylinders, in place of the curve, if they are known individually.
+    /// Default: none.
     #[serde(default)]
     pub first: Vec<Ns>,
 }
 
-/// The way to the host.
+/// Host interface.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InterfaceConfig {
-    /// Bytes a second.
+    /// Transfer rate in bytes per second.
     pub rate_per_s: Sourced<Bytes>,
-    /// The controller's work on each command, one at a time.
+    /// Processing time of the controller for each command. Commands are processed sequentially.
     pub overhead: Sourced<Ns>,
-    /// Commands the drive holds at once; more wait at the host.
+    /// Number of commands that the drive can queue. Further commands wait at the host.
     pub queue_depth: Sourced<u32>,
 }
 
-/// The memory on board.
+/// On-board cache memory.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CacheConfig {
-    /// All of it.
+    /// Total size of the cache.
     pub size: Sourced<Bytes>,
-    /// The part that may hold written data not yet on the medium. The rest is for reads.
+    /// Maximum amount of written data in the cache that is not on the medium yet. The rest of the
+    /// cache is for reads.
     pub write_limit: Sourced<Bytes>,
-    /// Writes are acknowledged when they are on the medium, not when they are in memory.
+    /// Whether writes are acknowledged only when they are on the medium (write-through), not when
+    /// they are in the cache (write-back). Default: false.
     #[serde(default, skip_serializing_if = "is_default")]
     pub write_through: bool,
-    /// A read of the part of a track on which the head lands begins there, not at its first sector.
+    /// Zero-latency access: whether a read begins at the requested sector that the head reaches
+    /// first, not at the first sector of the request. Default: false.
     #[serde(default, skip_serializing_if = "is_default")]
     pub zero_latency: bool,
-    /// Separate pieces of such data it can keep track of.
+    /// Maximum number of separate extents of written data in the cache.
     pub write_extents: Sourced<u32>,
-    /// Segments that the part for reads is divided into.
+    /// Number of segments into which the read part of the cache is divided.
     pub segments: Sourced<u32>,
-    /// How far beyond a read the head goes on reading.
+    /// Amount of read-ahead after a read; at most one segment. 0 turns read-ahead off.
     pub read_ahead: Sourced<Bytes>,
-    /// The most that is written to the medium in one operation.
+    /// Maximum amount of data written to the medium in one operation.
     pub destage: Sourced<Bytes>,
 }
 
-/// How the next mechanical operation is chosen.
+/// Order of mechanical operations.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SchedulerConfig {
-    /// By what.
+    /// Scheduling policy. Default: `sptf`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub policy: SchedulingPolicy,
-    /// SPTF: positioning time that a second of waiting makes up for, in seconds. Zero: none, and an
-    /// operation far from the others may wait for ever.
+    /// With `sptf`: seconds of positioning time that each second of waiting offsets. Default: 0 (no
+    /// ageing), with which a distant operation can starve.
     #[serde(default = "never")]
     pub ageing: Sourced<f64>,
-    /// V-SCAN: the part of the stroke that turning round counts as. 0 is SSTF, 1 is LOOK.
+    /// With `v-scan`: fraction of the full stroke that a change of direction counts as; 0 is SSTF,
+    /// 1 is LOOK. Default: 0.2.
     #[serde(default = "fifth", skip_serializing_if = "is_fifth")]
     pub turn: f64,
 }
@@ -304,22 +322,23 @@ fn is_fifth(turn: &f64) -> bool {
     *turn == fifth()
 }
 
-/// Which operation comes next.
+/// Scheduling policy of mechanical operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Policy")]
 pub enum SchedulingPolicy {
-    /// The oldest.
+    /// The oldest operation.
     Fcfs,
-    /// That on the nearest cylinder.
+    /// The operation on the nearest cylinder.
     Sstf,
-    /// The nearest ahead of the arm; it turns where there is none.
+    /// The nearest operation in the direction of arm movement. The arm reverses if there is none.
     Look,
-    /// The nearest ahead of the arm, inwards; else the outermost.
+    /// The nearest operation towards the innermost cylinder; if there is none, the outermost
+    /// operation.
     CLook,
-    /// The nearest, where turning round counts as some cylinders more.
+    /// The operation on the nearest cylinder, with a penalty of `turn` for a change of direction.
     VScan,
-    /// That which the head reaches soonest.
+    /// The operation with the shortest positioning time.
     #[default]
     Sptf,
 }

@@ -5,57 +5,60 @@ use gordon_units::{Ns, Sourced, Watts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What it draws.
+/// Power consumption.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PowerConfig {
-    /// Spinning, arm at rest.
+    /// Power while the spindle turns and the arm is at rest.
     pub idle: Sourced<Watts>,
-    /// While the mechanism reads.
+    /// Power while the mechanism reads.
     pub read: Sourced<Watts>,
-    /// While it writes.
+    /// Power while the mechanism writes.
     pub write: Sourced<Watts>,
-    /// What it does when nobody has asked for anything for long, the lightest first.
+    /// Low-power states, entered after idle time, in order of falling power. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<PowerState>,
-    /// Has the time before they are entered follow what is asked; without it, it stays as it is.
+    /// Adapts the idle time before the low-power states to the workload. If it is left out, the
+    /// idle times are fixed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adaptive: Option<AdaptiveConfig>,
 }
 
-/// A state in which a disk draws less than idle.
+/// A state in which a disk draws less power than at idle.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PowerState {
-    /// What it is called: standby, sleep.
+    /// Name of the state, such as `standby` or `sleep`.
     pub name: String,
-    /// How long nothing is asked until it is entered.
+    /// Idle time after which the disk enters the state. Must be longer than that of the state
+    /// before it in the list.
     pub after: Sourced<Ns>,
-    /// What it draws.
+    /// Power in the state.
     pub draws: Sourced<Watts>,
-    /// How long the next request waits until the disk is back.
+    /// Time to leave the state, by which the next request is delayed.
     pub wake: Sourced<Ns>,
-    /// What that takes in all, in joules.
+    /// Total energy to leave the state, in joules.
     pub wake_energy_j: Sourced<f64>,
 }
 
-/// A time before the states below idle are entered that follows what is asked (Douglis, Krishnan,
+/// An idle time before the low-power states that adapts to the workload (Douglis, Krishnan,
 /// Bershad, "Adaptive Disk Spin-down Policies for Mobile Computers", USENIX Mobile and
 /// Location-Independent Computing, 1995).
 ///
-/// A wake is unwelcome where it takes more than a part of the quiet time before it: then the disk
-/// waits longer from then on, else it waits less. It is `after` of the first state that moves;
-/// those of the others keep their distance from it.
+/// A wake-up is unwelcome if it takes more than a given fraction of the idle time before it: then
+/// the idle time before the first state grows by a step, otherwise it shrinks by a step. The idle
+/// times of the other states keep their distance from that of the first.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdaptiveConfig {
-    /// The part of the quiet time that waking may take.
+    /// Fraction of the idle time that a wake-up may take, such as 0.05. A wake-up that takes longer
+    /// makes the idle time before the first state grow; any other makes it shrink.
     pub tolerance: Sourced<f64>,
-    /// What the time moves by.
+    /// Amount by which the idle time grows or shrinks.
     pub step: Sourced<Ns>,
-    /// The shortest that it gets.
+    /// Minimum idle time before the first state.
     pub least: Sourced<Ns>,
-    /// The longest.
+    /// Maximum idle time before the first state.
     pub most: Sourced<Ns>,
 }
 

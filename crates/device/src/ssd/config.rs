@@ -17,143 +17,155 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SsdConfig {
-    /// One line about the part.
+    /// One-line description of the part.
     pub summary: String,
-    /// Bytes exported.
+    /// Exported capacity in bytes. The rest of the array is over-provisioning.
     pub capacity: Sourced<Bytes>,
-    /// The array.
+    /// Flash array.
     pub geometry: GeometryConfig,
-    /// Its speed.
+    /// Timing of flash operations and buses.
     pub timing: TimingConfig,
-    /// The super-pages laid over it.
+    /// Super-pages, striped over the array.
     pub super_page: SuperPage,
-    /// The translation layer.
+    /// Flash translation layer.
     #[serde(default)]
     pub ftl: FtlConfig,
-    /// Between it and the host.
+    /// Host link. If it is left out, the link takes no time.
     #[serde(default, skip_serializing_if = "HostLink::is_empty")]
     pub host: HostLink,
-    /// How long it lasts.
+    /// Endurance of the flash array.
     pub endurance: EnduranceConfig,
-    /// What it draws.
+    /// Power consumption.
     pub power: Power,
 }
 
-/// The array: buses carry packages, packages hold dies, dies have planes of blocks of pages.
+/// Flash array: buses carry packages, packages contain dies, dies have planes, and planes have
+/// blocks of pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GeometryConfig {
-    /// Buses.
+    /// Number of buses.
     pub buses: Sourced<u32>,
-    /// Packages on one bus.
+    /// Number of packages per bus.
     pub packages_per_bus: Sourced<u32>,
-    /// Dies in one package.
+    /// Number of dies per package.
     pub dies_per_package: Sourced<u32>,
-    /// Planes of one die.
+    /// Number of planes per die.
     pub planes_per_die: Sourced<u32>,
-    /// Blocks of one plane.
+    /// Number of blocks per plane.
     pub blocks_per_plane: Sourced<u32>,
-    /// Pages of one block.
+    /// Number of pages per block.
     pub pages_per_block: Sourced<u32>,
-    /// Data of one page.
+    /// Size of the data area of a page, in bytes.
     pub page: Sourced<Bytes>,
-    /// Out-of-band data of one page.
+    /// Size of the out-of-band area of a page, in bytes.
     pub oob: Sourced<Bytes>,
 }
 
-/// The super-pages.
+/// Super-pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SuperPage {
-    /// Data of one.
+    /// Size of the data area of a super-page, in bytes.
     pub size: Sourced<Bytes>,
-    /// Over what it is striped; without it, over buses, then planes, then the dies of a bus.
+    /// Buses, dies and planes that a super-page is striped over. If it is left out, a super-page is
+    /// striped over buses first, then planes, then the dies of a bus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<ShapeConfig>,
-    /// What is mapped as one: the size of a logical page; without it, the super-page.
+    /// Mapping unit: size of a logical page, in bytes. Default: the size of a super-page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Sourced<Bytes>>,
 }
 
-/// The rectangle of dies that a super-page is striped over.
+/// Buses, dies and planes that a super-page is striped over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShapeConfig {
-    /// Buses.
+    /// Number of buses.
     pub buses: u32,
-    /// Dies of each of these buses.
+    /// Number of dies on each of these buses.
     pub dies_per_bus: u32,
-    /// Planes of each of these dies.
+    /// Number of planes of each of these dies.
     pub planes: u32,
 }
 
-/// The knobs of the translation layer. What is left out follows from the array: a write point a
-/// die group, bypassing and combining on, free blocks kept in proportion to the die groups.
+/// Settings of the flash translation layer. Settings that are left out are derived from the array:
+/// one write point per die group, read bypassing and write combining on, and free blocks in
+/// proportion to the die groups.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FtlConfig {
-    /// Write points; one for each die group.
+    /// Number of write points. Default: one per die group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_points: Option<Sourced<u32>>,
-    /// Read bypassing; on.
+    /// Read bypassing: reads join a pending read of the same page, and the last page read is kept.
+    /// Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bypass: Option<Sourced<bool>>,
-    /// Write combining; on.
+    /// Write combining: writes are merged into a pending write of the same page. Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub combine: Option<Sourced<bool>>,
-    /// Free blocks only for garbage collection.
+    /// Number of free blocks that only garbage collection may use. Default: the number of die
+    /// groups, but at most 1/64 of the blocks or 2, whichever is more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserve: Option<Sourced<u32>>,
-    /// Free blocks at which garbage collection starts, with what is left of open ones.
+    /// Low-water mark: number of free blocks at which garbage collection starts. The space left in
+    /// open blocks counts as at most `low_water` - `reserve` free blocks. Default: twice the
+    /// default of `reserve`, plus 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low_water: Option<Sourced<u32>>,
-    /// Free blocks up to which it goes on in idle time.
+    /// Number of free blocks up to which garbage collection runs in idle time, as long as the
+    /// victim block is at most half valid. Default: four times the default of `reserve`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_water: Option<Sourced<u32>>,
-    /// Write points for copies of garbage collection alone; 0: they share the others.
+    /// Number of additional write points that only copies of garbage collection use; 0 to share the
+    /// other write points. Default: 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy_points: Option<Sourced<u32>>,
-    /// Which block garbage collection takes; greedy.
+    /// Policy by which garbage collection selects its victim block. Default: `greedy`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub victim: Option<Sourced<VictimPolicy>>,
-    /// With victim d-choices: how many blocks are looked at; 2.
+    /// With victim policy `d-choices`: number of random blocks to compare. Default: 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choices: Option<Sourced<u32>>,
-    /// A summary page in each block; on.
+    /// Whether each block has a summary page, which records the logical pages in the block.
+    /// Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<Sourced<bool>>,
-    /// What was flushed outlives a power cut: trims are logged on the array, and blocks are kept
-    /// for recovery. Needs summary pages; off.
+    /// Whether flushed data and trims survive a power cut: trims are logged on flash, and free
+    /// blocks are kept for recovery. Requires `summary`. Default: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durable: Option<Sourced<bool>>,
-    /// The controller's memory, of which the LBA table must leave some: results warn where it does
-    /// not. The layer runs all the same.
+    /// Memory of the controller, in bytes. Results have a warning if the LBA table needs all of it
+    /// or more; the simulation itself is not affected. Default: no check.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table_memory: Option<Sourced<Bytes>>,
-    /// Memory in which writes are acknowledged before they are programmed; none.
+    /// Size of the write buffer in bytes. Writes are acknowledged when they are in the buffer,
+    /// before they are programmed. Default: no write buffer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<Sourced<Bytes>>,
-    /// Static wear levelling: how much more often the most erased block may have been erased than
-    /// the least erased one that holds data; 0: as much as may be.
+    /// Static wear levelling: maximum difference in erases between the most erased block and the
+    /// least erased block that holds data. Beyond it, the latter block is emptied. 0 turns static
+    /// wear levelling off. Default: 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wear_spread: Option<Sourced<u32>>,
 }
 
-/// Which block garbage collection takes.
+/// Policy by which garbage collection selects its victim block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Policy")]
 pub enum VictimPolicy {
-    /// The one with the fewest valid pages.
+    /// The block with the fewest valid pages.
     #[default]
     Greedy,
-    /// The one closed first.
+    /// The block that was closed first.
     Fifo,
-    /// Any.
+    /// A random block.
     Random,
-    /// Of some taken at random, the one with the fewest valid pages.
+    /// The block with the fewest valid pages among a few random blocks (`choices`).
     DChoices,
-    /// The one with the most to gain for what it costs, old ones first.
+    /// The block with the best ratio of benefit to cost, which favours older blocks.
     CostBenefit,
 }
 
@@ -170,14 +182,15 @@ impl VictimPolicy {
     }
 }
 
-/// What lies between the host and the controller. What is left out takes no time.
+/// Link between the host and the controller. A setting that is left out adds no time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostLink {
-    /// Bytes a second that the link carries, one request after the other.
+    /// Bandwidth of the link in bytes per second. Requests are transferred sequentially. If it is
+    /// left out, transfers take no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<Sourced<Bytes>>,
-    /// Time that the link and the controller add to each request.
+    /// Latency that the link and the controller add to each request. Default: 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<Sourced<Ns>>,
 }
@@ -188,36 +201,36 @@ impl HostLink {
     }
 }
 
-/// How long the array lasts.
+/// Endurance of the flash array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EnduranceConfig {
-    /// Erases that a block is rated for.
+    /// Rated number of erases of a block.
     pub erase_budget: Sourced<u64>,
-    /// How much blocks differ: relative standard deviation of the erases they last for, of which
-    /// the rating is the low end; 0.
+    /// Variation between blocks: relative standard deviation of the number of erases that a block
+    /// endures. Nearly all blocks reach the rating. Default: 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Sourced<f64>>,
-    /// The part of the blocks that is bad from the start; none.
+    /// Fraction of blocks that are bad from the factory. Default: 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factory_bad: Option<Sourced<f64>>,
 }
 
-/// What the parts draw.
+/// Power consumption of the parts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Power {
-    /// One die at rest.
+    /// Power of an idle die.
     pub die_idle: Sourced<Watts>,
-    /// One die reading, programming or erasing.
+    /// Power of a die that reads, programs or erases.
     pub die_active: Sourced<Watts>,
-    /// The controller at rest.
+    /// Power of the idle controller.
     pub controller_idle: Sourced<Watts>,
-    /// The controller at work.
+    /// Power of the active controller.
     pub controller_active: Sourced<Watts>,
-    /// The controller's memory at rest.
+    /// Power of the controller's idle DRAM.
     pub dram_idle: Sourced<Watts>,
-    /// The controller's memory at work.
+    /// Power of the controller's active DRAM.
     pub dram_active: Sourced<Watts>,
 }
 

@@ -11,40 +11,47 @@ use std::fmt;
 /// No operation takes longer: what does is a slip, and sums of such times would not fit.
 pub(super) const LONGEST: Ns = Ns(3_600_000_000_000);
 
-/// The timing table.
+/// Timing of flash operations and buses.
 ///
-/// Read and program times may be lists, one for each type of page: page i of a block has type i mod
-/// their number (TLC: lower, middle, upper).
+/// Read and program times may be lists with one time for each type of page: page i of a block has
+/// type i modulo the length of the list (TLC: lower, middle, upper).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimingConfig {
-    /// Cells to page register; a list has a time for each type of page.
+    /// Page read time, from the cells to the page register (t_R). A list gives a time for each type
+    /// of page.
     pub read: Sourced<PageTimes>,
-    /// Page register to cells; a list has a time for each type of page.
+    /// Page program time, from the page register to the cells (t_PROG). A list gives a time for
+    /// each type of page.
     pub program: Sourced<PageTimes>,
-    /// Erasing a block.
+    /// Block erase time (t_BERS).
     pub erase: Sourced<Ns>,
-    /// Data lines of a bus.
+    /// Width of a bus: number of data lines.
     pub bus_bits: Sourced<u32>,
-    /// Transfers a second on each.
+    /// Transfers per second on each data line.
     pub bus_rate: Sourced<Hertz>,
-    /// Bus time of command, address and status cycles, for each physical page.
+    /// Bus time of the command, address and status cycles of an operation on one physical page or
+    /// block.
     pub command: Sourced<Ns>,
-    /// Waiting operations of one kind on different planes of the same dies, at the same page of
-    /// their blocks, are carried out together; on, as in all chips with planes. It matters where
-    /// super-pages have fewer planes than the dies.
+    /// Multi-plane operations: pending operations of one kind on different planes of the same dies,
+    /// at the same page of their blocks, are carried out together. It makes a difference only if a
+    /// super-page has fewer planes than a die. Default: true, as in all chips with planes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multi_plane: Option<Sourced<bool>>,
-    /// Reads need not be of the same page for that; off.
+    /// Independent plane reads: multi-plane reads need not be at the same page of their blocks.
+    /// Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub independent_reads: Option<Sourced<bool>>,
-    /// The dies sense the next page while the data of the last one cross the bus; off.
+    /// Cache read: the dies read the next page while the data of the previous page are transferred
+    /// on the bus. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_read: Option<Sourced<bool>>,
-    /// The data of the next page cross the bus while the dies program the last one; off.
+    /// Cache program: the data of the next page are transferred on the bus while the dies program
+    /// the previous page. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_program: Option<Sourced<bool>>,
-    /// Reads overtake programs and erases that wait for the same dies, up to 16 in a row; off.
+    /// Whether reads overtake programs and erases that wait for the same dies, up to 16 reads in a
+    /// row. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_first: Option<Sourced<bool>>,
 }

@@ -9,40 +9,40 @@ use gordon_units::Ns;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A drive that carries out one command at a time.
+/// A hard disk drive that carries out one command at a time.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClassicConfig {
-    /// One line about the part.
+    /// One-line description of the part.
     pub summary: String,
-    /// Where its numbers come from.
+    /// Source of the parameters.
     pub source: String,
-    /// Discs, heads, tracks, sectors.
+    /// Heads, cylinders, tracks and sectors.
     pub geometry: DiskGeometryConfig,
-    /// How long the arm takes.
+    /// Seek and head switch times.
     pub seek: SeekConfig,
-    /// What it does before, between and after transfers.
+    /// Controller overheads before, between and after transfers.
     pub overheads: Overheads,
-    /// The way to the host.
+    /// Bus to the host.
     pub bus: HostBus,
-    /// The memory on board.
+    /// On-board buffer memory.
     pub buffer: BufferConfig,
-    /// Which of the commands that wait at the host comes next.
+    /// Order in which commands that wait at the host are sent to the drive. Default: `sptf`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub scheduler: SchedulerConfig,
-    /// What it draws, where that is known.
+    /// Power consumption. If it is left out, no power is reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerConfig>,
 }
 
-/// Twice a time: after a command that read, and after one that wrote.
+/// A time that depends on whether the previous command was a read or a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "After")]
 pub struct ReadWriteTimes {
-    /// After a read.
+    /// Time if the previous command was a read.
     pub read: Ns,
-    /// After a write.
+    /// Time if the previous command was a write.
     pub write: Ns,
 }
 
@@ -52,107 +52,116 @@ impl ReadWriteTimes {
     }
 }
 
-/// What the controller takes, all beside the data.
+/// Overheads of the controller, without the transfer of data. Default of each: 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Overheads {
-    /// Of a read whose first sector is in memory.
+    /// Overhead of a read whose first sector is in the buffer. Default: 0.
     pub read_hit: ReadWriteTimes,
-    /// Of another read. The arm never starts sooner.
+    /// Overhead of a read whose first sector is not in the buffer. For any read, the arm does not
+    /// start before this time has passed. Default: 0.
     pub read_miss: ReadWriteTimes,
-    /// Of a write.
+    /// Overhead of a write. Default: 0.
     pub write: ReadWriteTimes,
-    /// To leave the bus while the medium is read.
+    /// Time to disconnect from the bus while a read accesses the medium. Default: 0.
     pub read_disconnect: ReadWriteTimes,
-    /// To leave it after the data of a write.
+    /// Time to disconnect from the bus in a write, after its data or while it waits for an earlier
+    /// write to reach the medium. Default: 0.
     pub write_disconnect: Ns,
-    /// To come back to it.
+    /// Time to reconnect to the bus. Default: 0.
     pub reselect: Ns,
-    /// Before data go over the bus.
+    /// Time to prepare a data transfer on the bus. Default: 0.
     pub prepare: Ns,
-    /// At the end of a read.
+    /// Time to complete a read after its data transfer. Default: 0.
     pub read_completion: Ns,
-    /// At the end of a write.
+    /// Time to complete a write after its data transfer. Default: 0.
     pub write_completion: Ns,
-    /// Some drives leave the bus once more in a write that follows another elsewhere.
+    /// Additional bus disconnection that some drives make in a write that follows a write at a
+    /// different address. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra: Option<ExtraDisconnect>,
-    /// What the arm takes at least before a write.
+    /// Minimum seek time before a write. Default: 0.
     pub least_write_seek: Ns,
 }
 
-/// Once more off the bus, in a write that follows a write elsewhere.
+/// Additional bus disconnection in a write that follows a write at a different address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Extra")]
 pub struct ExtraDisconnect {
-    /// In place of the overhead of a write.
+    /// Overhead of such a write, in place of `overheads.write`. Default: 0.
     pub command: Ns,
-    /// To leave the bus for the first time.
+    /// Time of the first disconnection from the bus. Default: 0.
     pub disconnect: Ns,
-    /// Until it comes back.
+    /// Time between the first disconnection and the reconnection. Default: 0.
     pub pause: Ns,
-    /// To leave the bus after the data.
+    /// Time of the second disconnection, after the data transfer, in place of
+    /// `overheads.write_disconnect`. Used only without `immediate_report`. Default: 0.
     pub second_disconnect: Ns,
-    /// To come back to it after that.
+    /// Time of the second reconnection, in place of `overheads.reselect`. Used only without
+    /// `immediate_report`. Default: 0.
     pub second_reselect: Ns,
-    /// The arm starts so much after `command`.
+    /// Delay from the end of the `command` overhead to the start of the seek. Default: 0.
     pub seek_delta: Ns,
 }
 
-/// The way to the host.
+/// Bus to the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Bus")]
 pub struct HostBus {
-    /// A sector of a read.
+    /// Bus time of one sector of a read. Default: 0.
     pub read_sector: Ns,
-    /// A sector of a write.
+    /// Bus time of one sector of a write. Default: 0.
     pub write_sector: Ns,
-    /// It is held from the command to the end of a read.
+    /// Whether the drive holds the bus from the command to the end of a read. Default: false.
     pub held: bool,
 }
 
-/// How far a drive reads on behind what was asked.
+/// Amount of read-ahead after a read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadAhead {
-    /// It does not.
+    /// No read-ahead.
     #[default]
     None,
-    /// So many sectors, to the end of the track at most.
+    /// N sectors, but at most to the end of the track.
     Track(u64),
-    /// So many sectors, to the end of the cylinder at most.
+    /// N sectors, but at most to the end of the cylinder.
     Cylinder(u64),
-    /// So many sectors.
+    /// N sectors.
     Sectors(u64),
-    /// To the end of the track that comes next, and of one more where the segment began before it.
+    /// To the end of the track that holds the next sector after the read; one track more if the
+    /// segment begins before that track.
     Tracks,
 }
 
-/// The memory on board: segments, each of which holds one run of sectors.
+/// On-board buffer memory, divided into segments. Each segment holds one run of sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BufferConfig {
-    /// How many.
+    /// Number of segments.
     pub segments: u32,
-    /// Sectors that one holds.
+    /// Number of sectors in one segment.
     pub segment_sectors: u64,
-    /// The first is for writes alone.
+    /// Whether the first segment is reserved for writes.
     pub write_segment: bool,
-    /// Reads may hit what was written.
+    /// Whether reads can hit written data in the buffer.
     pub read_hits_written: bool,
-    /// Writes are acknowledged when they are in memory.
+    /// Whether writes are acknowledged as soon as their data are in the buffer.
     pub immediate_report: bool,
-    /// A write that goes on where the one being written to the medium ends joins it.
+    /// Whether a write that directly follows the write in progress on the medium is appended to it.
+    /// Requires `immediate_report`.
     pub join_writes: bool,
-    /// The part of a read that is in memory before it goes over the bus, from 0 to 1.
+    /// Fraction of a read, from 0 to 1, that must be in the buffer before the drive reconnects to
+    /// transfer it.
     pub read_mark: f64,
-    /// How far it reads on.
+    /// Amount of read-ahead.
     pub read_ahead: ReadAhead,
-    /// It reads on, too, after a read that was in memory.
+    /// Whether read-ahead also starts after a read that the buffer serves completely.
     pub read_ahead_on_hit: bool,
-    /// Reading ahead stops at once for a command, and not at the end of a sector.
+    /// Whether a command stops read-ahead immediately. Otherwise, read-ahead stops at the end of
+    /// the current sector.
     pub stops_at_once: bool,
 }
 
