@@ -6,15 +6,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A processor. Power is of one processor at `clock_max`; what activity adds to idle power scales
-/// with f v^2, the voltage going linearly from `volt_min` at `clock_min` to `volt_max` at
-/// `clock_max` (section 5.2 of the Gordon paper).
+/// A processor. Power is that of one processor at `clock_max`. Dynamic power, the part above idle
+/// power, scales with f v^2, where the voltage rises linearly from `volt_min` at `clock_min` to
+/// `volt_max` at `clock_max` (section 5.2 of the Gordon paper).
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cpu {
-    /// One line about the part.
+    /// One-line description of the part.
     pub summary: String,
-    /// Power when it does nothing.
+    /// Power when idle.
     pub idle: Sourced<Watts>,
     /// Power when it executes without pause.
     pub active: Sourced<Watts>,
@@ -28,77 +28,80 @@ pub struct Cpu {
     pub volt_max: Sourced<Volts>,
     /// Instructions per cycle.
     pub ipc: Sourced<f64>,
-    /// Names of such processors, or parts of them, as `/proc/cpuinfo` has them (`model name`): a
-    /// trace without hardware counters that was recorded on one of them takes `ipc` for its
-    /// estimates.
+    /// Names of such processors, or parts of the names, as in the `model name` lines of
+    /// `/proc/cpuinfo`. Traces recorded on one of them without hardware counters are estimated with
+    /// `ipc`. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<String>,
 }
 
-/// Main memory of a node. Its activity is the share of its bandwidth that last-level cache misses
-/// take: misses x `line` / `bandwidth`.
+/// Main memory of a node. Its utilization is the fraction of its bandwidth that last-level cache
+/// misses use: misses x `line` / `bandwidth`.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
-    /// One line about the part.
+    /// One-line description of the part.
     pub summary: String,
-    /// Power when it does nothing.
+    /// Power when idle.
     pub idle: Sourced<Watts>,
     /// Power when it transfers without pause.
     pub active: Sourced<Watts>,
-    /// Bytes a cache miss moves.
+    /// Bytes transferred per cache miss.
     pub line: Sourced<Bytes>,
-    /// Bytes a second.
+    /// Bandwidth in bytes per second.
     pub bandwidth: Sourced<Bytes>,
 }
 
-/// A node's link to the others. It draws no power of its own here: Table 3 has none for it.
+/// Network link of a node. The link draws no power in this model, because Table 3 of the Gordon
+/// paper has no figure for it.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
-    /// One line about the part.
+    /// One-line description of the part.
     pub summary: String,
-    /// Bytes a second each way.
+    /// Bandwidth of each direction in bytes per second.
     pub bandwidth: Sourced<Bytes>,
-    /// Whether both ways run at once.
+    /// Whether both directions transfer at the same time.
     pub duplex: Sourced<bool>,
 }
 
-/// What a node draws beside its parts: supply, board, fans. Its idle power stands in a fixed ratio
-/// to average power (section 5.2), so it multiplies the energy of the parts. Either the `ratio` is
-/// given, or machines to fit it to.
+/// Power overhead of a node, in addition to its parts: power supply, board, fans. Its ratio to the
+/// power of the node is the same for all designs (section 5.2 of the Gordon paper), so that the
+/// overhead multiplies the energy of the parts. Give either `ratio`, or `anchors` to which the
+/// ratio is fitted.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Overhead {
-    /// One line about it.
+    /// One-line description of the overhead.
     pub summary: String,
-    /// Node power over the power of its parts; at least 1.
+    /// Ratio of the power of a node to the power of its parts; at least 1. If it is left out, the
+    /// ratio is fitted to `anchors`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<Sourced<f64>>,
-    /// Machines whose power is known.
+    /// Machines with known power, to which the ratio is fitted. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub anchors: Vec<Anchor>,
 }
 
-/// A machine whose power somebody printed: the overhead ratio is fitted to such machines.
+/// A machine whose power was published. The overhead ratio is fitted to such machines.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Anchor {
-    /// Which machine it is.
+    /// Name of the machine.
     pub what: String,
-    /// Its processors: a part's name.
+    /// Name of its processor in the catalogue of parts.
     pub cpu: Sourced<String>,
-    /// Their clock.
+    /// Clock of its processors.
     pub clock: Sourced<Hertz>,
-    /// How many.
+    /// Number of processors.
     pub cpus: Sourced<u32>,
-    /// Its memory: a part's name.
+    /// Name of its memory in the catalogue of parts.
     pub memory: Sourced<String>,
-    /// Its storage: a part's name.
+    /// Name of its storage device in the catalogue of parts.
     pub storage: Sourced<String>,
-    /// How many of it.
+    /// Number of storage devices.
     pub count: Sourced<u32>,
-    /// What the whole machine draws with all parts active.
+    /// Power of the whole machine with all parts active.
     pub total: Sourced<Watts>,
 }
 
@@ -112,35 +115,35 @@ pub struct Parts {
     pub memory: BTreeMap<String, Memory>,
     /// Network links.
     pub network: BTreeMap<String, Network>,
-    /// System overheads.
+    /// Power overheads of nodes.
     pub overhead: BTreeMap<String, Overhead>,
-    /// Flash arrays.
+    /// Flash devices.
     pub flash: BTreeMap<String, ssd::SsdConfig>,
     /// Hard disks.
     pub disk: BTreeMap<String, disk::DiskConfig>,
 }
 
-/// What there is one memory for.
+/// Unit that has one memory: a node or a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MemoryPer {
-    /// A node, however many processors it has.
+    /// One memory per node, for all of its processors.
     Node,
-    /// A processor: each runs an instance of the job of its own.
+    /// One memory per processor, which runs its own instance of the job.
     Processor,
 }
 
-/// What every design of a space has.
+/// Settings that all designs of a space share.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NodeCommon {
-    /// Main memory: a part's name.
+    /// Name of the main memory in the catalogue of parts.
     pub memory: String,
-    /// What there is one of it for: `node` or `processor`.
+    /// Whether each node or each processor has such a memory.
     pub memory_per: Sourced<MemoryPer>,
-    /// Network link: a part's name.
+    /// Name of the network link in the catalogue of parts.
     pub network: String,
-    /// System overhead: a part's name.
+    /// Name of the power overhead in the catalogue of parts.
     pub overhead: String,
 }
 
@@ -148,54 +151,55 @@ pub struct NodeCommon {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Design {
-    /// Its name.
+    /// Name of the design.
     pub id: String,
-    /// Its processors: a part's name.
+    /// Name of the processor in the catalogue of parts.
     pub cpu: String,
-    /// Their clock.
+    /// Clock of the processors.
     pub clock: Hertz,
-    /// How many; a job runs as that many instances, and its time is divided by it (section 5.3).
+    /// Number of processors. A job runs as that number of instances, and its time is divided by it
+    /// (section 5.3).
     pub cpus: u32,
-    /// Its storage: a flash or disk part's name.
+    /// Name of the flash device or disk in the catalogue of parts.
     pub storage: String,
-    /// How many of it, striped.
+    /// Number of storage devices, striped.
     pub count: u32,
 }
 
-/// One node, by itself.
+/// A single node.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NodeAlone {
-    /// Its choices.
+    /// Design of the node.
     pub design: Design,
-    /// What all designs of its space share.
+    /// Settings that all designs of its space share.
     pub node: NodeCommon,
-    /// The parts it is made of.
+    /// Catalogue of its parts.
     pub parts: Parts,
 }
 
-/// Whose processor time and cache misses a survey simulates. Network and block I/O are always the
-/// machine's: a trace does not know them by command.
+/// Processor time and cache misses that a survey simulates. Network and block I/O are always those
+/// of the whole machine, because a trace does not record them by command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Charge {
-    /// The whole machine's.
+    /// Those of the whole machine.
     #[default]
     Machine,
-    /// The traced command's and those of all it started.
+    /// Those of the traced command and all of its descendants.
     Command,
 }
 
-/// The speed of the processor on which traces were recorded that have no hardware counters.
+/// Speed of the processor on which traces without hardware counters were recorded.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
-    /// What it is: a part's name.
+    /// Name of the processor in the catalogue of parts.
     pub name: String,
     /// Instructions per cycle.
     pub ipc: Sourced<f64>,
-    /// It holds for traces of processors whose name has one of these in it; without any, for all
-    /// traces.
+    /// Parts of processor names: the reference applies to traces of processors whose name contains
+    /// one of them. Default: the reference applies to all traces.
     #[serde(default)]
     pub models: Vec<String>,
 }
@@ -205,37 +209,37 @@ pub struct Reference {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Survey")]
 pub struct SurveyConfig {
-    /// Folders of the traces.
+    /// Folders that contain the traces.
     pub traces: Vec<String>,
-    /// Nodes of the cluster.
+    /// Number of nodes in the cluster.
     pub nodes: u32,
-    /// Where there are fewer traces than nodes, the copies of one are shifted over this share of
-    /// its length: 0, all nodes march in step; 1, all phases of the job run at any time.
+    /// If there are fewer traces than nodes, the copies of a trace are shifted over this fraction
+    /// of its length. With 0, all nodes run in step; with 1, all phases of the job run at any time.
     pub shift: Sourced<f64>,
-    /// Whose processor time and cache misses are simulated.
+    /// Processor time and cache misses that are simulated. Default: `machine`.
     #[serde(default)]
     pub charge: Charge,
-    /// Speeds of traced processors, for traces without hardware counters. The first that holds for
-    /// a trace is taken.
+    /// Speeds of traced processors, for traces without hardware counters. The first reference that
+    /// applies to a trace is used. Default: none.
     #[serde(default)]
     pub references: Vec<Reference>,
-    /// The designs.
+    /// Designs to simulate.
     pub designs: Vec<Design>,
-    /// What all designs share.
+    /// Settings that all designs share.
     pub node: NodeCommon,
-    /// The parts they are made of.
+    /// Catalogue of the parts of the designs.
     pub parts: Parts,
 }
 
-/// Processors of a design space: each clock with each count.
+/// Processors of a design space: each clock is combined with each count.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpaceProcessors {
-    /// A part's name.
+    /// Name of the processor in the catalogue of parts.
     pub part: String,
     /// Clocks to try.
     pub clocks: Vec<Hertz>,
-    /// Processors a node to try.
+    /// Numbers of processors per node to try.
     pub counts: Vec<u32>,
 }
 
@@ -243,50 +247,50 @@ pub struct SpaceProcessors {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpaceStorage {
-    /// A part's name.
+    /// Name of the storage device in the catalogue of parts.
     pub part: String,
-    /// How it is named in a design's id (`flash`, `disk`); where several counts are tried the
-    /// count follows it.
+    /// Name of the storage in the id of a design, such as `flash` or `disk`. If there are several
+    /// counts, the count is appended.
     pub label: String,
-    /// How many a node to try.
+    /// Numbers of storage devices per node to try.
     pub counts: Vec<u32>,
 }
 
-/// The design that others are compared with.
+/// Design that the other designs are compared with.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
-    /// A part's name.
+    /// Name of the processor in the catalogue of parts.
     pub cpu: String,
-    /// Its clock.
+    /// Clock of the processors.
     pub clock: Hertz,
-    /// How many.
+    /// Number of processors.
     pub cpus: u32,
-    /// A part's name.
+    /// Name of the storage device in the catalogue of parts.
     pub storage: String,
-    /// How many.
+    /// Number of storage devices.
     pub count: u32,
 }
 
-/// A space of node designs: every processor choice with every storage choice.
+/// A space of node designs: each choice of processors is combined with each choice of storage.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Space {
-    /// Its name.
+    /// Name of the space.
     pub name: String,
-    /// One line about it.
+    /// One-line description of the space.
     pub summary: String,
-    /// Most power a node may draw with all parts active; designs over it are left out.
+    /// Maximum power of a node with all parts active. Designs above it are excluded.
     pub budget: Sourced<Watts>,
-    /// The design that times and energies are normalised to.
+    /// Design to which times and energies are normalized.
     pub baseline: Baseline,
-    /// What all designs share.
+    /// Settings that all designs share.
     pub node: NodeCommon,
-    /// Processor choices.
+    /// Processors to try.
     pub processors: Vec<SpaceProcessors>,
-    /// Storage choices.
+    /// Storage devices to try.
     pub storage: Vec<SpaceStorage>,
-    /// Parts that add to the catalogue, or stand in for those of its names.
+    /// Parts that extend the catalogue, or replace its parts of the same name. Default: none.
     #[serde(default)]
     pub parts: Parts,
 }
