@@ -15,15 +15,16 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Whether the page cache is gone past.
+/// Whether transfers use the page cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Mode")]
 pub enum CacheMode {
-    /// Past it, where the file system can: nothing is copied, and nothing else is pushed out.
+    /// Transfers bypass the page cache if the file system supports it, which avoids copies and
+    /// leaves other cached data in place.
     #[default]
     Direct,
-    /// Through it.
+    /// Transfers use the page cache.
     Buffered,
 }
 

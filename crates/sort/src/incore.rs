@@ -18,15 +18,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// How entries are put in order.
+/// Method to sort entries in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InCore {
-    /// Scattered by ranges of keys, then each range is sorted: what most keys take least for.
+    /// Entries are partitioned by key range, then each range is sorted. This is the fastest method
+    /// for most keys.
     #[default]
     Radix,
-    /// Sorted by comparing as they come, as many as fit a cache, then merged: more of it goes on
-    /// while the device is read, and how keys are spread changes nothing.
+    /// Cache-sized runs are sorted by comparison as records arrive, then merged. More of the work
+    /// overlaps with reading, and the time does not depend on the distribution of keys.
     Merge,
 }
 

@@ -24,46 +24,46 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-/// What becomes of a part of a record at the end of a file.
+/// Treatment of an incomplete record at the end of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Partial {
-    /// It is an error.
+    /// The sort fails with an error.
     #[default]
     Refuse,
-    /// It is put at the end of the output, as it is.
+    /// The incomplete record is written unchanged at the end of the output.
     Keep,
-    /// It is left out.
+    /// The incomplete record is discarded.
     Drop,
 }
 
-/// How a sort is carried out; but for `partial_last` nothing here changes its result.
+/// Settings of a sort. Only `partial_last` changes the result.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// The most memory for records and buffers; without it, half of what is available.
+    /// Maximum memory for records and buffers. Default: half of the available memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
-    /// Folders of temporary files, which take turns; without any, the output's.
+    /// Folders of temporary files, used in turn. Default: the folder of the output.
     pub temp: Vec<PathBuf>,
-    /// How records come to their places.
+    /// Sorting method. Default: `auto`.
     pub method: Method,
-    /// How those in memory are put in order.
+    /// Method to sort records in memory. Default: `radix`.
     pub in_core: InCore,
     /// Sizes of transfers.
     pub transfers: Transfers,
-    /// Threads that sort; 0 for one a core.
+    /// Number of sorting threads; 0 for one per core. Default: 0.
     pub threads: usize,
-    /// Whether the page cache is gone past.
+    /// Whether transfers use the page cache. Default: `direct`.
     pub mode: CacheMode,
-    /// Who carries transfers out.
+    /// Mechanism that carries out transfers. Default: `auto`.
     pub io: Io,
-    /// Writes into the file that is there, so that its place on the device is used again: while the
-    /// sort runs, it is neither the old nor the new one.
+    /// Whether to write into an existing output file, to reuse its space on the device. While the
+    /// sort runs, the file is neither the old output nor the new one. Default: false.
     pub overwrite: bool,
-    /// What becomes of a part of a record at the end of a file.
+    /// Treatment of an incomplete record at the end of a file. Default: `refuse`.
     pub partial_last: Partial,
-    /// Of the places where keys are sampled.
+    /// Random seed of the positions at which keys are sampled. Default: 0.
     pub seed: u64,
 }
 

@@ -10,33 +10,33 @@ use gordon_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How records come to their places.
+/// Sorting method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// In one pass where all fits in memory, by distribution where not.
+    /// `one-pass` if the input fits in memory, otherwise `distribute`.
     #[default]
     Auto,
-    /// All in memory.
+    /// One pass, with the whole input in memory.
     OnePass,
-    /// Two passes: buckets of ranges of keys, then each sorted.
+    /// Two passes: records are distributed to buckets by key range, then each bucket is sorted.
     Distribute,
-    /// Two passes or more: sorted runs, then merged.
+    /// Two or more passes: sorted runs are written, then merged.
     Merge,
 }
 
-/// Bytes of a transfer; what is left out is chosen by memory.
+/// Sizes of transfers in bytes. A size that is left out is chosen by the available memory.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Transfers {
-    /// From the input.
+    /// Size of a read of the input. Default: chosen by `memory`.
     pub input: Option<Bytes>,
-    /// To the output.
+    /// Size of a write of the output. Default: chosen by `memory`.
     pub output: Option<Bytes>,
-    /// To and from temporary files.
+    /// Size of a read or write of temporary files. Default: chosen by `memory`.
     pub temp: Option<Bytes>,
-    /// Unit in which temporary data is striped over the folders, as a volume manager does; without
-    /// it, each transfer lies in one folder.
+    /// Stripe unit of temporary data over the folders in `temp`, as in a volume manager. If it is
+    /// left out, each transfer is in one folder.
     pub stripe: Option<Bytes>,
 }
 

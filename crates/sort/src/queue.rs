@@ -20,16 +20,16 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
-/// Who carries transfers out.
+/// Mechanism that carries out transfers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Io {
-    /// By io_uring where the system lets us, else by threads.
+    /// `uring` if the system permits it, otherwise `threads`.
     #[default]
     Auto,
-    /// By io_uring, the kernel's queue.
+    /// io_uring, the asynchronous I/O interface of Linux.
     Uring,
-    /// Some threads, each of which waits for one transfer.
+    /// A pool of threads. Each thread waits for one transfer at a time.
     Threads,
 }
 
