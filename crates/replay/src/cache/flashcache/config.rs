@@ -10,63 +10,64 @@ use gordon_units::{Bytes, Hertz, Ns, Sourced, Watts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A FlashCache but for its sizes: every number with its source.
+/// Design of a FlashCache, without its sizes.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Design {
-    /// One line about it.
+    /// One-line description of the design.
     pub summary: String,
-    /// How the flash is managed.
+    /// Organization of the flash page cache.
     pub cache: CacheConfig,
-    /// When its wear is levelled, and what it endures.
+    /// Wear levelling and endurance.
     pub wear: WearConfig,
-    /// The primary page cache's memory.
+    /// DRAM of the primary page cache.
     pub dram: DramConfig,
-    /// The secondary page cache's.
+    /// NAND flash of the secondary page cache.
     pub flash: FlashConfig,
-    /// What corrects the errors of the flash; none: `wear.endurance` is as it is.
+    /// Error-correcting code of the flash. If it is left out, `wear.endurance` is used unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecc: Option<EccConfig>,
-    /// What moves data between them.
+    /// Flash memory controller, which moves data between DRAM and flash.
     pub controller: ControllerConfig,
-    /// What lies below: a disk.
+    /// Disk below the caches.
     pub disk: DiskConfig,
-    /// Or a server that is asked over a network.
+    /// Origin server below the caches, an alternative to the disk.
     pub origin: OriginConfig,
-    /// What cells are projected to become.
+    /// Projection of memory cells by year. Default: none.
     #[serde(default)]
     pub roadmap: Vec<RoadmapYear>,
 }
 
-/// How the flash is managed.
+/// Organization of the flash page cache.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CacheConfig {
-    /// A page of the page cache.
+    /// Size of a cached page.
     pub page: Sourced<Bytes>,
-    /// What is evicted at once.
+    /// Size of a logical block, the unit of eviction.
     pub logical_block: Sourced<Bytes>,
-    /// Blocks of the flash that it is made of.
+    /// Number of erase blocks in a logical block.
     pub erase_blocks: Sourced<u32>,
-    /// Logical blocks of a set.
+    /// Associativity: number of logical blocks in a set.
     pub ways: Sourced<u32>,
-    /// What a miss fetches and a tag is for.
+    /// Unit of a fill after a miss, and of a tag.
     pub fill: Sourced<FillKind>,
-    /// DRAM for what waits to be written to flash.
+    /// Size of the DRAM buffer for data that wait to be written to flash.
     pub write_buffer: Sourced<Bytes>,
-    /// What becomes of that which finds it full.
+    /// Treatment of data that find the write buffer full. Default: `wait`.
     #[serde(default, skip_serializing_if = "is_wait")]
     pub when_full: WhenFull,
 }
 
-/// What becomes of that which finds the write buffer full.
+/// Treatment of data that find the write buffer full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WhenFull {
-    /// Its request waits until there is room; writing comes before reading until then.
+    /// The request waits until the buffer has space. Until then, writes to flash have priority over
+    /// reads.
     #[default]
     Wait,
-    /// It does not go to flash.
+    /// The data are not written to flash.
     Skip,
 }
 
@@ -75,58 +76,60 @@ fn is_wait(when: &WhenFull) -> bool {
     *when == WhenFull::Wait
 }
 
-/// What a miss fetches and a tag is for.
+/// Unit of a fill after a miss, and of a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FillKind {
     /// A logical block.
     Block,
-    /// What was asked for.
+    /// The requested pages.
     Page,
 }
 
-/// When wear is levelled.
+/// Wear levelling and endurance.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WearConfig {
-    /// Which rules hold.
+    /// Wear levelling rules in use.
     pub rules: RuleKind,
-    /// A block is hot that was evicted so many times more than the least evicted of its set, and
-    /// once more.
+    /// Hot block: its erase count exceeds the lowest erase count in its set by more than this
+    /// threshold.
     pub block_threshold: Sourced<u32>,
-    /// A set is hot whose most erased block exceeds that of the coldest set by more than this.
+    /// Hot set: the erase count of its most erased block exceeds that of the coldest set by more
+    /// than this threshold.
     pub set_threshold: Sourced<u32>,
-    /// How `set_threshold` is applied.
+    /// Way in which `set_threshold` is applied. Default: `bounded`.
     #[serde(default)]
     pub set_rule: SetRuleKind,
-    /// Erases that a block endures: lifetimes are told for each.
+    /// Numbers of erases that a block endures. Lifetimes are reported for each of them.
     pub endurance: Sourced<Vec<u64>>,
 }
 
-/// Which rules of wear levelling hold.
+/// Wear levelling rules in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleKind {
-    /// Both.
+    /// Both rules.
     Both,
-    /// A hot block is spared.
+    /// The block rule: instead of a hot block, the least erased block of the set is evicted.
     Block,
-    /// A hot set is swapped with a cold one.
+    /// The set rule: a hot set is swapped with a cold set.
     Set,
-    /// None.
+    /// No wear levelling.
     None,
 }
 
-/// How the threshold of hot sets is applied.
+/// Way in which the threshold of hot sets is applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SetRuleKind {
-    /// To erases of the place and to evictions of the set; swaps erase at most one block for 100
-    /// evictions, and wear no block beyond the mean plus the threshold that would not be so worn
-    /// without them.
+    /// The threshold applies both to the erases of the place and to the evictions of the set. Swaps
+    /// erase at most one block per 100 evictions. They do not wear a block beyond the mean plus the
+    /// threshold, unless it would be worn that much without swaps.
     #[default]
     Bounded,
-    /// To erases of the place alone, as the paper words it: swaps can outnumber evictions.
+    /// The threshold applies only to the erases of the place, as in the text of the paper. Swaps
+    /// can outnumber evictions.
     Literal,
 }
 
@@ -134,54 +137,54 @@ pub enum SetRuleKind {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DramConfig {
-    /// Until the first bytes come: the row cycle time.
+    /// Latency until the first byte: the row cycle time.
     pub access: Sourced<Ns>,
-    /// Bytes a second after that.
+    /// Transfer rate after the latency, in bytes per second.
     pub rate_per_s: Sourced<Bytes>,
-    /// To find out whether a page is in the primary page cache, or to put one there.
+    /// Time to look up a page in the primary page cache, or to insert one.
     pub search: Sourced<Ns>,
-    /// What 1 Gbit (2^30 bits) draws while it is read.
+    /// Power of 1 Gbit (2^30 bits) during a read.
     pub read_per_gbit: Sourced<Watts>,
-    /// While it is written.
+    /// Power of 1 Gbit during a write.
     pub write_per_gbit: Sourced<Watts>,
-    /// While it is idle and ready.
+    /// Power of 1 Gbit when idle and ready.
     pub idle_per_gbit: Sourced<Watts>,
-    /// While it is idle and powered down.
+    /// Power of 1 Gbit when idle and powered down.
     pub power_down_per_gbit: Sourced<Watts>,
-    /// The most that is active at an access; the rest is idle.
+    /// Size of a rank, the part that is active during an access. The rest is idle.
     pub rank: Sourced<Bytes>,
-    /// Gbit in a square centimetre.
+    /// Density in Gbit per square centimetre.
     pub gbit_per_cm2: Sourced<f64>,
-    /// Dollars for 1 Gbit.
+    /// Price of 1 Gbit in US dollars.
     pub usd_per_gbit: Sourced<f64>,
 }
 
-/// NAND flash: one chip, which does one thing at a time.
+/// NAND flash: one chip.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlashConfig {
-    /// What is read or programmed at once.
+    /// Size of a flash page, the unit of reads and programs.
     pub page: Sourced<Bytes>,
-    /// A page to the chip's register.
+    /// Time to read a page to the register of the chip.
     pub read: Sourced<Ns>,
-    /// A page from it.
+    /// Time to program a page from the register.
     pub program: Sourced<Ns>,
-    /// A block of the flash.
+    /// Time to erase a block.
     pub erase: Sourced<Ns>,
-    /// Bytes a second to or from the register.
+    /// Transfer rate to and from the register, in bytes per second.
     pub rate_per_s: Sourced<Bytes>,
-    /// What 1 Gbit draws at work.
+    /// Power of 1 Gbit during an operation.
     pub active_per_gbit: Sourced<Watts>,
-    /// And idle.
+    /// Power of 1 Gbit when idle.
     pub idle_per_gbit: Sourced<Watts>,
-    /// The part that is active at an operation; the rest is idle.
+    /// Size of the part that is active during an operation. The rest is idle.
     pub chip: Sourced<Bytes>,
-    /// Gbit in a square centimetre.
+    /// Density in Gbit per square centimetre.
     pub gbit_per_cm2: Sourced<f64>,
-    /// Dollars for 1 Gbit.
+    /// Price of 1 Gbit in US dollars.
     pub usd_per_gbit: Sourced<f64>,
-    /// Banks of the flash. A read waits for a program or an erase in its own bank only (read while
-    /// write, section 3.3).  [default: 1]
+    /// Number of banks. A read waits only for a program or an erase in its own bank (read while
+    /// write, section 3.3). Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub banks: Option<Sourced<u32>>,
 }
@@ -197,19 +200,20 @@ impl FlashConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EccConfig {
-    /// Wrong bits of a codeword that are corrected.
+    /// Number of correctable bit errors per codeword.
     pub correctable: Sourced<u32>,
-    /// Those of the code that `wear.endurance` is rated with; it takes no time.
+    /// Number of correctable bit errors per codeword of the code for which `wear.endurance` is
+    /// rated. A code that corrects at most that number takes no decoding time.
     pub rated_correctable: Sourced<u32>,
-    /// Data of a codeword.
+    /// Size of the data of a codeword.
     pub codeword: Sourced<Bytes>,
-    /// Spare bytes of a codeword, for its parity.
+    /// Size of the spare area of a codeword, for its parity.
     pub spare: Sourced<Bytes>,
-    /// The raw bit error rate grows with this power of the erases.
+    /// Exponent of the growth of the raw bit error rate with the number of erases.
     pub wear_exponent: Sourced<f64>,
     /// Clock of the decoder.
     pub clock: Sourced<Hertz>,
-    /// Bits of a codeword that it searches for errors in each cycle.
+    /// Number of bits of a codeword that the decoder searches for errors per cycle.
     pub bits_per_cycle: Sourced<u32>,
 }
 
@@ -287,9 +291,9 @@ impl EccConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ControllerConfig {
-    /// While the flash is at work.
+    /// Power while the flash is active.
     pub active: Sourced<Watts>,
-    /// While it is not.
+    /// Power while the flash is idle.
     pub idle: Sourced<Watts>,
 }
 
@@ -297,43 +301,44 @@ pub struct ControllerConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiskConfig {
-    /// Until the first byte, but where an access goes on where the one before it ended.
+    /// Latency until the first byte. An access that directly follows the previous one has no
+    /// latency.
     pub access: Sourced<Ns>,
-    /// Bytes a second after that.
+    /// Transfer rate after the latency, in bytes per second.
     pub rate_per_s: Sourced<Bytes>,
-    /// Writes that may wait for it. Reads come first until there are so many.
+    /// Maximum number of queued writes. Reads have priority until the queue is full.
     pub queue: Sourced<u32>,
 }
 
-/// A server that has everything.
+/// An origin server, which has all data.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OriginConfig {
-    /// From the question to the answer's first byte.
+    /// Time from a request to the first byte of its response.
     pub latency: Sourced<Ns>,
-    /// Bytes a second, one answer after the other.
+    /// Transfer rate in bytes per second. Responses are transferred sequentially.
     pub rate_per_s: Sourced<Bytes>,
 }
 
-/// A year of a projection.
+/// One year of a projection of memory cells.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoadmapYear {
-    /// Which.
+    /// Year of the projection.
     pub year: u32,
-    /// Area of a cell of NAND flash with one bit, in square micrometres.
+    /// Area of a NAND flash cell with one bit, in square micrometres.
     pub nand_um2: Sourced<f64>,
-    /// Area of NAND flash for a bit where a cell has several.
+    /// Area per bit of a NAND flash cell with several bits, in square micrometres. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nand_mlc_um2: Option<Sourced<f64>>,
-    /// Of a cell of NOR flash.
+    /// Area of a NOR flash cell, in square micrometres. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nor_um2: Option<Sourced<f64>>,
-    /// Of a cell of DRAM.
+    /// Area of a DRAM cell, in square micrometres.
     pub dram_um2: Sourced<f64>,
-    /// Erases that flash endures.
+    /// Number of erases that the flash endures.
     pub endurance: Sourced<u64>,
-    /// Years for which flash keeps its data: the fewest and the most.
+    /// Data retention of the flash in years: minimum and maximum. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention_years: Option<Sourced<[u32; 2]>>,
 }
