@@ -1,12 +1,12 @@
 """Closed queueing networks of one class, solved exactly.
 
-A fixed number of customers goes round between stations. Each station has a demand, the service time
-of a customer on one round, and so many servers; without a number of servers each customer is served
-at once. Such a network has a product form (Baskett, Chandy, Muntz and Palacios, JACM 1975), where
-service times are exponential or a station is shared in turn. Its sums over all states are found by
-Buzen's convolution (CACM 1973), which adds and multiplies positive numbers alone. Mean value
-analysis of stations with several servers gives the same, but subtracts, and loses its figures where
-a station is hardly ever idle.
+A fixed number of customers circulates between stations. Each station has a demand, which is the
+service time of a customer per round, and a number of servers. If a station has no number of
+servers, it serves every customer immediately. Such a network has a product form (Baskett, Chandy,
+Muntz and Palacios, JACM 1975) if service times are exponential or a station is shared in turn. Its
+sums over all states are computed by Buzen's convolution (CACM 1973), which only adds and multiplies
+positive numbers. Mean value analysis of stations with several servers gives the same result, but it
+subtracts, and loses precision if a station is hardly ever idle.
 """
 
 import math
@@ -54,7 +54,7 @@ class Solution:
 
 
 def solve(stations: Sequence[Station], customers: int) -> Solution:
-    """The exact averages with so many customers."""
+    """Returns the exact averages for this number of customers."""
     if customers < 1 or not any(station.demand_s > 0 for station in stations):
         raise ValueError("a network has at least one customer and something to do")
     # In units of the mean demand, so that products neither vanish nor overflow.
