@@ -334,7 +334,7 @@ mod tests {
     fn a_place_that_cannot_be_is_told_before_the_run() {
         let folder = tempfile::tempdir().unwrap();
         for (path, says) in
-            [(folder.path().into(), "no plain file"), (folder.path().join("a/b"), "folder is not")]
+            [(folder.path().into(), "not a regular file"), (folder.path().join("a/b"), "folder is not")]
         {
             let bench = json!({"pattern": "random-write", "requests": 1u64 << 60});
             let error = run(
@@ -385,7 +385,7 @@ mod tests {
         let ended = ready.run(&Progress::default()).unwrap();
         assert!(ended.report.write.requests > 0);
         let error = ended.checkpoint_error.expect("no file is there").to_string();
-        assert!(error.contains("cannot write") && error.contains("no plain file"), "{error}");
+        assert!(error.contains("cannot write") && error.contains("not a regular file"), "{error}");
     }
 
     #[test]
