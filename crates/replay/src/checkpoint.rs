@@ -333,9 +333,10 @@ mod tests {
     #[test]
     fn a_place_that_cannot_be_is_told_before_the_run() {
         let folder = tempfile::tempdir().unwrap();
-        for (path, says) in
-            [(folder.path().into(), "not a regular file"), (folder.path().join("a/b"), "folder is not")]
-        {
+        for (path, says) in [
+            (folder.path().into(), "not a regular file"),
+            (folder.path().join("a/b"), "folder is not"),
+        ] {
             let bench = json!({"pattern": "random-write", "requests": 1u64 << 60});
             let error = run(
                 &config(json!({"checkpoint": path, "load": {"bench": bench}})),
