@@ -157,7 +157,7 @@ mod tests {
     fn a_panic_while_the_kernel_has_buffers_ends_the_process() {
         let this = env::current_exe().expect("a path");
         let ended = Command::new(this)
-            .args(["--exact", "lent::tests::panicking_child"])
+            .args(["--exact", "ring::lent::tests::panicking_child"])
             .env("GORDON_RING_CHILD", "1")
             .stdout(Stdio::null())
             .stderr(Stdio::null())
